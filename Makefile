@@ -1,0 +1,57 @@
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GOLANGCI_VERSION := 2.14.0
+BIN := $(CURDIR)/.cache/bin
+GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+
+# How long `make fuzz` gives each target.
+FUZZTIME ?= 60s
+
+.PHONY: help
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: fmtcheck vet lint ## Check formatting, vet, lint, then run every test with the race detector
+	go test -race ./...
+
+.PHONY: lint
+lint: $(GOLANGCI) ## Run the pinned linter
+	$(GOLANGCI) run ./...
+
+.PHONY: bench
+bench: ## Compare decoding with encoding/json, in one run, as ratios
+	go run ./internal/bench
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
+	@targets=$$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }'); \
+	while read -r pkg target; do \
+		[ -n "$$pkg" ] || continue; \
+		echo "$$pkg $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+	done <<<"$$targets"
+
+.PHONY: generate
+generate: ## Write the generated code anew
+	go generate ./...
+
+.PHONY: fmtcheck
+fmtcheck:
+	@files=$$(gofmt -l .); \
+	if [ -n "$$files" ]; then echo "not formatted, run gofmt -w on:"; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: demo record
+demo record:
+	@echo "make $@: not available yet" >&2; exit 1
+
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"
+	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
+	mv $(BIN)/golangci-lint $@

@@ -1,0 +1,221 @@
+package archtest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// module is the import path of the root package, which is the SDK.
+const module = "github.com/clewdev/clew"
+
+// A node is one package of the import graph, with its direct imports outside tests.
+type node struct {
+	ImportPath string
+	Imports    []string
+}
+
+// A graph holds the packages of this module by import path.
+type graph map[string]node
+
+var (
+	// purePackages take bytes and readers and return values.
+	purePackages = []string{module + "/wire", module + "/transcript", module + "/internal/jsonlex"}
+
+	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
+	impureTrees = []string{"os", "net", "log", "syscall"}
+
+	// programFolders hold what only the program needs.
+	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "fleet"}
+
+	// uiTrees are libraries that draw or parse for a terminal.
+	uiTrees = []string{"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag"}
+
+	// engineTrees name, for each database or queue library, the word that its importer's name must contain.
+	engineTrees = map[string]string{
+		"database/sql":       "sql",
+		"modernc.org/sqlite": "sqlite",
+		"github.com/nats-io": "nats",
+	}
+
+	// vagueNames say nothing about what a package is for.
+	vagueNames = []string{"util", "common", "shared", "helpers", "types", "models", "pkg"}
+)
+
+// check returns one sentence for each broken rule, in the order of nodes.
+func check(nodes []node) []string {
+	g := graph{}
+	for _, n := range nodes {
+		if within(n.ImportPath, module) {
+			g[n.ImportPath] = n
+		}
+	}
+	var broken []string
+	for _, n := range nodes {
+		if _, ok := g[n.ImportPath]; !ok {
+			continue
+		}
+		for _, rule := range []func(graph, node) []string{pure, small, engine, ui, pipe, customer, downward, named} {
+			broken = append(broken, rule(g, n)...)
+		}
+	}
+	return broken
+}
+
+// pure keeps wire and transcript, and what they stand on, free of I/O and of other modules.
+func pure(g graph, n node) []string {
+	if !slices.Contains(purePackages, n.ImportPath) {
+		return nil
+	}
+	return g.reach(n, func(imp string) bool {
+		return withinAny(imp, impureTrees) || !standard(imp) && !within(imp, module)
+	}, "a pure package does no I/O and stands on the standard library")
+}
+
+// small keeps the readers of transcripts out of the SDK.
+func small(g graph, n node) []string {
+	if n.ImportPath != module {
+		return nil
+	}
+	return g.reach(n, func(imp string) bool {
+		return within(imp, module+"/transcript") || within(imp, module+"/sessions")
+	}, "the SDK does not depend on transcripts")
+}
+
+// engine keeps a database or queue library in the package that is named after it.
+func engine(_ graph, n node) []string {
+	var broken []string
+	for _, imp := range n.Imports {
+		for tree, word := range engineTrees {
+			if within(imp, tree) && !strings.Contains(path.Base(n.ImportPath), word) {
+				broken = append(broken, sentence(n, imp, "only a package named after an engine imports it"))
+			}
+		}
+	}
+	return broken
+}
+
+// ui keeps terminal libraries in the program.
+func ui(_ graph, n node) []string {
+	if program(n.ImportPath) {
+		return nil
+	}
+	return direct(n, func(imp string) bool { return withinAny(imp, uiTrees) },
+		"only the program imports a UI library")
+}
+
+// pipe keeps the control engine runnable over an in-memory pipe.
+func pipe(g graph, n node) []string {
+	if n.ImportPath != module+"/internal/control" {
+		return nil
+	}
+	return g.reach(n, func(imp string) bool { return imp == "os/exec" },
+		"the control engine starts no process")
+}
+
+// customer lets the program use what any other customer could use, and its own parts.
+func customer(_ graph, n node) []string {
+	if !program(n.ImportPath) {
+		return nil
+	}
+	return direct(n, func(imp string) bool {
+		return within(imp, module+"/internal") && !program(imp)
+	}, "the program builds on the public packages")
+}
+
+// downward keeps the libraries from importing the program. Tools may import anything.
+func downward(_ graph, n node) []string {
+	if program(n.ImportPath) || tool(n.ImportPath) {
+		return nil
+	}
+	return direct(n, program, "a library does not import the program")
+}
+
+// named refuses names that invite anything.
+func named(_ graph, n node) []string {
+	for _, element := range strings.Split(strings.TrimPrefix(n.ImportPath, module), "/") {
+		if slices.Contains(vagueNames, element) {
+			return []string{fmt.Sprintf("%s: no package is named %s", n.ImportPath, element)}
+		}
+	}
+	return nil
+}
+
+// reach reports the forbidden imports of from and of every package of this module below it.
+func (g graph) reach(from node, forbidden func(string) bool, why string) []string {
+	seen := map[string]bool{}
+	var broken []string
+	var visit func(n node)
+	visit = func(n node) {
+		seen[n.ImportPath] = true
+		for _, imp := range n.Imports {
+			if forbidden(imp) {
+				broken = append(broken, below(from, n, imp, why))
+			}
+			if next, ok := g[imp]; ok && !seen[imp] {
+				visit(next)
+			}
+		}
+	}
+	visit(from)
+	return broken
+}
+
+// direct reports the forbidden imports of n itself.
+func direct(n node, forbidden func(string) bool, why string) []string {
+	var broken []string
+	for _, imp := range n.Imports {
+		if forbidden(imp) {
+			broken = append(broken, sentence(n, imp, why))
+		}
+	}
+	return broken
+}
+
+func sentence(n node, imp, why string) string {
+	return fmt.Sprintf("%s imports %s: %s", n.ImportPath, imp, why)
+}
+
+// below is sentence for an import found in n on behalf of from, which it names when they differ.
+func below(from, n node, imp, why string) string {
+	if n.ImportPath == from.ImportPath {
+		return sentence(n, imp, why)
+	}
+	return sentence(n, imp, why) + " (below " + from.ImportPath + ")"
+}
+
+// program reports whether p is part of the clew program rather than of its libraries.
+func program(p string) bool {
+	if within(p, module+"/cmd") {
+		return true
+	}
+	for _, folder := range programFolders {
+		if within(p, module+"/internal/"+folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// tool reports whether p serves the development of this module and is linked into nothing else.
+func tool(p string) bool {
+	return withinAny(p, []string{
+		module + "/internal/archtest", module + "/internal/bench", module + "/internal/corpus", module + "/internal/wiregen",
+	})
+}
+
+// standard reports whether p belongs to the standard library: the first element of any other path has a dot.
+func standard(p string) bool {
+	first, _, _ := strings.Cut(p, "/")
+	return !strings.Contains(first, ".")
+}
+
+// within reports whether p is tree or lies below it.
+func within(p, tree string) bool {
+	return p == tree || strings.HasPrefix(p, tree+"/")
+}
+
+func withinAny(p string, trees []string) bool {
+	return slices.ContainsFunc(trees, func(tree string) bool { return within(p, tree) })
+}

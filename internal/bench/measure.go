@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// A sample is one contestant over one slice.
+type sample struct {
+	elapsed time.Duration
+	allocs  uint64
+	bytes   uint64
+}
+
+// A series holds all samples of a run.
+type series struct {
+	slices  []int      // by round: which slice it took
+	samples [][]sample // by contestant, then by round
+}
+
+// measureRounds gives every contestant the first slice unmeasured, to warm up,
+// and then measures round after round.
+func measureRounds(parts []slice, rounds int) (*series, error) {
+	defer debug.SetGCPercent(smallHeapPercent())
+	list := contestants()
+	for _, c := range list {
+		if _, err := measure(c, parts[0]); err != nil {
+			return nil, err
+		}
+	}
+	s := &series{samples: make([][]sample, len(list))}
+	rng := rand.New(rand.NewPCG(uint64(rounds), uint64(len(parts))))
+	for round := range rounds {
+		at := round % len(parts)
+		s.slices = append(s.slices, at)
+		for _, i := range rng.Perm(len(list)) {
+			got, err := measure(list[i], parts[at])
+			if err != nil {
+				return nil, err
+			}
+			s.samples[i] = append(s.samples[i], got)
+		}
+	}
+	return s, nil
+}
+
+// smallHeapPercent sets the collector to run after every 4 MiB of allocation, as
+// it does in a small program, and returns the setting before. With the stream on
+// the heap it would otherwise run so rarely that garbage cost nothing.
+func smallHeapPercent() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	const allowance = 4 << 20
+	return debug.SetGCPercent(max(1, int(100*allowance/max(m.HeapAlloc, allowance))))
+}
+
+func measure(c contestant, s slice) (sample, error) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	n, err := c.run(s)
+	elapsed := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	if n != len(s.lines) {
+		return sample{}, fmt.Errorf("%s: %d frames, want %d", c.name, n, len(s.lines))
+	}
+	return sample{elapsed, after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}, nil
+}
+
+// ratio is how many times as fast as base a contestant is: the median over the
+// rounds.
+func (s *series) ratio(base, contestant int) float64 {
+	ratios := make([]float64, len(s.slices))
+	for round := range ratios {
+		ratios[round] = float64(s.samples[base][round].elapsed) / float64(s.samples[contestant][round].elapsed)
+	}
+	return median(ratios)
+}
+
+// total sums over the slices what reduce makes of a contestant's times on one.
+func (s *series) total(contestant int, reduce func([]float64) float64) time.Duration {
+	bySlice := map[int][]float64{}
+	for round, at := range s.slices {
+		bySlice[at] = append(bySlice[at], float64(s.samples[contestant][round].elapsed))
+	}
+	var sum float64
+	for _, times := range bySlice {
+		sum += reduce(times)
+	}
+	return time.Duration(sum)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+func least(values []float64) float64 { return slices.Min(values) }

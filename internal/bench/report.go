@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// A report is everything a run found out.
+type report struct {
+	Go      string     `json:"go"`
+	System  string     `json:"system"`
+	Seed    uint64     `json:"seed"`
+	Bytes   int        `json:"bytes"`
+	Frames  int        `json:"frames"`
+	Rounds  int        `json:"rounds"`
+	Rows    []row      `json:"contestants"`
+	Framing float64    `json:"framing_percent"`
+	Huge    []hugeCase `json:"huge"`
+	Goals   []goal     `json:"goals"`
+}
+
+// A row is one contestant.
+type row struct {
+	Name         string  `json:"name"`
+	BestMBps     float64 `json:"mb_per_s_best"`
+	MedianMBps   float64 `json:"mb_per_s_median"`
+	NsPerFrame   float64 `json:"ns_per_frame"` // from the medians
+	AllocsPer    float64 `json:"allocs_per_frame"`
+	BytesPer     float64 `json:"bytes_per_frame"`
+	TimesStructs float64 `json:"times_structs"`
+	TimesMap     float64 `json:"times_map"`
+	TimesValid   float64 `json:"times_valid"`
+}
+
+func newReport(o options, parts []slice, s *series) *report {
+	rep := &report{
+		Go:      runtime.Version(),
+		System:  fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Seed:    o.seed,
+		Rounds:  o.rounds,
+		Framing: 100 * (s.ratio(wireReader, wireRaw) - 1),
+	}
+	for _, part := range parts {
+		rep.Bytes += len(part.data)
+		rep.Frames += len(part.lines)
+	}
+	for i, c := range contestants() {
+		rep.Rows = append(rep.Rows, newRow(c.name, i, parts, s))
+	}
+	return rep
+}
+
+func newRow(name string, i int, parts []slice, s *series) row {
+	var bytes, frames, allFrames int
+	for at := range min(len(parts), len(s.slices)) {
+		bytes += len(parts[at].data)
+		frames += len(parts[at].lines)
+	}
+	var allocs, allocated uint64
+	for round, got := range s.samples[i] {
+		allFrames += len(parts[s.slices[round]].lines)
+		allocs += got.allocs
+		allocated += got.bytes
+	}
+	middle := s.total(i, median)
+	return row{
+		Name:         name,
+		BestMBps:     megabytesPerSecond(bytes, s.total(i, least)),
+		MedianMBps:   megabytesPerSecond(bytes, middle),
+		NsPerFrame:   float64(middle) / float64(frames),
+		AllocsPer:    float64(allocs) / float64(allFrames),
+		BytesPer:     float64(allocated) / float64(allFrames),
+		TimesStructs: s.ratio(structs, i),
+		TimesMap:     s.ratio(maps, i),
+		TimesValid:   s.ratio(valid, i),
+	}
+}
+
+func megabytesPerSecond(n int, d time.Duration) float64 { return float64(n) / 1e6 / d.Seconds() }

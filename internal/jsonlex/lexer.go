@@ -1,0 +1,259 @@
+package jsonlex
+
+// A Lexer reads one JSON text. The zero value reads the empty text; [Lexer.Reset]
+// gives it another. It may be reused, and is for one goroutine at a time.
+type Lexer struct {
+	data    []byte // nil after an error, so that every walk ends
+	pos     int
+	depth   int
+	err     *Error
+	scratch []byte // holds a string while its escapes are resolved
+}
+
+// Reset makes l read data from its start. The lexer does not change data, and
+// keys that it returns may share its memory.
+func (l *Lexer) Reset(data []byte) { l.Seek(data, 0, 0) }
+
+// Seek makes l read data from pos, where depth containers are open, and forgets
+// any error.
+func (l *Lexer) Seek(data []byte, pos, depth int) {
+	l.data, l.pos, l.depth, l.err = data, pos, depth, nil
+}
+
+// Pos returns the offset of the next byte.
+func (l *Lexer) Pos() int { return l.pos }
+
+// Depth returns how many containers are open.
+func (l *Lexer) Depth() int { return l.depth }
+
+// Err returns the first error, or nil.
+func (l *Lexer) Err() *Error { return l.err }
+
+// Fail records an error at offset, unless there is one already, and ends every
+// walk.
+func (l *Lexer) Fail(fault Fault, offset int, reason string) {
+	if l.err == nil {
+		l.err = &Error{Fault: fault, Offset: offset, Reason: reason}
+	}
+	l.data = nil
+}
+
+// FailMissing records that the object that starts at offset lacks a member.
+func (l *Lexer) FailMissing(offset int, name string) {
+	if l.err == nil {
+		l.err = &Error{Fault: Missing, Offset: offset, Name: name, Reason: "missing " + name}
+	}
+	l.data = nil
+}
+
+// Peek returns the first byte of the next value, or 0 at the end of the text.
+func (l *Lexer) Peek() byte {
+	if l.pos < len(l.data) && l.data[l.pos] > ' ' {
+		return l.data[l.pos]
+	}
+	return l.peekSlow()
+}
+
+func (l *Lexer) peekSlow() byte {
+	l.pos = skipSpace(l.data, l.pos)
+	if l.pos < len(l.data) {
+		return l.data[l.pos]
+	}
+	return 0
+}
+
+// FirstKey enters the object that comes next and returns its first key, up to
+// the value that belongs to it. It returns false when the object is empty or
+// when there is no object. The key is valid until the next call.
+func (l *Lexer) FirstKey() ([]byte, bool) {
+	if l.Peek() != '{' {
+		l.mismatch("object")
+		return nil, false
+	}
+	if !l.enter() {
+		return nil, false
+	}
+	switch l.Peek() {
+	case '"':
+		return l.key()
+	case '}':
+		l.leave()
+	default:
+		l.unexpected("in an object")
+	}
+	return nil, false
+}
+
+// NextKey returns the object's next key, or false after its last.
+func (l *Lexer) NextKey() ([]byte, bool) {
+	switch l.Peek() {
+	case ',':
+		l.pos++
+		if l.Peek() == '"' {
+			return l.key()
+		}
+		l.unexpected("where a key belongs")
+	case '}':
+		l.leave()
+	default:
+		l.unexpected("after a member")
+	}
+	return nil, false
+}
+
+// FirstElem enters the array that comes next and reports whether it has an
+// element. It returns false as well when there is no array.
+func (l *Lexer) FirstElem() bool {
+	if l.Peek() != '[' {
+		l.mismatch("array")
+		return false
+	}
+	if !l.enter() {
+		return false
+	}
+	if l.Peek() == ']' {
+		l.leave()
+		return false
+	}
+	return l.data != nil
+}
+
+// NextElem reports whether the array has another element, and stands before it.
+func (l *Lexer) NextElem() bool {
+	switch l.Peek() {
+	case ',':
+		l.pos++
+		return true
+	case ']':
+		l.leave()
+	default:
+		l.unexpected("after an element")
+	}
+	return false
+}
+
+// End fails unless only white space is left.
+func (l *Lexer) End() {
+	if l.Peek() != 0 {
+		l.unexpected("after the value")
+	}
+}
+
+func (l *Lexer) enter() bool {
+	if l.depth >= MaxDepth {
+		l.Fail(TooDeep, l.pos, depthReason)
+		return false
+	}
+	l.pos++
+	l.depth++
+	return true
+}
+
+func (l *Lexer) leave() {
+	l.pos++
+	l.depth--
+}
+
+// key reads a key, the colon behind it and the space around that.
+func (l *Lexer) key() ([]byte, bool) {
+	key := l.text()
+	if l.pos < len(l.data) && l.data[l.pos] == ':' {
+		l.pos++
+		return key, true
+	}
+	if l.Peek() == ':' {
+		l.pos++
+		return key, true
+	}
+	l.unexpected("after a key")
+	return nil, false
+}
+
+// Null consumes a null and reports whether there was one.
+func (l *Lexer) Null() bool {
+	if l.Peek() != 'n' {
+		return false
+	}
+	l.word("null")
+	return true
+}
+
+// Bool consumes true or false.
+func (l *Lexer) Bool() bool {
+	switch l.Peek() {
+	case 't':
+		l.word("true")
+		return l.data != nil
+	case 'f':
+		l.word("false")
+	default:
+		l.mismatch("boolean")
+	}
+	return false
+}
+
+func (l *Lexer) word(w string) {
+	end, fault := matchWord(l.data, l.pos, w)
+	if fault != 0 {
+		l.failAt(end, fault)
+		return
+	}
+	l.pos = end
+}
+
+// Skip consumes the next value, whatever it is, and checks that it is JSON. It
+// returns the value's bytes, which share the memory of the text.
+func (l *Lexer) Skip() []byte {
+	l.Peek()
+	end, fault := skipValue(l.data, l.pos, l.depth)
+	if fault != 0 {
+		l.failAt(end, fault)
+		return nil
+	}
+	value := l.data[l.pos:end:end]
+	l.pos = end
+	return value
+}
+
+const depthReason = "nested deeper than 10,000 levels"
+
+// failAt records a fault of the syntax that a scan met at offset.
+func (l *Lexer) failAt(offset int, fault Fault) {
+	switch fault {
+	case Incomplete:
+		l.Fail(Incomplete, offset, "unexpected end of JSON")
+	case TooDeep:
+		l.Fail(TooDeep, offset, depthReason)
+	default:
+		l.Fail(Malformed, offset, "unexpected "+describe(l.data, offset))
+	}
+}
+
+func (l *Lexer) unexpected(where string) {
+	if l.pos >= len(l.data) {
+		l.failAt(l.pos, Incomplete)
+		return
+	}
+	l.Fail(Malformed, l.pos, "unexpected "+describe(l.data, l.pos)+" "+where)
+}
+
+// mismatch records that the next value is not of the JSON type asked for, or
+// that it is no value at all.
+func (l *Lexer) mismatch(want string) {
+	at := l.pos
+	if end, fault := skipValue(l.data, at, l.depth); fault != 0 {
+		l.failAt(end, fault)
+		return
+	}
+	l.Fail(Mismatch, at, "expected "+want+", found "+typeName(l.data[at]))
+}
+
+// Valid returns nil if data is one JSON value with nothing but white space
+// around it.
+func Valid(data []byte) *Error {
+	var l Lexer
+	l.Reset(data)
+	l.Skip()
+	l.End()
+	return l.err
+}

@@ -1,0 +1,226 @@
+package jsonlex
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// samples are JSON texts, good and bad, that reach every branch of the scans.
+var samples = []string{
+	``, ` `, `{}`, `[]`, `{"a":1}`, `{ "a" : [ 1 , -2.5e+3 , null ] , "b" : { } }`, "\t[true,\r\nfalse]\n",
+	`"plain"`, `"é 日本 🚀"`, `"\"\\\/\b\f\n\r\t"`, `"\u00e9\ud83d\ude80"`, `"\ud83d"`, `"\ude80x"`, `"\ud83d\u0041"`, `"\ud83d\ud83d\ude80"`,
+	"\"bad \xff\xfe utf8 \xc3\"", "\"cut \xe6\x97\"", `"\u12g4"`, `"\u12`, `"\x"`, `"\`, `"open`, "\"tab\there\"", "\"nul\x00\"", "\"del\x7f\"",
+	`0`, `-0`, `01`, `-`, `-x`, `1.`, `1.5`, `.5`, `1e5`, `1E+5`, `1e`, `1e+`, `12345678901234567890`, `1e400`, `+1`, `1 2`, `--1`,
+	`tru`, `true`, `trux`, `nul`, `null`, `nulL`, `fals`, `false`, `falsy`, `NaN`,
+	`{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":1 "b":2}`, `{,}`, `{"a":}`, `{"a"::1}`, `}`,
+	`[`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `]`, `{]`, `[}`, `{"a":1}}`, `{} {}`, "\ufeff{}",
+	`{"key with \u0022 escape":1,"dup":1,"dup":2}`, `{"deep":[[[[{"x":[{}]}]]]]}`,
+	strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),
+	strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+	strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
+	`"` + strings.Repeat("long run without specials ", 40) + `\n"`,
+}
+
+func TestValidAgreesWithEncodingJSON(t *testing.T) {
+	for _, s := range samples {
+		checkValid(t, []byte(s))
+	}
+}
+
+func checkValid(t *testing.T, data []byte) {
+	t.Helper()
+	err := Valid(data)
+	if want := json.Valid(data); (err == nil) != want {
+		t.Errorf("Valid(%.80q) = %v, encoding/json says %v", data, err, want)
+	}
+	if err != nil && (err.Offset < 0 || err.Offset > len(data)) {
+		t.Errorf("Valid(%.80q): offset %d outside of the text", data, err.Offset)
+	}
+}
+
+func TestIncompleteMeansThatTheTextIsAPrefix(t *testing.T) {
+	whole := `{"a":[1,-2.5e+3,"x\u00e9\n",null,true,{"b":{}}],"c":"日本"}`
+	for n := 1; n < len(whole); n++ {
+		if err := Valid([]byte(whole[:n])); err == nil || err.Fault != Incomplete {
+			t.Errorf("Valid(%q) = %v, want an incomplete text", whole[:n], err)
+		}
+	}
+}
+
+func TestStringAgreesWithEncodingJSON(t *testing.T) {
+	for _, s := range samples {
+		checkString(t, []byte(s))
+	}
+}
+
+func checkString(t *testing.T, data []byte) {
+	t.Helper()
+	var want string
+	if bytes.TrimSpace(data) == nil || json.Unmarshal(data, &want) != nil || !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'"'}) {
+		return
+	}
+	var l Lexer
+	l.Reset(data)
+	if got := l.String(); got != want || l.Err() != nil {
+		t.Errorf("String(%q) = %q, %v, want %q", data, got, l.Err(), want)
+	}
+	if got, ok := Unquote(bytes.TrimSpace(data)); !ok || string(got) != want {
+		t.Errorf("Unquote(%q) = %q, %v, want %q", data, got, ok, want)
+	}
+}
+
+func TestNumbersAgreeWithEncodingJSON(t *testing.T) {
+	for _, s := range append(samples, "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1.0", "1e3", "123456789012345678", "9007199254740993", "5e-324", "1e-400") {
+		checkNumber(t, []byte(s))
+	}
+}
+
+func checkNumber(t *testing.T, data []byte) {
+	t.Helper()
+	first := bytes.TrimLeft(data, " \t\r\n")
+	if !json.Valid(data) || first[0] != '-' && !isDigit(first[0]) {
+		return
+	}
+	var wantInt int64
+	wantErr := json.Unmarshal(data, &wantInt)
+	var l Lexer
+	l.Reset(data)
+	if got := l.Int(); (l.Err() == nil) != (wantErr == nil) || wantErr == nil && got != wantInt {
+		t.Errorf("Int(%s) = %d, %v, want %d, %v", data, got, l.Err(), wantInt, wantErr)
+	}
+	var want float64
+	wantErr = json.Unmarshal(data, &want)
+	l.Reset(data)
+	got := l.Float()
+	if (l.Err() == nil) != (wantErr == nil) || wantErr == nil && math.Float64bits(got) != math.Float64bits(want) {
+		t.Errorf("Float(%s) = %v, %v, want %v, %v", data, got, l.Err(), want, wantErr)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	var l Lexer
+	l.Reset([]byte(` { "a" : "x" , "\u0062":[1, 2 ,3], "c":{}, "d":[], "e":null, "f":true } `))
+	var keys []string
+	var sum int64
+	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
+		name := string(key)
+		keys = append(keys, name)
+		switch name {
+		case "b":
+			for ok := l.FirstElem(); ok; ok = l.NextElem() {
+				sum += l.Int()
+			}
+		case "d":
+			if l.FirstElem() {
+				t.Error("an empty array has an element")
+			}
+		case "e":
+			if !l.Null() {
+				t.Error("no null")
+			}
+		case "f":
+			if !l.Bool() {
+				t.Error("true is false")
+			}
+		default:
+			l.Skip()
+		}
+	}
+	l.End()
+	if got := strings.Join(keys, ""); got != "abcdef" || sum != 6 || l.Err() != nil {
+		t.Errorf("keys %q, sum %d, error %v", got, sum, l.Err())
+	}
+}
+
+func TestErrorSticksAndEndsWalks(t *testing.T) {
+	var l Lexer
+	l.Reset([]byte(`{"a":"x","b":2,"c":3}`))
+	n := 0
+	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
+		n++
+		if string(key) == "b" {
+			l.Bytes()
+		}
+		l.Int()
+	}
+	err := l.Err()
+	if n != 1 || err == nil || err.Fault != Mismatch || err.Offset != 5 {
+		t.Fatalf("%d keys, error %+v", n, err)
+	}
+	if want := "expected number, found string at byte 5"; err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+}
+
+func TestErrorMessages(t *testing.T) {
+	for _, test := range []struct{ data, want string }{
+		{`{"a" 1}`, "unexpected '1' after a key at byte 5"},
+		{`{"a":1 "b"}`, "unexpected '\"' after a member at byte 7"},
+		{`{1:2}`, "unexpected '1' in an object at byte 1"},
+		{`{"a":1,2}`, "unexpected '2' where a key belongs at byte 7"},
+		{`{"a":`, "unexpected end of JSON at byte 5"},
+		{"{\"a\":\"\x01\"}", "unexpected '\\x01' at byte 6"},
+		{"{\"a\":\xff}", "unexpected byte 0xff at byte 5"},
+	} {
+		var l Lexer
+		l.Reset([]byte(test.data))
+		for _, ok := l.FirstKey(); ok; _, ok = l.NextKey() {
+			l.Skip()
+		}
+		if err := l.Err(); err == nil || err.Error() != test.want {
+			t.Errorf("%q: %v, want %q", test.data, err, test.want)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, test := range []struct{ data, want string }{
+		{`{"type":"a"}`, `"a"`},
+		{` { "x" : {"type":1} , "type" : "b" } `, `"b"`},
+		{`{"x":[1,2],"\u0074ype":"c"}`, `"c"`},
+		{`{"type":"first","type":"second"}`, `"first"`},
+		{`{"type":7,"x":`, `7`},
+		{`{"Type":"a"}`, ``}, {`{}`, ``}, {`[]`, ``}, {``, ``}, {`{"x":tru,"type":1}`, ``}, {`{"x"`, ``}, {`{"typ`, ``},
+	} {
+		if got := string(Lookup([]byte(test.data), 0, "type")); got != test.want {
+			t.Errorf("Lookup(%q) = %q, want %q", test.data, got, test.want)
+		}
+	}
+}
+
+func TestPointer(t *testing.T) {
+	data := ` {"a":1,"m/n":{"x~y":[10,{"z":"found"}]}}`
+	for _, test := range []struct{ value, want string }{
+		{`{"a"`, ""}, {`1,"m`, "/a"}, {`{"x~y`, "/m~1n"}, {`[10`, "/m~1n/x~0y"}, {`10`, "/m~1n/x~0y/0"}, {`{"z"`, "/m~1n/x~0y/1"}, {`"found"`, "/m~1n/x~0y/1/z"},
+	} {
+		if got := Pointer([]byte(data), strings.Index(data, test.value)); got != test.want {
+			t.Errorf("pointer of %s = %q, want %q", test.value, got, test.want)
+		}
+	}
+}
+
+func TestAppendQuote(t *testing.T) {
+	for _, s := range []string{"", "plain", "é日🚀", "\"\\\b\f\n\r\t\x00\x1f\x7f<>&\u2028", "bad \xff utf8\xc3"} {
+		quoted := AppendQuote(nil, s)
+		var got string
+		if err := json.Unmarshal(quoted, &got); err != nil || got != strings.ToValidUTF8(s, "\uFFFD") {
+			t.Errorf("AppendQuote(%q) = %s, read back %q, %v", s, quoted, got, err)
+		}
+	}
+}
+
+func FuzzLexer(f *testing.F) {
+	for _, s := range samples {
+		if len(s) < 1000 {
+			f.Add([]byte(s))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkValid(t, data)
+		checkString(t, data)
+		checkNumber(t, data)
+	})
+}

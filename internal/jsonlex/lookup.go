@@ -1,0 +1,114 @@
+package jsonlex
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Lookup returns the value of the first member of that name in the object at
+// pos, without looking at anything behind it. It returns nil when there is no
+// object, no such member, or a fault before it.
+func Lookup(data []byte, pos int, name string) []byte {
+	i := skipSpace(data, pos)
+	if i >= len(data) || data[i] != '{' {
+		return nil
+	}
+	i = skipSpace(data, i+1)
+	for i < len(data) && data[i] == '"' {
+		key := i + 1
+		next, fault := skipKey(data, i)
+		if fault != 0 {
+			return nil
+		}
+		end, fault := skipValue(data, next, 1)
+		if fault != 0 {
+			return nil
+		}
+		if keyIs(data[key:next], name) {
+			return data[next:end:end]
+		}
+		i = skipSpace(data, end)
+		if i < len(data) && data[i] == ',' {
+			i = skipSpace(data, i+1)
+		}
+	}
+	return nil
+}
+
+// keyIs reports whether text, which starts behind the opening quote of a key,
+// starts with the key of that name.
+func keyIs(text []byte, name string) bool {
+	if len(text) > len(name) && text[len(name)] == '"' && string(text[:len(name)]) == name {
+		return true
+	}
+	quote := bytes.IndexByte(text, '"')
+	if bytes.IndexByte(text[:quote], '\\') < 0 {
+		return false
+	}
+	var l Lexer
+	l.Reset(append([]byte{'"'}, text...))
+	return string(l.Bytes()) == name
+}
+
+// Unquote returns what a JSON string stands for. It returns false when value is
+// not a string. The result may share the memory of value.
+func Unquote(value []byte) ([]byte, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	if end, ascii := plainEnd(value, 1); ascii && end == len(value)-1 {
+		return value[1:end], true
+	}
+	var l Lexer
+	l.Reset(value)
+	s := l.Bytes()
+	return s, l.err == nil
+}
+
+// Pointer returns the JSON pointer of the value at offset in data, which is
+// valid JSON.
+func Pointer(data []byte, offset int) string {
+	var path strings.Builder
+	pos := skipSpace(data, 0)
+	for pos < offset {
+		name, next := child(data, pos, offset)
+		if next < 0 {
+			break
+		}
+		path.WriteByte('/')
+		path.WriteString(pointerEscaper.Replace(name))
+		pos = next
+	}
+	return path.String()
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// child returns the name and the start of that member or element of the
+// container at pos in which offset lies.
+func child(data []byte, pos, offset int) (name string, start int) {
+	var l Lexer
+	l.Seek(data, pos, 0)
+	switch data[pos] {
+	case '{':
+		for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
+			l.Peek()
+			name, start = string(key), l.pos
+			if l.Skip(); offset < l.pos {
+				return name, start
+			}
+		}
+	case '[':
+		i := 0
+		for ok := l.FirstElem(); ok; ok = l.NextElem() {
+			l.Peek()
+			start = l.pos
+			if l.Skip(); offset < l.pos {
+				return strconv.Itoa(i), start
+			}
+			i++
+		}
+	}
+	return "", -1
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+func writeDecoders(w *writer, s *schema) {
+	for _, st := range s.structs {
+		writeDecoder(w, s, st)
+	}
+}
+
+// writeDecoder writes the method that reads one struct.
+func writeDecoder(w *writer, s *schema, st *structType) {
+	required := requiredKeys(st)
+	tracked := len(required) > 0 || st.flat
+	w.line("func (v *%s) decode(d *decoder) {", st.name)
+	if st.kind != "delta" || tracked {
+		w.line("d.Peek()")
+		w.line("start := d.Pos()")
+	}
+	if tracked {
+		w.line("var seen uint")
+	}
+	w.line("for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {")
+	w.line("switch string(key) {")
+	for _, f := range st.fields {
+		writeCase(w, s, st, f, required)
+	}
+	w.line("default: d.Skip()")
+	w.line("}}")
+	if st.kind != "delta" {
+		w.line("v.raw = d.span(start)")
+	}
+	if st.flat {
+		w.line("if seen&(1<<%d) == 0 && d.Err() == nil {", len(required))
+		w.line("v.flat = true; d.flat(start, &v.APIMessage)")
+		w.line("}")
+	}
+	if len(required) > 0 {
+		w.line("if seen&%#b != %#b { d.require(start, seen, %s) }", 1<<len(required)-1, 1<<len(required)-1, quoted(required))
+	}
+	if s.methods[st.name+".check"] {
+		w.line("v.check(d, start)")
+	}
+	w.line("}")
+	w.line("")
+}
+
+func requiredKeys(st *structType) []string {
+	var keys []string
+	for _, f := range st.fields {
+		if f.required {
+			keys = append(keys, f.key)
+		}
+	}
+	return keys
+}
+
+func quoted(list []string) string {
+	return `"` + strings.Join(list, `", "`) + `"`
+}
+
+// writeCase writes the branch that reads one member.
+func writeCase(w *writer, s *schema, st *structType, f field, required []string) {
+	read, _ := s.reader(f)
+	w.line("case %q:", f.key)
+	bit := indexOf(required, f.key)
+	if st.flat && f.embedded {
+		bit = len(required)
+	}
+	if f.lenient {
+		w.line("at := d.mark()")
+	}
+	if bit >= 0 {
+		w.line("if !d.Null() { seen |= 1<<%d; v.%s = %s }", bit, f.name, read)
+	} else {
+		w.line("v.%s = %s", f.name, read)
+	}
+	if f.lenient {
+		w.line("if d.forgive(at) { v.%s = %s }", f.name, s.zero(f))
+	}
+}
+
+func indexOf(list []string, s string) int {
+	for i, e := range list {
+		if e == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// reader returns the expression that reads a field's value.
+func (s *schema) reader(f field) (string, error) {
+	switch c, elem := s.category(f.typ); c {
+	case structValue:
+		return fmt.Sprintf("structOf[%s](d)", elem), nil
+	case structPointer:
+		return fmt.Sprintf("pointerTo[%s](d)", elem), nil
+	case structSlice:
+		return fmt.Sprintf("structs[%s](d)", elem), nil
+	case structMap:
+		return fmt.Sprintf("structDict[%s](d)", elem), nil
+	}
+	text := "d.str()"
+	if f.intern {
+		text = "d.name()"
+	}
+	if s.strings[f.typ] {
+		return fmt.Sprintf("%s(%s)", f.typ, text), nil
+	}
+	read, ok := map[string]string{
+		"string":            text,
+		"bool":              "d.boolean()",
+		"*bool":             "d.booleanPtr()",
+		"int":               "d.int()",
+		"*int":              "d.intPtr()",
+		"int64":             "d.int64()",
+		"float64":           "d.float()",
+		"Millis":            "Millis(d.float())",
+		"json.RawMessage":   "d.rawJSON()",
+		"[]json.RawMessage": "d.rawJSONs()",
+		"[]string":          "d.nameList()",
+		"map[string]int":    "dict(d, d.int)",
+		"Content":           "d.content()",
+		"Block":             "d.block()",
+		"Event":             "d.event()",
+	}[f.typ]
+	if !ok {
+		return "", fmt.Errorf("no reader for type %s", f.typ)
+	}
+	return read, nil
+}
+
+// zero returns the zero value of a lenient field's type.
+func (s *schema) zero(f field) string {
+	if c, elem := s.category(f.typ); c == structValue {
+		return elem + "{}"
+	}
+	if f.typ == "string" {
+		return `""`
+	}
+	return "nil"
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+func writeEncoders(w *writer, s *schema) {
+	w.line("import (")
+	w.line(`"encoding/json"`)
+	w.line(")")
+	for _, st := range s.structs {
+		writeMembers(w, s, st)
+		if !s.methods[st.name+".encode"] {
+			writeEncode(w, st)
+		}
+		writeMethods(w, st)
+	}
+}
+
+// writeEncode writes the method that writes one struct.
+func writeEncode(w *writer, st *structType) {
+	w.line("func (v *%s) encode(e *encoder) {", st.name)
+	w.line("e.begin(v.raw)")
+	if st.kind == "delta" {
+		w.line(`e.tag("type", "content_block_delta")`)
+		w.line(`e.int("index", int64(v.Index), true)`)
+		w.line(`e.enter("delta")`)
+	}
+	w.line("v.members(e)")
+	if st.kind == "delta" {
+		w.line("e.leave()")
+	}
+	w.line("e.end()")
+	w.line("}")
+	w.line("")
+}
+
+// writeMembers writes the method that writes the members of one struct.
+func writeMembers(w *writer, s *schema, st *structType) {
+	w.line("func (v *%s) members(e *encoder) {", st.name)
+	if len(st.args) > 0 {
+		w.line(`e.tag("type", %q)`, st.args[0])
+	}
+	if len(st.args) > 1 {
+		w.line(`e.tag("subtype", %q)`, st.args[1])
+	}
+	for _, f := range st.fields {
+		if st.flat && f.embedded {
+			w.line("if v.flat { v.APIMessage.members(e) } else {")
+			w.line("e.object(%q, &v.%s, true)", f.key, f.name)
+			w.line("}")
+			continue
+		}
+		if f.lenient {
+			w.line("if !e.bent(%q, %s) {", f.key, s.absent(f))
+		}
+		w.line("%s", s.writer(f))
+		if f.lenient {
+			w.line("}")
+		}
+	}
+	w.line("}")
+	w.line("")
+}
+
+// absent returns the condition under which a lenient field has no value.
+func (s *schema) absent(f field) string {
+	switch c, _ := s.category(f.typ); {
+	case c == structValue:
+		return "v." + f.name + ".raw == nil"
+	case f.typ == "string":
+		return "v." + f.name + ` == ""`
+	}
+	return "v." + f.name + " == nil"
+}
+
+// writer returns the statement that writes a field.
+func (s *schema) writer(f field) string {
+	switch c, _ := s.category(f.typ); c {
+	case structValue:
+		return fmt.Sprintf("e.object(%q, &v.%s, %t)", f.key, f.name, f.required)
+	case structPointer:
+		return fmt.Sprintf("if v.%[2]s != nil { e.object(%[1]q, v.%[2]s, true) } else { e.none(%[1]q) }", f.key, f.name)
+	case structSlice:
+		return fmt.Sprintf("writeStructs(e, %q, v.%s)", f.key, f.name)
+	case structMap:
+		return fmt.Sprintf("writeStructDict(e, %q, v.%s)", f.key, f.name)
+	}
+	if s.strings[f.typ] {
+		return fmt.Sprintf("e.str(%q, string(v.%s), %t)", f.key, f.name, f.required)
+	}
+	call := map[string]string{
+		"string": "e.str(%q, v.%s, %t)", "bool": "e.bool(%q, v.%s, %t)", "*bool": "e.boolPtr(%q, v.%s)",
+		"int": "e.int(%q, int64(v.%s), %t)", "*int": "e.intPtr(%q, v.%s)", "int64": "e.int(%q, v.%s, %t)",
+		"float64": "e.float(%q, v.%s, %t)", "Millis": "e.float(%q, float64(v.%s), %t)",
+		"json.RawMessage": "e.json(%q, v.%s)", "[]json.RawMessage": "e.jsons(%q, v.%s)",
+		"[]string": "e.strs(%q, v.%s)", "map[string]int": "e.intDict(%q, v.%s)",
+		"Content": "e.content(%q, v.%s)", "Block": "e.node(%q, v.%s)", "Event": "e.node(%q, v.%s)",
+	}[f.typ]
+	if strings.HasSuffix(call, "%t)") {
+		return fmt.Sprintf(call, f.key, f.name, f.required)
+	}
+	return fmt.Sprintf(call, f.key, f.name)
+}
+
+// writeMethods writes the exported methods that all structs have.
+func writeMethods(w *writer, st *structType) {
+	w.line("// Raw returns the bytes that v was read from, or nil. They must not be changed.")
+	w.line("func (v *%s) Raw() json.RawMessage { return v.raw }", st.name)
+	w.line("// MarshalJSON writes v, with the fields that this package does not know.")
+	w.line("func (v *%s) MarshalJSON() ([]byte, error) { return marshal(v) }", st.name)
+	w.line("// UnmarshalJSON reads v.")
+	if st.kind == "delta" {
+		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }", st.name)
+		w.line("func (v *%s) place(index int, raw []byte) { v.Index, v.raw = index, raw }", st.name)
+	} else {
+		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }", st.name)
+	}
+	switch st.kind {
+	case "message":
+		writeKindMethod(w, st)
+		w.line("func (*%s) sealed() {}", st.name)
+	case "block":
+		w.line("// BlockType returns %q.", st.args[0])
+		w.line("func (*%s) BlockType() string { return %q }", st.name, st.args[0])
+	case "event":
+		w.line("// EventType returns %q.", st.args[0])
+		w.line("func (*%s) EventType() string { return %q }", st.name, st.args[0])
+	case "delta":
+		w.line("// EventType returns %q.", "content_block_delta")
+		w.line(`func (*%s) EventType() string { return "content_block_delta" }`, st.name)
+	}
+	w.line("")
+}
+
+func writeKindMethod(w *writer, st *structType) {
+	w.line("// Kind returns the frame's type, and its subtype if it has one.")
+	switch sub := st.subtypeField(); {
+	case len(st.args) > 1:
+		w.line("func (*%s) Kind() Kind { return Kind{%q, %q} }", st.name, st.args[0], st.args[1])
+	case sub != "":
+		w.line("func (v *%s) Kind() Kind { return Kind{%q, string(v.%s)} }", st.name, st.args[0], sub)
+	default:
+		w.line("func (*%s) Kind() Kind { return Kind{Type: %q} }", st.name, st.args[0])
+	}
+}

@@ -1,0 +1,71 @@
+package wire
+
+import "encoding/json"
+
+// An ImageBlock is a picture.
+//
+//wire:block image
+type ImageBlock struct {
+	raw json.RawMessage
+
+	Source          *Source         `json:"source"`
+	CacheControl    *CacheControl   `json:"cache_control"`
+	Transformations json.RawMessage `json:"transformations"`
+}
+
+// A DocumentBlock is a document: a PDF or plain text.
+//
+//wire:block document
+type DocumentBlock struct {
+	raw json.RawMessage
+
+	Source       *Source          `json:"source"`
+	Title        string           `json:"title"`
+	Context      string           `json:"context"`
+	Citations    *CitationsConfig `json:"citations"`
+	CacheControl *CacheControl    `json:"cache_control"`
+}
+
+// CitationsConfig turns citations of a document on.
+type CitationsConfig struct {
+	raw json.RawMessage
+
+	Enabled bool `json:"enabled"`
+}
+
+// A Source is where a picture or a document comes from.
+type Source struct {
+	raw json.RawMessage
+
+	// Type is base64, text, content, url or file.
+	Type      string `json:"type" wire:"intern"`
+	MediaType string `json:"media_type" wire:"intern"`
+	// Data is base64 or plain text, by the type.
+	Data   string `json:"data"`
+	URL    string `json:"url"`
+	FileID string `json:"file_id"`
+	// Content is a string or a list of blocks, still JSON; see DecodeContent.
+	Content json.RawMessage `json:"content"`
+}
+
+// A SearchResultBlock is a passage that the user's own search found.
+//
+//wire:block search_result
+type SearchResultBlock struct {
+	raw json.RawMessage
+
+	Source       string           `json:"source"`
+	Title        string           `json:"title"`
+	Content      Content          `json:"content"`
+	Citations    *CitationsConfig `json:"citations"`
+	CacheControl *CacheControl    `json:"cache_control"`
+}
+
+// A ContainerUploadBlock is a file put into a container.
+//
+//wire:block container_upload
+type ContainerUploadBlock struct {
+	raw json.RawMessage
+
+	FileID string `json:"file_id"`
+}

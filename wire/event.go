@@ -1,0 +1,224 @@
+package wire
+
+import "encoding/json"
+
+// A StreamEventMessage carries a piece of an answer while the model writes it.
+// The complete block follows as an [AssistantMessage], before its
+// [*ContentBlockStopEvent].
+//
+// An API event that stands on a line by itself, without the frame around it, is
+// a StreamEventMessage as well.
+//
+//wire:message stream_event
+type StreamEventMessage struct {
+	raw  json.RawMessage
+	bare bool // the line is the event itself
+
+	Event           Event  `json:"event" wire:"required"`
+	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
+	APIMessageID    string `json:"api_message_id" wire:"intern"`
+
+	TTFT             Millis   `json:"ttft_ms"`
+	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
+	UserMessageUUIDs []string `json:"user_message_uuids"`
+	ResumeReason     string   `json:"resume_reason" wire:"intern"`
+	ThinkingDisplay  string   `json:"thinking_display" wire:"intern"`
+	// AbandonedBlocks names blocks of an answer that will not be finished.
+	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks"`
+	OwedRows        json.RawMessage  `json:"owed_rows"`
+
+	UUID      string `json:"uuid" wire:"required"`
+	SessionID string `json:"session_id" wire:"required,intern"`
+}
+
+// AbandonedBlocks names the blocks of an answer from an index on.
+type AbandonedBlocks struct {
+	raw json.RawMessage
+
+	APIMessageID   string `json:"api_message_id" wire:"intern"`
+	FromBlockIndex int    `json:"from_block_index"`
+}
+
+// An Event is a piece of a streamed answer. Its variants are
+//
+//   - [*MessageStartEvent], [*MessageDeltaEvent], [*MessageStopEvent]
+//   - [*ContentBlockStartEvent], [*ContentBlockStopEvent]
+//   - the deltas of a block: [*TextDeltaEvent], [*ThinkingDeltaEvent],
+//     [*SignatureDeltaEvent], [*InputJSONDeltaEvent], [*CitationsDeltaEvent],
+//     [*CompactionDeltaEvent]
+//   - [*PingEvent], [*ErrorEvent]
+//   - [*UnknownEvent], for an event or a delta of a type that this package does
+//     not know
+type Event interface {
+	// EventType returns the event's type on the wire. It is
+	// "content_block_delta" for every delta.
+	EventType() string
+	// Raw returns the bytes that the event was read from, or nil. They must not
+	// be changed.
+	Raw() json.RawMessage
+	json.Marshaler
+
+	encode(*encoder)
+}
+
+// A MessageStartEvent begins an answer, without content yet.
+//
+//wire:event message_start
+type MessageStartEvent struct {
+	raw json.RawMessage
+
+	Message *APIMessage `json:"message"`
+}
+
+// A MessageDeltaEvent brings what is known at the end of an answer.
+//
+//wire:event message_delta
+type MessageDeltaEvent struct {
+	raw json.RawMessage
+
+	Delta             *MessageDelta      `json:"delta"`
+	Usage             *Usage             `json:"usage"`
+	ContextManagement *ContextManagement `json:"context_management"`
+}
+
+// A MessageDelta tells why the model stopped.
+type MessageDelta struct {
+	raw json.RawMessage
+
+	StopReason   StopReason   `json:"stop_reason" wire:"intern"`
+	StopSequence string       `json:"stop_sequence"`
+	StopDetails  *StopDetails `json:"stop_details"`
+	Container    *Container   `json:"container"`
+}
+
+// A MessageStopEvent ends an answer.
+//
+//wire:event message_stop
+type MessageStopEvent struct {
+	raw json.RawMessage
+}
+
+// A ContentBlockStartEvent begins a block.
+//
+//wire:event content_block_start
+type ContentBlockStartEvent struct {
+	raw json.RawMessage
+
+	Index        int   `json:"index"`
+	ContentBlock Block `json:"content_block"`
+}
+
+// A ContentBlockStopEvent ends a block.
+//
+//wire:event content_block_stop
+type ContentBlockStopEvent struct {
+	raw json.RawMessage
+
+	Index int `json:"index"`
+}
+
+// A PingEvent keeps the connection alive.
+//
+//wire:event ping
+type PingEvent struct {
+	raw json.RawMessage
+}
+
+// An ErrorEvent says that the API broke the answer off.
+//
+//wire:event error
+type ErrorEvent struct {
+	raw json.RawMessage
+
+	Error *APIError `json:"error"`
+}
+
+// An APIError is an error of the API.
+type APIError struct {
+	raw json.RawMessage
+
+	Type    string `json:"type" wire:"intern"`
+	Message string `json:"message"`
+}
+
+// A TextDeltaEvent appends to a text block.
+//
+//wire:delta text_delta
+type TextDeltaEvent struct {
+	raw json.RawMessage
+
+	Index int
+	Text  string `json:"text"`
+}
+
+// A ThinkingDeltaEvent appends to a thinking block.
+//
+//wire:delta thinking_delta
+type ThinkingDeltaEvent struct {
+	raw json.RawMessage
+
+	Index           int
+	Thinking        string `json:"thinking"`
+	EstimatedTokens int    `json:"estimated_tokens"`
+}
+
+// A SignatureDeltaEvent brings the signature of a thinking block.
+//
+//wire:delta signature_delta
+type SignatureDeltaEvent struct {
+	raw json.RawMessage
+
+	Index     int
+	Signature string `json:"signature"`
+}
+
+// An InputJSONDeltaEvent appends to the input of a tool. The pieces are JSON
+// only when put together.
+//
+//wire:delta input_json_delta
+type InputJSONDeltaEvent struct {
+	raw json.RawMessage
+
+	Index       int
+	PartialJSON string `json:"partial_json"`
+}
+
+// A CitationsDeltaEvent adds a citation to a text block.
+//
+//wire:delta citations_delta
+type CitationsDeltaEvent struct {
+	raw json.RawMessage
+
+	Index    int
+	Citation *Citation `json:"citation"`
+}
+
+// A CompactionDeltaEvent brings the content of a compaction block.
+//
+//wire:delta compaction_delta
+type CompactionDeltaEvent struct {
+	raw json.RawMessage
+
+	Index            int
+	Content          string `json:"content"`
+	EncryptedContent string `json:"encrypted_content"`
+}
+
+// An UnknownEvent is an event, or a delta, of a type that this package does not
+// know.
+type UnknownEvent struct {
+	raw  json.RawMessage
+	kind string
+}
+
+// EventType returns the unknown type, or "content_block_delta" for an unknown
+// delta.
+func (e *UnknownEvent) EventType() string { return e.kind }
+
+// Raw returns the whole event.
+func (e *UnknownEvent) Raw() json.RawMessage { return e.raw }
+
+// MarshalJSON returns the event as it was read.
+func (e *UnknownEvent) MarshalJSON() ([]byte, error) { return e.raw, nil }
+
+func (e *UnknownEvent) encode(enc *encoder) { enc.verbatim(e.raw) }

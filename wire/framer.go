@@ -1,0 +1,376 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+)
+
+// A framer cuts a stream into lines and lines into frames.
+//
+// Nearly every line is one frame, and goes straight from the buffer to the
+// decoder. A line that is anything else, several objects, a part of one, text,
+// goes through segment, which puts what it makes of it into the queue.
+type framer struct {
+	decoder
+	max      int
+	hideText bool
+
+	buf     []byte // what was read and not yet taken
+	start   int    // the first byte of buf that is not taken
+	scanned int    // up to here, buf has no line end behind start
+	base    int64  // the stream's offset of buf[0]
+	line    int    // how many line ends lie before start
+	ended   bool   // nothing will be read any more
+	err     error  // what ended the stream, if not its end
+
+	skip  *oversize // the line at start is too long, and is being dropped
+	join  joiner
+	queue []placed
+	last  Position
+}
+
+// placed is a message and its place.
+type placed struct {
+	msg Message
+	pos Position
+}
+
+// A piece is a part of a line, without the line end, and its place.
+type piece struct {
+	text []byte
+	pos  Position
+}
+
+const (
+	minBuffer = 64 << 10
+	// maxIdleBuffer is the largest buffer that outlives the frame it grew for.
+	maxIdleBuffer = 1 << 20
+)
+
+func (f *framer) configure(opts *ReaderOptions) {
+	f.decoder.configure(opts)
+	f.max = DefaultMaxFrameBytes
+	if opts != nil {
+		f.hideText = opts.HideText
+		if opts.MaxFrameBytes > 0 {
+			f.max = opts.MaxFrameBytes
+		}
+	}
+}
+
+// reset forgets the stream and keeps the options and the buffers.
+func (f *framer) reset() {
+	f.join.reset()
+	*f = framer{
+		decoder: f.decoder, max: f.max, hideText: f.hideText,
+		buf: f.buf[:0], join: f.join, queue: f.queue[:0],
+	}
+}
+
+// space returns room at the end of the buffer to read into.
+func (f *framer) space() []byte {
+	if f.start > 0 && (f.start == len(f.buf) || len(f.buf) == cap(f.buf)) {
+		f.compact()
+	}
+	if len(f.buf) == cap(f.buf) {
+		grown := make([]byte, len(f.buf), max(minBuffer, 2*cap(f.buf)))
+		copy(grown, f.buf)
+		f.buf = grown
+	}
+	return f.buf[len(f.buf):cap(f.buf)]
+}
+
+// compact moves what is not taken to the start of the buffer.
+func (f *framer) compact() {
+	rest := f.buf[f.start:]
+	target := f.buf[:0]
+	if cap(f.buf) > maxIdleBuffer && len(rest) < minBuffer/2 {
+		target = make([]byte, 0, minBuffer)
+	}
+	f.buf = append(target, rest...)
+	f.base += int64(f.start)
+	f.scanned -= f.start
+	f.start = 0
+}
+
+// filled says that n bytes of the space were filled.
+func (f *framer) filled(n int) { f.buf = f.buf[:len(f.buf)+n] }
+
+// end says that nothing follows.
+func (f *framer) end(err error) {
+	f.ended = true
+	if err != io.EOF {
+		f.err = err
+	}
+}
+
+// next returns the next message, or false when more input is needed or, once the
+// stream has ended, when there is none.
+func (f *framer) next() (Message, bool) {
+	for {
+		if len(f.queue) > 0 {
+			first := f.queue[0]
+			f.queue = f.queue[1:]
+			f.last = first.pos
+			return first.msg, true
+		}
+		f.queue = nil
+		line, ok := f.nextLine()
+		if !ok {
+			return nil, false
+		}
+		if msg := f.whole(line); msg != nil {
+			return msg, true
+		}
+	}
+}
+
+// nextLine takes the next line out of the buffer. At the end of the stream it
+// settles what is left, and returns false when that is done.
+func (f *framer) nextLine() (piece, bool) {
+	nl := bytes.IndexByte(f.buf[f.scanned:], '\n')
+	if nl < 0 {
+		f.scanned = len(f.buf)
+		if !f.ended {
+			f.bound()
+			return piece{}, false
+		}
+		return f.lastLine()
+	}
+	end := f.scanned + nl
+	line := piece{f.buf[f.start:end], f.position(f.start, end)}
+	f.start, f.scanned = end+1, end+1
+	f.line++
+	return f.admit(line), true
+}
+
+func (f *framer) position(start, end int) Position {
+	return Position{Line: f.line + 1, Offset: f.base + int64(start), Bytes: int64(end - start)}
+}
+
+// lastLine takes what follows the last line end, and then what a joiner holds.
+func (f *framer) lastLine() (piece, bool) {
+	if f.start < len(f.buf) || f.skip != nil {
+		line := piece{f.buf[f.start:], f.position(f.start, len(f.buf))}
+		f.start = len(f.buf)
+		return f.admit(line), true
+	}
+	if f.join.active() {
+		f.abandon()
+		return piece{}, true
+	}
+	return piece{}, false
+}
+
+// An oversize is a line longer than the limit, of which only the head is kept.
+type oversize struct {
+	pos  Position
+	head []byte
+}
+
+// headBytes is how much of a frame that is too large is kept to show.
+const headBytes = 1 << 10
+
+// bound keeps the buffer from growing past the limit: it drops the padding at
+// the start of a line, and all but the head of a line that is too long.
+func (f *framer) bound() {
+	if f.skip == nil {
+		for f.start < len(f.buf) && isPadding(f.buf[f.start]) {
+			f.start++
+		}
+		if len(f.buf)-f.start <= f.max {
+			return
+		}
+		f.skip = &oversize{f.position(f.start, f.start), bytes.Clone(f.buf[f.start : f.start+min(headBytes, f.max)])}
+	}
+	f.skip.pos.Bytes += int64(len(f.buf) - f.start)
+	f.start = len(f.buf)
+}
+
+// admit lets a line through unless it is too long; then it reports that, and
+// lets an empty line through.
+func (f *framer) admit(line piece) piece {
+	if f.skip == nil && len(line.text) <= f.max {
+		return line
+	}
+	over := f.skip
+	f.skip = nil
+	if over == nil {
+		if line.trim(); len(line.text) <= f.max {
+			return line
+		}
+		over = &oversize{line.pos, bytes.Clone(line.text[:min(headBytes, f.max)])}
+		over.pos.Bytes = 0
+	}
+	over.pos.Bytes += int64(len(line.text))
+	f.abandon()
+	f.reject(over.head, over.pos, &TooLargeError{Size: over.pos.Bytes, Limit: f.max})
+	return piece{}
+}
+
+// whole decodes a line that is one frame. It returns nil when there is nothing
+// to deliver yet, or when what there is has gone into the queue.
+func (f *framer) whole(line piece) Message {
+	if f.join.active() {
+		f.resume(line)
+		return nil
+	}
+	line.trim()
+	if len(line.text) == 0 {
+		return nil
+	}
+	if line.text[0] != '{' {
+		f.segment(line)
+		return nil
+	}
+	msg, n, err := f.frame(line.text)
+	if err == nil && n == len(line.text) {
+		f.last = line.pos
+		return msg
+	}
+	f.segment(line)
+	return nil
+}
+
+// isPadding reports whether c is white space of JSON or one of the NUL bytes
+// that a crash leaves in a file.
+func isPadding(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0
+}
+
+const byteOrderMark = "\uFEFF"
+
+// trim drops the padding around a piece, and byte-order marks before it.
+func (p *piece) trim() {
+	for len(p.text) > 0 {
+		if isPadding(p.text[0]) {
+			p.drop(1)
+		} else if bytes.HasPrefix(p.text, []byte(byteOrderMark)) {
+			p.drop(len(byteOrderMark))
+		} else {
+			break
+		}
+	}
+	for len(p.text) > 0 && isPadding(p.text[len(p.text)-1]) {
+		p.text = p.text[:len(p.text)-1]
+	}
+	p.pos.Bytes = int64(len(p.text))
+}
+
+// drop takes n bytes off the front.
+func (p *piece) drop(n int) {
+	p.text = p.text[n:]
+	p.pos.Offset += int64(n)
+	p.pos.Bytes = int64(len(p.text))
+}
+
+// head returns the first n bytes as a piece.
+func (p piece) head(n int) piece {
+	p.text = p.text[:n:n]
+	p.pos.Bytes = int64(n)
+	return p
+}
+
+// segment takes a line apart that is not one frame by itself: NUL bytes separate
+// like line ends, since no JSON has them.
+func (f *framer) segment(line piece) {
+	for {
+		line.trim()
+		if len(line.text) == 0 {
+			return
+		}
+		nul := bytes.IndexByte(line.text, 0)
+		if nul < 0 {
+			f.objects(line)
+			return
+		}
+		f.objects(line.head(nul))
+		f.abandon()
+		line.drop(nul)
+	}
+}
+
+// objects delivers the objects that a piece consists of. An object that the
+// piece does not end goes to the joiner; what is not an object is text.
+func (f *framer) objects(p piece) {
+	for {
+		p.trim()
+		if len(p.text) == 0 {
+			return
+		}
+		if p.text[0] != '{' {
+			f.textLine(p)
+			return
+		}
+		end := f.objectEnd(p)
+		if end == 0 {
+			return
+		}
+		f.deliver(p.head(end))
+		p.drop(end)
+	}
+}
+
+// objectEnd returns the length of the object at the start of p. It returns 0 if
+// there is none, and then has reported it or given it to the joiner.
+func (f *framer) objectEnd(p piece) int {
+	f.load(p.text)
+	f.Skip()
+	err := f.Err()
+	switch {
+	case err == nil:
+		return f.Pos()
+	case err.Fault == jsonlex.Incomplete:
+		f.join.begin(f, p)
+	default:
+		f.rejectFrame(p, err)
+	}
+	return 0
+}
+
+// deliver decodes a piece that is one JSON value.
+func (f *framer) deliver(p piece) {
+	msg, _, err := f.frame(p.text)
+	if err != nil {
+		f.rejectFrame(p, err)
+		return
+	}
+	f.push(msg, p.pos)
+}
+
+// textLine delivers a piece that does not begin like an object.
+func (f *framer) textLine(p piece) {
+	if jsonlex.Valid(p.text) == nil {
+		f.deliver(p) // JSON, but no object: the decoder says so
+		return
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(p.text), "\uFFFD"))
+	if f.hideText || text == "" || isRecorderLine(text) {
+		return
+	}
+	f.push(&TextLine{Text: text, Line: p.pos.Line, Offset: p.pos.Offset, raw: bytes.Clone(p.text)}, p.pos)
+}
+
+// isRecorderLine reports whether a line comes from the terminal recorder script,
+// which frames what it records.
+func isRecorderLine(text string) bool {
+	return strings.HasPrefix(text, "Script started") || strings.HasPrefix(text, "Script done")
+}
+
+func (f *framer) rejectFrame(p piece, err *jsonlex.Error) {
+	msg := f.invalid(p.text, err)
+	msg.Line, msg.Offset = p.pos.Line, p.pos.Offset
+	f.push(msg, p.pos)
+}
+
+// reject delivers a frame that is not decoded at all.
+func (f *framer) reject(raw []byte, pos Position, err error) {
+	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: raw}, pos)
+}
+
+func (f *framer) push(msg Message, pos Position) {
+	f.queue = append(f.queue, placed{msg, pos})
+}

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+)
+
+// ErrFrameTooLarge is what an [InvalidFrame] wraps when a frame is longer than
+// [ReaderOptions.MaxFrameBytes].
+var ErrFrameTooLarge = errors.New("frame too large")
+
+// An InvalidFrame is a frame that does not decode. It is an error as well, and
+// wraps a [*SyntaxError], a [*FieldError] or a [*TooLargeError].
+type InvalidFrame struct {
+	// Line is the line that the frame starts on, counted from 1; Offset is its
+	// first byte, counted from 0. Both are 0 for a frame decoded by itself.
+	Line   int
+	Offset int64
+	// Err says what is wrong.
+	Err error
+
+	raw  []byte
+	kind Kind
+}
+
+// Kind returns the type and subtype that the frame claims, as far as they could
+// be read.
+func (m *InvalidFrame) Kind() Kind { return m.kind }
+
+// Raw returns the frame as it was read, which may not be JSON. Of a frame that
+// was too large it is the beginning.
+func (m *InvalidFrame) Raw() json.RawMessage { return m.raw }
+
+// Error returns the place of the frame and what is wrong with it.
+func (m *InvalidFrame) Error() string {
+	if m.Line == 0 {
+		return fmt.Sprintf("wire: invalid frame: %v", m.Err)
+	}
+	return fmt.Sprintf("wire: invalid frame at line %d, offset %d: %v", m.Line, m.Offset, m.Err)
+}
+
+// Unwrap returns Err.
+func (m *InvalidFrame) Unwrap() error { return m.Err }
+
+func (m *InvalidFrame) sealed() {}
+
+// A SyntaxError says that a frame is not JSON.
+type SyntaxError struct {
+	// Offset is the offending byte, counted from the start of the frame.
+	Offset int
+	// Truncated says that the frame ends before its JSON does.
+	Truncated bool
+	Reason    string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+}
+
+// A FieldError says that a frame is JSON, but not what its kind asks for.
+type FieldError struct {
+	// Pointer is the JSON pointer of the field, empty for the frame itself.
+	Pointer string
+	// Missing says that the field is absent or null.
+	Missing bool
+	Reason  string
+}
+
+func (e *FieldError) Error() string {
+	if e.Pointer == "" {
+		return e.Reason
+	}
+	return e.Pointer + ": " + e.Reason
+}
+
+// A TooLargeError says how long a frame was that passed the limit. It wraps
+// [ErrFrameTooLarge].
+type TooLargeError struct {
+	Size  int64
+	Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%v: %d bytes, the limit is %d", ErrFrameTooLarge, e.Size, e.Limit)
+}
+
+// Unwrap returns ErrFrameTooLarge.
+func (e *TooLargeError) Unwrap() error { return ErrFrameTooLarge }
+
+// frameError turns an error of the lexer into one for callers. text is what the
+// lexer read.
+func frameError(text []byte, err *jsonlex.Error) error {
+	if err.Syntax() {
+		return &SyntaxError{Offset: err.Offset, Truncated: err.Fault == jsonlex.Incomplete, Reason: err.Reason}
+	}
+	field := &FieldError{Pointer: jsonlex.Pointer(text, err.Offset), Reason: err.Reason}
+	if err.Fault == jsonlex.Missing {
+		field.Pointer += "/" + err.Name
+		field.Missing = true
+		field.Reason = "required field is missing"
+	}
+	return field
+}

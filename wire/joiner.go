@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+)
+
+// A joiner puts an object together that is spread over several lines. It never
+// parses what it has a second time: a tracker follows the structure through the
+// lines as they come, and the decoder runs once, on the whole.
+//
+// Lines are joined as they are, without their line ends. So an object may be cut
+// anywhere, between tokens as a pretty-printer does it, or inside of a string as
+// a terminal does.
+type joiner struct {
+	tracker jsonlex.Tracker
+	text    []byte   // the lines so far, as long as they are within the limit
+	size    int      // how long text would be without the limit
+	pos     Position // of the object
+	whole   []piece  // the later lines that are objects by themselves
+	lines   []int    // where in text each of those begins
+}
+
+func (j *joiner) active() bool { return j.size > 0 }
+
+func (j *joiner) reset() {
+	j.tracker.Reset()
+	if cap(j.text) > maxIdleBuffer {
+		j.text = nil
+	}
+	*j = joiner{tracker: j.tracker, text: j.text[:0]}
+}
+
+// begin takes the first line of an object.
+func (j *joiner) begin(f *framer, p piece) {
+	j.reset()
+	j.pos = p.pos
+	if n, status := j.tracker.Feed(p.text); status != jsonlex.Open {
+		f.reject(bytes.Clone(p.text), p.pos, &SyntaxError{Offset: n, Reason: "unexpected end of JSON"})
+		j.reset()
+		return
+	}
+	j.add(p, f.max)
+}
+
+func (j *joiner) add(p piece, limit int) {
+	j.size += len(p.text)
+	if j.size <= limit {
+		j.text = append(j.text, p.text...)
+	}
+	j.pos.Bytes = p.pos.Offset + p.pos.Bytes - j.pos.Offset
+}
+
+// resume takes a line while an object is open. The line goes on with the object
+// if it can. It does not if it is a frame of a known kind: the open object was
+// cut off then, and what follows must not wait for more.
+func (f *framer) resume(line piece) {
+	line.text = bytes.TrimSuffix(line.text, []byte("\r"))
+	line.pos.Bytes = int64(len(line.text))
+	alone := line
+	alone.trim()
+	complete := f.isObject(alone.text)
+	if complete && f.isKnownFrame(alone.text) {
+		f.abandon()
+		f.deliver(alone)
+		return
+	}
+	n, status := f.join.tracker.Feed(line.text)
+	switch status {
+	case jsonlex.Open:
+		if complete {
+			f.join.whole = append(f.join.whole, piece{bytes.Clone(alone.text), alone.pos})
+			f.join.lines = append(f.join.lines, f.join.size)
+		}
+		f.join.add(line, f.max)
+	case jsonlex.Complete:
+		f.join.add(line.head(n), f.max)
+		f.finish()
+		line.drop(n)
+		f.segment(line)
+	case jsonlex.Broken:
+		f.abandon()
+		f.segment(line)
+	}
+}
+
+func (f *framer) isObject(text []byte) bool {
+	return len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' && jsonlex.Valid(text) == nil
+}
+
+func (f *framer) isKnownFrame(text []byte) bool {
+	kind, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "type"))
+	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "subtype"))
+	if string(kind) != "system" {
+		subtype = nil
+	}
+	return Known(Kind{string(kind), string(subtype)})
+}
+
+// finish delivers the object that the joiner has completed.
+func (f *framer) finish() {
+	if f.join.size > f.max {
+		f.abandon()
+		return
+	}
+	f.deliver(piece{f.join.text, f.join.pos})
+	f.join.reset()
+}
+
+// abandon gives up the open object, if there is one: its lines are reported as
+// invalid, but those that are objects by themselves are delivered.
+func (f *framer) abandon() {
+	j := &f.join
+	if !j.active() {
+		return
+	}
+	if j.size > f.max {
+		f.reject(bytes.Clone(j.text[:min(headBytes, len(j.text))]), j.pos, &TooLargeError{Size: int64(j.size), Limit: f.max})
+	} else {
+		f.salvage()
+	}
+	j.reset()
+}
+
+// salvage reports what the joiner holds, in order, as runs of lines that are
+// invalid and the objects between them.
+func (f *framer) salvage() {
+	j := &f.join
+	from, pos := 0, j.pos
+	report := func(to int, end int64) {
+		if from < to {
+			pos.Bytes = end - pos.Offset
+			f.reject(bytes.Clone(j.text[from:to]), pos, &SyntaxError{Offset: to - from, Truncated: true, Reason: "unexpected end of JSON"})
+		}
+	}
+	for i, p := range j.whole {
+		report(j.lines[i], p.pos.Offset)
+		f.deliver(p)
+		from = j.lines[i] + len(p.text)
+		pos = Position{Line: p.pos.Line + 1, Offset: p.pos.Offset + p.pos.Bytes + 1}
+	}
+	report(len(j.text), j.pos.Offset+j.pos.Bytes)
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"io"
+	"iter"
+)
+
+// ReaderOptions configures a [Reader], a [Feeder] or a [Decoder].
+type ReaderOptions struct {
+	// MaxFrameBytes is the length of the longest frame that is decoded; 0 means
+	// [DefaultMaxFrameBytes]. A longer one is passed over in bounded memory, and
+	// comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge].
+	MaxFrameBytes int
+	// DiscardRaw saves memory and time: messages don't keep the bytes that they
+	// were read from, nor, with them, the fields that this package does not know.
+	// Raw returns nil then, except for what could not be decoded.
+	DiscardRaw bool
+	// HideText drops the lines that are not JSON, for the sake of clean pipes.
+	HideText bool
+	// Registry holds decoders for further kinds of frames; nil means none.
+	Registry *Registry
+}
+
+// DefaultMaxFrameBytes is the limit of a frame where none is set.
+const DefaultMaxFrameBytes = 64 << 20
+
+// A Reader reads the messages of a stream. It starts no goroutine, and is for
+// one goroutine at a time.
+type Reader struct {
+	src    io.Reader
+	framer framer
+}
+
+// NewReader returns a reader of r. opts may be nil.
+func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
+	reader := &Reader{src: r}
+	reader.framer.configure(opts)
+	return reader
+}
+
+// Reset makes r read src from its start, with the options it has.
+func (r *Reader) Reset(src io.Reader) {
+	r.src = src
+	r.framer.reset()
+}
+
+// maxEmptyReads is how many reads in a row may bring nothing.
+const maxEmptyReads = 100
+
+// Messages returns the messages, in order. It blocks in reads of the underlying
+// reader, and ends where that ends. If that fails, the error comes last, with a
+// nil message. Bad data never ends the stream: it comes as [*InvalidFrame],
+// [*TextLine] or an unknown variant.
+//
+// A caller that stops early can call Messages again to go on behind the message
+// it saw last.
+func (r *Reader) Messages() iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		for {
+			for msg, ok := r.framer.next(); ok; msg, ok = r.framer.next() {
+				if !yield(msg, nil) {
+					return
+				}
+			}
+			if r.framer.ended {
+				if err := r.framer.err; err != nil {
+					r.framer.err = nil
+					yield(nil, err)
+				}
+				return
+			}
+			r.fill()
+		}
+	}
+}
+
+// fill reads once into the framer's buffer.
+func (r *Reader) fill() {
+	for range maxEmptyReads {
+		n, err := r.src.Read(r.framer.space())
+		r.framer.filled(n)
+		if err != nil {
+			r.framer.end(err)
+			return
+		}
+		if n > 0 {
+			return
+		}
+	}
+	r.framer.end(io.ErrNoProgress)
+}
+
+// A Position is a place in a stream.
+type Position struct {
+	Line   int   // counted from 1
+	Offset int64 // in bytes, counted from 0
+	Bytes  int64 // how many bytes there are, line ends inside included
+}
+
+// Position returns where in the stream the message lies that came last.
+func (r *Reader) Position() Position { return r.framer.last }

@@ -1,0 +1,189 @@
+package wire
+
+import "encoding/json"
+
+// A TaskStartedMessage says that a task has begun: a subagent, a shell command
+// in the background, a workflow. A task that is resumed keeps its TaskID and
+// gets a new RunID; the run ids of one task sort in the order of its runs.
+//
+//wire:message system task_started
+type TaskStartedMessage struct {
+	raw json.RawMessage
+
+	TaskID string `json:"task_id" wire:"required,intern"`
+	RunID  string `json:"run_id" wire:"intern"`
+	// ToolUseID is the tool call that started the task.
+	ToolUseID    string   `json:"tool_use_id" wire:"intern"`
+	Description  string   `json:"description" wire:"required"`
+	TaskType     TaskType `json:"task_type" wire:"intern"`
+	SubagentType string   `json:"subagent_type" wire:"intern"`
+	WorkflowName string   `json:"workflow_name" wire:"intern"`
+	Backgrounded bool     `json:"is_backgrounded"`
+	// SpawnDepth counts the agents above the task; the session's own agent starts tasks of depth 1.
+	SpawnDepth   int    `json:"spawn_depth"`
+	ParentTaskID string `json:"parent_task_id" wire:"intern"`
+	Prompt       string `json:"prompt"`
+	// SkipTranscript asks for the task to be left out of the displayed conversation.
+	SkipTranscript bool `json:"skip_transcript"`
+	// Ambient marks housekeeping of the agent's own.
+	Ambient   bool   `json:"ambient"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
+}
+
+// A TaskType says what kind of work a task is.
+type TaskType string
+
+// The kinds of tasks.
+const (
+	TaskTypeLocalAgent    TaskType = "local_agent"
+	TaskTypeLocalBash     TaskType = "local_bash"
+	TaskTypeLocalWorkflow TaskType = "local_workflow"
+	TaskTypeMCPTask       TaskType = "mcp_task"
+	TaskTypeRemoteAgent   TaskType = "remote_agent"
+)
+
+// A TaskUpdatedMessage says what has changed about a task.
+//
+//wire:message system task_updated
+type TaskUpdatedMessage struct {
+	raw json.RawMessage
+
+	TaskID string `json:"task_id" wire:"intern"`
+	RunID  string `json:"run_id" wire:"intern"`
+	// Patch is to be merged into what is known of the task. It is empty when
+	// the agent sent something else than an object.
+	Patch     TaskPatch `json:"patch" wire:"lenient"`
+	UUID      string    `json:"uuid"`
+	SessionID string    `json:"session_id" wire:"intern"`
+}
+
+// A TaskPatch holds the changed properties of a task; those left at zero have
+// not changed.
+type TaskPatch struct {
+	raw json.RawMessage
+
+	Status      TaskStatus `json:"status" wire:"intern"`
+	Description string     `json:"description"`
+	// EndTime is a Unix time in milliseconds.
+	EndTime int64 `json:"end_time"`
+	// TotalPaused is how long the task has been paused, all pauses together.
+	TotalPaused Millis `json:"total_paused_ms"`
+	Error       string `json:"error"`
+	// Backgrounded is nil when the task stays where it is.
+	Backgrounded *bool `json:"is_backgrounded"`
+}
+
+// A TaskStatus is a stage in the life of a task.
+type TaskStatus string
+
+// The stages of a task. Killed comes with a TaskUpdatedMessage only, stopped
+// with a TaskNotificationMessage only.
+const (
+	TaskStatusPending   TaskStatus = "pending"
+	TaskStatusRunning   TaskStatus = "running"
+	TaskStatusPaused    TaskStatus = "paused"
+	TaskStatusCompleted TaskStatus = "completed"
+	TaskStatusFailed    TaskStatus = "failed"
+	TaskStatusKilled    TaskStatus = "killed"
+	TaskStatusStopped   TaskStatus = "stopped"
+)
+
+// Terminal reports whether a run with this status is over. A status that is
+// not known is not terminal.
+func (s TaskStatus) Terminal() bool {
+	switch s {
+	case TaskStatusCompleted, TaskStatusFailed, TaskStatusKilled, TaskStatusStopped:
+		return true
+	}
+	return false
+}
+
+// A TaskProgressMessage says how far a running task has come.
+//
+//wire:message system task_progress
+type TaskProgressMessage struct {
+	raw json.RawMessage
+
+	TaskID       string    `json:"task_id" wire:"required,intern"`
+	RunID        string    `json:"run_id" wire:"intern"`
+	ToolUseID    string    `json:"tool_use_id" wire:"intern"`
+	Description  string    `json:"description" wire:"required"`
+	SubagentType string    `json:"subagent_type" wire:"intern"`
+	Usage        TaskUsage `json:"usage" wire:"required"`
+	LastToolName string    `json:"last_tool_name" wire:"intern"`
+	Summary      string    `json:"summary"`
+	UUID         string    `json:"uuid"`
+	SessionID    string    `json:"session_id" wire:"intern"`
+}
+
+// TaskUsage is what a task has used since it began.
+type TaskUsage struct {
+	raw json.RawMessage
+
+	TotalTokens int    `json:"total_tokens"`
+	ToolUses    int    `json:"tool_uses"`
+	Duration    Millis `json:"duration_ms"`
+}
+
+// A TaskNotificationMessage says that a task has ended, and where its output is.
+//
+//wire:message system task_notification
+type TaskNotificationMessage struct {
+	raw json.RawMessage
+
+	TaskID    string     `json:"task_id" wire:"required,intern"`
+	RunID     string     `json:"run_id" wire:"intern"`
+	ToolUseID string     `json:"tool_use_id" wire:"intern"`
+	Status    TaskStatus `json:"status" wire:"required,intern"`
+	// Reason is "worker_restart" for a task that was lost with its process.
+	Reason         string         `json:"reason" wire:"intern"`
+	OutputFile     string         `json:"output_file" wire:"required"`
+	Summary        string         `json:"summary"`
+	Usage          *TaskUsage     `json:"usage"`
+	ResourceLinks  []ResourceLink `json:"resource_links"`
+	SkipTranscript bool           `json:"skip_transcript"`
+	Ambient        bool           `json:"ambient"`
+	UUID           string         `json:"uuid"`
+	SessionID      string         `json:"session_id" wire:"intern"`
+}
+
+// A ResourceLink points to an MCP resource that a task has produced.
+type ResourceLink struct {
+	raw json.RawMessage
+
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	MIMEType    string `json:"mimeType" wire:"intern"`
+	// Size is in bytes.
+	Size        int64           `json:"size"`
+	Annotations json.RawMessage `json:"annotations"`
+}
+
+// A BackgroundTasksChangedMessage gives all tasks that now run in the
+// background. The list replaces the one before it, and is empty again after a
+// restart of the process.
+//
+//wire:message system background_tasks_changed
+type BackgroundTasksChangedMessage struct {
+	raw json.RawMessage
+
+	Tasks     []BackgroundTask `json:"tasks"`
+	UUID      string           `json:"uuid"`
+	SessionID string           `json:"session_id" wire:"intern"`
+}
+
+// A BackgroundTask is one task that runs in the background.
+type BackgroundTask struct {
+	raw json.RawMessage
+
+	TaskID       string   `json:"task_id" wire:"intern"`
+	RunID        string   `json:"run_id" wire:"intern"`
+	TaskType     TaskType `json:"task_type" wire:"intern"`
+	SubagentType string   `json:"subagent_type" wire:"intern"`
+	Description  string   `json:"description"`
+	ParentTaskID string   `json:"parent_task_id" wire:"intern"`
+	Ambient      bool     `json:"ambient"`
+}
