@@ -23,9 +23,8 @@ import (
 type Block interface {
 	// BlockType returns the block's type on the wire, such as "tool_use".
 	BlockType() string
-	// Raw returns the bytes that the block was read from, or nil. They must not
-	// be changed.
-	Raw() json.RawMessage
+	// Raw returns the text that the block was read from, or "".
+	Raw() string
 	json.Marshaler
 
 	encode(*encoder)
@@ -69,7 +68,7 @@ func blocksOf[T Block](c Content) []T {
 
 // An UnknownBlock is a block of a type that this package does not know.
 type UnknownBlock struct {
-	raw  json.RawMessage
+	raw  string
 	kind string
 }
 
@@ -77,17 +76,17 @@ type UnknownBlock struct {
 func (b *UnknownBlock) BlockType() string { return b.kind }
 
 // Raw returns the whole block.
-func (b *UnknownBlock) Raw() json.RawMessage { return b.raw }
+func (b *UnknownBlock) Raw() string { return b.raw }
 
 // MarshalJSON returns the block as it was read.
-func (b *UnknownBlock) MarshalJSON() ([]byte, error) { return b.raw, nil }
+func (b *UnknownBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }
 
 func (b *UnknownBlock) encode(e *encoder) { e.verbatim(b.raw) }
 
 // An InvalidBlock is a block that is not an object, has no type, or does not fit
 // its type. It costs the message nothing but itself.
 type InvalidBlock struct {
-	raw  json.RawMessage
+	raw  string
 	kind string
 	err  error
 }
@@ -96,13 +95,13 @@ type InvalidBlock struct {
 func (b *InvalidBlock) BlockType() string { return b.kind }
 
 // Raw returns the whole block.
-func (b *InvalidBlock) Raw() json.RawMessage { return b.raw }
+func (b *InvalidBlock) Raw() string { return b.raw }
 
 // Err returns what is wrong with the block: a [*FieldError] with a JSON pointer
 // into the frame.
 func (b *InvalidBlock) Err() error { return b.err }
 
 // MarshalJSON returns the block as it was read.
-func (b *InvalidBlock) MarshalJSON() ([]byte, error) { return b.raw, nil }
+func (b *InvalidBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }
 
 func (b *InvalidBlock) encode(e *encoder) { e.verbatim(b.raw) }

@@ -1,23 +1,21 @@
 package wire
 
-import "encoding/json"
-
 // An ImageBlock is a picture.
 //
 //wire:block image
 type ImageBlock struct {
-	raw json.RawMessage
+	raw string
 
-	Source          *Source         `json:"source"`
-	CacheControl    *CacheControl   `json:"cache_control"`
-	Transformations json.RawMessage `json:"transformations"`
+	Source          *Source       `json:"source"`
+	CacheControl    *CacheControl `json:"cache_control"`
+	Transformations JSON          `json:"transformations"`
 }
 
 // A DocumentBlock is a document: a PDF or plain text.
 //
 //wire:block document
 type DocumentBlock struct {
-	raw json.RawMessage
+	raw string
 
 	Source       *Source          `json:"source"`
 	Title        string           `json:"title"`
@@ -28,14 +26,14 @@ type DocumentBlock struct {
 
 // CitationsConfig turns citations of a document on.
 type CitationsConfig struct {
-	raw json.RawMessage
+	raw string
 
 	Enabled bool `json:"enabled"`
 }
 
 // A Source is where a picture or a document comes from.
 type Source struct {
-	raw json.RawMessage
+	raw string
 
 	// Type is base64, text, content, url or file.
 	Type      string `json:"type" wire:"intern"`
@@ -45,14 +43,14 @@ type Source struct {
 	URL    string `json:"url"`
 	FileID string `json:"file_id"`
 	// Content is a string or a list of blocks, still JSON; see DecodeContent.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // A SearchResultBlock is a passage that the user's own search found.
 //
 //wire:block search_result
 type SearchResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	Source       string           `json:"source"`
 	Title        string           `json:"title"`
@@ -65,7 +63,7 @@ type SearchResultBlock struct {
 //
 //wire:block container_upload
 type ContainerUploadBlock struct {
-	raw json.RawMessage
+	raw string
 
 	FileID string `json:"file_id"`
 }

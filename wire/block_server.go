@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -10,17 +9,17 @@ import (
 //
 //wire:block web_search_tool_result
 type WebSearchToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Results.
-	Content json.RawMessage `json:"content"`
-	Caller  *Caller         `json:"caller"`
+	Content JSON    `json:"content"`
+	Caller  *Caller `json:"caller"`
 }
 
 // A WebSearchResult is one page that a web search found.
 type WebSearchResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type             string `json:"type" wire:"intern"`
 	Title            string `json:"title"`
@@ -40,17 +39,17 @@ func (b *WebSearchToolResultBlock) Results() ([]WebSearchResult, error) {
 //
 //wire:block web_fetch_tool_result
 type WebFetchToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
-	Caller  *Caller         `json:"caller"`
+	Content JSON    `json:"content"`
+	Caller  *Caller `json:"caller"`
 }
 
 // A WebFetchResult is a page and where it came from.
 type WebFetchResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type        string         `json:"type" wire:"intern"`
 	URL         string         `json:"url"`
@@ -69,11 +68,11 @@ func (b *WebFetchToolResultBlock) Result() (*WebFetchResult, error) {
 //
 //wire:block code_execution_tool_result
 type CodeExecutionToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // Result returns the output. The error is a [*ToolError] when the program could
@@ -88,11 +87,11 @@ func (b *CodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
 //
 //wire:block bash_code_execution_tool_result
 type BashCodeExecutionToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // Result returns the output. The error is a [*ToolError] when the command could
@@ -104,7 +103,7 @@ func (b *BashCodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error
 
 // A CodeExecutionResult is the output of a program at the API.
 type CodeExecutionResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type            string                `json:"type" wire:"intern"`
 	Stdout          string                `json:"stdout"`
@@ -116,7 +115,7 @@ type CodeExecutionResult struct {
 
 // A CodeExecutionOutput is a file that a program left behind.
 type CodeExecutionOutput struct {
-	raw json.RawMessage
+	raw string
 
 	Type   string `json:"type" wire:"intern"`
 	FileID string `json:"file_id"`
@@ -127,17 +126,17 @@ type CodeExecutionOutput struct {
 //
 //wire:block text_editor_code_execution_tool_result
 type TextEditorCodeExecutionToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // A TextEditorResult is a file that was viewed, written or changed; which fields
 // are set depends on its type.
 type TextEditorResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type       string   `json:"type" wire:"intern"`
 	Content    string   `json:"content"`
@@ -163,16 +162,16 @@ func (b *TextEditorCodeExecutionToolResultBlock) Result() (*TextEditorResult, er
 //
 //wire:block tool_search_tool_result
 type ToolSearchToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // A ToolSearchResult lists tools.
 type ToolSearchResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type           string               `json:"type" wire:"intern"`
 	ToolReferences []ToolReferenceBlock `json:"tool_references"`
@@ -189,16 +188,16 @@ func (b *ToolSearchToolResultBlock) Result() (*ToolSearchResult, error) {
 //
 //wire:block advisor_tool_result
 type AdvisorToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 }
 
 // An AdvisorResult is advice, readable or for the API only.
 type AdvisorResult struct {
-	raw json.RawMessage
+	raw string
 
 	Type             string     `json:"type" wire:"intern"`
 	Text             string     `json:"text"`
@@ -228,10 +227,10 @@ func (e *ToolError) Error() string {
 
 // decodeToolResult decodes the content of a result into v, unless it is an
 // error.
-func decodeToolResult(content json.RawMessage, v any) error {
+func decodeToolResult(content JSON, v any) error {
 	failure := new(ToolError)
-	if json.Unmarshal(content, failure) == nil && strings.HasSuffix(failure.Type, "_error") {
+	if content.Decode(failure) == nil && strings.HasSuffix(failure.Type, "_error") {
 		return failure
 	}
-	return json.Unmarshal(content, v)
+	return content.Decode(v)
 }

@@ -1,12 +1,10 @@
 package wire
 
-import "encoding/json"
-
 // A TextBlock is text, written by the model or by the user.
 //
 //wire:block text
 type TextBlock struct {
-	raw   json.RawMessage
+	raw   string
 	plain bool // the whole content was a string
 
 	Text string `json:"text" wire:"required"`
@@ -18,7 +16,7 @@ type TextBlock struct {
 // A Citation is a place that a text relies on. Which fields are set depends on
 // its type.
 type Citation struct {
-	raw json.RawMessage
+	raw string
 
 	// Type is char_location, page_location, content_block_location,
 	// web_search_result_location or search_result_location.
@@ -42,7 +40,7 @@ type Citation struct {
 
 // CacheControl asks the API to cache the prompt up to its block.
 type CacheControl struct {
-	raw json.RawMessage
+	raw string
 
 	Type string `json:"type" wire:"intern"`
 	// TTL is 5m or 1h.
@@ -54,7 +52,7 @@ type CacheControl struct {
 //
 //wire:block thinking
 type ThinkingBlock struct {
-	raw json.RawMessage
+	raw string
 
 	Thinking  string `json:"thinking" wire:"required"`
 	Signature string `json:"signature"`
@@ -64,7 +62,7 @@ type ThinkingBlock struct {
 //
 //wire:block redacted_thinking
 type RedactedThinkingBlock struct {
-	raw json.RawMessage
+	raw string
 
 	Data string `json:"data"`
 }
@@ -73,7 +71,7 @@ type RedactedThinkingBlock struct {
 //
 //wire:block compaction
 type CompactionBlock struct {
-	raw json.RawMessage
+	raw string
 
 	Content          string `json:"content"`
 	EncryptedContent string `json:"encrypted_content"`
@@ -83,7 +81,7 @@ type CompactionBlock struct {
 //
 //wire:block fallback
 type FallbackBlock struct {
-	raw json.RawMessage
+	raw string
 
 	From    *FallbackModel   `json:"from"`
 	To      *FallbackModel   `json:"to"`
@@ -92,14 +90,14 @@ type FallbackBlock struct {
 
 // A FallbackModel is one side of a fallback.
 type FallbackModel struct {
-	raw json.RawMessage
+	raw string
 
 	Model string `json:"model" wire:"intern"`
 }
 
 // A FallbackTrigger says what caused a fallback.
 type FallbackTrigger struct {
-	raw json.RawMessage
+	raw string
 
 	Type     string `json:"type" wire:"intern"`
 	Category string `json:"category" wire:"intern"`

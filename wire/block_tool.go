@@ -1,19 +1,17 @@
 package wire
 
-import "encoding/json"
-
 // A ToolUseBlock is the model's call of a tool.
 //
 //wire:block tool_use
 type ToolUseBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ID   string `json:"id" wire:"required"`
 	Name string `json:"name" wire:"required,intern"`
 	// Input is the tool's input, still JSON; see DecodeInput.
-	Input       json.RawMessage `json:"input"`
-	Caller      *Caller         `json:"caller"`
-	ToolsetName string          `json:"toolset_name" wire:"intern"`
+	Input       JSON    `json:"input"`
+	Caller      *Caller `json:"caller"`
+	ToolsetName string  `json:"toolset_name" wire:"intern"`
 }
 
 // DecodeInput decodes the input into v. A call without input counts as one with
@@ -25,12 +23,12 @@ func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v)
 //
 //wire:block server_tool_use
 type ServerToolUseBlock struct {
-	raw json.RawMessage
+	raw string
 
-	ID     string          `json:"id" wire:"required"`
-	Name   string          `json:"name" wire:"required,intern"`
-	Input  json.RawMessage `json:"input"`
-	Caller *Caller         `json:"caller"`
+	ID     string  `json:"id" wire:"required"`
+	Name   string  `json:"name" wire:"required,intern"`
+	Input  JSON    `json:"input"`
+	Caller *Caller `json:"caller"`
 }
 
 // DecodeInput decodes the input into v.
@@ -41,27 +39,27 @@ func (b *ServerToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Inp
 //
 //wire:block mcp_tool_use
 type MCPToolUseBlock struct {
-	raw json.RawMessage
+	raw string
 
-	ID         string          `json:"id" wire:"required"`
-	Name       string          `json:"name" wire:"required,intern"`
-	ServerName string          `json:"server_name" wire:"intern"`
-	Input      json.RawMessage `json:"input"`
+	ID         string `json:"id" wire:"required"`
+	Name       string `json:"name" wire:"required,intern"`
+	ServerName string `json:"server_name" wire:"intern"`
+	Input      JSON   `json:"input"`
 }
 
 // DecodeInput decodes the input into v.
 func (b *MCPToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
 
-func decodeInput(input json.RawMessage, v any) error {
-	if input == nil {
-		input = json.RawMessage("{}")
+func decodeInput(input JSON, v any) error {
+	if input == "" {
+		input = "{}"
 	}
-	return json.Unmarshal(input, v)
+	return input.Decode(v)
 }
 
 // A Caller says who called a tool: the model itself, or code that it runs.
 type Caller struct {
-	raw json.RawMessage
+	raw string
 
 	Type   string `json:"type" wire:"intern"`
 	ToolID string `json:"tool_id"`
@@ -71,11 +69,11 @@ type Caller struct {
 //
 //wire:block tool_result
 type ToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of blocks, still JSON; see Text and Blocks.
-	Content json.RawMessage `json:"content"`
+	Content JSON `json:"content"`
 	// IsError is nil where the wire does not say. Absent and false both mean
 	// success; Failed tells.
 	IsError      *bool         `json:"is_error"`
@@ -96,12 +94,12 @@ func (b *ToolResultBlock) Text() string { return textOf(b.Content) }
 //
 //wire:block mcp_tool_result
 type MCPToolResultBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of text blocks, still JSON.
-	Content json.RawMessage `json:"content"`
-	IsError *bool           `json:"is_error"`
+	Content JSON  `json:"content"`
+	IsError *bool `json:"is_error"`
 }
 
 // Failed reports whether the tool reported an error.
@@ -113,7 +111,7 @@ func (b *MCPToolResultBlock) Blocks() (Content, error) { return DecodeContent(b.
 // Text returns the text of the result.
 func (b *MCPToolResultBlock) Text() string { return textOf(b.Content) }
 
-func textOf(content json.RawMessage) string {
+func textOf(content JSON) string {
 	blocks, err := DecodeContent(content)
 	if err != nil {
 		return ""
@@ -125,7 +123,7 @@ func textOf(content json.RawMessage) string {
 //
 //wire:block tool_reference
 type ToolReferenceBlock struct {
-	raw json.RawMessage
+	raw string
 
 	ToolName string `json:"tool_name" wire:"intern"`
 }

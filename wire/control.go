@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A ControlRequestMessage asks the other side for something: the host asks the
 // agent, or the agent its host.
 //
 //wire:message control_request
 type ControlRequestMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// RequestID is what the answer and a cancellation refer to.
 	RequestID string         `json:"request_id"`
@@ -17,7 +15,7 @@ type ControlRequestMessage struct {
 // A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and
 // fields that depend on it, still JSON in [ControlRequest.Raw].
 type ControlRequest struct {
-	raw json.RawMessage
+	raw string
 
 	Subtype string `json:"subtype" wire:"intern"`
 }
@@ -26,21 +24,21 @@ type ControlRequest struct {
 //
 //wire:message control_response
 type ControlResponseMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Response ControlResponse `json:"response" wire:"required"`
 }
 
 // A ControlResponse is the body of a [ControlResponseMessage].
 type ControlResponse struct {
-	raw json.RawMessage
+	raw string
 
 	// Subtype is success or error.
 	Subtype   string `json:"subtype" wire:"required,intern"`
 	RequestID string `json:"request_id" wire:"required"`
 	// Response is the answer; some successes have none.
-	Response json.RawMessage `json:"response"`
-	Error    string          `json:"error"`
+	Response JSON   `json:"response"`
+	Error    string `json:"error"`
 	// ErrorCode is unsupported_request for a request that the agent does not know.
 	ErrorCode string `json:"error_code" wire:"intern"`
 
@@ -55,7 +53,7 @@ type ControlResponse struct {
 //
 //wire:message control_cancel_request
 type ControlCancelRequestMessage struct {
-	raw json.RawMessage
+	raw string
 
 	RequestID string `json:"request_id" wire:"required"`
 }

@@ -2,7 +2,7 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
+	"sync"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -10,7 +10,13 @@ import (
 // Decode decodes one frame. A frame that does not decode, or with anything but
 // white space behind it, is an [*InvalidFrame]. The message shares no memory
 // with data. Decode may be called from several goroutines.
-func Decode(data []byte) Message { return NewDecoder(nil).Decode(data) }
+func Decode(data []byte) Message {
+	d := decoders.Get().(*Decoder)
+	defer decoders.Put(d)
+	return d.Decode(data)
+}
+
+var decoders = sync.Pool{New: func() any { return NewDecoder(nil) }}
 
 // A Decoder decodes frames that have been separated already. It shares strings
 // between frames, which makes it faster than [Decode]; it is for one goroutine
@@ -29,10 +35,13 @@ func NewDecoder(opts *ReaderOptions) *Decoder {
 
 // Decode decodes one frame, as [Decode] does.
 func (d *Decoder) Decode(data []byte) Message {
+	defer d.d.unload()
 	msg, n, err := d.d.frame(data)
-	if err == nil && n < len(data) {
-		d.d.End()
-		err = d.d.Err()
+	if err == nil && n == len(data) {
+		return msg
+	}
+	if syntax := jsonlex.Valid(data); syntax != nil {
+		err = syntax
 	}
 	if err != nil {
 		return d.d.invalid(data, err)
@@ -42,13 +51,13 @@ func (d *Decoder) Decode(data []byte) Message {
 
 // DecodeContent decodes the content of a message or of a tool's result: a
 // string, which becomes one [*TextBlock], or a list of blocks.
-func DecodeContent(data json.RawMessage) (Content, error) {
-	if data == nil {
+func DecodeContent(data JSON) (Content, error) {
+	if data == "" {
 		return nil, nil
 	}
 	var d decoder
 	var content Content
-	err := d.whole(data, func() { content = d.content() })
+	err := d.whole([]byte(data), func() { content = d.content() })
 	return content, err
 }
 
@@ -57,14 +66,12 @@ type decoder struct {
 	jsonlex.Lexer
 
 	text     []byte // what the lexer reads
-	keepRaw  bool   // text belongs to the message, which may point into it
+	keepRaw  bool   // messages keep what they were read from
+	raw      string // text, for them to keep
 	names    nameTable
 	registry *Registry
 
-	// A delta event to fill instead of a new one; see streamEvent.
-	textDelta     *TextDeltaEvent
-	thinkingDelta *ThinkingDeltaEvent
-	inputDelta    *InputJSONDeltaEvent
+	behindEvent int // see streamEvent
 }
 
 func (d *decoder) configure(opts *ReaderOptions) {
@@ -77,9 +84,6 @@ func (d *decoder) configure(opts *ReaderOptions) {
 // frame decodes the frame at the start of data and returns how much of data it
 // takes. data may be changed afterwards.
 func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
-	if d.keepRaw {
-		data = bytes.Clone(data)
-	}
 	d.load(data)
 	msg := d.message()
 	if err := d.Err(); err != nil {
@@ -88,9 +92,20 @@ func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 	return msg, d.Pos(), nil
 }
 
+// load makes d read text.
 func (d *decoder) load(text []byte) {
 	d.text = text
 	d.Reset(text)
+	if d.keepRaw {
+		d.raw = string(text)
+		d.Share(d.raw)
+	}
+}
+
+// unload lets go of the text.
+func (d *decoder) unload() {
+	d.text, d.raw = nil, ""
+	d.Reset(nil)
 }
 
 // graver returns the error of a text that is not even JSON in place of the one
@@ -99,7 +114,7 @@ func (d *decoder) graver(err *jsonlex.Error) *jsonlex.Error {
 	if err.Syntax() {
 		return err
 	}
-	d.load(d.text)
+	d.Reset(d.text)
 	d.Skip()
 	if syntax := d.Err(); syntax != nil {
 		return syntax
@@ -109,32 +124,41 @@ func (d *decoder) graver(err *jsonlex.Error) *jsonlex.Error {
 
 // message decodes the frame that comes next into the variant of its type.
 func (d *decoder) message() Message {
-	value := jsonlex.Lookup(d.text, 0, "type")
-	kind, ok := jsonlex.Unquote(value)
+	if bytes.HasPrefix(d.text, []byte(streamEventStart)) {
+		return d.streamEvent()
+	}
+	kind, ok := jsonlex.Unquote(jsonlex.Lookup(d.text, 0, "type"))
 	if !ok || len(kind) == 0 {
-		d.untyped(value)
+		d.untyped()
 		return nil
 	}
 	return d.messageOf(kind)
 }
 
 // untyped records why a frame has no type.
-func (d *decoder) untyped(value []byte) {
+func (d *decoder) untyped() {
 	if d.Peek() != '{' {
 		d.FirstKey()
 		return
 	}
 	start := d.Pos()
+	at, _ := jsonlex.Find(d.text, start, "type")
 	d.Skip()
-	if value == nil || value[0] == 'n' {
+	if at < 0 || d.text[at] == 'n' {
 		d.FailMissing(start, "type")
 		return
 	}
-	offset := len(d.text) - len(d.text[start:]) + bytes.Index(d.text[start:], value)
-	d.Seek(d.text, offset, d.Depth())
-	if len(d.Bytes()) == 0 {
-		d.Fail(jsonlex.Mismatch, offset, "is empty")
+	if d.stringAt(at) == "" {
+		d.Fail(jsonlex.Mismatch, at, "is empty")
 	}
+}
+
+// stringAt goes to the value at offset, and fails unless it is a string.
+func (d *decoder) stringAt(offset int) string {
+	if d.Err() == nil {
+		d.Seek(d.text, offset, d.Depth()+1)
+	}
+	return d.String()
 }
 
 // invalid makes the message for a frame that does not decode.
@@ -143,7 +167,7 @@ func (d *decoder) invalid(data []byte, err *jsonlex.Error) *InvalidFrame {
 	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "subtype"))
 	return &InvalidFrame{
 		Err:  frameError(data, err),
-		raw:  bytes.Clone(data),
+		raw:  string(data),
 		kind: Kind{Type: string(kind), Subtype: string(subtype)},
 	}
 }
@@ -151,7 +175,7 @@ func (d *decoder) invalid(data []byte, err *jsonlex.Error) *InvalidFrame {
 // whole decodes a text that is one value, with do.
 func (d *decoder) whole(data []byte, do func()) error {
 	d.keepRaw = true
-	d.load(bytes.Clone(data))
+	d.load(data)
 	do()
 	d.End()
 	if err := d.Err(); err != nil {
@@ -161,20 +185,19 @@ func (d *decoder) whole(data []byte, do func()) error {
 }
 
 // span returns the bytes from start to here, for a value to keep.
-func (d *decoder) span(start int) json.RawMessage {
-	if !d.keepRaw {
-		return nil
+func (d *decoder) span(start int) string {
+	if !d.keepRaw || start > d.Pos() {
+		return ""
 	}
-	return d.text[start:d.Pos():d.Pos()]
+	return d.raw[start:d.Pos()]
 }
 
 // keep returns the bytes from start to here even if raw bytes are not kept.
-func (d *decoder) keep(start int) json.RawMessage {
-	end := d.Pos()
+func (d *decoder) keep(start int) string {
 	if d.keepRaw {
-		return d.text[start:end:end]
+		return d.span(start)
 	}
-	return bytes.Clone(d.text[start:end])
+	return string(d.text[start:d.Pos()])
 }
 
 // require records the first required member that is not among those seen.

@@ -203,6 +203,7 @@ func (v *AssistantMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	var seen uint
+	v.flat = false
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "message":
@@ -2673,13 +2674,10 @@ func (v *StreamEventMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	var seen uint
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+	for key, ok := v.firstKey(d); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "event":
-			if !d.Null() {
-				seen |= 1 << 0
-				v.Event = d.event()
-			}
+			v.Event = d.event()
 		case "parent_tool_use_id":
 			v.ParentToolUseID = d.name()
 		case "api_message_id":
@@ -2700,12 +2698,12 @@ func (v *StreamEventMessage) decode(d *decoder) {
 			v.OwedRows = d.rawJSON()
 		case "uuid":
 			if !d.Null() {
-				seen |= 1 << 1
+				seen |= 1 << 0
 				v.UUID = d.str()
 			}
 		case "session_id":
 			if !d.Null() {
-				seen |= 1 << 2
+				seen |= 1 << 1
 				v.SessionID = d.name()
 			}
 		default:
@@ -2713,9 +2711,10 @@ func (v *StreamEventMessage) decode(d *decoder) {
 		}
 	}
 	v.raw = d.span(start)
-	if seen&0b111 != 0b111 {
-		d.require(start, seen, "event", "uuid", "session_id")
+	if seen&0b11 != 0b11 {
+		d.require(start, seen, "uuid", "session_id")
 	}
+	v.check(d, start)
 }
 
 func (v *SubagentKilled) decode(d *decoder) {
@@ -3536,6 +3535,7 @@ func (v *UserMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	var seen uint
+	v.flat = false
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "message":

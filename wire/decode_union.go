@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
@@ -14,7 +12,7 @@ func (d *decoder) content() Content {
 		return nil
 	case '"':
 		start := d.Pos()
-		block := &TextBlock{Text: string(d.Bytes()), plain: true}
+		block := &TextBlock{Text: d.str(), plain: true}
 		block.raw = d.span(start)
 		return Content{block}
 	case '[':
@@ -32,15 +30,19 @@ func (d *decoder) block() Block {
 	if d.Null() {
 		d.Fail(jsonlex.Mismatch, m.pos, "expected object, found null")
 	}
-	value := jsonlex.Lookup(d.text, m.pos, "type")
-	kind, ok := jsonlex.Unquote(value)
+	at, end := jsonlex.Find(d.text, m.pos, "type")
+	var kind []byte
+	ok := false
+	if at >= 0 {
+		kind, ok = jsonlex.Unquote(d.text[at:end])
+	}
 	var block Block
 	switch {
 	case ok:
 		block = d.blockOf(kind)
-	case value != nil:
+	case at >= 0:
 		d.Skip()
-		d.Fail(jsonlex.Mismatch, m.pos, "the block's type is not a string")
+		d.stringAt(at)
 	case d.Peek() == '{':
 		d.Skip()
 		d.FailMissing(m.pos, "type")
@@ -67,16 +69,21 @@ func (d *decoder) event() Event {
 		return nil
 	}
 	d.Peek()
-	kind, ok := jsonlex.Unquote(jsonlex.Lookup(d.text, d.Pos(), "type"))
+	start := d.Pos()
+	kind, ok := jsonlex.Unquote(jsonlex.Lookup(d.text, start, "type"))
 	if ok {
 		return d.eventOf(kind)
 	}
-	start := d.Pos()
+	if d.Peek() != '{' {
+		d.FirstKey()
+		return nil
+	}
 	d.Skip()
-	if d.Err() == nil && d.text[start] == '{' {
+	if at, _ := jsonlex.Find(d.text, start, "type"); at >= 0 {
+		d.stringAt(at)
+	} else if d.Err() == nil {
 		d.FailMissing(start, "type")
 	}
-	d.Fail(jsonlex.Mismatch, start, "expected object")
 	return nil
 }
 
@@ -91,7 +98,7 @@ func (d *decoder) unknownEvent(kind []byte) Event {
 type deltaEvent interface {
 	Event
 	decode(*decoder)
-	place(index int, raw []byte)
+	place(index int, raw string)
 }
 
 // delta decodes a content_block_delta. One without a delta, or with a delta of
@@ -123,60 +130,6 @@ func (d *decoder) delta() Event {
 	return event
 }
 
-// deltaPrefix is how nearly every frame of a stream begins.
-var deltaPrefix = []byte(`{"type":"stream_event","event":{"type":"content_block_delta","index":`)
-
-// streamEvent decodes a stream_event. A message and its delta come out of one
-// allocation where the frame begins as usual.
-func (d *decoder) streamEvent() Message {
-	msg := d.streamEventSlot()
-	msg.decode(d)
-	d.textDelta, d.thinkingDelta, d.inputDelta = nil, nil, nil
-	return msg
-}
-
-func (d *decoder) streamEventSlot() *StreamEventMessage {
-	if !bytes.HasPrefix(d.text, deltaPrefix) {
-		return new(StreamEventMessage)
-	}
-	rest := d.text[len(deltaPrefix):]
-	_, rest, _ = bytes.Cut(rest[:min(len(rest), 64)], []byte(`,"delta":{"type":"`))
-	switch {
-	case bytes.HasPrefix(rest, []byte(`text_delta"`)):
-		both := new(struct {
-			message StreamEventMessage
-			delta   TextDeltaEvent
-		})
-		d.textDelta = &both.delta
-		return &both.message
-	case bytes.HasPrefix(rest, []byte(`input_json_delta"`)):
-		both := new(struct {
-			message StreamEventMessage
-			delta   InputJSONDeltaEvent
-		})
-		d.inputDelta = &both.delta
-		return &both.message
-	case bytes.HasPrefix(rest, []byte(`thinking_delta"`)):
-		both := new(struct {
-			message StreamEventMessage
-			delta   ThinkingDeltaEvent
-		})
-		d.thinkingDelta = &both.delta
-		return &both.message
-	}
-	return new(StreamEventMessage)
-}
-
-// take returns *slot and empties it, or returns a new T.
-func take[T any](slot **T) *T {
-	v := *slot
-	*slot = nil
-	if v == nil {
-		v = new(T)
-	}
-	return v
-}
-
 // bareEvent decodes an API event that stands by itself.
 func (d *decoder) bareEvent() Message {
 	start := d.Pos()
@@ -201,9 +154,7 @@ func (m *UserMessage) check(d *decoder, start int) {
 	}
 	at := start
 	if !m.flat {
-		if value := jsonlex.Lookup(d.text, start, "message"); value != nil {
-			at = start + bytes.Index(d.text[start:], value)
-		}
+		at, _ = jsonlex.Find(d.text, start, "message")
 	}
 	d.FailMissing(at, "content")
 }

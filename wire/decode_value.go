@@ -1,8 +1,7 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/json"
+	"encoding/binary"
 	"strconv"
 
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -10,20 +9,10 @@ import (
 
 // The methods of this file decode one value each. A null is the zero value.
 
-func (d *decoder) str() string {
-	if d.Null() {
-		return ""
-	}
-	return string(d.Bytes())
-}
+func (d *decoder) str() string { return d.StringOrNull() }
 
 // name decodes a string that is likely to come again.
-func (d *decoder) name() string {
-	if d.Null() {
-		return ""
-	}
-	return d.names.get(d.Bytes())
-}
+func (d *decoder) name() string { return d.names.get(d.BytesOrNull()) }
 
 func (d *decoder) boolean() bool { return !d.Null() && d.Bool() }
 
@@ -63,26 +52,24 @@ func (d *decoder) float() float64 {
 	return d.Float()
 }
 
-func (d *decoder) rawJSON() json.RawMessage {
+func (d *decoder) rawJSON() JSON {
 	if d.Null() {
-		return nil
+		return ""
 	}
-	value := d.Skip()
-	if d.keepRaw {
-		return value
-	}
-	return bytes.Clone(value)
+	return d.anyJSON()
 }
 
-func (d *decoder) rawJSONs() []json.RawMessage {
-	return list(d, func() json.RawMessage {
-		value := d.Skip()
-		if d.keepRaw {
-			return value
-		}
-		return bytes.Clone(value)
-	})
+func (d *decoder) anyJSON() JSON {
+	d.Peek()
+	start := d.Pos()
+	value := d.Skip()
+	if d.keepRaw {
+		return JSON(d.span(start))
+	}
+	return JSON(value)
 }
+
+func (d *decoder) rawJSONs() []JSON { return list(d, d.anyJSON) }
 
 func (d *decoder) nameList() []string { return list(d, d.name) }
 
@@ -169,11 +156,17 @@ func (t *nameTable) get(b []byte) string {
 	return *slot
 }
 
-// nameHash is FNV-1a over the length and at most the last 16 bytes.
-func nameHash(b []byte) uint32 {
-	h := 2166136261 ^ uint32(len(b))
-	for _, c := range b[max(0, len(b)-16):] {
-		h = (h ^ uint32(c)) * 16777619
+// nameHash mixes the length and the first and last eight bytes.
+func nameHash(b []byte) uint64 {
+	h := uint64(len(b))
+	if len(b) >= 8 {
+		h ^= binary.LittleEndian.Uint64(b)
+		h = h*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(b[len(b)-8:])
+	} else {
+		for _, c := range b {
+			h = h<<8 | uint64(c)
+		}
 	}
-	return h
+	h *= 0x9E3779B97F4A7C15
+	return h >> 32
 }

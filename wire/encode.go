@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,15 +17,17 @@ import (
 // was read from, unknown fields included. A changed field gives its new value; a
 // field set to its zero value is left out, unless its frame cannot do without.
 //
-// [*TextLine] and [*InvalidFrame] have no frame: for them, and for a raw value
-// that is not JSON, Append returns an error and dst as it was.
+// [*TextLine] and [*InvalidFrame] have no frame: for them, for a raw value that
+// is not JSON, and for a part that is missing, Append returns an error and dst as
+// it was.
 func Append(dst []byte, msg Message) ([]byte, error) {
 	switch msg := msg.(type) {
 	case node:
 		return appendNode(dst, msg)
 	case json.Marshaler:
-		frame, err := msg.MarshalJSON()
-		return append(dst, frame...), err
+		if frame, err := msg.MarshalJSON(); err == nil && len(frame) > 0 {
+			return append(dst, oneLine(frame)...), nil
+		}
 	}
 	return dst, fmt.Errorf("wire: a %T has no frame", msg)
 }
@@ -53,20 +54,42 @@ func appendNode(dst []byte, n node) ([]byte, error) {
 	if e.err != nil {
 		return dst, e.err
 	}
-	if !utf8.Valid(e.out) {
-		e.out = bytes.ToValidUTF8(e.out, []byte("\uFFFD"))
+	return append(dst, oneLine(e.out)...), nil
+}
+
+// oneLine changes JSON into one line, which it may not have been when it was
+// read, and into UTF-8: a byte that does not fit is U+FFFD, as it was when its
+// string was decoded.
+func oneLine(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
+		for i, c := range text {
+			if c == '\n' || c == '\r' {
+				text[i] = ' '
+			}
+		}
 	}
-	return append(dst, e.out...), nil
+	if utf8.Valid(text) {
+		return text
+	}
+	return []byte(string(bytes.Runes(text)))
 }
 
 func marshal(n node) ([]byte, error) { return appendNode(nil, n) }
 
+// unmarshal does what encoding/json asks of an Unmarshaler: a null changes
+// nothing.
 func unmarshal(data []byte, v interface{ decode(*decoder) }) error {
+	if isNull(data) {
+		return nil
+	}
 	var d decoder
 	return d.whole(data, func() { v.decode(&d) })
 }
 
 func unmarshalDelta[T any](data []byte, v *T) error {
+	if isNull(data) {
+		return nil
+	}
 	var d decoder
 	var event Event
 	if err := d.whole(data, func() { event = d.event() }); err != nil {
@@ -85,6 +108,7 @@ func unmarshalDelta[T any](data []byte, v *T) error {
 type encoder struct {
 	out     []byte
 	members []member // of the objects that are open, the innermost last
+	value   []byte   // what the member that is being written was read with
 	objects []object
 	err     error
 
@@ -101,19 +125,32 @@ type member struct {
 
 // An object is open.
 type object struct {
-	members int // where its members begin
+	members int  // where its members begin
+	fresh   bool // it was not read, but made by hand
 	filled  bool
 }
 
+// fail records the first error.
+func (e *encoder) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
 // begin opens an object that was read from raw, if raw is an object.
-func (e *encoder) begin(raw []byte) {
-	e.objects = append(e.objects, object{members: len(e.members)})
+func (e *encoder) begin(raw string) {
+	fresh := raw == "" || raw[0] != '{'
+	e.objects = append(e.objects, object{members: len(e.members), fresh: fresh})
 	e.out = append(e.out, '{')
-	if len(raw) == 0 || raw[0] != '{' {
+	if fresh {
 		return
 	}
+	text := e.value
+	if string(text) != raw {
+		text = []byte(raw)
+	}
 	var l jsonlex.Lexer
-	l.Reset(raw)
+	l.Reset(text)
 	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
 		name := string(key)
 		e.members = append(e.members, member{name: name, value: l.Skip()})
@@ -150,6 +187,7 @@ func (e *encoder) take(name string) []byte {
 			value = m.value
 		}
 	}
+	e.value = value
 	return value
 }
 
@@ -165,9 +203,9 @@ func (e *encoder) key(name string) {
 }
 
 // verbatim writes a value as it is.
-func (e *encoder) verbatim(value []byte) {
-	if value == nil {
-		value = []byte("null")
+func (e *encoder) verbatim(value string) {
+	if value == "" {
+		value = "null"
 	}
 	e.out = append(e.out, value...)
 }
@@ -189,138 +227,10 @@ func (e *encoder) enter(name string) {
 	raw := e.take(name)
 	e.key(name)
 	e.path = append(e.path, name)
-	e.begin(raw)
+	e.begin(string(raw))
 }
 
 func (e *encoder) leave() {
 	e.end()
 	e.path = e.path[:len(e.path)-1]
-}
-
-// none writes a member without a value, if it was read as one.
-func (e *encoder) none(name string) { e.scalar(name, nil, true, false) }
-
-// bent writes a lenient member that has no value because it was read with one
-// of another shape, and reports whether it did.
-func (e *encoder) bent(name string, absent bool) bool {
-	if !absent {
-		return false
-	}
-	value := e.take(name)
-	if value != nil {
-		e.member(name, value)
-	}
-	return value != nil
-}
-
-// scalar writes a member: what was read if the value is zero and was then, or
-// nothing if it is zero and need not be there, or else text.
-func (e *encoder) scalar(name string, text []byte, zero, required bool) {
-	raw := e.take(name)
-	switch {
-	case zero && raw != nil && isZero(raw):
-		e.member(name, raw)
-	case zero && !required:
-	default:
-		e.member(name, text)
-	}
-}
-
-func (e *encoder) str(name, v string, required bool) {
-	raw := e.take(name)
-	if raw != nil && raw[0] == '"' {
-		if s, ok := jsonlex.Unquote(raw); ok && string(s) == v {
-			e.member(name, raw)
-			return
-		}
-	}
-	var text []byte
-	if v != "" || required {
-		text = jsonlex.AppendQuote(nil, v)
-	}
-	e.scalar(name, text, v == "", required)
-}
-
-func (e *encoder) bool(name string, v, required bool) {
-	e.scalar(name, strconv.AppendBool(nil, v), !v, required)
-}
-
-func (e *encoder) boolPtr(name string, v *bool) {
-	if v == nil {
-		e.none(name)
-		return
-	}
-	e.bool(name, *v, true)
-}
-
-func (e *encoder) int(name string, v int64, required bool) {
-	e.scalar(name, strconv.AppendInt(nil, v, 10), v == 0, required)
-}
-
-func (e *encoder) intPtr(name string, v *int) {
-	if v == nil {
-		e.none(name)
-		return
-	}
-	e.int(name, int64(*v), true)
-}
-
-func (e *encoder) float(name string, v float64, required bool) {
-	raw := e.take(name)
-	if raw != nil {
-		if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f == v {
-			e.member(name, raw)
-			return
-		}
-	}
-	text, err := json.Marshal(v)
-	if err != nil && e.err == nil {
-		e.err = fmt.Errorf("wire: %s: %w", name, err)
-	}
-	e.scalar(name, text, v == 0, required)
-}
-
-func (e *encoder) json(name string, v json.RawMessage) {
-	if err := jsonlex.Valid(v); v != nil && err != nil && e.err == nil {
-		e.err = fmt.Errorf("wire: %s is not JSON: %w", name, err)
-	}
-	e.scalar(name, v, v == nil, false)
-}
-
-// writeList writes an array, each element with elem.
-func writeList[T any](e *encoder, name string, all []T, elem func(T)) {
-	raw := e.take(name)
-	if len(all) == 0 && raw != nil && isZero(raw) {
-		e.member(name, raw)
-		return
-	}
-	if all == nil {
-		return
-	}
-	e.key(name)
-	e.path = append(e.path, name+"[]")
-	e.out = append(e.out, '[')
-	for i, v := range all {
-		if i > 0 {
-			e.out = append(e.out, ',')
-		}
-		elem(v)
-	}
-	e.out = append(e.out, ']')
-	e.path = e.path[:len(e.path)-1]
-}
-
-// isZero reports whether a value that was read is null, or what a Go zero value
-// is written as.
-func isZero(raw []byte) bool {
-	switch raw[0] {
-	case 'n', 'f':
-		return true
-	case '"':
-		return len(raw) == 2
-	case '[', '{':
-		return len(bytes.Trim(raw, "[]{} \t\r\n")) == 0 && bytes.Count(raw, raw[:1]) == 1
-	}
-	f, err := strconv.ParseFloat(string(raw), 64)
-	return err == nil && f == 0
 }

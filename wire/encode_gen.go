@@ -2,10 +2,6 @@
 
 package wire
 
-import (
-	"encoding/json"
-)
-
 func (v *APIError) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("message", v.Message, false)
@@ -17,8 +13,8 @@ func (v *APIError) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *APIError) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *APIError) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *APIError) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -56,8 +52,8 @@ func (v *APIMessage) members(e *encoder) {
 	e.json("diagnostics", v.Diagnostics)
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *APIMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *APIMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *APIMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -88,8 +84,8 @@ func (v *APIRetryMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *APIRetryMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *APIRetryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *APIRetryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -112,8 +108,8 @@ func (v *AbandonedBlocks) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AbandonedBlocks) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AbandonedBlocks) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AbandonedBlocks) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -135,8 +131,8 @@ func (v *ActiveGoal) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ActiveGoal) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ActiveGoal) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ActiveGoal) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -161,8 +157,8 @@ func (v *ActiveGoalMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ActiveGoalMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ActiveGoalMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ActiveGoalMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -187,8 +183,8 @@ func (v *AdvisorResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AdvisorResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AdvisorResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AdvisorResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -208,8 +204,8 @@ func (v *AdvisorToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AdvisorToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AdvisorToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AdvisorToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -233,8 +229,8 @@ func (v *AppliedEdit) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AppliedEdit) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AppliedEdit) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AppliedEdit) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -245,6 +241,7 @@ func (v *AppliedEdit) UnmarshalJSON(data []byte) error { return unmarshal(data, 
 func (v *AssistantMessage) members(e *encoder) {
 	e.tag("type", "assistant")
 	if v.flat {
+		e.none("message")
 		v.APIMessage.members(e)
 	} else {
 		e.object("message", &v.APIMessage, true)
@@ -288,8 +285,8 @@ func (v *AssistantMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AssistantMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AssistantMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AssistantMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -316,8 +313,8 @@ func (v *AuthStatusMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AuthStatusMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AuthStatusMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AuthStatusMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -341,8 +338,8 @@ func (v *AutocompactStateMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *AutocompactStateMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *AutocompactStateMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *AutocompactStateMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -370,8 +367,8 @@ func (v *BackgroundTask) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *BackgroundTask) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *BackgroundTask) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *BackgroundTask) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -393,8 +390,8 @@ func (v *BackgroundTasksChangedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *BackgroundTasksChangedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *BackgroundTasksChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *BackgroundTasksChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -418,8 +415,8 @@ func (v *BashCodeExecutionToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *BashCodeExecutionToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *BashCodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *BashCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -443,8 +440,8 @@ func (v *CacheControl) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CacheControl) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CacheControl) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CacheControl) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -463,8 +460,8 @@ func (v *CacheCreation) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CacheCreation) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CacheCreation) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CacheCreation) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -483,8 +480,8 @@ func (v *Caller) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Caller) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Caller) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Caller) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -517,8 +514,8 @@ func (v *Citation) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Citation) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Citation) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Citation) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -536,8 +533,8 @@ func (v *CitationsConfig) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CitationsConfig) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CitationsConfig) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CitationsConfig) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -564,15 +561,15 @@ func (v *CitationsDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CitationsDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CitationsDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CitationsDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *CitationsDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *CitationsDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *CitationsDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*CitationsDeltaEvent) EventType() string { return "content_block_delta" }
@@ -588,8 +585,8 @@ func (v *CodeExecutionOutput) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CodeExecutionOutput) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CodeExecutionOutput) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CodeExecutionOutput) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -612,8 +609,8 @@ func (v *CodeExecutionResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CodeExecutionResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CodeExecutionResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CodeExecutionResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -633,8 +630,8 @@ func (v *CodeExecutionToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CodeExecutionToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -659,8 +656,8 @@ func (v *CommandLifecycleMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CommandLifecycleMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CommandLifecycleMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CommandLifecycleMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -686,8 +683,8 @@ func (v *CommandsChangedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CommandsChangedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CommandsChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CommandsChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -714,8 +711,8 @@ func (v *CompactBoundaryMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CompactBoundaryMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CompactBoundaryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CompactBoundaryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -751,8 +748,8 @@ func (v *CompactMetadata) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CompactMetadata) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CompactMetadata) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CompactMetadata) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -772,8 +769,8 @@ func (v *CompactionBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CompactionBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CompactionBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CompactionBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -800,15 +797,15 @@ func (v *CompactionDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *CompactionDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *CompactionDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *CompactionDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *CompactionDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *CompactionDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *CompactionDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*CompactionDeltaEvent) EventType() string { return "content_block_delta" }
@@ -825,8 +822,8 @@ func (v *Container) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Container) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Container) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Container) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -846,8 +843,8 @@ func (v *ContainerSkill) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContainerSkill) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContainerSkill) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContainerSkill) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -866,8 +863,8 @@ func (v *ContainerUploadBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContainerUploadBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContainerUploadBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContainerUploadBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -890,8 +887,8 @@ func (v *ContentBlockStartEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContentBlockStartEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContentBlockStartEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContentBlockStartEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -913,8 +910,8 @@ func (v *ContentBlockStopEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContentBlockStopEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContentBlockStopEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContentBlockStopEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -937,8 +934,8 @@ func (v *ContextAgentTokens) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextAgentTokens) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextAgentTokens) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextAgentTokens) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -958,8 +955,8 @@ func (v *ContextCategory) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextCategory) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextCategory) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextCategory) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -979,8 +976,8 @@ func (v *ContextMCPTool) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextMCPTool) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextMCPTool) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextMCPTool) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -998,8 +995,8 @@ func (v *ContextManagement) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextManagement) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextManagement) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextManagement) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1019,8 +1016,8 @@ func (v *ContextMemoryFile) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextMemoryFile) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextMemoryFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextMemoryFile) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1039,8 +1036,8 @@ func (v *ContextOverLimit) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextOverLimit) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextOverLimit) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextOverLimit) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1061,8 +1058,8 @@ func (v *ContextSkill) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextSkill) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextSkill) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextSkill) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1093,8 +1090,8 @@ func (v *ContextUsage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ContextUsage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ContextUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ContextUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1113,8 +1110,8 @@ func (v *ControlCancelRequestMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlCancelRequestMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlCancelRequestMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlCancelRequestMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1130,8 +1127,8 @@ func (v *ControlRequest) members(e *encoder) {
 	e.str("subtype", v.Subtype, false)
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlRequest) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlRequest) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlRequest) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1142,7 +1139,7 @@ func (v *ControlRequest) UnmarshalJSON(data []byte) error { return unmarshal(dat
 func (v *ControlRequestMessage) members(e *encoder) {
 	e.tag("type", "control_request")
 	e.str("request_id", v.RequestID, false)
-	if !e.bent("request", v.Request.raw == nil) {
+	if !e.bent("request", blank[ControlRequest](&v.Request), func(d *decoder) { _ = structOf[ControlRequest](d) }) {
 		e.object("request", &v.Request, false)
 	}
 }
@@ -1153,8 +1150,8 @@ func (v *ControlRequestMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlRequestMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlRequestMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlRequestMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1185,8 +1182,8 @@ func (v *ControlRequestProgressMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlRequestProgressMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlRequestProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlRequestProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1215,8 +1212,8 @@ func (v *ControlResponse) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlResponse) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlResponse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlResponse) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1235,8 +1232,8 @@ func (v *ControlResponseMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ControlResponseMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ControlResponseMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ControlResponseMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1264,8 +1261,8 @@ func (v *ConversationResetMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ConversationResetMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ConversationResetMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ConversationResetMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1289,8 +1286,8 @@ func (v *DeferredToolUse) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *DeferredToolUse) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *DeferredToolUse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *DeferredToolUse) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1325,8 +1322,8 @@ func (v *DocumentBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *DocumentBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *DocumentBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *DocumentBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1352,8 +1349,8 @@ func (v *ElicitationCompleteMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ElicitationCompleteMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ElicitationCompleteMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ElicitationCompleteMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1380,8 +1377,8 @@ func (v *ErrorEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ErrorEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ErrorEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ErrorEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1403,8 +1400,8 @@ func (v *FailedFile) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *FailedFile) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *FailedFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *FailedFile) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1437,8 +1434,8 @@ func (v *FallbackBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *FallbackBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *FallbackBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *FallbackBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1459,8 +1456,8 @@ func (v *FallbackModel) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *FallbackModel) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *FallbackModel) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *FallbackModel) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1479,8 +1476,8 @@ func (v *FallbackTrigger) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *FallbackTrigger) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *FallbackTrigger) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *FallbackTrigger) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1504,8 +1501,8 @@ func (v *FilesPersistedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *FilesPersistedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *FilesPersistedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *FilesPersistedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1537,8 +1534,8 @@ func (v *HookProgressMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *HookProgressMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *HookProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *HookProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1572,8 +1569,8 @@ func (v *HookResponseMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *HookResponseMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *HookResponseMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *HookResponseMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1602,8 +1599,8 @@ func (v *HookStartedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *HookStartedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *HookStartedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *HookStartedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1636,8 +1633,8 @@ func (v *ImageBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ImageBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ImageBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ImageBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1666,8 +1663,8 @@ func (v *InformationalMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *InformationalMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *InformationalMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *InformationalMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1726,8 +1723,8 @@ func (v *InitMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *InitMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *InitMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *InitMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1754,15 +1751,15 @@ func (v *InputJSONDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *InputJSONDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *InputJSONDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *InputJSONDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *InputJSONDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *InputJSONDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *InputJSONDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*InputJSONDeltaEvent) EventType() string { return "content_block_delta" }
@@ -1780,8 +1777,8 @@ func (v *InvalidConfigFile) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *InvalidConfigFile) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *InvalidConfigFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *InvalidConfigFile) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1800,8 +1797,8 @@ func (v *KeepAliveMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *KeepAliveMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *KeepAliveMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *KeepAliveMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1827,8 +1824,8 @@ func (v *LocalCommandOutputMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *LocalCommandOutputMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *LocalCommandOutputMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *LocalCommandOutputMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1852,8 +1849,8 @@ func (v *MCPServer) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MCPServer) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MCPServer) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MCPServer) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1874,8 +1871,8 @@ func (v *MCPToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MCPToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MCPToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MCPToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1900,8 +1897,8 @@ func (v *MCPToolUseBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MCPToolUseBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MCPToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MCPToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1922,8 +1919,8 @@ func (v *MemoryPaths) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MemoryPaths) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MemoryPaths) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MemoryPaths) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1946,8 +1943,8 @@ func (v *MemoryRecallMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MemoryRecallMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MemoryRecallMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MemoryRecallMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -1980,8 +1977,8 @@ func (v *MessageDelta) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MessageDelta) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MessageDelta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MessageDelta) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2014,8 +2011,8 @@ func (v *MessageDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MessageDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MessageDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MessageDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2041,8 +2038,8 @@ func (v *MessageStartEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MessageStartEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MessageStartEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MessageStartEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2063,8 +2060,8 @@ func (v *MessageStopEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MessageStopEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MessageStopEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MessageStopEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2094,8 +2091,8 @@ func (v *MirrorErrorMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MirrorErrorMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MirrorErrorMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MirrorErrorMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2119,8 +2116,8 @@ func (v *MirrorKey) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *MirrorKey) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *MirrorKey) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *MirrorKey) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2152,8 +2149,8 @@ func (v *ModelRefusalFallbackMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ModelRefusalFallbackMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ModelRefusalFallbackMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ModelRefusalFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2184,8 +2181,8 @@ func (v *ModelRefusalNoFallbackMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ModelRefusalNoFallbackMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ModelRefusalNoFallbackMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ModelRefusalNoFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2220,8 +2217,8 @@ func (v *ModelUsage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ModelUsage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ModelUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ModelUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2240,8 +2237,8 @@ func (v *NoResponse) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *NoResponse) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *NoResponse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *NoResponse) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2267,8 +2264,8 @@ func (v *NotificationMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *NotificationMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *NotificationMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *NotificationMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2302,8 +2299,8 @@ func (v *Origin) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Origin) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Origin) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Origin) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2321,8 +2318,8 @@ func (v *OutputTokensDetails) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *OutputTokensDetails) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *OutputTokensDetails) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *OutputTokensDetails) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2342,8 +2339,8 @@ func (v *PermissionDecision) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PermissionDecision) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PermissionDecision) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PermissionDecision) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2363,8 +2360,8 @@ func (v *PermissionDenial) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PermissionDenial) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PermissionDenial) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PermissionDenial) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2391,8 +2388,8 @@ func (v *PermissionDeniedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PermissionDeniedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PermissionDeniedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PermissionDeniedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2415,8 +2412,8 @@ func (v *PersistedFile) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PersistedFile) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PersistedFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PersistedFile) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2434,8 +2431,8 @@ func (v *PingEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PingEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PingEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PingEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2459,8 +2456,8 @@ func (v *Plugin) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Plugin) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Plugin) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Plugin) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2486,8 +2483,8 @@ func (v *PluginError) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PluginError) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PluginError) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PluginError) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2511,8 +2508,8 @@ func (v *PluginInstallMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PluginInstallMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PluginInstallMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PluginInstallMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2536,8 +2533,8 @@ func (v *PluginLock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PluginLock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PluginLock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PluginLock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2556,8 +2553,8 @@ func (v *PreservedMessages) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PreservedMessages) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PreservedMessages) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PreservedMessages) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2577,8 +2574,8 @@ func (v *PreservedSegment) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PreservedSegment) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PreservedSegment) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PreservedSegment) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2599,8 +2596,8 @@ func (v *PromptSuggestionMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *PromptSuggestionMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *PromptSuggestionMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *PromptSuggestionMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2636,8 +2633,8 @@ func (v *RateLimitInfo) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *RateLimitInfo) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *RateLimitInfo) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *RateLimitInfo) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2658,8 +2655,8 @@ func (v *RateLimitMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *RateLimitMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *RateLimitMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *RateLimitMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2683,8 +2680,8 @@ func (v *RecalledMemory) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *RecalledMemory) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *RecalledMemory) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *RecalledMemory) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2703,8 +2700,8 @@ func (v *RedactedThinkingBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *RedactedThinkingBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *RedactedThinkingBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *RedactedThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2731,8 +2728,8 @@ func (v *ResourceLink) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ResourceLink) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ResourceLink) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ResourceLink) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2745,7 +2742,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("subtype", string(v.Subtype), true)
 	e.bool("is_error", v.IsError, false)
 	e.str("result", v.Result, false)
-	if !e.bent("errors", v.Errors == nil) {
+	if !e.bent("errors", v.Errors == nil, func(d *decoder) { _ = d.nameList() }) {
 		e.strs("errors", v.Errors)
 	}
 	e.float("duration_ms", float64(v.Duration), false)
@@ -2782,7 +2779,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("user_message_uuid", v.UserMessageUUID, false)
 	e.strs("user_message_uuids", v.UserMessageUUIDs)
 	e.str("resume_reason", v.ResumeReason, false)
-	if !e.bent("origin", v.Origin == nil) {
+	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
 		if v.Origin != nil {
 			e.object("origin", v.Origin, true)
 		} else {
@@ -2827,8 +2824,8 @@ func (v *ResultMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ResultMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ResultMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ResultMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2863,8 +2860,8 @@ func (v *SearchResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SearchResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SearchResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SearchResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2886,8 +2883,8 @@ func (v *ServerToolUsage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ServerToolUsage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ServerToolUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ServerToolUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2913,8 +2910,8 @@ func (v *ServerToolUseBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ServerToolUseBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ServerToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ServerToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2940,8 +2937,8 @@ func (v *SessionStateChangedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SessionStateChangedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SessionStateChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SessionStateChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2967,8 +2964,8 @@ func (v *SessionTitleChangedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SessionTitleChangedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SessionTitleChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SessionTitleChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -2995,8 +2992,8 @@ func (v *SessionUsage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SessionUsage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SessionUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SessionUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3020,8 +3017,8 @@ func (v *SessionWritesLostMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SessionWritesLostMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SessionWritesLostMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SessionWritesLostMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3048,15 +3045,15 @@ func (v *SignatureDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SignatureDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SignatureDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SignatureDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *SignatureDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *SignatureDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *SignatureDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*SignatureDeltaEvent) EventType() string { return "content_block_delta" }
@@ -3075,8 +3072,8 @@ func (v *SlashCommand) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SlashCommand) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SlashCommand) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SlashCommand) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3099,8 +3096,8 @@ func (v *Source) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Source) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Source) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Source) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3126,8 +3123,8 @@ func (v *StatusMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *StatusMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *StatusMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *StatusMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3154,8 +3151,8 @@ func (v *StopDetails) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *StopDetails) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *StopDetails) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *StopDetails) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3183,8 +3180,8 @@ func (v *StreamEventMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, true)
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *StreamEventMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *StreamEventMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *StreamEventMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3208,8 +3205,8 @@ func (v *SubagentKilled) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SubagentKilled) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SubagentKilled) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SubagentKilled) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3229,8 +3226,8 @@ func (v *SubagentRefused) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SubagentRefused) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SubagentRefused) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SubagentRefused) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3250,8 +3247,8 @@ func (v *SubagentRequested) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SubagentRequested) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SubagentRequested) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SubagentRequested) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3274,8 +3271,8 @@ func (v *SubagentRetry) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SubagentRetry) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SubagentRetry) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SubagentRetry) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3314,8 +3311,8 @@ func (v *SubagentStats) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SubagentStats) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SubagentStats) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SubagentStats) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3326,10 +3323,10 @@ func (v *SubagentStats) UnmarshalJSON(data []byte) error { return unmarshal(data
 func (v *SystemMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.str("subtype", v.Subtype, true)
-	if !e.bent("uuid", v.UUID == "") {
+	if !e.bent("uuid", v.UUID == "", func(d *decoder) { _ = d.str() }) {
 		e.str("uuid", v.UUID, false)
 	}
-	if !e.bent("session_id", v.SessionID == "") {
+	if !e.bent("session_id", v.SessionID == "", func(d *decoder) { _ = d.name() }) {
 		e.str("session_id", v.SessionID, false)
 	}
 }
@@ -3340,8 +3337,8 @@ func (v *SystemMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *SystemMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *SystemMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *SystemMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3381,8 +3378,8 @@ func (v *TaskNotificationMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskNotificationMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskNotificationMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskNotificationMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3409,8 +3406,8 @@ func (v *TaskPatch) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskPatch) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskPatch) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskPatch) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3439,8 +3436,8 @@ func (v *TaskProgressMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskProgressMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3478,8 +3475,8 @@ func (v *TaskStartedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskStartedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskStartedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskStartedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3496,7 +3493,7 @@ func (v *TaskUpdatedMessage) members(e *encoder) {
 	e.tag("subtype", "task_updated")
 	e.str("task_id", v.TaskID, false)
 	e.str("run_id", v.RunID, false)
-	if !e.bent("patch", v.Patch.raw == nil) {
+	if !e.bent("patch", blank[TaskPatch](&v.Patch), func(d *decoder) { _ = structOf[TaskPatch](d) }) {
 		e.object("patch", &v.Patch, false)
 	}
 	e.str("uuid", v.UUID, false)
@@ -3509,8 +3506,8 @@ func (v *TaskUpdatedMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskUpdatedMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskUpdatedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskUpdatedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3534,8 +3531,8 @@ func (v *TaskUsage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TaskUsage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TaskUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TaskUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3546,7 +3543,7 @@ func (v *TaskUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v)
 func (v *TextBlock) members(e *encoder) {
 	e.tag("type", "text")
 	e.str("text", v.Text, true)
-	if !e.bent("citations", v.Citations == nil) {
+	if !e.bent("citations", v.Citations == nil, func(d *decoder) { _ = structs[Citation](d) }) {
 		writeStructs(e, "citations", v.Citations)
 	}
 	if v.CacheControl != nil {
@@ -3562,8 +3559,8 @@ func (v *TextBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TextBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TextBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TextBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3589,15 +3586,15 @@ func (v *TextDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TextDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TextDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TextDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *TextDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *TextDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *TextDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*TextDeltaEvent) EventType() string { return "content_block_delta" }
@@ -3614,8 +3611,8 @@ func (v *TextEditorCodeExecutionToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TextEditorCodeExecutionToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TextEditorCodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TextEditorCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3651,8 +3648,8 @@ func (v *TextEditorResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TextEditorResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TextEditorResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TextEditorResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3672,8 +3669,8 @@ func (v *ThinkingBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ThinkingBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ThinkingBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3700,15 +3697,15 @@ func (v *ThinkingDeltaEvent) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ThinkingDeltaEvent) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ThinkingDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ThinkingDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
 
 // UnmarshalJSON reads v.
 func (v *ThinkingDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
-func (v *ThinkingDeltaEvent) place(index int, raw []byte)     { v.Index, v.raw = index, raw }
+func (v *ThinkingDeltaEvent) place(index int, raw string)     { v.Index, v.raw = index, raw }
 
 // EventType returns "content_block_delta".
 func (*ThinkingDeltaEvent) EventType() string { return "content_block_delta" }
@@ -3729,8 +3726,8 @@ func (v *ThinkingTokensMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ThinkingTokensMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ThinkingTokensMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ThinkingTokensMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3766,8 +3763,8 @@ func (v *ToolProgressMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolProgressMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3790,8 +3787,8 @@ func (v *ToolReferenceBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolReferenceBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolReferenceBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolReferenceBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3821,8 +3818,8 @@ func (v *ToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3849,8 +3846,8 @@ func (v *ToolResultMeta) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolResultMeta) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolResultMeta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolResultMeta) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3869,8 +3866,8 @@ func (v *ToolSearchResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolSearchResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolSearchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolSearchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3890,8 +3887,8 @@ func (v *ToolSearchToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolSearchToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolSearchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3921,8 +3918,8 @@ func (v *ToolUseBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolUseBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3946,8 +3943,8 @@ func (v *ToolUseMeta) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolUseMeta) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolUseMeta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolUseMeta) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3969,8 +3966,8 @@ func (v *ToolUseSummaryMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *ToolUseSummaryMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *ToolUseSummaryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *ToolUseSummaryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -3994,8 +3991,8 @@ func (v *TranscriptMirrorMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *TranscriptMirrorMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *TranscriptMirrorMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *TranscriptMirrorMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4040,8 +4037,8 @@ func (v *Usage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *Usage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *Usage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *Usage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4069,8 +4066,8 @@ func (v *UsageIteration) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *UsageIteration) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *UsageIteration) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *UsageIteration) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4093,8 +4090,8 @@ func (v *UsageReport) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *UsageReport) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *UsageReport) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *UsageReport) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4105,6 +4102,7 @@ func (v *UsageReport) UnmarshalJSON(data []byte) error { return unmarshal(data, 
 func (v *UserMessage) members(e *encoder) {
 	e.tag("type", "user")
 	if v.flat {
+		e.none("message")
 		v.APIMessage.members(e)
 	} else {
 		e.object("message", &v.APIMessage, true)
@@ -4115,7 +4113,7 @@ func (v *UserMessage) members(e *encoder) {
 	e.json("tool_use_result", v.ToolUseResult)
 	writeStructs(e, "tool_result_meta", v.ToolResultMeta)
 	e.str("priority", v.Priority, false)
-	if !e.bent("origin", v.Origin == nil) {
+	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
 		if v.Origin != nil {
 			e.object("origin", v.Origin, true)
 		} else {
@@ -4141,8 +4139,8 @@ func (v *UserMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *UserMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *UserMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *UserMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4171,8 +4169,8 @@ func (v *WebFetchResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *WebFetchResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *WebFetchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *WebFetchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4197,8 +4195,8 @@ func (v *WebFetchToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *WebFetchToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *WebFetchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *WebFetchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4223,8 +4221,8 @@ func (v *WebSearchResult) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *WebSearchResult) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *WebSearchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *WebSearchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4249,8 +4247,8 @@ func (v *WebSearchToolResultBlock) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *WebSearchToolResultBlock) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *WebSearchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *WebSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
@@ -4275,8 +4273,8 @@ func (v *WorkerShuttingDownMessage) encode(e *encoder) {
 	e.end()
 }
 
-// Raw returns the bytes that v was read from, or nil. They must not be changed.
-func (v *WorkerShuttingDownMessage) Raw() json.RawMessage { return v.raw }
+// Raw returns the text that v was read from, or "".
+func (v *WorkerShuttingDownMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
 func (v *WorkerShuttingDownMessage) MarshalJSON() ([]byte, error) { return marshal(v) }

@@ -11,10 +11,10 @@ import "encoding/json"
 //
 //wire:message stream_event
 type StreamEventMessage struct {
-	raw  json.RawMessage
+	raw  string
 	bare bool // the line is the event itself
 
-	Event           Event  `json:"event" wire:"required"`
+	Event           Event  `json:"event"`
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
 	APIMessageID    string `json:"api_message_id" wire:"intern"`
 
@@ -25,7 +25,7 @@ type StreamEventMessage struct {
 	ThinkingDisplay  string   `json:"thinking_display" wire:"intern"`
 	// AbandonedBlocks names blocks of an answer that will not be finished.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks"`
-	OwedRows        json.RawMessage  `json:"owed_rows"`
+	OwedRows        JSON             `json:"owed_rows"`
 
 	UUID      string `json:"uuid" wire:"required"`
 	SessionID string `json:"session_id" wire:"required,intern"`
@@ -33,7 +33,7 @@ type StreamEventMessage struct {
 
 // AbandonedBlocks names the blocks of an answer from an index on.
 type AbandonedBlocks struct {
-	raw json.RawMessage
+	raw string
 
 	APIMessageID   string `json:"api_message_id" wire:"intern"`
 	FromBlockIndex int    `json:"from_block_index"`
@@ -53,9 +53,8 @@ type Event interface {
 	// EventType returns the event's type on the wire. It is
 	// "content_block_delta" for every delta.
 	EventType() string
-	// Raw returns the bytes that the event was read from, or nil. They must not
-	// be changed.
-	Raw() json.RawMessage
+	// Raw returns the text that the event was read from, or "".
+	Raw() string
 	json.Marshaler
 
 	encode(*encoder)
@@ -65,7 +64,7 @@ type Event interface {
 //
 //wire:event message_start
 type MessageStartEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Message *APIMessage `json:"message"`
 }
@@ -74,7 +73,7 @@ type MessageStartEvent struct {
 //
 //wire:event message_delta
 type MessageDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Delta             *MessageDelta      `json:"delta"`
 	Usage             *Usage             `json:"usage"`
@@ -83,7 +82,7 @@ type MessageDeltaEvent struct {
 
 // A MessageDelta tells why the model stopped.
 type MessageDelta struct {
-	raw json.RawMessage
+	raw string
 
 	StopReason   StopReason   `json:"stop_reason" wire:"intern"`
 	StopSequence string       `json:"stop_sequence"`
@@ -95,14 +94,14 @@ type MessageDelta struct {
 //
 //wire:event message_stop
 type MessageStopEvent struct {
-	raw json.RawMessage
+	raw string
 }
 
 // A ContentBlockStartEvent begins a block.
 //
 //wire:event content_block_start
 type ContentBlockStartEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index        int   `json:"index"`
 	ContentBlock Block `json:"content_block"`
@@ -112,7 +111,7 @@ type ContentBlockStartEvent struct {
 //
 //wire:event content_block_stop
 type ContentBlockStopEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index int `json:"index"`
 }
@@ -121,21 +120,21 @@ type ContentBlockStopEvent struct {
 //
 //wire:event ping
 type PingEvent struct {
-	raw json.RawMessage
+	raw string
 }
 
 // An ErrorEvent says that the API broke the answer off.
 //
 //wire:event error
 type ErrorEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Error *APIError `json:"error"`
 }
 
 // An APIError is an error of the API.
 type APIError struct {
-	raw json.RawMessage
+	raw string
 
 	Type    string `json:"type" wire:"intern"`
 	Message string `json:"message"`
@@ -145,7 +144,7 @@ type APIError struct {
 //
 //wire:delta text_delta
 type TextDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index int
 	Text  string `json:"text"`
@@ -155,7 +154,7 @@ type TextDeltaEvent struct {
 //
 //wire:delta thinking_delta
 type ThinkingDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index           int
 	Thinking        string `json:"thinking"`
@@ -166,7 +165,7 @@ type ThinkingDeltaEvent struct {
 //
 //wire:delta signature_delta
 type SignatureDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index     int
 	Signature string `json:"signature"`
@@ -177,7 +176,7 @@ type SignatureDeltaEvent struct {
 //
 //wire:delta input_json_delta
 type InputJSONDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index       int
 	PartialJSON string `json:"partial_json"`
@@ -187,7 +186,7 @@ type InputJSONDeltaEvent struct {
 //
 //wire:delta citations_delta
 type CitationsDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index    int
 	Citation *Citation `json:"citation"`
@@ -197,7 +196,7 @@ type CitationsDeltaEvent struct {
 //
 //wire:delta compaction_delta
 type CompactionDeltaEvent struct {
-	raw json.RawMessage
+	raw string
 
 	Index            int
 	Content          string `json:"content"`
@@ -207,7 +206,7 @@ type CompactionDeltaEvent struct {
 // An UnknownEvent is an event, or a delta, of a type that this package does not
 // know.
 type UnknownEvent struct {
-	raw  json.RawMessage
+	raw  string
 	kind string
 }
 
@@ -216,9 +215,9 @@ type UnknownEvent struct {
 func (e *UnknownEvent) EventType() string { return e.kind }
 
 // Raw returns the whole event.
-func (e *UnknownEvent) Raw() json.RawMessage { return e.raw }
+func (e *UnknownEvent) Raw() string { return e.raw }
 
 // MarshalJSON returns the event as it was read.
-func (e *UnknownEvent) MarshalJSON() ([]byte, error) { return e.raw, nil }
+func (e *UnknownEvent) MarshalJSON() ([]byte, error) { return []byte(e.raw), nil }
 
 func (e *UnknownEvent) encode(enc *encoder) { enc.verbatim(e.raw) }

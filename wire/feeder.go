@@ -24,7 +24,7 @@ func (f *Feeder) Feed(chunk []byte) []Message {
 	defer f.mu.Unlock()
 	var all []Message
 	for len(chunk) > 0 {
-		n := copy(f.framer.space(), chunk)
+		n := copy(f.framer.space(len(chunk)), chunk)
 		f.framer.filled(n)
 		chunk = chunk[n:]
 		all = f.collect(all)

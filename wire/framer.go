@@ -70,13 +70,14 @@ func (f *framer) reset() {
 	}
 }
 
-// space returns room at the end of the buffer to read into.
-func (f *framer) space() []byte {
+// space returns room at the end of the buffer to read into, at least one byte,
+// and want bytes if that does not pass the limit of a frame.
+func (f *framer) space(want int) []byte {
 	if f.start > 0 && (f.start == len(f.buf) || len(f.buf) == cap(f.buf)) {
 		f.compact()
 	}
 	if len(f.buf) == cap(f.buf) {
-		grown := make([]byte, len(f.buf), max(minBuffer, 2*cap(f.buf)))
+		grown := make([]byte, len(f.buf), max(minBuffer, 2*cap(f.buf), len(f.buf)+min(want, f.max)))
 		copy(grown, f.buf)
 		f.buf = grown
 	}
@@ -86,11 +87,10 @@ func (f *framer) space() []byte {
 // compact moves what is not taken to the start of the buffer.
 func (f *framer) compact() {
 	rest := f.buf[f.start:]
-	target := f.buf[:0]
 	if cap(f.buf) > maxIdleBuffer && len(rest) < minBuffer/2 {
-		target = make([]byte, 0, minBuffer)
+		f.buf = make([]byte, len(rest), minBuffer)
 	}
-	f.buf = append(target, rest...)
+	f.buf = f.buf[:copy(f.buf, rest)]
 	f.base += int64(f.start)
 	f.scanned -= f.start
 	f.start = 0
@@ -102,7 +102,7 @@ func (f *framer) filled(n int) { f.buf = f.buf[:len(f.buf)+n] }
 // end says that nothing follows.
 func (f *framer) end(err error) {
 	f.ended = true
-	if err != io.EOF {
+	if err != io.EOF { //nolint:errorlint // io.Reader promises io.EOF itself
 		f.err = err
 	}
 }
@@ -120,10 +120,17 @@ func (f *framer) next() (Message, bool) {
 		f.queue = nil
 		line, ok := f.nextLine()
 		if !ok {
+			if len(f.queue) > 0 {
+				continue
+			}
 			return nil, false
 		}
-		if msg := f.whole(line); msg != nil {
+		msg := f.whole(line)
+		if msg != nil && len(f.queue) == 0 {
 			return msg, true
+		}
+		if msg != nil {
+			f.push(msg, f.last)
 		}
 	}
 }
@@ -178,13 +185,12 @@ const headBytes = 1 << 10
 // the start of a line, and all but the head of a line that is too long.
 func (f *framer) bound() {
 	if f.skip == nil {
-		for f.start < len(f.buf) && isPadding(f.buf[f.start]) {
-			f.start++
-		}
-		if len(f.buf)-f.start <= f.max {
+		f.start += f.lead(f.buf[f.start:])
+		rest := f.buf[f.start:]
+		if !f.exceeds(rest) || bytes.HasPrefix([]byte(byteOrderMark), rest) {
 			return
 		}
-		f.skip = &oversize{f.position(f.start, f.start), bytes.Clone(f.buf[f.start : f.start+min(headBytes, f.max)])}
+		f.skip = f.oversize(rest, f.position(f.start, f.start))
 	}
 	f.skip.pos.Bytes += int64(len(f.buf) - f.start)
 	f.start = len(f.buf)
@@ -193,22 +199,64 @@ func (f *framer) bound() {
 // admit lets a line through unless it is too long; then it reports that, and
 // lets an empty line through.
 func (f *framer) admit(line piece) piece {
-	if f.skip == nil && len(line.text) <= f.max {
+	if f.skip == nil && !f.exceeds(line.text) {
 		return line
 	}
 	over := f.skip
 	f.skip = nil
 	if over == nil {
-		if line.trim(); len(line.text) <= f.max {
+		line.drop(f.lead(line.text))
+		if !f.exceeds(line.text) {
 			return line
 		}
-		over = &oversize{line.pos, bytes.Clone(line.text[:min(headBytes, f.max)])}
+		over = f.oversize(line.text, line.pos)
 		over.pos.Bytes = 0
 	}
 	over.pos.Bytes += int64(len(line.text))
 	f.abandon()
 	f.reject(over.head, over.pos, &TooLargeError{Size: over.pos.Bytes, Limit: f.max})
 	return piece{}
+}
+
+// exceeds reports whether a line is too long, no matter what follows. The
+// carriage return of a line end does not count.
+func (f *framer) exceeds(line []byte) bool {
+	n := len(line)
+	return n > f.max+1 || n == f.max+1 && line[n-1] != '\r'
+}
+
+func (f *framer) oversize(line []byte, pos Position) *oversize {
+	return &oversize{pos, bytes.Clone(line[:min(headBytes, f.max)])}
+}
+
+// lead returns how much of a line's start says nothing. While an object is open
+// that is nothing at all, since the line may go on inside of a string, unless a
+// NUL byte shows that it cannot go on with the object.
+func (f *framer) lead(line []byte) int {
+	n := paddingLen(line)
+	if f.join.active() {
+		if bytes.IndexByte(line[:n], 0) < 0 {
+			return 0
+		}
+		f.abandon()
+	}
+	return n
+}
+
+// paddingLen returns the length of the padding and the byte-order marks that a
+// text starts with.
+func paddingLen(text []byte) int {
+	n := 0
+	for n < len(text) {
+		if isPadding(text[n]) {
+			n++
+		} else if bytes.HasPrefix(text[n:], []byte(byteOrderMark)) {
+			n += len(byteOrderMark)
+		} else {
+			break
+		}
+	}
+	return n
 }
 
 // whole decodes a line that is one frame. It returns nil when there is nothing
@@ -218,18 +266,17 @@ func (f *framer) whole(line piece) Message {
 		f.resume(line)
 		return nil
 	}
-	line.trim()
-	if len(line.text) == 0 {
+	frame := line
+	frame.trim()
+	if len(frame.text) == 0 {
 		return nil
 	}
-	if line.text[0] != '{' {
-		f.segment(line)
-		return nil
-	}
-	msg, n, err := f.frame(line.text)
-	if err == nil && n == len(line.text) {
-		f.last = line.pos
-		return msg
+	if frame.text[0] == '{' {
+		msg, n, err := f.frame(frame.text)
+		if err == nil && n == len(frame.text) {
+			f.last = frame.pos
+			return msg
+		}
 	}
 	f.segment(line)
 	return nil
@@ -245,15 +292,7 @@ const byteOrderMark = "\uFEFF"
 
 // trim drops the padding around a piece, and byte-order marks before it.
 func (p *piece) trim() {
-	for len(p.text) > 0 {
-		if isPadding(p.text[0]) {
-			p.drop(1)
-		} else if bytes.HasPrefix(p.text, []byte(byteOrderMark)) {
-			p.drop(len(byteOrderMark))
-		} else {
-			break
-		}
-	}
+	p.drop(paddingLen(p.text))
 	for len(p.text) > 0 && isPadding(p.text[len(p.text)-1]) {
 		p.text = p.text[:len(p.text)-1]
 	}
@@ -275,10 +314,12 @@ func (p piece) head(n int) piece {
 }
 
 // segment takes a line apart that is not one frame by itself: NUL bytes separate
-// like line ends, since no JSON has them.
+// like line ends, since no JSON has them. White space at the end may lie inside
+// of a string, except for the carriage return of the line end.
 func (f *framer) segment(line piece) {
+	line = line.head(len(bytes.TrimSuffix(line.text, []byte("\r"))))
 	for {
-		line.trim()
+		line.drop(paddingLen(line.text))
 		if len(line.text) == 0 {
 			return
 		}
@@ -297,7 +338,7 @@ func (f *framer) segment(line piece) {
 // piece does not end goes to the joiner; what is not an object is text.
 func (f *framer) objects(p piece) {
 	for {
-		p.trim()
+		p.drop(paddingLen(p.text))
 		if len(p.text) == 0 {
 			return
 		}
@@ -317,7 +358,7 @@ func (f *framer) objects(p piece) {
 // objectEnd returns the length of the object at the start of p. It returns 0 if
 // there is none, and then has reported it or given it to the joiner.
 func (f *framer) objectEnd(p piece) int {
-	f.load(p.text)
+	f.Reset(p.text)
 	f.Skip()
 	err := f.Err()
 	switch {
@@ -326,6 +367,7 @@ func (f *framer) objectEnd(p piece) int {
 	case err.Fault == jsonlex.Incomplete:
 		f.join.begin(f, p)
 	default:
+		p.trim()
 		f.rejectFrame(p, err)
 	}
 	return 0
@@ -343,6 +385,7 @@ func (f *framer) deliver(p piece) {
 
 // textLine delivers a piece that does not begin like an object.
 func (f *framer) textLine(p piece) {
+	p.trim()
 	if jsonlex.Valid(p.text) == nil {
 		f.deliver(p) // JSON, but no object: the decoder says so
 		return
@@ -351,7 +394,7 @@ func (f *framer) textLine(p piece) {
 	if f.hideText || text == "" || isRecorderLine(text) {
 		return
 	}
-	f.push(&TextLine{Text: text, Line: p.pos.Line, Offset: p.pos.Offset, raw: bytes.Clone(p.text)}, p.pos)
+	f.push(&TextLine{Text: text, Line: p.pos.Line, Offset: p.pos.Offset, raw: string(p.text)}, p.pos)
 }
 
 // isRecorderLine reports whether a line comes from the terminal recorder script,
@@ -368,7 +411,7 @@ func (f *framer) rejectFrame(p piece, err *jsonlex.Error) {
 
 // reject delivers a frame that is not decoded at all.
 func (f *framer) reject(raw []byte, pos Position, err error) {
-	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: raw}, pos)
+	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw)}, pos)
 }
 
 func (f *framer) push(msg Message, pos Position) {

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -22,7 +21,7 @@ type InvalidFrame struct {
 	// Err says what is wrong.
 	Err error
 
-	raw  []byte
+	raw  string
 	kind Kind
 }
 
@@ -32,7 +31,7 @@ func (m *InvalidFrame) Kind() Kind { return m.kind }
 
 // Raw returns the frame as it was read, which may not be JSON. Of a frame that
 // was too large it is the beginning.
-func (m *InvalidFrame) Raw() json.RawMessage { return m.raw }
+func (m *InvalidFrame) Raw() string { return m.raw }
 
 // Error returns the place of the frame and what is wrong with it.
 func (m *InvalidFrame) Error() string {
@@ -67,6 +66,8 @@ type FieldError struct {
 	// Missing says that the field is absent or null.
 	Missing bool
 	Reason  string
+	// Err is the error of a decoder of a [Registry], or nil.
+	Err error
 }
 
 func (e *FieldError) Error() string {
@@ -75,6 +76,9 @@ func (e *FieldError) Error() string {
 	}
 	return e.Pointer + ": " + e.Reason
 }
+
+// Unwrap returns Err.
+func (e *FieldError) Unwrap() error { return e.Err }
 
 // A TooLargeError says how long a frame was that passed the limit. It wraps
 // [ErrFrameTooLarge].
@@ -96,7 +100,7 @@ func frameError(text []byte, err *jsonlex.Error) error {
 	if err.Syntax() {
 		return &SyntaxError{Offset: err.Offset, Truncated: err.Fault == jsonlex.Incomplete, Reason: err.Reason}
 	}
-	field := &FieldError{Pointer: jsonlex.Pointer(text, err.Offset), Reason: err.Reason}
+	field := &FieldError{Pointer: jsonlex.Pointer(text, err.Offset), Reason: err.Reason, Err: err.Cause}
 	if err.Fault == jsonlex.Missing {
 		field.Pointer += "/" + err.Name
 		field.Missing = true

@@ -18,8 +18,14 @@ type joiner struct {
 	text    []byte   // the lines so far, as long as they are within the limit
 	size    int      // how long text would be without the limit
 	pos     Position // of the object
-	whole   []piece  // the later lines that are objects by themselves
-	lines   []int    // where in text each of those begins
+	whole   []wholeLine
+}
+
+// A wholeLine is a later line of an open object that is an object by itself.
+type wholeLine struct {
+	object     piece
+	start, end int      // of the line in the joiner's text
+	next       Position // of the line behind it
 }
 
 func (j *joiner) active() bool { return j.size > 0 }
@@ -45,6 +51,9 @@ func (j *joiner) begin(f *framer, p piece) {
 }
 
 func (j *joiner) add(p piece, limit int) {
+	if n := len(j.whole); n > 0 && j.whole[n-1].end == j.size {
+		j.whole[n-1].next = p.pos
+	}
 	j.size += len(p.text)
 	if j.size <= limit {
 		j.text = append(j.text, p.text...)
@@ -52,16 +61,20 @@ func (j *joiner) add(p piece, limit int) {
 	j.pos.Bytes = p.pos.Offset + p.pos.Bytes - j.pos.Offset
 }
 
+// keep remembers that the line that comes next, of n bytes, is an object by
+// itself.
+func (j *joiner) keep(object piece, n int) {
+	object.text = bytes.Clone(object.text)
+	j.whole = append(j.whole, wholeLine{object: object, start: j.size, end: j.size + n})
+}
+
 // resume takes a line while an object is open. The line goes on with the object
 // if it can. It does not if it is a frame of a known kind: the open object was
 // cut off then, and what follows must not wait for more.
 func (f *framer) resume(line piece) {
-	line.text = bytes.TrimSuffix(line.text, []byte("\r"))
-	line.pos.Bytes = int64(len(line.text))
-	alone := line
-	alone.trim()
-	complete := f.isObject(alone.text)
-	if complete && f.isKnownFrame(alone.text) {
+	line = line.head(len(bytes.TrimSuffix(line.text, []byte("\r"))))
+	alone, complete := line.object()
+	if complete && isKnownFrame(alone.text) {
 		f.abandon()
 		f.deliver(alone)
 		return
@@ -69,9 +82,8 @@ func (f *framer) resume(line piece) {
 	n, status := f.join.tracker.Feed(line.text)
 	switch status {
 	case jsonlex.Open:
-		if complete {
-			f.join.whole = append(f.join.whole, piece{bytes.Clone(alone.text), alone.pos})
-			f.join.lines = append(f.join.lines, f.join.size)
+		if complete && f.join.size <= f.max {
+			f.join.keep(alone, len(line.text))
 		}
 		f.join.add(line, f.max)
 	case jsonlex.Complete:
@@ -85,11 +97,17 @@ func (f *framer) resume(line piece) {
 	}
 }
 
-func (f *framer) isObject(text []byte) bool {
-	return len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}' && jsonlex.Valid(text) == nil
+// object returns the piece without what surrounds it, and reports whether that
+// is one JSON object.
+func (p piece) object() (piece, bool) {
+	if n := paddingLen(p.text); n == len(p.text) || p.text[n] != '{' {
+		return p, false
+	}
+	p.trim()
+	return p, p.text[len(p.text)-1] == '}' && jsonlex.Valid(p.text) == nil
 }
 
-func (f *framer) isKnownFrame(text []byte) bool {
+func isKnownFrame(text []byte) bool {
 	kind, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "type"))
 	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "subtype"))
 	if string(kind) != "system" {
@@ -134,11 +152,10 @@ func (f *framer) salvage() {
 			f.reject(bytes.Clone(j.text[from:to]), pos, &SyntaxError{Offset: to - from, Truncated: true, Reason: "unexpected end of JSON"})
 		}
 	}
-	for i, p := range j.whole {
-		report(j.lines[i], p.pos.Offset)
-		f.deliver(p)
-		from = j.lines[i] + len(p.text)
-		pos = Position{Line: p.pos.Line + 1, Offset: p.pos.Offset + p.pos.Bytes + 1}
+	for _, line := range j.whole {
+		report(line.start, line.object.pos.Offset)
+		f.deliver(line.object)
+		from, pos = line.end, line.next
 	}
 	report(len(j.text), j.pos.Offset+j.pos.Bytes)
 }

@@ -435,13 +435,13 @@ func (d *decoder) deltaOf(kind []byte) deltaEvent {
 	case "compaction_delta":
 		return new(CompactionDeltaEvent)
 	case "input_json_delta":
-		return take(&d.inputDelta)
+		return new(InputJSONDeltaEvent)
 	case "signature_delta":
 		return new(SignatureDeltaEvent)
 	case "text_delta":
-		return take(&d.textDelta)
+		return new(TextDeltaEvent)
 	case "thinking_delta":
-		return take(&d.thinkingDelta)
+		return new(ThinkingDeltaEvent)
 	}
 	return nil
 }

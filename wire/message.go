@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/json"
-
 // A Message is one frame of the stream. Its variants are
 //
 //   - the conversation: [*AssistantMessage], [*UserMessage], [*ResultMessage],
@@ -37,10 +35,9 @@ import "encoding/json"
 type Message interface {
 	// Kind returns the frame's type, and its subtype if it has one.
 	Kind() Kind
-	// Raw returns the bytes that the message was read from; nil for a message
-	// made by hand, or read with [ReaderOptions.DiscardRaw]. They must not be
-	// changed.
-	Raw() json.RawMessage
+	// Raw returns the text that the message was read from, byte for byte; "" for a
+	// message made by hand, or read with [ReaderOptions.DiscardRaw].
+	Raw() string
 
 	sealed()
 }
@@ -64,7 +61,7 @@ func (k Kind) String() string {
 //
 //wire:message system
 type SystemMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Subtype   string `json:"subtype" wire:"required,intern"`
 	UUID      string `json:"uuid" wire:"lenient"`
@@ -73,7 +70,7 @@ type SystemMessage struct {
 
 // An UnknownMessage is a frame of a type that this package does not know.
 type UnknownMessage struct {
-	raw  json.RawMessage
+	raw  string
 	kind Kind
 }
 
@@ -81,10 +78,10 @@ type UnknownMessage struct {
 func (m *UnknownMessage) Kind() Kind { return m.kind }
 
 // Raw returns the whole frame.
-func (m *UnknownMessage) Raw() json.RawMessage { return m.raw }
+func (m *UnknownMessage) Raw() string { return m.raw }
 
 // MarshalJSON returns the frame as it was read.
-func (m *UnknownMessage) MarshalJSON() ([]byte, error) { return m.raw, nil }
+func (m *UnknownMessage) MarshalJSON() ([]byte, error) { return []byte(m.raw), nil }
 
 func (m *UnknownMessage) sealed() {}
 
@@ -93,7 +90,7 @@ type CustomMessage struct {
 	// Value is what the decoder returned.
 	Value any
 
-	raw  json.RawMessage
+	raw  string
 	kind Kind
 }
 
@@ -101,10 +98,10 @@ type CustomMessage struct {
 func (m *CustomMessage) Kind() Kind { return m.kind }
 
 // Raw returns the whole frame.
-func (m *CustomMessage) Raw() json.RawMessage { return m.raw }
+func (m *CustomMessage) Raw() string { return m.raw }
 
 // MarshalJSON returns the frame as it was read.
-func (m *CustomMessage) MarshalJSON() ([]byte, error) { return m.raw, nil }
+func (m *CustomMessage) MarshalJSON() ([]byte, error) { return []byte(m.raw), nil }
 
 func (m *CustomMessage) sealed() {}
 
@@ -117,13 +114,13 @@ type TextLine struct {
 	Line   int
 	Offset int64
 
-	raw []byte
+	raw string
 }
 
 // Kind returns the zero Kind.
 func (m *TextLine) Kind() Kind { return Kind{} }
 
 // Raw returns the line as it was read. It is not JSON.
-func (m *TextLine) Raw() json.RawMessage { return m.raw }
+func (m *TextLine) Raw() string { return m.raw }
 
 func (m *TextLine) sealed() {}

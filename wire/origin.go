@@ -1,10 +1,8 @@
 package wire
 
-import "encoding/json"
-
 // An Origin tells where a prompt came from.
 type Origin struct {
-	raw json.RawMessage
+	raw string
 
 	Kind OriginKind `json:"kind" wire:"required,intern"`
 

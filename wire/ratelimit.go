@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A RateLimitMessage says how an account stands against its usage limits. It
 // comes when that changes.
 //
 //wire:message rate_limit_event
 type RateLimitMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
 	UUID      string        `json:"uuid"`
@@ -17,7 +15,7 @@ type RateLimitMessage struct {
 // RateLimitInfo is an account's standing against one limit, and against its
 // overage: paid usage beyond the plan.
 type RateLimitInfo struct {
-	raw json.RawMessage
+	raw string
 
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is the Unix time at which the window starts anew.

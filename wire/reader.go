@@ -9,7 +9,8 @@ import (
 type ReaderOptions struct {
 	// MaxFrameBytes is the length of the longest frame that is decoded; 0 means
 	// [DefaultMaxFrameBytes]. A longer one is passed over in bounded memory, and
-	// comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge].
+	// comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several frames on
+	// a line count as one, and so does a frame on several lines.
 	MaxFrameBytes int
 	// DiscardRaw saves memory and time: messages don't keep the bytes that they
 	// were read from, nor, with them, the fields that this package does not know.
@@ -77,7 +78,7 @@ func (r *Reader) Messages() iter.Seq2[Message, error] {
 // fill reads once into the framer's buffer.
 func (r *Reader) fill() {
 	for range maxEmptyReads {
-		n, err := r.src.Read(r.framer.space())
+		n, err := r.src.Read(r.framer.space(1))
 		r.framer.filled(n)
 		if err != nil {
 			r.framer.end(err)

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
-
-	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // A Registry holds decoders for kinds of frames that this package does not know
@@ -26,6 +24,9 @@ func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error))
 	}
 	if Known(kind) {
 		return fmt.Errorf("wire: kind %s is known already", kind)
+	}
+	if decode == nil {
+		return fmt.Errorf("wire: kind %s has no decoder", kind)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,10 +50,10 @@ func (r *Registry) lookup(kind Kind) func(json.RawMessage) (any, error) {
 }
 
 // custom runs a decoder of the registry.
-func (d *decoder) custom(kind Kind, raw json.RawMessage, decode func(json.RawMessage) (any, error)) Message {
-	value, err := guarded(raw, decode)
+func (d *decoder) custom(kind Kind, raw string, decode func(json.RawMessage) (any, error)) Message {
+	value, err := guarded(json.RawMessage(raw), decode)
 	if err != nil {
-		d.Fail(jsonlex.Mismatch, 0, fmt.Sprintf("decoder of %s: %v", kind, err))
+		d.FailBecause(0, fmt.Errorf("decoder of %s: %w", kind, err))
 		return nil
 	}
 	return &CustomMessage{Value: value, raw: raw, kind: kind}

@@ -1,10 +1,8 @@
 package wire
 
-import "encoding/json"
-
 // ContextUsage tells how full the context window is, and with what.
 type ContextUsage struct {
-	raw json.RawMessage
+	raw string
 
 	Model        string               `json:"model" wire:"intern"`
 	TotalTokens  int                  `json:"total_tokens"`
@@ -20,7 +18,7 @@ type ContextUsage struct {
 
 // ContextOverLimit tells by how much the context is too long.
 type ContextOverLimit struct {
-	raw json.RawMessage
+	raw string
 
 	TokensOver int `json:"tokens_over"`
 	// Kind is hard_limit or compaction_window.
@@ -29,7 +27,7 @@ type ContextOverLimit struct {
 
 // A ContextCategory is one part of the context window.
 type ContextCategory struct {
-	raw json.RawMessage
+	raw string
 
 	Name   string `json:"name" wire:"intern"`
 	Tokens int    `json:"tokens"`
@@ -39,7 +37,7 @@ type ContextCategory struct {
 
 // A ContextMCPTool is what a tool of an MCP server takes of the context.
 type ContextMCPTool struct {
-	raw json.RawMessage
+	raw string
 
 	Name       string `json:"name"`
 	ServerName string `json:"server_name" wire:"intern"`
@@ -48,7 +46,7 @@ type ContextMCPTool struct {
 
 // A ContextMemoryFile is what a memory file takes of the context.
 type ContextMemoryFile struct {
-	raw json.RawMessage
+	raw string
 
 	Path   string `json:"path"`
 	Type   string `json:"type" wire:"intern"`
@@ -57,7 +55,7 @@ type ContextMemoryFile struct {
 
 // ContextAgentTokens is what an agent's description takes of the context.
 type ContextAgentTokens struct {
-	raw json.RawMessage
+	raw string
 
 	AgentType string `json:"agent_type" wire:"intern"`
 	Source    string `json:"source" wire:"intern"`
@@ -66,7 +64,7 @@ type ContextAgentTokens struct {
 
 // A ContextSkill is what a skill's description takes of the context.
 type ContextSkill struct {
-	raw json.RawMessage
+	raw string
 
 	Name       string `json:"name"`
 	Source     string `json:"source" wire:"intern"`
@@ -76,15 +74,15 @@ type ContextSkill struct {
 
 // A UsageReport tells what the session has cost and what is left of the limits.
 type UsageReport struct {
-	raw json.RawMessage
+	raw string
 
-	Session    *SessionUsage   `json:"session"`
-	RateLimits json.RawMessage `json:"rate_limits"`
+	Session    *SessionUsage `json:"session"`
+	RateLimits JSON          `json:"rate_limits"`
 }
 
 // SessionUsage is what a session has used so far.
 type SessionUsage struct {
-	raw json.RawMessage
+	raw string
 
 	TotalCostUSD      float64               `json:"total_cost_usd"`
 	TotalAPIDuration  Millis                `json:"total_api_duration_ms"`

@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A ResultMessage ends a turn, whether it went well or not. One run can yield
 // several: a background task that finishes starts a turn of its own.
 //
 //wire:message result
 type ResultMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Subtype ResultSubtype `json:"subtype" wire:"required,intern"`
 	IsError bool          `json:"is_error"`
@@ -34,7 +32,7 @@ type ResultMessage struct {
 	ModelUsageSinceLastResult map[string]ModelUsage `json:"model_usage_since_last_result"`
 
 	PermissionDenials []PermissionDenial `json:"permission_denials"`
-	StructuredOutput  json.RawMessage    `json:"structured_output"`
+	StructuredOutput  JSON               `json:"structured_output"`
 	DeferredToolUse   *DeferredToolUse   `json:"deferred_tool_use"`
 	LocalCommand      string             `json:"local_command" wire:"intern"`
 	SubagentStats     *SubagentStats     `json:"subagent_stats"`
@@ -154,25 +152,25 @@ const (
 
 // A PermissionDenial is a call of a tool that was not allowed.
 type PermissionDenial struct {
-	raw json.RawMessage
+	raw string
 
-	ToolName  string          `json:"tool_name" wire:"intern"`
-	ToolUseID string          `json:"tool_use_id"`
-	ToolInput json.RawMessage `json:"tool_input"`
+	ToolName  string `json:"tool_name" wire:"intern"`
+	ToolUseID string `json:"tool_use_id"`
+	ToolInput JSON   `json:"tool_input"`
 }
 
 // A DeferredToolUse is a call that the agent leaves to its host.
 type DeferredToolUse struct {
-	raw json.RawMessage
+	raw string
 
-	ID    string          `json:"id"`
-	Name  string          `json:"name" wire:"intern"`
-	Input json.RawMessage `json:"input"`
+	ID    string `json:"id"`
+	Name  string `json:"name" wire:"intern"`
+	Input JSON   `json:"input"`
 }
 
 // InvalidConfigFile names the config file that kept the agent from starting.
 type InvalidConfigFile struct {
-	raw json.RawMessage
+	raw string
 
 	Path           string `json:"path"`
 	Global         bool   `json:"is_global"`
@@ -182,7 +180,7 @@ type InvalidConfigFile struct {
 
 // SubagentStats counts the subagents of a session.
 type SubagentStats struct {
-	raw json.RawMessage
+	raw string
 
 	Spawned             int                `json:"spawned"`
 	Requested           *SubagentRequested `json:"requested"`
@@ -198,7 +196,7 @@ type SubagentStats struct {
 
 // SubagentRequested counts subagents by how their start was asked for.
 type SubagentRequested struct {
-	raw json.RawMessage
+	raw string
 
 	Background int `json:"background"`
 	Foreground int `json:"foreground"`
@@ -207,7 +205,7 @@ type SubagentRequested struct {
 
 // SubagentKilled counts subagents by who ended them.
 type SubagentKilled struct {
-	raw json.RawMessage
+	raw string
 
 	Parent int `json:"parent"`
 	User   int `json:"user"`
@@ -216,7 +214,7 @@ type SubagentKilled struct {
 
 // SubagentRefused counts subagents that were not started, by the limit.
 type SubagentRefused struct {
-	raw json.RawMessage
+	raw string
 
 	DepthLimit       int `json:"depth_limit"`
 	ConcurrencyLimit int `json:"concurrency_limit"`

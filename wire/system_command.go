@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A CommandsChangedMessage gives the slash commands that the session now has.
 // The list replaces the one before it.
 //
 //wire:message system commands_changed
 type CommandsChangedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Commands  []SlashCommand `json:"commands"`
 	UUID      string         `json:"uuid"`
@@ -16,7 +14,7 @@ type CommandsChangedMessage struct {
 
 // A SlashCommand is a command that a prompt can start with, such as /compact.
 type SlashCommand struct {
-	raw json.RawMessage
+	raw string
 
 	// Name comes without the slash.
 	Name        string `json:"name" wire:"intern"`
@@ -32,7 +30,7 @@ type SlashCommand struct {
 //
 //wire:message system local_command_output
 type LocalCommandOutputMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Content   string `json:"content"`
 	UUID      string `json:"uuid"`
@@ -44,7 +42,7 @@ type LocalCommandOutputMessage struct {
 //
 //wire:message system plugin_install
 type PluginInstallMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Status PluginInstallStatus `json:"status" wire:"intern"`
 	// Name is what was being installed, where the message is about one thing.
@@ -67,7 +65,7 @@ const (
 
 // A Plugin is a plugin that the session has loaded.
 type Plugin struct {
-	raw json.RawMessage
+	raw string
 
 	Name string `json:"name" wire:"intern"`
 	// Path is the plugin's folder, or "builtin".
@@ -79,7 +77,7 @@ type Plugin struct {
 
 // A PluginError says why a plugin, or a part of it, was not loaded.
 type PluginError struct {
-	raw json.RawMessage
+	raw string
 
 	Plugin  string `json:"plugin" wire:"intern"`
 	Type    string `json:"type" wire:"intern"`
@@ -91,7 +89,7 @@ type PluginError struct {
 
 // A PluginLock is a decision about a plugin made by managed settings.
 type PluginLock struct {
-	raw json.RawMessage
+	raw string
 
 	PluginEnabled bool   `json:"plugin_enabled"`
 	Name          string `json:"name" wire:"intern"`

@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A CompactBoundaryMessage marks the place where the conversation was replaced
 // by a summary of it.
 //
 //wire:message system compact_boundary
 type CompactBoundaryMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Metadata CompactMetadata `json:"compact_metadata"`
 	// LogicalParentUUID is the last message before the boundary.
@@ -18,7 +16,7 @@ type CompactBoundaryMessage struct {
 
 // CompactMetadata describes a compaction: why it ran and what it left.
 type CompactMetadata struct {
-	raw json.RawMessage
+	raw string
 
 	Trigger CompactTrigger `json:"trigger" wire:"intern"`
 	// PreTokens and PostTokens are the sizes of the context before and after.
@@ -54,7 +52,7 @@ const (
 // A PreservedSegment names, by its ends, the run of messages that a compaction
 // kept word for word.
 type PreservedSegment struct {
-	raw json.RawMessage
+	raw string
 
 	HeadUUID string `json:"head_uuid"`
 	// AnchorUUID is the message that the segment now follows.
@@ -64,7 +62,7 @@ type PreservedSegment struct {
 
 // PreservedMessages names each message that a compaction kept word for word.
 type PreservedMessages struct {
-	raw json.RawMessage
+	raw string
 
 	// AnchorUUID is the message that the kept ones now follow.
 	AnchorUUID string   `json:"anchor_uuid"`

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"encoding/json"
 )
 
 // A HookStartedMessage says that a shell hook has begun to run. Those of
@@ -12,7 +11,7 @@ import (
 //
 //wire:message system hook_started
 type HookStartedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// HookID is shared by all messages about one run of the hook.
 	HookID string `json:"hook_id"`
@@ -35,7 +34,7 @@ func (m *HookStartedMessage) Event() string {
 //
 //wire:message system hook_progress
 type HookProgressMessage struct {
-	raw json.RawMessage
+	raw string
 
 	HookID        string `json:"hook_id"`
 	HookName      string `json:"hook_name" wire:"intern"`
@@ -58,7 +57,7 @@ func (m *HookProgressMessage) Event() string {
 //
 //wire:message system hook_response
 type HookResponseMessage struct {
-	raw json.RawMessage
+	raw string
 
 	HookID        string `json:"hook_id"`
 	HookName      string `json:"hook_name" wire:"intern"`

@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // An APIRetryMessage says that a request to the model has failed and will be
 // sent again.
 //
 //wire:message system api_retry
 type APIRetryMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Attempt    int    `json:"attempt"`
 	MaxRetries int    `json:"max_retries"`
@@ -24,7 +22,7 @@ type APIRetryMessage struct {
 // A NoResponse says how long a request stayed without an answer, and how long
 // its repetition will be waited for.
 type NoResponse struct {
-	raw json.RawMessage
+	raw string
 
 	Waited    Millis `json:"waited_ms"`
 	RetryWait Millis `json:"retry_wait_ms"`
@@ -35,7 +33,7 @@ type NoResponse struct {
 //
 //wire:message system control_request_progress
 type ControlRequestProgressMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// RequestID is the id of the control request.
 	RequestID string               `json:"request_id"`
@@ -64,7 +62,7 @@ const (
 //
 //wire:message system model_refusal_fallback
 type ModelRefusalFallbackMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// Trigger is "refusal".
 	Trigger   string            `json:"trigger" wire:"intern"`
@@ -110,7 +108,7 @@ const (
 //
 //wire:message system model_refusal_no_fallback
 type ModelRefusalNoFallbackMessage struct {
-	raw json.RawMessage
+	raw string
 
 	OriginalModel string `json:"original_model" wire:"intern"`
 	// RequestID is the API's id of the refused request.
@@ -129,7 +127,7 @@ type ModelRefusalNoFallbackMessage struct {
 //
 //wire:message system thinking_tokens
 type ThinkingTokensMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// EstimatedTokens is the running total of the thinking block.
 	EstimatedTokens int `json:"estimated_tokens"`

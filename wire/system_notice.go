@@ -1,12 +1,10 @@
 package wire
 
-import "encoding/json"
-
 // A NotificationMessage is a short notice for the person at the screen.
 //
 //wire:message system notification
 type NotificationMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// Key names the notice.
 	Key      string               `json:"key" wire:"intern"`
@@ -35,7 +33,7 @@ const (
 //
 //wire:message system informational
 type InformationalMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Content string           `json:"content"`
 	Level   InformationLevel `json:"level" wire:"intern"`
@@ -65,7 +63,7 @@ const (
 //
 //wire:message system permission_denied
 type PermissionDeniedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	ToolName  string `json:"tool_name" wire:"intern"`
 	ToolUseID string `json:"tool_use_id"`
@@ -85,7 +83,7 @@ type PermissionDeniedMessage struct {
 //
 //wire:message system elicitation_complete
 type ElicitationCompleteMessage struct {
-	raw json.RawMessage
+	raw string
 
 	MCPServerName string `json:"mcp_server_name" wire:"intern"`
 	ElicitationID string `json:"elicitation_id"`
@@ -97,7 +95,7 @@ type ElicitationCompleteMessage struct {
 //
 //wire:message system memory_recall
 type MemoryRecallMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Mode      MemoryRecallMode `json:"mode" wire:"intern"`
 	Memories  []RecalledMemory `json:"memories"`
@@ -116,7 +114,7 @@ const (
 
 // A RecalledMemory is one memory that was recalled.
 type RecalledMemory struct {
-	raw json.RawMessage
+	raw string
 
 	Path    string      `json:"path"`
 	Scope   MemoryScope `json:"scope" wire:"intern"`

@@ -1,14 +1,12 @@
 package wire
 
-import "encoding/json"
-
 // An InitMessage describes the session as the agent has set it up: its tools,
 // servers, commands and modes. One comes at the start of every turn, none
 // before the first prompt.
 //
 //wire:message system init
 type InitMessage struct {
-	raw json.RawMessage
+	raw string
 
 	CWD         string `json:"cwd" wire:"intern"`
 	OriginalCWD string `json:"original_cwd" wire:"intern"`
@@ -89,7 +87,7 @@ const (
 
 // An MCPServer is one MCP server of the session and how its connection stands.
 type MCPServer struct {
-	raw json.RawMessage
+	raw string
 
 	Name   string `json:"name" wire:"intern"`
 	Status string `json:"status" wire:"intern"`
@@ -98,7 +96,7 @@ type MCPServer struct {
 
 // MemoryPaths says where the agent keeps its memory files.
 type MemoryPaths struct {
-	raw json.RawMessage
+	raw string
 
 	// Auto is the folder of the notes that the agent writes by itself.
 	Auto string `json:"auto" wire:"intern"`
@@ -109,7 +107,7 @@ type MemoryPaths struct {
 //
 //wire:message system status
 type StatusMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// Status is empty when the agent is no longer busy.
 	Status SessionStatus `json:"status" wire:"intern"`
@@ -137,7 +135,7 @@ const (
 //
 //wire:message system session_state_changed
 type SessionStateChangedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	State SessionState `json:"state" wire:"intern"`
 	// SDKHostOnly marks a frame meant for the library that drives the agent, not for its user.
@@ -160,7 +158,7 @@ const (
 //
 //wire:message system session_title_changed
 type SessionTitleChangedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Title     string `json:"title"`
 	UUID      string `json:"uuid"`
@@ -172,7 +170,7 @@ type SessionTitleChangedMessage struct {
 //
 //wire:message system worker_shutting_down
 type WorkerShuttingDownMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Reason    string `json:"reason" wire:"intern"`
 	UUID      string `json:"uuid"`

@@ -1,13 +1,11 @@
 package wire
 
-import "encoding/json"
-
 // A FilesPersistedMessage says which of the session's files have been stored
 // and which could not be.
 //
 //wire:message system files_persisted
 type FilesPersistedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Files       []PersistedFile `json:"files"`
 	Failed      []FailedFile    `json:"failed"`
@@ -18,7 +16,7 @@ type FilesPersistedMessage struct {
 
 // A PersistedFile is a file that was stored, under an id.
 type PersistedFile struct {
-	raw json.RawMessage
+	raw string
 
 	Filename string `json:"filename"`
 	FileID   string `json:"file_id"`
@@ -26,7 +24,7 @@ type PersistedFile struct {
 
 // A FailedFile is a file that could not be stored.
 type FailedFile struct {
-	raw json.RawMessage
+	raw string
 
 	Filename string `json:"filename"`
 	Error    string `json:"error"`
@@ -37,7 +35,7 @@ type FailedFile struct {
 //
 //wire:message system mirror_error
 type MirrorErrorMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Error     string     `json:"error"`
 	Key       *MirrorKey `json:"key"`
@@ -47,7 +45,7 @@ type MirrorErrorMessage struct {
 
 // A MirrorKey names the transcript in a session store.
 type MirrorKey struct {
-	raw json.RawMessage
+	raw string
 
 	ProjectKey string `json:"projectKey" wire:"intern"`
 	SessionID  string `json:"sessionId" wire:"intern"`
@@ -61,7 +59,7 @@ type MirrorKey struct {
 //
 //wire:message system session_writes_lost
 type SessionWritesLostMessage struct {
-	raw json.RawMessage
+	raw string
 
 	ErrorCode WriteErrorCode `json:"error_code" wire:"intern"`
 	// Lost names what is incomplete: "transcript", "global_config".

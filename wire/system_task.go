@@ -1,14 +1,12 @@
 package wire
 
-import "encoding/json"
-
 // A TaskStartedMessage says that a task has begun: a subagent, a shell command
 // in the background, a workflow. A task that is resumed keeps its TaskID and
 // gets a new RunID; the run ids of one task sort in the order of its runs.
 //
 //wire:message system task_started
 type TaskStartedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	TaskID string `json:"task_id" wire:"required,intern"`
 	RunID  string `json:"run_id" wire:"intern"`
@@ -47,7 +45,7 @@ const (
 //
 //wire:message system task_updated
 type TaskUpdatedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	TaskID string `json:"task_id" wire:"intern"`
 	RunID  string `json:"run_id" wire:"intern"`
@@ -61,7 +59,7 @@ type TaskUpdatedMessage struct {
 // A TaskPatch holds the changed properties of a task; those left at zero have
 // not changed.
 type TaskPatch struct {
-	raw json.RawMessage
+	raw string
 
 	Status      TaskStatus `json:"status" wire:"intern"`
 	Description string     `json:"description"`
@@ -103,7 +101,7 @@ func (s TaskStatus) Terminal() bool {
 //
 //wire:message system task_progress
 type TaskProgressMessage struct {
-	raw json.RawMessage
+	raw string
 
 	TaskID       string    `json:"task_id" wire:"required,intern"`
 	RunID        string    `json:"run_id" wire:"intern"`
@@ -119,7 +117,7 @@ type TaskProgressMessage struct {
 
 // TaskUsage is what a task has used since it began.
 type TaskUsage struct {
-	raw json.RawMessage
+	raw string
 
 	TotalTokens int    `json:"total_tokens"`
 	ToolUses    int    `json:"tool_uses"`
@@ -130,7 +128,7 @@ type TaskUsage struct {
 //
 //wire:message system task_notification
 type TaskNotificationMessage struct {
-	raw json.RawMessage
+	raw string
 
 	TaskID    string     `json:"task_id" wire:"required,intern"`
 	RunID     string     `json:"run_id" wire:"intern"`
@@ -150,7 +148,7 @@ type TaskNotificationMessage struct {
 
 // A ResourceLink points to an MCP resource that a task has produced.
 type ResourceLink struct {
-	raw json.RawMessage
+	raw string
 
 	URI         string `json:"uri"`
 	Name        string `json:"name"`
@@ -158,8 +156,8 @@ type ResourceLink struct {
 	Description string `json:"description"`
 	MIMEType    string `json:"mimeType" wire:"intern"`
 	// Size is in bytes.
-	Size        int64           `json:"size"`
-	Annotations json.RawMessage `json:"annotations"`
+	Size        int64 `json:"size"`
+	Annotations JSON  `json:"annotations"`
 }
 
 // A BackgroundTasksChangedMessage gives all tasks that now run in the
@@ -168,7 +166,7 @@ type ResourceLink struct {
 //
 //wire:message system background_tasks_changed
 type BackgroundTasksChangedMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Tasks     []BackgroundTask `json:"tasks"`
 	UUID      string           `json:"uuid"`
@@ -177,7 +175,7 @@ type BackgroundTasksChangedMessage struct {
 
 // A BackgroundTask is one task that runs in the background.
 type BackgroundTask struct {
-	raw json.RawMessage
+	raw string
 
 	TaskID       string   `json:"task_id" wire:"intern"`
 	RunID        string   `json:"run_id" wire:"intern"`

@@ -1,12 +1,10 @@
 package wire
 
-import "encoding/json"
-
 // A ToolProgressMessage says that a tool call is still running.
 //
 //wire:message tool_progress
 type ToolProgressMessage struct {
-	raw json.RawMessage
+	raw string
 
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
 	ToolName  string `json:"tool_name" wire:"intern"`
@@ -26,7 +24,7 @@ type ToolProgressMessage struct {
 // A SubagentRetry says that a subagent's request to the model has failed and
 // will be sent again.
 type SubagentRetry struct {
-	raw json.RawMessage
+	raw string
 
 	AgentID    string `json:"agent_id" wire:"intern"`
 	Attempt    int    `json:"attempt"`
@@ -41,7 +39,7 @@ type SubagentRetry struct {
 //
 //wire:message tool_use_summary
 type ToolUseSummaryMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Summary             string   `json:"summary"`
 	PrecedingToolUseIDs []string `json:"preceding_tool_use_ids"`
@@ -53,7 +51,7 @@ type ToolUseSummaryMessage struct {
 //
 //wire:message auth_status
 type AuthStatusMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Authenticating bool `json:"isAuthenticating"`
 	// Output is what the login has printed, by lines.
@@ -68,7 +66,7 @@ type AuthStatusMessage struct {
 //
 //wire:message prompt_suggestion
 type PromptSuggestionMessage struct {
-	raw json.RawMessage
+	raw string
 
 	Suggestion string `json:"suggestion"`
 	UUID       string `json:"uuid"`
@@ -80,7 +78,7 @@ type PromptSuggestionMessage struct {
 //
 //wire:message conversation_reset
 type ConversationResetMessage struct {
-	raw json.RawMessage
+	raw string
 
 	NewConversationID string       `json:"new_conversation_id" wire:"required"`
 	Trigger           ResetTrigger `json:"trigger" wire:"intern"`
@@ -106,7 +104,7 @@ const (
 //
 //wire:message active_goal
 type ActiveGoalMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// Value is nil when there is no goal.
 	Value     *ActiveGoal `json:"value"`
@@ -117,7 +115,7 @@ type ActiveGoalMessage struct {
 // An ActiveGoal is a condition that the agent works to fulfil, and how the work
 // stands.
 type ActiveGoal struct {
-	raw json.RawMessage
+	raw string
 
 	Condition  string `json:"condition"`
 	Iterations int    `json:"iterations"`
@@ -134,11 +132,11 @@ type ActiveGoal struct {
 //
 //wire:message transcript_mirror
 type TranscriptMirrorMessage struct {
-	raw json.RawMessage
+	raw string
 
 	FilePath string `json:"filePath" wire:"intern"`
 	// Entries are lines of the file, in order.
-	Entries []json.RawMessage `json:"entries"`
+	Entries []JSON `json:"entries"`
 }
 
 // A CommandLifecycleMessage says that a user message which came with an id has
@@ -146,7 +144,7 @@ type TranscriptMirrorMessage struct {
 //
 //wire:message command_lifecycle
 type CommandLifecycleMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// CommandUUID is the id of the user message.
 	CommandUUID string       `json:"command_uuid" wire:"intern"`
@@ -171,7 +169,7 @@ const (
 //
 //wire:message autocompact_state
 type AutocompactStateMessage struct {
-	raw json.RawMessage
+	raw string
 
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -182,7 +180,7 @@ type AutocompactStateMessage struct {
 //
 //wire:message keep_alive
 type KeepAliveMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// StartupMark names the point of its start-up that the agent has reached, where it reports them.
 	StartupMark string `json:"startup_mark" wire:"intern"`

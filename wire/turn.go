@@ -1,11 +1,9 @@
 package wire
 
-import "encoding/json"
-
 // An APIMessage is a message of the Messages API, as it lies inside an
 // assistant or user frame or a message_start event.
 type APIMessage struct {
-	raw json.RawMessage
+	raw string
 
 	// ID is shared by the frames that carry the blocks of one answer.
 	ID      string  `json:"id" wire:"intern"`
@@ -20,12 +18,12 @@ type APIMessage struct {
 
 	Container         *Container         `json:"container"`
 	ContextManagement *ContextManagement `json:"context_management"`
-	Diagnostics       json.RawMessage    `json:"diagnostics"`
+	Diagnostics       JSON               `json:"diagnostics"`
 }
 
 // StopDetails explains a refusal.
 type StopDetails struct {
-	raw json.RawMessage
+	raw string
 
 	Type                    string `json:"type" wire:"intern"`
 	Category                string `json:"category" wire:"intern"`
@@ -37,7 +35,7 @@ type StopDetails struct {
 
 // A Container is the sandbox at the API in which code was run.
 type Container struct {
-	raw json.RawMessage
+	raw string
 
 	ID        string           `json:"id"`
 	ExpiresAt string           `json:"expires_at"`
@@ -46,7 +44,7 @@ type Container struct {
 
 // A ContainerSkill is a skill loaded into a container.
 type ContainerSkill struct {
-	raw json.RawMessage
+	raw string
 
 	SkillID string `json:"skill_id"`
 	Type    string `json:"type" wire:"intern"`
@@ -55,14 +53,14 @@ type ContainerSkill struct {
 
 // ContextManagement tells what the API removed from the context.
 type ContextManagement struct {
-	raw json.RawMessage
+	raw string
 
 	AppliedEdits []AppliedEdit `json:"applied_edits"`
 }
 
 // An AppliedEdit is one removal from the context.
 type AppliedEdit struct {
-	raw json.RawMessage
+	raw string
 
 	Type                 string `json:"type" wire:"intern"`
 	ClearedToolUses      int    `json:"cleared_tool_uses"`
@@ -75,7 +73,7 @@ type AppliedEdit struct {
 //
 //wire:message assistant
 type AssistantMessage struct {
-	raw  json.RawMessage
+	raw  string
 	flat bool // the API message lies flat on the frame
 
 	APIMessage `json:"message"`
@@ -121,7 +119,7 @@ type AssistantMessage struct {
 
 // ToolUseMeta tells how to show a call of a tool.
 type ToolUseMeta struct {
-	raw json.RawMessage
+	raw string
 
 	ID                string `json:"id"`
 	DisplayName       string `json:"display_name" wire:"intern"`
@@ -134,7 +132,7 @@ type ToolUseMeta struct {
 //
 //wire:message user
 type UserMessage struct {
-	raw  json.RawMessage
+	raw  string
 	flat bool // the API message lies flat on the frame
 
 	APIMessage `json:"message"`
@@ -148,7 +146,7 @@ type UserMessage struct {
 
 	// ToolUseResult is the structured result of the tool; its shape depends on
 	// the tool.
-	ToolUseResult  json.RawMessage  `json:"tool_use_result"`
+	ToolUseResult  JSON             `json:"tool_use_result"`
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta"`
 
 	// Priority is now, next or later.
@@ -159,9 +157,9 @@ type UserMessage struct {
 	// ClientComposed delivers the text as it is: no paths, no commands expanded.
 	ClientComposed bool `json:"client_composed"`
 	// PastedContent are texts, or lists of blocks, appended to what was typed.
-	PastedContent   []json.RawMessage `json:"pasted_content"`
-	InlinePastes    []string          `json:"inline_pastes"`
-	FileAttachments []json.RawMessage `json:"file_attachments"`
+	PastedContent   []JSON   `json:"pasted_content"`
+	InlinePastes    []string `json:"inline_pastes"`
+	FileAttachments []JSON   `json:"file_attachments"`
 
 	AgentID         string `json:"agent_id" wire:"intern"`
 	SubagentType    string `json:"subagent_type" wire:"intern"`
@@ -174,7 +172,7 @@ type UserMessage struct {
 
 // ToolResultMeta tells how a call of a tool came to its result.
 type ToolResultMeta struct {
-	raw json.RawMessage
+	raw string
 
 	ID                 string              `json:"id"`
 	PermissionDecision *PermissionDecision `json:"permission_decision"`
@@ -183,7 +181,7 @@ type ToolResultMeta struct {
 
 // A PermissionDecision tells who let a tool run, or did not.
 type PermissionDecision struct {
-	raw json.RawMessage
+	raw string
 
 	Decision   string `json:"decision" wire:"intern"`
 	Source     string `json:"source" wire:"intern"`

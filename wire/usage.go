@@ -1,12 +1,10 @@
 package wire
 
-import "encoding/json"
-
 // Usage counts the tokens of one API call, or of one turn when it comes with a
 // result. Frames that share an API message repeat its usage: count it once per
 // [APIMessage.ID].
 type Usage struct {
-	raw json.RawMessage
+	raw string
 
 	InputTokens              int `json:"input_tokens"`
 	OutputTokens             int `json:"output_tokens"`
@@ -24,7 +22,7 @@ type Usage struct {
 
 	// Iterations splits the call into the samplings that it consisted of.
 	Iterations     []UsageIteration `json:"iterations"`
-	FallbackCredit json.RawMessage  `json:"fallback_credit"`
+	FallbackCredit JSON             `json:"fallback_credit"`
 }
 
 // TotalTokens returns all tokens that went in and came out, cached or not.
@@ -34,7 +32,7 @@ func (u *Usage) TotalTokens() int {
 
 // CacheCreation counts tokens written to the cache by how long they live.
 type CacheCreation struct {
-	raw json.RawMessage
+	raw string
 
 	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens"`
 	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens"`
@@ -42,7 +40,7 @@ type CacheCreation struct {
 
 // ServerToolUsage counts the calls of tools that run at the API.
 type ServerToolUsage struct {
-	raw json.RawMessage
+	raw string
 
 	WebSearchRequests int `json:"web_search_requests"`
 	WebFetchRequests  int `json:"web_fetch_requests"`
@@ -50,14 +48,14 @@ type ServerToolUsage struct {
 
 // OutputTokensDetails tells what the output tokens were spent on.
 type OutputTokensDetails struct {
-	raw json.RawMessage
+	raw string
 
 	ThinkingTokens int `json:"thinking_tokens"`
 }
 
 // A UsageIteration is the usage of one sampling inside a call.
 type UsageIteration struct {
-	raw json.RawMessage
+	raw string
 
 	// Type is message, compaction, advisor_message or fallback_message.
 	Type                     string         `json:"type" wire:"intern"`
@@ -72,7 +70,7 @@ type UsageIteration struct {
 // ModelUsage is what a session has used of one model, all calls of the agent
 // included.
 type ModelUsage struct {
-	raw json.RawMessage
+	raw string
 
 	InputTokens              int     `json:"inputTokens"`
 	OutputTokens             int     `json:"outputTokens"`

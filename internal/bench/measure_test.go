@@ -27,16 +27,16 @@ func TestContestantsSeeEveryFrame(t *testing.T) {
 	t.Parallel()
 	part := testSlices(t)[0]
 	for _, c := range contestants() {
-		if n, err := c.run(part); err != nil || n != len(part.lines) {
-			t.Errorf("%s: %d frames of %d, %v", c.name, n, len(part.lines), err)
+		if n, err := c.run(part); err != nil || n != part.frames() {
+			t.Errorf("%s: %d frames of %d, %v", c.name, n, part.frames(), err)
 		}
 	}
 }
 
 func TestMeasureRefusesLostFrames(t *testing.T) {
 	t.Parallel()
-	loser := contestant{"loser", func(s slice) (int, error) { return len(s.lines) - 1, nil }}
-	if _, err := measure(loser, slice{lines: make([][]byte, 3)}); err == nil {
+	loser := contestant{"loser", func(s slice) (int, error) { return s.frames() - 1, nil }}
+	if _, err := measure(loser, slice{ends: make([]int, 3)}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -52,7 +52,7 @@ func TestCutSlices(t *testing.T) {
 				t.Errorf("size %d: slice %q ends inside a line", size, s.data)
 			}
 			joined = append(joined, s.data...)
-			lines += len(s.lines)
+			lines += s.frames()
 		}
 		if !bytes.Equal(joined, data) || lines != 4 {
 			t.Errorf("size %d: %d lines, %q", size, lines, joined)

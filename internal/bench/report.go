@@ -43,7 +43,7 @@ func newReport(o options, parts []slice, s *series) *report {
 	}
 	for _, part := range parts {
 		rep.Bytes += len(part.data)
-		rep.Frames += len(part.lines)
+		rep.Frames += part.frames()
 	}
 	for i, c := range contestants() {
 		rep.Rows = append(rep.Rows, newRow(c.name, i, parts, s))
@@ -55,11 +55,11 @@ func newRow(name string, i int, parts []slice, s *series) row {
 	var bytes, frames, allFrames int
 	for at := range min(len(parts), len(s.slices)) {
 		bytes += len(parts[at].data)
-		frames += len(parts[at].lines)
+		frames += parts[at].frames()
 	}
 	var allocs, allocated uint64
 	for round, got := range s.samples[i] {
-		allFrames += len(parts[s.slices[round]].lines)
+		allFrames += parts[s.slices[round]].frames()
 		allocs += got.allocs
 		allocated += got.bytes
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"iter"
 
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/wire"
@@ -14,8 +15,23 @@ const sliceSize = 4 << 20
 
 // A slice is a run of whole lines of the stream, about sliceSize bytes.
 type slice struct {
-	data  []byte
-	lines [][]byte // data without the newlines
+	data []byte
+	ends []int // of the lines in data; no pointers, which the collector would follow
+}
+
+func (s slice) frames() int { return len(s.ends) }
+
+// lines yields the lines without their newlines.
+func (s slice) lines() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for _, end := range s.ends {
+			if !yield(s.data[start:end:end]) {
+				return
+			}
+			start = end + 1
+		}
+	}
 }
 
 func newSlices(seed uint64, size int) ([]slice, error) {
@@ -32,18 +48,20 @@ func cutSlices(data []byte, size int) []slice {
 	for len(data) > 0 {
 		end := min(size, len(data))
 		end += bytes.IndexByte(data[end-1:], '\n')
-		list = append(list, slice{data: data[:end], lines: splitLines(data[:end])})
+		list = append(list, slice{data: data[:end], ends: lineEnds(data[:end])})
 		data = data[end:]
 	}
 	return list
 }
 
-func splitLines(data []byte) [][]byte {
-	lines := make([][]byte, 0, bytes.Count(data, []byte{'\n'}))
+func lineEnds(data []byte) []int {
+	ends := make([]int, 0, bytes.Count(data, []byte{'\n'}))
+	at := 0
 	for line := range bytes.Lines(data) {
-		lines = append(lines, line[:len(line)-1])
+		at += len(line)
+		ends = append(ends, at-1)
 	}
-	return lines
+	return ends
 }
 
 // checkWire fails when a frame of the stream is not one that package wire knows:
@@ -52,7 +70,7 @@ func checkWire(parts []slice) error {
 	for _, discard := range []bool{false, true} {
 		d := wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: discard})
 		for _, s := range parts {
-			for _, line := range s.lines {
+			for line := range s.lines() {
 				if err := checkMessage(d.Decode(line)); err != nil {
 					return fmt.Errorf("%w: %.200s", err, line)
 				}

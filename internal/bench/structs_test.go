@@ -33,7 +33,7 @@ func TestPeek(t *testing.T) {
 func TestStructsKnowEveryField(t *testing.T) {
 	t.Parallel()
 	for _, s := range testSlices(t) {
-		for _, line := range s.lines {
+		for line := range s.lines() {
 			v, err := intoFlatStructs(line)
 			if err != nil {
 				t.Fatalf("%v: %.200s", err, line)
@@ -50,7 +50,7 @@ func TestStructsKnowEveryField(t *testing.T) {
 func TestStructsKnowEveryBlockAndEvent(t *testing.T) {
 	t.Parallel()
 	for _, s := range testSlices(t) {
-		for _, line := range s.lines {
+		for line := range s.lines() {
 			v, err := intoStructsWithResults(line)
 			if err != nil {
 				t.Fatalf("%v: %.200s", err, line)

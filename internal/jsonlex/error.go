@@ -24,6 +24,7 @@ type Error struct {
 	Offset int    // of the offending byte or value
 	Name   string // the absent member, when Fault is Missing
 	Reason string
+	Cause  error // of a caller, or nil
 }
 
 func (e *Error) Error() string {

@@ -5,6 +5,7 @@ package jsonlex
 type Lexer struct {
 	data    []byte // nil after an error, so that every walk ends
 	pos     int
+	shared  string // the text once more, for strings to point into, or empty
 	depth   int
 	err     *Error
 	scratch []byte // holds a string while its escapes are resolved
@@ -12,7 +13,15 @@ type Lexer struct {
 
 // Reset makes l read data from its start. The lexer does not change data, and
 // keys that it returns may share its memory.
-func (l *Lexer) Reset(data []byte) { l.Seek(data, 0, 0) }
+func (l *Lexer) Reset(data []byte) {
+	l.shared = ""
+	l.Seek(data, 0, 0)
+}
+
+// Share lets strings share the memory of text, which is what l reads. A string
+// does if it stands in the text as it is, and is a good part of it: one that is
+// kept for itself must not hold on to a text many times as long.
+func (l *Lexer) Share(text string) { l.shared = text }
 
 // Seek makes l read data from pos, where depth containers are open, and forgets
 // any error.
@@ -38,6 +47,14 @@ func (l *Lexer) Fail(fault Fault, offset int, reason string) {
 	l.data = nil
 }
 
+// FailBecause records an error of the caller's about the value at offset.
+func (l *Lexer) FailBecause(offset int, cause error) {
+	if l.err == nil {
+		l.err = &Error{Fault: Mismatch, Offset: offset, Reason: cause.Error(), Cause: cause}
+	}
+	l.data = nil
+}
+
 // FailMissing records that the object that starts at offset lacks a member.
 func (l *Lexer) FailMissing(offset int, name string) {
 	if l.err == nil {
@@ -48,8 +65,10 @@ func (l *Lexer) FailMissing(offset int, name string) {
 
 // Peek returns the first byte of the next value, or 0 at the end of the text.
 func (l *Lexer) Peek() byte {
-	if l.pos < len(l.data) && l.data[l.pos] > ' ' {
-		return l.data[l.pos]
+	if i := l.pos; i < len(l.data) {
+		if c := l.data[i]; c > ' ' {
+			return c
+		}
 	}
 	return l.peekSlow()
 }
@@ -86,6 +105,14 @@ func (l *Lexer) FirstKey() ([]byte, bool) {
 
 // NextKey returns the object's next key, or false after its last.
 func (l *Lexer) NextKey() ([]byte, bool) {
+	if i := l.pos; i+1 < len(l.data) && l.data[i] == ',' && l.data[i+1] == '"' {
+		l.pos++
+		return l.key()
+	}
+	return l.nextKeySlow()
+}
+
+func (l *Lexer) nextKeySlow() ([]byte, bool) {
 	switch l.Peek() {
 	case ',':
 		l.pos++
@@ -134,7 +161,7 @@ func (l *Lexer) NextElem() bool {
 
 // End fails unless only white space is left.
 func (l *Lexer) End() {
-	if l.Peek() != 0 {
+	if l.Peek(); l.pos < len(l.data) {
 		l.unexpected("after the value")
 	}
 }
@@ -154,19 +181,31 @@ func (l *Lexer) leave() {
 	l.depth--
 }
 
-// key reads a key, the colon behind it and the space around that.
+// key reads a key and the colon behind it.
 func (l *Lexer) key() ([]byte, bool) {
-	key := l.text()
-	if l.pos < len(l.data) && l.data[l.pos] == ':' {
-		l.pos++
-		return key, true
+	start := l.pos + 1
+	end, ascii := plainEnd(l.data, start)
+	if ascii && end+1 < len(l.data) && l.data[end] == '"' && l.data[end+1] == ':' {
+		l.pos = end + 2
+		return l.data[start:end], true
 	}
+	key := l.text()
 	if l.Peek() == ':' {
 		l.pos++
 		return key, true
 	}
 	l.unexpected("after a key")
 	return nil, false
+}
+
+// Literal consumes s if it comes next, byte for byte, and reports whether it
+// did.
+func (l *Lexer) Literal(s string) bool {
+	if len(l.data)-l.pos < len(s) || string(l.data[l.pos:l.pos+len(s)]) != s {
+		return false
+	}
+	l.pos += len(s)
+	return true
 }
 
 // Null consumes a null and reports whether there was one.

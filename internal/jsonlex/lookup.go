@@ -10,30 +10,40 @@ import (
 // pos, without looking at anything behind it. It returns nil when there is no
 // object, no such member, or a fault before it.
 func Lookup(data []byte, pos int, name string) []byte {
+	start, end := Find(data, pos, name)
+	if start < 0 {
+		return nil
+	}
+	return data[start:end:end]
+}
+
+// Find is Lookup for callers that want the place of the value. It returns
+// negative numbers where that returns nil.
+func Find(data []byte, pos int, name string) (start, end int) {
 	i := skipSpace(data, pos)
 	if i >= len(data) || data[i] != '{' {
-		return nil
+		return -1, -1
 	}
 	i = skipSpace(data, i+1)
 	for i < len(data) && data[i] == '"' {
 		key := i + 1
-		next, fault := skipKey(data, i)
+		start, fault := skipKey(data, i)
 		if fault != 0 {
-			return nil
+			return -1, -1
 		}
-		end, fault := skipValue(data, next, 1)
+		end, fault := skipValue(data, start, 1)
 		if fault != 0 {
-			return nil
+			return -1, -1
 		}
-		if keyIs(data[key:next], name) {
-			return data[next:end:end]
+		if keyIs(data[key:start], name) {
+			return start, end
 		}
 		i = skipSpace(data, end)
 		if i < len(data) && data[i] == ',' {
 			i = skipSpace(data, i+1)
 		}
 	}
-	return nil
+	return -1, -1
 }
 
 // keyIs reports whether text, which starts behind the opening quote of a key,

@@ -129,6 +129,9 @@ func skipArray(b []byte, i, depth int) (int, Fault) {
 }
 
 func matchWord(b []byte, i int, w string) (int, Fault) {
+	if len(b)-i >= len(w) && string(b[i:i+len(w)]) == w {
+		return i + len(w), 0
+	}
 	for k := range len(w) {
 		if i+k >= len(b) {
 			return i + k, Incomplete

@@ -3,6 +3,7 @@ package jsonlex
 import (
 	"encoding/binary"
 	"math/bits"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -44,33 +45,59 @@ func plainEnd(b []byte, i int) (end int, ascii bool) {
 
 // skipString passes over a string whose opening quote lies before i.
 func skipString(b []byte, i int) (int, Fault) {
-	for {
-		for i+8 <= len(b) {
-			m := special(binary.LittleEndian.Uint64(b[i:]))
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
+	long := i + block
+	for i+8 <= len(b) {
+		if i >= long {
+			var done bool
+			if i, done = skipBlocks(b, i); done {
+				return i, 0
 			}
+			long = len(b)
+			continue
+		}
+		m := special(binary.LittleEndian.Uint64(b[i:]))
+		if m == 0 {
 			i += 8
+			continue
 		}
-		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		if i >= len(b) {
-			return i, Incomplete
-		}
+		i += bits.TrailingZeros64(m) >> 3
 		switch b[i] {
-		case '"':
-			return i + 1, 0
 		case '\\':
+			if i+1 < len(b) && escaped[b[i+1]] != 0 {
+				i += 2
+				continue
+			}
 			var fault Fault
 			if i, fault = skipEscape(b, i); fault != 0 {
 				return i, fault
 			}
+		case '"':
+			return i + 1, 0
 		default:
 			return i, Malformed
 		}
 	}
+	return skipStringTail(b, i)
+}
+
+// skipStringTail is skipString for the last bytes of the text.
+func skipStringTail(b []byte, i int) (int, Fault) {
+	for i < len(b) {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, 0
+		case c == '\\':
+			var fault Fault
+			if i, fault = skipEscape(b, i); fault != 0 {
+				return i, fault
+			}
+		case c < ' ':
+			return i, Malformed
+		default:
+			i++
+		}
+	}
+	return i, Incomplete
 }
 
 // escaped holds what a backslash and a letter stand for; 0 where they stand for
@@ -111,9 +138,22 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// String consumes a string and returns it. The result shares no memory with the
-// text.
-func (l *Lexer) String() string { return string(l.Bytes()) }
+// String consumes a string and returns it.
+func (l *Lexer) String() string {
+	if l.Peek() != '"' {
+		l.mismatch("string")
+		return ""
+	}
+	return l.string()
+}
+
+// StringOrNull is String, but takes a null for the empty string.
+func (l *Lexer) StringOrNull() string {
+	if i := l.pos; i < len(l.data) && l.data[i] == '"' || !l.Null() {
+		return l.String()
+	}
+	return ""
+}
 
 // Bytes consumes a string and returns what it stands for, in UTF-8. The result
 // is valid until the next call, and must not be changed.
@@ -125,77 +165,159 @@ func (l *Lexer) Bytes() []byte {
 	return l.text()
 }
 
-// text reads the string whose opening quote comes next.
-func (l *Lexer) text() []byte {
-	start := l.pos + 1
-	end, ascii := plainEnd(l.data, start)
-	if end < len(l.data) && l.data[end] == '"' {
-		l.pos = end + 1
-		if s := l.data[start:end]; ascii || utf8.Valid(s) {
-			return s
-		}
+// BytesOrNull is Bytes, but takes a null for the empty string.
+func (l *Lexer) BytesOrNull() []byte {
+	if i := l.pos; i < len(l.data) && l.data[i] == '"' || !l.Null() {
+		return l.Bytes()
 	}
-	return l.textSlow(start)
+	return nil
 }
 
-// textSlow reads a string that has escapes, or bytes that are not UTF-8, into
-// the scratch buffer.
-func (l *Lexer) textSlow(start int) []byte {
-	end, fault := skipString(l.data, start)
-	if fault != 0 {
-		l.failAt(end, fault)
-		return nil
+// maxPin is how many times as long as a string the text may be whose memory it
+// shares.
+const maxPin = 16
+
+func (l *Lexer) string() string {
+	start := l.pos + 1
+	end, plain := l.plain(start)
+	switch {
+	case !plain:
+		var long strings.Builder
+		if short := l.resolve(start, end, &long); long.Len() == 0 {
+			return string(short)
+		}
+		return long.String()
+	case (end-start)*maxPin < len(l.shared) || l.shared == "":
+		return string(l.data[start:end])
 	}
-	l.pos = end
-	src := l.data[start : end-1]
-	if n := len(src) + 8; cap(l.scratch) < n {
-		l.scratch = make([]byte, n, n+n/4)
+	return l.shared[start:end]
+}
+
+func (l *Lexer) text() []byte {
+	start := l.pos + 1
+	end, plain := l.plain(start)
+	if plain {
+		return l.data[start:end]
 	}
-	dst := unescape(l.scratch[:cap(l.scratch)], src)
-	if !utf8.Valid(dst) {
-		dst = appendValid(make([]byte, 0, len(dst)+64), dst)
+	var long strings.Builder
+	if short := l.resolve(start, end, &long); long.Len() == 0 {
+		return short
 	}
-	if cap(l.scratch) > maxScratch {
-		l.scratch = nil
+	return []byte(long.String())
+}
+
+// plain passes over the string that starts at start if it stands for itself, and
+// reports whether it does. If not, it does so up to end.
+func (l *Lexer) plain(start int) (end int, plain bool) {
+	end, ascii := plainEnd(l.data, start)
+	if end >= len(l.data) || l.data[end] != '"' || !ascii && !utf8.Valid(l.data[start:end]) {
+		return end, false
+	}
+	l.pos = end + 1
+	return end, true
+}
+
+// scratchSize is how long a string is at most that is put together in the
+// scratch buffer alone.
+const scratchSize = 16 << 10
+
+// resolve passes over the string that starts at start, and has no escape before
+// i, and resolves its escapes. It returns a short string in the scratch buffer,
+// and appends a long one to long.
+func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
+	if i-start > scratchSize {
+		i = start
+	}
+	dst := append(l.scratch[:0], l.data[start:i]...)
+	for {
+		dst, i = appendPlain(dst, l.data, i)
+		switch {
+		case len(dst) >= scratchSize:
+			dst = l.spill(dst, i, long)
+		case i >= len(l.data):
+			l.failAt(i, Incomplete)
+			return nil
+		case l.data[i] == '"':
+			l.pos = i + 1
+			return l.settle(dst, long)
+		case l.data[i] != '\\':
+			l.failAt(i, Malformed)
+			return nil
+		default:
+			var fault Fault
+			if dst, i, fault = appendEscaped(dst, l.data, i); fault != 0 {
+				l.failAt(i, fault)
+				return nil
+			}
+		}
+	}
+}
+
+// appendPlain appends the plain run that starts at i, or as much of it as the
+// scratch buffer is meant for, and returns where it stopped. It copies whole
+// words: what it writes behind the run is written over.
+func appendPlain(dst, b []byte, i int) ([]byte, int) {
+	for i+8 <= len(b) && len(dst) < scratchSize {
+		w := binary.LittleEndian.Uint64(b[i:])
+		n := len(dst)
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+		if m := special(w); m != 0 {
+			k := bits.TrailingZeros64(m) >> 3
+			return dst[:n+k], i + k
+		}
+		i += 8
+	}
+	if i+8 <= len(b) {
+		return dst, i
+	}
+	end, _ := plainEnd(b, i)
+	return append(dst, b[i:end]...), end
+}
+
+// appendEscaped appends what the escape at i stands for.
+func appendEscaped(dst, b []byte, i int) ([]byte, int, Fault) {
+	if i+1 < len(b) && escaped[b[i+1]] != 0 {
+		return append(dst, escaped[b[i+1]]), i + 2, 0
+	}
+	if end, fault := skipEscape(b, i); fault != 0 {
+		return dst, end, fault
+	}
+	r, size := unescapeRune(b[i:])
+	return utf8.AppendRune(dst, r), i + size, 0
+}
+
+// spill moves whole characters from the scratch buffer to long. The string goes
+// on at i.
+func (l *Lexer) spill(dst []byte, i int, long *strings.Builder) []byte {
+	if long.Len() == 0 {
+		end, _ := skipString(l.data, i)
+		long.Grow(len(dst) + end - i)
+	}
+	cut := len(dst)
+	for cut > len(dst)-utf8.UTFMax && !utf8.RuneStart(dst[cut-1]) {
+		cut--
+	}
+	long.Write(validate(dst[:cut-1]))
+	return dst[:copy(dst, dst[cut-1:])]
+}
+
+// settle returns a string that is complete, or appends it to what has been
+// spilled before it.
+func (l *Lexer) settle(dst []byte, long *strings.Builder) []byte {
+	l.scratch = dst
+	dst = validate(dst)
+	if long.Len() > 0 {
+		long.Write(dst)
 	}
 	return dst
 }
 
-// maxScratch is the largest scratch buffer that outlives its string.
-const maxScratch = 1 << 20
-
-// unescape resolves the escapes of src, which skipString has passed, into dst,
-// and returns the part of dst that it filled. dst is longer than src by eight
-// bytes at least: runs are copied in whole words.
-func unescape(dst, src []byte) []byte {
-	i, n := 0, 0
-	for i < len(src) {
-		if i+8 <= len(src) {
-			w := binary.LittleEndian.Uint64(src[i:])
-			binary.LittleEndian.PutUint64(dst[n:], w)
-			m := special(w)
-			if m == 0 {
-				i, n = i+8, n+8
-				continue
-			}
-			k := bits.TrailingZeros64(m) >> 3
-			i, n = i+k, n+k
-		}
-		if src[i] != '\\' {
-			dst[n] = src[i]
-			i, n = i+1, n+1
-			continue
-		}
-		if c := escaped[src[i+1]]; c != 0 {
-			dst[n] = c
-			i, n = i+2, n+1
-			continue
-		}
-		r, size := unescapeRune(src[i:])
-		i += size
-		n += utf8.EncodeRune(dst[n:], r)
+// validate returns s with every byte that is not UTF-8 as U+FFFD.
+func validate(s []byte) []byte {
+	if utf8.Valid(s) {
+		return s
 	}
-	return dst[:n]
+	return appendValid(make([]byte, 0, len(s)+64), s)
 }
 
 // unescapeRune resolves the \u escape that s starts with, and the one behind it
@@ -205,7 +327,7 @@ func unescapeRune(s []byte) (r rune, size int) {
 	if !utf16.IsSurrogate(r) {
 		return r, 6
 	}
-	if len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+	if _, fault := skipEscape(s, 6); fault == 0 && s[6] == '\\' && s[7] == 'u' {
 		if pair := utf16.DecodeRune(r, hex4(s[6:])); pair != utf8.RuneError {
 			return pair, 12
 		}

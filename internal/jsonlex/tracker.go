@@ -65,6 +65,9 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 				t.state = wantCommaOrEnd
 			}
 		default:
+			if i = skipSpace(piece, i); i == len(piece) {
+				return i, Open
+			}
 			if !t.structure(piece[i]) {
 				return i, Broken
 			}
@@ -122,8 +125,6 @@ func isScalar(c byte) bool {
 // structure takes a byte between tokens.
 func (t *Tracker) structure(c byte) bool {
 	switch c {
-	case ' ', '\t', '\r', '\n':
-		return true
 	case '{', '[':
 		return t.open(c)
 	case '}', ']':

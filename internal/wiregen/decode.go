@@ -23,7 +23,14 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	if tracked {
 		w.line("var seen uint")
 	}
-	w.line("for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {")
+	if st.flat {
+		w.line("v.flat = false")
+	}
+	first := "d.FirstKey()"
+	if s.methods[st.name+".firstKey"] {
+		first = "v.firstKey(d)"
+	}
+	w.line("for key, ok := %s; ok; key, ok = d.NextKey() {", first)
 	w.line("switch string(key) {")
 	for _, f := range st.fields {
 		writeCase(w, s, st, f, required)
@@ -112,21 +119,21 @@ func (s *schema) reader(f field) (string, error) {
 		return fmt.Sprintf("%s(%s)", f.typ, text), nil
 	}
 	read, ok := map[string]string{
-		"string":            text,
-		"bool":              "d.boolean()",
-		"*bool":             "d.booleanPtr()",
-		"int":               "d.int()",
-		"*int":              "d.intPtr()",
-		"int64":             "d.int64()",
-		"float64":           "d.float()",
-		"Millis":            "Millis(d.float())",
-		"json.RawMessage":   "d.rawJSON()",
-		"[]json.RawMessage": "d.rawJSONs()",
-		"[]string":          "d.nameList()",
-		"map[string]int":    "dict(d, d.int)",
-		"Content":           "d.content()",
-		"Block":             "d.block()",
-		"Event":             "d.event()",
+		"string":         text,
+		"bool":           "d.boolean()",
+		"*bool":          "d.booleanPtr()",
+		"int":            "d.int()",
+		"*int":           "d.intPtr()",
+		"int64":          "d.int64()",
+		"float64":        "d.float()",
+		"Millis":         "Millis(d.float())",
+		"JSON":           "d.rawJSON()",
+		"[]JSON":         "d.rawJSONs()",
+		"[]string":       "d.nameList()",
+		"map[string]int": "dict(d, d.int)",
+		"Content":        "d.content()",
+		"Block":          "d.block()",
+		"Event":          "d.event()",
 	}[f.typ]
 	if !ok {
 		return "", fmt.Errorf("no reader for type %s", f.typ)

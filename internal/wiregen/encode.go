@@ -6,9 +6,6 @@ import (
 )
 
 func writeEncoders(w *writer, s *schema) {
-	w.line("import (")
-	w.line(`"encoding/json"`)
-	w.line(")")
 	for _, st := range s.structs {
 		writeMembers(w, s, st)
 		if !s.methods[st.name+".encode"] {
@@ -47,13 +44,14 @@ func writeMembers(w *writer, s *schema, st *structType) {
 	}
 	for _, f := range st.fields {
 		if st.flat && f.embedded {
-			w.line("if v.flat { v.APIMessage.members(e) } else {")
+			w.line("if v.flat { e.none(%q); v.APIMessage.members(e) } else {", f.key)
 			w.line("e.object(%q, &v.%s, true)", f.key, f.name)
 			w.line("}")
 			continue
 		}
 		if f.lenient {
-			w.line("if !e.bent(%q, %s) {", f.key, s.absent(f))
+			read, _ := s.reader(f)
+			w.line("if !e.bent(%q, %s, func(d *decoder) { _ = %s }) {", f.key, s.absent(f), read)
 		}
 		w.line("%s", s.writer(f))
 		if f.lenient {
@@ -66,9 +64,9 @@ func writeMembers(w *writer, s *schema, st *structType) {
 
 // absent returns the condition under which a lenient field has no value.
 func (s *schema) absent(f field) string {
-	switch c, _ := s.category(f.typ); {
+	switch c, elem := s.category(f.typ); {
 	case c == structValue:
-		return "v." + f.name + ".raw == nil"
+		return fmt.Sprintf("blank[%s](&v.%s)", elem, f.name)
 	case f.typ == "string":
 		return "v." + f.name + ` == ""`
 	}
@@ -94,7 +92,7 @@ func (s *schema) writer(f field) string {
 		"string": "e.str(%q, v.%s, %t)", "bool": "e.bool(%q, v.%s, %t)", "*bool": "e.boolPtr(%q, v.%s)",
 		"int": "e.int(%q, int64(v.%s), %t)", "*int": "e.intPtr(%q, v.%s)", "int64": "e.int(%q, v.%s, %t)",
 		"float64": "e.float(%q, v.%s, %t)", "Millis": "e.float(%q, float64(v.%s), %t)",
-		"json.RawMessage": "e.json(%q, v.%s)", "[]json.RawMessage": "e.jsons(%q, v.%s)",
+		"JSON": "e.json(%q, v.%s)", "[]JSON": "e.jsons(%q, v.%s)",
 		"[]string": "e.strs(%q, v.%s)", "map[string]int": "e.intDict(%q, v.%s)",
 		"Content": "e.content(%q, v.%s)", "Block": "e.node(%q, v.%s)", "Event": "e.node(%q, v.%s)",
 	}[f.typ]
@@ -106,14 +104,14 @@ func (s *schema) writer(f field) string {
 
 // writeMethods writes the exported methods that all structs have.
 func writeMethods(w *writer, st *structType) {
-	w.line("// Raw returns the bytes that v was read from, or nil. They must not be changed.")
-	w.line("func (v *%s) Raw() json.RawMessage { return v.raw }", st.name)
+	w.line("// Raw returns the text that v was read from, or \"\".")
+	w.line("func (v *%s) Raw() string { return v.raw }", st.name)
 	w.line("// MarshalJSON writes v, with the fields that this package does not know.")
 	w.line("func (v *%s) MarshalJSON() ([]byte, error) { return marshal(v) }", st.name)
 	w.line("// UnmarshalJSON reads v.")
 	if st.kind == "delta" {
 		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }", st.name)
-		w.line("func (v *%s) place(index int, raw []byte) { v.Index, v.raw = index, raw }", st.name)
+		w.line("func (v *%s) place(index int, raw string) { v.Index, v.raw = index, raw }", st.name)
 	} else {
 		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }", st.name)
 	}

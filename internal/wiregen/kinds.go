@@ -106,18 +106,11 @@ func writeEventOf(w *writer, s *schema) {
 }
 
 func writeDeltaOf(w *writer, s *schema) {
-	slots := map[string]string{
-		"TextDeltaEvent": "textDelta", "ThinkingDeltaEvent": "thinkingDelta", "InputJSONDeltaEvent": "inputDelta",
-	}
 	w.line("// deltaOf returns an event for a delta of the given type, or nil.")
 	w.line("func (d *decoder) deltaOf(kind []byte) deltaEvent {")
 	w.line("switch string(kind) {")
 	for _, st := range s.of("delta") {
-		value := "new(" + st.name + ")"
-		if slot := slots[st.name]; slot != "" {
-			value = "take(&d." + slot + ")"
-		}
-		w.line("case %q: return %s", st.args[0], value)
+		w.line("case %q: return new(%s)", st.args[0], st.name)
 	}
 	w.line("}")
 	w.line("return nil")

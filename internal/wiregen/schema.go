@@ -17,7 +17,7 @@ import (
 // A schema is what the files of package wire say about the wire.
 type schema struct {
 	structs []*structType
-	strings map[string]bool // the named string types
+	strings map[string]bool // the named string types, without JSON
 	methods map[string]bool // methods written by hand, as "Type.method"
 }
 
@@ -108,7 +108,7 @@ func (s *schema) addMethod(decl *ast.FuncDecl) {
 func (s *schema) addType(decl *ast.GenDecl, spec *ast.TypeSpec) error {
 	switch t := spec.Type.(type) {
 	case *ast.Ident:
-		if t.Name == "string" {
+		if t.Name == "string" && spec.Name.Name != "JSON" {
 			s.strings[spec.Name.Name] = true
 		}
 	case *ast.StructType:
@@ -130,7 +130,7 @@ func isRaw(t *ast.StructType) bool {
 		return false
 	}
 	first := t.Fields.List[0]
-	return first.Names[0].Name == "raw" && types.ExprString(first.Type) == "json.RawMessage"
+	return first.Names[0].Name == "raw" && types.ExprString(first.Type) == "string"
 }
 
 func readStruct(name string, t *ast.StructType) (*structType, error) {

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The codes that the program exits with.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // the agent's turn failed, or the output could not be written
+	exitUsage       = 2
+	exitNoAgent     = 3
+	exitInput       = 4 // a file cannot be read
+	exitInterrupted = 130
+)
+
+// A failure is how a command ends when it does not end well.
+type failure struct {
+	code    int
+	command string // such as "clew inspect"
+	err     error
+	hint    string // what to do about it, a sentence, or ""
+}
+
+func (f *failure) Error() string { return f.command + ": " + f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// A runner is what a command does with its arguments.
+type runner func(ctx context.Context, args []string) error
+
+// runE makes a runner fit for cobra: whatever it returns becomes a failure with
+// the name of the command.
+func runE(run runner) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := run(cmd.Context(), args)
+		if err == nil {
+			return nil
+		}
+		var f *failure
+		if !errors.As(err, &f) {
+			f = &failure{code: exitFailed, err: err}
+		}
+		f.command = cmd.CommandPath()
+		return f
+	}
+}
+
+// misused reports that cmd was called in the wrong way.
+func misused(cmd *cobra.Command, err error) error {
+	return &failure{
+		code:    exitUsage,
+		command: cmd.CommandPath(),
+		err:     err,
+		hint:    fmt.Sprintf("Run %q for help.", cmd.CommandPath()+" --help"),
+	}
+}
+
+// atMost allows n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return misused(cmd, fmt.Errorf("one argument too many: %s", printable(args[n])))
+	}
+}
+
+// exitCode returns the code for what a command returned. Errors that are no
+// failures are cobra's, and about usage. A reader that closed the pipe has what
+// it wanted.
+func exitCode(err error) int {
+	var f *failure
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return exitDone
+	case errors.As(err, &f):
+		return f.code
+	}
+	return exitUsage
+}
+
+func printError(w io.Writer, err error) {
+	if exitCode(err) == exitDone {
+		return
+	}
+	text := err.Error()
+	var f *failure
+	if !errors.As(err, &f) {
+		text = "clew: " + text
+	} else if f.hint != "" {
+		text += "\n" + f.hint
+	}
+	// There is nowhere to report that stderr is closed.
+	_, _ = fmt.Fprintln(w, text)
+}

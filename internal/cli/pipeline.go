@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bufio"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// A pipeline examines frames and reports them in order. To examine a frame takes
+// longer than to decode it, so that is done on all processors at once, in batches
+// of what a single read has brought.
+type pipeline struct {
+	rep report
+	out *bufio.Writer
+
+	open   batch       // collects frames, and is not yet on its way
+	work   chan *batch // to the goroutines that examine
+	queue  chan *batch // to the one that reports, in order
+	ended  chan struct{}
+	err    error // of the report, once ended is closed
+	failed atomic.Bool
+}
+
+type batch struct {
+	frames   []frame
+	findings []finding
+	examined chan struct{}
+}
+
+type frame struct {
+	msg wire.Message
+	pos wire.Position
+}
+
+func newPipeline(rep report, out *bufio.Writer) *pipeline {
+	workers := runtime.GOMAXPROCS(0)
+	p := &pipeline{
+		rep:   rep,
+		out:   out,
+		work:  make(chan *batch, workers),
+		queue: make(chan *batch, 2*workers), // bounds how far reading runs ahead
+		ended: make(chan struct{}),
+	}
+	for range workers {
+		go p.examine()
+	}
+	go p.report()
+	return p
+}
+
+// add takes the next frame. It returns false when the report has failed, and
+// further frames would be for nothing.
+func (p *pipeline) add(msg wire.Message, pos wire.Position) bool {
+	p.open.frames = append(p.open.frames, frame{msg, pos})
+	return !p.failed.Load()
+}
+
+// dispatch sends what was added on its way. It is called before each read,
+// because a read may have to wait, and the frames must not.
+func (p *pipeline) dispatch() {
+	if len(p.open.frames) == 0 {
+		return
+	}
+	b := &batch{frames: p.open.frames, examined: make(chan struct{})}
+	p.open.frames = nil
+	p.queue <- b
+	p.work <- b
+}
+
+// close waits until everything is reported, and returns the report's error.
+func (p *pipeline) close() error {
+	p.dispatch()
+	close(p.work)
+	close(p.queue)
+	<-p.ended
+	return p.err
+}
+
+func (p *pipeline) examine() {
+	for b := range p.work {
+		b.findings = make([]finding, len(b.frames))
+		for i, f := range b.frames {
+			b.findings[i] = examine(f.msg, f.pos)
+		}
+		close(b.examined)
+	}
+}
+
+// report reports the batches. When none is waiting, the output is flushed: it may
+// take long until the next one comes.
+func (p *pipeline) report() {
+	defer close(p.ended)
+	for b := range p.queue {
+		<-b.examined
+		for _, f := range b.findings {
+			if p.err == nil {
+				p.err = p.rep.add(f)
+			}
+		}
+		if p.err == nil && len(p.queue) == 0 {
+			p.err = p.out.Flush()
+		}
+		p.failed.Store(p.err != nil)
+	}
+}

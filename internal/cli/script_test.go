@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"clew": func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
+	})
+}
+
+func TestScript(t *testing.T) {
+	testdata, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    scriptExits,
+			"unescape": scriptUnescape,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, errors.New("unknown condition")
+			}
+			return os.Geteuid() == 0, nil // whom permissions do not stop
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TESTDATA", testdata)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
+			return nil
+		},
+	})
+}
+
+// scriptExits runs "exits CODE PROGRAM ARGS...".
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARGS]")
+	}
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if args[0] != strconv.Itoa(code) {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// scriptUnescape runs "unescape SOURCE TARGET": it copies a file and resolves
+// the escapes of Go strings, for bytes that a script cannot hold.
+func scriptUnescape(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unescape SOURCE TARGET")
+	}
+	var text strings.Builder
+	lines := bufio.NewScanner(strings.NewReader(ts.ReadFile(args[0])))
+	for lines.Scan() {
+		line, err := strconv.Unquote(`"` + strings.ReplaceAll(lines.Text(), `"`, `\"`) + `"`)
+		ts.Check(err)
+		text.WriteString(line + "\n")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text.String()), 0o600))
+}

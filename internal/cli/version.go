@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+type versionOptions struct {
+	streams Streams
+	json    bool
+}
+
+func newVersion(s Streams) *cobra.Command {
+	o := &versionOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Args:  atMost(0),
+		RunE:  runE(o.run),
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (o *versionOptions) run(context.Context, []string) error {
+	b := readBuild()
+	if o.json {
+		return json.NewEncoder(o.streams.Out).Encode(b)
+	}
+	_, err := fmt.Fprintf(o.streams.Out, "clew %s\nrevision %s\n%s %s\n", b.Version, b.revision(), b.Go, b.Platform)
+	return err
+}
+
+// A build tells what this program was made from. What is not known is empty, but
+// for the version.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Time     string `json:"time"`     // of the revision
+	Modified bool   `json:"modified"` // the source differed from the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuild() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) revision() string {
+	switch {
+	case b.Revision == "":
+		return "unknown"
+	case b.Modified:
+		return b.Revision + " with changes"
+	}
+	return b.Revision
+}

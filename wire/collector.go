@@ -1,0 +1,265 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Collector puts together what a turn says. It is fed with the messages of a
+// stream, in order, and counts what is streamed and then comes again as a whole
+// only once. Messages of subagents are left out.
+//
+// When the first message of another turn follows a result, it starts anew: it
+// holds the newest turn alone, and needs memory for its text and its calls of
+// tools. The zero value is ready to use. A Collector is for one goroutine at a
+// time.
+type Collector struct {
+	parts   []part
+	pending int    // from here on, parts that were streamed wait for their frame
+	current int    // the part that is being streamed
+	message string // the API message that is being streamed
+
+	session string
+	result  *ResultMessage
+	done    bool
+	invalid int
+}
+
+// A part is a block, or a line of text.
+type part struct {
+	uuid     string // of the frame that completed the block
+	index    int    // of a block that was streamed
+	streamed bool
+	text     []byte
+	tool     *ToolUseBlock
+}
+
+// Add takes the next message and returns the text that is new with it, to be
+// shown at once: that of a delta, a block that was not streamed, or a line that
+// is not JSON, with a line end. Where a block differs from what was streamed of
+// it, Add returns what it adds at the end, or nothing if it does not begin alike.
+func (c *Collector) Add(msg Message) string {
+	switch msg := msg.(type) {
+	case *StreamEventMessage:
+		c.meet(msg.SessionID)
+		if msg.ParentToolUseID == "" {
+			return c.event(msg)
+		}
+	case *AssistantMessage:
+		c.meet(msg.SessionID)
+		if msg.ParentToolUseID == "" {
+			return c.assistant(msg)
+		}
+	case *ResultMessage:
+		c.meet(msg.SessionID)
+		c.begin()
+		c.result, c.done = msg, true
+	case *UserMessage:
+		c.meet(msg.SessionID)
+	case *InitMessage:
+		c.meet(msg.SessionID)
+	case *TextLine:
+		line := msg.Text + "\n"
+		c.parts = append(c.parts, part{text: []byte(line)})
+		return line
+	case *InvalidFrame:
+		c.invalid++
+	}
+	return ""
+}
+
+// meet notes the session that a message belongs to.
+func (c *Collector) meet(session string) {
+	if session != "" {
+		c.session = session
+	}
+}
+
+// begin starts anew if the last turn has ended.
+func (c *Collector) begin() {
+	if c.done {
+		c.parts, c.pending, c.current, c.done = nil, 0, 0, false
+	}
+}
+
+// event takes a piece of a streamed answer.
+func (c *Collector) event(msg *StreamEventMessage) string {
+	switch e := msg.Event.(type) {
+	case *MessageStartEvent:
+		c.begin()
+		if e.Message != nil {
+			c.stream(e.Message.ID)
+		}
+	case *ContentBlockStartEvent:
+		c.begin()
+		c.stream(msg.APIMessageID)
+		if b, ok := e.ContentBlock.(*TextBlock); ok {
+			c.open(e.Index)
+			return c.extend(b.Text)
+		}
+	case *TextDeltaEvent:
+		c.begin()
+		c.stream(msg.APIMessageID)
+		if !c.isOpen(e.Index) {
+			c.open(e.Index)
+		}
+		return c.extend(e.Text)
+	}
+	return ""
+}
+
+// stream notes which API message is being streamed. What was streamed of an
+// earlier one stays as it is.
+func (c *Collector) stream(id string) {
+	if id != "" && id != c.message {
+		c.message = id
+		c.pending = len(c.parts)
+	}
+}
+
+func (c *Collector) isOpen(index int) bool {
+	return c.current >= c.pending && c.current < len(c.parts) &&
+		c.parts[c.current].streamed && c.parts[c.current].index == index
+}
+
+func (c *Collector) open(index int) {
+	c.current = len(c.parts)
+	c.parts = append(c.parts, part{index: index, streamed: true})
+}
+
+func (c *Collector) extend(text string) string {
+	p := &c.parts[c.current]
+	p.text = append(p.text, text...)
+	return text
+}
+
+// assistant takes finished blocks.
+func (c *Collector) assistant(msg *AssistantMessage) string {
+	c.begin()
+	c.drop(msg.Supersedes)
+	streamed := msg.ID == "" || c.message == "" || msg.ID == c.message
+	var fresh strings.Builder
+	for _, b := range msg.Content {
+		switch b := b.(type) {
+		case *TextBlock:
+			fresh.WriteString(c.finish(streamed, msg.UUID, b.Text))
+		case *ToolUseBlock:
+			c.parts = append(c.parts, part{uuid: msg.UUID, tool: b})
+		}
+	}
+	return fresh.String()
+}
+
+// drop empties the parts of frames that another one replaces.
+func (c *Collector) drop(uuids []string) {
+	if len(uuids) == 0 {
+		return
+	}
+	for i, p := range c.parts {
+		if p.uuid != "" && slices.Contains(uuids, p.uuid) {
+			c.parts[i] = part{uuid: p.uuid}
+		}
+	}
+}
+
+// finish takes the whole text of a block, in place of what was streamed of it,
+// and returns what is new.
+func (c *Collector) finish(streamed bool, uuid, text string) string {
+	var p *part
+	if streamed {
+		p = c.firstPending()
+	}
+	if p == nil {
+		c.parts = append(c.parts, part{uuid: uuid, text: []byte(text)})
+		return text
+	}
+	fresh, ok := strings.CutPrefix(text, string(p.text))
+	if !ok {
+		fresh = ""
+	}
+	p.uuid, p.text = uuid, append(p.text[:0], text...)
+	return fresh
+}
+
+// firstPending returns the first part that was streamed and whose frame has not
+// come, and counts on its coming now. It returns nil if there is none.
+func (c *Collector) firstPending() *part {
+	for c.pending < len(c.parts) {
+		p := &c.parts[c.pending]
+		c.pending++
+		if p.streamed {
+			return p
+		}
+	}
+	return nil
+}
+
+// Text returns what the turn came to. Once it has ended, that is the text of its
+// result or, of a failed one that has none, its errors. Otherwise it is what
+// Accumulated returns.
+func (c *Collector) Text() string {
+	if c.done && c.result.Result != "" {
+		return c.result.Result
+	}
+	if c.IsError() && len(c.result.Errors) > 0 {
+		return strings.Join(c.result.Errors, "\n")
+	}
+	return c.Accumulated()
+}
+
+// Accumulated returns all that the turn has said so far: the text blocks of its
+// messages, in order, and the lines that are not JSON, each with a line end.
+func (c *Collector) Accumulated() string {
+	var text strings.Builder
+	for _, p := range c.parts {
+		text.Write(p.text)
+	}
+	return text.String()
+}
+
+// ToolUses returns the calls of tools of the turn, in order.
+func (c *Collector) ToolUses() []*ToolUseBlock {
+	var calls []*ToolUseBlock
+	for _, p := range c.parts {
+		if p.tool != nil {
+			calls = append(calls, p.tool)
+		}
+	}
+	return calls
+}
+
+// SessionID returns the id of the session, as the newest message has it.
+func (c *Collector) SessionID() string { return c.session }
+
+// Done reports whether the turn has ended with its result.
+func (c *Collector) Done() bool { return c.done }
+
+// IsError reports whether the turn has ended with an error.
+func (c *Collector) IsError() bool { return c.done && c.result.IsError }
+
+// Result returns the newest result, or nil. It is that of the turn before as
+// long as Done is false.
+func (c *Collector) Result() *ResultMessage { return c.result }
+
+// Duration returns how long the turn of the newest result took.
+func (c *Collector) Duration() time.Duration {
+	if c.result == nil {
+		return 0
+	}
+	return c.result.Duration.Duration()
+}
+
+// CostUSD returns the estimated cost of the session up to the newest result.
+func (c *Collector) CostUSD() float64 {
+	if c.result == nil {
+		return 0
+	}
+	return c.result.TotalCostUSD
+}
+
+// Invalid returns how many frames did not decode since the last Reset.
+func (c *Collector) Invalid() int { return c.invalid }
+
+// Reset makes c as new.
+func (c *Collector) Reset() { *c = Collector{} }

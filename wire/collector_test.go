@@ -1,0 +1,316 @@
+package wire_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// lines puts frames on lines of their own.
+func lines(frames ...string) string { return strings.Join(frames, "\n") + "\n" }
+
+// collect feeds a stream to a collector and returns what Add returned.
+func collect(t testing.TB, c *wire.Collector, stream string) []string {
+	t.Helper()
+	var shown []string
+	for msg, err := range wire.NewReader(strings.NewReader(stream), nil).Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := c.Add(msg); text != "" {
+			shown = append(shown, text)
+		}
+	}
+	return shown
+}
+
+// The frames that the tests of the collector are made of.
+
+func assistantText(id, text string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"content":[{"type":"text","text":%q}]},"session_id":"s1"}`, id, text)
+}
+
+func bareDelta(index int, text string) string {
+	return fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`, index, text)
+}
+
+func streamed(id, event string) string {
+	return fmt.Sprintf(`{"type":"stream_event","event":%s,"api_message_id":%q,"uuid":"u","session_id":"s1"}`, event, id)
+}
+
+func streamedStart(id string, index int) string {
+	return streamed(id, fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"text","text":""}}`, index))
+}
+
+func resultText(text string) string {
+	return fmt.Sprintf(`{"type":"result","subtype":"success","result":%q,"session_id":"s1"}`, text)
+}
+
+const (
+	toolUse = `{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}`
+
+	subagentText   = `{"type":"assistant","message":{"id":"s","content":[{"type":"text","text":"inner"}]},"parent_tool_use_id":"t1"}`
+	subagentStream = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"inner"}},"parent_tool_use_id":"t1","uuid":"u","session_id":"s1"}`
+	subagentTool   = `{"type":"assistant","message":{"id":"s","content":[{"type":"tool_use","id":"t2","name":"Read","input":{}}]},"parent_tool_use_id":"t1"}`
+)
+
+func TestCollectorText(t *testing.T) {
+	tests := []struct {
+		name  string
+		in    string
+		shown []string
+		text  string
+	}{
+		{"nothing", "", nil, ""},
+		{"bare deltas", lines(bareDelta(0, "Hel"), bareDelta(0, "lo")), []string{"Hel", "lo"}, "Hello"},
+		{"a delta without delta", `{"type":"content_block_delta","index":0}`, nil, ""},
+		{"a delta without text", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta"}}`, nil, ""},
+		{
+			"deltas of other kinds",
+			lines(
+				`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","text":"x"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"text":"x"}}`,
+			),
+			nil, "",
+		},
+		{"an assistant message", assistantText("m1", "Hello"), []string{"Hello"}, "Hello"},
+		{
+			"blocks in order",
+			`{"type":"assistant","message":{"content":[{"type":"text","text":"a"},{"type":"tool_use","id":"t","name":"n"},{"type":"text","text":"b"},{"type":"thinking","thinking":"hm"}]}}`,
+			[]string{"ab"}, "ab",
+		},
+		{
+			"blocks without type, without text, not objects",
+			`{"type":"assistant","message":{"content":[{"text":"x"},{"type":"text"},7,{"type":"text","text":"ok"}]}}`,
+			[]string{"ok"}, "ok",
+		},
+		{"no content", `{"type":"assistant","message":{}}`, nil, ""},
+		{"several messages", lines(assistantText("m1", "a"), toolUse, assistantText("m2", "b")), []string{"a", "b"}, "ab"},
+		{"the same text twice, not streamed", lines(assistantText("m1", "a"), assistantText("m2", "a")), []string{"a", "a"}, "aa"},
+		{"bare deltas, then the message", lines(bareDelta(0, "Hel"), bareDelta(0, "lo"), assistantText("m1", "Hello")), []string{"Hel", "lo"}, "Hello"},
+		{
+			"bare deltas of two blocks, then both in one message",
+			lines(bareDelta(0, "a"), bareDelta(1, "b"), `{"type":"assistant","message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}`),
+			[]string{"a", "b"}, "ab",
+		},
+		{
+			"bare deltas of two messages",
+			lines(bareDelta(0, "a"), assistantText("m1", "a"), bareDelta(0, "b"), assistantText("m2", "b"), assistantText("m2", "c")),
+			[]string{"a", "b", "c"}, "abc",
+		},
+		{
+			"streamed blocks and their frames by turns",
+			lines(streamedStart("m1", 0), streamed("m1", bareDelta(0, "a")), assistantText("m1", "a"), streamed("m1", `{"type":"content_block_stop","index":0}`),
+				streamedStart("m1", 1), streamed("m1", bareDelta(1, "b")), assistantText("m1", "b")),
+			[]string{"a", "b"}, "ab",
+		},
+		{
+			"streamed blocks, then their frames",
+			lines(streamed("m1", bareDelta(0, "a")), streamed("m1", bareDelta(1, "b")), assistantText("m1", "a"), assistantText("m1", "b")),
+			[]string{"a", "b"}, "ab",
+		},
+		{
+			"a block between the streamed ones that is not text",
+			lines(streamed("m1", bareDelta(0, "a")), assistantText("m1", "a"), toolUse, streamed("m1", bareDelta(2, "b")), assistantText("m1", "b")),
+			[]string{"a", "b"}, "ab",
+		},
+		{
+			"the id comes with message_start alone",
+			lines(`{"type":"message_start","message":{"id":"m1","content":[]}}`, bareDelta(0, "a"), assistantText("m1", "a"), assistantText("m2", "b")),
+			[]string{"a", "b"}, "ab",
+		},
+		{"a block that starts with text", streamed("m1", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`), []string{"a"}, "a"},
+		{"a streamed prefix", lines(streamed("m1", bareDelta(0, "Hel")), assistantText("m1", "Hello")), []string{"Hel", "lo"}, "Hello"},
+		{"a streamed text that differs", lines(streamed("m1", bareDelta(0, "Help")), assistantText("m1", "Hello")), []string{"Help"}, "Hello"},
+		{
+			"a streamed text that was longer, and another message",
+			lines(streamed("m1", bareDelta(0, "Hello!!")), assistantText("m1", "Hello"), streamed("m2", bareDelta(0, "b")), assistantText("m2", "b")),
+			[]string{"Hello!!", "b"}, "Hellob",
+		},
+		{
+			"an answer that broke off, and another",
+			lines(streamed("m1", bareDelta(0, "a")), streamed("m2", bareDelta(0, "b")), assistantText("m2", "b")),
+			[]string{"a", "b"}, "ab",
+		},
+		{
+			"another message in the middle of a streamed one",
+			lines(streamed("m1", bareDelta(0, "a")), assistantText("m2", "x"), streamed("m1", bareDelta(0, "b")), assistantText("m1", "ab")),
+			[]string{"a", "x", "b"}, "abx",
+		},
+		{
+			"a message that replaces another",
+			lines(
+				`{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"no"}]},"uuid":"u1"}`,
+				`{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"yes"}]},"uuid":"u2","supersedes":["u1"]}`,
+			),
+			[]string{"no", "yes"}, "yes",
+		},
+		{"a subagent", lines(subagentText, subagentStream, assistantText("m1", "a")), []string{"a"}, "a"},
+		{"a subagent while the answer streams", lines(bareDelta(0, "a"), subagentStream, subagentText, bareDelta(0, "b")), []string{"a", "b"}, "ab"},
+		{"lines of text", "warning: x\n\n  indented\n", []string{"warning: x\n", "indented\n"}, "warning: x\nindented\n"},
+		{"lines of text around an answer", lines("one", assistantText("m1", "a"), "two"), []string{"one\n", "a", "two\n"}, "one\natwo\n"},
+		{"half a frame", "{\"type\":\"assist\nnot a frame either", nil, ""},
+		{"the result wins", lines(assistantText("m1", "so far"), resultText("final")), []string{"so far"}, "final"},
+		{"an empty result", lines(assistantText("m1", "so far"), resultText("")), []string{"so far"}, "so far"},
+		{"a result without text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"success"}`), []string{"so far"}, "so far"},
+		{"an error with a text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"success","is_error":true,"result":"API Error"}`), []string{"so far"}, "API Error"},
+		{"an error with a list", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["one","two"]}`), []string{"so far"}, "one\ntwo"},
+		{"an error without text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"error_max_turns","is_error":true}`), []string{"so far"}, "so far"},
+		{"text behind the result", lines(assistantText("m1", "a"), resultText("final"), "bye"), []string{"a", "bye\n"}, "final"},
+		{"a second turn that is under way", lines(assistantText("m1", "a"), resultText("one"), assistantText("m2", "b")), []string{"a", "b"}, "b"},
+		{"a second turn", lines(assistantText("m1", "a"), resultText("one"), bareDelta(0, "b"), resultText("two")), []string{"a", "b"}, "two"},
+		{"a second turn without a word", lines(assistantText("m1", "a"), resultText("one"), resultText("")), []string{"a"}, ""},
+		{"a subagent behind the result", lines(assistantText("m1", "a"), resultText("one"), subagentText), []string{"a"}, "one"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var c wire.Collector
+			shown := collect(t, &c, test.in)
+			if diff := cmp.Diff(test.shown, shown); diff != "" {
+				t.Errorf("shown (-want +got):\n%s", diff)
+			}
+			if got := c.Text(); got != test.text {
+				t.Errorf("Text() = %q, want %q", got, test.text)
+			}
+		})
+	}
+}
+
+func TestCollectorResult(t *testing.T) {
+	var c wire.Collector
+	if c.Done() || c.IsError() || c.Result() != nil || c.Duration() != 0 || c.CostUSD() != 0 || c.SessionID() != "" {
+		t.Fatalf("the zero value is not empty: %+v", c)
+	}
+	collect(t, &c, lines(
+		`{"type":"system","subtype":"init","session_id":"s0"}`,
+		assistantText("m1", "a"),
+		`{"type":"result","subtype":"success","is_error":true,"result":"no","duration_ms":1500,"total_cost_usd":0.25,"session_id":"s2"}`,
+	))
+	if !c.Done() || !c.IsError() || c.Result() == nil || c.Text() != "no" {
+		t.Errorf("done %v, error %v, result %v, text %q", c.Done(), c.IsError(), c.Result(), c.Text())
+	}
+	if c.Duration() != 1500*time.Millisecond || c.CostUSD() != 0.25 || c.SessionID() != "s2" {
+		t.Errorf("duration %v, cost %v, session %q", c.Duration(), c.CostUSD(), c.SessionID())
+	}
+	first := c.Result()
+	collect(t, &c, assistantText("m2", "b"))
+	if c.Done() || c.IsError() || c.Result() != first || c.CostUSD() != 0.25 || c.SessionID() != "s1" {
+		t.Errorf("in the second turn: done %v, error %v, result %v, session %q", c.Done(), c.IsError(), c.Result(), c.SessionID())
+	}
+	collect(t, &c, `{"type":"result","subtype":"success","result":"yes","is_error":false}`)
+	if !c.Done() || c.IsError() || c.Text() != "yes" || c.SessionID() != "s1" {
+		t.Errorf("after it: done %v, error %v, text %q", c.Done(), c.IsError(), c.Text())
+	}
+	c.Reset()
+	if c.Done() || c.Result() != nil || c.Text() != "" || c.SessionID() != "" {
+		t.Errorf("after Reset: %+v", c)
+	}
+}
+
+func TestCollectorToolUses(t *testing.T) {
+	var c wire.Collector
+	names := func() []string {
+		var names []string
+		for _, b := range c.ToolUses() {
+			names = append(names, b.ID+" "+b.Name)
+		}
+		return names
+	}
+	collect(t, &c, lines(assistantText("m1", "a"), toolUse, subagentTool,
+		`{"type":"assistant","message":{"content":[{"type":"text","text":"b"},{"type":"tool_use","id":"t3","name":"Edit"}]},"uuid":"u3"}`))
+	if diff := cmp.Diff([]string{"t1 Bash", "t3 Edit"}, names()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	collect(t, &c, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t4","name":"Edit"}]},"supersedes":["u3"]}`)
+	if diff := cmp.Diff([]string{"t1 Bash", "t4 Edit"}, names()); diff != "" {
+		t.Errorf("replaced (-want +got):\n%s", diff)
+	}
+	collect(t, &c, lines(resultText("done"), assistantText("m2", "b")))
+	if got := names(); got != nil {
+		t.Errorf("a second turn has %q", got)
+	}
+}
+
+func TestCollectorInvalid(t *testing.T) {
+	var c wire.Collector
+	shown := collect(t, &c, lines(assistantText("m1", "a"), `{"type":7}`, `{"bad`, assistantText("m1", "b"), `[1]`))
+	if got := strings.Join(shown, ""); got != "ab" || c.Text() != "ab" {
+		t.Errorf("shown %q, text %q", got, c.Text())
+	}
+	if c.Invalid() != 3 {
+		t.Errorf("%d invalid frames, want 3", c.Invalid())
+	}
+}
+
+func TestCollectorAccumulated(t *testing.T) {
+	var c wire.Collector
+	collect(t, &c, lines("note", assistantText("m1", "so far"), resultText("final")))
+	if got, want := c.Accumulated(), "note\nso far"; got != want {
+		t.Errorf("Accumulated() = %q, want %q", got, want)
+	}
+}
+
+// TestCollectorRecorded checks that what a collector puts together from the
+// agent's frames is what the agent itself gives as the result.
+func TestCollectorRecorded(t *testing.T) {
+	want := map[string]string{
+		"compact":             "",
+		"control_requests":    "Hi.",
+		"error_400":           "API Error: 400 scripted bad request",
+		"hello_partial":       "Hello, this is a scripted answer.",
+		"interrupt":           "This answer ",
+		"subagent_background": "The subagent finished.",
+		"two_turns":           "Two.",
+	}
+	for path, frames := range recorded(t) {
+		name := dialogueName(path)
+		text, ok := want[name]
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			var c wire.Collector
+			shown := collect(t, &c, string(bytes.Join(frames, []byte("\n"))))
+			if got := c.Accumulated(); got != text {
+				t.Errorf("Accumulated() = %q, want %q", got, text)
+			}
+			if !c.Done() || c.SessionID() == "" || c.Invalid() != 0 {
+				t.Errorf("done %v, session %q, %d invalid", c.Done(), c.SessionID(), c.Invalid())
+			}
+			if got := strings.Join(shown, ""); !strings.HasSuffix(got, text) {
+				t.Errorf("shown %q", got)
+			}
+			if c.Result().Result != "" && c.Text() != c.Result().Result {
+				t.Errorf("Text() = %q, want %q", c.Text(), c.Result().Result)
+			}
+		})
+	}
+}
+
+// TestCollectorIsLinear adds many deltas to one block: a collector that put the
+// text together anew for each would need minutes.
+func TestCollectorIsLinear(t *testing.T) {
+	const n = 200_000
+	var c wire.Collector
+	delta := wire.Decode([]byte(bareDelta(0, "twelve bytes")))
+	for range n {
+		c.Add(delta)
+	}
+	if got := len(c.Text()); got != n*len("twelve bytes") {
+		t.Errorf("%d bytes of text", got)
+	}
+}
+
+// dialogueName returns the name of a recorded dialogue.
+func dialogueName(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), ".txt")
+}

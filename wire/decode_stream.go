@@ -1,0 +1,97 @@
+package wire
+
+// Nearly every frame of a stream is a delta, and begins with the same bytes in
+// the same order. This file reads those without looking for members one by one.
+// Whatever is different, in the least, goes the ordinary way.
+
+const (
+	streamEventStart = `{"type":"stream_event",`
+	eventStart       = streamEventStart + `"event":`
+	deltaStart       = eventStart + `{"type":"content_block_delta","index":`
+	deltaKind        = `,"delta":{"type":"`
+)
+
+// streamEvent decodes a stream_event.
+func (d *decoder) streamEvent() Message {
+	at := d.mark()
+	msg := d.quickDelta()
+	d.behindEvent = d.Pos()
+	d.Seek(d.text, at.pos, at.depth)
+	if msg == nil {
+		msg = new(StreamEventMessage)
+	}
+	msg.decode(d)
+	return msg
+}
+
+// quickDelta reads the event of a frame that begins as usual, up to the event's
+// end, into one allocation with its message. Otherwise it returns nil.
+func (d *decoder) quickDelta() *StreamEventMessage {
+	start := d.Pos() + len(eventStart)
+	if !d.Literal(deltaStart) || d.Peek() < '0' || d.Peek() > '9' {
+		return nil
+	}
+	index := d.int()
+	if !d.Literal(deltaKind) {
+		return nil
+	}
+	switch {
+	case d.Literal(`text_delta","text":"`):
+		both := new(struct {
+			message StreamEventMessage
+			delta   TextDeltaEvent
+		})
+		both.delta.Text = d.quickText()
+		return d.quickEnd(&both.message, &both.delta, index, start)
+	case d.Literal(`input_json_delta","partial_json":"`):
+		both := new(struct {
+			message StreamEventMessage
+			delta   InputJSONDeltaEvent
+		})
+		both.delta.PartialJSON = d.quickText()
+		return d.quickEnd(&both.message, &both.delta, index, start)
+	case d.Literal(`thinking_delta","thinking":"`):
+		both := new(struct {
+			message StreamEventMessage
+			delta   ThinkingDeltaEvent
+		})
+		both.delta.Thinking = d.quickText()
+		if d.Literal(`,"estimated_tokens":`) {
+			both.delta.EstimatedTokens = d.int()
+		}
+		return d.quickEnd(&both.message, &both.delta, index, start)
+	}
+	return nil
+}
+
+// quickText reads a string whose opening quote has been taken.
+func (d *decoder) quickText() string {
+	d.Seek(d.text, d.Pos()-1, d.Depth())
+	return d.str()
+}
+
+func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start int) *StreamEventMessage {
+	if !d.Literal("}}") {
+		return nil
+	}
+	event.place(index, d.span(start))
+	m.Event = event
+	return m
+}
+
+// firstKey enters the frame, or goes on behind the event that quickDelta has
+// read.
+func (m *StreamEventMessage) firstKey(d *decoder) ([]byte, bool) {
+	if m.Event == nil {
+		return d.FirstKey()
+	}
+	d.Seek(d.text, d.behindEvent, d.Depth()+1)
+	return d.NextKey()
+}
+
+// check records that a frame has no event.
+func (m *StreamEventMessage) check(d *decoder, start int) {
+	if m.Event == nil {
+		d.FailMissing(start, "event")
+	}
+}
