@@ -32,7 +32,8 @@ type WebSearchResult struct {
 // failed.
 func (b *WebSearchToolResultBlock) Results() ([]WebSearchResult, error) {
 	var pages []WebSearchResult
-	return pages, decodeToolResult(b.Content, &pages)
+	err := decodeToolResult(b.Content, &pages)
+	return pages, err
 }
 
 // A WebFetchToolResultBlock is a page that was fetched.

@@ -81,8 +81,8 @@ func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start
 
 // firstKey enters the frame, or goes on behind the event that quickDelta has
 // read.
-func (m *StreamEventMessage) firstKey(d *decoder) ([]byte, bool) {
-	if m.Event == nil {
+func (v *StreamEventMessage) firstKey(d *decoder) ([]byte, bool) {
+	if v.Event == nil {
 		return d.FirstKey()
 	}
 	d.Seek(d.text, d.behindEvent, d.Depth()+1)
@@ -90,8 +90,8 @@ func (m *StreamEventMessage) firstKey(d *decoder) ([]byte, bool) {
 }
 
 // check records that a frame has no event.
-func (m *StreamEventMessage) check(d *decoder, start int) {
-	if m.Event == nil {
+func (v *StreamEventMessage) check(d *decoder, start int) {
+	if v.Event == nil {
 		d.FailMissing(start, "event")
 	}
 }

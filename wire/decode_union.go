@@ -148,12 +148,12 @@ func (d *decoder) flat(start int, m *APIMessage) {
 }
 
 // check records that a user message has no content.
-func (m *UserMessage) check(d *decoder, start int) {
-	if m.Content != nil {
+func (v *UserMessage) check(d *decoder, start int) {
+	if v.Content != nil {
 		return
 	}
 	at := start
-	if !m.flat {
+	if !v.flat {
 		at, _ = jsonlex.Find(d.text, start, "message")
 	}
 	d.FailMissing(at, "content")

@@ -51,7 +51,7 @@ func (e *encoder) scalar(name string, text []byte, zero, required bool) {
 
 func (e *encoder) str(name, v string, required bool) {
 	raw := e.take(name)
-	if raw != nil && raw[0] == '"' {
+	if len(raw) > 0 && raw[0] == '"' {
 		if s, ok := jsonlex.Unquote(raw); ok && string(s) == v {
 			e.member(name, raw)
 			return

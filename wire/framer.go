@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -118,6 +119,9 @@ func (f *framer) next() (Message, bool) {
 			return first.msg, true
 		}
 		f.queue = nil
+		if f.join.active() && f.skip == nil {
+			f.resumeLines()
+		}
 		line, ok := f.nextLine()
 		if !ok {
 			if len(f.queue) > 0 {
@@ -248,12 +252,15 @@ func (f *framer) lead(line []byte) int {
 func paddingLen(text []byte) int {
 	n := 0
 	for n < len(text) {
-		if isPadding(text[n]) {
+		switch {
+		case text[n] > ' ' && text[n] < utf8.RuneSelf:
+			return n
+		case isPadding(text[n]):
 			n++
-		} else if bytes.HasPrefix(text[n:], []byte(byteOrderMark)) {
+		case bytes.HasPrefix(text[n:], []byte(byteOrderMark)):
 			n += len(byteOrderMark)
-		} else {
-			break
+		default:
+			return n
 		}
 	}
 	return n

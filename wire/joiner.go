@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -56,9 +58,18 @@ func (j *joiner) add(p piece, limit int) {
 	}
 	j.size += len(p.text)
 	if j.size <= limit {
+		j.reserve(len(p.text))
 		j.text = append(j.text, p.text...)
 	}
 	j.pos.Bytes = p.pos.Offset + p.pos.Bytes - j.pos.Offset
+}
+
+// reserve makes room for n bytes. It doubles the buffer where append would add a
+// quarter.
+func (j *joiner) reserve(n int) {
+	if cap(j.text)-len(j.text) < n {
+		j.text = slices.Grow(j.text, max(n, len(j.text)))
+	}
 }
 
 // keep remembers that the line that comes next, of n bytes, is an object by
@@ -72,7 +83,9 @@ func (j *joiner) keep(object piece, n int) {
 // if it can. It does not if it is a frame of a known kind: the open object was
 // cut off then, and what follows must not wait for more.
 func (f *framer) resume(line piece) {
-	line = line.head(len(bytes.TrimSuffix(line.text, []byte("\r"))))
+	if n := len(line.text); n > 0 && line.text[n-1] == '\r' {
+		line = line.head(n - 1)
+	}
 	alone, complete := line.object()
 	if complete && isKnownFrame(alone.text) {
 		f.abandon()
@@ -97,11 +110,65 @@ func (f *framer) resume(line piece) {
 	}
 }
 
+// batchBytes is how much resumeLines takes at once.
+const batchBytes = 64 << 10
+
+// resumeLines takes the lines that are ahead in the buffer, as far as resume
+// would just add them to the open object, and does so all at once.
+func (f *framer) resumeLines() {
+	j := &f.join
+	for j.size+batchBytes <= f.max {
+		size, before := len(j.text), j.tracker.Clone()
+		end, lines := f.addLines()
+		if lines == 0 {
+			return
+		}
+		if _, status := j.tracker.Feed(j.text[size:]); status != jsonlex.Open {
+			j.text, j.tracker = j.text[:size], before
+			return
+		}
+		if n := len(j.whole); n > 0 && j.whole[n-1].end == j.size {
+			j.whole[n-1].next = f.position(f.start, f.start)
+		}
+		j.size = len(j.text)
+		j.pos.Bytes = f.base + int64(end) - j.pos.Offset
+		f.line += lines
+		f.start, f.scanned = end+1, end+1
+	}
+}
+
+// addLines appends the next lines to the open object's text: at most batchBytes,
+// and none that could be something else than a part of the object. It returns
+// where in the buffer the last of them ends, and how many they are.
+func (f *framer) addLines() (end, lines int) {
+	f.join.reserve(batchBytes)
+	text, start := f.join.text, f.start
+	limit := len(text) + batchBytes
+	for {
+		nl := bytes.IndexByte(f.buf[start:], '\n')
+		if nl <= 0 || len(text)+nl > limit || !isInner(f.buf[start:start+nl]) {
+			f.join.text = text
+			return end, lines
+		}
+		text = append(text, f.buf[start:start+nl]...)
+		end = start + nl
+		start = end + 1
+		lines++
+	}
+}
+
+// isInner reports whether a line, by its first and last byte, can only be text
+// or a part of an object.
+func isInner(line []byte) bool {
+	first, last := line[0], line[len(line)-1]
+	return first >= ' ' && first < utf8.RuneSelf && last != '\r' && last != '}'
+}
+
 // object returns the piece without what surrounds it, and reports whether that
 // is one JSON object.
 func (p piece) object() (piece, bool) {
 	if n := paddingLen(p.text); n == len(p.text) || p.text[n] != '{' {
-		return p, false
+		return piece{}, false
 	}
 	p.trim()
 	return p, p.text[len(p.text)-1] == '}' && jsonlex.Valid(p.text) == nil

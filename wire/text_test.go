@@ -92,7 +92,7 @@ func TestCaseOfKeys(t *testing.T) {
 	if diff := cmp.Diff(value(t, []byte(frame)), value(t, encoded(t, msg))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	invalid(t, `{"Type":"user","message":{"content":"x"}}`)
+	_ = invalid(t, `{"Type":"user","message":{"content":"x"}}`)
 }
 
 func TestEscapedKeys(t *testing.T) {

@@ -38,7 +38,7 @@ func execute(ctx context.Context, args []string, s Streams) int {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetHelpFunc(styledHelp(s))
+	root.SetHelpFunc(styledHelp(s)) //nolint:contextcheck // the same
 	err := root.ExecuteContext(ctx)
 	printError(s.Err, err)
 	return exitCode(err)

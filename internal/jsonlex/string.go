@@ -228,7 +228,8 @@ func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 	if i-start > scratchSize {
 		i = start
 	}
-	dst := append(l.scratch[:0], l.data[start:i]...)
+	dst := l.scratch[:0]
+	dst = append(dst, l.data[start:i]...)
 	for {
 		dst, i = appendPlain(dst, l.data, i)
 		switch {

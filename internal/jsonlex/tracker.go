@@ -1,5 +1,7 @@
 package jsonlex
 
+import "slices"
+
 // A Status is what a [Tracker] says of the pieces that it has seen.
 type Status uint8
 
@@ -39,6 +41,13 @@ const (
 
 // Reset makes t expect the start of an object.
 func (t *Tracker) Reset() { *t = Tracker{stack: t.stack[:0]} }
+
+// Clone returns a tracker in the same state, to go back to.
+func (t *Tracker) Clone() Tracker {
+	clone := *t
+	clone.stack = slices.Clone(t.stack)
+	return clone
+}
 
 // Feed follows the object through piece. It returns how many bytes of the piece
 // belong to the object: all while it is open, those up to its end when it is

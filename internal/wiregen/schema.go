@@ -76,7 +76,10 @@ func readSchema(dir string) (*schema, error) {
 		}
 	}
 	slices.SortFunc(s.structs, func(a, b *structType) int { return strings.Compare(a.name, b.name) })
-	return s, s.check()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *schema) addFile(file *ast.File) error {
