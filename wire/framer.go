@@ -3,17 +3,13 @@ package wire
 import (
 	"bytes"
 	"io"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // A framer cuts a stream into lines and lines into frames.
 //
 // Nearly every line is one frame, and goes straight from the buffer to the
-// decoder. A line that is anything else, several objects, a part of one, text,
-// goes through segment, which puts what it makes of it into the queue.
+// decoder. A line that is anything else, several objects, a part of one, text, is
+// taken apart step by step.
 type framer struct {
 	decoder
 	max      int
@@ -27,10 +23,12 @@ type framer struct {
 	ended   bool   // nothing will be read any more
 	err     error  // what ended the stream, if not its end
 
-	skip  *oversize // the line at start is too long, and is being dropped
-	join  joiner
-	queue []placed
-	last  Position
+	skip    *oversize // the line at start is too long, and is being dropped
+	segment piece     // of the line that is being taken apart
+	rest    piece     // what follows the segment
+	join    joiner
+	queue   []placed
+	last    Position
 }
 
 // placed is a message and its place.
@@ -39,16 +37,12 @@ type placed struct {
 	pos Position
 }
 
-// A piece is a part of a line, without the line end, and its place.
-type piece struct {
-	text []byte
-	pos  Position
-}
-
 const (
 	minBuffer = 64 << 10
 	// maxIdleBuffer is the largest buffer that outlives the frame it grew for.
 	maxIdleBuffer = 1 << 20
+	// largeBuffer is where a buffer begins to grow fourfold.
+	largeBuffer = 4 << 20
 )
 
 func (f *framer) configure(opts *ReaderOptions) {
@@ -71,30 +65,39 @@ func (f *framer) reset() {
 	}
 }
 
-// space returns room at the end of the buffer to read into, at least one byte,
+// space returns room at the end of the buffer to read into: at least one byte,
 // and want bytes if that does not pass the limit of a frame.
 func (f *framer) space(want int) []byte {
-	if f.start > 0 && (f.start == len(f.buf) || len(f.buf) == cap(f.buf)) {
-		f.compact()
-	}
-	if len(f.buf) == cap(f.buf) {
-		grown := make([]byte, len(f.buf), max(minBuffer, 2*cap(f.buf), len(f.buf)+min(want, f.max)))
-		copy(grown, f.buf)
-		f.buf = grown
+	if f.start == len(f.buf) && !f.join.active() || len(f.buf) == cap(f.buf) {
+		f.makeRoom(min(want, f.max))
 	}
 	return f.buf[len(f.buf):cap(f.buf)]
 }
 
-// compact moves what is not taken to the start of the buffer.
-func (f *framer) compact() {
-	rest := f.buf[f.start:]
-	if cap(f.buf) > maxIdleBuffer && len(rest) < minBuffer/2 {
-		f.buf = make([]byte, len(rest), minBuffer)
+// makeRoom moves what is still needed to the start of the buffer, the text of an
+// open object and the bytes that are not taken, or into a larger one if that is
+// more than half of it. A large buffer becomes four times as large at once: what
+// is copied is what growing costs.
+func (f *framer) makeRoom(want int) {
+	open, rest := f.join.text, f.buf[f.start:]
+	need := len(open) + len(rest)
+	to := f.buf[:0]
+	switch {
+	case need > cap(f.buf)/2 || cap(f.buf) == 0:
+		factor := 2
+		if cap(f.buf) >= largeBuffer {
+			factor = 4
+		}
+		to = make([]byte, 0, max(minBuffer, need+want, factor*cap(f.buf)))
+	case cap(f.buf) > maxIdleBuffer && need < minBuffer/2:
+		to = make([]byte, 0, minBuffer)
 	}
-	f.buf = f.buf[:copy(f.buf, rest)]
-	f.base += int64(f.start)
-	f.scanned -= f.start
-	f.start = 0
+	shift := f.start - len(open)
+	f.join.text = append(to, open...)
+	f.buf = append(f.join.text, rest...)
+	f.start -= shift
+	f.scanned -= shift
+	f.base += int64(shift)
 }
 
 // filled says that n bytes of the space were filled.
@@ -112,31 +115,64 @@ func (f *framer) end(err error) {
 // stream has ended, when there is none.
 func (f *framer) next() (Message, bool) {
 	for {
-		if len(f.queue) > 0 {
+		switch {
+		case len(f.queue) > 0:
 			first := f.queue[0]
 			f.queue = f.queue[1:]
 			f.last = first.pos
 			return first.msg, true
+		case len(f.segment.text) > 0 || len(f.rest.text) > 0:
+			f.step()
+			continue
 		}
 		f.queue = nil
+		if msg := f.frameAhead(); msg != nil {
+			return msg, true
+		}
 		if f.join.active() && f.skip == nil {
 			f.resumeLines()
 		}
-		line, ok := f.nextLine()
-		if !ok {
-			if len(f.queue) > 0 {
-				continue
-			}
+		if line, ok := f.nextLine(); ok {
+			f.take(line)
+		} else if len(f.queue) == 0 {
 			return nil, false
 		}
-		msg := f.whole(line)
-		if msg != nil && len(f.queue) == 0 {
-			return msg, true
-		}
-		if msg != nil {
-			f.push(msg, f.last)
-		}
 	}
+}
+
+// frameAhead takes the next line if it is one frame, as nearly every line is.
+func (f *framer) frameAhead() Message {
+	nl := bytes.IndexByte(f.buf[f.scanned:], '\n')
+	if nl < 0 || f.join.active() || f.skip != nil {
+		return nil
+	}
+	end := f.scanned + nl
+	line := bytes.TrimSuffix(f.buf[f.start:end], []byte("\r"))
+	if len(line) == 0 || len(line) > f.max || line[0] != '{' {
+		return nil
+	}
+	msg, n, err := f.frame(line)
+	if err != nil || n < len(line) {
+		return nil
+	}
+	f.last = f.position(f.start, f.start+n)
+	f.pass(end)
+	return msg
+}
+
+// pass goes behind the line that ends at end.
+func (f *framer) pass(end int) {
+	f.start, f.scanned = end+1, end+1
+	f.line++
+}
+
+// take begins with a line: with what is open, if anything is.
+func (f *framer) take(line piece) {
+	if f.join.active() {
+		f.resume(line)
+		return
+	}
+	f.rest = line
 }
 
 // nextLine takes the next line out of the buffer. At the end of the stream it
@@ -153,8 +189,7 @@ func (f *framer) nextLine() (piece, bool) {
 	}
 	end := f.scanned + nl
 	line := piece{f.buf[f.start:end], f.position(f.start, end)}
-	f.start, f.scanned = end+1, end+1
-	f.line++
+	f.pass(end)
 	return f.admit(line), true
 }
 
@@ -239,188 +274,11 @@ func (f *framer) oversize(line []byte, pos Position) *oversize {
 func (f *framer) lead(line []byte) int {
 	n := paddingLen(line)
 	if f.join.active() {
-		if bytes.IndexByte(line[:n], 0) < 0 {
+		nul := bytes.IndexByte(line[:n], 0)
+		if nul < 0 || f.exceeds(line[:nul]) {
 			return 0
 		}
 		f.abandon()
 	}
 	return n
-}
-
-// paddingLen returns the length of the padding and the byte-order marks that a
-// text starts with.
-func paddingLen(text []byte) int {
-	n := 0
-	for n < len(text) {
-		switch {
-		case text[n] > ' ' && text[n] < utf8.RuneSelf:
-			return n
-		case isPadding(text[n]):
-			n++
-		case bytes.HasPrefix(text[n:], []byte(byteOrderMark)):
-			n += len(byteOrderMark)
-		default:
-			return n
-		}
-	}
-	return n
-}
-
-// whole decodes a line that is one frame. It returns nil when there is nothing
-// to deliver yet, or when what there is has gone into the queue.
-func (f *framer) whole(line piece) Message {
-	if f.join.active() {
-		f.resume(line)
-		return nil
-	}
-	frame := line
-	frame.trim()
-	if len(frame.text) == 0 {
-		return nil
-	}
-	if frame.text[0] == '{' {
-		msg, n, err := f.frame(frame.text)
-		if err == nil && n == len(frame.text) {
-			f.last = frame.pos
-			return msg
-		}
-	}
-	f.segment(line)
-	return nil
-}
-
-// isPadding reports whether c is white space of JSON or one of the NUL bytes
-// that a crash leaves in a file.
-func isPadding(c byte) bool {
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0
-}
-
-const byteOrderMark = "\uFEFF"
-
-// trim drops the padding around a piece, and byte-order marks before it.
-func (p *piece) trim() {
-	p.drop(paddingLen(p.text))
-	for len(p.text) > 0 && isPadding(p.text[len(p.text)-1]) {
-		p.text = p.text[:len(p.text)-1]
-	}
-	p.pos.Bytes = int64(len(p.text))
-}
-
-// drop takes n bytes off the front.
-func (p *piece) drop(n int) {
-	p.text = p.text[n:]
-	p.pos.Offset += int64(n)
-	p.pos.Bytes = int64(len(p.text))
-}
-
-// head returns the first n bytes as a piece.
-func (p piece) head(n int) piece {
-	p.text = p.text[:n:n]
-	p.pos.Bytes = int64(n)
-	return p
-}
-
-// segment takes a line apart that is not one frame by itself: NUL bytes separate
-// like line ends, since no JSON has them. White space at the end may lie inside
-// of a string, except for the carriage return of the line end.
-func (f *framer) segment(line piece) {
-	line = line.head(len(bytes.TrimSuffix(line.text, []byte("\r"))))
-	for {
-		line.drop(paddingLen(line.text))
-		if len(line.text) == 0 {
-			return
-		}
-		nul := bytes.IndexByte(line.text, 0)
-		if nul < 0 {
-			f.objects(line)
-			return
-		}
-		f.objects(line.head(nul))
-		f.abandon()
-		line.drop(nul)
-	}
-}
-
-// objects delivers the objects that a piece consists of. An object that the
-// piece does not end goes to the joiner; what is not an object is text.
-func (f *framer) objects(p piece) {
-	for {
-		p.drop(paddingLen(p.text))
-		if len(p.text) == 0 {
-			return
-		}
-		if p.text[0] != '{' {
-			f.textLine(p)
-			return
-		}
-		end := f.objectEnd(p)
-		if end == 0 {
-			return
-		}
-		f.deliver(p.head(end))
-		p.drop(end)
-	}
-}
-
-// objectEnd returns the length of the object at the start of p. It returns 0 if
-// there is none, and then has reported it or given it to the joiner.
-func (f *framer) objectEnd(p piece) int {
-	f.Reset(p.text)
-	f.Skip()
-	err := f.Err()
-	switch {
-	case err == nil:
-		return f.Pos()
-	case err.Fault == jsonlex.Incomplete:
-		f.join.begin(f, p)
-	default:
-		p.trim()
-		f.rejectFrame(p, err)
-	}
-	return 0
-}
-
-// deliver decodes a piece that is one JSON value.
-func (f *framer) deliver(p piece) {
-	msg, _, err := f.frame(p.text)
-	if err != nil {
-		f.rejectFrame(p, err)
-		return
-	}
-	f.push(msg, p.pos)
-}
-
-// textLine delivers a piece that does not begin like an object.
-func (f *framer) textLine(p piece) {
-	p.trim()
-	if jsonlex.Valid(p.text) == nil {
-		f.deliver(p) // JSON, but no object: the decoder says so
-		return
-	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(p.text), "\uFFFD"))
-	if f.hideText || text == "" || isRecorderLine(text) {
-		return
-	}
-	f.push(&TextLine{Text: text, Line: p.pos.Line, Offset: p.pos.Offset, raw: string(p.text)}, p.pos)
-}
-
-// isRecorderLine reports whether a line comes from the terminal recorder script,
-// which frames what it records.
-func isRecorderLine(text string) bool {
-	return strings.HasPrefix(text, "Script started") || strings.HasPrefix(text, "Script done")
-}
-
-func (f *framer) rejectFrame(p piece, err *jsonlex.Error) {
-	msg := f.invalid(p.text, err)
-	msg.Line, msg.Offset = p.pos.Line, p.pos.Offset
-	f.push(msg, p.pos)
-}
-
-// reject delivers a frame that is not decoded at all.
-func (f *framer) reject(raw []byte, pos Position, err error) {
-	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw)}, pos)
-}
-
-func (f *framer) push(msg Message, pos Position) {
-	f.queue = append(f.queue, placed{msg, pos})
 }

@@ -14,36 +14,42 @@ import (
 //
 // Lines are joined as they are, without their line ends. So an object may be cut
 // anywhere, between tokens as a pretty-printer does it, or inside of a string as
-// a terminal does.
+// a terminal does. They are joined where they are: the text of an open object
+// lies in the framer's buffer, in front of what is not taken, and a line moves
+// up to its end.
 type joiner struct {
 	tracker jsonlex.Tracker
 	text    []byte   // the lines so far, as long as they are within the limit
 	size    int      // how long text would be without the limit
 	pos     Position // of the object
 	whole   []wholeLine
+	batch   []byte // see resumeLines
 }
 
 // A wholeLine is a later line of an open object that is an object by itself.
 type wholeLine struct {
 	object     piece
 	start, end int      // of the line in the joiner's text
+	before     int64    // the stream's offset of the end of the line before it
 	next       Position // of the line behind it
 }
+
+// maxWholeLines is how many of them are remembered. What lies behind is reported
+// in one piece if it comes to that.
+const maxWholeLines = 10_000
 
 func (j *joiner) active() bool { return j.size > 0 }
 
 func (j *joiner) reset() {
 	j.tracker.Reset()
-	if cap(j.text) > maxIdleBuffer {
-		j.text = nil
-	}
-	*j = joiner{tracker: j.tracker, text: j.text[:0]}
+	*j = joiner{tracker: j.tracker, batch: j.batch[:0]}
 }
 
 // begin takes the first line of an object.
 func (j *joiner) begin(f *framer, p piece) {
 	j.reset()
 	j.pos = p.pos
+	j.text = p.text[:0]
 	if n, status := j.tracker.Feed(p.text); status != jsonlex.Open {
 		f.reject(bytes.Clone(p.text), p.pos, &SyntaxError{Offset: n, Reason: "unexpected end of JSON"})
 		j.reset()
@@ -58,25 +64,18 @@ func (j *joiner) add(p piece, limit int) {
 	}
 	j.size += len(p.text)
 	if j.size <= limit {
-		j.reserve(len(p.text))
 		j.text = append(j.text, p.text...)
 	}
 	j.pos.Bytes = p.pos.Offset + p.pos.Bytes - j.pos.Offset
-}
-
-// reserve makes room for n bytes. It doubles the buffer where append would add a
-// quarter.
-func (j *joiner) reserve(n int) {
-	if cap(j.text)-len(j.text) < n {
-		j.text = slices.Grow(j.text, max(n, len(j.text)))
-	}
 }
 
 // keep remembers that the line that comes next, of n bytes, is an object by
 // itself.
 func (j *joiner) keep(object piece, n int) {
 	object.text = bytes.Clone(object.text)
-	j.whole = append(j.whole, wholeLine{object: object, start: j.size, end: j.size + n})
+	j.whole = append(j.whole, wholeLine{
+		object: object, start: j.size, end: j.size + n, before: j.pos.Offset + j.pos.Bytes,
+	})
 }
 
 // resume takes a line while an object is open. The line goes on with the object
@@ -95,7 +94,7 @@ func (f *framer) resume(line piece) {
 	n, status := f.join.tracker.Feed(line.text)
 	switch status {
 	case jsonlex.Open:
-		if complete && f.join.size <= f.max {
+		if complete && f.join.size <= f.max && len(f.join.whole) < maxWholeLines {
 			f.join.keep(alone, len(line.text))
 		}
 		f.join.add(line, f.max)
@@ -103,10 +102,10 @@ func (f *framer) resume(line piece) {
 		f.join.add(line.head(n), f.max)
 		f.finish()
 		line.drop(n)
-		f.segment(line)
+		f.rest = line
 	case jsonlex.Broken:
 		f.abandon()
-		f.segment(line)
+		f.rest = line
 	}
 }
 
@@ -118,18 +117,19 @@ const batchBytes = 64 << 10
 func (f *framer) resumeLines() {
 	j := &f.join
 	for j.size+batchBytes <= f.max {
-		size, before := len(j.text), j.tracker.Clone()
-		end, lines := f.addLines()
+		end, lines := f.collectLines()
 		if lines == 0 {
 			return
 		}
-		if _, status := j.tracker.Feed(j.text[size:]); status != jsonlex.Open {
-			j.text, j.tracker = j.text[:size], before
+		before := j.tracker.Clone()
+		if _, status := j.tracker.Feed(j.batch); status != jsonlex.Open {
+			j.tracker = before
 			return
 		}
 		if n := len(j.whole); n > 0 && j.whole[n-1].end == j.size {
 			j.whole[n-1].next = f.position(f.start, f.start)
 		}
+		j.text = append(j.text, j.batch...)
 		j.size = len(j.text)
 		j.pos.Bytes = f.base + int64(end) - j.pos.Offset
 		f.line += lines
@@ -137,23 +137,22 @@ func (f *framer) resumeLines() {
 	}
 }
 
-// addLines appends the next lines to the open object's text: at most batchBytes,
+// collectLines puts the next lines together in the batch: at most batchBytes,
 // and none that could be something else than a part of the object. It returns
 // where in the buffer the last of them ends, and how many they are.
-func (f *framer) addLines() (end, lines int) {
-	f.join.reserve(batchBytes)
-	text, start := f.join.text, f.start
-	limit := len(text) + batchBytes
-	for {
+func (f *framer) collectLines() (end, lines int) {
+	batch := slices.Grow(f.join.batch[:0], batchBytes)
+	for start := f.start; ; start = end + 1 {
 		nl := bytes.IndexByte(f.buf[start:], '\n')
-		if nl <= 0 || len(text)+nl > limit || !isInner(f.buf[start:start+nl]) {
-			f.join.text = text
+		if nl <= 0 || len(batch)+nl > batchBytes || !isInner(f.buf[start:start+nl]) {
+			f.join.batch = batch
 			return end, lines
 		}
-		text = append(text, f.buf[start:start+nl]...)
 		end = start + nl
-		start = end + 1
 		lines++
+		n := len(batch)
+		batch = batch[:n+nl]
+		copy(batch[n:], f.buf[start:end])
 	}
 }
 
@@ -220,7 +219,7 @@ func (f *framer) salvage() {
 		}
 	}
 	for _, line := range j.whole {
-		report(line.start, line.object.pos.Offset)
+		report(line.start, line.before)
 		f.deliver(line.object)
 		from, pos = line.end, line.next
 	}

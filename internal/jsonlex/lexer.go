@@ -260,7 +260,7 @@ const depthReason = "nested deeper than 10,000 levels"
 func (l *Lexer) failAt(offset int, fault Fault) {
 	switch fault {
 	case Incomplete:
-		l.Fail(Incomplete, offset, "unexpected end of JSON")
+		l.Fail(Incomplete, len(l.data), "unexpected end of JSON")
 	case TooDeep:
 		l.Fail(TooDeep, offset, depthReason)
 	default:

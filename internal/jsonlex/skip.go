@@ -1,7 +1,8 @@
 package jsonlex
 
 // The scans of this file work on plain indexes. Each returns the offset behind
-// what it passed over, or the offset of the fault and the fault.
+// what it passed over, or the offset of the fault and the fault. Where the text
+// ends too early, that is the end, or the escape that it cuts.
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {

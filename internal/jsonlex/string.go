@@ -43,39 +43,25 @@ func plainEnd(b []byte, i int) (end int, ascii bool) {
 	return i, seen&highs == 0
 }
 
-// skipString passes over a string whose opening quote lies before i.
+// skipString passes over a string whose opening quote lies before i. A string
+// that has an escape, or is not short, is taken in blocks from there on.
 func skipString(b []byte, i int) (int, Fault) {
-	long := i + block
-	for i+8 <= len(b) {
-		if i >= long {
-			var done bool
-			if i, done = skipBlocks(b, i); done {
-				return i, 0
-			}
-			long = len(b)
-			continue
-		}
+	long := i + 48
+	for i+8 <= len(b) && i < long {
 		m := special(binary.LittleEndian.Uint64(b[i:]))
 		if m == 0 {
 			i += 8
 			continue
 		}
 		i += bits.TrailingZeros64(m) >> 3
-		switch b[i] {
-		case '\\':
-			if i+1 < len(b) && escaped[b[i+1]] != 0 {
-				i += 2
-				continue
-			}
-			var fault Fault
-			if i, fault = skipEscape(b, i); fault != 0 {
-				return i, fault
-			}
-		case '"':
+		if b[i] == '"' {
 			return i + 1, 0
-		default:
-			return i, Malformed
 		}
+		break
+	}
+	i, done := skipBlocks(b, i)
+	if done {
+		return i, 0
 	}
 	return skipStringTail(b, i)
 }
@@ -106,10 +92,11 @@ var escaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// skipEscape passes over the escape whose backslash is at i.
+// skipEscape passes over the escape whose backslash is at i. It returns i if the
+// text ends inside of the escape.
 func skipEscape(b []byte, i int) (int, Fault) {
 	if i+1 >= len(b) {
-		return i + 1, Incomplete
+		return i, Incomplete
 	}
 	if escaped[b[i+1]] != 0 {
 		return i + 2, 0
@@ -119,7 +106,7 @@ func skipEscape(b []byte, i int) (int, Fault) {
 	}
 	for k := i + 2; k < i+6; k++ {
 		if k >= len(b) {
-			return k, Incomplete
+			return i, Incomplete
 		}
 		if hexDigit(b[k]) < 0 {
 			return k, Malformed

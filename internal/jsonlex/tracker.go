@@ -56,14 +56,17 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 	for i := 0; i < len(piece); {
 		switch t.state {
 		case inString:
-			end, _ := plainEnd(piece, i)
-			if end == len(piece) {
-				return end, Open
-			}
-			if !t.endRun(piece[end]) {
+			end, fault := skipString(piece, i)
+			switch {
+			case fault == Malformed:
 				return end, Broken
+			case fault == 0:
+				t.endString()
+			case end < len(piece):
+				t.state = inEscape
+				end++
 			}
-			i = end + 1
+			i = end
 		case inEscape, inHex:
 			if !t.escape(piece[i]) {
 				return i, Broken
@@ -74,8 +77,10 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 				t.state = wantCommaOrEnd
 			}
 		default:
-			if i = skipSpace(piece, i); i == len(piece) {
-				return i, Open
+			if piece[i] <= ' ' {
+				if i = skipSpace(piece, i); i == len(piece) {
+					return i, Open
+				}
 			}
 			if !t.structure(piece[i]) {
 				return i, Broken
@@ -89,20 +94,11 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 	return len(piece), Open
 }
 
-// endRun takes the byte that ends a plain run inside a string.
-func (t *Tracker) endRun(c byte) bool {
-	switch c {
-	case '"':
-		t.state = wantCommaOrEnd
-		if t.inKey {
-			t.state, t.inKey = wantColon, false
-		}
-	case '\\':
-		t.state = inEscape
-	default:
-		return false
+func (t *Tracker) endString() {
+	t.state = wantCommaOrEnd
+	if t.inKey {
+		t.state, t.inKey = wantColon, false
 	}
-	return true
 }
 
 func (t *Tracker) escape(c byte) bool {
