@@ -14,6 +14,8 @@ type ControlRequestMessage struct {
 
 // A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and
 // fields that depend on it, still JSON in [ControlRequest.Raw].
+//
+//wire:open
 type ControlRequest struct {
 	raw string
 

@@ -71,6 +71,9 @@ type decoder struct {
 	names    nameTable
 	registry *Registry
 
+	survey  bool  // note the members that no field stands for
+	unknown []int // where their values are
+
 	behindEvent int // see streamEvent
 }
 
@@ -211,11 +214,11 @@ func (d *decoder) require(start int, seen uint, names ...string) {
 }
 
 // A mark is a place to go back to.
-type mark struct{ pos, depth int }
+type mark struct{ pos, depth, unknown int }
 
 func (d *decoder) mark() mark {
 	d.Peek()
-	return mark{d.Pos(), d.Depth()}
+	return mark{d.Pos(), d.Depth(), len(d.unknown)}
 }
 
 // forgive passes over the value at m if decoding it failed because of its shape,
@@ -225,6 +228,7 @@ func (d *decoder) forgive(m mark) bool {
 	if err == nil || err.Syntax() {
 		return false
 	}
+	d.unknown = d.unknown[:m.unknown]
 	d.Seek(d.text, m.pos, m.depth)
 	d.Skip()
 	return d.Err() == nil

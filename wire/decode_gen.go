@@ -12,7 +12,7 @@ func (v *APIError) decode(d *decoder) {
 		case "message":
 			v.Message = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -46,7 +46,7 @@ func (v *APIMessage) decode(d *decoder) {
 		case "diagnostics":
 			v.Diagnostics = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -73,8 +73,10 @@ func (v *APIRetryMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -90,7 +92,7 @@ func (v *AbandonedBlocks) decode(d *decoder) {
 		case "from_block_index":
 			v.FromBlockIndex = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -112,7 +114,7 @@ func (v *ActiveGoal) decode(d *decoder) {
 		case "last_reason":
 			v.LastReason = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -130,7 +132,7 @@ func (v *ActiveGoalMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -150,7 +152,7 @@ func (v *AdvisorResult) decode(d *decoder) {
 		case "stop_reason":
 			v.StopReason = StopReason(d.name())
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -170,7 +172,7 @@ func (v *AdvisorToolResultBlock) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -193,7 +195,7 @@ func (v *AppliedEdit) decode(d *decoder) {
 		case "cleared_input_tokens":
 			v.ClearedInputTokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -258,7 +260,7 @@ func (v *AssistantMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -284,7 +286,7 @@ func (v *AuthStatusMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -300,7 +302,7 @@ func (v *AutocompactStateMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -326,7 +328,7 @@ func (v *BackgroundTask) decode(d *decoder) {
 		case "ambient":
 			v.Ambient = d.boolean()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -343,8 +345,10 @@ func (v *BackgroundTasksChangedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -364,7 +368,7 @@ func (v *BashCodeExecutionToolResultBlock) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -383,7 +387,7 @@ func (v *CacheControl) decode(d *decoder) {
 		case "ttl":
 			v.TTL = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -399,7 +403,7 @@ func (v *CacheCreation) decode(d *decoder) {
 		case "ephemeral_1h_input_tokens":
 			v.Ephemeral1hInputTokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -415,7 +419,7 @@ func (v *Caller) decode(d *decoder) {
 		case "tool_id":
 			v.ToolID = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -459,7 +463,7 @@ func (v *Citation) decode(d *decoder) {
 		case "search_result_index":
 			v.SearchResultIndex = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -473,7 +477,7 @@ func (v *CitationsConfig) decode(d *decoder) {
 		case "enabled":
 			v.Enabled = d.boolean()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -485,7 +489,7 @@ func (v *CitationsDeltaEvent) decode(d *decoder) {
 		case "citation":
 			v.Citation = pointerTo[Citation](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -500,7 +504,7 @@ func (v *CodeExecutionOutput) decode(d *decoder) {
 		case "file_id":
 			v.FileID = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -524,7 +528,7 @@ func (v *CodeExecutionResult) decode(d *decoder) {
 		case "content":
 			v.Content = structs[CodeExecutionOutput](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -544,7 +548,7 @@ func (v *CodeExecutionToolResultBlock) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -567,7 +571,7 @@ func (v *CommandLifecycleMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -584,8 +588,10 @@ func (v *CommandsChangedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -604,8 +610,10 @@ func (v *CompactBoundaryMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -631,7 +639,7 @@ func (v *CompactMetadata) decode(d *decoder) {
 		case "preserved_messages":
 			v.PreservedMessages = pointerTo[PreservedMessages](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -647,7 +655,7 @@ func (v *CompactionBlock) decode(d *decoder) {
 		case "encrypted_content":
 			v.EncryptedContent = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -661,7 +669,7 @@ func (v *CompactionDeltaEvent) decode(d *decoder) {
 		case "encrypted_content":
 			v.EncryptedContent = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -678,7 +686,7 @@ func (v *Container) decode(d *decoder) {
 		case "skills":
 			v.Skills = structs[ContainerSkill](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -696,7 +704,7 @@ func (v *ContainerSkill) decode(d *decoder) {
 		case "version":
 			v.Version = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -710,7 +718,7 @@ func (v *ContainerUploadBlock) decode(d *decoder) {
 		case "file_id":
 			v.FileID = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -726,7 +734,7 @@ func (v *ContentBlockStartEvent) decode(d *decoder) {
 		case "content_block":
 			v.ContentBlock = d.block()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -740,7 +748,7 @@ func (v *ContentBlockStopEvent) decode(d *decoder) {
 		case "index":
 			v.Index = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -758,7 +766,7 @@ func (v *ContextAgentTokens) decode(d *decoder) {
 		case "tokens":
 			v.Tokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -776,7 +784,7 @@ func (v *ContextCategory) decode(d *decoder) {
 		case "kind":
 			v.Kind = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -794,7 +802,7 @@ func (v *ContextMCPTool) decode(d *decoder) {
 		case "tokens":
 			v.Tokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -808,7 +816,7 @@ func (v *ContextManagement) decode(d *decoder) {
 		case "applied_edits":
 			v.AppliedEdits = structs[AppliedEdit](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -826,7 +834,7 @@ func (v *ContextMemoryFile) decode(d *decoder) {
 		case "tokens":
 			v.Tokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -842,7 +850,7 @@ func (v *ContextOverLimit) decode(d *decoder) {
 		case "kind":
 			v.Kind = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -862,7 +870,7 @@ func (v *ContextSkill) decode(d *decoder) {
 		case "tokens":
 			v.Tokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -894,7 +902,7 @@ func (v *ContextUsage) decode(d *decoder) {
 		case "skills":
 			v.Skills = structs[ContextSkill](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -912,7 +920,7 @@ func (v *ControlCancelRequestMessage) decode(d *decoder) {
 				v.RequestID = d.str()
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -949,7 +957,7 @@ func (v *ControlRequestMessage) decode(d *decoder) {
 				v.Request = ControlRequest{}
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -976,8 +984,10 @@ func (v *ControlRequestProgressMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1012,7 +1022,7 @@ func (v *ControlResponse) decode(d *decoder) {
 		case "pending_elicitation_requests":
 			v.PendingElicitationRequests = structs[ControlRequestMessage](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1033,7 +1043,7 @@ func (v *ControlResponseMessage) decode(d *decoder) {
 				v.Response = structOf[ControlResponse](d)
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1064,7 +1074,7 @@ func (v *ConversationResetMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1085,7 +1095,7 @@ func (v *DeferredToolUse) decode(d *decoder) {
 		case "input":
 			v.Input = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1107,7 +1117,7 @@ func (v *DocumentBlock) decode(d *decoder) {
 		case "cache_control":
 			v.CacheControl = pointerTo[CacheControl](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1126,8 +1136,10 @@ func (v *ElicitationCompleteMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1141,7 +1153,7 @@ func (v *ErrorEvent) decode(d *decoder) {
 		case "error":
 			v.Error = pointerTo[APIError](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1157,7 +1169,7 @@ func (v *FailedFile) decode(d *decoder) {
 		case "error":
 			v.Error = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1175,7 +1187,7 @@ func (v *FallbackBlock) decode(d *decoder) {
 		case "trigger":
 			v.Trigger = pointerTo[FallbackTrigger](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1189,7 +1201,7 @@ func (v *FallbackModel) decode(d *decoder) {
 		case "model":
 			v.Model = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1205,7 +1217,7 @@ func (v *FallbackTrigger) decode(d *decoder) {
 		case "category":
 			v.Category = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1226,8 +1238,10 @@ func (v *FilesPersistedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1256,8 +1270,10 @@ func (v *HookProgressMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1290,8 +1306,10 @@ func (v *HookResponseMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1314,8 +1332,10 @@ func (v *HookStartedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1333,7 +1353,7 @@ func (v *ImageBlock) decode(d *decoder) {
 		case "transformations":
 			v.Transformations = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1358,8 +1378,10 @@ func (v *InformationalMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1434,8 +1456,10 @@ func (v *InitMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1447,7 +1471,7 @@ func (v *InputJSONDeltaEvent) decode(d *decoder) {
 		case "partial_json":
 			v.PartialJSON = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -1466,7 +1490,7 @@ func (v *InvalidConfigFile) decode(d *decoder) {
 		case "backup_path":
 			v.BackupPath = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1480,7 +1504,7 @@ func (v *KeepAliveMessage) decode(d *decoder) {
 		case "startup_mark":
 			v.StartupMark = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1497,8 +1521,10 @@ func (v *LocalCommandOutputMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1516,7 +1542,7 @@ func (v *MCPServer) decode(d *decoder) {
 		case "source":
 			v.Source = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1538,7 +1564,7 @@ func (v *MCPToolResultBlock) decode(d *decoder) {
 		case "is_error":
 			v.IsError = d.booleanPtr()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1568,7 +1594,7 @@ func (v *MCPToolUseBlock) decode(d *decoder) {
 		case "input":
 			v.Input = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1585,7 +1611,7 @@ func (v *MemoryPaths) decode(d *decoder) {
 		case "auto":
 			v.Auto = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1604,8 +1630,10 @@ func (v *MemoryRecallMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1625,7 +1653,7 @@ func (v *MessageDelta) decode(d *decoder) {
 		case "container":
 			v.Container = pointerTo[Container](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1643,7 +1671,7 @@ func (v *MessageDeltaEvent) decode(d *decoder) {
 		case "context_management":
 			v.ContextManagement = pointerTo[ContextManagement](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1657,7 +1685,7 @@ func (v *MessageStartEvent) decode(d *decoder) {
 		case "message":
 			v.Message = pointerTo[APIMessage](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1669,7 +1697,7 @@ func (v *MessageStopEvent) decode(d *decoder) {
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1688,8 +1716,10 @@ func (v *MirrorErrorMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1707,7 +1737,7 @@ func (v *MirrorKey) decode(d *decoder) {
 		case "subpath":
 			v.Subpath = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1744,8 +1774,10 @@ func (v *ModelRefusalFallbackMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1772,8 +1804,10 @@ func (v *ModelRefusalNoFallbackMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1813,7 +1847,7 @@ func (v *ModelUsage) decode(d *decoder) {
 		case "costBasis":
 			v.CostBasis = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1829,7 +1863,7 @@ func (v *NoResponse) decode(d *decoder) {
 		case "retry_wait_ms":
 			v.RetryWait = Millis(d.float())
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1854,8 +1888,10 @@ func (v *NotificationMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1897,7 +1933,7 @@ func (v *Origin) decode(d *decoder) {
 		case "producer":
 			v.Producer = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1914,7 +1950,7 @@ func (v *OutputTokensDetails) decode(d *decoder) {
 		case "thinking_tokens":
 			v.ThinkingTokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1932,7 +1968,7 @@ func (v *PermissionDecision) decode(d *decoder) {
 		case "reason_type":
 			v.ReasonType = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1950,7 +1986,7 @@ func (v *PermissionDenial) decode(d *decoder) {
 		case "tool_input":
 			v.ToolInput = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1977,8 +2013,10 @@ func (v *PermissionDeniedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -1994,7 +2032,7 @@ func (v *PersistedFile) decode(d *decoder) {
 		case "file_id":
 			v.FileID = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2006,7 +2044,7 @@ func (v *PingEvent) decode(d *decoder) {
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2026,7 +2064,7 @@ func (v *Plugin) decode(d *decoder) {
 		case "source":
 			v.Source = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2048,7 +2086,7 @@ func (v *PluginError) decode(d *decoder) {
 		case "managed_lock":
 			v.ManagedLock = pointerTo[PluginLock](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2069,8 +2107,10 @@ func (v *PluginInstallMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2088,7 +2128,7 @@ func (v *PluginLock) decode(d *decoder) {
 		case "marketplace":
 			v.Marketplace = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2104,7 +2144,7 @@ func (v *PreservedMessages) decode(d *decoder) {
 		case "uuids":
 			v.UUIDs = d.nameList()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2122,7 +2162,7 @@ func (v *PreservedSegment) decode(d *decoder) {
 		case "tail_uuid":
 			v.TailUUID = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2140,7 +2180,7 @@ func (v *PromptSuggestionMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2186,7 +2226,7 @@ func (v *RateLimitInfo) decode(d *decoder) {
 		case "hasChargeableSavedPaymentMethod":
 			v.HasChargeableSavedPaymentMethod = d.boolean()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2211,7 +2251,7 @@ func (v *RateLimitMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2232,7 +2272,7 @@ func (v *RecalledMemory) decode(d *decoder) {
 		case "content":
 			v.Content = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2246,7 +2286,7 @@ func (v *RedactedThinkingBlock) decode(d *decoder) {
 		case "data":
 			v.Data = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2272,7 +2312,7 @@ func (v *ResourceLink) decode(d *decoder) {
 		case "annotations":
 			v.Annotations = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2402,7 +2442,7 @@ func (v *ResultMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2427,7 +2467,7 @@ func (v *SearchResultBlock) decode(d *decoder) {
 		case "cache_control":
 			v.CacheControl = pointerTo[CacheControl](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2443,7 +2483,7 @@ func (v *ServerToolUsage) decode(d *decoder) {
 		case "web_fetch_requests":
 			v.WebFetchRequests = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2470,7 +2510,7 @@ func (v *ServerToolUseBlock) decode(d *decoder) {
 		case "caller":
 			v.Caller = pointerTo[Caller](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2492,8 +2532,10 @@ func (v *SessionStateChangedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2510,8 +2552,10 @@ func (v *SessionTitleChangedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2535,7 +2579,7 @@ func (v *SessionUsage) decode(d *decoder) {
 		case "model_usage":
 			v.ModelUsage = structDict[ModelUsage](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2556,8 +2600,10 @@ func (v *SessionWritesLostMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2569,7 +2615,7 @@ func (v *SignatureDeltaEvent) decode(d *decoder) {
 		case "signature":
 			v.Signature = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -2590,7 +2636,7 @@ func (v *SlashCommand) decode(d *decoder) {
 		case "builtin":
 			v.Builtin = d.boolean()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2614,7 +2660,7 @@ func (v *Source) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2639,8 +2685,10 @@ func (v *StatusMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2664,7 +2712,7 @@ func (v *StopDetails) decode(d *decoder) {
 		case "fallback_has_prefill_claim":
 			v.FallbackHasPrefillClaim = d.boolean()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2707,7 +2755,7 @@ func (v *StreamEventMessage) decode(d *decoder) {
 				v.SessionID = d.name()
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2729,7 +2777,7 @@ func (v *SubagentKilled) decode(d *decoder) {
 		case "system":
 			v.System = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2747,7 +2795,7 @@ func (v *SubagentRefused) decode(d *decoder) {
 		case "budget":
 			v.Budget = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2765,7 +2813,7 @@ func (v *SubagentRequested) decode(d *decoder) {
 		case "unset":
 			v.Unset = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2789,7 +2837,7 @@ func (v *SubagentRetry) decode(d *decoder) {
 		case "error_category":
 			v.ErrorCategory = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2821,7 +2869,7 @@ func (v *SubagentStats) decode(d *decoder) {
 		case "by_type":
 			v.ByType = dict(d, d.int)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2851,7 +2899,7 @@ func (v *SystemMessage) decode(d *decoder) {
 				v.SessionID = ""
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2901,8 +2949,10 @@ func (v *TaskNotificationMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2929,7 +2979,7 @@ func (v *TaskPatch) decode(d *decoder) {
 		case "is_backgrounded":
 			v.Backgrounded = d.booleanPtr()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -2970,8 +3020,10 @@ func (v *TaskProgressMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3022,8 +3074,10 @@ func (v *TaskStartedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3051,8 +3105,10 @@ func (v *TaskUpdatedMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3070,7 +3126,7 @@ func (v *TaskUsage) decode(d *decoder) {
 		case "duration_ms":
 			v.Duration = Millis(d.float())
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3096,7 +3152,7 @@ func (v *TextBlock) decode(d *decoder) {
 		case "cache_control":
 			v.CacheControl = pointerTo[CacheControl](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3111,7 +3167,7 @@ func (v *TextDeltaEvent) decode(d *decoder) {
 		case "text":
 			v.Text = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -3130,7 +3186,7 @@ func (v *TextEditorCodeExecutionToolResultBlock) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3169,7 +3225,7 @@ func (v *TextEditorResult) decode(d *decoder) {
 		case "new_lines":
 			v.NewLines = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3189,7 +3245,7 @@ func (v *ThinkingBlock) decode(d *decoder) {
 		case "signature":
 			v.Signature = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3206,7 +3262,7 @@ func (v *ThinkingDeltaEvent) decode(d *decoder) {
 		case "estimated_tokens":
 			v.EstimatedTokens = d.int()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 }
@@ -3226,8 +3282,10 @@ func (v *ThinkingTokensMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3259,7 +3317,7 @@ func (v *ToolProgressMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3273,7 +3331,7 @@ func (v *ToolReferenceBlock) decode(d *decoder) {
 		case "tool_name":
 			v.ToolName = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3299,7 +3357,7 @@ func (v *ToolResultBlock) decode(d *decoder) {
 		case "toolset_name":
 			v.ToolsetName = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3320,7 +3378,7 @@ func (v *ToolResultMeta) decode(d *decoder) {
 		case "non_execution_kind":
 			v.NonExecutionKind = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3336,7 +3394,7 @@ func (v *ToolSearchResult) decode(d *decoder) {
 		case "tool_references":
 			v.ToolReferences = structs[ToolReferenceBlock](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3356,7 +3414,7 @@ func (v *ToolSearchToolResultBlock) decode(d *decoder) {
 		case "content":
 			v.Content = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3388,7 +3446,7 @@ func (v *ToolUseBlock) decode(d *decoder) {
 		case "toolset_name":
 			v.ToolsetName = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3411,7 +3469,7 @@ func (v *ToolUseMeta) decode(d *decoder) {
 		case "tool_name":
 			v.ToolName = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3431,7 +3489,7 @@ func (v *ToolUseSummaryMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3447,7 +3505,7 @@ func (v *TranscriptMirrorMessage) decode(d *decoder) {
 		case "entries":
 			v.Entries = d.rawJSONs()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3483,7 +3541,7 @@ func (v *Usage) decode(d *decoder) {
 		case "fallback_credit":
 			v.FallbackCredit = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3509,7 +3567,7 @@ func (v *UsageIteration) decode(d *decoder) {
 		case "cache_creation":
 			v.CacheCreation = pointerTo[CacheCreation](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3525,7 +3583,7 @@ func (v *UsageReport) decode(d *decoder) {
 		case "rate_limits":
 			v.RateLimits = d.rawJSON()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3584,7 +3642,7 @@ func (v *UserMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3609,7 +3667,7 @@ func (v *WebFetchResult) decode(d *decoder) {
 		case "content":
 			v.Content = pointerTo[DocumentBlock](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3631,7 +3689,7 @@ func (v *WebFetchToolResultBlock) decode(d *decoder) {
 		case "caller":
 			v.Caller = pointerTo[Caller](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3656,7 +3714,7 @@ func (v *WebSearchResult) decode(d *decoder) {
 		case "page_age":
 			v.PageAge = d.str()
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3678,7 +3736,7 @@ func (v *WebSearchToolResultBlock) decode(d *decoder) {
 		case "caller":
 			v.Caller = pointerTo[Caller](d)
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)
@@ -3698,8 +3756,10 @@ func (v *WorkerShuttingDownMessage) decode(d *decoder) {
 			v.UUID = d.str()
 		case "session_id":
 			v.SessionID = d.name()
-		default:
+		case "subtype":
 			d.Skip()
+		default:
+			d.unknownMember(key)
 		}
 	}
 	v.raw = d.span(start)

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
@@ -120,7 +122,7 @@ func (d *decoder) delta() Event {
 				d.Skip()
 			}
 		default:
-			d.Skip()
+			d.unknownMember(key)
 		}
 	}
 	if event == nil {
@@ -143,8 +145,11 @@ func (d *decoder) flat(start int, m *APIMessage) {
 		d.FailMissing(start, "message")
 		return
 	}
+	frame := d.unknown
+	d.unknown = nil
 	d.Seek(d.text, start, d.Depth())
 	m.decode(d)
+	d.unknown = slices.DeleteFunc(frame, func(at int) bool { return !slices.Contains(d.unknown, at) })
 }
 
 // check records that a user message has no content.
@@ -159,8 +164,8 @@ func (v *UserMessage) check(d *decoder, start int) {
 	d.FailMissing(at, "content")
 }
 
-// unknown decodes a frame of a kind that this package does not know.
-func (d *decoder) unknown(kind Kind) Message {
+// unknownMessage decodes a frame of a kind that this package does not know.
+func (d *decoder) unknownMessage(kind Kind) Message {
 	d.Peek()
 	start := d.Pos()
 	d.Skip()
@@ -184,7 +189,7 @@ func (d *decoder) system() Message {
 		return v
 	}
 	if decode := d.registry.lookup(Kind{"system", string(subtype)}); decode != nil {
-		return d.unknown(Kind{"system", string(subtype)})
+		return d.unknownMessage(Kind{"system", string(subtype)})
 	}
 	return d.systemOf(subtype)
 }

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -30,19 +27,6 @@ func Append(dst []byte, msg Message) ([]byte, error) {
 		}
 	}
 	return dst, fmt.Errorf("wire: a %T has no frame", msg)
-}
-
-// UnknownFields returns the fields of msg that this package does not know, each
-// as its path: names joined by dots, [] behind a list. A path appears once.
-func UnknownFields(msg Message) []string {
-	n, ok := msg.(node)
-	if !ok {
-		return nil
-	}
-	found := map[string]bool{}
-	e := encoder{unknown: found}
-	n.encode(&e)
-	return slices.Sorted(maps.Keys(found))
 }
 
 // A node is a value that writes itself.
@@ -111,9 +95,6 @@ type encoder struct {
 	value   []byte   // what the member that is being written was read with
 	objects []object
 	err     error
-
-	unknown map[string]bool // collects the paths of members that nobody wrote
-	path    []string
 }
 
 // A member is one that an object was read with.
@@ -164,9 +145,6 @@ func (e *encoder) end() {
 		m := e.members[i]
 		if m.written {
 			continue
-		}
-		if e.unknown != nil {
-			e.unknown[strings.Join(append(e.path, m.name), ".")] = true
 		}
 		e.key(m.name)
 		e.out = append(e.out, m.value...)
@@ -226,11 +204,5 @@ func (e *encoder) tag(name, value string) {
 func (e *encoder) enter(name string) {
 	raw := e.take(name)
 	e.key(name)
-	e.path = append(e.path, name)
 	e.begin(string(raw))
-}
-
-func (e *encoder) leave() {
-	e.end()
-	e.path = e.path[:len(e.path)-1]
 }

@@ -557,7 +557,7 @@ func (v *CitationsDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 
@@ -793,7 +793,7 @@ func (v *CompactionDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 
@@ -1125,6 +1125,12 @@ func (*ControlCancelRequestMessage) sealed()    {}
 
 func (v *ControlRequest) members(e *encoder) {
 	e.str("subtype", v.Subtype, false)
+}
+
+func (v *ControlRequest) encode(e *encoder) {
+	e.begin(v.raw)
+	v.members(e)
+	e.end()
 }
 
 // Raw returns the text that v was read from, or "".
@@ -1747,7 +1753,7 @@ func (v *InputJSONDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 
@@ -3041,7 +3047,7 @@ func (v *SignatureDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 
@@ -3582,7 +3588,7 @@ func (v *TextDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 
@@ -3693,7 +3699,7 @@ func (v *ThinkingDeltaEvent) encode(e *encoder) {
 	e.int("index", int64(v.Index), true)
 	e.enter("delta")
 	v.members(e)
-	e.leave()
+	e.end()
 	e.end()
 }
 

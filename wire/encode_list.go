@@ -18,7 +18,6 @@ func writeList[T any](e *encoder, name string, all []T, elem func(i int, v T)) {
 	}
 	e.take(name)
 	e.key(name)
-	e.path = append(e.path, name+"[]")
 	e.out = append(e.out, '[')
 	for i, v := range all {
 		if i > 0 {
@@ -27,7 +26,6 @@ func writeList[T any](e *encoder, name string, all []T, elem func(i int, v T)) {
 		elem(i, v)
 	}
 	e.out = append(e.out, ']')
-	e.path = e.path[:len(e.path)-1]
 }
 
 func (e *encoder) strs(name string, all []string) {
@@ -147,14 +145,12 @@ func writeDict[T any](e *encoder, name string, all map[string]T, elem func(strin
 	}
 	raw := e.take(name)
 	e.key(name)
-	e.path = append(e.path, name)
 	e.begin(string(raw))
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		elem(key, all[key])
 	}
 	e.discard()
 	e.end()
-	e.path = e.path[:len(e.path)-1]
 }
 
 // discard drops the members of the object that nobody has written: keys that

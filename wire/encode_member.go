@@ -132,9 +132,7 @@ func (e *encoder) object(name string, v node, required bool) {
 	before, filled := len(e.out), e.objects[len(e.objects)-1].filled
 	e.key(name)
 	start := len(e.out)
-	e.path = append(e.path, name)
 	v.encode(e)
-	e.path = e.path[:len(e.path)-1]
 	if required || string(e.out[start:]) != "{}" {
 		return
 	}

@@ -26,14 +26,3 @@ func (v *APIMessage) encode(e *encoder) {
 	v.members(e)
 	e.end()
 }
-
-// encode writes the request's fields as they were read: which there are depends
-// on the subtype.
-func (v *ControlRequest) encode(e *encoder) {
-	unknown := e.unknown
-	e.unknown = nil
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-	e.unknown = unknown
-}

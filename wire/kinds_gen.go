@@ -87,7 +87,7 @@ func (d *decoder) messageOf(kind []byte) Message {
 		"ping":
 		return d.bareEvent()
 	}
-	return d.unknown(Kind{Type: string(kind)})
+	return d.unknownMessage(Kind{Type: string(kind)})
 }
 
 // systemOf decodes a frame of type system and the given subtype.

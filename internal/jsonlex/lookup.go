@@ -93,6 +93,27 @@ func Pointer(data []byte, offset int) string {
 	return path.String()
 }
 
+// Path returns where the value at offset lies in data, which is valid JSON, as
+// names joined by dots, with [] behind a list.
+func Path(data []byte, offset int) string {
+	var path strings.Builder
+	pos := skipSpace(data, 0)
+	for pos < offset {
+		name, next := child(data, pos, offset)
+		switch {
+		case next < 0:
+			return path.String()
+		case data[pos] == '[':
+			name = "[]"
+		case path.Len() > 0:
+			path.WriteByte('.')
+		}
+		path.WriteString(name)
+		pos = next
+	}
+	return path.String()
+}
+
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // child returns the name and the start of that member or element of the

@@ -35,7 +35,14 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	for _, f := range st.fields {
 		writeCase(w, s, st, f, required)
 	}
-	w.line("default: d.Skip()")
+	if len(st.args) > 1 {
+		w.line("case \"subtype\": d.Skip()")
+	}
+	if st.kind == "open" {
+		w.line("default: d.Skip()")
+	} else {
+		w.line("default: d.unknownMember(key)")
+	}
 	w.line("}}")
 	if st.kind != "delta" {
 		w.line("v.raw = d.span(start)")

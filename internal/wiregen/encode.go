@@ -26,7 +26,7 @@ func writeEncode(w *writer, st *structType) {
 	}
 	w.line("v.members(e)")
 	if st.kind == "delta" {
-		w.line("e.leave()")
+		w.line("e.end()")
 	}
 	w.line("e.end()")
 	w.line("}")

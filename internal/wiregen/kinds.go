@@ -37,7 +37,7 @@ func writeMessageOf(w *writer, s *schema) {
 	}
 	w.line("case %s: return d.bareEvent()", quotedArgs(s.of("event"), 0, "content_block_delta"))
 	w.line("}")
-	w.line("return d.unknown(Kind{Type: string(kind)})")
+	w.line("return d.unknownMessage(Kind{Type: string(kind)})")
 	w.line("}")
 	w.line("")
 }
