@@ -31,7 +31,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 	while read -r pkg target; do \
 		[ -n "$$pkg" ] || continue; \
 		echo "$$pkg $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$pkg" </dev/null; \
 	done <<<"$$targets"
 
 .PHONY: generate

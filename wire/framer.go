@@ -93,8 +93,10 @@ func (f *framer) makeRoom(want int) {
 		to = make([]byte, 0, minBuffer)
 	}
 	shift := f.start - len(open)
-	f.join.text = append(to, open...)
-	f.buf = append(f.join.text, rest...)
+	to = append(to, open...)
+	f.join.text = to
+	to = append(to, rest...)
+	f.buf = to
 	f.start -= shift
 	f.scanned -= shift
 	f.base += int64(shift)
