@@ -37,31 +37,31 @@ func (d *decoder) quickDelta() *StreamEventMessage {
 	}
 	switch {
 	case d.Literal(`text_delta","text":"`):
-		both := new(struct {
-			message StreamEventMessage
-			delta   TextDeltaEvent
-		})
-		both.delta.Text = d.quickText()
-		return d.quickEnd(&both.message, &both.delta, index, start)
+		msg, delta := withDelta[TextDeltaEvent]()
+		delta.Text = d.quickText()
+		return d.quickEnd(msg, delta, index, start)
 	case d.Literal(`input_json_delta","partial_json":"`):
-		both := new(struct {
-			message StreamEventMessage
-			delta   InputJSONDeltaEvent
-		})
-		both.delta.PartialJSON = d.quickText()
-		return d.quickEnd(&both.message, &both.delta, index, start)
+		msg, delta := withDelta[InputJSONDeltaEvent]()
+		delta.PartialJSON = d.quickText()
+		return d.quickEnd(msg, delta, index, start)
 	case d.Literal(`thinking_delta","thinking":"`):
-		both := new(struct {
-			message StreamEventMessage
-			delta   ThinkingDeltaEvent
-		})
-		both.delta.Thinking = d.quickText()
+		msg, delta := withDelta[ThinkingDeltaEvent]()
+		delta.Thinking = d.quickText()
 		if d.Literal(`,"estimated_tokens":`) {
-			both.delta.EstimatedTokens = d.int()
+			delta.EstimatedTokens = d.int()
 		}
-		return d.quickEnd(&both.message, &both.delta, index, start)
+		return d.quickEnd(msg, delta, index, start)
 	}
 	return nil
+}
+
+// withDelta makes a message and its event in one allocation.
+func withDelta[T any]() (*StreamEventMessage, *T) {
+	both := new(struct {
+		message StreamEventMessage
+		delta   T
+	})
+	return &both.message, &both.delta
 }
 
 // quickText reads a string whose opening quote has been taken.
