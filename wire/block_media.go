@@ -52,12 +52,16 @@ type Source struct {
 type SearchResultBlock struct {
 	raw string
 
-	Source       string           `json:"source"`
-	Title        string           `json:"title"`
-	Content      Content          `json:"content"`
+	Source string `json:"source"`
+	Title  string `json:"title"`
+	// Content is a list of text blocks, still JSON; see Blocks.
+	Content      JSON             `json:"content"`
 	Citations    *CitationsConfig `json:"citations"`
 	CacheControl *CacheControl    `json:"cache_control"`
 }
+
+// Blocks returns the passage as blocks.
+func (b *SearchResultBlock) Blocks() (Content, error) { return DecodeContent(b.Content) }
 
 // A ContainerUploadBlock is a file put into a container.
 //

@@ -200,7 +200,6 @@ func TestInvalidBlocks(t *testing.T) {
 		{`{"type":"tool_use","id":"1"}`, "tool_use", "/message/content/1/name"},
 		{`{"type":"tool_result"}`, "tool_result", "/message/content/1/tool_use_id"},
 		{`{"type":"tool_result","tool_use_id":"1","is_error":"no"}`, "tool_result", "/message/content/1/is_error"},
-		{`{"type":"search_result","content":5}`, "search_result", "/message/content/1/content"},
 	} {
 		t.Run(tt.block, func(t *testing.T) {
 			frame := `{"type":"user","message":{"content":[{"type":"text","text":"a"},` + tt.block +

@@ -10,10 +10,14 @@ import (
 // stream, in order, and counts what is streamed and then comes again as a whole
 // only once. Messages of subagents are left out.
 //
-// When the first message of another turn follows a result, it starts anew: it
-// holds the newest turn alone, and needs memory for its text and its calls of
-// tools. The zero value is ready to use. A Collector is for one goroutine at a
-// time.
+// It holds the newest turn alone, and needs memory for its text, its calls of
+// tools and the newest result. A result ends the turn, and what belongs to another
+// one makes the Collector start anew: an [InitMessage], an [AssistantMessage], the
+// start of a streamed answer or of a block, streamed text, or another result. A
+// [TextLine] does not: one that follows a result joins what the ended turn has
+// accumulated, while Text stays what the result says.
+//
+// The zero value is ready to use. A Collector is for one goroutine at a time.
 type Collector struct {
 	parts   []part
 	pending int    // from here on, parts that were streamed wait for their frame
@@ -28,17 +32,21 @@ type Collector struct {
 
 // A part is a block, or a line of text.
 type part struct {
-	uuid     string // of the frame that completed the block
-	index    int    // of a block that was streamed
-	streamed bool
-	text     []byte
-	tool     *ToolUseBlock
+	uuid    string // of the frame that completed the block
+	message string // the API message of a block that was streamed
+	index   int    // of a block that was streamed
+	waiting bool   // the block was streamed, and its frame has not come
+	text    []byte
+	tool    *ToolUseBlock
 }
 
 // Add takes the next message and returns the text that is new with it, to be
 // shown at once: that of a delta, a block that was not streamed, or a line that
 // is not JSON, with a line end. Where a block differs from what was streamed of
 // it, Add returns what it adds at the end, or nothing if it does not begin alike.
+// Text that was shown can be taken back: by a message that replaces others, after
+// a refusal of the model, or with blocks that are abandoned while they stream.
+// Accumulated is without it.
 func (c *Collector) Add(msg Message) string {
 	switch msg := msg.(type) {
 	case *StreamEventMessage:
@@ -59,6 +67,10 @@ func (c *Collector) Add(msg Message) string {
 		c.meet(msg.SessionID)
 	case *InitMessage:
 		c.meet(msg.SessionID)
+		c.begin()
+	case *ModelRefusalFallbackMessage:
+		c.meet(msg.SessionID)
+		c.drop(msg.RetractedMessageUUIDs)
 	case *TextLine:
 		line := msg.Text + "\n"
 		c.parts = append(c.parts, part{text: []byte(line)})
@@ -79,18 +91,17 @@ func (c *Collector) meet(session string) {
 // begin starts anew if the last turn has ended.
 func (c *Collector) begin() {
 	if c.done {
-		c.parts, c.pending, c.current, c.done = nil, 0, 0, false
+		c.parts, c.pending, c.current, c.message, c.done = nil, 0, 0, "", false
 	}
 }
 
 // event takes a piece of a streamed answer.
 func (c *Collector) event(msg *StreamEventMessage) string {
+	c.abandon(msg.AbandonedBlocks)
 	switch e := msg.Event.(type) {
 	case *MessageStartEvent:
 		c.begin()
-		if e.Message != nil {
-			c.stream(e.Message.ID)
-		}
+		c.restart(msg.APIMessageID, e.Message)
 	case *ContentBlockStartEvent:
 		c.begin()
 		c.stream(msg.APIMessageID)
@@ -109,6 +120,31 @@ func (c *Collector) event(msg *StreamEventMessage) string {
 	return ""
 }
 
+// abandon empties the parts of blocks that will not be finished. Without an id,
+// they are of the message that is being streamed.
+func (c *Collector) abandon(blocks *AbandonedBlocks) {
+	if blocks == nil {
+		return
+	}
+	id := blocks.APIMessageID
+	if id == "" {
+		id = c.message
+	}
+	for i, p := range c.parts {
+		if p.waiting && p.message == id && p.index >= blocks.FromBlockIndex {
+			c.parts[i] = part{}
+		}
+	}
+}
+
+// restart begins another API message, even if nothing tells its id.
+func (c *Collector) restart(id string, msg *APIMessage) {
+	if msg != nil && msg.ID != "" {
+		id = msg.ID
+	}
+	c.message, c.pending = id, len(c.parts)
+}
+
 // stream notes which API message is being streamed. What was streamed of an
 // earlier one stays as it is.
 func (c *Collector) stream(id string) {
@@ -120,12 +156,12 @@ func (c *Collector) stream(id string) {
 
 func (c *Collector) isOpen(index int) bool {
 	return c.current >= c.pending && c.current < len(c.parts) &&
-		c.parts[c.current].streamed && c.parts[c.current].index == index
+		c.parts[c.current].waiting && c.parts[c.current].index == index
 }
 
 func (c *Collector) open(index int) {
 	c.current = len(c.parts)
-	c.parts = append(c.parts, part{index: index, streamed: true})
+	c.parts = append(c.parts, part{message: c.message, index: index, waiting: true})
 }
 
 func (c *Collector) extend(text string) string {
@@ -178,7 +214,7 @@ func (c *Collector) finish(streamed bool, uuid, text string) string {
 	if !ok {
 		fresh = ""
 	}
-	p.uuid, p.text = uuid, append(p.text[:0], text...)
+	p.uuid, p.waiting, p.text = uuid, false, append(p.text[:0], text...)
 	return fresh
 }
 
@@ -188,7 +224,7 @@ func (c *Collector) firstPending() *part {
 	for c.pending < len(c.parts) {
 		p := &c.parts[c.pending]
 		c.pending++
-		if p.streamed {
+		if p.waiting {
 			return p
 		}
 	}
@@ -196,8 +232,8 @@ func (c *Collector) firstPending() *part {
 }
 
 // Text returns what the turn came to. Once it has ended, that is the text of its
-// result or, of a failed one that has none, its errors. Otherwise it is what
-// Accumulated returns.
+// result or, of a failed one that has none, its errors. While it lasts, or if the
+// result has neither, it is what Accumulated returns.
 func (c *Collector) Text() string {
 	if c.done && c.result.Result != "" {
 		return c.result.Result
@@ -235,8 +271,11 @@ func (c *Collector) SessionID() string { return c.session }
 // Done reports whether the turn has ended with its result.
 func (c *Collector) Done() bool { return c.done }
 
-// IsError reports whether the turn has ended with an error.
-func (c *Collector) IsError() bool { return c.done && c.result.IsError }
+// IsError reports whether the turn has ended with an error: the result has the
+// flag, or a subtype that begins with "error", since agents may leave out the flag.
+func (c *Collector) IsError() bool {
+	return c.done && (c.result.IsError || strings.HasPrefix(string(c.result.Subtype), "error"))
+}
 
 // Result returns the newest result, or nil. It is that of the turn before as
 // long as Done is false.

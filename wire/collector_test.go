@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,12 +38,22 @@ func assistantText(id, text string) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"id":%q,"content":[{"type":"text","text":%q}]},"session_id":"s1"}`, id, text)
 }
 
+func assistantFrame(uuid, text string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":%q}]},"uuid":%q}`, text, uuid)
+}
+
 func bareDelta(index int, text string) string {
 	return fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`, index, text)
 }
 
 func streamed(id, event string) string {
 	return fmt.Sprintf(`{"type":"stream_event","event":%s,"api_message_id":%q,"uuid":"u","session_id":"s1"}`, event, id)
+}
+
+// abandoning is an event of one API message that gives up blocks of another.
+func abandoning(id, abandoned string, from int) string {
+	return fmt.Sprintf(`{"type":"stream_event","event":{"type":"ping"},"api_message_id":%q,"uuid":"u","session_id":"s1",
+		"abandoned_blocks":{"api_message_id":%q,"from_block_index":%d}}`, id, abandoned, from)
 }
 
 func streamedStart(id string, index int) string {
@@ -54,6 +65,9 @@ func resultText(text string) string {
 }
 
 const (
+	initFrame = `{"type":"system","subtype":"init","session_id":"s1"}`
+	bareStart = `{"type":"message_start","message":{"content":[]}}`
+
 	toolUse = `{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}`
 
 	subagentText   = `{"type":"assistant","message":{"id":"s","content":[{"type":"text","text":"inner"}]},"parent_tool_use_id":"t1"}`
@@ -154,6 +168,61 @@ func TestCollectorText(t *testing.T) {
 			),
 			[]string{"no", "yes"}, "yes",
 		},
+		{
+			"a refusal that takes messages back",
+			lines(
+				assistantFrame("u1", "one"), assistantFrame("u2", "two"),
+				`{"type":"system","subtype":"model_refusal_fallback","content":"switched","retracted_message_uuids":["u2","u9"]}`,
+				assistantFrame("u3", "three"),
+			),
+			[]string{"one", "two", "three"}, "onethree",
+		},
+		{
+			"answers without an id",
+			lines(bareStart, bareDelta(0, "A"), bareStart, bareDelta(0, "B"), assistantText("", "B")),
+			[]string{"A", "B"}, "AB",
+		},
+		{
+			"an answer without an id behind one that has one",
+			lines(streamed("m1", bareDelta(0, "A")), bareStart, bareDelta(0, "B"), assistantText("m2", "B")),
+			[]string{"A", "B"}, "AB",
+		},
+		{
+			"an answer without an id in another turn",
+			lines(streamed("m1", bareDelta(0, "A")), resultText("one"), bareDelta(0, "B"), assistantText("m2", "B")),
+			[]string{"A", "B"}, "B",
+		},
+		{
+			"the same answer from the start",
+			lines(`{"type":"message_start","message":{"id":"m1"}}`, bareDelta(0, "A"), `{"type":"message_start","message":{"id":"m1"}}`, bareDelta(0, "B"), assistantText("m1", "B")),
+			[]string{"A", "B"}, "AB",
+		},
+		{
+			"abandoned blocks",
+			lines(streamed("m1", bareDelta(0, "a")), streamed("m1", bareDelta(1, "b")), streamed("m1", bareDelta(2, "c")), abandoning("m2", "m1", 1)),
+			[]string{"a", "b", "c"}, "a",
+		},
+		{
+			"abandoned blocks that were finished",
+			lines(streamed("m1", bareDelta(0, "a")), assistantText("m1", "a"), streamed("m1", bareDelta(1, "b")), abandoning("m2", "m1", 0)),
+			[]string{"a", "b"}, "a",
+		},
+		{
+			"abandoned blocks of another message",
+			lines(streamed("m1", bareDelta(0, "a")), streamed("m2", bareDelta(0, "b")), abandoning("m2", "m1", 0), assistantText("m2", "b")),
+			[]string{"a", "b"}, "b",
+		},
+		{
+			"abandoned blocks of a message without id",
+			lines(bareStart, bareDelta(0, "a"), bareDelta(1, "b"), abandoning("", "", 1)),
+			[]string{"a", "b"}, "a",
+		},
+		{
+			"abandoned blocks that come again",
+			lines(streamed("m1", bareDelta(0, "a")), streamed("m1", bareDelta(1, "b")), abandoning("m1", "m1", 1),
+				streamed("m1", bareDelta(1, "c")), assistantText("m1", "a"), assistantText("m1", "c")),
+			[]string{"a", "b", "c"}, "ac",
+		},
 		{"a subagent", lines(subagentText, subagentStream, assistantText("m1", "a")), []string{"a"}, "a"},
 		{"a subagent while the answer streams", lines(bareDelta(0, "a"), subagentStream, subagentText, bareDelta(0, "b")), []string{"a", "b"}, "ab"},
 		{"lines of text", "warning: x\n\n  indented\n", []string{"warning: x\n", "indented\n"}, "warning: x\nindented\n"},
@@ -164,8 +233,14 @@ func TestCollectorText(t *testing.T) {
 		{"a result without text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"success"}`), []string{"so far"}, "so far"},
 		{"an error with a text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"success","is_error":true,"result":"API Error"}`), []string{"so far"}, "API Error"},
 		{"an error with a list", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["one","two"]}`), []string{"so far"}, "one\ntwo"},
+		{"an error by its subtype", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"error_max_turns","errors":["one"]}`), []string{"so far"}, "one"},
 		{"an error without text", lines(assistantText("m1", "so far"), `{"type":"result","subtype":"error_max_turns","is_error":true}`), []string{"so far"}, "so far"},
 		{"text behind the result", lines(assistantText("m1", "a"), resultText("final"), "bye"), []string{"a", "bye\n"}, "final"},
+		{"text behind the result, and no text in it", lines(assistantText("m1", "a"), resultText(""), "bye"), []string{"a", "bye\n"}, "abye\n"},
+		{"text between two turns", lines(assistantText("m1", "a"), resultText("one"), "bye", assistantText("m2", "b")), []string{"a", "bye\n", "b"}, "b"},
+		{"a second turn that has begun", lines(assistantText("m1", "a"), resultText("one"), initFrame), []string{"a"}, ""},
+		{"text at the start of a second turn", lines(assistantText("m1", "a"), resultText("one"), initFrame, "hello"), []string{"a", "hello\n"}, "hello\n"},
+		{"init in the middle of a turn", lines(assistantText("m1", "a"), initFrame, assistantText("m2", "b")), []string{"a", "b"}, "ab"},
 		{"a second turn that is under way", lines(assistantText("m1", "a"), resultText("one"), assistantText("m2", "b")), []string{"a", "b"}, "b"},
 		{"a second turn", lines(assistantText("m1", "a"), resultText("one"), bareDelta(0, "b"), resultText("two")), []string{"a", "b"}, "two"},
 		{"a second turn without a word", lines(assistantText("m1", "a"), resultText("one"), resultText("")), []string{"a"}, ""},
@@ -210,9 +285,36 @@ func TestCollectorResult(t *testing.T) {
 	if !c.Done() || c.IsError() || c.Text() != "yes" || c.SessionID() != "s1" {
 		t.Errorf("after it: done %v, error %v, text %q", c.Done(), c.IsError(), c.Text())
 	}
+	collect(t, &c, initFrame)
+	if c.Done() || c.IsError() || c.Text() != "" || c.Result() == nil {
+		t.Errorf("after init: done %v, error %v, text %q, result %v", c.Done(), c.IsError(), c.Text(), c.Result())
+	}
 	c.Reset()
 	if c.Done() || c.Result() != nil || c.Text() != "" || c.SessionID() != "" {
 		t.Errorf("after Reset: %+v", c)
+	}
+}
+
+func TestCollectorIsError(t *testing.T) {
+	for _, test := range []struct {
+		name, result string
+		want         bool
+	}{
+		{"neither", `{"type":"result","subtype":"success"}`, false},
+		{"the flag is false", `{"type":"result","subtype":"success","is_error":false}`, false},
+		{"the flag", `{"type":"result","subtype":"success","is_error":true}`, true},
+		{"the subtype", `{"type":"result","subtype":"error_during_execution"}`, true},
+		{"the subtype against the flag", `{"type":"result","subtype":"error_max_turns","is_error":false}`, true},
+		{"a subtype of tomorrow", `{"type":"result","subtype":"error_of_tomorrow"}`, true},
+		{"another subtype", `{"type":"result","subtype":"no_error"}`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var c wire.Collector
+			collect(t, &c, test.result)
+			if got := c.IsError(); got != test.want {
+				t.Errorf("IsError() = %v, want %v", got, test.want)
+			}
+		})
 	}
 }
 
@@ -230,9 +332,13 @@ func TestCollectorToolUses(t *testing.T) {
 	if diff := cmp.Diff([]string{"t1 Bash", "t3 Edit"}, names()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	collect(t, &c, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t4","name":"Edit"}]},"supersedes":["u3"]}`)
+	collect(t, &c, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t4","name":"Edit"}]},"uuid":"u4","supersedes":["u3"]}`)
 	if diff := cmp.Diff([]string{"t1 Bash", "t4 Edit"}, names()); diff != "" {
 		t.Errorf("replaced (-want +got):\n%s", diff)
+	}
+	collect(t, &c, `{"type":"system","subtype":"model_refusal_fallback","content":"switched","retracted_message_uuids":["u4"]}`)
+	if diff := cmp.Diff([]string{"t1 Bash"}, names()); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 	collect(t, &c, lines(resultText("done"), assistantText("m2", "b")))
 	if got := names(); got != nil {
@@ -296,18 +402,47 @@ func TestCollectorRecorded(t *testing.T) {
 	}
 }
 
-// TestCollectorIsLinear adds many deltas to one block: a collector that put the
-// text together anew for each would need minutes.
+// TestCollectorIsLinear checks that four times the events need about four times
+// the memory, all allocations counted. A collector that put its text together anew
+// for each event would need sixteen times as much.
 func TestCollectorIsLinear(t *testing.T) {
-	const n = 200_000
+	tests := []struct {
+		name   string
+		frames []string
+	}{
+		{"deltas of one block", []string{bareDelta(0, "twelve bytes")}},
+		{"messages", []string{bareStart, bareDelta(0, "twelve bytes"), assistantText("", "twelve bytes")}},
+		{"lines of text", []string{"twelve bytes"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var msgs []wire.Message
+			for msg := range wire.NewReader(strings.NewReader(lines(test.frames...)), nil).Messages() {
+				msgs = append(msgs, msg)
+			}
+			const n = 2000
+			once, fourfold := collectedBytes(msgs, n), collectedBytes(msgs, 4*n)
+			if fourfold >= 6*once {
+				t.Errorf("%d bytes allocated for %d rounds, %d for %d", once, n, fourfold, 4*n)
+			}
+		})
+	}
+}
+
+// collectedBytes returns how much is allocated to add the messages n times and
+// ask for the text.
+func collectedBytes(msgs []wire.Message, n int) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	var c wire.Collector
-	delta := wire.Decode([]byte(bareDelta(0, "twelve bytes")))
 	for range n {
-		c.Add(delta)
+		for _, msg := range msgs {
+			c.Add(msg)
+		}
 	}
-	if got := len(c.Text()); got != n*len("twelve bytes") {
-		t.Errorf("%d bytes of text", got)
-	}
+	_ = c.Text()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // dialogueName returns the name of a recorded dialogue.

@@ -18,9 +18,8 @@ func Decode(data []byte) Message {
 
 var decoders = sync.Pool{New: func() any { return NewDecoder(nil) }}
 
-// A Decoder decodes frames that have been separated already. It shares strings
-// between frames, which makes it faster than [Decode]; it is for one goroutine
-// at a time.
+// A Decoder decodes frames that have been separated already, with options. It is
+// for one goroutine at a time.
 type Decoder struct {
 	d decoder
 }
@@ -85,13 +84,16 @@ func (d *decoder) configure(opts *ReaderOptions) {
 }
 
 // frame decodes the frame at the start of data and returns how much of data it
-// takes. data may be changed afterwards.
+// takes, also where it is JSON but does not decode. data may be changed
+// afterwards.
 func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 	d.load(data)
 	msg := d.message()
 	if err := d.Err(); err != nil {
-		return nil, 0, d.graver(err)
+		err = d.graver(err)
+		return nil, d.Pos(), err
 	}
+	d.raw = ""
 	return msg, d.Pos(), nil
 }
 
@@ -166,13 +168,7 @@ func (d *decoder) stringAt(offset int) string {
 
 // invalid makes the message for a frame that does not decode.
 func (d *decoder) invalid(data []byte, err *jsonlex.Error) *InvalidFrame {
-	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
-	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "subtype"))
-	return &InvalidFrame{
-		Err:  frameError(data, err),
-		raw:  string(data),
-		kind: Kind{Type: string(kind), Subtype: string(subtype)},
-	}
+	return &InvalidFrame{Err: frameError(data, err), raw: string(data), kind: kindOf(data)}
 }
 
 // whole decodes a text that is one value, with do.

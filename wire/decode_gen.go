@@ -302,10 +302,10 @@ func (v *AutocompactStateMessage) decode(d *decoder) {
 		case "session_id":
 			v.SessionID = d.name()
 		default:
-			d.unknownMember(key)
+			d.Skip()
 		}
 	}
-	v.raw = d.span(start)
+	v.raw = d.keep(start)
 }
 
 func (v *BackgroundTask) decode(d *decoder) {
@@ -940,7 +940,7 @@ func (v *ControlRequest) decode(d *decoder) {
 			d.Skip()
 		}
 	}
-	v.raw = d.span(start)
+	v.raw = d.keep(start)
 }
 
 func (v *ControlRequestMessage) decode(d *decoder) {
@@ -2461,7 +2461,7 @@ func (v *SearchResultBlock) decode(d *decoder) {
 		case "title":
 			v.Title = d.str()
 		case "content":
-			v.Content = d.content()
+			v.Content = d.rawJSON()
 		case "citations":
 			v.Citations = pointerTo[CitationsConfig](d)
 		case "cache_control":
@@ -2899,10 +2899,10 @@ func (v *SystemMessage) decode(d *decoder) {
 				v.SessionID = ""
 			}
 		default:
-			d.unknownMember(key)
+			d.Skip()
 		}
 	}
-	v.raw = d.span(start)
+	v.raw = d.keep(start)
 	if seen&0b1 != 0b1 {
 		d.require(start, seen, "subtype")
 	}

@@ -29,33 +29,44 @@ func (d *decoder) content() Content {
 // block decodes a block; one that does not fit its type is an [*InvalidBlock].
 func (d *decoder) block() Block {
 	m := d.mark()
-	if d.Null() {
-		d.Fail(jsonlex.Mismatch, m.pos, "expected object, found null")
-	}
-	at, end := jsonlex.Find(d.text, m.pos, "type")
-	var kind []byte
-	ok := false
-	if at >= 0 {
-		kind, ok = jsonlex.Unquote(d.text[at:end])
-	}
+	kind := d.blockType(m.pos)
 	var block Block
-	switch {
-	case ok:
+	if d.Err() == nil {
 		block = d.blockOf(kind)
-	case at >= 0:
-		d.Skip()
-		d.stringAt(at)
-	case d.Peek() == '{':
-		d.Skip()
-		d.FailMissing(m.pos, "type")
-	default:
-		d.FirstKey()
 	}
 	err := d.Err()
 	if !d.forgive(m) {
 		return block
 	}
-	return &InvalidBlock{raw: d.keep(m.pos), kind: string(kind), err: frameError(d.text, err)}
+	return d.invalidBlock(m.pos, kind, err)
+}
+
+// blockType returns the type of the block at pos, and fails if it has none.
+func (d *decoder) blockType(pos int) []byte {
+	at, end := jsonlex.Find(d.text, pos, "type")
+	if at >= 0 {
+		if kind, ok := jsonlex.Unquote(d.text[at:end]); ok {
+			return kind
+		}
+		d.stringAt(at)
+		return nil
+	}
+	if d.Peek() == '{' {
+		d.FailMissing(pos, "type")
+	} else {
+		d.FirstKey()
+	}
+	return nil
+}
+
+// invalidBlock makes the block for the value at pos, which has been passed over.
+func (d *decoder) invalidBlock(pos int, kind []byte, err *jsonlex.Error) *InvalidBlock {
+	block := &InvalidBlock{raw: d.keep(pos), kind: string(kind), frame: d.raw, err: err}
+	if !d.keepRaw {
+		block.frame = block.raw
+		err.Offset -= pos
+	}
+	return block
 }
 
 // unknownBlock keeps the block that comes next.
@@ -149,7 +160,11 @@ func (d *decoder) flat(start int, m *APIMessage) {
 	d.unknown = nil
 	d.Seek(d.text, start, d.Depth())
 	m.decode(d)
-	d.unknown = slices.DeleteFunc(frame, func(at int) bool { return !slices.Contains(d.unknown, at) })
+	message := d.unknown
+	d.unknown = slices.DeleteFunc(frame, func(at int) bool {
+		_, found := slices.BinarySearch(message, at)
+		return !found
+	})
 }
 
 // check records that a user message has no content.

@@ -27,13 +27,14 @@
 // [*UnknownMessage]. A block that does not fit its type is an [*InvalidBlock] in
 // an otherwise good message. None of them ends the stream.
 //
-// Every message keeps the bytes that it was read from, see [Message.Raw], and with
-// them the fields that this package does not know. [Append] writes them all.
+// Every message keeps the text that it was read from, see [Message.Raw], and with
+// it the fields that this package does not know. [Append] writes them all.
 //
 // # Reading
 //
 // Fields come in any order; a field that is null or absent is zero. Names are
-// matched exactly: "Type" is not "type". Of a member that appears twice the last
+// matched exactly: "Type" is not "type". An integer may be written as 3.0 or 1e3.
+// Of a member that appears twice the last
 // one counts, except for "type" and "subtype", which decide on the variant before
 // the frame is read: of them it is the first. Numbers that do not fit their Go
 // type make the frame invalid, and so does nesting deeper than 10,000 levels.
@@ -49,7 +50,13 @@
 //
 // While an object is open, the next line continues it if it can. A line that is a
 // frame of a known kind by itself does not: then the open object was cut off, is
-// reported, and the frame is delivered at once.
+// reported, and the frame is delivered at once. Only a transcript_mirror, whose
+// entries look like frames, goes on.
+//
+// A line that does not begin with an object is text as a whole, even if a frame
+// stands in it, since it may quote one; behind an object that is not JSON, the rest
+// of its line belongs to it. A line that is JSON and no object, such as 42, is an
+// [*InvalidFrame].
 package wire
 
 //go:generate go run ../internal/wiregen .

@@ -70,6 +70,18 @@ func unmarshal(data []byte, v interface{ decode(*decoder) }) error {
 	return d.whole(data, func() { v.decode(&d) })
 }
 
+// unmarshalKind is unmarshal for a value of a type, and of a subtype if that is
+// not empty, and fails for one of another.
+func unmarshalKind(data []byte, v interface{ decode(*decoder) }, kind, subtype string) error {
+	for _, want := range []struct{ name, value string }{{"type", kind}, {"subtype", subtype}} {
+		got, ok := jsonlex.Unquote(jsonlex.Lookup(data, 0, want.name))
+		if ok && want.value != "" && string(got) != want.value {
+			return fmt.Errorf("wire: %s %q does not fit into a %T", want.name, got, v)
+		}
+	}
+	return unmarshal(data, v)
+}
+
 func unmarshalDelta[T any](data []byte, v *T) error {
 	if isNull(data) {
 		return nil
@@ -102,13 +114,15 @@ type member struct {
 	name    string
 	value   []byte
 	written bool
+	twin    int // the member of the same name before it, or -1
 }
 
 // An object is open.
 type object struct {
-	members int  // where its members begin
-	fresh   bool // it was not read, but made by hand
-	filled  bool
+	members int            // where its members begin
+	index   map[string]int // the last member of each name
+	fresh   bool           // it was not read, but made by hand
+	filled  bool           // a member has been written
 }
 
 // fail records the first error.
@@ -121,21 +135,34 @@ func (e *encoder) fail(err error) {
 // begin opens an object that was read from raw, if raw is an object.
 func (e *encoder) begin(raw string) {
 	fresh := raw == "" || raw[0] != '{'
-	e.objects = append(e.objects, object{members: len(e.members), fresh: fresh})
+	open := object{members: len(e.members), fresh: fresh}
 	e.out = append(e.out, '{')
-	if fresh {
-		return
+	if !fresh {
+		text := e.value
+		if string(text) != raw {
+			text = []byte(raw)
+		}
+		open.index = e.read(text)
 	}
-	text := e.value
-	if string(text) != raw {
-		text = []byte(raw)
-	}
+	e.objects = append(e.objects, open)
+}
+
+// read notes the members of an object, and returns where the last of each name
+// is.
+func (e *encoder) read(text []byte) map[string]int {
+	index := map[string]int{}
 	var l jsonlex.Lexer
 	l.Reset(text)
 	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
 		name := string(key)
-		e.members = append(e.members, member{name: name, value: l.Skip()})
+		twin, ok := index[name]
+		if !ok {
+			twin = -1
+		}
+		index[name] = len(e.members)
+		e.members = append(e.members, member{name: name, value: l.Skip(), twin: twin})
 	}
+	return index
 }
 
 // end writes the members that are left and closes the object.
@@ -157,16 +184,16 @@ func (e *encoder) end() {
 // take returns the value that the object was read with for a member, or nil, and
 // marks the member as written.
 func (e *encoder) take(name string) []byte {
-	var value []byte
-	open := e.objects[len(e.objects)-1]
-	for i := open.members; i < len(e.members); i++ {
-		if m := &e.members[i]; m.name == name {
-			m.written = true
-			value = m.value
-		}
+	e.value = nil
+	i, ok := e.objects[len(e.objects)-1].index[name]
+	if !ok {
+		return nil
 	}
-	e.value = value
-	return value
+	e.value = e.members[i].value
+	for ; i >= 0; i = e.members[i].twin {
+		e.members[i].written = true
+	}
+	return e.value
 }
 
 // key writes a member's name.

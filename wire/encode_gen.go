@@ -17,7 +17,7 @@ func (v *APIError) encode(e *encoder) {
 func (v *APIError) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *APIError) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v APIError) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *APIError) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -56,7 +56,7 @@ func (v *APIMessage) members(e *encoder) {
 func (v *APIMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *APIMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v APIMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *APIMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -88,10 +88,12 @@ func (v *APIRetryMessage) encode(e *encoder) {
 func (v *APIRetryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *APIRetryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v APIRetryMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *APIRetryMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *APIRetryMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "api_retry")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*APIRetryMessage) Kind() Kind { return Kind{"system", "api_retry"} }
@@ -112,7 +114,7 @@ func (v *AbandonedBlocks) encode(e *encoder) {
 func (v *AbandonedBlocks) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AbandonedBlocks) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AbandonedBlocks) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *AbandonedBlocks) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -135,7 +137,7 @@ func (v *ActiveGoal) encode(e *encoder) {
 func (v *ActiveGoal) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ActiveGoal) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ActiveGoal) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ActiveGoal) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -161,10 +163,12 @@ func (v *ActiveGoalMessage) encode(e *encoder) {
 func (v *ActiveGoalMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ActiveGoalMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ActiveGoalMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ActiveGoalMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ActiveGoalMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "active_goal", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ActiveGoalMessage) Kind() Kind { return Kind{Type: "active_goal"} }
@@ -187,7 +191,7 @@ func (v *AdvisorResult) encode(e *encoder) {
 func (v *AdvisorResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AdvisorResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AdvisorResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *AdvisorResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -208,10 +212,12 @@ func (v *AdvisorToolResultBlock) encode(e *encoder) {
 func (v *AdvisorToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AdvisorToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AdvisorToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *AdvisorToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AdvisorToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "advisor_tool_result", "")
+}
 
 // BlockType returns "advisor_tool_result".
 func (*AdvisorToolResultBlock) BlockType() string { return "advisor_tool_result" }
@@ -233,7 +239,7 @@ func (v *AppliedEdit) encode(e *encoder) {
 func (v *AppliedEdit) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AppliedEdit) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AppliedEdit) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *AppliedEdit) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -289,10 +295,12 @@ func (v *AssistantMessage) encode(e *encoder) {
 func (v *AssistantMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AssistantMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AssistantMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *AssistantMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AssistantMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "assistant", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*AssistantMessage) Kind() Kind { return Kind{Type: "assistant"} }
@@ -317,10 +325,12 @@ func (v *AuthStatusMessage) encode(e *encoder) {
 func (v *AuthStatusMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AuthStatusMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AuthStatusMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *AuthStatusMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AuthStatusMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "auth_status", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*AuthStatusMessage) Kind() Kind { return Kind{Type: "auth_status"} }
@@ -342,10 +352,12 @@ func (v *AutocompactStateMessage) encode(e *encoder) {
 func (v *AutocompactStateMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *AutocompactStateMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v AutocompactStateMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *AutocompactStateMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AutocompactStateMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "autocompact_state", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*AutocompactStateMessage) Kind() Kind { return Kind{Type: "autocompact_state"} }
@@ -371,7 +383,7 @@ func (v *BackgroundTask) encode(e *encoder) {
 func (v *BackgroundTask) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *BackgroundTask) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v BackgroundTask) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *BackgroundTask) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -394,10 +406,12 @@ func (v *BackgroundTasksChangedMessage) encode(e *encoder) {
 func (v *BackgroundTasksChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *BackgroundTasksChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v BackgroundTasksChangedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *BackgroundTasksChangedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *BackgroundTasksChangedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "background_tasks_changed")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*BackgroundTasksChangedMessage) Kind() Kind { return Kind{"system", "background_tasks_changed"} }
@@ -419,11 +433,11 @@ func (v *BashCodeExecutionToolResultBlock) encode(e *encoder) {
 func (v *BashCodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *BashCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v BashCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *BashCodeExecutionToolResultBlock) UnmarshalJSON(data []byte) error {
-	return unmarshal(data, v)
+	return unmarshalKind(data, v, "bash_code_execution_tool_result", "")
 }
 
 // BlockType returns "bash_code_execution_tool_result".
@@ -444,7 +458,7 @@ func (v *CacheControl) encode(e *encoder) {
 func (v *CacheControl) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CacheControl) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CacheControl) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CacheControl) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -464,7 +478,7 @@ func (v *CacheCreation) encode(e *encoder) {
 func (v *CacheCreation) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CacheCreation) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CacheCreation) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CacheCreation) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -484,7 +498,7 @@ func (v *Caller) encode(e *encoder) {
 func (v *Caller) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Caller) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Caller) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Caller) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -518,7 +532,7 @@ func (v *Citation) encode(e *encoder) {
 func (v *Citation) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Citation) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Citation) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Citation) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -537,7 +551,7 @@ func (v *CitationsConfig) encode(e *encoder) {
 func (v *CitationsConfig) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CitationsConfig) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CitationsConfig) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CitationsConfig) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -565,7 +579,7 @@ func (v *CitationsDeltaEvent) encode(e *encoder) {
 func (v *CitationsDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CitationsDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CitationsDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CitationsDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -589,7 +603,7 @@ func (v *CodeExecutionOutput) encode(e *encoder) {
 func (v *CodeExecutionOutput) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CodeExecutionOutput) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CodeExecutionOutput) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CodeExecutionOutput) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -613,7 +627,7 @@ func (v *CodeExecutionResult) encode(e *encoder) {
 func (v *CodeExecutionResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CodeExecutionResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CodeExecutionResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CodeExecutionResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -634,10 +648,12 @@ func (v *CodeExecutionToolResultBlock) encode(e *encoder) {
 func (v *CodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *CodeExecutionToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CodeExecutionToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "code_execution_tool_result", "")
+}
 
 // BlockType returns "code_execution_tool_result".
 func (*CodeExecutionToolResultBlock) BlockType() string { return "code_execution_tool_result" }
@@ -660,10 +676,12 @@ func (v *CommandLifecycleMessage) encode(e *encoder) {
 func (v *CommandLifecycleMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CommandLifecycleMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CommandLifecycleMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *CommandLifecycleMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CommandLifecycleMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "command_lifecycle", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*CommandLifecycleMessage) Kind() Kind { return Kind{Type: "command_lifecycle"} }
@@ -687,10 +705,12 @@ func (v *CommandsChangedMessage) encode(e *encoder) {
 func (v *CommandsChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CommandsChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CommandsChangedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *CommandsChangedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CommandsChangedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "commands_changed")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*CommandsChangedMessage) Kind() Kind { return Kind{"system", "commands_changed"} }
@@ -715,10 +735,12 @@ func (v *CompactBoundaryMessage) encode(e *encoder) {
 func (v *CompactBoundaryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CompactBoundaryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CompactBoundaryMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *CompactBoundaryMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CompactBoundaryMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "compact_boundary")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*CompactBoundaryMessage) Kind() Kind { return Kind{"system", "compact_boundary"} }
@@ -752,7 +774,7 @@ func (v *CompactMetadata) encode(e *encoder) {
 func (v *CompactMetadata) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CompactMetadata) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CompactMetadata) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CompactMetadata) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -773,10 +795,12 @@ func (v *CompactionBlock) encode(e *encoder) {
 func (v *CompactionBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CompactionBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CompactionBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *CompactionBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CompactionBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "compaction", "")
+}
 
 // BlockType returns "compaction".
 func (*CompactionBlock) BlockType() string { return "compaction" }
@@ -801,7 +825,7 @@ func (v *CompactionDeltaEvent) encode(e *encoder) {
 func (v *CompactionDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *CompactionDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v CompactionDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *CompactionDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -826,7 +850,7 @@ func (v *Container) encode(e *encoder) {
 func (v *Container) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Container) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Container) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Container) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -847,7 +871,7 @@ func (v *ContainerSkill) encode(e *encoder) {
 func (v *ContainerSkill) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContainerSkill) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContainerSkill) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContainerSkill) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -867,10 +891,12 @@ func (v *ContainerUploadBlock) encode(e *encoder) {
 func (v *ContainerUploadBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContainerUploadBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContainerUploadBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ContainerUploadBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContainerUploadBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "container_upload", "")
+}
 
 // BlockType returns "container_upload".
 func (*ContainerUploadBlock) BlockType() string { return "container_upload" }
@@ -891,10 +917,12 @@ func (v *ContentBlockStartEvent) encode(e *encoder) {
 func (v *ContentBlockStartEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContentBlockStartEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContentBlockStartEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ContentBlockStartEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContentBlockStartEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "content_block_start", "")
+}
 
 // EventType returns "content_block_start".
 func (*ContentBlockStartEvent) EventType() string { return "content_block_start" }
@@ -914,10 +942,12 @@ func (v *ContentBlockStopEvent) encode(e *encoder) {
 func (v *ContentBlockStopEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContentBlockStopEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContentBlockStopEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ContentBlockStopEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContentBlockStopEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "content_block_stop", "")
+}
 
 // EventType returns "content_block_stop".
 func (*ContentBlockStopEvent) EventType() string { return "content_block_stop" }
@@ -938,7 +968,7 @@ func (v *ContextAgentTokens) encode(e *encoder) {
 func (v *ContextAgentTokens) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextAgentTokens) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextAgentTokens) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextAgentTokens) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -959,7 +989,7 @@ func (v *ContextCategory) encode(e *encoder) {
 func (v *ContextCategory) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextCategory) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextCategory) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextCategory) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -980,7 +1010,7 @@ func (v *ContextMCPTool) encode(e *encoder) {
 func (v *ContextMCPTool) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextMCPTool) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextMCPTool) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextMCPTool) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -999,7 +1029,7 @@ func (v *ContextManagement) encode(e *encoder) {
 func (v *ContextManagement) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextManagement) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextManagement) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextManagement) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1020,7 +1050,7 @@ func (v *ContextMemoryFile) encode(e *encoder) {
 func (v *ContextMemoryFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextMemoryFile) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextMemoryFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextMemoryFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1040,7 +1070,7 @@ func (v *ContextOverLimit) encode(e *encoder) {
 func (v *ContextOverLimit) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextOverLimit) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextOverLimit) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextOverLimit) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1062,7 +1092,7 @@ func (v *ContextSkill) encode(e *encoder) {
 func (v *ContextSkill) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextSkill) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextSkill) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextSkill) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1094,7 +1124,7 @@ func (v *ContextUsage) encode(e *encoder) {
 func (v *ContextUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ContextUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ContextUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ContextUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1114,10 +1144,12 @@ func (v *ControlCancelRequestMessage) encode(e *encoder) {
 func (v *ControlCancelRequestMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlCancelRequestMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlCancelRequestMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ControlCancelRequestMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ControlCancelRequestMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "control_cancel_request", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ControlCancelRequestMessage) Kind() Kind { return Kind{Type: "control_cancel_request"} }
@@ -1137,7 +1169,7 @@ func (v *ControlRequest) encode(e *encoder) {
 func (v *ControlRequest) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlRequest) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlRequest) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ControlRequest) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1160,10 +1192,12 @@ func (v *ControlRequestMessage) encode(e *encoder) {
 func (v *ControlRequestMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlRequestMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlRequestMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ControlRequestMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ControlRequestMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "control_request", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ControlRequestMessage) Kind() Kind { return Kind{Type: "control_request"} }
@@ -1192,10 +1226,12 @@ func (v *ControlRequestProgressMessage) encode(e *encoder) {
 func (v *ControlRequestProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlRequestProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlRequestProgressMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ControlRequestProgressMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ControlRequestProgressMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "control_request_progress")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ControlRequestProgressMessage) Kind() Kind { return Kind{"system", "control_request_progress"} }
@@ -1222,7 +1258,7 @@ func (v *ControlResponse) encode(e *encoder) {
 func (v *ControlResponse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlResponse) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlResponse) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ControlResponse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1242,10 +1278,12 @@ func (v *ControlResponseMessage) encode(e *encoder) {
 func (v *ControlResponseMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ControlResponseMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ControlResponseMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ControlResponseMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ControlResponseMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "control_response", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ControlResponseMessage) Kind() Kind { return Kind{Type: "control_response"} }
@@ -1271,10 +1309,12 @@ func (v *ConversationResetMessage) encode(e *encoder) {
 func (v *ConversationResetMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ConversationResetMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ConversationResetMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ConversationResetMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ConversationResetMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "conversation_reset", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ConversationResetMessage) Kind() Kind { return Kind{Type: "conversation_reset"} }
@@ -1296,7 +1336,7 @@ func (v *DeferredToolUse) encode(e *encoder) {
 func (v *DeferredToolUse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *DeferredToolUse) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v DeferredToolUse) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *DeferredToolUse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1332,10 +1372,12 @@ func (v *DocumentBlock) encode(e *encoder) {
 func (v *DocumentBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *DocumentBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v DocumentBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *DocumentBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *DocumentBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "document", "")
+}
 
 // BlockType returns "document".
 func (*DocumentBlock) BlockType() string { return "document" }
@@ -1359,10 +1401,12 @@ func (v *ElicitationCompleteMessage) encode(e *encoder) {
 func (v *ElicitationCompleteMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ElicitationCompleteMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ElicitationCompleteMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ElicitationCompleteMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ElicitationCompleteMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "elicitation_complete")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ElicitationCompleteMessage) Kind() Kind { return Kind{"system", "elicitation_complete"} }
@@ -1387,10 +1431,12 @@ func (v *ErrorEvent) encode(e *encoder) {
 func (v *ErrorEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ErrorEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ErrorEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ErrorEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ErrorEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "error", "")
+}
 
 // EventType returns "error".
 func (*ErrorEvent) EventType() string { return "error" }
@@ -1410,7 +1456,7 @@ func (v *FailedFile) encode(e *encoder) {
 func (v *FailedFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *FailedFile) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v FailedFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *FailedFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1444,10 +1490,12 @@ func (v *FallbackBlock) encode(e *encoder) {
 func (v *FallbackBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *FallbackBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v FallbackBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *FallbackBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *FallbackBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "fallback", "")
+}
 
 // BlockType returns "fallback".
 func (*FallbackBlock) BlockType() string { return "fallback" }
@@ -1466,7 +1514,7 @@ func (v *FallbackModel) encode(e *encoder) {
 func (v *FallbackModel) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *FallbackModel) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v FallbackModel) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *FallbackModel) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1486,7 +1534,7 @@ func (v *FallbackTrigger) encode(e *encoder) {
 func (v *FallbackTrigger) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *FallbackTrigger) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v FallbackTrigger) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *FallbackTrigger) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1511,10 +1559,12 @@ func (v *FilesPersistedMessage) encode(e *encoder) {
 func (v *FilesPersistedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *FilesPersistedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v FilesPersistedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *FilesPersistedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *FilesPersistedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "files_persisted")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*FilesPersistedMessage) Kind() Kind { return Kind{"system", "files_persisted"} }
@@ -1544,10 +1594,12 @@ func (v *HookProgressMessage) encode(e *encoder) {
 func (v *HookProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *HookProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v HookProgressMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *HookProgressMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *HookProgressMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "hook_progress")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*HookProgressMessage) Kind() Kind { return Kind{"system", "hook_progress"} }
@@ -1579,10 +1631,12 @@ func (v *HookResponseMessage) encode(e *encoder) {
 func (v *HookResponseMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *HookResponseMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v HookResponseMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *HookResponseMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *HookResponseMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "hook_response")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*HookResponseMessage) Kind() Kind { return Kind{"system", "hook_response"} }
@@ -1609,10 +1663,12 @@ func (v *HookStartedMessage) encode(e *encoder) {
 func (v *HookStartedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *HookStartedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v HookStartedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *HookStartedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *HookStartedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "hook_started")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*HookStartedMessage) Kind() Kind { return Kind{"system", "hook_started"} }
@@ -1643,10 +1699,12 @@ func (v *ImageBlock) encode(e *encoder) {
 func (v *ImageBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ImageBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ImageBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ImageBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ImageBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "image", "")
+}
 
 // BlockType returns "image".
 func (*ImageBlock) BlockType() string { return "image" }
@@ -1673,10 +1731,12 @@ func (v *InformationalMessage) encode(e *encoder) {
 func (v *InformationalMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *InformationalMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v InformationalMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *InformationalMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *InformationalMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "informational")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*InformationalMessage) Kind() Kind { return Kind{"system", "informational"} }
@@ -1733,10 +1793,12 @@ func (v *InitMessage) encode(e *encoder) {
 func (v *InitMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *InitMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v InitMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *InitMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *InitMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "init")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*InitMessage) Kind() Kind { return Kind{"system", "init"} }
@@ -1761,7 +1823,7 @@ func (v *InputJSONDeltaEvent) encode(e *encoder) {
 func (v *InputJSONDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *InputJSONDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v InputJSONDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *InputJSONDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -1787,7 +1849,7 @@ func (v *InvalidConfigFile) encode(e *encoder) {
 func (v *InvalidConfigFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *InvalidConfigFile) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v InvalidConfigFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *InvalidConfigFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1807,10 +1869,12 @@ func (v *KeepAliveMessage) encode(e *encoder) {
 func (v *KeepAliveMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *KeepAliveMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v KeepAliveMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *KeepAliveMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *KeepAliveMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "keep_alive", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*KeepAliveMessage) Kind() Kind { return Kind{Type: "keep_alive"} }
@@ -1834,10 +1898,12 @@ func (v *LocalCommandOutputMessage) encode(e *encoder) {
 func (v *LocalCommandOutputMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *LocalCommandOutputMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v LocalCommandOutputMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *LocalCommandOutputMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *LocalCommandOutputMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "local_command_output")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*LocalCommandOutputMessage) Kind() Kind { return Kind{"system", "local_command_output"} }
@@ -1859,7 +1925,7 @@ func (v *MCPServer) encode(e *encoder) {
 func (v *MCPServer) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MCPServer) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MCPServer) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1881,10 +1947,12 @@ func (v *MCPToolResultBlock) encode(e *encoder) {
 func (v *MCPToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MCPToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MCPToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MCPToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MCPToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "mcp_tool_result", "")
+}
 
 // BlockType returns "mcp_tool_result".
 func (*MCPToolResultBlock) BlockType() string { return "mcp_tool_result" }
@@ -1907,10 +1975,12 @@ func (v *MCPToolUseBlock) encode(e *encoder) {
 func (v *MCPToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MCPToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MCPToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MCPToolUseBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MCPToolUseBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "mcp_tool_use", "")
+}
 
 // BlockType returns "mcp_tool_use".
 func (*MCPToolUseBlock) BlockType() string { return "mcp_tool_use" }
@@ -1929,7 +1999,7 @@ func (v *MemoryPaths) encode(e *encoder) {
 func (v *MemoryPaths) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MemoryPaths) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MemoryPaths) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *MemoryPaths) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -1953,10 +2023,12 @@ func (v *MemoryRecallMessage) encode(e *encoder) {
 func (v *MemoryRecallMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MemoryRecallMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MemoryRecallMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MemoryRecallMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MemoryRecallMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "memory_recall")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*MemoryRecallMessage) Kind() Kind { return Kind{"system", "memory_recall"} }
@@ -1987,7 +2059,7 @@ func (v *MessageDelta) encode(e *encoder) {
 func (v *MessageDelta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MessageDelta) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MessageDelta) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *MessageDelta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2021,10 +2093,12 @@ func (v *MessageDeltaEvent) encode(e *encoder) {
 func (v *MessageDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MessageDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MessageDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MessageDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MessageDeltaEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "message_delta", "")
+}
 
 // EventType returns "message_delta".
 func (*MessageDeltaEvent) EventType() string { return "message_delta" }
@@ -2048,10 +2122,12 @@ func (v *MessageStartEvent) encode(e *encoder) {
 func (v *MessageStartEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MessageStartEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MessageStartEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MessageStartEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MessageStartEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "message_start", "")
+}
 
 // EventType returns "message_start".
 func (*MessageStartEvent) EventType() string { return "message_start" }
@@ -2070,10 +2146,12 @@ func (v *MessageStopEvent) encode(e *encoder) {
 func (v *MessageStopEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MessageStopEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MessageStopEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MessageStopEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MessageStopEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "message_stop", "")
+}
 
 // EventType returns "message_stop".
 func (*MessageStopEvent) EventType() string { return "message_stop" }
@@ -2101,10 +2179,12 @@ func (v *MirrorErrorMessage) encode(e *encoder) {
 func (v *MirrorErrorMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MirrorErrorMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MirrorErrorMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *MirrorErrorMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MirrorErrorMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "mirror_error")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*MirrorErrorMessage) Kind() Kind { return Kind{"system", "mirror_error"} }
@@ -2126,7 +2206,7 @@ func (v *MirrorKey) encode(e *encoder) {
 func (v *MirrorKey) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *MirrorKey) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v MirrorKey) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *MirrorKey) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2159,10 +2239,12 @@ func (v *ModelRefusalFallbackMessage) encode(e *encoder) {
 func (v *ModelRefusalFallbackMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ModelRefusalFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ModelRefusalFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ModelRefusalFallbackMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ModelRefusalFallbackMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "model_refusal_fallback")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ModelRefusalFallbackMessage) Kind() Kind { return Kind{"system", "model_refusal_fallback"} }
@@ -2191,10 +2273,12 @@ func (v *ModelRefusalNoFallbackMessage) encode(e *encoder) {
 func (v *ModelRefusalNoFallbackMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ModelRefusalNoFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ModelRefusalNoFallbackMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ModelRefusalNoFallbackMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ModelRefusalNoFallbackMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "model_refusal_no_fallback")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ModelRefusalNoFallbackMessage) Kind() Kind { return Kind{"system", "model_refusal_no_fallback"} }
@@ -2227,7 +2311,7 @@ func (v *ModelUsage) encode(e *encoder) {
 func (v *ModelUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ModelUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ModelUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ModelUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2247,7 +2331,7 @@ func (v *NoResponse) encode(e *encoder) {
 func (v *NoResponse) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *NoResponse) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v NoResponse) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *NoResponse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2274,10 +2358,12 @@ func (v *NotificationMessage) encode(e *encoder) {
 func (v *NotificationMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *NotificationMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v NotificationMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *NotificationMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *NotificationMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "notification")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*NotificationMessage) Kind() Kind { return Kind{"system", "notification"} }
@@ -2309,7 +2395,7 @@ func (v *Origin) encode(e *encoder) {
 func (v *Origin) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Origin) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Origin) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Origin) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2328,7 +2414,7 @@ func (v *OutputTokensDetails) encode(e *encoder) {
 func (v *OutputTokensDetails) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *OutputTokensDetails) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v OutputTokensDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *OutputTokensDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2349,7 +2435,7 @@ func (v *PermissionDecision) encode(e *encoder) {
 func (v *PermissionDecision) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PermissionDecision) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PermissionDecision) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PermissionDecision) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2370,7 +2456,7 @@ func (v *PermissionDenial) encode(e *encoder) {
 func (v *PermissionDenial) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PermissionDenial) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PermissionDenial) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PermissionDenial) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2398,10 +2484,12 @@ func (v *PermissionDeniedMessage) encode(e *encoder) {
 func (v *PermissionDeniedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PermissionDeniedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PermissionDeniedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *PermissionDeniedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PermissionDeniedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "permission_denied")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*PermissionDeniedMessage) Kind() Kind { return Kind{"system", "permission_denied"} }
@@ -2422,7 +2510,7 @@ func (v *PersistedFile) encode(e *encoder) {
 func (v *PersistedFile) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PersistedFile) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PersistedFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PersistedFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2441,10 +2529,12 @@ func (v *PingEvent) encode(e *encoder) {
 func (v *PingEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PingEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PingEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *PingEvent) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PingEvent) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "ping", "")
+}
 
 // EventType returns "ping".
 func (*PingEvent) EventType() string { return "ping" }
@@ -2466,7 +2556,7 @@ func (v *Plugin) encode(e *encoder) {
 func (v *Plugin) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Plugin) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Plugin) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Plugin) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2493,7 +2583,7 @@ func (v *PluginError) encode(e *encoder) {
 func (v *PluginError) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PluginError) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PluginError) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PluginError) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2518,10 +2608,12 @@ func (v *PluginInstallMessage) encode(e *encoder) {
 func (v *PluginInstallMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PluginInstallMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PluginInstallMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *PluginInstallMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PluginInstallMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "plugin_install")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*PluginInstallMessage) Kind() Kind { return Kind{"system", "plugin_install"} }
@@ -2543,7 +2635,7 @@ func (v *PluginLock) encode(e *encoder) {
 func (v *PluginLock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PluginLock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PluginLock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PluginLock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2563,7 +2655,7 @@ func (v *PreservedMessages) encode(e *encoder) {
 func (v *PreservedMessages) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PreservedMessages) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PreservedMessages) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PreservedMessages) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2584,7 +2676,7 @@ func (v *PreservedSegment) encode(e *encoder) {
 func (v *PreservedSegment) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PreservedSegment) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PreservedSegment) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *PreservedSegment) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2606,10 +2698,12 @@ func (v *PromptSuggestionMessage) encode(e *encoder) {
 func (v *PromptSuggestionMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *PromptSuggestionMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v PromptSuggestionMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *PromptSuggestionMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PromptSuggestionMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "prompt_suggestion", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*PromptSuggestionMessage) Kind() Kind { return Kind{Type: "prompt_suggestion"} }
@@ -2643,7 +2737,7 @@ func (v *RateLimitInfo) encode(e *encoder) {
 func (v *RateLimitInfo) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *RateLimitInfo) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v RateLimitInfo) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *RateLimitInfo) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2665,10 +2759,12 @@ func (v *RateLimitMessage) encode(e *encoder) {
 func (v *RateLimitMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *RateLimitMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v RateLimitMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *RateLimitMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *RateLimitMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "rate_limit_event", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*RateLimitMessage) Kind() Kind { return Kind{Type: "rate_limit_event"} }
@@ -2690,7 +2786,7 @@ func (v *RecalledMemory) encode(e *encoder) {
 func (v *RecalledMemory) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *RecalledMemory) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v RecalledMemory) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *RecalledMemory) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2710,10 +2806,12 @@ func (v *RedactedThinkingBlock) encode(e *encoder) {
 func (v *RedactedThinkingBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *RedactedThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v RedactedThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *RedactedThinkingBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *RedactedThinkingBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "redacted_thinking", "")
+}
 
 // BlockType returns "redacted_thinking".
 func (*RedactedThinkingBlock) BlockType() string { return "redacted_thinking" }
@@ -2738,7 +2836,7 @@ func (v *ResourceLink) encode(e *encoder) {
 func (v *ResourceLink) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ResourceLink) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ResourceLink) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ResourceLink) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2834,10 +2932,12 @@ func (v *ResultMessage) encode(e *encoder) {
 func (v *ResultMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ResultMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ResultMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ResultMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ResultMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "result", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (v *ResultMessage) Kind() Kind { return Kind{"result", string(v.Subtype)} }
@@ -2847,7 +2947,7 @@ func (v *SearchResultBlock) members(e *encoder) {
 	e.tag("type", "search_result")
 	e.str("source", v.Source, false)
 	e.str("title", v.Title, false)
-	e.content("content", v.Content)
+	e.json("content", v.Content)
 	if v.Citations != nil {
 		e.object("citations", v.Citations, true)
 	} else {
@@ -2870,10 +2970,12 @@ func (v *SearchResultBlock) encode(e *encoder) {
 func (v *SearchResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SearchResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SearchResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *SearchResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SearchResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "search_result", "")
+}
 
 // BlockType returns "search_result".
 func (*SearchResultBlock) BlockType() string { return "search_result" }
@@ -2893,7 +2995,7 @@ func (v *ServerToolUsage) encode(e *encoder) {
 func (v *ServerToolUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ServerToolUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ServerToolUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ServerToolUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -2920,10 +3022,12 @@ func (v *ServerToolUseBlock) encode(e *encoder) {
 func (v *ServerToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ServerToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ServerToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ServerToolUseBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ServerToolUseBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "server_tool_use", "")
+}
 
 // BlockType returns "server_tool_use".
 func (*ServerToolUseBlock) BlockType() string { return "server_tool_use" }
@@ -2947,10 +3051,12 @@ func (v *SessionStateChangedMessage) encode(e *encoder) {
 func (v *SessionStateChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SessionStateChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SessionStateChangedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *SessionStateChangedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SessionStateChangedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "session_state_changed")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*SessionStateChangedMessage) Kind() Kind { return Kind{"system", "session_state_changed"} }
@@ -2974,10 +3080,12 @@ func (v *SessionTitleChangedMessage) encode(e *encoder) {
 func (v *SessionTitleChangedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SessionTitleChangedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SessionTitleChangedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *SessionTitleChangedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SessionTitleChangedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "session_title_changed")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*SessionTitleChangedMessage) Kind() Kind { return Kind{"system", "session_title_changed"} }
@@ -3002,7 +3110,7 @@ func (v *SessionUsage) encode(e *encoder) {
 func (v *SessionUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SessionUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SessionUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SessionUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3027,10 +3135,12 @@ func (v *SessionWritesLostMessage) encode(e *encoder) {
 func (v *SessionWritesLostMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SessionWritesLostMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SessionWritesLostMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *SessionWritesLostMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SessionWritesLostMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "session_writes_lost")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*SessionWritesLostMessage) Kind() Kind { return Kind{"system", "session_writes_lost"} }
@@ -3055,7 +3165,7 @@ func (v *SignatureDeltaEvent) encode(e *encoder) {
 func (v *SignatureDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SignatureDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SignatureDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SignatureDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -3082,7 +3192,7 @@ func (v *SlashCommand) encode(e *encoder) {
 func (v *SlashCommand) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SlashCommand) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SlashCommand) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SlashCommand) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3106,7 +3216,7 @@ func (v *Source) encode(e *encoder) {
 func (v *Source) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Source) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Source) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Source) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3133,10 +3243,12 @@ func (v *StatusMessage) encode(e *encoder) {
 func (v *StatusMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *StatusMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v StatusMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *StatusMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *StatusMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "status")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*StatusMessage) Kind() Kind { return Kind{"system", "status"} }
@@ -3161,7 +3273,7 @@ func (v *StopDetails) encode(e *encoder) {
 func (v *StopDetails) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *StopDetails) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v StopDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *StopDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3190,10 +3302,12 @@ func (v *StreamEventMessage) members(e *encoder) {
 func (v *StreamEventMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *StreamEventMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v StreamEventMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *StreamEventMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *StreamEventMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "stream_event", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*StreamEventMessage) Kind() Kind { return Kind{Type: "stream_event"} }
@@ -3215,7 +3329,7 @@ func (v *SubagentKilled) encode(e *encoder) {
 func (v *SubagentKilled) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SubagentKilled) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SubagentKilled) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SubagentKilled) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3236,7 +3350,7 @@ func (v *SubagentRefused) encode(e *encoder) {
 func (v *SubagentRefused) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SubagentRefused) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SubagentRefused) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SubagentRefused) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3257,7 +3371,7 @@ func (v *SubagentRequested) encode(e *encoder) {
 func (v *SubagentRequested) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SubagentRequested) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SubagentRequested) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SubagentRequested) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3281,7 +3395,7 @@ func (v *SubagentRetry) encode(e *encoder) {
 func (v *SubagentRetry) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SubagentRetry) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SubagentRetry) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SubagentRetry) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3321,7 +3435,7 @@ func (v *SubagentStats) encode(e *encoder) {
 func (v *SubagentStats) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SubagentStats) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SubagentStats) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *SubagentStats) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3347,10 +3461,12 @@ func (v *SystemMessage) encode(e *encoder) {
 func (v *SystemMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *SystemMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v SystemMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *SystemMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SystemMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (v *SystemMessage) Kind() Kind { return Kind{"system", string(v.Subtype)} }
@@ -3388,10 +3504,12 @@ func (v *TaskNotificationMessage) encode(e *encoder) {
 func (v *TaskNotificationMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskNotificationMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskNotificationMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TaskNotificationMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskNotificationMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "task_notification")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*TaskNotificationMessage) Kind() Kind { return Kind{"system", "task_notification"} }
@@ -3416,7 +3534,7 @@ func (v *TaskPatch) encode(e *encoder) {
 func (v *TaskPatch) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskPatch) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskPatch) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *TaskPatch) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3446,10 +3564,12 @@ func (v *TaskProgressMessage) encode(e *encoder) {
 func (v *TaskProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskProgressMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TaskProgressMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskProgressMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "task_progress")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*TaskProgressMessage) Kind() Kind { return Kind{"system", "task_progress"} }
@@ -3485,10 +3605,12 @@ func (v *TaskStartedMessage) encode(e *encoder) {
 func (v *TaskStartedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskStartedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskStartedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TaskStartedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskStartedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "task_started")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*TaskStartedMessage) Kind() Kind { return Kind{"system", "task_started"} }
@@ -3516,10 +3638,12 @@ func (v *TaskUpdatedMessage) encode(e *encoder) {
 func (v *TaskUpdatedMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskUpdatedMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskUpdatedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TaskUpdatedMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskUpdatedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "task_updated")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*TaskUpdatedMessage) Kind() Kind { return Kind{"system", "task_updated"} }
@@ -3541,7 +3665,7 @@ func (v *TaskUsage) encode(e *encoder) {
 func (v *TaskUsage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TaskUsage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TaskUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *TaskUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3569,10 +3693,12 @@ func (v *TextBlock) encode(e *encoder) {
 func (v *TextBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TextBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TextBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TextBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TextBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "text", "")
+}
 
 // BlockType returns "text".
 func (*TextBlock) BlockType() string { return "text" }
@@ -3596,7 +3722,7 @@ func (v *TextDeltaEvent) encode(e *encoder) {
 func (v *TextDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TextDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TextDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *TextDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -3621,11 +3747,11 @@ func (v *TextEditorCodeExecutionToolResultBlock) encode(e *encoder) {
 func (v *TextEditorCodeExecutionToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TextEditorCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TextEditorCodeExecutionToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *TextEditorCodeExecutionToolResultBlock) UnmarshalJSON(data []byte) error {
-	return unmarshal(data, v)
+	return unmarshalKind(data, v, "text_editor_code_execution_tool_result", "")
 }
 
 // BlockType returns "text_editor_code_execution_tool_result".
@@ -3658,7 +3784,7 @@ func (v *TextEditorResult) encode(e *encoder) {
 func (v *TextEditorResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TextEditorResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TextEditorResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *TextEditorResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3679,10 +3805,12 @@ func (v *ThinkingBlock) encode(e *encoder) {
 func (v *ThinkingBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ThinkingBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ThinkingBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ThinkingBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "thinking", "")
+}
 
 // BlockType returns "thinking".
 func (*ThinkingBlock) BlockType() string { return "thinking" }
@@ -3707,7 +3835,7 @@ func (v *ThinkingDeltaEvent) encode(e *encoder) {
 func (v *ThinkingDeltaEvent) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ThinkingDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ThinkingDeltaEvent) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ThinkingDeltaEvent) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }
@@ -3736,10 +3864,12 @@ func (v *ThinkingTokensMessage) encode(e *encoder) {
 func (v *ThinkingTokensMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ThinkingTokensMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ThinkingTokensMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ThinkingTokensMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ThinkingTokensMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "thinking_tokens")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ThinkingTokensMessage) Kind() Kind { return Kind{"system", "thinking_tokens"} }
@@ -3773,10 +3903,12 @@ func (v *ToolProgressMessage) encode(e *encoder) {
 func (v *ToolProgressMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolProgressMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolProgressMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolProgressMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolProgressMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_progress", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ToolProgressMessage) Kind() Kind { return Kind{Type: "tool_progress"} }
@@ -3797,10 +3929,12 @@ func (v *ToolReferenceBlock) encode(e *encoder) {
 func (v *ToolReferenceBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolReferenceBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolReferenceBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolReferenceBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolReferenceBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_reference", "")
+}
 
 // BlockType returns "tool_reference".
 func (*ToolReferenceBlock) BlockType() string { return "tool_reference" }
@@ -3828,10 +3962,12 @@ func (v *ToolResultBlock) encode(e *encoder) {
 func (v *ToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_result", "")
+}
 
 // BlockType returns "tool_result".
 func (*ToolResultBlock) BlockType() string { return "tool_result" }
@@ -3856,7 +3992,7 @@ func (v *ToolResultMeta) encode(e *encoder) {
 func (v *ToolResultMeta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolResultMeta) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolResultMeta) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ToolResultMeta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3876,7 +4012,7 @@ func (v *ToolSearchResult) encode(e *encoder) {
 func (v *ToolSearchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolSearchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolSearchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ToolSearchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3897,10 +4033,12 @@ func (v *ToolSearchToolResultBlock) encode(e *encoder) {
 func (v *ToolSearchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolSearchToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolSearchToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_search_tool_result", "")
+}
 
 // BlockType returns "tool_search_tool_result".
 func (*ToolSearchToolResultBlock) BlockType() string { return "tool_search_tool_result" }
@@ -3928,10 +4066,12 @@ func (v *ToolUseBlock) encode(e *encoder) {
 func (v *ToolUseBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolUseBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolUseBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolUseBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_use", "")
+}
 
 // BlockType returns "tool_use".
 func (*ToolUseBlock) BlockType() string { return "tool_use" }
@@ -3953,7 +4093,7 @@ func (v *ToolUseMeta) encode(e *encoder) {
 func (v *ToolUseMeta) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolUseMeta) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolUseMeta) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *ToolUseMeta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -3976,10 +4116,12 @@ func (v *ToolUseSummaryMessage) encode(e *encoder) {
 func (v *ToolUseSummaryMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *ToolUseSummaryMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v ToolUseSummaryMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *ToolUseSummaryMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolUseSummaryMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "tool_use_summary", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*ToolUseSummaryMessage) Kind() Kind { return Kind{Type: "tool_use_summary"} }
@@ -4001,10 +4143,12 @@ func (v *TranscriptMirrorMessage) encode(e *encoder) {
 func (v *TranscriptMirrorMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *TranscriptMirrorMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v TranscriptMirrorMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *TranscriptMirrorMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TranscriptMirrorMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "transcript_mirror", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*TranscriptMirrorMessage) Kind() Kind { return Kind{Type: "transcript_mirror"} }
@@ -4047,7 +4191,7 @@ func (v *Usage) encode(e *encoder) {
 func (v *Usage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *Usage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v Usage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *Usage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -4076,7 +4220,7 @@ func (v *UsageIteration) encode(e *encoder) {
 func (v *UsageIteration) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *UsageIteration) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v UsageIteration) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *UsageIteration) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -4100,7 +4244,7 @@ func (v *UsageReport) encode(e *encoder) {
 func (v *UsageReport) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *UsageReport) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v UsageReport) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *UsageReport) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -4149,10 +4293,12 @@ func (v *UserMessage) encode(e *encoder) {
 func (v *UserMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *UserMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v UserMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *UserMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *UserMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "user", "")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*UserMessage) Kind() Kind { return Kind{Type: "user"} }
@@ -4179,7 +4325,7 @@ func (v *WebFetchResult) encode(e *encoder) {
 func (v *WebFetchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *WebFetchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v WebFetchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *WebFetchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -4205,10 +4351,12 @@ func (v *WebFetchToolResultBlock) encode(e *encoder) {
 func (v *WebFetchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *WebFetchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v WebFetchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *WebFetchToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *WebFetchToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "web_fetch_tool_result", "")
+}
 
 // BlockType returns "web_fetch_tool_result".
 func (*WebFetchToolResultBlock) BlockType() string { return "web_fetch_tool_result" }
@@ -4231,7 +4379,7 @@ func (v *WebSearchResult) encode(e *encoder) {
 func (v *WebSearchResult) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *WebSearchResult) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v WebSearchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
 func (v *WebSearchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
@@ -4257,10 +4405,12 @@ func (v *WebSearchToolResultBlock) encode(e *encoder) {
 func (v *WebSearchToolResultBlock) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *WebSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v WebSearchToolResultBlock) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *WebSearchToolResultBlock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *WebSearchToolResultBlock) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "web_search_tool_result", "")
+}
 
 // BlockType returns "web_search_tool_result".
 func (*WebSearchToolResultBlock) BlockType() string { return "web_search_tool_result" }
@@ -4283,10 +4433,12 @@ func (v *WorkerShuttingDownMessage) encode(e *encoder) {
 func (v *WorkerShuttingDownMessage) Raw() string { return v.raw }
 
 // MarshalJSON writes v, with the fields that this package does not know.
-func (v *WorkerShuttingDownMessage) MarshalJSON() ([]byte, error) { return marshal(v) }
+func (v WorkerShuttingDownMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
 
 // UnmarshalJSON reads v.
-func (v *WorkerShuttingDownMessage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *WorkerShuttingDownMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "worker_shutting_down")
+}
 
 // Kind returns the frame's type, and its subtype if it has one.
 func (*WorkerShuttingDownMessage) Kind() Kind { return Kind{"system", "worker_shutting_down"} }

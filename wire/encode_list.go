@@ -103,7 +103,7 @@ type structNode[T any] interface {
 func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
 	nulls := nullElems(e.take(name))
 	writeList(e, name, all, func(i int, v T) {
-		if slices.Contains(nulls, i) && blank[T, P](&v) {
+		if _, null := slices.BinarySearch(nulls, i); null && blank[T, P](&v) {
 			e.verbatim("")
 			return
 		}

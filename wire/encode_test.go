@@ -95,7 +95,7 @@ func TestUnknownFieldsOfOtherMessages(t *testing.T) {
 	for frame, want := range map[string][]string{
 		`{"type":"stream_event","event":{"type":"content_block_delta","x":1,"delta":{"type":"text_delta","y":2}},
 			"uuid":"u","session_id":"s"}`: {"event.delta.y", "event.x"},
-		`{"type":"system","subtype":"new","x":1}`: {"x"},
+		`{"type":"system","subtype":"new","x":1}`: nil,
 		`{"type":"new","x":1}`:                    nil,
 		`{"x":1}`:                                 nil,
 	} {

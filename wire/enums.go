@@ -1,14 +1,24 @@
 package wire
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Millis is a duration as the wire gives it: a number of milliseconds, which
 // may have a fraction.
 type Millis float64
 
-// Duration returns m as a time.Duration.
+// Duration returns m as a time.Duration, or the longest there is if m is longer.
 func (m Millis) Duration() time.Duration {
-	return time.Duration(float64(m) * float64(time.Millisecond))
+	ns := float64(m) * float64(time.Millisecond)
+	switch {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64
+	case ns <= math.MinInt64:
+		return math.MinInt64
+	}
+	return time.Duration(ns)
 }
 
 // A Role says who speaks in an API message.

@@ -220,10 +220,16 @@ func TestFramingIsNotPoisoned(t *testing.T) {
 		{"three cut frames in a row", lines(cut, cut, cut, alive), []string{"1@0 " + cutShown, "2@45 " + cutShown, "3@90 " + cutShown, alive}},
 		{"a frame that no line can continue", lines(`{"type":"user"`, `{"type":"user"`, alive),
 			[]string{`1@0 truncated "{\"type\":\"user\""`, `2@15 truncated "{\"type\":\"user\""`, alive}},
-		{"a cut frame, lines that are objects, text", "{\"a\":\"x\r\n {} \r\n{}\r\nrest\r\n" + alive, []string{
-			`1@0 truncated "{\"a\":\"x"`, `2@10 field /type: required field is missing "{}"`, `3@15 field /type: required field is missing "{}"`,
-			`4@19 truncated "rest"`, alive,
+		{"a cut frame, unknown frames, text", "{\"a\":[\r\n {\"type\":\"new\"} \r\n{\"type\":\"new\"}\r\nrest\r\n" + alive, []string{
+			`1@0 truncated "{\"a\":["`, `unknown {"type":"new"}`, `unknown {"type":"new"}`, `4@42 text "rest"`, alive,
 		}},
+		{"a cut frame, objects without a type, text", lines(`{"a":"x`, " {} ", "{}", "rest", alive), []string{
+			`1@0 truncated "{\"a\":\"x {} {}rest"`, alive,
+		}},
+		{"a frame of a kind that holds frames", lines(`{"type":"transcript_mirror","entries":[`, `{"type":"user","message":{"content":"hi"}}`, `]}`, alive),
+			[]string{`{"type":"transcript_mirror","entries":[{"type":"user","message":{"content":"hi"}}]}`, alive}},
+		{"a cut frame, a new subtype of system", lines(`{"type":"user","message":`, `{"type":"system","subtype":"new"}`),
+			[]string{`1@0 truncated "{\"type\":\"user\",\"message\":"`, `{"type":"system","subtype":"new"}`}},
 		{"a frame cut in the last line of a joined one", lines(`{"type":`, `"strange"}`+cut, alive), []string{`unknown {"type":"strange"}`, "2@19 " + cutShown, alive}},
 	}
 	for _, test := range tests {

@@ -88,7 +88,8 @@ func (f *framer) makeRoom(want int) {
 		if cap(f.buf) >= largeBuffer {
 			factor = 4
 		}
-		to = make([]byte, 0, max(minBuffer, need+want, factor*cap(f.buf)))
+		size := min(factor*cap(f.buf), len(open)+f.max+minBuffer)
+		to = make([]byte, 0, max(minBuffer, need+want, size))
 	case cap(f.buf) > maxIdleBuffer && need < minBuffer/2:
 		to = make([]byte, 0, minBuffer)
 	}
@@ -154,10 +155,13 @@ func (f *framer) frameAhead() Message {
 		return nil
 	}
 	msg, n, err := f.frame(line)
-	if err != nil || n < len(line) {
+	if n < len(line) || err != nil && err.Syntax() {
 		return nil
 	}
 	f.last = f.position(f.start, f.start+n)
+	if err != nil {
+		msg = f.invalidAt(line, f.last, err)
+	}
 	f.pass(end)
 	return msg
 }

@@ -29,8 +29,8 @@ type InvalidFrame struct {
 // be read.
 func (m *InvalidFrame) Kind() Kind { return m.kind }
 
-// Raw returns the frame as it was read, which may not be JSON. Of a frame that
-// was too large it is the beginning.
+// Raw returns the frame as it was read, which may not be JSON, without the line
+// ends inside of it. Of a frame that was too large it is the beginning.
 func (m *InvalidFrame) Raw() string { return m.raw }
 
 // Error returns the place of the frame and what is wrong with it.
@@ -46,9 +46,17 @@ func (m *InvalidFrame) Unwrap() error { return m.Err }
 
 func (m *InvalidFrame) sealed() {}
 
+// kindOf returns the type and subtype that a frame claims, as far as they can be
+// read.
+func kindOf(text []byte) Kind {
+	kind, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "type"))
+	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "subtype"))
+	return Kind{Type: string(kind), Subtype: string(subtype)}
+}
+
 // A SyntaxError says that a frame is not JSON.
 type SyntaxError struct {
-	// Offset is the offending byte, counted from the start of the frame.
+	// Offset is the offending byte, counted from the start of the frame's Raw.
 	Offset int
 	// Truncated says that the frame ends before its JSON does.
 	Truncated bool

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -24,6 +23,8 @@ type joiner struct {
 	pos     Position // of the object
 	whole   []wholeLine
 	batch   []byte // see resumeLines
+	single  bool   // lines are taken one by one
+	nests   bool   // the object is of a kind that holds frames
 }
 
 // A wholeLine is a later line of an open object that is an object by itself.
@@ -50,6 +51,7 @@ func (j *joiner) begin(f *framer, p piece) {
 	j.reset()
 	j.pos = p.pos
 	j.text = p.text[:0]
+	j.nests = kindOf(p.text).Type == "transcript_mirror"
 	if n, status := j.tracker.Feed(p.text); status != jsonlex.Open {
 		f.reject(bytes.Clone(p.text), p.pos, &SyntaxError{Offset: n, Reason: "unexpected end of JSON"})
 		j.reset()
@@ -82,24 +84,25 @@ func (j *joiner) keep(object piece, n int) {
 // if it can. It does not if it is a frame of a known kind: the open object was
 // cut off then, and what follows must not wait for more.
 func (f *framer) resume(line piece) {
+	j := &f.join
 	if n := len(line.text); n > 0 && line.text[n-1] == '\r' {
 		line = line.head(n - 1)
 	}
-	alone, complete := line.object()
-	if complete && isKnownFrame(alone.text) {
+	alone, complete := line.frame()
+	if complete && !j.nests && f.isKnown(alone.text) {
 		f.abandon()
 		f.deliver(alone)
 		return
 	}
-	n, status := f.join.tracker.Feed(line.text)
+	n, status := j.tracker.Feed(line.text)
 	switch status {
 	case jsonlex.Open:
-		if complete && f.join.size <= f.max && len(f.join.whole) < maxWholeLines {
-			f.join.keep(alone, len(line.text))
+		if complete && j.size <= f.max && len(j.whole) < maxWholeLines {
+			j.keep(alone, len(line.text))
 		}
-		f.join.add(line, f.max)
+		j.add(line, f.max)
 	case jsonlex.Complete:
-		f.join.add(line.head(n), f.max)
+		j.add(line.head(n), f.max)
 		f.finish()
 		line.drop(n)
 		f.rest = line
@@ -109,21 +112,58 @@ func (f *framer) resume(line piece) {
 	}
 }
 
-// batchBytes is how much resumeLines takes at once.
-const batchBytes = 64 << 10
+// frame returns the piece without what surrounds it, and reports whether that
+// is one JSON object that can be a frame.
+func (p piece) frame() (piece, bool) {
+	if isInner(p.text) {
+		return piece{}, false
+	}
+	p.trim()
+	return p, len(p.text) > 0 && jsonlex.Valid(p.text) == nil
+}
+
+// isInner reports whether a line cannot be a frame by itself, and can only be a
+// part of an object, or text: it has no type, or not the brackets of an object.
+func isInner(line []byte) bool {
+	first := paddingLen(line)
+	last := len(line) - 1
+	for last > first && isPadding(line[last]) {
+		last--
+	}
+	return first >= last || line[first] != '{' || line[last] != '}' || !bytes.Contains(line, []byte(`"type"`))
+}
+
+// isKnown reports whether a frame is of a kind that this package, or the
+// registry, knows.
+func (f *framer) isKnown(text []byte) bool {
+	kind := kindOf(text)
+	if kind.Type == "system" {
+		return kind.Subtype != ""
+	}
+	kind.Subtype = ""
+	return Known(kind) || f.registry.lookup(kind) != nil
+}
+
+// minBatch and maxBatch bound how much resumeLines takes at once: about as much
+// as it has, so that taking it in vain costs no more than what went before.
+const (
+	minBatch = 1 << 10
+	maxBatch = 64 << 10
+)
 
 // resumeLines takes the lines that are ahead in the buffer, as far as resume
-// would just add them to the open object, and does so all at once.
+// would just add them to the open object, and does so all at once. Lines with
+// which the object ends, or cannot go on, it leaves to resume.
 func (f *framer) resumeLines() {
 	j := &f.join
-	for j.size+batchBytes <= f.max {
-		end, lines := f.collectLines()
+	for !j.single && j.size+maxBatch <= f.max {
+		end, lines := f.collectLines(min(max(j.size, minBatch), maxBatch))
 		if lines == 0 {
 			return
 		}
 		before := j.tracker.Clone()
 		if _, status := j.tracker.Feed(j.batch); status != jsonlex.Open {
-			j.tracker = before
+			j.tracker, j.single = before, true
 			return
 		}
 		if n := len(j.whole); n > 0 && j.whole[n-1].end == j.size {
@@ -131,55 +171,36 @@ func (f *framer) resumeLines() {
 		}
 		j.text = append(j.text, j.batch...)
 		j.size = len(j.text)
-		j.pos.Bytes = f.base + int64(end) - j.pos.Offset
+		j.pos.Bytes = f.base + int64(trimReturn(f.buf, end)) - j.pos.Offset
 		f.line += lines
 		f.start, f.scanned = end+1, end+1
 	}
 }
 
-// collectLines puts the next lines together in the batch: at most batchBytes,
+// collectLines puts the next lines together in the batch: at most limit bytes,
 // and none that could be something else than a part of the object. It returns
 // where in the buffer the last of them ends, and how many they are.
-func (f *framer) collectLines() (end, lines int) {
-	batch := slices.Grow(f.join.batch[:0], batchBytes)
+func (f *framer) collectLines(limit int) (end, lines int) {
+	batch := slices.Grow(f.join.batch[:0], limit)
 	for start := f.start; ; start = end + 1 {
 		nl := bytes.IndexByte(f.buf[start:], '\n')
-		if nl <= 0 || len(batch)+nl > batchBytes || !isInner(f.buf[start:start+nl]) {
+		if nl <= 0 || len(batch)+nl > limit || f.buf[start] == 0 || !isInner(f.buf[start:start+nl]) {
 			f.join.batch = batch
 			return end, lines
 		}
 		end = start + nl
 		lines++
-		n := len(batch)
-		batch = batch[:n+nl]
-		copy(batch[n:], f.buf[start:end])
+		batch = append(batch, f.buf[start:trimReturn(f.buf, end)]...)
 	}
 }
 
-// isInner reports whether a line, by its first and last byte, can only be text
-// or a part of an object.
-func isInner(line []byte) bool {
-	first, last := line[0], line[len(line)-1]
-	return first >= ' ' && first < utf8.RuneSelf && last != '\r' && last != '}'
-}
-
-// object returns the piece without what surrounds it, and reports whether that
-// is one JSON object.
-func (p piece) object() (piece, bool) {
-	if n := paddingLen(p.text); n == len(p.text) || p.text[n] != '{' {
-		return piece{}, false
+// trimReturn returns where the line ends whose line feed is at end: before the
+// carriage return, if there is one.
+func trimReturn(buf []byte, end int) int {
+	if end > 0 && buf[end-1] == '\r' {
+		return end - 1
 	}
-	p.trim()
-	return p, p.text[len(p.text)-1] == '}' && jsonlex.Valid(p.text) == nil
-}
-
-func isKnownFrame(text []byte) bool {
-	kind, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "type"))
-	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "subtype"))
-	if string(kind) != "system" {
-		subtype = nil
-	}
-	return Known(Kind{string(kind), string(subtype)})
+	return end
 }
 
 // finish delivers the object that the joiner has completed.

@@ -35,8 +35,9 @@ package wire
 type Message interface {
 	// Kind returns the frame's type, and its subtype if it has one.
 	Kind() Kind
-	// Raw returns the text that the message was read from, byte for byte; "" for a
-	// message made by hand, or read with [ReaderOptions.DiscardRaw].
+	// Raw returns the text that the message was read from, without the line ends
+	// of a frame that was spread over lines; "" for a message made by hand, or read
+	// with [ReaderOptions.DiscardRaw].
 	Raw() string
 
 	sealed()
@@ -60,6 +61,7 @@ func (k Kind) String() string {
 // know. Its fields are in Raw.
 //
 //wire:message system
+//wire:open
 type SystemMessage struct {
 	raw string
 

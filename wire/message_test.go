@@ -113,7 +113,7 @@ func TestExamplesDecodeWithoutRaw(t *testing.T) {
 			if diff := cmp.Diff(wire.Decode([]byte(ex.frame)), msg, exported); diff != "" {
 				t.Errorf("(-raw kept +raw discarded):\n%s", diff)
 			}
-			if msg.Raw() != "" {
+			if _, open := msg.(*wire.AutocompactStateMessage); msg.Raw() != "" && !open {
 				t.Errorf("raw is %s", msg.Raw())
 			}
 			again := wire.Decode(encoded(t, msg))

@@ -153,14 +153,18 @@ func isRecorderLine(text string) bool {
 }
 
 func (f *framer) rejectFrame(p piece, err *jsonlex.Error) {
-	msg := f.invalid(p.text, err)
-	msg.Line, msg.Offset = p.pos.Line, p.pos.Offset
-	f.push(msg, p.pos)
+	f.push(f.invalidAt(p.text, p.pos, err), p.pos)
+}
+
+func (f *framer) invalidAt(text []byte, pos Position, err *jsonlex.Error) *InvalidFrame {
+	msg := f.invalid(text, err)
+	msg.Line, msg.Offset = pos.Line, pos.Offset
+	return msg
 }
 
 // reject delivers a frame that is not decoded at all.
 func (f *framer) reject(raw []byte, pos Position, err error) {
-	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw)}, pos)
+	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw), kind: kindOf(raw)}, pos)
 }
 
 func (f *framer) push(msg Message, pos Position) {

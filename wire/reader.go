@@ -7,14 +7,15 @@ import (
 
 // ReaderOptions configures a [Reader], a [Feeder] or a [Decoder].
 type ReaderOptions struct {
-	// MaxFrameBytes is the length of the longest frame that is decoded; 0 means
+	// MaxFrameBytes is the length of the longest frame that is decoded; 0 and less means
 	// [DefaultMaxFrameBytes]. A longer one is passed over in bounded memory, and
 	// comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several frames on
 	// a line count as one, and so does a frame on several lines.
 	MaxFrameBytes int
-	// DiscardRaw saves memory and time: messages don't keep the bytes that they
-	// were read from, nor, with them, the fields that this package does not know.
-	// Raw returns nil then, except for what could not be decoded.
+	// DiscardRaw saves memory and time: messages don't keep the text that they
+	// were read from, nor, with it, the fields that this package does not know.
+	// Raw returns "" then, except where nothing else has what was read: of what
+	// could not be decoded, of what is unknown, and of control requests.
 	DiscardRaw bool
 	// HideText drops the lines that are not JSON, for the sake of clean pipes.
 	HideText bool

@@ -59,7 +59,8 @@ type ResultMessage struct {
 	StartupFailureReason StartupFailureReason `json:"startup_failure_reason" wire:"intern"`
 	InvalidConfigFile    *InvalidConfigFile   `json:"invalid_config_file"`
 
-	// The times between the prompt and the steps of its first answer.
+	// When the first answer to the prompt took which step: by their names, spans of
+	// time, and moments in Unix time for TimeOrigin and those that end in Wall.
 	TTFT                        Millis `json:"ttft_ms"`
 	TTFTStream                  Millis `json:"ttft_stream_ms"`
 	TimeToRequest               Millis `json:"time_to_request_ms"`

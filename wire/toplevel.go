@@ -168,6 +168,7 @@ const (
 // published: what it holds is in its raw bytes.
 //
 //wire:message autocompact_state
+//wire:open
 type AutocompactStateMessage struct {
 	raw string
 

@@ -21,10 +21,10 @@ func UnknownFields(msg Message) []string {
 	d.unknown = d.unknown[:0]
 	d.load([]byte(msg.Raw()))
 	d.message()
-	var paths []string
-	for _, at := range d.unknown {
-		paths = append(paths, jsonlex.Path(d.text, at))
+	if len(d.unknown) == 0 {
+		return nil
 	}
+	paths := jsonlex.Paths(d.text, d.unknown)
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }

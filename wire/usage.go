@@ -25,8 +25,12 @@ type Usage struct {
 	FallbackCredit JSON             `json:"fallback_credit"`
 }
 
-// TotalTokens returns all tokens that went in and came out, cached or not.
+// TotalTokens returns all tokens that went in and came out, cached or not. It is
+// 0 for a nil Usage.
 func (u *Usage) TotalTokens() int {
+	if u == nil {
+		return 0
+	}
 	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 

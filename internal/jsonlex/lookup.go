@@ -1,10 +1,6 @@
 package jsonlex
 
-import (
-	"bytes"
-	"strconv"
-	"strings"
-)
+import "bytes"
 
 // Lookup returns the value of the first member of that name in the object at
 // pos, without looking at anything behind it. It returns nil when there is no
@@ -74,72 +70,4 @@ func Unquote(value []byte) ([]byte, bool) {
 	l.Reset(value)
 	s := l.Bytes()
 	return s, l.err == nil
-}
-
-// Pointer returns the JSON pointer of the value at offset in data, which is
-// valid JSON.
-func Pointer(data []byte, offset int) string {
-	var path strings.Builder
-	pos := skipSpace(data, 0)
-	for pos < offset {
-		name, next := child(data, pos, offset)
-		if next < 0 {
-			break
-		}
-		path.WriteByte('/')
-		path.WriteString(pointerEscaper.Replace(name))
-		pos = next
-	}
-	return path.String()
-}
-
-// Path returns where the value at offset lies in data, which is valid JSON, as
-// names joined by dots, with [] behind a list.
-func Path(data []byte, offset int) string {
-	var path strings.Builder
-	pos := skipSpace(data, 0)
-	for pos < offset {
-		name, next := child(data, pos, offset)
-		switch {
-		case next < 0:
-			return path.String()
-		case data[pos] == '[':
-			name = "[]"
-		case path.Len() > 0:
-			path.WriteByte('.')
-		}
-		path.WriteString(name)
-		pos = next
-	}
-	return path.String()
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// child returns the name and the start of that member or element of the
-// container at pos in which offset lies.
-func child(data []byte, pos, offset int) (name string, start int) {
-	var l Lexer
-	l.Seek(data, pos, 0)
-	switch data[pos] {
-	case '{':
-		for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
-			l.Peek()
-			name, start = string(key), l.pos
-			if l.Skip(); offset < l.pos {
-				return name, start
-			}
-		}
-	case '[':
-		i := 0
-		for ok := l.FirstElem(); ok; ok = l.NextElem() {
-			l.Peek()
-			start = l.pos
-			if l.Skip(); offset < l.pos {
-				return strconv.Itoa(i), start
-			}
-			i++
-		}
-	}
-	return "", -1
 }

@@ -1,8 +1,12 @@
 package jsonlex
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
-// Int consumes a number that is written as an integer and fits into 64 bits.
+// Int consumes a number that is an integer and fits into 64 bits. It may be
+// written with a point or an exponent, like 3.0, if a float64 holds it exactly.
 func (l *Lexer) Int() int64 {
 	text := l.number()
 	if len(text) == 0 {
@@ -13,6 +17,9 @@ func (l *Lexer) Int() int64 {
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == float64(int64(f)) && math.Abs(f) <= 1<<53 {
+			return int64(f)
+		}
 		l.Fail(OutOfRange, l.pos-len(text), "number "+abridge(text)+" is not an integer of 64 bits")
 		return 0
 	}

@@ -38,13 +38,16 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	if len(st.args) > 1 {
 		w.line("case \"subtype\": d.Skip()")
 	}
-	if st.kind == "open" {
+	if st.open {
 		w.line("default: d.Skip()")
 	} else {
 		w.line("default: d.unknownMember(key)")
 	}
 	w.line("}}")
-	if st.kind != "delta" {
+	switch {
+	case st.open:
+		w.line("v.raw = d.keep(start)")
+	case st.kind != "delta":
 		w.line("v.raw = d.span(start)")
 	}
 	if st.flat {

@@ -107,11 +107,15 @@ func writeMethods(w *writer, st *structType) {
 	w.line("// Raw returns the text that v was read from, or \"\".")
 	w.line("func (v *%s) Raw() string { return v.raw }", st.name)
 	w.line("// MarshalJSON writes v, with the fields that this package does not know.")
-	w.line("func (v *%s) MarshalJSON() ([]byte, error) { return marshal(v) }", st.name)
+	w.line("func (v %s) MarshalJSON() ([]byte, error) { return marshal(&v) }", st.name)
 	w.line("// UnmarshalJSON reads v.")
 	if st.kind == "delta" {
 		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshalDelta(data, v) }", st.name)
 		w.line("func (v *%s) place(index int, raw string) { v.Index, v.raw = index, raw }", st.name)
+	} else if len(st.args) > 0 {
+		w.line("func (v *%s) UnmarshalJSON(data []byte) error {", st.name)
+		w.line("return unmarshalKind(data, v, %q, %q)", st.args[0], append(st.args, "")[1])
+		w.line("}")
 	} else {
 		w.line("func (v *%s) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }", st.name)
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const wireDir = "../../wire"
@@ -94,11 +97,74 @@ type Shade struct {
 	}
 }
 
+func TestGenerateReadsGroups(t *testing.T) {
+	s, err := readSchema(write(t, `
+type (
+	// A is a message.
+	//
+	//wire:message a
+	A struct{ raw string }
+
+	// B is a block of any shape.
+	//
+	//wire:block b
+	//wire:open
+	B struct{ raw string }
+
+	// C is of any shape.
+	//
+	//wire:open
+	C struct{ raw string }
+)
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, st := range s.structs {
+		got = append(got, fmt.Sprintf("%s %s%q %t", st.name, st.kind, st.args, st.open))
+	}
+	want := []string{`A message["a"] false`, `B block["b"] true`, `C [] true`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// withField returns the source of struct A with these lines as its fields.
+func withField(text string) string { return "type A struct {\n\traw string\n" + text + "\n}\n" }
+
+// directed returns the source of struct A with a line above it.
+func directed(line string) string { return "// A is an example.\n//\n" + line + "\n" + withField("") }
+
 func TestGenerateRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"unknown option":  {"type A struct {\n\traw string\n\tB string `json:\"b\" wire:\"optional\"`\n}\n", `A: field B: unknown option "optional"`},
-		"unknown type":    {"type A struct {\n\traw string\n\tB chan int `json:\"b\"`\n}\n", "A.B: no reader for type chan int"},
+		"unknown option":  {withField("B string `json:\"b\" wire:\"optional\"`"), `A: field B: unknown option "optional"`},
+		"unknown type":    {withField("B chan int `json:\"b\"`"), "A.B: no reader for type chan int"},
 		"text without Go": {"type A struct {\n", "a.go"},
+
+		"tag without json":        {withField("B string `wire:\"required\"`"), "A: field B: the tag \"wire:\\\"required\\\"\" has no plain json key"},
+		"tag without key":         {withField("B string `json:\"\"`"), "A: field B: the tag"},
+		"tag of an ignored field": {withField("B string `json:\"-\"`"), "A: field B: the tag"},
+		"option of encoding/json": {withField("B string `json:\"b,omitempty\"`"), "A: field B: the tag"},
+		"misspelt tag":            {withField("B string `json:\"b\" wier:\"required\"`"), "A: field B: the tag is"},
+		"tag that lacks quotes":   {withField("B string `json:\"b\" wire:required`"), "A: field B: the tag is"},
+		"two fields with a tag":   {withField("B, C string `json:\"b\"`"), "A: field B: C shares its tag"},
+		"key twice":               {withField("B string `json:\"b\"`\nC int `json:\"b\"`"), `A: field C: there is a field with the key "b" already`},
+
+		"misspelt directive":           {directed("//wire:mesage foo"), `A: //wire:mesage foo: unknown word "mesage"`},
+		"directive without word":       {directed("//wire:"), "A: //wire:: no word"},
+		"message without argument":     {directed("//wire:message"), "A: //wire:message: 0 arguments"},
+		"block with two arguments":     {directed("//wire:block a b"), "A: //wire:block a b: 2 arguments"},
+		"message with three arguments": {directed("//wire:message system a b"), "A: //wire:message system a b: 3 arguments"},
+		"open with an argument":        {directed("//wire:open a"), "A: //wire:open a: 1 arguments"},
+		"subtype of another message":   {directed("//wire:message a b"), "A: //wire:message a b: only system messages have a subtype"},
+		"two kinds":                    {directed("//wire:block a\n//wire:event b"), "A: //wire:event b: it is a block already"},
+
+		"directive in a group":       {"type (\n//wire:mesage foo\nA struct {\nraw string\n}\n)\n", `A: //wire:mesage foo: unknown word "mesage"`},
+		"directive of a group":       {"//wire:block a\ntype (\nA struct {\nraw string\n}\n)\n", "//wire:block a is not in the doc comment of a type"},
+		"directive of a field":       {withField("//wire:open\nB string `json:\"b\"`"), "//wire:open is not in the doc comment of a type"},
+		"directive of a string":      {"//wire:open\ntype A string\n", "A: //wire:open is for structs"},
+		"directive without raw text": {"//wire:block a\ntype A struct{}\n", "A: //wire:block a: the first field is not raw string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, tt.text)

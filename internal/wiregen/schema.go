@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -28,6 +29,7 @@ type structType struct {
 	args   []string
 	fields []field
 	flat   bool // its API message may lie flat on the frame
+	open   bool // members that it has no field for are its own affair
 }
 
 // A field is a member of the object.
@@ -88,16 +90,34 @@ func (s *schema) addFile(file *ast.File) error {
 		case *ast.FuncDecl:
 			s.addMethod(decl)
 		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok {
-					if err := s.addType(decl, spec); err != nil {
-						return err
-					}
-				}
+			if err := s.addTypes(decl); err != nil {
+				return err
 			}
 		}
 	}
+	return checkPlaces(file)
+}
+
+func (s *schema) addTypes(decl *ast.GenDecl) error {
+	for _, spec := range decl.Specs {
+		spec, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		if err := s.addType(typeDoc(decl, spec), spec); err != nil {
+			return fmt.Errorf("%s: %w", spec.Name.Name, err)
+		}
+	}
 	return nil
+}
+
+// typeDoc returns the doc comment of a type, which precedes the keyword if the
+// type does not stand in a group.
+func typeDoc(decl *ast.GenDecl, spec *ast.TypeSpec) *ast.CommentGroup {
+	if decl.Lparen.IsValid() {
+		return spec.Doc
+	}
+	return decl.Doc
 }
 
 func (s *schema) addMethod(decl *ast.FuncDecl) {
@@ -108,21 +128,37 @@ func (s *schema) addMethod(decl *ast.FuncDecl) {
 	s.methods[recv+"."+decl.Name.Name] = true
 }
 
-func (s *schema) addType(decl *ast.GenDecl, spec *ast.TypeSpec) error {
+func (s *schema) addType(doc *ast.CommentGroup, spec *ast.TypeSpec) error {
 	switch t := spec.Type.(type) {
 	case *ast.Ident:
 		if t.Name == "string" && spec.Name.Name != "JSON" {
 			s.strings[spec.Name.Name] = true
 		}
 	case *ast.StructType:
-		st, err := readStruct(spec.Name.Name, t)
-		if err != nil {
-			return err
+		return s.addStruct(doc, spec.Name.Name, t)
+	}
+	if list := directives(doc); len(list) > 0 {
+		return fmt.Errorf("%s is for structs", list[0].Text)
+	}
+	return nil
+}
+
+func (s *schema) addStruct(doc *ast.CommentGroup, name string, t *ast.StructType) error {
+	st, err := readStruct(name, t)
+	if err != nil {
+		return err
+	}
+	list := directives(doc)
+	for _, c := range list {
+		if err := st.readDirective(c.Text); err != nil {
+			return fmt.Errorf("%s: %w", c.Text, err)
 		}
-		st.readDirective(decl.Doc)
-		if isRaw(t) && (st.kind != "" || len(st.fields) > 0) {
-			s.structs = append(s.structs, st)
-		}
+	}
+	switch {
+	case isRaw(t) && (len(list) > 0 || len(st.fields) > 0):
+		s.structs = append(s.structs, st)
+	case len(list) > 0:
+		return fmt.Errorf("%s: the first field is not raw string", list[0].Text)
 	}
 	return nil
 }
@@ -147,49 +183,140 @@ func readStruct(name string, t *ast.StructType) (*structType, error) {
 		}
 		parsed, err := readField(f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("field %s: %w", parsed.name, err)
+		}
+		if st.hasKey(parsed.key) {
+			return nil, fmt.Errorf("field %s: there is a field with the key %q already", parsed.name, parsed.key)
 		}
 		st.fields = append(st.fields, parsed)
 	}
 	return st, nil
 }
 
+func (st *structType) hasKey(key string) bool {
+	return slices.ContainsFunc(st.fields, func(f field) bool { return f.key == key })
+}
+
+// readField reads a field with a tag. The name is there beside an error, too.
 func readField(f *ast.Field) (field, error) {
-	text, err := strconv.Unquote(f.Tag.Value)
-	if err != nil {
-		return field{}, err
-	}
-	tag := reflect.StructTag(text)
-	parsed := field{key: tag.Get("json"), typ: types.ExprString(f.Type), embedded: len(f.Names) == 0}
+	parsed := field{typ: types.ExprString(f.Type), embedded: len(f.Names) == 0}
 	parsed.name = strings.TrimPrefix(parsed.typ, "*")
 	if !parsed.embedded {
 		parsed.name = f.Names[0].Name
 	}
-	for opt := range strings.SplitSeq(tag.Get("wire"), ",") {
-		switch opt {
-		case "required":
-			parsed.required = true
-		case "intern":
-			parsed.intern = true
-		case "lenient":
-			parsed.lenient = true
-		case "":
-		default:
-			return field{}, fmt.Errorf("field %s: unknown option %q", parsed.name, opt)
-		}
+	if len(f.Names) > 1 {
+		return parsed, fmt.Errorf("%s shares its tag", f.Names[1].Name)
 	}
-	return parsed, nil
+	text, err := strconv.Unquote(f.Tag.Value)
+	if err != nil {
+		return parsed, err
+	}
+	err = parsed.readTag(reflect.StructTag(text))
+	return parsed, err
 }
 
-// readDirective finds the line //wire:kind args in a doc comment.
-func (st *structType) readDirective(doc *ast.CommentGroup) {
-	if doc == nil {
-		return
+// readTag reads json:"key" or json:"key" wire:"options". Anything else is a slip,
+// which [reflect.StructTag] would pass over.
+func (f *field) readTag(tag reflect.StructTag) error {
+	f.key = tag.Get("json")
+	if f.key == "" || f.key == "-" || strings.Contains(f.key, ",") {
+		return fmt.Errorf("the tag %q has no plain json key", tag)
 	}
-	for _, c := range doc.List {
-		if rest, ok := strings.CutPrefix(c.Text, "//wire:"); ok {
-			words := strings.Fields(rest)
-			st.kind, st.args = words[0], words[1:]
+	options, ok := tag.Lookup("wire")
+	want := fmt.Sprintf("json:%q", f.key)
+	if ok {
+		want += fmt.Sprintf(" wire:%q", options)
+	}
+	if string(tag) != want {
+		return fmt.Errorf("the tag is %q, not %q", tag, want)
+	}
+	return f.readOptions(options)
+}
+
+func (f *field) readOptions(options string) error {
+	for opt := range strings.SplitSeq(options, ",") {
+		switch opt {
+		case "required":
+			f.required = true
+		case "intern":
+			f.intern = true
+		case "lenient":
+			f.lenient = true
+		case "":
+		default:
+			return fmt.Errorf("unknown option %q", opt)
+		}
+	}
+	return nil
+}
+
+const directivePrefix = "//wire:"
+
+// directives returns the lines //wire:word args of a comment.
+func directives(doc *ast.CommentGroup) []*ast.Comment {
+	if doc == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(doc.List), func(c *ast.Comment) bool {
+		return !strings.HasPrefix(c.Text, directivePrefix)
+	})
+}
+
+// maxArgs is how many arguments the directive of a kind has at most. The first
+// is required.
+var maxArgs = map[string]int{"message": 2, "block": 1, "event": 1, "delta": 1}
+
+// readDirective reads //wire:open, or //wire:kind args, which a struct has once at
+// most.
+func (st *structType) readDirective(text string) error {
+	words := strings.Fields(strings.TrimPrefix(text, directivePrefix))
+	if len(words) == 0 {
+		return errors.New("no word")
+	}
+	kind, args := words[0], words[1:]
+	if kind == "open" && len(args) == 0 {
+		st.open = true
+		return nil
+	}
+	most := maxArgs[kind]
+	switch {
+	case most == 0 && kind != "open":
+		return fmt.Errorf("unknown word %q", kind)
+	case len(args) > most, len(args) == 0:
+		return fmt.Errorf("%d arguments", len(args))
+	case len(args) == 2 && args[0] != "system":
+		return errors.New("only system messages have a subtype")
+	case st.kind != "":
+		return fmt.Errorf("it is a %s already", st.kind)
+	}
+	st.kind, st.args = kind, args
+	return nil
+}
+
+// checkPlaces refuses directives that are not in the doc comment of a type.
+func checkPlaces(file *ast.File) error {
+	placed := map[*ast.Comment]bool{}
+	for _, decl := range file.Decls {
+		if decl, ok := decl.(*ast.GenDecl); ok {
+			markDirectives(placed, decl)
+		}
+	}
+	for _, group := range file.Comments {
+		for _, c := range directives(group) {
+			if !placed[c] {
+				return fmt.Errorf("%s is not in the doc comment of a type", c.Text)
+			}
+		}
+	}
+	return nil
+}
+
+func markDirectives(placed map[*ast.Comment]bool, decl *ast.GenDecl) {
+	for _, spec := range decl.Specs {
+		if spec, ok := spec.(*ast.TypeSpec); ok {
+			for _, c := range directives(typeDoc(decl, spec)) {
+				placed[c] = true
+			}
 		}
 	}
 }
