@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -9,9 +8,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -170,155 +167,6 @@ func isRaw(t *ast.StructType) bool {
 	}
 	first := t.Fields.List[0]
 	return first.Names[0].Name == "raw" && types.ExprString(first.Type) == "string"
-}
-
-func readStruct(name string, t *ast.StructType) (*structType, error) {
-	st := &structType{name: name}
-	for _, f := range t.Fields.List {
-		if len(f.Names) == 1 && f.Names[0].Name == "flat" {
-			st.flat = true
-		}
-		if f.Tag == nil {
-			continue
-		}
-		parsed, err := readField(f)
-		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", parsed.name, err)
-		}
-		if st.hasKey(parsed.key) {
-			return nil, fmt.Errorf("field %s: there is a field with the key %q already", parsed.name, parsed.key)
-		}
-		st.fields = append(st.fields, parsed)
-	}
-	return st, nil
-}
-
-func (st *structType) hasKey(key string) bool {
-	return slices.ContainsFunc(st.fields, func(f field) bool { return f.key == key })
-}
-
-// readField reads a field with a tag. The name is there beside an error, too.
-func readField(f *ast.Field) (field, error) {
-	parsed := field{typ: types.ExprString(f.Type), embedded: len(f.Names) == 0}
-	parsed.name = strings.TrimPrefix(parsed.typ, "*")
-	if !parsed.embedded {
-		parsed.name = f.Names[0].Name
-	}
-	if len(f.Names) > 1 {
-		return parsed, fmt.Errorf("%s shares its tag", f.Names[1].Name)
-	}
-	text, err := strconv.Unquote(f.Tag.Value)
-	if err != nil {
-		return parsed, err
-	}
-	err = parsed.readTag(reflect.StructTag(text))
-	return parsed, err
-}
-
-// readTag reads json:"key" or json:"key" wire:"options". Anything else is a slip,
-// which [reflect.StructTag] would pass over.
-func (f *field) readTag(tag reflect.StructTag) error {
-	f.key = tag.Get("json")
-	if f.key == "" || f.key == "-" || strings.Contains(f.key, ",") {
-		return fmt.Errorf("the tag %q has no plain json key", tag)
-	}
-	options, ok := tag.Lookup("wire")
-	want := fmt.Sprintf("json:%q", f.key)
-	if ok {
-		want += fmt.Sprintf(" wire:%q", options)
-	}
-	if string(tag) != want {
-		return fmt.Errorf("the tag is %q, not %q", tag, want)
-	}
-	return f.readOptions(options)
-}
-
-func (f *field) readOptions(options string) error {
-	for opt := range strings.SplitSeq(options, ",") {
-		switch opt {
-		case "required":
-			f.required = true
-		case "intern":
-			f.intern = true
-		case "lenient":
-			f.lenient = true
-		case "":
-		default:
-			return fmt.Errorf("unknown option %q", opt)
-		}
-	}
-	return nil
-}
-
-const directivePrefix = "//wire:"
-
-// directives returns the lines //wire:word args of a comment.
-func directives(doc *ast.CommentGroup) []*ast.Comment {
-	if doc == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(doc.List), func(c *ast.Comment) bool {
-		return !strings.HasPrefix(c.Text, directivePrefix)
-	})
-}
-
-// maxArgs is how many arguments the directive of a kind has at most. The first
-// is required.
-var maxArgs = map[string]int{"message": 2, "block": 1, "event": 1, "delta": 1}
-
-// readDirective reads //wire:open, or //wire:kind args, which a struct has once at
-// most.
-func (st *structType) readDirective(text string) error {
-	words := strings.Fields(strings.TrimPrefix(text, directivePrefix))
-	if len(words) == 0 {
-		return errors.New("no word")
-	}
-	kind, args := words[0], words[1:]
-	if kind == "open" && len(args) == 0 {
-		st.open = true
-		return nil
-	}
-	most := maxArgs[kind]
-	switch {
-	case most == 0 && kind != "open":
-		return fmt.Errorf("unknown word %q", kind)
-	case len(args) > most, len(args) == 0:
-		return fmt.Errorf("%d arguments", len(args))
-	case len(args) == 2 && args[0] != "system":
-		return errors.New("only system messages have a subtype")
-	case st.kind != "":
-		return fmt.Errorf("it is a %s already", st.kind)
-	}
-	st.kind, st.args = kind, args
-	return nil
-}
-
-// checkPlaces refuses directives that are not in the doc comment of a type.
-func checkPlaces(file *ast.File) error {
-	placed := map[*ast.Comment]bool{}
-	for _, decl := range file.Decls {
-		if decl, ok := decl.(*ast.GenDecl); ok {
-			markDirectives(placed, decl)
-		}
-	}
-	for _, group := range file.Comments {
-		for _, c := range directives(group) {
-			if !placed[c] {
-				return fmt.Errorf("%s is not in the doc comment of a type", c.Text)
-			}
-		}
-	}
-	return nil
-}
-
-func markDirectives(placed map[*ast.Comment]bool, decl *ast.GenDecl) {
-	for _, spec := range decl.Specs {
-		if spec, ok := spec.(*ast.TypeSpec); ok {
-			for _, c := range directives(typeDoc(decl, spec)) {
-				placed[c] = true
-			}
-		}
-	}
 }
 
 // check makes sure that every field has a type that can be read and written.
