@@ -3,8 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"strings"
-
-	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // A Block is one element of a message's content. Its variants are
@@ -88,10 +86,10 @@ func (b *UnknownBlock) encode(e *encoder) { e.verbatim(b.raw) }
 // An InvalidBlock is a block that is not an object, has no type, or does not fit
 // its type. It costs the message nothing but itself.
 type InvalidBlock struct {
-	raw   string
-	kind  string
-	frame string // what err refers to
-	err   *jsonlex.Error
+	raw    string
+	kind   string
+	faults *faults // of all invalid blocks of the frame
+	fault  int     // the one of this block
 }
 
 // BlockType returns the type that the block claims, or "".
@@ -102,7 +100,7 @@ func (b *InvalidBlock) Raw() string { return b.raw }
 
 // Err returns what is wrong with the block: a [*FieldError] with a JSON pointer
 // into the frame, or, with [ReaderOptions.DiscardRaw], into the block.
-func (b *InvalidBlock) Err() error { return frameError([]byte(b.frame), b.err) }
+func (b *InvalidBlock) Err() error { return b.faults.err(b.fault) }
 
 // MarshalJSON returns the block as it was read.
 func (b *InvalidBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }

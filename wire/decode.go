@@ -73,7 +73,8 @@ type decoder struct {
 	survey  bool  // note the members that no field stands for
 	unknown []int // where their values are
 
-	behindEvent int // see streamEvent
+	faults      *faults // of the blocks of this text
+	behindEvent int     // see streamEvent
 }
 
 func (d *decoder) configure(opts *ReaderOptions) {
@@ -99,7 +100,7 @@ func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 
 // load makes d read text.
 func (d *decoder) load(text []byte) {
-	d.text = text
+	d.text, d.faults = text, nil
 	d.Reset(text)
 	if d.keepRaw {
 		d.raw = string(text)

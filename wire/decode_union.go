@@ -61,11 +61,19 @@ func (d *decoder) blockType(pos int) []byte {
 
 // invalidBlock makes the block for the value at pos, which has been passed over.
 func (d *decoder) invalidBlock(pos int, kind []byte, err *jsonlex.Error) *InvalidBlock {
-	block := &InvalidBlock{raw: d.keep(pos), kind: string(kind), frame: d.raw, err: err}
-	if !d.keepRaw {
-		block.frame = block.raw
+	block := &InvalidBlock{raw: d.keep(pos), kind: d.names.get(kind)}
+	switch {
+	case !d.keepRaw:
 		err.Offset -= pos
+		block.faults = &faults{text: block.raw}
+	case d.faults == nil:
+		d.faults = &faults{text: d.raw}
+		fallthrough
+	default:
+		block.faults = d.faults
 	}
+	block.fault = len(block.faults.errs)
+	block.faults.errs = append(block.faults.errs, err)
 	return block
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -108,11 +109,34 @@ func frameError(text []byte, err *jsonlex.Error) error {
 	if err.Syntax() {
 		return &SyntaxError{Offset: err.Offset, Truncated: err.Fault == jsonlex.Incomplete, Reason: err.Reason}
 	}
-	field := &FieldError{Pointer: jsonlex.Pointer(text, err.Offset), Reason: err.Reason, Err: err.Cause}
+	return fieldError(jsonlex.Pointer(text, err.Offset), err)
+}
+
+// fieldError is frameError for a text that is JSON, and a value in it that the
+// pointer points to.
+func fieldError(pointer string, err *jsonlex.Error) *FieldError {
 	if err.Fault == jsonlex.Missing {
-		field.Pointer += "/" + err.Name
-		field.Missing = true
-		field.Reason = "required field is missing"
+		return &FieldError{Pointer: pointer + "/" + err.Name, Missing: true, Reason: "required field is missing"}
 	}
-	return field
+	return &FieldError{Pointer: pointer, Reason: err.Reason, Err: err.Cause}
+}
+
+// faults are the errors of a text's invalid blocks. All their pointers are found
+// in one walk, when the first is asked for.
+type faults struct {
+	text     string
+	errs     []*jsonlex.Error // in the order of their offsets
+	once     sync.Once
+	pointers []string
+}
+
+func (f *faults) err(i int) error {
+	f.once.Do(func() {
+		offsets := make([]int, len(f.errs))
+		for i, err := range f.errs {
+			offsets[i] = err.Offset
+		}
+		f.pointers = jsonlex.Pointers([]byte(f.text), offsets)
+	})
+	return fieldError(f.pointers[i], f.errs[i])
 }

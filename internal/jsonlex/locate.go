@@ -7,13 +7,16 @@ import (
 
 // Pointer returns the JSON pointer of the value at offset in data, which is
 // valid JSON.
-func Pointer(data []byte, offset int) string {
+func Pointer(data []byte, offset int) string { return Pointers(data, []int{offset})[0] }
+
+// Pointers returns the JSON pointers of the values at the offsets, which ascend.
+func Pointers(data []byte, offsets []int) []string {
 	w := walk{
-		wanted: []int{offset},
+		wanted: offsets,
 		member: func(path, key string) string { return path + "/" + pointerEscaper.Replace(key) },
 		elem:   func(path string, i int) string { return path + "/" + strconv.Itoa(i) },
 	}
-	return w.run(data)[0]
+	return w.run(data)
 }
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
