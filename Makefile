@@ -6,6 +6,10 @@ GOLANGCI_VERSION := 2.14.0
 BIN := $(CURDIR)/.cache/bin
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
+# The version of Claude Code that the tests run; the package says which.
+AGENT_VERSION := $(shell sed -n 's/^const AgentVersion = "\(.*\)"$$/\1/p' clewtest/real.go)
+AGENT := $(CURDIR)/.cache/agent/$(AGENT_VERSION)/claude
+
 # How long `make fuzz` gives each target.
 FUZZTIME ?= 60s
 
@@ -14,12 +18,15 @@ help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: fmtcheck vet lint ## Check formatting, vet, lint, then run every test with the race detector
+test: fmtcheck vet lint agent ## Check formatting, vet, lint, then run every test with the race detector
 	go test -race ./...
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter
 	$(GOLANGCI) run ./...
+
+.PHONY: agent
+agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
 
 .PHONY: bench
 bench: ## Compare decoding with encoding/json, in one run, as ratios
@@ -50,6 +57,9 @@ vet:
 .PHONY: demo record
 demo record:
 	@echo "make $@: not available yet" >&2; exit 1
+
+$(AGENT):
+	@.ci/install-agent $(AGENT_VERSION) $@
 
 $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"

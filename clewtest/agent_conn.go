@@ -1,0 +1,176 @@
+package clewtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// A Conn is an agent that runs in memory, as seen by its host. Like with a process, what is written waits in a buffer of 64
+// KiB, and a full one blocks its writer.
+type Conn struct {
+	// Stdin is what the host writes to. Closing it is the end of the agent's input.
+	Stdin io.WriteCloser
+	// Stdout and Stderr are what the agent writes. They end when it does. Closing one lets the agent fail at its next
+	// write.
+	Stdout, Stderr io.ReadCloser
+
+	m *memory
+}
+
+// An ExitError says that an agent in memory has not ended with code 0.
+type ExitError struct {
+	// Code is the exit code, or -1 when a signal ended the agent.
+	Code int
+	// Signal is the signal that ended the agent, or nil.
+	Signal os.Signal
+}
+
+// Error says how the agent ended, in the words of os/exec.
+func (e *ExitError) Error() string {
+	if e.Signal != nil {
+		return "signal: " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// Conn starts the agent in memory. It ends with the test at the latest.
+func (a *Agent) Conn() *Conn {
+	m := &memory{
+		stdin: newPipe(), stdout: newPipe(), stderr: newPipe(),
+		run: a.start(nil), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	a.t.Cleanup(m.stop)
+	go m.play(a.scenario.steps)
+	return &Conn{writeEnd{m.stdin}, readEnd{m.stdout}, readEnd{m.stderr}, m}
+}
+
+// Wait blocks until the agent has ended. It returns nil for code 0 and else an [*ExitError]. Unlike with a process, the
+// rest of the output can be read afterwards. Wait may be called more than once.
+func (c *Conn) Wait() error {
+	<-c.m.done
+	if end := c.m.end; end.signal != nil {
+		return &ExitError{-1, end.signal}
+	} else if end.code != 0 {
+		return &ExitError{Code: end.code}
+	}
+	return nil
+}
+
+// Signal ends the agent by a signal, without waiting for it. Signal 0 only asks whether it lives, and SIGTERM does nothing
+// after [IgnoreSIGTERM]. The error is [os.ErrProcessDone] when the agent has ended.
+func (c *Conn) Signal(sig os.Signal) error {
+	return c.m.signal(sig)
+}
+
+// A memory is the body of an agent that is a goroutine.
+type memory struct {
+	stdin, stdout, stderr *pipe
+	run                   *run
+	quit, done            chan struct{}
+
+	mu       sync.Mutex
+	deaf     bool // to SIGTERM
+	hold     bool // stdout stays open when the agent ends
+	stopped  bool // quit is closed
+	killedBy os.Signal
+	end      ending // valid when done is closed
+}
+
+func (m *memory) play(steps []step) {
+	p := &player{
+		steps: steps, stdin: bufio.NewReader(m.stdin), stdout: m.stdout, stderr: m.stderr,
+		body: m, rec: m.run, quit: m.quit, ids: newIDTable(),
+	}
+	end := p.run()
+	m.mu.Lock()
+	if m.killedBy != nil {
+		end.signal = m.killedBy
+	}
+	m.end = end
+	m.closePipes()
+	m.mu.Unlock()
+	m.run.end(m.reason())
+	close(m.done)
+}
+
+// reason says why the agent ended before its scenario did.
+func (m *memory) reason() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.killedBy != nil:
+		return fmt.Sprintf("the host ended the agent by a signal (%v)", m.killedBy)
+	case m.stopped:
+		return "the test ended"
+	}
+	return "the host closed the agent's output"
+}
+
+// closePipes ends the agent's side of all pipes. The caller holds the lock.
+func (m *memory) closePipes() {
+	m.stdin.closeRead()
+	m.stderr.closeWrite()
+	if m.hold {
+		m.stdout.stopWrite()
+	} else {
+		m.stdout.closeWrite()
+	}
+}
+
+func (m *memory) signal(sig os.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case <-m.done:
+		return os.ErrProcessDone
+	default:
+	}
+	if m.stopped || sig == syscall.Signal(0) || sig == syscall.SIGTERM && m.deaf {
+		return nil
+	}
+	m.killedBy, m.stopped = sig, true
+	close(m.quit)
+	m.closePipes()
+	return nil
+}
+
+// stop ends the agent with the test. An agent that has something left to read reads it first, so that a host which has
+// done its part is not blamed.
+func (m *memory) stop() {
+	m.mu.Lock()
+	for _, p := range []*pipe{m.stdin, m.stdout, m.stderr} {
+		p.drain()
+	}
+	if !m.stopped {
+		m.stopped = true
+		close(m.quit)
+	}
+	m.mu.Unlock()
+	<-m.done
+	m.stdout.closeWrite()
+}
+
+func (m *memory) closeStdout() error {
+	m.stdout.closeWrite()
+	return nil
+}
+
+func (m *memory) ignoreSIGTERM() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deaf = true
+}
+
+func (m *memory) leaveGrandchild() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hold = true
+	return nil
+}
+
+// kill leaves it to the player to end with the signal.
+func (m *memory) kill(os.Signal) error { return nil }

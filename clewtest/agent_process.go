@@ -1,0 +1,119 @@
+package clewtest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// agentVariable makes a test binary an agent. Its value says where the test listens, the secret, and the role.
+const agentVariable = "CLEWTEST_AGENT"
+
+// The roles of a process that a test has started.
+const (
+	roleAgent      = "agent"
+	roleGrandchild = "grandchild"
+)
+
+// endGrace is how long an agent may read what is left of its input when the test has ended.
+const endGrace = 500 * time.Millisecond
+
+// A test binary that is started as an agent plays its scenario and exits here, before flags are parsed and tests run.
+func init() {
+	if value := os.Getenv(agentVariable); value != "" {
+		os.Exit(processMain(value))
+	}
+}
+
+// Path returns the path of the binary that is the agent: the running test binary, which must be started with [Agent.Env].
+func (a *Agent) Path() string {
+	a.t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		a.t.Errorf("clewtest: %v", err)
+	}
+	return path
+}
+
+// Env returns the variables, as in [os/exec.Cmd.Env], that make the binary of [Agent.Path] the agent. A host must add them to
+// the environment of its agent; they may be set in the test's own with t.Setenv for a host that passes that on.
+//
+// The process talks to the test over a loopback connection and ends when that does: with the test, also when the test
+// binary is killed. It has no place within testing/synctest, which does not wait for connections.
+func (a *Agent) Env() []string {
+	a.t.Helper()
+	h := a.listen()
+	if h == nil {
+		return nil
+	}
+	// A process with the race detector sleeps for a second before it exits, unless it is told not to.
+	race := strings.TrimSpace(os.Getenv("GORACE") + " atexit_sleep_ms=0")
+	return []string{agentVariable + "=" + h.address(roleAgent), "GORACE=" + race}
+}
+
+// Command returns the agent as a command with the environment of the test, not started yet. Its process is killed when ctx is
+// done. Who starts it should wait for it: the test ends the process, but can't reap it.
+func (a *Agent) Command(ctx context.Context, args ...string) *exec.Cmd {
+	a.t.Helper()
+	cmd := exec.CommandContext(ctx, a.Path(), args...)
+	cmd.Env = append(os.Environ(), a.Env()...)
+	return cmd
+}
+
+// processMain is the whole of a process that a test has started. It returns the exit code.
+func processMain(value string) int {
+	l, err := dial(value)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "clewtest: the test is gone:", err)
+		return mismatchCode
+	}
+	if l.role == roleGrandchild {
+		<-l.gone
+		return 0
+	}
+	s, err := ReadDialogue(strings.NewReader(l.scenario))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return mismatchCode
+	}
+	go func() {
+		<-l.gone
+		time.Sleep(endGrace)
+		os.Exit(mismatchCode)
+	}()
+	p := &player{
+		steps: s.steps, stdin: bufio.NewReader(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
+		body: &process{value}, rec: l, quit: l.gone, ids: newIDTable(),
+	}
+	return p.run().code
+}
+
+// A process is the body of an agent that is a process.
+type process struct {
+	variable string // the value of agentVariable
+}
+
+func (*process) closeStdout() error { return os.Stdout.Close() }
+
+func (*process) ignoreSIGTERM() { signal.Ignore(syscall.SIGTERM) }
+
+// leaveGrandchild starts this binary once more. It has the agent's output from its first moment on, and ends with the
+// test's connection, or at once if the test is gone before it has one.
+func (b *process) leaveGrandchild() error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.Background(), path)
+	cmd.Env = append(os.Environ(), agentVariable+"="+strings.TrimSuffix(b.variable, roleAgent)+roleGrandchild)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Start()
+}
+
+func (*process) kill(sig os.Signal) error { return killSelf(sig) }

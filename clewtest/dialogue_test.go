@@ -1,0 +1,226 @@
+package clewtest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+func recordedDialogues(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("../testdata/recorded/*/*.txt")
+	if err != nil || len(paths) < 14 {
+		t.Fatalf("%d recorded dialogues, %v", len(paths), err)
+	}
+	return paths
+}
+
+// A host with ids of its own, other members and another order of keys gets the recorded answers with its own ids.
+func TestReplayRecorded(t *testing.T) {
+	for _, path := range recordedDialogues(t) {
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		s := clewtest.LoadDialogue(t, path)
+		if len(s.Args()) < 7 || s.Args()[0] != "--output-format" {
+			t.Errorf("%s: arguments %q", name, s.Args())
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for form, start := range forms {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				t.Parallel()
+				a := clewtest.NewAgent(t, s)
+				playHost(t, start(t, a), string(text))
+				replayed, err := clewtest.ReadDialogue(strings.NewReader(a.Dialogue()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if form == "memory" {
+					playHost(t, memoryHost(t, clewtest.NewAgent(t, replayed)), a.Dialogue())
+				}
+			})
+		}
+	}
+}
+
+// playHost plays the host's side of a dialogue.
+func playHost(t *testing.T, h *host, dialogue string) {
+	t.Helper()
+	ids := map[string]string{}
+	for line := range strings.Lines(dialogue) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "> "):
+			h.say(otherFrame(t, line[2:], ids))
+		case strings.HasPrefix(line, "< "):
+			h.expect(ownIDs(line[2:], ids))
+		case line == "# host closes stdin":
+			h.close()
+		case strings.HasPrefix(line, "# exit "):
+			if rest := h.rest(); rest != "" {
+				t.Errorf("the output goes on with %.200q", rest)
+			}
+			if got := strconv.Itoa(exitCode(h.wait())); got != line[7:] {
+				t.Errorf("exit %s, want %s", got, line[7:])
+			}
+		}
+	}
+}
+
+// otherFrame writes a host frame as another host would.
+func otherFrame(t *testing.T, frame string, ids map[string]string) string {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(frame), &v); err != nil {
+		t.Fatal(err)
+	}
+	if id, ok := v["request_id"].(string); ok && v["type"] == "control_request" {
+		ids[id] = "mine-" + strconv.Itoa(len(ids))
+		v["request_id"] = ids[id]
+	}
+	if v["type"] == "user" {
+		delete(v, "session_id")
+		delete(v, "parent_tool_use_id")
+		v["uuid"] = "6f1c"
+	}
+	v["a_member_of_a_newer_host"] = true
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// ownIDs returns what the agent should answer.
+func ownIDs(frame string, ids map[string]string) string {
+	for id, mine := range ids {
+		if strings.HasPrefix(frame, `{"type":"control_response"`) {
+			frame = strings.Replace(frame, `"request_id":"`+id+`"`, `"request_id":"`+mine+`"`, 1)
+		}
+	}
+	return frame
+}
+
+func TestScenarioStringIsTheDialogue(t *testing.T) {
+	for _, path := range recordedDialogues(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "# CLI") && !strings.HasPrefix(line, "# args") {
+				want = append(want, line)
+			}
+		}
+		_, got, _ := strings.Cut(clewtest.LoadDialogue(t, path).String(), "\n")
+		if diff := cmp.Diff(strings.Join(want, ""), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+const everyDirective = `# args "a b" "\"" "é\xff"
+> {"type":"user"}
+# in any order
+> {"type":"a"}
+> {"type":"b"}
+# in order
+# in any order
+> {"type":"c"}
+> {"type":"d"}
+# in order
+< {"type":"keep_alive"}
+< not JSON
+# stderr "one\ntwo"
+# fault garbage "\xff\x00"
+# fault flood 10
+# fault trickle "{\"type\":\"keep_alive\"}" 1ms
+# fault respond-out-of-order a b
+# host closes stdin
+# exit 3
+`
+
+func TestReadDialogueDirectives(t *testing.T) {
+	s, err := clewtest.ReadDialogue(strings.NewReader("# prose\n\n#more prose\n" + everyDirective))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(everyDirective, s.String()); diff != "" {
+		t.Errorf("dialogue (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a b", `"`, "é\xff"}, s.Args()); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadDialogueLenient(t *testing.T) {
+	text := "#args plain \"\\ud83d\\ude00\\/\"\r\n>{\"type\":\"user\"}\r\n<x\r\n#  exit 1"
+	s, err := clewtest.ReadDialogue(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# args \"plain\" \"😀/\"\n> {\"type\":\"user\"}\n< x\n# exit 1\n"
+	if diff := cmp.Diff(want, s.String()); diff != "" {
+		t.Errorf("dialogue (-want +got):\n%s", diff)
+	}
+}
+
+func TestReadDialogueErrors(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"no mark", "# a\nhello\n", "clewtest: dialogue, line 2: neither >, < nor #: hello"},
+		{"host frame not JSON", "> hello\n", "line 1: an expected frame that is no JSON object (invalid character"},
+		{"host frame not an object", "> [1]\n", "line 1: an expected frame that is no JSON object"},
+		{"two frames on a line", "> {} {}\n", "more than one value): {} {}"},
+		{"exit code", "# exit soon\n", "line 1: # exit: no exit code: soon"},
+		{"quotes", `# stderr "open`, `line 1: # stderr: not a quoted string: "open`},
+		{"stderr without text", "# stderr\n", "line 1: # stderr: no argument"},
+		{"unknown fault", "# fault nonsense\n", `line 1: # fault: no fault is named "nonsense"`},
+		{"too few arguments", "# fault flood\n", "the fault flood has 1 arguments, not 0"},
+		{"bad number", "# fault flood -1\n", "the fault flood: not a number of 0 or more: -1"},
+		{"bad duration", "# fault trickle {} soon\n", "the fault trickle: not a duration of 0 or more: soon"},
+		{"bad frame", "# fault half-frame x\n", "the fault half-frame: clewtest: a frame that is no JSON object: x"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := clewtest.ReadDialogue(strings.NewReader(tt.text))
+			if err == nil || s != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, %v, want an error with %s", s, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestReadDialogueIOError(t *testing.T) {
+	broken := errors.New("broken")
+	if _, err := clewtest.ReadDialogue(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}
+
+func TestLoadDialogueErrors(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.txt")
+	if err := os.WriteFile(bad, []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{bad, bad + ".none"} {
+		fake := &fakeTB{TB: t}
+		fake.run(func() {
+			clewtest.LoadDialogue(fake, path)
+			t.Error("LoadDialogue returned")
+		})
+		if got := fake.end(); !strings.Contains(got, path) {
+			t.Errorf("got %s", got)
+		}
+	}
+}

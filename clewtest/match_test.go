@@ -1,0 +1,98 @@
+package clewtest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMatch(t *testing.T) {
+	tests := []struct {
+		name, want, got string
+		diffs           []string
+	}{
+		{"same", `{"type":"user","n":1}`, `{"type":"user","n":1}`, nil},
+		{"order of keys", `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`, nil},
+		{"more members", `{"a":{}}`, `{"a":{"b":1},"c":[1,2]}`, nil},
+		{"missing member", `{"a":{"b":1}}`, `{"a":{}}`, []string{`/a/b: want 1, got nothing`}},
+		{"null may be missing", `{"a":null}`, `{}`, nil},
+		{"null is null", `{"a":null}`, `{"a":null}`, nil},
+		{"null is not a value", `{"a":null}`, `{"a":0}`, []string{`/a: want null, got 0`}},
+		{"another type", `{"a":"1"}`, `{"a":1}`, []string{`/a: want "1", got 1`}},
+		{"an object for a list", `{"a":[]}`, `{"a":{}}`, []string{`/a: want [], got {}`}},
+		{"numbers by value", `{"a":1,"b":1.5,"c":100}`, `{"a":1.0,"b":15e-1,"c":1e2}`, nil},
+		{"long integers by digit", `{"a":9007199254740993}`, `{"a":9007199254740992}`,
+			[]string{`/a: want 9007199254740993, got 9007199254740992`}},
+		{"booleans", `{"a":true}`, `{"a":false}`, []string{`/a: want true, got false`}},
+		{"lists by element", `{"a":[1,{"b":2}]}`, `{"a":[1,{"b":3,"c":4}]}`, []string{`/a/1/b: want 2, got 3`}},
+		{"lists by length", `{"a":[1]}`, `{"a":[1,2]}`, []string{`/a: want a list of 1, [1], got a list of 2, [1,2]`}},
+		{"anything", `{"a":"*","b":["*","*"]}`, `{"a":{"x":1},"b":[null,"y"]}`, nil},
+		{"anything must be there", `{"a":"*"}`, `{}`, []string{`/a: want "*", got nothing`}},
+		{"pointers", `{"a/b":{"c~d":1}}`, `{"a/b":{"c~d":2}}`, []string{`/a~1b/c~0d: want 1, got 2`}},
+		{"all differences", `{"a":1,"b":2,"c":3}`, `{"b":3}`,
+			[]string{`/a: want 1, got nothing`, `/b: want 2, got 3`, `/c: want 3, got nothing`}},
+		{"ids of requests", `{"type":"control_request","request_id":"r9"}`, `{"type":"control_request","request_id":"x"}`, nil},
+		{"an id that was bound", `{"type":"control_request","request_id":"r1"}`, `{"type":"control_request","request_id":"y"}`,
+			[]string{`/request_id: want "host-1", as before for "r1", got "y"`}},
+		{"an id used twice", `{"type":"control_request","request_id":"r2"}`, `{"type":"control_request","request_id":"host-1"}`,
+			[]string{`/request_id: want a new id for "r2", got "host-1", which stands for "r1" already`}},
+		{"a request needs an id", `{"type":"control_request","request_id":"r2"}`, `{"type":"control_request"}`,
+			[]string{`/request_id: want "r2", got nothing`}},
+		{"an id that is no string", `{"request_id":"r2"}`, `{"request_id":2}`, []string{`/request_id: want "r2", got 2`}},
+		{"the agent's id", `{"type":"control_response","response":{"request_id":"r1"}}`,
+			`{"type":"control_response","response":{"request_id":"host-1"}}`,
+			[]string{`/response/request_id: want "r1", got "host-1"`}},
+		{"ids of messages and sessions", `{"uuid":"u","session_id":"s"}`, `{"uuid":"v","session_id":""}`, nil},
+		{"ids that may be missing", `{"uuid":"u","session_id":"s"}`, `{}`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ids := newIDTable()
+			ids.bind([]binding{{idKey{requestID, "r1"}, "host-1"}})
+			w, err := newWanted(tt.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := decodeObject(tt.got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var diffs []string
+			for _, d := range match(ids, w, got).diffs {
+				diffs = append(diffs, d.String())
+			}
+			if diff := cmp.Diff(tt.diffs, diffs); diff != "" {
+				t.Errorf("differences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	tests := []struct{ name, frame, want string }{
+		{"response", `{"response": {"request_id": "r1", "n": 1.50}, "type":"control_response"}`,
+			`{"response": {"request_id": "host-1", "n": 1.50}, "type":"control_response"}`},
+		{"the agent's own request", `{"type":"control_request","request_id":"r1"}`, `{"type":"control_request","request_id":"r1"}`},
+		{"the agent's own cancellation", `{"type":"control_cancel_request","request_id":"r1"}`,
+			`{"type":"control_cancel_request","request_id":"r1"}`},
+		{"session", `{"type":"result","session_id":"default","mode":"default"}`,
+			`{"type":"result","session_id":"a\"b","mode":"default"}`},
+		{"message", `{"type":"user","uuid":"u","user_message_uuids":["x","u",{"uuid":"u"}],"text":"u"}`,
+			`{"type":"user","uuid":"U","user_message_uuids":["x","U",{"uuid":"U"}],"text":"u"}`},
+		{"behind other values", `{"a":[{"b":[]},[null,true,2]],"uuid":"u","c":{},"session_id":"default"}`,
+			`{"a":[{"b":[]},[null,true,2]],"uuid":"U","c":{},"session_id":"a\"b"}`},
+		{"unknown id", `{"type":"control_response","request_id":"r9"}`, `{"type":"control_response","request_id":"r9"}`},
+		{"not JSON", `warning: "u"`, `warning: "u"`},
+	}
+	ids := newIDTable()
+	ids.bind([]binding{
+		{idKey{requestID, "r1"}, "host-1"}, {idKey{sessionID, "default"}, `a"b`}, {idKey{messageID, "u"}, "U"},
+	})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, ids.rewrite(tt.frame)); diff != "" {
+				t.Errorf("frame (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package clewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// AgentVersion is the version of Claude Code that this package is tested with, and that [RealAgent] looks for.
+const AgentVersion = "2.1.325"
+
+// modulePath is the module that keeps Claude Code in its cache folder.
+const modulePath = "github.com/clewdev/clew"
+
+// RealAgent returns the path of the claude binary, version [AgentVersion]. It looks in this order:
+//
+//   - CLEW_AGENT, the path of a binary; another version than AgentVersion is used, and logged
+//   - .cache/agent/VERSION of the Clew repository, when the test runs inside of it; "make agent" puts it there
+//   - clew/agent/VERSION in the user's cache folder, see [os.UserCacheDir]
+//
+// If there is none, the test is skipped, or, where the variable CI is "true", fails. It also fails when CLEW_AGENT does
+// not lead to a binary that runs, or when a cache holds another version. The first call for a path runs it once, with
+// --version.
+func RealAgent(tb testing.TB) string {
+	tb.Helper()
+	if path := os.Getenv("CLEW_AGENT"); path != "" {
+		version, err := agentVersion(path)
+		if err != nil {
+			tb.Fatalf("clewtest: CLEW_AGENT: %v", err)
+		}
+		if version != AgentVersion {
+			tb.Logf("clewtest: CLEW_AGENT is Claude Code %s, not %s", version, AgentVersion)
+		}
+		return path
+	}
+	path, err := cachedAgent()
+	switch {
+	case err != nil:
+		tb.Fatalf("clewtest: %v", err)
+	case path == "" && os.Getenv("CI") == "true":
+		tb.Fatal(missingAgent)
+	case path == "":
+		tb.Skip(missingAgent)
+	}
+	return path
+}
+
+const missingAgent = "clewtest: Claude Code " + AgentVersion + " is not here: run \"make agent\" in the Clew repository, " +
+	"or install the npm package of your platform, such as @anthropic-ai/claude-code-linux-x64@" + AgentVersion +
+	", and set CLEW_AGENT to the path of its file claude"
+
+// cachedAgent returns the path of the first agent binary in a cache, or "". The error says what is wrong with it.
+func cachedAgent() (string, error) {
+	for _, dir := range agentCaches() {
+		path := filepath.Join(dir, AgentVersion, agentFile())
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		version, err := agentVersion(path)
+		if err == nil && version != AgentVersion {
+			err = fmt.Errorf("%s is version %s: remove it, and install %s", path, version, AgentVersion)
+		}
+		return path, err
+	}
+	return "", nil
+}
+
+// agentCaches returns the folders that may hold the agent, by version.
+func agentCaches() []string {
+	var dirs []string
+	if wd, err := os.Getwd(); err == nil {
+		if root := moduleRoot(wd); root != "" {
+			dirs = append(dirs, filepath.Join(root, ".cache", "agent"))
+		}
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, filepath.Join(cache, "clew", "agent"))
+	}
+	return dirs
+}
+
+// moduleRoot returns the nearest folder from dir upwards whose go.mod is that of this module, or "".
+func moduleRoot(dir string) string {
+	for {
+		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && isModule(string(data)) {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return ""
+		}
+		dir = parent
+	}
+}
+
+// isModule reports whether gomod names this module.
+func isModule(gomod string) bool {
+	for line := range strings.Lines(gomod) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "module" {
+			return strings.Trim(fields[1], `"`) == modulePath
+		}
+	}
+	return false
+}
+
+func agentFile() string {
+	if runtime.GOOS == "windows" {
+		return "claude.exe"
+	}
+	return "claude"
+}
+
+// versions remembers what agentVersion found, by path: starting a binary of this size takes a while.
+var versions sync.Map // of string to func() (string, error)
+
+// agentVersion returns the version that the binary at path prints.
+func agentVersion(path string) (string, error) {
+	once, _ := versions.LoadOrStore(path, sync.OnceValues(func() (string, error) { return runVersion(path) }))
+	return once.(func() (string, error))()
+}
+
+// runVersion runs the binary in an empty folder that is its home, too.
+func runVersion(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "clewtest-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "CLAUDE_CONFIG_DIR=" + dir, "DISABLE_AUTOUPDATER=1"}
+	for _, name := range []string{"SystemRoot", "SystemDrive", "PATHEXT"} {
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	return version, nil
+}

@@ -1,0 +1,236 @@
+//go:build unix
+
+package clewtest_test
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// realCases run Claude Code, each over a model of its own.
+var realCases = map[string]func(*realRun){
+	"text":                     realText,
+	"text from the arguments":  realPrint,
+	"partial messages":         realPartial,
+	"thinking":                 realThinking,
+	"a command":                realCommand,
+	"a file with permission":   realWrite,
+	"an invalid request":       realInvalidRequest,
+	"an overload that passes":  realOverload,
+	"a cut stream":             realCut,
+	"a title beside the turns": realTitle,
+	"no network":               realNoNetwork,
+}
+
+func TestRealAgent(t *testing.T) {
+	clewtest.RealAgent(t)
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	before := twoLevels(t, home)
+	t.Run("group", func(t *testing.T) {
+		for _, name := range slices.Sorted(maps.Keys(realCases)) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				realCases[name](&realRun{t: t, model: clewtest.NewModel(t)})
+			})
+		}
+	})
+	if diff := cmp.Diff(before, twoLevels(t, home)); diff != "" {
+		t.Errorf("the home of the caller changed (-before +after):\n%s", diff)
+	}
+}
+
+// twoLevels returns the names in dir and in its folders.
+func twoLevels(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// want checks the result of a turn that went well.
+func (r *realRun) want(text string) *wire.ResultMessage {
+	r.t.Helper()
+	res := r.result()
+	if res.IsError || res.Result != text || r.code != 0 {
+		r.t.Errorf("result %q, error %t, exit code %d; want %q", res.Result, res.IsError, r.code, text)
+	}
+	return res
+}
+
+func realText(r *realRun) {
+	r.model.On("Say hello").Reply(clewtest.Text("Hello there.")).Usage(100, 42, 300, 20)
+	r.ask("Say hello to the test")
+	res := r.want("Hello there.")
+	if u := res.Usage; u.InputTokens != 100 || u.OutputTokens != 42 || u.CacheReadInputTokens != 300 || u.CacheCreationInputTokens != 20 {
+		r.t.Errorf("usage %s", u.Raw())
+	}
+	files, err := filepath.Glob(filepath.Join(r.model.ConfigDir(), "projects", "*", res.SessionID+".jsonl"))
+	if err != nil || len(files) != 1 {
+		r.t.Fatalf("transcripts %q, %v", files, err)
+	}
+	transcript, err := os.ReadFile(files[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, words := range []string{"Say hello to the test", "Hello there."} {
+		if !bytes.Contains(transcript, []byte(words)) {
+			r.t.Errorf("the transcript lacks %q", words)
+		}
+	}
+}
+
+func realPrint(r *realRun) {
+	r.model.Reply("Printed.")
+	r.run([]string{"--output-format", "stream-json", "--verbose", "-p", "Say hello"})
+	r.want("Printed.")
+	if list := r.model.Requests(); len(list) != 1 || list[0].Prompt() != "Say hello" {
+		r.t.Errorf("%d requests", len(list))
+	}
+}
+
+func realPartial(r *realRun) {
+	r.model.On("Count").Reply(clewtest.Text("one two three")).ChunkSize(4)
+	r.args = []string{"--include-partial-messages"}
+	r.ask("Count")
+	r.want("one two three")
+	var parts []string
+	for _, msg := range realMessages[*wire.StreamEventMessage](r) {
+		if delta, ok := msg.Event.(*wire.TextDeltaEvent); ok {
+			parts = append(parts, delta.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"one ", "two ", "thre", "e"}, parts); diff != "" {
+		r.t.Errorf("deltas (-want +got):\n%s", diff)
+	}
+}
+
+func realThinking(r *realRun) {
+	r.model.On("Think").Reply(clewtest.Thinking("With care.", "c2lnbmF0dXJl"), clewtest.Text("Thought."))
+	r.ask("Think first")
+	r.want("Thought.")
+	blocks := realBlocks[*wire.ThinkingBlock](r)
+	if len(blocks) != 1 || blocks[0].Thinking != "With care." || blocks[0].Signature != "c2lnbmF0dXJl" {
+		r.t.Errorf("%d blocks of thinking", len(blocks))
+	}
+}
+
+func realCommand(r *realRun) {
+	r.model.On("Run echo").Reply(clewtest.Text("Running."),
+		clewtest.ToolUse("Bash", map[string]string{"command": "echo one; echo two >&2", "description": "Echo"}))
+	r.model.OnToolResult("one\ntwo").Reply(clewtest.Text("All done."))
+	r.args = []string{"--permission-mode", "bypassPermissions"}
+	r.ask("Run echo")
+	r.want("All done.")
+	uses, results := realBlocks[*wire.ToolUseBlock](r), realBlocks[*wire.ToolResultBlock](r)
+	if len(uses) != 1 || len(results) != 1 || results[0].ToolUseID != uses[0].ID || results[0].Text() != "one\ntwo" {
+		r.t.Errorf("%d uses, %d results", len(uses), len(results))
+	}
+}
+
+func realWrite(r *realRun) {
+	file := filepath.Join(r.t.TempDir(), "note.txt")
+	r.model.On("Write").Reply(clewtest.ToolUse("Write", map[string]string{"file_path": file, "content": "noted"}))
+	r.model.OnToolResult("").Reply(clewtest.Text("Written."))
+	r.ask("Write a note")
+	r.want("Written.")
+	if n := len(realMessages[*wire.ControlRequestMessage](r)); n != 1 {
+		r.t.Errorf("the agent asked %d times", n)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "noted" {
+		r.t.Errorf("the file holds %q, %v", data, err)
+	}
+}
+
+func realInvalidRequest(r *realRun) {
+	r.model.On("Fail").Fail(400).Message("scripted bad request")
+	r.ask("Fail")
+	res := r.result()
+	if !res.IsError || res.APIErrorStatus != 400 || !strings.Contains(res.Result, "scripted bad request") || r.code != 1 {
+		r.t.Errorf("result %q, status %d, error %t, exit code %d", res.Result, res.APIErrorStatus, res.IsError, r.code)
+	}
+}
+
+func realOverload(r *realRun) {
+	r.model.On("Try").Fail(529).Times(2)
+	r.model.On("Try").Reply(clewtest.Text("At last."))
+	r.env = []string{"CLAUDE_CODE_MAX_RETRIES=2"}
+	r.ask("Try it")
+	r.want("At last.")
+	retries := realMessages[*wire.APIRetryMessage](r)
+	if len(retries) != 2 || retries[0].ErrorStatus != 529 || len(r.model.Requests()) != 3 {
+		r.t.Errorf("%d retries, %d requests", len(retries), len(r.model.Requests()))
+	}
+}
+
+func realCut(r *realRun) {
+	r.model.On("Cut").Reply(clewtest.Text("Never whole.")).Cut(4).Once()
+	r.model.On("Cut").Reply(clewtest.Text("Whole again."))
+	r.env = []string{"CLAUDE_CODE_MAX_RETRIES=2"}
+	r.ask("Cut it")
+	r.want("Whole again.")
+	if n := len(r.model.Requests()); n != 2 {
+		r.t.Errorf("%d requests", n)
+	}
+}
+
+func realTitle(r *realRun) {
+	r.model.On("Fix the thing").Reply(clewtest.Text("Fixed.")).Once()
+	title := map[string]any{"subtype": "generate_session_title", "description": "Fix the thing", "persist": false}
+	r.frames = []any{controlFrame("title", title), userFrame("Fix the thing")}
+	r.chat()
+	r.want("Fixed.")
+	background := 0
+	for _, req := range r.model.AllRequests() {
+		if req.Background() {
+			background++
+		}
+	}
+	if background != 1 || len(r.model.Requests()) != 1 {
+		r.t.Errorf("%d requests in the background, %d in the conversation", background, len(r.model.Requests()))
+	}
+}
+
+func realNoNetwork(r *realRun) {
+	r.model.On("Fetch").Reply(clewtest.ToolUse("WebFetch", map[string]string{"url": "https://example.com/", "prompt": "what"}))
+	r.model.OnToolResult("").Reply(clewtest.Text("No page."))
+	r.args = []string{"--permission-mode", "bypassPermissions"}
+	r.ask("Fetch the page")
+	r.want("No page.")
+	if results := realBlocks[*wire.ToolResultBlock](r); len(results) != 1 || !results[0].Failed() {
+		r.t.Errorf("%d results", len(results))
+	}
+	var hosts []string
+	for _, req := range r.model.AllRequests() {
+		if req.Method == http.MethodConnect {
+			hosts = append(hosts, req.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		r.t.Error("the agent did not ask the model for a connection")
+	}
+}
+
+func TestRealAgentExample(t *testing.T) {
+	t.Parallel()
+	testReview(t)
+}
