@@ -128,10 +128,10 @@ func (f *framer) next() (Message, bool) {
 			f.step()
 			continue
 		}
-		f.queue = nil
 		if msg := f.frameAhead(); msg != nil {
 			return msg, true
 		}
+		f.queue = nil
 		if f.join.active() && f.skip == nil {
 			f.resumeLines()
 		}

@@ -126,11 +126,14 @@ func (p piece) frame() (piece, bool) {
 // part of an object, or text: it has no type, or not the brackets of an object.
 func isInner(line []byte) bool {
 	first := paddingLen(line)
+	if first == len(line) || line[first] != '{' {
+		return true
+	}
 	last := len(line) - 1
-	for last > first && isPadding(line[last]) {
+	for isPadding(line[last]) {
 		last--
 	}
-	return first >= last || line[first] != '{' || line[last] != '}' || !bytes.Contains(line, []byte(`"type"`))
+	return line[last] != '}' || !bytes.Contains(line, []byte(`"type"`))
 }
 
 // isKnown reports whether a frame is of a kind that this package, or the
