@@ -36,6 +36,9 @@ func TestCostIsLinear(t *testing.T) {
 			t.Parallel()
 			msg := wire.Decode([]byte(frame))
 			wire.UnknownFields(msg)
+			if msg, ok := msg.(*wire.AssistantMessage); ok {
+				explain(t, msg.Content)
+			}
 			if _, ok := msg.(*wire.InvalidFrame); ok {
 				return
 			}
@@ -43,6 +46,17 @@ func TestCostIsLinear(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// explain asks up to 20 invalid blocks for their errors. Each answer takes a walk
+// through the frame, so nobody asks all of a great many.
+func explain(t *testing.T, content wire.Content) {
+	t.Helper()
+	for _, b := range content[:min(20, len(content))] {
+		if bad, ok := b.(*wire.InvalidBlock); ok && bad.Err() == nil {
+			t.Errorf("%s is invalid without an error", bad.Raw())
+		}
 	}
 }
 

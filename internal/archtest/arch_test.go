@@ -20,15 +20,39 @@ const root = "../.."
 func TestImportRules(t *testing.T) {
 	watchSources(t)
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		t.Run(goos, func(t *testing.T) {
-			nodes := listPackages(t, goos)
-			if !slices.ContainsFunc(nodes, func(n node) bool { return within(n.ImportPath, module) }) {
-				t.Fatalf("go list found no package of %s", module)
-			}
-			for _, sentence := range check(nodes) {
-				t.Error(sentence)
-			}
-		})
+		// Without cgo, a file that imports C is not part of its package; with cgo, another may not be.
+		for _, cgo := range []string{"0", "1"} {
+			t.Run(goos+"/cgo="+cgo, func(t *testing.T) { checkPlatform(t, goos, cgo) })
+		}
+	}
+}
+
+func checkPlatform(t *testing.T, goos, cgo string) {
+	t.Parallel()
+	nodes := listPackages(t, root, "GOOS="+goos, "CGO_ENABLED="+cgo)
+	if !slices.ContainsFunc(nodes, func(n node) bool { return within(n.ImportPath, module) }) {
+		t.Fatalf("go list found no package of %s", module)
+	}
+	for _, sentence := range check(nodes) {
+		t.Error(sentence)
+	}
+}
+
+// A file that imports C counts, though a build without cgo leaves it out.
+func TestListPackagesFindsC(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module " + module + "\n",
+		"pure.go": "// Package wire is pure but for one file.\npackage wire\n",
+		"c.go":    "package wire\n\nimport \"C\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes := listPackages(t, dir, "CGO_ENABLED=1")
+	if !slices.ContainsFunc(nodes, func(n node) bool { return n.Name == "wire" && slices.Contains(n.Imports, "C") }) {
+		t.Errorf("go list does not report the import: %v", nodes)
 	}
 }
 
@@ -50,12 +74,12 @@ func watchSources(t *testing.T) {
 	}
 }
 
-// listPackages returns the packages of this module and all that they depend on, as built for goos.
-func listPackages(t *testing.T, goos string) []node {
+// listPackages returns the packages of the module in dir and all that they depend on, as built with the settings.
+func listPackages(t *testing.T, dir string, settings ...string) []node {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", "./...")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Name,Imports", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), settings...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// imports returns a node of this module. Paths that begin with a slash are of this module too.
+// imports returns a node of this module. Paths that begin with a slash are of this module too, and "" is its root.
 func imports(importPath string, imps ...string) node {
 	n := node{ImportPath: module + importPath}
 	for _, imp := range imps {
-		if strings.HasPrefix(imp, "/") {
+		if imp == "" || strings.HasPrefix(imp, "/") {
 			imp = module + imp
 		}
 		n.Imports = append(n.Imports, imp)
@@ -26,6 +26,30 @@ func TestCheckBroken(t *testing.T) {
 		{"wire does I/O", []node{imports("/wire", "io", "os")}, "/wire imports os: a pure package"},
 		{"transcript starts processes", []node{imports("/transcript", "os/exec")}, "/transcript imports os/exec: a pure"},
 		{"wire dials", []node{imports("/wire", "net/http")}, "/wire imports net/http: a pure package"},
+		{"wire does I/O under an old name", []node{imports("/wire", "io/ioutil")}, "/wire imports io/ioutil: a pure package"},
+		{"wire is unsafe", []node{imports("/wire", "unsafe")}, "/wire imports unsafe: a pure package"},
+		{"wire calls C", []node{imports("/wire", "C")}, "/wire imports C: a pure package"},
+		{
+			"wire needs a tool", []node{imports("/wire", "/internal/corpus")},
+			"/wire imports github.com/clewdev/clew/internal/corpus: only a tool",
+		},
+		{
+			"a library needs the recorder", []node{imports("/sessions", "/internal/record")},
+			"/sessions imports github.com/clewdev/clew/internal/record: only a tool",
+		},
+		{
+			"an example reaches under the public packages", []node{imports("/examples/hello", "/internal/jsonlex")},
+			"/examples/hello imports github.com/clewdev/clew/internal/jsonlex: an example",
+		},
+		{
+			"the test kit needs the SDK", []node{imports("/clewtest", "/wire", "")},
+			"/clewtest imports github.com/clewdev/clew: the test kit",
+		},
+		{
+			"the test kit reaches under the public packages", []node{imports("/clewtest", "/internal/process")},
+			"/clewtest imports github.com/clewdev/clew/internal/process: the test kit",
+		},
+		{"the SDK asks for a terminal", []node{imports("", "golang.org/x/term")}, " imports golang.org/x/term: only the program"},
 		{"wire logs", []node{imports("/wire", "log/slog")}, "/wire imports log/slog: a pure package"},
 		{"the lexer does I/O", []node{imports("/internal/jsonlex", "os")}, "/internal/jsonlex imports os: a pure"},
 		{
@@ -71,6 +95,11 @@ func TestCheckBroken(t *testing.T) {
 			"/sessions imports github.com/clewdev/clew/internal/config: a library does not",
 		},
 		{"a package is named util", []node{imports("/internal/util")}, "/internal/util: no package is named util"},
+		{
+			"a package is named types in another folder",
+			[]node{{ImportPath: module + "/internal/lexer", Name: "types"}},
+			"/internal/lexer: no package is named types",
+		},
 		{"a folder is named pkg", []node{imports("/pkg/lexer")}, "/pkg/lexer: no package is named pkg"},
 	}
 	for _, tt := range tests {
@@ -97,6 +126,9 @@ func TestCheckSound(t *testing.T) {
 		imports("/transcript", "io", "/wire"),
 		imports("/wire", "encoding/json", "/internal/jsonlex"),
 		imports("/internal/jsonlex", "unicode/utf8"),
+		imports("/clewtest", "os/exec", "/wire"),
+		imports("/examples/hello", "os", "", "/wire"),
+		imports("/internal/record", "/clewtest"),
 		imports("/internal/bench", "os", "/internal/corpus", "/internal/jsonlex", "/wire"),
 		{ImportPath: "golang.org/x/util", Imports: []string{"os"}},
 	}

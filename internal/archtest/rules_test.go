@@ -13,6 +13,7 @@ const module = "github.com/clewdev/clew"
 // A node is one package of the import graph, with its direct imports outside tests.
 type node struct {
 	ImportPath string
+	Name       string
 	Imports    []string
 }
 
@@ -24,13 +25,19 @@ var (
 	purePackages = []string{module + "/wire", module + "/transcript", module + "/internal/jsonlex"}
 
 	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
-	impureTrees = []string{"os", "net", "log", "syscall"}
+	// io/ioutil is another name for os; unsafe and C can reach anything.
+	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders hold what only the program needs.
 	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "fleet"}
 
+	// toolFolders hold what serves the development of this module and is linked into nothing else.
+	toolFolders = []string{"archtest", "bench", "corpus", "record", "wiregen"}
+
 	// uiTrees are libraries that draw or parse for a terminal.
-	uiTrees = []string{"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag"}
+	uiTrees = []string{
+		"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
+	}
 
 	// engineTrees name, for each database or queue library, the word that its importer's name must contain.
 	engineTrees = map[string]string{
@@ -56,7 +63,7 @@ func check(nodes []node) []string {
 		if _, ok := g[n.ImportPath]; !ok {
 			continue
 		}
-		for _, rule := range []func(graph, node) []string{pure, small, engine, ui, pipe, customer, downward, named} {
+		for _, rule := range []func(graph, node) []string{pure, small, engine, ui, pipe, customer, downward, toolless, public, named} {
 			broken = append(broken, rule(g, n)...)
 		}
 	}
@@ -132,9 +139,33 @@ func downward(_ graph, n node) []string {
 	return direct(n, program, "a library does not import the program")
 }
 
-// named refuses names that invite anything.
+// toolless keeps the tools out of everything else.
+func toolless(_ graph, n node) []string {
+	if tool(n.ImportPath) {
+		return nil
+	}
+	return direct(n, tool, "only a tool imports a tool")
+}
+
+// public keeps the examples to what their readers can import, and the test kit to wire: the tests of every other package
+// may use it then.
+func public(_ graph, n node) []string {
+	switch {
+	case within(n.ImportPath, module+"/examples"):
+		return direct(n, func(imp string) bool { return within(imp, module+"/internal") },
+			"an example imports public packages only")
+	case within(n.ImportPath, module+"/clewtest"):
+		return direct(n, func(imp string) bool {
+			return within(imp, module) && !within(imp, module+"/wire") && !within(imp, module+"/clewtest")
+		}, "the test kit stands on wire alone")
+	}
+	return nil
+}
+
+// named refuses names that invite anything, of folders and of the package itself.
 func named(_ graph, n node) []string {
-	for _, element := range strings.Split(strings.TrimPrefix(n.ImportPath, module), "/") {
+	elements := strings.Split(strings.TrimPrefix(n.ImportPath, module), "/")
+	for _, element := range append(elements, n.Name) {
 		if slices.Contains(vagueNames, element) {
 			return []string{fmt.Sprintf("%s: no package is named %s", n.ImportPath, element)}
 		}
@@ -190,19 +221,15 @@ func program(p string) bool {
 	if within(p, module+"/cmd") {
 		return true
 	}
-	for _, folder := range programFolders {
-		if within(p, module+"/internal/"+folder) {
-			return true
-		}
-	}
-	return false
+	return inFolders(p, programFolders)
 }
 
 // tool reports whether p serves the development of this module and is linked into nothing else.
-func tool(p string) bool {
-	return withinAny(p, []string{
-		module + "/internal/archtest", module + "/internal/bench", module + "/internal/corpus", module + "/internal/wiregen",
-	})
+func tool(p string) bool { return inFolders(p, toolFolders) }
+
+// inFolders reports whether p lies in one of those folders of internal.
+func inFolders(p string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return within(p, module+"/internal/"+f) })
 }
 
 // standard reports whether p belongs to the standard library: the first element of any other path has a dot.

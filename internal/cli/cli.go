@@ -19,10 +19,10 @@ type Streams struct {
 }
 
 // Main runs the command that args, without the program's name, ask for, and
-// returns the code to exit with. The first interrupt ends the command in good
-// order, the second one at once.
+// returns the code to exit with. The first interrupt, or request to terminate,
+// ends the command in good order, the second one at once.
 func Main(args []string, s Streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	// Unless somebody listens, this signal ends the program in the middle of a
@@ -33,13 +33,16 @@ func Main(args []string, s Streams) int {
 
 func execute(ctx context.Context, args []string, s Streams) int {
 	root := newRoot(s) //nolint:contextcheck // the commands get ctx when they run
+	out := &outlet{w: s.Out}
 	root.SetArgs(args)
 	root.SetIn(s.In)
-	root.SetOut(s.Out)
+	root.SetOut(out)
 	root.SetErr(s.Err)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetHelpFunc(styledHelp(s)) //nolint:contextcheck // the same
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = &failure{code: exitFailed, command: root.CommandPath(), err: outputError(out.err)}
+	}
 	printError(s.Err, err)
 	return exitCode(err)
 }

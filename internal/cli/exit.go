@@ -13,9 +13,8 @@ import (
 // The codes that the program exits with.
 const (
 	exitDone        = 0
-	exitFailed      = 1 // the agent's turn failed, or the output could not be written
+	exitFailed      = 1 // the output could not be written
 	exitUsage       = 2
-	exitNoAgent     = 3
 	exitInput       = 4 // a file cannot be read
 	exitInterrupted = 130
 )
@@ -52,12 +51,17 @@ func runE(run runner) func(*cobra.Command, []string) error {
 	}
 }
 
-// misused reports that cmd was called in the wrong way.
+func outputError(err error) error {
+	return fmt.Errorf("the output cannot be written: %w", cause(err))
+}
+
+// misused reports that cmd was called in the wrong way. The error may quote the
+// arguments as they are.
 func misused(cmd *cobra.Command, err error) error {
 	return &failure{
 		code:    exitUsage,
 		command: cmd.CommandPath(),
-		err:     err,
+		err:     errors.New(escaped(err.Error())),
 		hint:    fmt.Sprintf("Run %q for help.", cmd.CommandPath()+" --help"),
 	}
 }
@@ -93,7 +97,7 @@ func printError(w io.Writer, err error) {
 	text := err.Error()
 	var f *failure
 	if !errors.As(err, &f) {
-		text = "clew: " + text
+		text = "clew: " + escaped(text)
 	} else if f.hint != "" {
 		text += "\n" + f.hint
 	}

@@ -1,25 +1,25 @@
 package cli
 
 import (
+	"io"
 	"strings"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 )
 
-// styledHelp has fang print the help of a command. It gets a program of its own
-// to do that: given the one that runs, it would also print the errors, for which
-// it asks the terminal for its colours. A terminal that does not answer would
-// delay each error by seconds.
-func styledHelp(s Streams) func(*cobra.Command, []string) {
-	return func(cmd *cobra.Command, _ []string) {
-		root := newRoot(s)
-		root.SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--help"))
-		root.SetOut(s.Out)
-		root.SetErr(s.Err)
-		// Asked for help, a command fails only where its output does.
-		_ = fang.Execute(cmd.Context(), root, fang.WithoutVersion())
+// showHelp prints the help of a command. It is plain on every terminal: to choose
+// colours, one would have to ask the terminal for its background, and a terminal
+// that does not answer would delay the help by seconds.
+func showHelp(cmd *cobra.Command, _ []string) {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
 	}
+	// Cobra adds these flags when a command runs; "clew help" runs another one.
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	// An outlet keeps the error.
+	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
 }
 
 // newHelp returns a help command for which a word that is no command is an
@@ -39,4 +39,19 @@ func newHelp() *cobra.Command {
 			return topic.Help()
 		},
 	}
+}
+
+// An outlet is where cobra prints: help, the version, completion scripts. Cobra
+// drops most errors of that, so an outlet keeps the first one instead of
+// returning it.
+type outlet struct {
+	w   io.Writer
+	err error
+}
+
+func (o *outlet) Write(p []byte) (int, error) {
+	if o.err == nil {
+		_, o.err = o.w.Write(p)
+	}
+	return len(p), nil
 }

@@ -93,7 +93,7 @@ func openError(ctx context.Context, name string, err error) error {
 	shown := printable(name)
 	switch {
 	case ctx.Err() != nil:
-		return errInterrupted()
+		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted before %s could be opened", shown)}
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{
 			code: exitInput,

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -19,29 +18,53 @@ type inspectOptions struct {
 	maxFrame byteSize
 }
 
+const inspectHelp = `Reads stream-json, from a file or from stdin, and counts its frames by type and
+subtype. Behind the table come the kinds, fields, blocks and events that this
+version does not know, and what is invalid, with line and offset.
+
+With --json, there is one object for each frame instead:
+  line, offset, bytes  where the frame is, and how long
+  type, subtype        its kind; of a control frame, the subtype of its body
+  known                whether this version knows the kind
+  problem              what is invalid, the first of it, or ""
+  unknown_fields       the paths of fields that this version does not know
+  unknown_blocks       the types of such blocks
+  unknown_event        the type of such an event
+The last three are left out where there are none.
+
+Not examined are the bodies of control requests and the answers to them, the
+inputs of tools, the results of server tools, and what the blocks of any other
+tool result contain.
+
+Memory does not grow with the length of the stream, but with that of its longest
+frame, of which there are several copies at a time.`
+
 func newInspect(s Streams) *cobra.Command {
 	o := &inspectOptions{streams: s, maxFrame: wire.DefaultMaxFrameBytes}
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE|-]",
 		Short: "Show which frames a stream is made of, and what is wrong with it",
-		Long: `Reads stream-json, from a file or from stdin, and counts its frames by type and subtype.
-
-Behind the table come the kinds, fields, blocks and events that this version does not know, and what is invalid, with line and offset. With --json, there is one object for each frame instead: line, offset, bytes, type, subtype, known, problem.`,
-		Example: `clew inspect session.ndjson
-claude -p --verbose --output-format stream-json hello | clew inspect
-clew inspect --json session.ndjson | jq 'select(.problem != "")'`,
+		Long:  inspectHelp,
+		Example: `  clew inspect session.ndjson
+  claude -p --verbose --output-format stream-json hello | clew inspect
+  clew inspect --json session.ndjson |
+    jq 'select(.problem != "" or (.known | not) or .unknown_fields or .unknown_blocks or .unknown_event)'`,
 		Args: atMost(1),
 		RunE: runE(o.run),
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object per frame")
+	addOnOff(cmd, &o.json, "json", "print one JSON object per frame")
 	cmd.Flags().Var(&o.maxFrame, "max-frame-bytes", "longest frame to decode; a longer one is reported as invalid")
 	return cmd
 }
 
 func (o *inspectOptions) run(ctx context.Context, args []string) error {
+	defer beFrugal()()
 	name := ""
 	if len(args) > 0 {
 		name = args[0]
+		if name == "" {
+			return errNoName()
+		}
 	}
 	in, err := openInput(ctx, name, o.streams.In)
 	if err != nil {
@@ -53,6 +76,8 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 
 // A report is told of each frame in turn, and then of the end.
 type report interface {
+	// maxErrors is how many invalid blocks of a frame the report has use for.
+	maxErrors() int
 	add(finding) error
 	finish() error
 }
@@ -71,7 +96,7 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("the output cannot be written: %w", cause(err))
+		return outputError(err)
 	case ctx.Err() != nil:
 		return errInterrupted()
 	case readErr != nil:
@@ -111,6 +136,14 @@ func (o *inspectOptions) progress(in *input) *progress {
 		return nil
 	}
 	return newProgress(o.streams.Err, in.size, time.Now)
+}
+
+func errNoName() error {
+	return &failure{
+		code: exitUsage,
+		err:  errors.New("the name of the file is empty"),
+		hint: "Give the path of a file of stream-json, or - for stdin.",
+	}
 }
 
 func errInterrupted() error {

@@ -33,9 +33,14 @@ func TestInspectRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stdout, stderr, code := inspectText(t, strings.NewReader(fromAgent(string(text))))
+			frames := fromAgent(string(text))
+			stdout, stderr, code := inspectText(t, strings.NewReader(frames))
 			if code != exitDone || stderr != "" || strings.Contains(stdout, "known") || strings.Contains(stdout, "valid") {
 				t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+			}
+			want := group(int64(strings.Count(frames, "\n")))
+			if total := strings.Fields(stdout[strings.LastIndex(stdout, "\ntotal "):]); total[1] != want {
+				t.Errorf("%s frames counted, want %s:\n%s", total[1], want, stdout)
 			}
 		})
 	}

@@ -21,6 +21,21 @@ type frameRecord struct {
 	UnknownEvent  string   `json:"unknown_event,omitempty"`
 }
 
+func newRecord(f finding) frameRecord {
+	return frameRecord{
+		Line:          f.pos.Line,
+		Offset:        f.pos.Offset,
+		Bytes:         f.pos.Bytes,
+		Type:          f.kind.Type,
+		Subtype:       f.kind.Subtype,
+		Known:         f.known,
+		Problem:       f.problem(),
+		UnknownFields: f.unknownFields,
+		UnknownBlocks: f.unknownBlocks,
+		UnknownEvent:  f.unknownEvent,
+	}
+}
+
 // A listing is the report with one JSON object for each frame.
 type listing struct {
 	w    io.Writer
@@ -35,24 +50,14 @@ func newListing(w io.Writer) *listing {
 	return l
 }
 
+func (l *listing) maxErrors() int { return 1 }
+
 func (l *listing) add(f finding) error {
 	l.line.Reset()
-	err := l.enc.Encode(frameRecord{
-		Line:          f.pos.Line,
-		Offset:        f.pos.Offset,
-		Bytes:         f.pos.Bytes,
-		Type:          f.kind.Type,
-		Subtype:       f.kind.Subtype,
-		Known:         f.known,
-		Problem:       f.problem(),
-		UnknownFields: f.unknownFields,
-		UnknownBlocks: f.unknownBlocks,
-		UnknownEvent:  f.unknownEvent,
-	})
-	if err != nil {
+	if err := l.enc.Encode(newRecord(f)); err != nil {
 		return err
 	}
-	_, err = l.w.Write(escapeLine(l.line.Bytes()))
+	_, err := l.w.Write(escapeLine(l.line.Bytes()))
 	return err
 }
 
@@ -65,8 +70,8 @@ func (f *finding) problem() string {
 		return "not JSON"
 	case f.invalid != nil:
 		return f.invalid.Error()
-	case len(f.invalidBlocks) > 0:
-		return "invalid block: " + f.invalidBlocks[0].Error()
+	case len(f.blockErrors) > 0:
+		return "invalid block: " + f.blockErrors[0].Error()
 	}
 	return ""
 }

@@ -8,23 +8,34 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+const (
+	// maxBatchBytes is where a batch is full: a single read can bring much, after a
+	// long frame has made the buffer large.
+	maxBatchBytes = 128 << 10
+	// maxPendingBytes bounds what was read and is not yet reported. A longer frame
+	// goes alone.
+	maxPendingBytes = 2 << 20
+)
+
 // A pipeline examines frames and reports them in order. To examine a frame takes
-// longer than to decode it, so that is done on all processors at once, in batches
-// of what a single read has brought.
+// longer than to decode it, so that is done on several processors at once, in
+// batches of what a single read has brought.
 type pipeline struct {
 	rep report
 	out *bufio.Writer
 
-	open   batch       // collects frames, and is not yet on its way
-	work   chan *batch // to the goroutines that examine
-	queue  chan *batch // to the one that reports, in order
-	ended  chan struct{}
-	err    error // of the report, once ended is closed
-	failed atomic.Bool
+	open    batch       // collects frames, and is not yet on its way
+	work    chan *batch // to the goroutines that examine
+	queue   chan *batch // to the one that reports, in order
+	pending *allowance  // of the bytes on their way
+	ended   chan struct{}
+	err     error // of the report, once ended is closed
+	failed  atomic.Bool
 }
 
 type batch struct {
 	frames   []frame
+	bytes    int64
 	findings []finding
 	examined chan struct{}
 }
@@ -35,13 +46,14 @@ type frame struct {
 }
 
 func newPipeline(rep report, out *bufio.Writer) *pipeline {
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(maxProcessors, runtime.GOMAXPROCS(0))
 	p := &pipeline{
-		rep:   rep,
-		out:   out,
-		work:  make(chan *batch, workers),
-		queue: make(chan *batch, 2*workers), // bounds how far reading runs ahead
-		ended: make(chan struct{}),
+		rep:     rep,
+		out:     out,
+		work:    make(chan *batch, workers),
+		queue:   make(chan *batch, 2*workers), // bounds how far reading runs ahead
+		pending: newAllowance(maxPendingBytes),
+		ended:   make(chan struct{}),
 	}
 	for range workers {
 		go p.examine()
@@ -53,20 +65,30 @@ func newPipeline(rep report, out *bufio.Writer) *pipeline {
 // add takes the next frame. It returns false when the report has failed, and
 // further frames would be for nothing.
 func (p *pipeline) add(msg wire.Message, pos wire.Position) bool {
+	if p.open.bytes+pos.Bytes > maxBatchBytes {
+		p.dispatch()
+	}
 	p.open.frames = append(p.open.frames, frame{msg, pos})
+	p.open.bytes += pos.Bytes
 	return !p.failed.Load()
 }
 
 // dispatch sends what was added on its way. It is called before each read,
-// because a read may have to wait, and the frames must not.
+// because a read may have to wait, and the frames must not. After a batch that
+// takes the whole allowance, it waits until that is reported: the memory that
+// the next read needs is then free.
 func (p *pipeline) dispatch() {
 	if len(p.open.frames) == 0 {
 		return
 	}
-	b := &batch{frames: p.open.frames, examined: make(chan struct{})}
-	p.open.frames = nil
+	b := &batch{frames: p.open.frames, bytes: p.open.bytes, examined: make(chan struct{})}
+	p.open = batch{}
+	p.pending.take(b.bytes)
 	p.queue <- b
 	p.work <- b
+	if b.bytes >= maxPendingBytes {
+		p.pending.take(0)
+	}
 }
 
 // close waits until everything is reported, and returns the report's error.
@@ -82,7 +104,8 @@ func (p *pipeline) examine() {
 	for b := range p.work {
 		b.findings = make([]finding, len(b.frames))
 		for i, f := range b.frames {
-			b.findings[i] = examine(f.msg, f.pos)
+			b.findings[i] = examine(f.msg, f.pos, p.rep.maxErrors())
+			b.frames[i].msg = nil // the finding is much smaller
 		}
 		close(b.examined)
 	}
@@ -99,6 +122,7 @@ func (p *pipeline) report() {
 				p.err = p.rep.add(f)
 			}
 		}
+		p.pending.giveBack(b.bytes)
 		if p.err == nil && len(p.queue) == 0 {
 			p.err = p.out.Flush()
 		}

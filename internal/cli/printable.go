@@ -14,6 +14,17 @@ func printable(s string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
+// escaped is printable for a text that is one of ours, but for what it quotes: if
+// nothing of it needs escaping, it stays as it is.
+func escaped(s string) string {
+	for _, r := range s {
+		if !strconv.IsPrint(r) || r == utf8.RuneError {
+			return printable(s)
+		}
+	}
+	return s
+}
+
 // maxText is how many bytes are kept of a text that comes from elsewhere.
 const maxText = 160
 

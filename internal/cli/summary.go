@@ -31,6 +31,8 @@ type fieldName struct {
 	kind wire.Kind
 }
 
+func (s *summary) maxErrors() int { return maxNotes }
+
 func (s *summary) add(f finding) error {
 	s.total.add(f.pos)
 	switch {
@@ -59,9 +61,10 @@ func (s *summary) addFrame(f finding) {
 	if f.unknownEvent != "" {
 		s.unknownEvents.add(clip(f.unknownEvent), f.pos)
 	}
-	for _, err := range f.invalidBlocks {
+	for _, err := range f.blockErrors {
 		s.invalidBlocks.add(f.pos, err.Error())
 	}
+	s.invalidBlocks.total.count += int64(f.invalidBlocks - len(f.blockErrors))
 }
 
 func (s *summary) finish() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -23,17 +24,24 @@ func newVersion(s Streams) *cobra.Command {
 		Args:  atMost(0),
 		RunE:  runE(o.run),
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	return cmd
 }
 
 func (o *versionOptions) run(context.Context, []string) error {
 	b := readBuild()
+	text := fmt.Sprintf("clew %s\nrevision %s\n%s %s\n", b.Version, b.revision(), b.Go, b.Platform)
 	if o.json {
-		return json.NewEncoder(o.streams.Out).Encode(b)
+		line, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		text = string(line) + "\n"
 	}
-	_, err := fmt.Fprintf(o.streams.Out, "clew %s\nrevision %s\n%s %s\n", b.Version, b.revision(), b.Go, b.Platform)
-	return err
+	if _, err := io.WriteString(o.streams.Out, text); err != nil {
+		return outputError(err)
+	}
+	return nil
 }
 
 // A build tells what this program was made from. What is not known is empty, but
