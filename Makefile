@@ -3,12 +3,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 GOLANGCI_VERSION := 2.14.0
-BIN := $(CURDIR)/.cache/bin
+# Paths of targets are relative: make splits them at spaces, which the folder's own path may have.
+BIN := .cache/bin
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
 # The version of Claude Code that the tests run; the package says which.
 AGENT_VERSION := $(shell sed -n 's/^const AgentVersion = "\(.*\)"$$/\1/p' clewtest/real.go)
-AGENT := $(CURDIR)/.cache/agent/$(AGENT_VERSION)/claude
+AGENT := .cache/agent/$(AGENT_VERSION)/claude
 
 # How long `make fuzz` gives each target.
 FUZZTIME ?= 60s
@@ -27,6 +28,10 @@ lint: $(GOLANGCI) ## Run the pinned linter
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
+
+.PHONY: record
+record: agent ## Record the dialogues in testdata anew, from the pinned Claude Code over a scripted model
+	CLEW_RECORD=1 go test ./internal/record -run TestRecord -count=1
 
 .PHONY: bench
 bench: ## Compare decoding with encoding/json, in one run, as ratios
@@ -54,14 +59,15 @@ fmtcheck:
 vet:
 	go vet ./...
 
-.PHONY: demo record
-demo record:
+.PHONY: demo
+demo: ## Show the whole tour: not available yet
 	@echo "make $@: not available yet" >&2; exit 1
 
 $(AGENT):
-	@.ci/install-agent $(AGENT_VERSION) $@
+	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))
+	@.ci/install-agent "$(AGENT_VERSION)" "$(CURDIR)/$@"
 
 $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"
-	GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
+	GOBIN="$(CURDIR)/$(BIN)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
 	mv $(BIN)/golangci-lint $@

@@ -12,7 +12,7 @@ import (
 //   - [Agent.Command], or [Agent.Path] with [Agent.Env], runs it as a process.
 //
 // A host that does not keep to the scenario fails the test: with a frame that does not fit, a frame that is not expected,
-// or one that has not come when the agent or the test ends. The report names the step, what was wanted and what came, each
+// or one that has not come when the agent or the test ends, also if no agent was started. The report names the step, what was wanted and what came, each
 // difference by its JSON pointer, and the dialogue so far. The agent then writes the same to its standard error and exits
 // with 70. When a test fails for another reason, the dialogue is logged.
 //
@@ -37,7 +37,7 @@ func NewAgent(t testing.TB, s *Scenario) *Agent {
 		t.Fatalf("%v", s.err)
 	}
 	a := &Agent{t: t, scenario: s.clone()}
-	t.Cleanup(a.logUnreported)
+	t.Cleanup(a.conclude)
 	return a
 }
 
@@ -78,9 +78,15 @@ func (a *Agent) start(args []string) *run {
 	return r
 }
 
-func (a *Agent) logUnreported() {
+// conclude is the last thing that happens to the agent, when all its runs are over.
+func (a *Agent) conclude() {
 	a.t.Helper()
 	if r := a.newest(); r != nil {
 		r.logUnreported()
+		return
+	}
+	if want := missing(a.scenario.steps); want != "" && !a.t.Failed() && !a.t.Skipped() {
+		a.t.Errorf("clewtest: no agent has come up (it was not started, or ended too early), and the scenario expects more of the host\n%s",
+			want)
 	}
 }

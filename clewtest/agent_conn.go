@@ -38,10 +38,14 @@ func (e *ExitError) Error() string {
 }
 
 // Conn starts the agent in memory. It ends with the test at the latest.
+//
+// Within a bubble of testing/synctest, give [NewAgent] the bubble's own t: the bubble waits for the agent, which that t
+// ends. The agent of a test around the bubble works as well if it has ended by itself before the bubble does. If not, the
+// bubble ends in a deadlock, as with any goroutine that is left, and the test says why.
 func (a *Agent) Conn() *Conn {
 	m := &memory{
 		stdin: newPipe(), stdout: newPipe(), stderr: newPipe(),
-		run: a.start(nil), quit: make(chan struct{}), done: make(chan struct{}),
+		run: a.start(nil), quit: make(chan struct{}), done: make(chan struct{}), bubble: bubble(),
 	}
 	a.t.Cleanup(m.stop)
 	go m.play(a.scenario.steps)
@@ -71,13 +75,15 @@ type memory struct {
 	stdin, stdout, stderr *pipe
 	run                   *run
 	quit, done            chan struct{}
+	bubble                string // where it was started
 
 	mu       sync.Mutex
 	deaf     bool // to SIGTERM
 	hold     bool // stdout stays open when the agent ends
 	stopped  bool // quit is closed
 	killedBy os.Signal
-	end      ending // valid when done is closed
+	end      ending // valid when ended is set
+	ended    bool
 }
 
 func (m *memory) play(steps []step) {
@@ -90,7 +96,7 @@ func (m *memory) play(steps []step) {
 	if m.killedBy != nil {
 		end.signal = m.killedBy
 	}
-	m.end = end
+	m.end, m.ended = end, true
 	m.closePipes()
 	m.mu.Unlock()
 	m.run.end(m.reason())
@@ -141,6 +147,11 @@ func (m *memory) signal(sig os.Signal) error {
 // stop ends the agent with the test. An agent that has something left to read reads it first, so that a host which has
 // done its part is not blamed.
 func (m *memory) stop() {
+	m.run.t.Helper()
+	if bubble() != m.bubble {
+		m.checkEnded()
+		return
+	}
 	m.mu.Lock()
 	for _, p := range []*pipe{m.stdin, m.stdout, m.stderr} {
 		p.drain()
@@ -152,6 +163,17 @@ func (m *memory) stop() {
 	m.mu.Unlock()
 	<-m.done
 	m.stdout.closeWrite()
+}
+
+// checkEnded is stop from outside the bubble, from where the runtime lets nobody use its channels.
+func (m *memory) checkEnded() {
+	m.run.t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.ended {
+		m.run.t.Errorf("clewtest: the agent was started within a synctest bubble and has not ended with it: " +
+			"give NewAgent the t of the bubble")
+	}
 }
 
 func (m *memory) closeStdout() error {

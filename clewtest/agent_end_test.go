@@ -1,6 +1,7 @@
 package clewtest_test
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"strings"
@@ -49,6 +50,72 @@ func TestMissingWhenKilled(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 		})
+	}
+}
+
+// Of a step in any order, only what has not come is missing.
+func TestMissingInPart(t *testing.T) {
+	for form, start := range forms {
+		t.Run(form, func(t *testing.T) {
+			fake := &fakeTB{TB: t}
+			s := new(clewtest.Scenario).ExpectAny(prompt, ask("a")).Send(answer).Expect(ask("b"))
+			agent := clewtest.NewAgent(fake, s)
+			h := start(t, agent)
+			h.say(prompt)
+			for !strings.Contains(agent.Dialogue(), prompt) {
+				runtime.Gosched()
+			}
+			if got, want := fake.end(), "\nwant > "+ask("a")+"\nthe dialogue so far:\n"; !strings.Contains(got, want) ||
+				strings.Contains(got, "want > "+prompt) {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestNotStarted(t *testing.T) {
+	tests := []struct {
+		name string
+		s    *clewtest.Scenario
+		use  func(*clewtest.Agent)
+		want string
+	}{
+		{"frame", new(clewtest.Scenario).Send(answer).Expect(prompt), nil, "want > " + prompt},
+		{"end of input", new(clewtest.Scenario).CloseStdin(), nil, "want host closes stdin"},
+		{"environment alone", new(clewtest.Scenario).Expect(prompt), func(a *clewtest.Agent) { a.Env() }, "want > " + prompt},
+		{"killed at once", new(clewtest.Scenario).Expect(prompt), killAtOnce, "want > " + prompt},
+		{"nothing expected", new(clewtest.Scenario).Send(answer), nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fake := &fakeTB{TB: t}
+			a := clewtest.NewAgent(fake, tt.s)
+			if tt.use != nil {
+				tt.use(a)
+			}
+			if got := fake.end(); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// killAtOnce starts the agent, and kills it, most probably, before it comes up.
+func killAtOnce(a *clewtest.Agent) {
+	cmd := a.Command(context.Background())
+	if cmd.Start() == nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// A test that has failed before it could start its agent has said enough.
+func TestNotStartedAfterFailure(t *testing.T) {
+	fake := &fakeTB{TB: t}
+	clewtest.NewAgent(fake, new(clewtest.Scenario).Expect(prompt))
+	fake.Errorf("no such file")
+	if got := fake.end(); got != "no such file" {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -119,7 +186,8 @@ func TestNoGoroutineStays(t *testing.T) {
 	}
 }
 
-// stacks returns the goroutines of agents. It must not run while other tests do.
+// stacks returns the goroutines of agents, whichever test they are of. A test that asks must not be parallel: then no other
+// runs.
 func stacks(t *testing.T) string {
 	t.Helper()
 	buf := make([]byte, 1<<20)

@@ -18,7 +18,7 @@ type hub struct {
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
-	conns   map[*net.TCPConn]bool
+	conns   map[*net.TCPConn]int // the processes by their connections; 0 before it is known
 	closing bool
 }
 
@@ -35,7 +35,7 @@ func (a *Agent) listen() *hub {
 		a.t.Errorf("clewtest: an agent as a process needs a loopback connection: %v", err)
 		return nil
 	}
-	h := &hub{agent: a, listener: listener, secret: rand.Text(), conns: map[*net.TCPConn]bool{}}
+	h := &hub{agent: a, listener: listener, secret: rand.Text(), conns: map[*net.TCPConn]int{}}
 	h.serving.Go(h.accept)
 	a.t.Cleanup(h.close)
 	a.hub = h
@@ -66,8 +66,14 @@ func (h *hub) enter(conn *net.TCPConn) bool {
 		_ = conn.Close()
 		return false
 	}
-	h.conns[conn] = true
+	h.conns[conn] = 0
 	return true
+}
+
+func (h *hub) know(conn *net.TCPConn, pid int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.conns[conn] = pid
 }
 
 func (h *hub) leave(conn *net.TCPConn) {
@@ -85,6 +91,7 @@ func (h *hub) serve(conn *net.TCPConn) {
 	if dec.Decode(&greeting) != nil || greeting.Secret != h.secret {
 		return
 	}
+	h.know(conn, greeting.PID)
 	var rec *run
 	if greeting.Role == roleAgent {
 		rec = h.agent.start(greeting.Args)
@@ -118,6 +125,8 @@ func (e event) apply(rec recorder) {
 		rec.begin(e.Step)
 	case eventRecord:
 		rec.record(e.Lines)
+	case eventAwait:
+		rec.await(string(e.Lines))
 	case eventFail:
 		rec.fail(string(e.Lines))
 	case eventFinish:
@@ -135,6 +144,17 @@ func (h *hub) reason() string {
 	return "the agent was killed, or could not write to the host"
 }
 
+// kill ends the processes that have not ended by themselves, such as one that was stopped.
+func (h *hub) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, pid := range h.conns {
+		if pid > 0 {
+			killProcess(pid)
+		}
+	}
+}
+
 // close ends all processes and waits until they are gone.
 func (h *hub) close() {
 	h.agent.t.Helper()
@@ -146,5 +166,7 @@ func (h *hub) close() {
 		_ = conn.SetReadDeadline(time.Now().Add(linkTimeout))
 	}
 	h.mu.Unlock()
+	killer := time.AfterFunc(killGrace, h.kill)
+	defer killer.Stop()
 	h.serving.Wait()
 }

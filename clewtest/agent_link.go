@@ -13,9 +13,13 @@ import (
 // linkTimeout bounds what a test and its agent wait for of each other while they connect and part.
 const linkTimeout = 10 * time.Second
 
+// killGrace is how long the processes of an agent have to end by themselves when the test has. It is longer than endGrace.
+const killGrace = 2 * time.Second
+
 // A hello is the first thing that a process tells its test.
 type hello struct {
 	Secret, Role string
+	PID          int
 	Args         []string
 }
 
@@ -31,6 +35,7 @@ type eventKind int
 const (
 	eventBegin eventKind = iota
 	eventRecord
+	eventAwait
 	eventFail
 	eventFinish
 )
@@ -61,7 +66,7 @@ func dial(value string) (*link, error) {
 	}
 	l := &link{role: fields[2], enc: gob.NewEncoder(conn), replies: make(chan reply), gone: make(chan struct{})}
 	go l.listen(conn)
-	if err := l.enc.Encode(hello{fields[1], l.role, os.Args[1:]}); err != nil {
+	if err := l.enc.Encode(hello{fields[1], l.role, os.Getpid(), os.Args[1:]}); err != nil {
 		return nil, err
 	}
 	select {
@@ -99,5 +104,6 @@ func (l *link) tell(e event) {
 
 func (l *link) begin(step int)      { l.tell(event{Kind: eventBegin, Step: step}) }
 func (l *link) record(lines []byte) { l.tell(event{Kind: eventRecord, Lines: lines}) }
+func (l *link) await(want string)   { l.tell(event{Kind: eventAwait, Lines: []byte(want)}) }
 func (l *link) fail(text string)    { l.tell(event{Kind: eventFail, Lines: []byte(text)}) }
 func (l *link) finish()             { l.tell(event{Kind: eventFinish}) }

@@ -38,6 +38,8 @@ type recorder interface {
 	begin(step int)
 	// record adds lines to the dialogue.
 	record(lines []byte)
+	// await says what of the step that has begun is still to come.
+	await(want string)
 	// fail says that the host did not keep to the scenario.
 	fail(text string)
 	// finish says that the agent ends as the scenario has it.

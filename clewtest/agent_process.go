@@ -44,6 +44,10 @@ func (a *Agent) Path() string {
 // Env returns the variables, as in [os/exec.Cmd.Env], that make the binary of [Agent.Path] the agent. A host must add them to
 // the environment of its agent; they may be set in the test's own with t.Setenv for a host that passes that on.
 //
+// Every test binary that imports this package and inherits the variables becomes the agent, whichever its path: don't set
+// them where tests start test binaries for another reason. It does so when this package is initialized. Packages that are
+// initialized earlier run as ever, and what they write to standard output comes before the agent's first frame.
+//
 // The process talks to the test over a loopback connection and ends when that does: with the test, also when the test
 // binary is killed. It has no place within testing/synctest, which does not wait for connections.
 func (a *Agent) Env() []string {

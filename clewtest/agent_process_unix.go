@@ -5,8 +5,28 @@ package clewtest
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 )
+
+// endsProcess reports whether a process that does nothing about the signal is ended by it.
+func endsProcess(sig syscall.Signal) bool {
+	switch sig {
+	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
+		syscall.SIGURG, syscall.SIGWINCH:
+		return false
+	}
+	return true
+}
+
+// killProcess ends another process, with its group if it leads one. A process that has been stopped ends as well.
+func killProcess(pid int) {
+	if group, err := syscall.Getpgid(pid); err == nil && group == pid {
+		pid = -pid
+	}
+	// One that is gone by now needs no killing.
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
 
 // killSelf ends this process by a signal. The Go runtime catches signals such as SIGSEGV and exits with 2, so a shell takes
 // this process over, with the default action of every signal, and sends it to itself.
@@ -21,6 +41,8 @@ func killSelf(sig os.Signal) error {
 		}
 		select {}
 	}
+	// A signal that is ignored stays so in the shell, and one that is caught does not.
+	signal.Notify(make(chan os.Signal, 1), number)
 	script := fmt.Sprintf("ulimit -c 0; kill -%d $$; exit %d", int(number), mismatchCode)
 	return syscall.Exec("/bin/sh", []string{"sh", "-c", script}, nil)
 }

@@ -3,7 +3,19 @@ package clewtest
 import (
 	"errors"
 	"os"
+	"syscall"
 )
+
+// endsProcess leaves it to killSelf to say which signals there are.
+func endsProcess(sig syscall.Signal) bool { return sig != 0 }
+
+// killProcess ends another process.
+func killProcess(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		// One that is gone by now needs no killing.
+		_ = p.Kill()
+	}
+}
 
 // killSelf ends this process as TerminateProcess does.
 func killSelf(sig os.Signal) error {

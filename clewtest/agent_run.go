@@ -17,6 +17,7 @@ type run struct {
 
 	mu       sync.Mutex
 	step     int
+	awaited  string // what is left of a step that has come in part, or ""
 	dialogue []byte
 	over     bool // it ended as the scenario has it, or was reported
 	reported bool
@@ -33,7 +34,13 @@ func newRun(t testing.TB, s *Scenario, args []string) *run {
 func (r *run) begin(step int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.step = step
+	r.step, r.awaited = step, ""
+}
+
+func (r *run) await(want string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.awaited = want
 }
 
 func (r *run) record(lines []byte) {
@@ -79,7 +86,11 @@ func (r *run) end(reason string) {
 	}
 	r.over = true
 	r.dialogue = append(r.dialogue, "# "+reason+"\n"...)
-	if want := missing(r.scenario.steps[min(r.step, len(r.scenario.steps)):]); want != "" {
+	want := r.awaited
+	if want == "" {
+		want = missing(r.scenario.steps[min(r.step, len(r.scenario.steps)):])
+	}
+	if want != "" {
 		r.report(reason + ", and the scenario expects more of the host\n" + want)
 	}
 }

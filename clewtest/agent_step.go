@@ -1,6 +1,7 @@
 package clewtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,16 +31,20 @@ func (e *expectStep) play(p *player) error {
 			return &mismatch{describeMismatch(best.diffs, open, got)}
 		}
 		p.ids.bind(best.bindings)
-		open = slices.Delete(open, i, i+1)
+		if open = slices.Delete(open, i, i+1); len(open) > 0 {
+			p.rec.await(wantLines(open))
+		}
 	}
 	return nil
 }
 
-// bestMatch returns the first of the wanted frames with the fewest differences.
+// bestMatch returns the wanted frame with the fewest differences, of those the one that names the most of got, and of those
+// the first.
 func bestMatch(ids *idTable, open []wanted, got wanted) (int, *matcher) {
 	index, best := 0, match(ids, open[0], got.value)
 	for i, w := range open[1:] {
-		if m := match(ids, w, got.value); len(m.diffs) < len(best.diffs) {
+		m := match(ids, w, got.value)
+		if order := cmp.Compare(len(m.diffs), len(best.diffs)); order < 0 || order == 0 && m.named > best.named {
 			index, best = i+1, m
 		}
 	}

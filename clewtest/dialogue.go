@@ -2,7 +2,6 @@ package clewtest
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,9 +25,14 @@ import (
 //	# in order                            until here, or until the agent does something
 //	# fault hang                          Scenario.Do, with the fault's name and arguments
 //
-// Strings are quoted as in Go or JSON. Blank lines count for nothing.
+// Strings are quoted as in Go or JSON. What only begins with such a word is prose: "# exit codes are below" ends nothing. But
+// where a quoted string, or the name of a fault, comes next, the line must be right. Blank lines count for nothing.
 func ReadDialogue(r io.Reader) (*Scenario, error) {
-	return readDialogue(r, "line ")
+	s, err := readDialogue(r, "line ")
+	if err != nil {
+		return nil, fmt.Errorf("clewtest: %w", err)
+	}
+	return s, nil
 }
 
 // LoadDialogue reads the dialogue file at path. It ends the test when there is none or when it is malformed.
@@ -61,11 +65,11 @@ func readDialogue(r io.Reader, prefix string) (*Scenario, error) {
 		line, err := lines.ReadString('\n')
 		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
-			return nil, fmt.Errorf("clewtest: reading a dialogue: %w", err)
+			return nil, fmt.Errorf("reading a dialogue: %w", err)
 		}
 		p.place = prefix + strconv.Itoa(n)
 		if err := p.line(strings.TrimRight(line, "\r\n")); err != nil {
-			return nil, fmt.Errorf("clewtest: dialogue, line %d: %w", n, err)
+			return nil, fmt.Errorf("dialogue, line %d: %w", n, err)
 		}
 		if last {
 			return p.s, nil
@@ -108,112 +112,4 @@ func (p *dialogueParser) expect(text string) error {
 		p.group = e
 	}
 	return nil
-}
-
-func (p *dialogueParser) comment(text string) error {
-	switch text {
-	case "host closes stdin":
-		return p.add(closeStep{})
-	case "in any order", "in order":
-		p.anyOrder, p.group = text == "in any order", nil
-		return nil
-	}
-	word, rest, _ := strings.Cut(text, " ")
-	switch word {
-	case "args", "exit", "stderr", "fault":
-		if err := p.directive(word, strings.TrimSpace(rest)); err != nil {
-			return fmt.Errorf("# %s: %w", word, err)
-		}
-	}
-	return nil
-}
-
-func (p *dialogueParser) directive(word, rest string) error {
-	if word == "exit" {
-		code, err := strconv.Atoi(rest)
-		if err != nil {
-			return fmt.Errorf("no exit code: %s", shorten(rest))
-		}
-		return p.add(exitStep(code))
-	}
-	words, err := splitWords(rest)
-	switch {
-	case err != nil:
-		return err
-	case word == "args":
-		p.s.args = words
-		return nil
-	case len(words) == 0:
-		return errors.New("no argument")
-	case word == "stderr":
-		return p.add(stderrStep(strings.Join(words, " ")))
-	}
-	f, err := newFault(words[0], words[1:]...)
-	if err != nil {
-		return err
-	}
-	return p.add(f)
-}
-
-// splitWords takes words apart at blanks. A word in double quotes may hold blanks and escapes.
-func splitWords(text string) ([]string, error) {
-	words := []string{}
-	for text = strings.TrimLeft(text, " "); text != ""; text = strings.TrimLeft(text, " ") {
-		end := wordEnd(text)
-		word := text[:end]
-		if word[0] == '"' {
-			var err error
-			if word, err = unquote(word); err != nil {
-				return nil, err
-			}
-		}
-		words, text = append(words, word), text[end:]
-	}
-	return words, nil
-}
-
-func wordEnd(text string) int {
-	quoted := text[0] == '"'
-	for i := 1; i < len(text); i++ {
-		switch {
-		case quoted && text[i] == '\\':
-			i++
-		case quoted && text[i] == '"':
-			return i + 1
-		case !quoted && text[i] == ' ':
-			return i
-		}
-	}
-	return len(text)
-}
-
-// unquote reads a string of Go, which has escapes for single bytes, or of JSON, which has some that Go lacks.
-func unquote(quoted string) (string, error) {
-	if s, err := strconv.Unquote(quoted); err == nil {
-		return s, nil
-	}
-	var s string
-	if err := json.Unmarshal([]byte(quoted), &s); err != nil {
-		return "", fmt.Errorf("not a quoted string: %s", shorten(quoted))
-	}
-	return s, nil
-}
-
-// appendDirective writes a line that the parser understands, all of its arguments quoted.
-func appendDirective(dst []byte, word string, args ...string) []byte {
-	dst = append(dst, "# "+word...)
-	for _, arg := range args {
-		dst = append(dst, ' ')
-		dst = strconv.AppendQuote(dst, arg)
-	}
-	return append(dst, '\n')
-}
-
-// shorten cuts a text that is printed for people.
-func shorten(text string) string {
-	const most = 240
-	if len(text) <= most {
-		return text
-	}
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }

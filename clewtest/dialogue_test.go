@@ -165,7 +165,7 @@ func TestReadDialogueDirectives(t *testing.T) {
 }
 
 func TestReadDialogueLenient(t *testing.T) {
-	text := "#args plain \"\\ud83d\\ude00\\/\"\r\n>{\"type\":\"user\"}\r\n<x\r\n#  exit 1"
+	text := "#args \"plain\" \"\\ud83d\\ude00\\/\"\r\n>{\"type\":\"user\"}\r\n<x\r\n#  exit 1"
 	s, err := clewtest.ReadDialogue(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -176,20 +176,40 @@ func TestReadDialogueLenient(t *testing.T) {
 	}
 }
 
+func TestProseIsNoStep(t *testing.T) {
+	const prose = `# stderr stays empty here
+# stderr
+# exit codes are below
+# exit
+# exit 1 is what comes next
+# args are those of the host
+# fault tolerance is what this is about
+# host closes stdin, and then
+# in order to see it
+`
+	if got := dialogue(t, prose).String(); got != "" {
+		t.Errorf("steps:\n%s", got)
+	}
+}
+
 func TestReadDialogueErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no mark", "# a\nhello\n", "clewtest: dialogue, line 2: neither >, < nor #: hello"},
 		{"host frame not JSON", "> hello\n", "line 1: an expected frame that is no JSON object (invalid character"},
 		{"host frame not an object", "> [1]\n", "line 1: an expected frame that is no JSON object"},
 		{"two frames on a line", "> {} {}\n", "more than one value): {} {}"},
-		{"exit code", "# exit soon\n", "line 1: # exit: no exit code: soon"},
+		{"exit code", "# exit 256\n", "line 1: # exit: not an exit code from 0 to 255: 256"},
+		{"exit code below 0", "# exit -1\n", "line 1: # exit: not an exit code from 0 to 255: -1"},
 		{"quotes", `# stderr "open`, `line 1: # stderr: not a quoted string: "open`},
-		{"stderr without text", "# stderr\n", "line 1: # stderr: no argument"},
+		{"two texts", `# stderr "a" "b"`, "line 1: # stderr: more than one quoted string"},
+		{"an argument without quotes", `# args "a" b`, "line 1: # args: not a quoted string: b"},
+		{"misspelt fault", "# fault flod 10\n", `line 1: # fault: no fault is named "flod"`},
+		{"signal", "# fault killed-by 0\n", "the fault killed-by: not a signal that ends a process: signal 0"},
 		{"unknown fault", "# fault nonsense\n", `line 1: # fault: no fault is named "nonsense"`},
 		{"too few arguments", "# fault flood\n", "the fault flood has 1 arguments, not 0"},
 		{"bad number", "# fault flood -1\n", "the fault flood: not a number of 0 or more: -1"},
 		{"bad duration", "# fault trickle {} soon\n", "the fault trickle: not a duration of 0 or more: soon"},
-		{"bad frame", "# fault half-frame x\n", "the fault half-frame: clewtest: a frame that is no JSON object: x"},
+		{"bad frame", "# fault half-frame x\n", "the fault half-frame: a frame that is no JSON object: x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,7 +239,7 @@ func TestLoadDialogueErrors(t *testing.T) {
 			clewtest.LoadDialogue(fake, path)
 			t.Error("LoadDialogue returned")
 		})
-		if got := fake.end(); !strings.Contains(got, path) {
+		if got := fake.end(); !strings.Contains(got, path) || strings.Count(got, "clewtest: ") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -31,7 +31,8 @@
 // ([Rule.Hang]) and take its time ([Rule.Delay], [Rule.Pace]). [Model.Requests] has what the agent sent.
 //
 // [Model.Env] is the environment to start the program in. It keeps the settings, the credentials and the home of whoever
-// runs the test away from the agent, and the agent away from the network.
+// runs the test away from the agent, and the agent away from the network. Start the program in an empty folder, too: the
+// agent reads what CLAUDE.md says in the folders above its own.
 //
 // The agent repeats a request that failed for a reason that may pass, ten times and ever more slowly. Append
 // CLAUDE_CODE_MAX_RETRIES to the environment where a test is about such a failure.
@@ -39,9 +40,9 @@
 // # Requests in the background
 //
 // Claude Code also asks the model on its own behalf. Version 2.1.325, with the environment of a model, does so when its
-// host wants a title for the session, and for the tool WebSearch. With other settings it looks whether the server is
-// there, and other versions have checked a key with an answer of one token. A model answers all of that harmlessly:
-// these requests neither match [Model.On], [Model.OnToolResult] and [Model.Reply] nor use them up, and they don't fail
+// host wants a title for the session, when its host sets another model, and for the tool WebSearch. With other settings
+// it looks whether the server is there, and whether a key works. A model answers all of that harmlessly: these requests
+// neither match [Model.On], [Model.OnToolResult] and [Model.Reply] nor use them up, and they are logged and don't fail
 // the test; see [Request.Background]. A [Model.When] rule can answer them otherwise.
 //
 // What belongs to the conversation goes by the rules, also where nobody typed it: the prompts of subagents, the turn

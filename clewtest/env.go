@@ -14,7 +14,11 @@ const noProxy = "127.0.0.1,localhost,::1"
 //
 // Nothing of the caller's own settings, credentials or home is in it: of the caller's variables there is only PATH, and
 // on Windows those that programs cannot start without. HOME, CLAUDE_CONFIG_DIR and the folder for temporary files lie
-// in a folder of the test. Updates and telemetry are off. The proxy variables send every connection that is not to this
+// in a folder of the test. Two things are out of its reach. The agent reads CLAUDE.md and .claude of its working folder
+// and of all folders above: set [os/exec.Cmd.Dir], to a folder such as that of [testing.TB.TempDir]. And it obeys the
+// settings that an administrator made for the whole machine, such as /etc/claude-code/managed-settings.json on Linux.
+//
+// Updates and telemetry are off. The proxy variables send every connection that is not to this
 // machine to the model, which refuses it: what runs in this environment and keeps to them reaches no network.
 func (m *Model) Env() []string {
 	env := []string{

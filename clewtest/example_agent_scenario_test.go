@@ -13,7 +13,7 @@ func ExampleScenario() {
 	s := new(clewtest.Scenario).
 		Expect(`{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}`).
 		Send(`{"type":"control_response","response":{"subtype":"success","request_id":"1","response":{}}}`).
-		Expect(`{"type":"user","message":{"content":"*"}}`).
+		Expect(`{"type":"user","message":{"content":"<any>"}}`).
 		Stderr("a warning\n").
 		Do(clewtest.HalfFrame(`{"type":"result"}`)).
 		Do(clewtest.Hang())
@@ -21,7 +21,7 @@ func ExampleScenario() {
 	// Output:
 	// > {"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}
 	// < {"type":"control_response","response":{"subtype":"success","request_id":"1","response":{}}}
-	// > {"type":"user","message":{"content":"*"}}
+	// > {"type":"user","message":{"content":"<any>"}}
 	// # stderr "a warning\n"
 	// # fault half-frame "{\"type\":\"result\"}"
 	// # fault hang
@@ -31,7 +31,7 @@ func ExampleScenario() {
 func ExampleReadDialogue() {
 	s, err := clewtest.ReadDialogue(strings.NewReader(`
 # The model answers, and then the machine goes to sleep.
-> {"type":"user","message":{"content":"*"}}
+> {"type":"user","message":{"content":"<any>"}}
 < {"type":"system","subtype":"init","session_id":"1"}
 # fault half-frame "{\"type\":\"result\"}"
 # fault hang
@@ -42,7 +42,7 @@ func ExampleReadDialogue() {
 	}
 	fmt.Print(s)
 	// Output:
-	// > {"type":"user","message":{"content":"*"}}
+	// > {"type":"user","message":{"content":"<any>"}}
 	// < {"type":"system","subtype":"init","session_id":"1"}
 	// # fault half-frame "{\"type\":\"result\"}"
 	// # fault hang

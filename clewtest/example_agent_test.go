@@ -2,6 +2,7 @@ package clewtest_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,13 @@ import (
 
 // Summarize is the program under test: it asks an agent, whose command it is given, and returns the answer.
 func Summarize(agent *exec.Cmd, text string) (string, error) {
-	agent.Stdin = bytes.NewReader(fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":%q}}`+"\n", text))
+	prompt, err := json.Marshal(map[string]any{
+		"type": "user", "message": map[string]string{"role": "user", "content": text},
+	})
+	if err != nil {
+		return "", err
+	}
+	agent.Stdin = bytes.NewReader(append(prompt, '\n'))
 	var stderr bytes.Buffer
 	agent.Stderr = &stderr
 	stdout, err := agent.StdoutPipe()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -22,16 +23,17 @@ type Fault struct {
 
 // A faultKind is how a fault is checked and played.
 type faultKind struct {
-	args string // one letter each: i number, s string, f frame, d duration, r id of a host request; * repeats the last
-	ends bool   // no step behind it is reached
+	args string // one letter each: i number, c exit code, k signal that kills, s string, f frame,
+	// d duration, r id of a host request; * repeats the last
+	ends bool // no step behind it is reached
 	play func(p *player, args []string) error
 }
 
 var faultKinds = map[string]faultKind{
-	"exit-before":          {"i", true, playExitBefore},
-	"exit-during":          {"if", true, playExitDuring},
-	"exit-after":           {"if", true, playExitAfter},
-	"killed-by":            {"i", true, playKilledBy},
+	"exit-before":          {"c", true, playExitBefore},
+	"exit-during":          {"cf", true, playExitDuring},
+	"exit-after":           {"cf", true, playExitAfter},
+	"killed-by":            {"k", true, playKilledBy},
 	"hang":                 {"", true, playHang},
 	"ignore-end-of-input":  {"", false, playIgnoreEnd},
 	"ignore-sigterm":       {"", false, playIgnoreSIGTERM},
@@ -83,10 +85,8 @@ func (k faultKind) letters(n int) string {
 func checkArgument(letter rune, arg string) error {
 	var err error
 	switch letter {
-	case 'i':
-		if n, e := strconv.Atoi(arg); e != nil || n < 0 {
-			err = fmt.Errorf("not a number of 0 or more: %s", shorten(arg))
-		}
+	case 'i', 'c', 'k':
+		err = checkNumber(letter, arg)
 	case 'd':
 		if d, e := time.ParseDuration(arg); e != nil || d < 0 {
 			err = fmt.Errorf("not a duration of 0 or more: %s", shorten(arg))
@@ -97,11 +97,32 @@ func checkArgument(letter rune, arg string) error {
 	return err
 }
 
+func checkNumber(letter rune, arg string) error {
+	n, err := strconv.Atoi(arg)
+	switch {
+	case letter == 'c' && err == nil:
+		return checkExitCode(n)
+	case err != nil || n < 0:
+		return fmt.Errorf("not a number of 0 or more: %s", shorten(arg))
+	case letter == 'k' && !endsProcess(syscall.Signal(n)):
+		return fmt.Errorf("not a signal that ends a process: %v", syscall.Signal(n))
+	}
+	return nil
+}
+
+// checkExitCode refuses codes that a process can't exit with.
+func checkExitCode(code int) error {
+	if code < 0 || code > 255 {
+		return fmt.Errorf("not an exit code from 0 to 255: %d", code)
+	}
+	return nil
+}
+
 // makeFault is newFault for constructors: the error waits for the scenario.
 func makeFault(name string, args ...string) Fault {
 	f, err := newFault(name, args...)
 	if err != nil {
-		return Fault{name: name, args: args, err: fmt.Errorf("clewtest: %w", err)}
+		return Fault{name: name, args: args, err: err}
 	}
 	return f
 }
@@ -137,7 +158,7 @@ func (f Fault) resolve(ids *idTable) ([]string, error) {
 		case 'f':
 			args[i] = ids.rewrite(args[i])
 		case 'r':
-			actual, ok := ids.bound[idKey{requestID, args[i]}]
+			actual, ok := ids.actual(idKey{requestID, args[i]})
 			if !ok {
 				return nil, &mismatch{fmt.Sprintf("the scenario has the fault %s for the request %q, and has not expected it",
 					f.name, args[i])}

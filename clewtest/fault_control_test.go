@@ -70,7 +70,7 @@ func TestRespondNeedsARequest(t *testing.T) {
 }
 
 func TestRequestFaults(t *testing.T) {
-	refusal := `{"type":"control_response","response":{"subtype":"error","request_id":"r2","error":"*"}}`
+	refusal := `{"type":"control_response","response":{"subtype":"error","request_id":"r2","error":"<any>"}}`
 	s := new(clewtest.Scenario).Do(clewtest.RequestWithoutID()).Do(clewtest.RequestWithoutBody("r1")).
 		Do(clewtest.RequestUnknown("r2", "sing")).Expect(refusal)
 	inBothForms(t, s, func(h *host) {
@@ -83,7 +83,7 @@ func TestRequestFaults(t *testing.T) {
 		if !ok || unknown.RequestID != "r2" {
 			h.t.Fatalf("got %v", unknown)
 		}
-		h.say(strings.Replace(refusal, "*", "no such subtype", 1))
+		h.say(strings.Replace(refusal, clewtest.Any, "no such subtype", 1))
 		h.close()
 		h.ends("")
 	})

@@ -23,11 +23,12 @@ func ExitAfter(code int, frame any) Fault {
 }
 
 // KilledBy ends the agent by a signal, such as [os.Kill] or syscall.SIGSEGV. Where there is no process, [Conn.Wait] says so.
-// On Windows, which has no signals, a process can only be ended by [os.Kill], and other signals fail the test.
+// Signals that don't end a process, such as SIGSTOP, fail the test. On Windows, which has no signals, a process can only be ended
+// by [os.Kill], and others fail the test.
 func KilledBy(sig os.Signal) Fault {
 	n, ok := sig.(syscall.Signal)
 	if !ok {
-		return Fault{err: fmt.Errorf("clewtest: KilledBy: not a signal of the system: %v", sig)}
+		return Fault{err: fmt.Errorf("KilledBy: not a signal of the system: %v", sig)}
 	}
 	return makeFault("killed-by", strconv.Itoa(int(n)))
 }

@@ -65,6 +65,18 @@ func TestKilledBy(t *testing.T) {
 	}
 }
 
+// Who ignored a signal can be killed by it all the same.
+func TestKilledByIgnoredSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	s := new(clewtest.Scenario).Do(clewtest.IgnoreSIGTERM()).Send(answer).Do(clewtest.KilledBy(syscall.SIGTERM))
+	inBothForms(t, s, func(h *host) {
+		h.expect(answer)
+		h.ends("signal: terminated")
+	})
+}
+
 func TestHang(t *testing.T) {
 	inBothForms(t, new(clewtest.Scenario).Expect(prompt).Send(alive).Do(clewtest.Hang()).Send(answer), func(h *host) {
 		h.say(prompt)

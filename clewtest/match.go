@@ -47,27 +47,20 @@ func decodeObject(text string) (map[string]any, error) {
 	return v, nil
 }
 
-// A difference is one place where a host frame is not what the scenario names.
-type difference struct {
-	pointer   string // a JSON pointer; "" is the whole frame
-	want, got string
-}
-
-func (d difference) String() string {
-	return fmt.Sprintf("%s: want %s, got %s", d.pointer, d.want, d.got)
-}
-
 // A matcher compares one host frame with one expected frame. It changes no id: what it would bind is in bindings.
 type matcher struct {
 	ids      *idTable
-	answer   bool // the frame answers a request of the agent, and so carries the agent's id
+	head     frameHead // of the expected frame
+	places   []idPlace
 	bindings []binding
 	diffs    []difference
+	named    int // values of the scenario that were compared and fit
 }
 
 // match compares got with w.
 func match(ids *idTable, w wanted, got map[string]any) *matcher {
-	m := &matcher{ids: ids, answer: w.frameType() == "control_response"}
+	head := headOf(w.value)
+	m := &matcher{ids: ids, head: head, places: placesIn(hostPlaces, head)}
 	m.object("", w.value, got)
 	return m
 }
@@ -76,9 +69,10 @@ func (m *matcher) differ(at, want, got string) {
 	m.diffs = append(m.diffs, difference{at, want, got})
 }
 
-// value compares one value. name is the member that it belongs to, through lists.
-func (m *matcher) value(at, name string, want, got any) {
-	if want == Any {
+func (m *matcher) value(at string, want, got any) {
+	place := placeAt(m.places, at)
+	if w, ok := want.(string); ok && place.kind != noID {
+		m.id(at, place, w, got)
 		return
 	}
 	switch w := want.(type) {
@@ -89,62 +83,59 @@ func (m *matcher) value(at, name string, want, got any) {
 		}
 	case []any:
 		if g, ok := got.([]any); ok {
-			m.list(at, name, w, g)
-			return
-		}
-	case string:
-		if g, ok := got.(string); ok {
-			m.text(at, name, w, g)
-			return
-		}
-	case json.Number:
-		if g, ok := got.(json.Number); ok && sameNumber(w, g) {
+			m.list(at, w, g)
 			return
 		}
 	default:
-		if want == got {
+		if want == Any {
+			return
+		}
+		if sameScalar(want, got) {
+			m.named++
 			return
 		}
 	}
-	m.differ(at, jsonText(want), jsonText(got))
+	m.differ(at, encodeJSON(want), encodeJSON(got))
 }
 
 func (m *matcher) object(at string, want, got map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		w, there := at+"/"+escapePointer(name), false
-		var g any
-		if g, there = got[name]; there {
-			m.value(w, name, want[name], g)
+		pointer := at + "/" + escapePointer(name)
+		if g, there := got[name]; there {
+			m.value(pointer, want[name], g)
 			continue
 		}
-		if want[name] != nil && !idMembers[name].optional() {
-			m.differ(w, jsonText(want[name]), "nothing")
+		if want[name] != nil && !placeAt(m.places, pointer).optional {
+			m.differ(pointer, encodeJSON(want[name]), "nothing")
 		}
 	}
 }
 
-func (m *matcher) list(at, name string, want, got []any) {
+func (m *matcher) list(at string, want, got []any) {
 	if len(want) != len(got) {
-		m.differ(at, fmt.Sprintf("a list of %d, %s", len(want), jsonText(want)),
-			fmt.Sprintf("a list of %d, %s", len(got), jsonText(got)))
+		m.differ(at, fmt.Sprintf("a list of %d, %s", len(want), encodeJSON(want)),
+			fmt.Sprintf("a list of %d, %s", len(got), encodeJSON(got)))
 		return
 	}
 	for i := range want {
-		m.value(fmt.Sprintf("%s/%d", at, i), name, want[i], got[i])
+		m.value(fmt.Sprintf("%s/%d", at, i), want[i], got[i])
 	}
 }
 
-func (m *matcher) text(at, name, want, got string) {
-	kind := idMembers[name]
+// id compares an id that the host may choose.
+func (m *matcher) id(at string, place idPlace, want string, got any) {
+	actual, ok := got.(string)
 	switch {
-	case kind == noID || kind == requestID && m.answer:
-		if want != got {
-			m.differ(at, jsonText(want), jsonText(got))
-		}
-	case kind == requestID:
-		m.requestID(at, want, got)
-	default:
-		m.bindings = append(m.bindings, binding{idKey{kind, want}, got})
+	case !ok && got == nil && place.optional:
+	case !ok:
+		m.differ(at, encodeJSON(want), encodeJSON(got))
+	case want == Any && m.head.Type == "control_cancel_request":
+	case place.kind == requestID:
+		m.requestID(at, want, actual)
+	case place.kind == callbackID:
+		m.callbackID(at, want, actual)
+	case place.kind == messageID && actual != "":
+		m.bindings = append(m.bindings, binding{idKey{messageID, want}, actual})
 	}
 }
 
@@ -152,15 +143,38 @@ func (m *matcher) text(at, name, want, got string) {
 func (m *matcher) requestID(at, want, got string) {
 	if bound, ok := m.ids.bound[idKey{requestID, want}]; ok {
 		if bound != got {
-			m.differ(at, fmt.Sprintf("%q, as before for %q", bound, want), jsonText(got))
+			m.differ(at, fmt.Sprintf("%q, as before for %q", bound, want), encodeJSON(got))
 		}
 		return
 	}
-	if other, ok := m.ids.taken[got]; ok {
+	if other, ok := m.ids.taken[got]; ok && want != Any {
 		m.differ(at, fmt.Sprintf("a new id for %q", want), fmt.Sprintf("%q, which stands for %q already", got, other))
 		return
 	}
 	m.bindings = append(m.bindings, binding{idKey{requestID, want}, got})
+}
+
+// callbackID compares an id of a hook. A later initialize may choose anew, so that only this frame counts.
+func (m *matcher) callbackID(at, want, got string) {
+	key := idKey{callbackID, want}
+	for _, b := range m.bindings {
+		if b.key == key && b.actual != got && want != Any {
+			m.differ(at, fmt.Sprintf("%q, as before for %q", b.actual, want), encodeJSON(got))
+			return
+		}
+	}
+	m.bindings = append(m.bindings, binding{key, got})
+}
+
+// sameScalar compares values that are neither objects nor lists.
+func sameScalar(want, got any) bool {
+	switch got.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	w, isNumber := want.(json.Number)
+	g, ok := got.(json.Number)
+	return want == got || isNumber && ok && sameNumber(w, g)
 }
 
 // sameNumber compares numbers by value: 1, 1.0 and 1e0 are the same.
@@ -181,12 +195,20 @@ func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-func jsonText(v any) string {
+// encodeJSON returns a value that was decoded as JSON, whole.
+func encodeJSON(v any) string {
+	data, err := marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// marshal writes v without the escapes that are for web pages: Any stays readable.
+func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	return shorten(strings.TrimSpace(b.String()))
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
 }

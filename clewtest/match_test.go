@@ -1,6 +1,8 @@
 package clewtest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,8 +28,9 @@ func TestMatch(t *testing.T) {
 		{"booleans", `{"a":true}`, `{"a":false}`, []string{`/a: want true, got false`}},
 		{"lists by element", `{"a":[1,{"b":2}]}`, `{"a":[1,{"b":3,"c":4}]}`, []string{`/a/1/b: want 2, got 3`}},
 		{"lists by length", `{"a":[1]}`, `{"a":[1,2]}`, []string{`/a: want a list of 1, [1], got a list of 2, [1,2]`}},
-		{"anything", `{"a":"*","b":["*","*"]}`, `{"a":{"x":1},"b":[null,"y"]}`, nil},
-		{"anything must be there", `{"a":"*"}`, `{}`, []string{`/a: want "*", got nothing`}},
+		{"anything", `{"a":"<any>","b":["<any>","<any>"]}`, `{"a":{"x":1},"b":[null,"y"]}`, nil},
+		{"anything must be there", `{"a":"<any>"}`, `{}`, []string{`/a: want "<any>", got nothing`}},
+		{"a star is a star", `{"matcher":"*"}`, `{"matcher":null}`, []string{`/matcher: want "*", got null`}},
 		{"pointers", `{"a/b":{"c~d":1}}`, `{"a/b":{"c~d":2}}`, []string{`/a~1b/c~0d: want 1, got 2`}},
 		{"all differences", `{"a":1,"b":2,"c":3}`, `{"b":3}`,
 			[]string{`/a: want 1, got nothing`, `/b: want 2, got 3`, `/c: want 3, got nothing`}},
@@ -44,6 +47,27 @@ func TestMatch(t *testing.T) {
 			[]string{`/response/request_id: want "r1", got "host-1"`}},
 		{"ids of messages and sessions", `{"uuid":"u","session_id":"s"}`, `{"uuid":"v","session_id":""}`, nil},
 		{"ids that may be missing", `{"uuid":"u","session_id":"s"}`, `{}`, nil},
+		{"ids that may be null", `{"uuid":"u","session_id":"s"}`, `{"uuid":null,"session_id":null}`, nil},
+		{"no ids deeper down", `{"type":"user","message":{"content":[{"uuid":"u"}]},"x":{"session_id":"s","request_id":"r1"}}`,
+			`{"type":"user","message":{"content":[{"uuid":"v"}]},"x":{"request_id":"host-1"}}`,
+			[]string{`/message/content/0/uuid: want "u", got "v"`, `/x/request_id: want "r1", got "host-1"`,
+				`/x/session_id: want "s", got nothing`}},
+		{"no ids in the input of a tool",
+			`{"type":"control_response","response":{"request_id":"a","response":{"updatedInput":{"session_id":"s","uuid":"u"}}}}`,
+			`{"type":"control_response","response":{"request_id":"a","response":{"updatedInput":{"session_id":"t"}}}}`,
+			[]string{`/response/response/updatedInput/session_id: want "s", got "t"`,
+				`/response/response/updatedInput/uuid: want "u", got nothing`}},
+		{"a session that is named", `{"type":"control_request","request":{"subtype":"rename_session","session_id":"s"}}`,
+			`{"type":"control_request","request":{"subtype":"rename_session","session_id":"t"}}`,
+			[]string{`/request/session_id: want "s", got "t"`}},
+		{"a message that is named", `{"type":"control_request","request":{"subtype":"rewind_files","user_message_id":"s"}}`,
+			`{"type":"control_request","request":{"subtype":"rewind_files","user_message_id":"t"}}`, nil},
+		{"a message that must be named", `{"type":"control_request","request":{"subtype":"rewind_files","user_message_id":"s"}}`,
+			`{"type":"control_request","request":{"subtype":"rewind_files"}}`,
+			[]string{`/request/user_message_id: want "s", got nothing`}},
+		{"ids of hooks", hooks("a", "b", "a"), hooks("x", "x", "x"), nil},
+		{"an id of two hooks", hooks("a", "b", "a"), hooks("x", "y", "z"),
+			[]string{`/request/hooks/Stop/1/hookCallbackIds/0: want "x", as before for "a", got "z"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,6 +92,31 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// hooks returns an initialize request with these callback ids.
+func hooks(a, b, c string) string {
+	return fmt.Sprintf(`{"type":"control_request","request_id":"r","request":{"subtype":"initialize","hooks":`+
+		`{"Stop":[{"hookCallbackIds":[%q,%q]},{"hookCallbackIds":[%q]}]}}}`, a, b, c)
+}
+
+func TestDifferenceOfLongTexts(t *testing.T) {
+	same := strings.Repeat("é", 300)
+	tests := []struct{ name, want, got, text string }{
+		{"late", same + "a" + same, same + "b",
+			`: want …` + same[:40] + "a" + same[:196] + `… (from byte 560 of 1201), got …` + same[:40] + `b (from byte 560 of 601)`},
+		{"at the end", same, same + "b",
+			`: want …` + same[:40] + ` (from byte 560 of 600), got …` + same[:40] + `b (from byte 560 of 601)`},
+		{"early", "a" + same, "b",
+			`: want a` + same[:238] + `… (601 bytes), got b`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.text, difference{"", tt.want, tt.got}.String()); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestRewrite(t *testing.T) {
 	tests := []struct{ name, frame, want string }{
 		{"response", `{"response": {"request_id": "r1", "n": 1.50}, "type":"control_response"}`,
@@ -75,18 +124,32 @@ func TestRewrite(t *testing.T) {
 		{"the agent's own request", `{"type":"control_request","request_id":"r1"}`, `{"type":"control_request","request_id":"r1"}`},
 		{"the agent's own cancellation", `{"type":"control_cancel_request","request_id":"r1"}`,
 			`{"type":"control_cancel_request","request_id":"r1"}`},
-		{"session", `{"type":"result","session_id":"default","mode":"default"}`,
-			`{"type":"result","session_id":"a\"b","mode":"default"}`},
 		{"message", `{"type":"user","uuid":"u","user_message_uuids":["x","u",{"uuid":"u"}],"text":"u"}`,
-			`{"type":"user","uuid":"U","user_message_uuids":["x","U",{"uuid":"U"}],"text":"u"}`},
-		{"behind other values", `{"a":[{"b":[]},[null,true,2]],"uuid":"u","c":{},"session_id":"default"}`,
-			`{"a":[{"b":[]},[null,true,2]],"uuid":"U","c":{},"session_id":"a\"b"}`},
+			`{"type":"user","uuid":"u","user_message_uuids":["x","a\"b",{"uuid":"u"}],"text":"u"}`},
+		{"replay", `{"type":"user","uuid":"u","isReplay":true}`, `{"type":"user","uuid":"a\"b","isReplay":true}`},
+		{"lifecycle", `{"type":"command_lifecycle","command_uuid":"u","uuid":"u"}`,
+			`{"type":"command_lifecycle","command_uuid":"a\"b","uuid":"u"}`},
+		{"interrupt", `{"type":"control_response","response":{"request_id":"r1","response":{"still_queued":["u","v"]}}}`,
+			`{"type":"control_response","response":{"request_id":"host-1","response":{"still_queued":["a\"b","v"]}}}`},
+		{"behind other values", `{"a":[{"b":[]},[null,true,2],[[]]],"c":{}, "user_message_uuid" : "u" }`,
+			`{"a":[{"b":[]},[null,true,2],[[]]],"c":{}, "user_message_uuid" : "a\"b" }`},
+		{"escapes", `{"type":"control_response","response":{"request_id":"\u0072\u0031"}}`,
+			`{"type":"control_response","response":{"request_id":"host-1"}}`},
+		{"progress", `{"type":"system","subtype":"control_request_progress","request_id":"r1"}`,
+			`{"type":"system","subtype":"control_request_progress","request_id":"host-1"}`},
+		{"an id of the API", `{"type":"assistant","request_id":"r1"}`, `{"type":"assistant","request_id":"r1"}`},
+		{"hook", `{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"h","input":{"callback_id":"h"}}}`,
+			`{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"H","input":{"callback_id":"h"}}}`},
+		{"the input of a tool", `{"type":"control_request","request":{"subtype":"can_use_tool","input":{"request_id":"r1","callback_id":"h"}}}`,
+			`{"type":"control_request","request":{"subtype":"can_use_tool","input":{"request_id":"r1","callback_id":"h"}}}`},
+		{"requests that wait", `{"type":"control_response","response":{"request_id":"r1","pending_permission_requests":[{"request_id":"r1"}]}}`,
+			`{"type":"control_response","response":{"request_id":"host-1","pending_permission_requests":[{"request_id":"r1"}]}}`},
 		{"unknown id", `{"type":"control_response","request_id":"r9"}`, `{"type":"control_response","request_id":"r9"}`},
 		{"not JSON", `warning: "u"`, `warning: "u"`},
 	}
 	ids := newIDTable()
 	ids.bind([]binding{
-		{idKey{requestID, "r1"}, "host-1"}, {idKey{sessionID, "default"}, `a"b`}, {idKey{messageID, "u"}, "U"},
+		{idKey{requestID, "r1"}, "host-1"}, {idKey{messageID, "u"}, `a"b`}, {idKey{callbackID, "h"}, "H"},
 	})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,6 +20,7 @@ type modelTB struct {
 	testing.TB
 	mu       sync.Mutex
 	errors   []string
+	logs     []string
 	cleanups []func()
 }
 
@@ -27,6 +28,12 @@ func (tb *modelTB) Errorf(format string, args ...any) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	tb.errors = append(tb.errors, fmt.Sprintf(format, args...))
+}
+
+func (tb *modelTB) Logf(format string, args ...any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.logs = append(tb.logs, fmt.Sprintf(format, args...))
 }
 
 func (tb *modelTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }

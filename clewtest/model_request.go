@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/wire"
@@ -55,14 +54,13 @@ type RequestTool struct {
 
 // requestBody is the JSON of a request for an answer.
 type requestBody struct {
-	Model             string        `json:"model"`
-	MaxTokens         int           `json:"max_tokens"`
-	Stream            bool          `json:"stream"`
-	System            wire.JSON     `json:"system"`
-	Messages          []messageBody `json:"messages"`
-	Tools             []RequestTool `json:"tools"`
-	Thinking          wire.JSON     `json:"thinking"`
-	ContextManagement wire.JSON     `json:"context_management"`
+	Model        string        `json:"model"`
+	MaxTokens    int           `json:"max_tokens"`
+	Stream       bool          `json:"stream"`
+	System       wire.JSON     `json:"system"`
+	Messages     []messageBody `json:"messages"`
+	Tools        []RequestTool `json:"tools"`
+	OutputConfig outputConfig  `json:"output_config"`
 }
 
 // messageBody is the JSON of a message of a conversation. Its content is a string or a list of blocks.
@@ -86,7 +84,6 @@ func (r *Request) decode() error {
 		return err
 	}
 	r.Model, r.MaxTokens, r.Stream, r.Tools = body.Model, body.MaxTokens, body.Stream, body.Tools
-	r.background = r.aside(&body)
 	var err error
 	if r.System, err = decodeContent(body.System); err != nil {
 		return fmt.Errorf("system: %w", err)
@@ -98,26 +95,9 @@ func (r *Request) decode() error {
 		}
 		r.Messages = append(r.Messages, RequestMessage{msg.Role, content})
 	}
+	r.background = r.aside(&body)
 	return nil
 }
-
-// aside reports whether Claude Code asked on its own behalf. The requests of its conversations say how to think and
-// how to manage the context, or offer tools that it runs; those beside them do neither, or want a single token.
-func (r *Request) aside(body *requestBody) bool {
-	if !strings.HasPrefix(r.Header.Get("User-Agent"), "claude-cli/") {
-		return false
-	}
-	if body.MaxTokens == 1 {
-		return true
-	}
-	ownTool := func(t RequestTool) bool { return t.Type == "" || t.Type == "custom" }
-	return body.Thinking == "" && body.ContextManagement == "" && !slices.ContainsFunc(body.Tools, ownTool)
-}
-
-// Background reports whether the agent made the request on its own behalf, beside the conversation: for a title of the
-// session, for a web search, to see whether the key works. Such a request is answered "ok" unless a [Model.When] rule
-// matches it. It is told by its shape, as Claude Code 2.1.325 makes it, and always false for other clients.
-func (r *Request) Background() bool { return r.background }
 
 // fromConversation reports whether r asks for an answer in a conversation.
 func fromConversation(r *Request) bool { return r.forAnswer() && !r.background }

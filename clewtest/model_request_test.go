@@ -9,47 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestModelBackground(t *testing.T) {
-	t.Parallel()
-	const tool = `"tools":[{"name":"Bash","input_schema":{}}]`
-	tests := []struct {
-		name, members string
-		want          bool
-	}{
-		{"a title", `"max_tokens":128000`, true},
-		{"a web search", `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, true},
-		{"a look whether the key works", `"max_tokens":1,` + tool, true},
-		{"a turn", `"max_tokens":128000,"thinking":{"type":"adaptive"},` + tool, false},
-		{"a turn without tools", `"thinking":{"type":"adaptive"}`, false},
-		{"a turn without thinking", tool, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			m := NewModel(t).Reply("default")
-			m.On("x").Reply(Text("rule"))
-			req := request(t, m, http.MethodPost, messagesPath,
-				`{"model":"m",`+tt.members+`,"messages":[{"role":"user","content":"x"}]}`)
-			req.Header.Set("User-Agent", "claude-cli/2.1.325 (external, sdk-cli)")
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			want, count := "rule", 1
-			if tt.want {
-				want, count = "ok", 0
-			}
-			if got := said(t, resp); got != want {
-				t.Errorf("answer %q, want %q", got, want)
-			}
-			if len(m.Requests()) != count || len(m.AllRequests()) != 1 || m.AllRequests()[0].Background() != tt.want {
-				t.Errorf("%d requests, %d in all", len(m.Requests()), len(m.AllRequests()))
-			}
-		})
-	}
-}
-
 func TestModelRequests(t *testing.T) {
 	t.Parallel()
 	m := NewModel(t).Reply("hi")

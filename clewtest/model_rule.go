@@ -1,6 +1,9 @@
 package clewtest
 
 import (
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -72,8 +75,14 @@ func (r *Rule) set(change func(*answer)) *Rule {
 }
 
 // Reply answers with blocks, in order. Besides [Text], [Thinking] and [ToolUse] any block of package wire will do.
-// A tool use without an ID gets a new one each time the rule answers.
+// A tool use without an ID gets a new one each time the rule answers; one whose input is not an object fails the test.
 func (r *Rule) Reply(blocks ...wire.Block) *Rule {
+	r.model.tb.Helper()
+	for _, use := range wire.Content(blocks).ToolUses() {
+		if !isObject(use.Input) {
+			r.model.tb.Errorf("clewtest: the input of the tool %s must be an object, not %s", use.Name, use.Input)
+		}
+	}
 	return r.set(func(a *answer) { a.kind, a.blocks = answerReply, slices.Clone(blocks) })
 }
 
@@ -130,9 +139,12 @@ func (r *Rule) Message(text string) *Rule { return r.set(func(a *answer) { a.mes
 // second and the others have none.
 func (r *Rule) RetryAfter(d time.Duration) *Rule { return r.set(func(a *answer) { a.retryAfter = d }) }
 
-// take returns the answer of the first rule that matches, and uses the rule up by one. It is false when there is none.
-// The rules' functions run outside of the lock: they are the caller's, and may ask the model for something.
-func (m *Model) take(req *Request) (answer, bool) {
+// errNoRule says that no rule matches a request.
+var errNoRule = errors.New("the scripted model has no rule for this request")
+
+// take returns the answer of the first rule that matches, and uses the rule up by one. The error is errNoRule, or that
+// of a function of a rule. These run outside of the lock: they are the caller's, and may ask the model for something.
+func (m *Model) take(req *Request) (answer, error) {
 	m.mu.Lock()
 	rules := slices.Clone(m.rules)
 	if m.fallback != nil {
@@ -140,14 +152,31 @@ func (m *Model) take(req *Request) (answer, bool) {
 	}
 	m.mu.Unlock()
 	for _, rule := range rules {
-		if !rule.open() || !rule.match(req) {
+		if !rule.open() {
+			continue
+		}
+		matched, err := rule.ask(req)
+		if err != nil {
+			return answer{}, err
+		}
+		if !matched {
 			continue
 		}
 		if a, ok := rule.claim(); ok {
-			return a, true
+			return a, nil
 		}
 	}
-	return answer{}, false
+	return answer{}, errNoRule
+}
+
+// ask calls the rule's function. A panic in it is an error: the server would hide it from the test.
+func (r *Rule) ask(req *Request) (matched bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a rule panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return r.match(req), nil
 }
 
 // open reports whether the rule has an answer left.

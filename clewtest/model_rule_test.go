@@ -163,10 +163,30 @@ func TestModelNoRule(t *testing.T) {
 		t.Errorf("cut JSON: status %d", resp.StatusCode)
 	}
 	want := []string{
-		"clewtest: the model has no rule for this request:\n  model m, 1 messages, 0 tools\n  newest prompt: \"what now?\"",
+		"clewtest: the scripted model has no rule for this request:\n  model m, 1 messages, 0 tools\n  newest prompt: \"what now?\"",
 		"clewtest: the model got a request that it cannot read: unexpected end of JSON input\n{\"messages\":",
 	}
 	if diff := cmp.Diff(want, tb.errors); diff != "" {
 		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+func TestModelRulePanics(t *testing.T) {
+	t.Parallel()
+	m, tb := recordedModel(t)
+	defer tb.end()
+	m.Reply("default")
+	m.When(func(r *Request) bool { return len(r.Tools[0].Name) > 0 }).Reply(Text("hi"))
+	resp := ask(t, m, "what now?", true)
+	if body := readAll(t, resp); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "a rule panicked") {
+		t.Errorf("status %d, %s", resp.StatusCode, body)
+	}
+	if len(tb.errors) != 1 {
+		t.Fatalf("reports %q", tb.errors)
+	}
+	for _, words := range []string{"a rule panicked: runtime error: index out of range", "model_rule_test.go", `"what now?"`} {
+		if !strings.Contains(tb.errors[0], words) {
+			t.Errorf("the report lacks %q:\n%s", words, tb.errors[0])
+		}
 	}
 }

@@ -2,6 +2,7 @@ package clewtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -64,14 +65,15 @@ func (m *Model) serveMessages(w http.ResponseWriter, r *http.Request, req *Reque
 		writeError(w, http.StatusBadRequest, "clewtest: "+err.Error())
 		return
 	}
-	a, ok := m.take(req)
+	a, err := m.take(req)
 	switch {
-	case ok:
-	case req.background:
+	case err == nil:
+	case errors.Is(err, errNoRule) && req.background:
+		m.tb.Logf("clewtest: answered in the background, without a rule:\n%s", describe(req))
 		a = m.newRule(nil).Reply(Text("ok")).answer
 	default:
-		m.tb.Errorf("clewtest: the model has no rule for this request:\n%s", describe(req))
-		writeError(w, http.StatusBadRequest, "clewtest: the scripted model has no rule for this request")
+		m.tb.Errorf("clewtest: %v:\n%s", err, describe(req))
+		writeError(w, http.StatusBadRequest, "clewtest: "+err.Error())
 		return
 	}
 	m.pause(r, a.delay)

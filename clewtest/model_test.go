@@ -65,8 +65,10 @@ func TestModelPlain(t *testing.T) {
 
 func TestToolUseInput(t *testing.T) {
 	t.Parallel()
-	if got := ToolUse("Read", nil).Input; got != "{}" {
-		t.Errorf("nil input is %s", got)
+	for _, input := range []any{nil, map[string]string(nil), (*struct{})(nil)} {
+		if got := ToolUse("Read", input).Input; got != "{}" {
+			t.Errorf("the input %#v is %s", input, got)
+		}
 	}
 	defer func() {
 		if recover() == nil {
@@ -74,6 +76,21 @@ func TestToolUseInput(t *testing.T) {
 		}
 	}()
 	ToolUse("Read", func() {})
+}
+
+func TestToolUseInputIsObject(t *testing.T) {
+	t.Parallel()
+	m, tb := recordedModel(t)
+	defer tb.end()
+	m.On("").Reply(ToolUse("Read", struct{ Path string }{"a"}), &wire.ToolUseBlock{Name: "Read"})
+	m.On("").Reply(Text("hm"), ToolUse("Bash", "ls"), ToolUse("Bash", []int{1}))
+	want := []string{
+		`clewtest: the input of the tool Bash must be an object, not "ls"`,
+		`clewtest: the input of the tool Bash must be an object, not [1]`,
+	}
+	if diff := cmp.Diff(want, tb.errors); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
 }
 
 func TestSplit(t *testing.T) {

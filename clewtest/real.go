@@ -20,19 +20,21 @@ const AgentVersion = "2.1.325"
 // modulePath is the module that keeps Claude Code in its cache folder.
 const modulePath = "github.com/clewdev/clew"
 
-// RealAgent returns the path of the claude binary, version [AgentVersion]. It looks in this order:
+// RealAgent returns the absolute path of the claude binary, version [AgentVersion]. It looks in this order:
 //
-//   - CLEW_AGENT, the path of a binary; another version than AgentVersion is used, and logged
+//   - CLEW_AGENT, a binary; another version than AgentVersion is used, and logged. A name without a slash is looked up
+//     in PATH. A relative path counts from the working folder of the test, which "go test" makes that of the package.
 //   - .cache/agent/VERSION of the Clew repository, when the test runs inside of it; "make agent" puts it there
-//   - clew/agent/VERSION in the user's cache folder, see [os.UserCacheDir]
+//   - clew/agent/VERSION in the user's cache folder, see [os.UserCacheDir]. Nothing installs it there: it is a place to
+//     put one binary by hand, for all projects of a user.
 //
 // If there is none, the test is skipped, or, where the variable CI is "true", fails. It also fails when CLEW_AGENT does
 // not lead to a binary that runs, or when a cache holds another version. The first call for a path runs it once, with
 // --version.
 func RealAgent(tb testing.TB) string {
 	tb.Helper()
-	if path := os.Getenv("CLEW_AGENT"); path != "" {
-		version, err := agentVersion(path)
+	if name := os.Getenv("CLEW_AGENT"); name != "" {
+		path, version, err := namedAgent(name)
 		if err != nil {
 			tb.Fatalf("clewtest: CLEW_AGENT: %v", err)
 		}
@@ -56,6 +58,20 @@ func RealAgent(tb testing.TB) string {
 const missingAgent = "clewtest: Claude Code " + AgentVersion + " is not here: run \"make agent\" in the Clew repository, " +
 	"or install the npm package of your platform, such as @anthropic-ai/claude-code-linux-x64@" + AgentVersion +
 	", and set CLEW_AGENT to the path of its file claude"
+
+// namedAgent returns the absolute path and the version of the binary that name leads to.
+func namedAgent(name string) (path, version string, err error) {
+	if filepath.Base(name) == name {
+		if name, err = exec.LookPath(name); err != nil {
+			return "", "", err
+		}
+	}
+	if path, err = filepath.Abs(name); err != nil {
+		return "", "", err
+	}
+	version, err = agentVersion(path)
+	return path, version, err
+}
 
 // cachedAgent returns the path of the first agent binary in a cache, or "". The error says what is wrong with it.
 func cachedAgent() (string, error) {
@@ -121,7 +137,7 @@ func agentFile() string {
 // versions remembers what agentVersion found, by path: starting a binary of this size takes a while.
 var versions sync.Map // of string to func() (string, error)
 
-// agentVersion returns the version that the binary at path prints.
+// agentVersion returns the version that the binary at path, which is absolute, prints.
 func agentVersion(path string) (string, error) {
 	once, _ := versions.LoadOrStore(path, sync.OnceValues(func() (string, error) { return runVersion(path) }))
 	return once.(func() (string, error))()
@@ -129,10 +145,6 @@ func agentVersion(path string) (string, error) {
 
 // runVersion runs the binary in an empty folder that is its home, too.
 func runVersion(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
 	dir, err := os.MkdirTemp("", "clewtest-")
 	if err != nil {
 		return "", err

@@ -84,6 +84,7 @@ func (r *realRun) run(args []string) {
 		r.t.Errorf("the agent's process group is still there: %v", err)
 	}
 	r.checkLeftovers()
+	r.checkPrivate()
 	if r.t.Failed() {
 		r.t.Logf("exit code %d, stderr:\n%s", r.code, r.stderr.String())
 	}

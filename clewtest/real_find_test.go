@@ -65,7 +65,7 @@ func TestRealAgentFind(t *testing.T) {
 	tests := []struct {
 		name   string
 		agents map[string]string // versions by path below the root
-		env    string            // CLEW_AGENT, below the root
+		env    string            // CLEW_AGENT, with ROOT for the root
 		ci     string
 		gomod  string
 		want   []string
@@ -73,16 +73,29 @@ func TestRealAgentFind(t *testing.T) {
 		{name: "nothing", want: []string{"skip: " + missingAgent}},
 		{name: "nothing in CI", ci: "true", want: []string{"fatal: " + missingAgent}},
 		{
-			name: "the variable", env: "/a/claude", agents: map[string]string{"/a/claude": AgentVersion},
+			name: "the variable", env: "ROOT/a/claude", agents: map[string]string{"/a/claude": AgentVersion},
 			want: []string{"path: /a/claude"},
 		},
 		{
-			name: "the variable, another version", env: "/a/claude", agents: map[string]string{"/a/claude": "9.9.9"},
+			name: "the variable, another version", env: "ROOT/a/claude", agents: map[string]string{"/a/claude": "9.9.9"},
 			want: []string{"log: clewtest: CLEW_AGENT is Claude Code 9.9.9, not " + AgentVersion, "path: /a/claude"},
 		},
 		{
-			name: "the variable leads nowhere", env: "/a/claude",
+			name: "the variable leads nowhere", env: "ROOT/a/claude",
 			want: []string{"fatal: clewtest: CLEW_AGENT: /a/claude --version: fork/exec /a/claude: no such file or directory"},
+		},
+		{
+			name: "the variable, a relative path", env: "../../a/claude", agents: map[string]string{"/mod/a/claude": AgentVersion},
+			want: []string{"path: /mod/a/claude"},
+		},
+		{
+			name: "the variable, a name", env: "clewtest-claude",
+			agents: map[string]string{"/bin/clewtest-claude": AgentVersion, "/mod/sub/folder/clewtest-claude": "9.9.9"},
+			want:   []string{"path: /bin/clewtest-claude"},
+		},
+		{
+			name: "the variable, a name that leads nowhere", env: "clewtest-claude",
+			want: []string{`fatal: clewtest: CLEW_AGENT: exec: "clewtest-claude": executable file not found in $PATH`},
 		},
 		{
 			name: "the repository", gomod: "// Clew\nmodule github.com/clewdev/clew\n",
@@ -124,10 +137,8 @@ func TestRealAgentFind(t *testing.T) {
 			t.Setenv("CI", tt.ci)
 			t.Setenv("HOME", root)
 			t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "user"))
-			t.Setenv("CLEW_AGENT", "")
-			if tt.env != "" {
-				t.Setenv("CLEW_AGENT", root+tt.env)
-			}
+			t.Setenv("PATH", filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
+			t.Setenv("CLEW_AGENT", strings.ReplaceAll(tt.env, "ROOT", root))
 			if diff := cmp.Diff(tt.want, findAgent(t, root)); diff != "" {
 				t.Errorf("RealAgent (-want +got):\n%s", diff)
 			}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,11 @@ import (
 var realCases = map[string]func(*realRun){
 	"text":                     realText,
 	"text from the arguments":  realPrint,
+	"a turn without tools":     realBare,
+	"a turn of one token":      realOneToken,
+	"a home that is given":     realHome,
+	"a model that is tried":    realSetModel,
+	"a web search":             realWebSearch,
 	"partial messages":         realPartial,
 	"thinking":                 realThinking,
 	"a command":                realCommand,
@@ -33,13 +39,17 @@ var realCases = map[string]func(*realRun){
 	"no network":               realNoNetwork,
 }
 
+// TestRealAgent runs the cases at once, in a caller's home that is made for it and must stay as it is. It logs how long
+// that took, about ten seconds on two processors, and does not judge it: a machine may be busy.
 func TestRealAgent(t *testing.T) {
-	clewtest.RealAgent(t)
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	before := twoLevels(t, home)
+	agent := clewtest.RealAgent(t)
+	own := newOwnHome(t)
+	home := plantHome(t, callerMarker)
+	t.Setenv("CLEW_AGENT", agent) // the cache of the user is not found from another home
+	t.Setenv("HOME", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", callerMarker)
+	before, start := readTree(t, home), time.Now()
 	t.Run("group", func(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(realCases)) {
 			t.Run(name, func(t *testing.T) {
@@ -48,23 +58,11 @@ func TestRealAgent(t *testing.T) {
 			})
 		}
 	})
-	if diff := cmp.Diff(before, twoLevels(t, home)); diff != "" {
+	t.Logf("%d runs took %v", len(realCases), time.Since(start).Round(time.Millisecond))
+	if diff := cmp.Diff(before, readTree(t, home)); diff != "" {
 		t.Errorf("the home of the caller changed (-before +after):\n%s", diff)
 	}
-}
-
-// twoLevels returns the names in dir and in its folders.
-func twoLevels(t *testing.T, dir string) []string {
-	t.Helper()
-	var names []string
-	for _, pattern := range []string{"*", "*/*"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, found...)
-	}
-	return names
+	own.check(t)
 }
 
 // want checks the result of a turn that went well.
@@ -190,23 +188,6 @@ func realCut(r *realRun) {
 	r.want("Whole again.")
 	if n := len(r.model.Requests()); n != 2 {
 		r.t.Errorf("%d requests", n)
-	}
-}
-
-func realTitle(r *realRun) {
-	r.model.On("Fix the thing").Reply(clewtest.Text("Fixed.")).Once()
-	title := map[string]any{"subtype": "generate_session_title", "description": "Fix the thing", "persist": false}
-	r.frames = []any{controlFrame("title", title), userFrame("Fix the thing")}
-	r.chat()
-	r.want("Fixed.")
-	background := 0
-	for _, req := range r.model.AllRequests() {
-		if req.Background() {
-			background++
-		}
-	}
-	if background != 1 || len(r.model.Requests()) != 1 {
-		r.t.Errorf("%d requests in the background, %d in the conversation", background, len(r.model.Requests()))
 	}
 }
 

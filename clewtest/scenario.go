@@ -12,8 +12,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Any stands in an expected frame for a value that must be there and may be anything.
-const Any = "*"
+// Any stands in an expected frame for a value that must be there and may be anything. As the id of a control request it is
+// an id without a name: Any in a later answer of the agent stands for the oldest such request without one.
+const Any = "<any>"
 
 // A Scenario is what the simulated agent does, step by step: which frames it expects of the host, which it sends, and
 // how it ends. It is read from a dialogue file, see [ReadDialogue], or built:
@@ -34,13 +35,19 @@ const Any = "*"
 //
 // # Ids
 //
-// A host chooses ids of its own. A request_id of the host fits any string the first time, is remembered, and must be the
-// same from then on; a frame that the agent sends later carries it in place of the scenario's. So a recorded dialogue
-// answers the requests of a host that counts differently. A control response of the host must carry the id of the
-// agent's own request as the scenario has it.
+// A host chooses ids of its own, and a recorded dialogue answers a host that counts differently:
 //
-// A session_id, and the ids of messages (uuid, message_uuid, user_message_uuid, user_message_uuids, user_message_id), fit
-// any string every time, and may be missing; the newest one takes the place of the scenario's.
+//   - The request_id of a control request fits any string the first time, is remembered, and must be the same from then
+//     on. The agent answers with it in place of the scenario's.
+//   - The hookCallbackIds of initialize fit any strings, by position. The agent's hook_callback requests carry them.
+//   - The uuid of a frame fits any string and may be missing, and so do references to it in rewind_files and
+//     cancel_async_message. Where the agent refers to the host's message (user_message_uuid, user_message_uuids,
+//     command_uuid and the like, and the uuid of a replay), it uses the host's, if there is one.
+//   - The session_id of a frame fits any string and may be missing. The agent keeps its own.
+//
+// These are ids where the protocol has them, and values like any other elsewhere: a session_id in the input of a tool
+// must be the one that the scenario names. A control response of the host must carry the id of the agent's own request
+// as the scenario has it.
 //
 // # The end
 //
@@ -69,9 +76,12 @@ func (s *Scenario) Expect(frame any) *Scenario {
 	return s.expect(frame)
 }
 
-// ExpectAny adds host frames that the agent waits for in any order. All of them must come before the next step. A frame
-// that fits several counts for the first of them.
+// ExpectAny adds host frames, at least one, that the agent waits for in any order. All of them must come before the next
+// step. A frame that fits several counts for the one that names the most values, the first of them if there are several.
 func (s *Scenario) ExpectAny(frames ...any) *Scenario {
+	if len(frames) == 0 {
+		s.keep(errors.New("ExpectAny without frames"))
+	}
 	return s.expect(frames...)
 }
 
@@ -105,8 +115,9 @@ func (s *Scenario) CloseStdin() *Scenario {
 	return s.add(closeStep{}, 2)
 }
 
-// Exit adds that the agent exits with code, whether or not its input has ended.
+// Exit adds that the agent exits with code, from 0 to 255, whether or not its input has ended.
 func (s *Scenario) Exit(code int) *Scenario {
+	s.keep(checkExitCode(code))
 	return s.add(exitStep(code), 2)
 }
 
@@ -114,7 +125,7 @@ func (s *Scenario) Exit(code int) *Scenario {
 func (s *Scenario) Do(f Fault) *Scenario {
 	s.keep(f.err)
 	if f.name == "" {
-		s.keep(errors.New("clewtest: Do with the zero Fault"))
+		s.keep(errors.New("Do with the zero Fault"))
 	}
 	return s.add(f, 2)
 }
@@ -154,8 +165,8 @@ func (s *Scenario) addAt(st step, place string) *Scenario {
 
 // keep remembers the first error.
 func (s *Scenario) keep(err error) {
-	if s.err == nil {
-		s.err = err
+	if s.err == nil && err != nil {
+		s.err = fmt.Errorf("clewtest: %w", err)
 	}
 }
 
@@ -177,15 +188,15 @@ func (s *Scenario) clone() *Scenario {
 func frameText(v any) (string, error) {
 	data, err := frameBytes(v)
 	if err != nil {
-		return "", fmt.Errorf("clewtest: a frame of type %T: %w", v, err)
+		return "", fmt.Errorf("a frame of type %T: %w", v, err)
 	}
 	if data = bytes.TrimSpace(data); !json.Valid(data) || data[0] != '{' {
-		return "", fmt.Errorf("clewtest: a frame that is no JSON object: %s", shorten(string(data)))
+		return "", fmt.Errorf("a frame that is no JSON object: %s", shorten(string(data)))
 	}
 	if bytes.ContainsAny(data, "\r\n") {
 		var line bytes.Buffer
 		if err := json.Compact(&line, data); err != nil {
-			return "", fmt.Errorf("clewtest: %w", err)
+			return "", err
 		}
 		data = line.Bytes()
 	}
@@ -203,6 +214,6 @@ func frameBytes(v any) ([]byte, error) {
 	case wire.Message:
 		return wire.Append(nil, v)
 	default:
-		return json.Marshal(v)
+		return marshal(v)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,10 @@ func TestScenarioErrors(t *testing.T) {
 		"a frame that is no JSON object: ":            new(clewtest.Scenario).Send(""),
 		"a frame of type chan int: json: unsupported": new(clewtest.Scenario).Send(make(chan int)),
 		"a frame of type *wire.InvalidFrame":          new(clewtest.Scenario).Send(wire.Decode([]byte("hello"))),
+		"ExpectAny without frames":                    new(clewtest.Scenario).ExpectAny(),
+		"not an exit code from 0 to 255: 256":         new(clewtest.Scenario).Exit(256),
+		"not an exit code from 0 to 255: -1":          new(clewtest.Scenario).Do(clewtest.ExitAfter(-1, "{}")),
+		"not a signal that ends a process: signal 0":  new(clewtest.Scenario).Do(clewtest.KilledBy(syscall.Signal(0))),
 		"Do with the zero Fault":                      new(clewtest.Scenario).Do(clewtest.Fault{}),
 		"KilledBy: not a signal of the system":        new(clewtest.Scenario).Do(clewtest.KilledBy(nil)),
 		"flood: not a number of 0 or more: -1":        new(clewtest.Scenario).Do(clewtest.Flood(-1)),
@@ -57,7 +62,7 @@ func TestScenarioErrors(t *testing.T) {
 			clewtest.NewAgent(fake, s)
 			t.Errorf("NewAgent took a scenario with an error: want %s", want)
 		})
-		if got := fake.end(); !strings.HasPrefix(got, "clewtest: ") || !strings.Contains(got, want) {
+		if got := fake.end(); !strings.HasPrefix(got, "clewtest: ") || strings.Count(got, "clewtest: ") != 1 || !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
