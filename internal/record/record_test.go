@@ -1,0 +1,90 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+// recordedDir is where the dialogues of the pinned agent are kept.
+var recordedDir = filepath.Join("..", "..", "testdata", "recorded", clewtest.AgentVersion)
+
+// TestScenarios plays every scenario against the real agent, and compares it with the dialogue that is kept.
+func TestScenarios(t *testing.T) {
+	clewtest.RealAgent(t)
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			kept, err := os.ReadFile(filepath.Join(recordedDir, s.Name+".txt"))
+			if err != nil {
+				t.Fatalf("%v: run make record", err)
+			}
+			rec := play(t, s)
+			for _, fault := range Faults(rec) {
+				t.Error(fault)
+			}
+			if diff := cmp.Diff(ShapeOf(Parse(string(kept))), ShapeOf(rec)); diff != "" {
+				t.Errorf("the dialogue changed (-kept +played):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRecord writes the dialogues of all scenarios; "make record" runs it.
+func TestRecord(t *testing.T) {
+	if os.Getenv("CLEW_RECORD") == "" {
+		t.Skip("CLEW_RECORD is not set")
+	}
+	if err := os.MkdirAll(recordedDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			rec := play(t, s)
+			if want := "CLI " + clewtest.AgentVersion + " (Claude Code)"; rec.Lines[0].Text != want {
+				t.Fatalf("recorded %q, want %q", rec.Lines[0].Text, want)
+			}
+			for _, fault := range Faults(rec) {
+				t.Logf("written all the same: %s", fault)
+			}
+			if err := replace(filepath.Join(recordedDir, s.Name+".txt"), rec.String()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// play runs a scenario and returns the redacted dialogue.
+func play(t *testing.T, s *Scenario) *Recording {
+	t.Helper()
+	raw, redactor := Run(t, s)
+	rec := redactor.Redact(raw)
+	if found := redactor.Traces(rec.String()); len(found) > 0 {
+		t.Fatalf("the redacted dialogue tells of this machine: %q", found)
+	}
+	return rec
+}
+
+// replace writes a file as a whole or not at all.
+func replace(path, text string) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".record-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }() // it is gone if all went well
+	if _, err := temp.WriteString(text); err != nil {
+		return err
+	}
+	if err := temp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := temp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
