@@ -2718,11 +2718,16 @@ func (v *StopDetails) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+const (
+	seenStreamEventMessageUUID      = 1 << 0
+	seenStreamEventMessageSessionID = 1 << 1
+)
+
 func (v *StreamEventMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	var seen uint
-	for key, ok := v.firstKey(d); ok; key, ok = d.NextKey() {
+	for key, ok := v.firstKey(d, &seen); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "event":
 			v.Event = d.event()

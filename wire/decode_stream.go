@@ -66,8 +66,14 @@ func withDelta[T any]() (*StreamEventMessage, *T) {
 
 // quickText reads a string whose opening quote has been taken.
 func (d *decoder) quickText() string {
-	d.Seek(d.text, d.Pos()-1, d.Depth())
+	d.Back()
 	return d.str()
+}
+
+// quickName is quickText for a string that is likely to come again.
+func (d *decoder) quickName() string {
+	d.Back()
+	return d.name()
 }
 
 func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start int) *StreamEventMessage {
@@ -80,12 +86,24 @@ func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start
 }
 
 // firstKey enters the frame, or goes on behind the event that quickDelta has
-// read.
-func (v *StreamEventMessage) firstKey(d *decoder) ([]byte, bool) {
+// read: past the members that follow it as usual.
+func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
 	if v.Event == nil {
 		return d.FirstKey()
 	}
 	d.Seek(d.text, d.behindEvent, d.Depth()+1)
+	if d.Literal(`,"session_id":"`) {
+		v.SessionID = d.quickName()
+		*seen |= seenStreamEventMessageSessionID
+	}
+	d.Literal(`,"parent_tool_use_id":null`)
+	if d.Literal(`,"uuid":"`) {
+		v.UUID = d.quickText()
+		*seen |= seenStreamEventMessageUUID
+	}
+	if d.Literal(`,"api_message_id":"`) {
+		v.APIMessageID = d.quickName()
+	}
 	return d.NextKey()
 }
 

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -159,5 +160,42 @@ func TestEventMembersInAnyOrder(t *testing.T) {
 	event, ok := decodeAs[*wire.StreamEventMessage](t, frame).Event.(*wire.TextDeltaEvent)
 	if !ok || event.Text != "a" || event.Index != 3 {
 		t.Errorf("event %+v", event)
+	}
+}
+
+// A frame that begins as usual is read in a quicker way than one with a space in
+// it, and gives the same.
+func TestUsualFramesAreReadAlike(t *testing.T) {
+	const head = `{"type":"stream_event","event":{"type":"content_block_delta","index":`
+	for _, frame := range []string{
+		head + `0,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","api_message_id":"m"}`,
+		head + `12,"delta":{"type":"text_delta","text":"é\n\"🚀"}},"session_id":"s","parent_tool_use_id":"t","uuid":"u\u0041","ttft_ms":5}`,
+		head + `1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}},"uuid":"u","session_id":"s"}`,
+		head + `1,"delta":{"type":"thinking_delta","thinking":"a","estimated_tokens":7}},"session_id":"s","uuid":"u"}`,
+		head + `1,"delta":{"type":"thinking_delta","thinking":"a","estimated_tokens":null}},"session_id":"s","uuid":"u","x":1}`,
+		head + `1,"delta":{"type":"text_delta","text":"a","x":1}},"session_id":"s","uuid":"u"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"},"x":1},"session_id":"s","uuid":"u"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":null,"uuid":"u"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":"s"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","uuid":"u","event":{"type":"ping"}}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","parent_tool_use_id":nullx,"uuid":"u"}`,
+		head + `1.5,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","uuid":"u"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a` + "\x01" + `"}},"session_id":"s","uuid":"u"}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","uuid":5}`,
+		head + `1,"delta":{"type":"text_delta","text":"a"}},"session_id":"s","uuid":"u"`,
+	} {
+		quick, slow := wire.Decode([]byte(frame)), wire.Decode([]byte("{ "+frame[1:]))
+		if diff := cmp.Diff(fmt.Sprintf("%T", slow), fmt.Sprintf("%T", quick)); diff != "" {
+			t.Errorf("%s (-slow +quick):\n%s", frame, diff)
+		}
+		if bad, ok := quick.(*wire.InvalidFrame); ok {
+			if _, ok := slow.(*wire.InvalidFrame); !ok {
+				t.Errorf("%s: %v", frame, bad)
+			}
+			continue
+		}
+		if diff := cmp.Diff(slow, quick, exported); diff != "" {
+			t.Errorf("%s (-slow +quick):\n%s", frame, diff)
+		}
 	}
 }

@@ -198,6 +198,9 @@ func (l *Lexer) key() ([]byte, bool) {
 	return nil, false
 }
 
+// Back goes back by one byte.
+func (l *Lexer) Back() { l.pos-- }
+
 // Literal consumes s if it comes next, byte for byte, and reports whether it
 // did.
 func (l *Lexer) Literal(s string) bool {

@@ -11,9 +11,27 @@ func writeDecoders(w *writer, s *schema) {
 	}
 }
 
+// writeSeen writes names for the bits of the required members, for a method
+// firstKey that reads some of them itself.
+func writeSeen(w *writer, st *structType) {
+	w.line("const (")
+	bit := 0
+	for _, f := range st.fields {
+		if f.required {
+			w.line("seen%s%s = 1 << %d", st.name, f.name, bit)
+			bit++
+		}
+	}
+	w.line(")")
+	w.line("")
+}
+
 // writeDecoder writes the method that reads one struct.
 func writeDecoder(w *writer, s *schema, st *structType) {
 	required := requiredKeys(st)
+	if s.methods[st.name+".firstKey"] {
+		writeSeen(w, st)
+	}
 	tracked := len(required) > 0 || st.flat
 	w.line("func (v *%s) decode(d *decoder) {", st.name)
 	if st.kind != "delta" || tracked {
@@ -28,7 +46,7 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	}
 	first := "d.FirstKey()"
 	if s.methods[st.name+".firstKey"] {
-		first = "v.firstKey(d)"
+		first = "v.firstKey(d, &seen)"
 	}
 	w.line("for key, ok := %s; ok; key, ok = d.NextKey() {", first)
 	w.line("switch string(key) {")
