@@ -97,7 +97,9 @@ func (c *Collector) begin() {
 
 // event takes a piece of a streamed answer.
 func (c *Collector) event(msg *StreamEventMessage) string {
-	c.abandon(msg.AbandonedBlocks)
+	if msg.Details != nil {
+		c.abandon(msg.Details.AbandonedBlocks)
+	}
 	switch e := msg.Event.(type) {
 	case *MessageStartEvent:
 		c.begin()

@@ -2718,6 +2718,32 @@ func (v *StopDetails) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *StreamEventDetails) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "ttft_ms":
+			v.TTFT = Millis(d.float())
+		case "user_message_uuid":
+			v.UserMessageUUID = d.name()
+		case "user_message_uuids":
+			v.UserMessageUUIDs = d.nameList()
+		case "resume_reason":
+			v.ResumeReason = d.name()
+		case "thinking_display":
+			v.ThinkingDisplay = d.name()
+		case "abandoned_blocks":
+			v.AbandonedBlocks = pointerTo[AbandonedBlocks](d)
+		case "owed_rows":
+			v.OwedRows = d.rawJSON()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 const (
 	seenStreamEventMessageUUID      = 1 << 0
 	seenStreamEventMessageSessionID = 1 << 1
@@ -2736,19 +2762,19 @@ func (v *StreamEventMessage) decode(d *decoder) {
 		case "api_message_id":
 			v.APIMessageID = d.name()
 		case "ttft_ms":
-			v.TTFT = Millis(d.float())
+			v.inDetails().TTFT = Millis(d.float())
 		case "user_message_uuid":
-			v.UserMessageUUID = d.name()
+			v.inDetails().UserMessageUUID = d.name()
 		case "user_message_uuids":
-			v.UserMessageUUIDs = d.nameList()
+			v.inDetails().UserMessageUUIDs = d.nameList()
 		case "resume_reason":
-			v.ResumeReason = d.name()
+			v.inDetails().ResumeReason = d.name()
 		case "thinking_display":
-			v.ThinkingDisplay = d.name()
+			v.inDetails().ThinkingDisplay = d.name()
 		case "abandoned_blocks":
-			v.AbandonedBlocks = pointerTo[AbandonedBlocks](d)
+			v.inDetails().AbandonedBlocks = pointerTo[AbandonedBlocks](d)
 		case "owed_rows":
-			v.OwedRows = d.rawJSON()
+			v.inDetails().OwedRows = d.rawJSON()
 		case "uuid":
 			if !d.Null() {
 				seen |= 1 << 0

@@ -3278,11 +3278,7 @@ func (v StopDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
 // UnmarshalJSON reads v.
 func (v *StopDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
 
-func (v *StreamEventMessage) members(e *encoder) {
-	e.tag("type", "stream_event")
-	e.node("event", v.Event)
-	e.str("parent_tool_use_id", v.ParentToolUseID, false)
-	e.str("api_message_id", v.APIMessageID, false)
+func (v *StreamEventDetails) members(e *encoder) {
 	e.float("ttft_ms", float64(v.TTFT), false)
 	e.str("user_message_uuid", v.UserMessageUUID, false)
 	e.strs("user_message_uuids", v.UserMessageUUIDs)
@@ -3294,6 +3290,35 @@ func (v *StreamEventMessage) members(e *encoder) {
 		e.none("abandoned_blocks")
 	}
 	e.json("owed_rows", v.OwedRows)
+}
+
+func (v *StreamEventDetails) encode(e *encoder) {
+	e.begin(v.raw)
+	v.members(e)
+	e.end()
+}
+
+// Raw returns the text that v was read from, or "".
+func (v *StreamEventDetails) Raw() string { return v.raw }
+
+// MarshalJSON writes v, with the fields that this package does not know.
+func (v StreamEventDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
+
+// UnmarshalJSON reads v.
+func (v *StreamEventDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+
+func (v *StreamEventMessage) inDetails() *StreamEventDetails {
+	if v.Details == nil {
+		v.Details = new(StreamEventDetails)
+	}
+	return v.Details
+}
+func (v *StreamEventMessage) members(e *encoder) {
+	e.tag("type", "stream_event")
+	e.node("event", v.Event)
+	e.str("parent_tool_use_id", v.ParentToolUseID, false)
+	e.str("api_message_id", v.APIMessageID, false)
+	writeInline(e, v.Details)
 	e.str("uuid", v.UUID, true)
 	e.str("session_id", v.SessionID, true)
 }

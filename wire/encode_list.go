@@ -111,6 +111,17 @@ func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
 	})
 }
 
+// writeInline writes the members of a struct that lie on the object that is open.
+func writeInline[T any, P interface {
+	*T
+	members(*encoder)
+}](e *encoder, v P) {
+	if v == nil {
+		v = new(T)
+	}
+	v.members(e)
+}
+
 // nullElems returns which elements of an array that was read are null.
 func nullElems(raw []byte) []int {
 	if !bytes.Contains(raw, []byte("null")) {

@@ -18,6 +18,19 @@ type StreamEventMessage struct {
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
 	APIMessageID    string `json:"api_message_id" wire:"intern"`
 
+	// Details has what comes with few events, and is nil with the others.
+	Details *StreamEventDetails `wire:"inline"`
+
+	UUID      string `json:"uuid" wire:"required"`
+	SessionID string `json:"session_id" wire:"required,intern"`
+}
+
+// StreamEventDetails is what comes with the first event of a turn, or of an
+// answer, and with one that gives up blocks. On the wire it is not an object of its
+// own.
+type StreamEventDetails struct {
+	raw string
+
 	TTFT             Millis   `json:"ttft_ms"`
 	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids"`
@@ -26,9 +39,6 @@ type StreamEventMessage struct {
 	// AbandonedBlocks names blocks of an answer that will not be finished.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks"`
 	OwedRows        JSON             `json:"owed_rows"`
-
-	UUID      string `json:"uuid" wire:"required"`
-	SessionID string `json:"session_id" wire:"required,intern"`
 }
 
 // AbandonedBlocks names the blocks of an answer from an index on.

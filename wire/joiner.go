@@ -125,6 +125,9 @@ func (p piece) frame() (piece, bool) {
 // isInner reports whether a line cannot be a frame by itself, and can only be a
 // part of an object, or text: it has no type, or not the brackets of an object.
 func isInner(line []byte) bool {
+	if len(line) > 0 && line[0] > ' ' && line[0] < '{' {
+		return true
+	}
 	first := paddingLen(line)
 	if first == len(line) || line[first] != '{' {
 		return true

@@ -82,6 +82,9 @@ func agreeStruct(t testing.TB, path string, v reflect.Value, want any) {
 	}
 	for field, f := range v.Fields() {
 		key := field.Tag.Get("json")
+		if field.Tag.Get("wire") == "inline" && !f.IsNil() {
+			agree(t, path, f, want)
+		}
 		if !field.IsExported() || key == "" {
 			continue
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,9 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	w.line("for key, ok := %s; ok; key, ok = d.NextKey() {", first)
 	w.line("switch string(key) {")
 	for _, f := range st.fields {
-		writeCase(w, s, st, f, required)
+		for _, member := range s.members(f) {
+			writeCase(w, s, st, member, required)
+		}
 	}
 	if len(st.args) > 1 {
 		w.line("case \"subtype\": d.Skip()")
@@ -81,6 +84,19 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	}
 	w.line("}")
 	w.line("")
+}
+
+// members returns the field itself, or the fields of the struct that is inline.
+func (s *schema) members(f field) []field {
+	if !f.inline {
+		return []field{f}
+	}
+	inner := s.structOf(strings.TrimPrefix(f.typ, "*"))
+	list := slices.Clone(inner.fields)
+	for i := range list {
+		list[i].name = "in" + f.name + "()." + list[i].name
+	}
+	return list
 }
 
 func requiredKeys(st *structType) []string {

@@ -7,6 +7,7 @@ import (
 
 func writeEncoders(w *writer, s *schema) {
 	for _, st := range s.structs {
+		writeInlineMethods(w, st)
 		writeMembers(w, s, st)
 		if !s.methods[st.name+".encode"] {
 			writeEncode(w, st)
@@ -49,6 +50,10 @@ func writeMembers(w *writer, s *schema, st *structType) {
 			w.line("}")
 			continue
 		}
+		if f.inline {
+			w.line("writeInline(e, v.%s)", f.name)
+			continue
+		}
 		if f.lenient {
 			read, _ := s.reader(f)
 			w.line("if !e.bent(%q, %s, func(d *decoder) { _ = %s }) {", f.key, s.absent(f), read)
@@ -60,6 +65,19 @@ func writeMembers(w *writer, s *schema, st *structType) {
 	}
 	w.line("}")
 	w.line("")
+}
+
+// writeInlineMethods writes the methods that return the inline structs, and make
+// them where there are none.
+func writeInlineMethods(w *writer, st *structType) {
+	for _, f := range st.fields {
+		if f.inline {
+			w.line("func (v *%s) in%s() %s {", st.name, f.name, f.typ)
+			w.line("if v.%s == nil { v.%s = new(%s) }", f.name, f.name, strings.TrimPrefix(f.typ, "*"))
+			w.line("return v.%s", f.name)
+			w.line("}")
+		}
+	}
 }
 
 // absent returns the condition under which a lenient field has no value.

@@ -56,6 +56,10 @@ func readField(f *ast.Field) (field, error) {
 // readTag reads json:"key" or json:"key" wire:"options". Anything else is a slip,
 // which [reflect.StructTag] would pass over.
 func (f *field) readTag(tag reflect.StructTag) error {
+	if tag == `wire:"inline"` {
+		f.inline = true
+		return nil
+	}
 	f.key = tag.Get("json")
 	if f.key == "" || f.key == "-" || strings.Contains(f.key, ",") {
 		return fmt.Errorf("the tag %q has no plain json key", tag)

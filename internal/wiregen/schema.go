@@ -38,6 +38,7 @@ type field struct {
 	intern   bool
 	lenient  bool
 	embedded bool
+	inline   bool // a pointer to a struct whose members lie on the same object
 }
 
 // A category sorts the field types by how they are read and written.
@@ -181,8 +182,15 @@ func (s *schema) check() error {
 	return nil
 }
 
-func (s *schema) isStruct(name string) bool {
-	return slices.ContainsFunc(s.structs, func(st *structType) bool { return st.name == name })
+func (s *schema) isStruct(name string) bool { return s.structOf(name) != nil }
+
+// structOf returns the struct of that name, or nil.
+func (s *schema) structOf(name string) *structType {
+	i := slices.IndexFunc(s.structs, func(st *structType) bool { return st.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.structs[i]
 }
 
 // category splits a field's type into its category and the struct in it.
