@@ -14,7 +14,7 @@ import (
 
 const (
 	pieceSize   = 4 << 10
-	hugeSamples = 7
+	hugeSamples = 20
 )
 
 // A hugeCase is one frame and a way of giving it to a decoder.

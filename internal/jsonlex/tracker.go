@@ -62,6 +62,10 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 				return end, Broken
 			case fault == 0:
 				t.endString()
+				if t.anotherString(piece[end:]) {
+					t.state = inString
+					end += 2
+				}
 			case end < len(piece):
 				t.state = inEscape
 				end++
@@ -92,6 +96,12 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 		}
 	}
 	return len(piece), Open
+}
+
+// anotherString reports whether, behind a string, another one of the same list
+// follows. It saves the steps for the comma and the quote.
+func (t *Tracker) anotherString(rest []byte) bool {
+	return len(rest) > 1 && rest[0] == ',' && rest[1] == '"' && t.state == wantCommaOrEnd && t.stack[len(t.stack)-1] == '['
 }
 
 func (t *Tracker) endString() {
