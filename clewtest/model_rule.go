@@ -127,7 +127,8 @@ func (r *Rule) Pace(d time.Duration) *Rule { return r.set(func(a *answer) { a.pa
 func (r *Rule) ChunkSize(n int) *Rule { return r.set(func(a *answer) { a.chunk = n }) }
 
 // Cut cuts the connection in mid-reply: after so many events of a stream, which may be none, or after half of a
-// plain answer.
+// plain answer. A client may drop events that came just before: [Rule.Pace] also passes between the last one and the
+// cut.
 func (r *Rule) Cut(afterEvents int) *Rule {
 	return r.set(func(a *answer) { a.cut = max(afterEvents, 0) })
 }

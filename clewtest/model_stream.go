@@ -79,11 +79,11 @@ func (m *Model) stream(w http.ResponseWriter, r *http.Request, msg *replyMessage
 	out := http.NewResponseController(w)
 	_ = out.Flush()
 	for i, ev := range events {
-		if i == a.cut {
-			panic(http.ErrAbortHandler)
-		}
 		if i > 0 {
 			m.pause(r, a.pace)
+		}
+		if i == a.cut {
+			panic(http.ErrAbortHandler)
 		}
 		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", ev.name, ev.data); err != nil {
 			return

@@ -1,6 +1,14 @@
 package record
 
-import "github.com/clewdev/clew/clewtest"
+import (
+	"time"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+// cutPace is the time between the events of an answer that is cut off: enough for the agent to pass each one on
+// before the cut, which would take it along.
+const cutPace = 300 * time.Millisecond
 
 // errorScenarios are about a model that fails.
 var errorScenarios = []*Scenario{
@@ -27,7 +35,7 @@ var errorScenarios = []*Scenario{
 		Env:     []string{"CLAUDE_CODE_MAX_RETRIES=2"},
 		Prompts: []string{"Cut it"},
 		Model: func(s *Stage) {
-			s.Model.On("Cut it").Reply(clewtest.Text("Never whole.")).ChunkSize(6).Cut(4).Once()
+			s.Model.On("Cut it").Reply(clewtest.Text("Never whole.")).ChunkSize(6).Pace(cutPace).Cut(4).Once()
 			s.Model.On("Cut it").Reply(clewtest.Text("Whole again.")).ChunkSize(6).Usage(100, 42, 300, 20)
 		},
 	},
