@@ -7,9 +7,10 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A joiner puts an object together that is spread over several lines. It never
-// parses what it has a second time: a tracker follows the structure through the
-// lines as they come, and the decoder runs once, on the whole.
+// A joiner puts an object together that is spread over several lines. It does not
+// parse what it has for every line: a tracker follows the structure through the
+// lines as they come, and the decoder runs once, on the whole. Only the batch of
+// lines in which an object ends, or breaks off, is followed twice.
 //
 // Lines are joined as they are, without their line ends. So an object may be cut
 // anywhere, between tokens as a pretty-printer does it, or inside of a string as

@@ -3,8 +3,9 @@
 //
 // It accepts exactly what encoding/json accepts, and agrees with it on every
 // value: bytes that are not UTF-8 and lone surrogates become U+FFFD, control
-// characters inside strings are errors, nesting is limited to [MaxDepth]. Fuzz
-// tests hold it to that.
+// characters inside strings are errors, nesting is limited to [MaxDepth]. The one
+// difference is that an integer may be written as 3.0 or 1e3. Fuzz tests hold it to
+// that.
 //
 // # Reading
 //
