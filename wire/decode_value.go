@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"strconv"
+	"sync"
 
 	"github.com/clewdev/clew/internal/jsonlex"
 )
@@ -132,10 +133,12 @@ func structDict[T any, P shape[T]](d *decoder) map[string]T {
 
 // A nameTable shares strings that come again and again: ids of a session, names
 // of models and tools, values of enums. A newcomer takes the slot of its hash,
-// so that the table stays small.
+// so that the table stays small. Readers that wait have none.
 type nameTable struct {
-	slots []string
+	slots *[nameSlots]string
 }
+
+var nameTables = sync.Pool{New: func() any { return new([nameSlots]string) }}
 
 const (
 	nameSlots  = 1024
@@ -147,13 +150,21 @@ func (t *nameTable) get(b []byte) string {
 		return string(b)
 	}
 	if t.slots == nil {
-		t.slots = make([]string, nameSlots)
+		t.slots = nameTables.Get().(*[nameSlots]string) //nolint:forcetypeassert // nothing else is in there
 	}
 	slot := &t.slots[nameHash(b)%nameSlots]
 	if *slot != string(b) {
 		*slot = string(b)
 	}
 	return *slot
+}
+
+// free leaves the names to others.
+func (t *nameTable) free() {
+	if t.slots != nil {
+		nameTables.Put(t.slots)
+		t.slots = nil
+	}
 }
 
 // nameHash mixes the length and the first and last eight bytes.

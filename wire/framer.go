@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"io"
+	"sync"
 )
 
 // A framer cuts a stream into lines and lines into frames.
@@ -74,6 +75,47 @@ func (f *framer) space(want int) []byte {
 	return f.buf[len(f.buf):cap(f.buf)]
 }
 
+// Buffers of the two usual sizes, for whoever reads at the moment.
+var (
+	smallBuffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+	largeBuffers = sync.Pool{New: func() any { return new([maxIdleBuffer]byte) }}
+)
+
+// newBuffer returns an empty buffer with room for size bytes.
+func newBuffer(size int) []byte {
+	switch {
+	case size <= minBuffer:
+		return smallBuffers.Get().(*[minBuffer]byte)[:0] //nolint:forcetypeassert // nothing else is in there
+	case size <= maxIdleBuffer:
+		return largeBuffers.Get().(*[maxIdleBuffer]byte)[:0] //nolint:forcetypeassert // nothing else is in there
+	}
+	return make([]byte, 0, size)
+}
+
+// freeBuffer takes back what newBuffer has returned. Nothing may point to it any more.
+func freeBuffer(buf []byte) {
+	switch cap(buf) {
+	case minBuffer:
+		smallBuffers.Put((*[minBuffer]byte)(buf[:minBuffer]))
+	case maxIdleBuffer:
+		largeBuffers.Put((*[maxIdleBuffer]byte)(buf[:maxIdleBuffer]))
+	}
+}
+
+// park gives the buffer back if nothing in it is needed any more, and reports whether it did.
+func (f *framer) park() bool {
+	if f.start < len(f.buf) || f.join.active() || f.skip != nil {
+		return false
+	}
+	freeBuffer(f.buf)
+	f.names.free()
+	f.base += int64(len(f.buf))
+	f.buf, f.start, f.scanned = nil, 0, 0
+	f.join.reset()
+	f.join.batch = nil
+	return true
+}
+
 // makeRoom moves what is still needed to the start of the buffer, the text of an
 // open object and the bytes that are not taken, or into a larger one if that is
 // more than half of it. A large buffer becomes four times as large at once: what
@@ -89,15 +131,19 @@ func (f *framer) makeRoom(want int) {
 			factor = 4
 		}
 		size := min(factor*cap(f.buf), len(open)+f.max+minBuffer)
-		to = make([]byte, 0, max(minBuffer, need+want, size))
+		to = newBuffer(max(need+want, size))
 	case cap(f.buf) > maxIdleBuffer && need < minBuffer/2:
-		to = make([]byte, 0, minBuffer)
+		to = newBuffer(minBuffer)
 	}
 	shift := f.start - len(open)
+	old := f.buf
 	to = append(to, open...)
 	f.join.text = to
 	to = append(to, rest...)
 	f.buf = to
+	if cap(f.buf) != cap(old) {
+		freeBuffer(old)
+	}
 	f.start -= shift
 	f.scanned -= shift
 	f.base += int64(shift)

@@ -31,6 +31,8 @@ const DefaultMaxFrameBytes = 64 << 20
 type Reader struct {
 	src    io.Reader
 	framer framer
+	first  [512]byte // what is read into while there is nothing to take
+	more   bool      // the last read took all it had room for, so that there may be more at once
 }
 
 // NewReader returns a reader of r. opts may be nil.
@@ -42,7 +44,7 @@ func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
 
 // Reset makes r read src from its start, with the options it has.
 func (r *Reader) Reset(src io.Reader) {
-	r.src = src
+	r.src, r.more = src, false
 	r.framer.reset()
 }
 
@@ -76,20 +78,33 @@ func (r *Reader) Messages() iter.Seq2[Message, error] {
 	}
 }
 
-// fill reads once into the framer's buffer.
+// fill reads once into the framer's buffer. While there is nothing to take, it has no buffer and waits with a small one,
+// so that a stream that is silent for hours costs next to nothing.
 func (r *Reader) fill() {
+	parked := !r.more && r.framer.park()
+	dst := r.first[:]
+	if !parked {
+		dst = r.framer.space(1)
+	}
+	n, err := r.read(dst)
+	r.more = n == len(dst)
+	if parked && n > 0 {
+		copy(r.framer.space(n), dst[:n])
+	}
+	r.framer.filled(n)
+	if err != nil {
+		r.framer.end(err)
+	}
+}
+
+// read reads until something comes, an error included.
+func (r *Reader) read(dst []byte) (int, error) {
 	for range maxEmptyReads {
-		n, err := r.src.Read(r.framer.space(1))
-		r.framer.filled(n)
-		if err != nil {
-			r.framer.end(err)
-			return
-		}
-		if n > 0 {
-			return
+		if n, err := r.src.Read(dst); n > 0 || err != nil {
+			return n, err
 		}
 	}
-	r.framer.end(io.ErrNoProgress)
+	return 0, io.ErrNoProgress
 }
 
 // A Position is a place in a stream.
