@@ -18,7 +18,8 @@ type Conn struct {
 	// write.
 	Stdout, Stderr io.ReadCloser
 
-	m *memory
+	m     *memory
+	drain sync.Once // of Stderr, for Read
 }
 
 // An ExitError says that an agent in memory has not ended with code 0.
@@ -49,7 +50,7 @@ func (a *Agent) Conn() *Conn {
 	}
 	a.t.Cleanup(m.stop)
 	go m.play(a.scenario.steps)
-	return &Conn{writeEnd{m.stdin}, readEnd{m.stdout}, readEnd{m.stderr}, m}
+	return &Conn{Stdin: writeEnd{m.stdin}, Stdout: readEnd{m.stdout}, Stderr: readEnd{m.stderr}, m: m}
 }
 
 // Wait blocks until the agent has ended. It returns nil for code 0 and else an [*ExitError]. Unlike with a process, the
