@@ -1,0 +1,128 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// agentVariable names the agent binary for all programs of a user.
+const agentVariable = "CLEW_AGENT"
+
+// agentName is what the agent binary is called, without the .exe of Windows.
+const agentName = "claude"
+
+// Find returns the absolute path of the agent binary, and starts nothing. If explicit is not empty, it is the path of
+// the binary, or a bare name to look up in PATH; if it is empty and the variable CLEW_AGENT is not, that is. If both
+// are empty, Find looks in PATH and then where the agent is installed as a rule. A folder of PATH that is not absolute
+// does not count.
+//
+// looked lists the places in order, for a user to read, up to the one where the binary was found. Every error means
+// that there is no binary to start.
+func Find(explicit string) (path string, looked []string, err error) {
+	f := &finder{windows: runtime.GOOS == "windows", getenv: os.Getenv, stat: os.Stat, readDir: os.ReadDir}
+	path, err = f.find(explicit)
+	return path, f.looked, err
+}
+
+// A finder looks for the agent binary in the system that its functions show.
+type finder struct {
+	windows bool
+	getenv  func(name string) string
+	stat    func(path string) (fs.FileInfo, error)
+	readDir func(path string) ([]fs.DirEntry, error)
+
+	looked []string
+}
+
+func (f *finder) find(explicit string) (string, error) {
+	if explicit != "" {
+		return f.named("", explicit)
+	}
+	if name := f.getenv(agentVariable); name != "" {
+		return f.named(agentVariable+"=", name)
+	}
+	f.looked = append(f.looked, "PATH")
+	if path := f.inPath(agentName); path != "" {
+		return path, nil
+	}
+	if path := f.installed(); path != "" {
+		return path, nil
+	}
+	return "", errors.New("process: the agent binary was not found")
+}
+
+// named returns the binary that the caller or a variable asks for. Another one would not do.
+func (f *finder) named(prefix, name string) (path string, err error) {
+	fault := ""
+	if filepath.Base(name) == name {
+		if path = f.inPath(name); path == "" {
+			fault = "not in PATH"
+		}
+	} else {
+		if path, err = filepath.Abs(name); err != nil {
+			return "", fmt.Errorf("process: %s%s: %w", prefix, name, err)
+		}
+		fault = f.fault(path)
+	}
+	if fault != "" {
+		f.looked = append(f.looked, fmt.Sprintf("%s%s (%s)", prefix, name, fault))
+		return "", fmt.Errorf("process: the agent binary was not found: %s%s: %s", prefix, name, fault)
+	}
+	f.looked = append(f.looked, prefix+name)
+	return path, nil
+}
+
+// inPath returns the binary of that name in a folder of PATH, or "".
+func (f *finder) inPath(name string) string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(f.getenv("PATH")) {
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, dir := range dirs {
+		if path := filepath.Join(dir, f.executable(name)); f.fault(path) == "" {
+			return path
+		}
+	}
+	if !f.windows || name != agentName {
+		return ""
+	}
+	// There may be a shim for a shell in the folder, which can't be used, and the package that it leads to.
+	for _, dir := range dirs {
+		if path := filepath.Join(dir, npmPackage); f.fault(path) == "" {
+			return path
+		}
+	}
+	return ""
+}
+
+// executable returns the name of the file that the system can run.
+func (f *finder) executable(name string) string {
+	if f.windows && filepath.Ext(name) == "" {
+		return name + ".exe"
+	}
+	return name
+}
+
+// fault returns why the file can't be started, or "".
+func (f *finder) fault(path string) string {
+	info, err := f.stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return noSuchFile
+	case err != nil:
+		return withoutPath(err).Error()
+	case info.IsDir():
+		return "a folder"
+	case !f.windows && info.Mode()&0o111 == 0:
+		return "not executable"
+	}
+	return ""
+}
+
+const noSuchFile = "no such file"

@@ -1,0 +1,161 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func init() {
+	roles["parent"] = parent
+	roles["flood"] = flood
+}
+
+// parent starts a child of its own: in its group, or in a session of its own, or there and with the input. At the end
+// of its input it writes a frame and exits.
+func parent(args []string) int {
+	cmd := &exec.Cmd{Path: os.Args[0], Args: os.Args[:1], Env: roleEnv(args[1]), Stdout: os.Stdout, Stderr: os.Stderr}
+	if args[0] != "group" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
+	if args[0] == "input" {
+		cmd.Stdin = os.Stdin
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	writeFrames(os.Stdout, 1)
+	return 3
+}
+
+// flood writes to its output and its error until nobody reads the error.
+func flood([]string) int {
+	signal.Ignore(syscall.SIGPIPE)
+	for {
+		writeFrames(os.Stdout, 1)
+		if _, err := io.WriteString(os.Stderr, frame(0)); err != nil {
+			return 1
+		}
+	}
+}
+
+// startParent returns a parent whose child hangs, and the lifeline of that.
+func startParent(t *testing.T, where string) (*Process, net.Conn) {
+	t.Helper()
+	line := newLifeline(t)
+	spec := child(t, "parent", where, "hang")
+	spec.Env = append(spec.Env, line.env())
+	p := start(t, spec)
+	conn := line.connected()
+	wantReady(t, p)
+	return p, conn
+}
+
+func TestGrandchildGoesWithTheAgent(t *testing.T) {
+	t.Parallel()
+	p, conn := startParent(t, "group")
+	if err := p.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(p)
+	if err != nil || string(got) != frame(0) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	wantGone(t, conn)
+	if diff := cmp.Diff(Exit{Code: 3}, p.Close()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A grandchild in a session of its own survives, and holds the agent's output and error open.
+func TestGrandchildLeavesTheGroup(t *testing.T) {
+	t.Parallel()
+	p, conn := startParent(t, "session")
+	if err := p.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(p)
+	if err != nil || string(got) != frame(0) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	<-p.stderr.drained
+	if diff := cmp.Diff(Exit{Code: 3}, p.Close()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := conn.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the grandchild is gone, so this test shows nothing: %v", err)
+	}
+}
+
+// A grandchild that never stops writing keeps Close busy for a while only.
+func TestGrandchildFloods(t *testing.T) {
+	t.Parallel()
+	p := start(t, child(t, "parent", "session", "flood"))
+	if _, err := p.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Close(); got.Code != 3 || len(got.Stderr) < tailBytes {
+		t.Errorf("code %d, %d bytes of stderr", got.Code, len(got.Stderr))
+	}
+}
+
+// A grandchild may hold the agent's input, too, and not read it.
+func TestWriteEndsWithTheAgent(t *testing.T) {
+	t.Parallel()
+	p, _ := startParent(t, "input")
+	written := make(chan error)
+	go func() {
+		// The agent reads what it gets until it is stopped.
+		var err error
+		for err == nil {
+			_, err = io.WriteString(p, strings.Repeat("x", 1<<16))
+		}
+		written <- err
+	}()
+	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A read whose time is up before it looks must not miss what is there.
+func TestOutputReadsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	o := &output{file: r, exited: make(chan struct{})}
+	if _, err := io.WriteString(w, "last words"); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4)
+	for _, want := range []string{"last", " wor", "ds", ""} {
+		if err := r.SetReadDeadline(time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := o.Read(buf)
+		if string(buf[:n]) != want || errors.Is(err, io.EOF) != (want == "") {
+			t.Errorf("got %q, %v, want %q", buf[:n], err, want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A group is the process group of an agent: the agent and what it has started, except for those that left.
+type group struct{ id int }
+
+func newGroup(p *os.Process) *group { return &group{p.Pid} }
+
+func (g *group) terminate() { g.send(syscall.SIGTERM) }
+
+func (g *group) kill() { g.send(syscall.SIGKILL) }
+
+// send has nothing to report: who is gone by now needs no signal.
+func (g *group) send(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }
+
+func (g *group) release() {}
+
+func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
+
+// readNow reads what is in the pipe without waiting for more. Nothing is the end.
+func readNow(f *os.File, b []byte) (n int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	if err := f.SetReadDeadline(time.Time{}); err != nil {
+		return 0, err
+	}
+	err = conn.Read(func(fd uintptr) bool {
+		n, _ = syscall.Read(int(fd), b)
+		return true
+	})
+	if n <= 0 && err == nil {
+		return 0, io.EOF
+	}
+	return max(n, 0), err
+}
