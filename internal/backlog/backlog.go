@@ -1,0 +1,201 @@
+// Package backlog holds the messages that were read from an agent and not yet taken by the caller: in memory up to a
+// bound, beyond it in temporary files.
+//
+// Answers, permission requests and hooks come on the same pipe as the messages, behind those that nobody has taken yet.
+// So whoever reads the pipe must be able to read on, whatever the caller does. With a backlog the reader stops only
+// when the bound on disk is reached too. That slows down the agent, and nothing is lost.
+package backlog
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// moment is what the consumer gets to take something before messages go to disk.
+const moment = 10 * time.Millisecond
+
+// Options configures a [Backlog].
+type Options struct {
+	// MemoryBytes is what is kept in memory before messages go to disk; 0 means 4 MiB. A message counts as the length
+	// of its raw text and 256 bytes. From then on, messages that cannot be on disk may take as much again: text lines,
+	// invalid frames, and any when the disk is full.
+	MemoryBytes int64
+	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 that there are none. What is added last
+	// may pass a bound, by some 64 KiB or by one message if that is larger.
+	DiskBytes int64
+	// Dir is the folder of the files; empty means [os.TempDir].
+	Dir string
+	// Decode decodes what comes back from disk, as it was decoded at first, and does not keep frame. It runs within
+	// Take, with no lock held. Nil means [wire.Decode].
+	Decode func(frame []byte) wire.Message
+	// Urgent reports whether something that the agent has yet to write is waited for. While it does, Push passes the
+	// bounds rather than block. It runs within Push, with no lock held. Nil means never.
+	Urgent func() bool
+}
+
+// A Backlog is a queue of messages. Push is for one goroutine at a time, and so are Take and Return together; the other
+// methods may be called from anywhere at any time. A backlog has no goroutine of its own, and has files only while
+// there are messages on disk.
+type Backlog struct {
+	opts  Options
+	ready chan struct{} // one slot: there may be something to take
+	room  chan struct{} // one slot: there may be room, or no need for it
+
+	mu     sync.Mutex // held while files are written and read too, which is fast as a rule
+	queue  queue
+	ended  bool // nothing is pushed any more
+	closed bool // nothing is wanted any more
+}
+
+// New returns an empty backlog.
+func New(opts Options) *Backlog {
+	if opts.MemoryBytes == 0 {
+		opts.MemoryBytes = 4 << 20
+	}
+	if opts.DiskBytes == 0 {
+		opts.DiskBytes = 256 << 20
+	}
+	if opts.Decode == nil {
+		opts.Decode = wire.Decode
+	}
+	b := &Backlog{opts: opts, ready: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	b.queue.configure(opts)
+	return b
+}
+
+// Push adds messages behind all others. It takes over the slice.
+//
+// It returns at once while there is room in memory. When there is none, the consumer gets 10 ms to take something. If
+// it does not, this and all that follows goes to disk, until everything was taken. When there is no room on disk
+// either, or the disk cannot be written, Push blocks until the consumer has made room, Urgent reports true, or Close is
+// called.
+func (b *Backlog) Push(msgs []wire.Message) {
+	if rest := b.add(msgs, patient); len(rest) > 0 {
+		b.pushRest(rest)
+	}
+}
+
+// pushRest adds messages for which there was no room. Each time that some of them find room, the consumer gets another
+// moment.
+func (b *Backlog) pushRest(msgs []wire.Message) {
+	passed := time.After(moment)
+	for len(msgs) > 0 {
+		if b.opts.Urgent != nil && b.opts.Urgent() {
+			b.add(msgs, urgent)
+			return
+		}
+		var rest []wire.Message
+		select {
+		case <-b.room:
+			rest = b.add(msgs, patient)
+		case <-passed:
+			rest = b.add(msgs, spilling)
+		}
+		if len(rest) < len(msgs) {
+			msgs, passed = rest, time.After(moment)
+		}
+	}
+}
+
+// add adds what there is room for, and returns the rest.
+func (b *Backlog) add(msgs []wire.Message, e effort) []wire.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	n := b.queue.add(msgs, e)
+	if n > 0 {
+		signal(b.ready)
+	}
+	return msgs[n:]
+}
+
+// Wake lets a Push that blocks ask Urgent again. It takes no lock and never blocks.
+func (b *Backlog) Wake() { signal(b.room) }
+
+// Take returns the next messages, at least one, and gives them away with their slice. It blocks until there are some.
+// What is there is returned even if the context has ended.
+//
+// The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was called and everything was
+// taken, or after Close. Any other error says that messages on disk could not be read and are lost; the next call goes
+// on behind them.
+func (b *Backlog) Take(ctx context.Context) ([]wire.Message, error) {
+	for {
+		got, err := b.next()
+		if err != nil {
+			return nil, err
+		}
+		if msgs := got.decode(b.opts.Decode); len(msgs) > 0 {
+			return msgs, nil
+		}
+		select {
+		case <-b.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// next takes what comes next, which is nothing if nothing has come yet.
+func (b *Backlog) next() (batch, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.queue.empty() {
+		signal(b.room)
+		return b.queue.take()
+	}
+	if b.ended {
+		return batch{}, io.EOF
+	}
+	return batch{}, nil
+}
+
+// Return puts messages that were taken and not used back in front of all others. It keeps no reference to the slice.
+func (b *Backlog) Return(msgs []wire.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || len(msgs) == 0 {
+		return
+	}
+	b.queue.putBack(msgs)
+	signal(b.ready)
+}
+
+// End says that no Push will follow. What is there can still be taken.
+func (b *Backlog) End() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	signal(b.ready)
+}
+
+// Close drops all messages and removes the files. It unblocks Push, which does nothing from then on, and Take. It may
+// be called any number of times.
+func (b *Backlog) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended, b.closed = true, true
+	b.queue.clear()
+	signal(b.ready)
+	signal(b.room)
+}
+
+// Bytes returns what the messages in memory count as, and how large the files are.
+func (b *Backlog) Bytes() (memory, disk int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.memory, b.queue.spool.size
+}
+
+// signal fills a slot, which the one that waits for it empties.
+func signal(slot chan struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,112 @@
+package backlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// pieceBytes is about how much is written or read at once.
+const pieceBytes = 64 << 10
+
+// A spool is a queue of records on disk. It is a row of files, each of which is removed when it has been read, so that
+// the queue does not grow while it is read as fast as it is written.
+type spool struct {
+	create    func() (file, error)
+	fileBytes int64 // a file of this size is followed by another
+	files     []*spoolFile
+	size      int64 // of all files
+}
+
+// A spoolFile holds what is to be read between two offsets.
+type spoolFile struct {
+	file
+	start, end int64
+}
+
+// write adds records: all of them, or none if there is an error.
+func (s *spool) write(records []byte) error {
+	f, err := s.last()
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(records, f.end); err != nil {
+		if f.end == 0 { // Nothing will ever be read from it.
+			s.files = s.files[:len(s.files)-1]
+			remove(f)
+		}
+		return err
+	}
+	f.end += int64(len(records))
+	s.size += int64(len(records))
+	return nil
+}
+
+// last returns the file to write to.
+func (s *spool) last() (*spoolFile, error) {
+	if n := len(s.files); n > 0 && s.files[n-1].end < s.fileBytes {
+		return s.files[n-1], nil
+	}
+	f, err := s.create()
+	if err != nil {
+		return nil, err
+	}
+	s.files = append(s.files, &spoolFile{file: f})
+	return s.files[len(s.files)-1], nil
+}
+
+// read takes the next records: as many as fit into a piece and have limit bytes together, but at least one.
+func (s *spool) read(limit int64) ([]byte, error) {
+	f := s.files[0]
+	records, err := f.records(min(limit, f.end-f.start))
+	if err != nil {
+		return nil, fmt.Errorf("read of a temporary file: %w", err)
+	}
+	f.start += int64(len(records))
+	if f.start == f.end {
+		s.size -= f.end
+		s.files = slices.Delete(s.files, 0, 1)
+		remove(f)
+	}
+	return records, nil
+}
+
+func (s *spool) clear() {
+	for _, f := range s.files {
+		remove(f)
+	}
+	s.files, s.size = nil, 0
+}
+
+// remove closes a file, and with it removes it. There is nobody to tell that it could not be removed.
+func remove(f io.Closer) { _ = f.Close() }
+
+var errDamaged = errors.New("the file was changed")
+
+// records reads the records that come next, of limit bytes at most.
+func (f *spoolFile) records(limit int64) ([]byte, error) {
+	piece, err := f.bytes(min(limit, pieceBytes))
+	if err != nil {
+		return nil, err
+	}
+	if n := wholeRecords(piece); n > 0 {
+		return piece[:n], nil
+	}
+	length, width := binary.Uvarint(piece)
+	if width <= 0 || length > uint64(limit)-uint64(width) {
+		return nil, errDamaged
+	}
+	return f.bytes(int64(width) + int64(length))
+}
+
+// bytes reads the n bytes that come next.
+func (f *spoolFile) bytes(n int64) ([]byte, error) {
+	buf := make([]byte, n)
+	_, err := io.ReadFull(io.NewSectionReader(f, f.start, n), buf)
+	if errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return buf, err
+}
