@@ -1,0 +1,239 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// A Server answers a request of the agent. Its value is marshalled as the answer, and its error is the agent's error.
+// It runs on a goroutine of its own; the context ends when the agent withdraws the request or is gone.
+type Server func(ctx context.Context, req *wire.ControlRequestMessage) (any, error)
+
+// ErrNoAnswer is what a Server returns for a request that is to stay without an answer.
+var ErrNoAnswer = errors.New("control: no answer")
+
+// maxServing is how many requests of the agent may be under way: more is not the work of a sane agent.
+const maxServing = 1000
+
+// A Conn is one end of the control protocol: the host's. All methods may be called at the same time.
+type Conn struct {
+	out *Outbox
+	Config
+
+	mu      sync.Mutex
+	prefix  string
+	made    int
+	calls   map[string]*call              // ours, until answered
+	serving map[string]context.CancelFunc // the agent's, until answered
+	err     error                         // why nothing goes on any more
+	running int                           // how many of the agent's have not returned, answered or not
+	quiet   chan struct{}                 // closed when none runs; nil unless somebody waits for that
+}
+
+// A call is a request of ours that waits for its answer.
+type call struct {
+	answer wire.ControlResponse
+	err    error
+	done   chan struct{}
+}
+
+// A Config is what a Conn needs from its owner.
+type Config struct {
+	// Serve answers the requests of the agent.
+	Serve Server
+	// Urgent is called when the next answer of the agent is awaited by somebody.
+	Urgent func()
+	Log    *slog.Logger
+}
+
+// New returns a Conn that writes to out.
+func New(out *Outbox, config Config) *Conn {
+	return &Conn{
+		out: out, Config: config,
+		prefix:  rand.Text()[:8],
+		calls:   make(map[string]*call),
+		serving: make(map[string]context.CancelFunc),
+	}
+}
+
+// Call sends a request with that body, a JSON object, and waits for the answer. A refusal is a [*Refusal]. When ctx
+// ends first, the request is withdrawn and forgotten.
+func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	id, pending, err := c.register()
+	if err != nil {
+		return nil, err
+	}
+	c.Urgent()
+	if _, err := c.out.Put(requestFrame(id, body)); err != nil {
+		c.forget(id)
+		return nil, err
+	}
+	select {
+	case <-pending.done:
+		return pending.result()
+	case <-ctx.Done():
+		return c.withdraw(ctx, id, pending)
+	}
+}
+
+// Tell sends a request whose answer nobody waits for.
+func (c *Conn) Tell(body []byte) error {
+	c.mu.Lock()
+	id := c.nextID()
+	c.mu.Unlock()
+	_, err := c.out.Put(requestFrame(id, body))
+	return err
+}
+
+// register makes room for an answer, before anything is written.
+func (c *Conn) register() (string, *call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return "", nil, c.err
+	}
+	id := c.nextID()
+	pending := &call{done: make(chan struct{})}
+	c.calls[id] = pending
+	return id, pending, nil
+}
+
+func (c *Conn) nextID() string {
+	c.made++
+	return "req_" + strconv.Itoa(c.made) + "_" + c.prefix
+}
+
+// withdraw gives up a call, unless its answer has just come.
+func (c *Conn) withdraw(ctx context.Context, id string, pending *call) (*wire.ControlResponse, error) {
+	if !c.forget(id) {
+		<-pending.done
+		return pending.result()
+	}
+	if _, err := c.out.Put(cancelFrame(id)); err != nil {
+		c.Log.Debug("withdrawing a control request", "id", id, "error", err)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// forget removes a call. It reports whether the call was still there.
+func (c *Conn) forget(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.calls[id]
+	delete(c.calls, id)
+	return ok
+}
+
+// Waiting reports whether a request of ours waits for its answer.
+func (c *Conn) Waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls) > 0
+}
+
+// Serving reports whether a request of the agent waits for its answer.
+func (c *Conn) Serving() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.serving) > 0
+}
+
+// Handle takes msg if it is a frame of the control protocol, and reports whether it was. It does not block.
+func (c *Conn) Handle(msg wire.Message) bool {
+	switch m := msg.(type) {
+	case *wire.ControlResponseMessage:
+		c.answered(&m.Response)
+	case *wire.ControlRequestMessage:
+		c.asked(m)
+	case *wire.ControlCancelRequestMessage:
+		c.cancel(m.RequestID)
+	case *wire.KeepAliveMessage:
+	default:
+		return false
+	}
+	return true
+}
+
+// answered hands an answer to whoever waits for it. Others, such as a late or a repeated one, concern nobody.
+func (c *Conn) answered(answer *wire.ControlResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pending, ok := c.calls[answer.RequestID]
+	if !ok {
+		c.Log.Debug("control response to nobody", "id", answer.RequestID)
+		return
+	}
+	delete(c.calls, answer.RequestID)
+	pending.answer = *answer
+	close(pending.done)
+}
+
+func (p *call) result() (*wire.ControlResponse, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	if p.answer.Subtype == "error" {
+		return nil, &Refusal{Message: p.answer.Error, Code: p.answer.ErrorCode}
+	}
+	return &p.answer, nil
+}
+
+// Fail ends everything with err, for good: our calls return it, and the contexts of the agent's requests end. Only the
+// first error counts.
+func (c *Conn) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	for id, pending := range c.calls {
+		delete(c.calls, id)
+		pending.err = err
+		close(pending.done)
+	}
+	for id, cancel := range c.serving {
+		delete(c.serving, id)
+		cancel()
+	}
+}
+
+// Wait waits until all that serves the agent has returned, at most for limit. It reports whether it has. Call it after
+// Fail.
+func (c *Conn) Wait(limit time.Duration) bool {
+	c.mu.Lock()
+	if c.running > 0 && c.quiet == nil {
+		c.quiet = make(chan struct{})
+	}
+	running, quiet := c.running, c.quiet
+	c.mu.Unlock()
+	if running == 0 {
+		return true
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-quiet:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// A Refusal is the other side's error answer to a request.
+type Refusal struct {
+	Message string
+	Code    string
+}
+
+func (e *Refusal) Error() string { return e.Message }
