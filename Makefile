@@ -16,7 +16,7 @@ FUZZTIME ?= 60s
 
 .PHONY: help
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: fmtcheck vet lint agent ## Check formatting, vet, lint, then run every test with the race detector
@@ -36,6 +36,10 @@ record: agent ## Record the dialogues in testdata anew, from the pinned Claude C
 .PHONY: bench
 bench: ## Compare decoding with encoding/json, in one run, as ratios
 	go run ./internal/bench
+
+.PHONY: bench-peers
+bench-peers: agent ## Compare driving the agent with the official SDKs, which it installs for a while, as ratios
+	go run ./internal/bench/peers
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
@@ -58,6 +62,8 @@ fmtcheck:
 .PHONY: vet
 vet:
 	go vet ./...
+	GOOS=windows go vet ./...
+	GOOS=darwin go vet ./...
 
 .PHONY: demo
 demo: ## Show the whole tour: not available yet

@@ -1,0 +1,47 @@
+package clew
+
+import "github.com/clewdev/clew/wire"
+
+// These are second names for what a caller meets every day; package wire has all messages, blocks and events.
+type (
+	// A Message is one message of the agent, of whatever kind.
+	Message = wire.Message
+	// A Block is one element of a message's content.
+	Block = wire.Block
+	// Content is the list of blocks of a message.
+	Content = wire.Content
+	// JSON is a JSON value that is not decoded yet.
+	JSON = wire.JSON
+	// An AssistantMessage carries what the model said.
+	AssistantMessage = wire.AssistantMessage
+	// A UserMessage is a prompt, or the results of tools.
+	UserMessage = wire.UserMessage
+	// A ResultMessage ends a turn.
+	ResultMessage = wire.ResultMessage
+	// A StreamEventMessage is a piece of an answer that is still being written.
+	StreamEventMessage = wire.StreamEventMessage
+	// An InitMessage begins a turn and tells how the agent is set up.
+	InitMessage = wire.InitMessage
+	// A UnknownMessage is a message of a kind that this version does not know.
+	UnknownMessage = wire.UnknownMessage
+	// An InvalidFrame is a frame that could not be read.
+	InvalidFrame = wire.InvalidFrame
+	// A TextLine is a line of the agent's output that is not JSON.
+	TextLine = wire.TextLine
+	// A TextBlock is text.
+	TextBlock = wire.TextBlock
+	// A ThinkingBlock is the model's reasoning.
+	ThinkingBlock = wire.ThinkingBlock
+	// A ToolUseBlock is a call of a tool.
+	ToolUseBlock = wire.ToolUseBlock
+	// A ToolResultBlock is what a tool returned.
+	ToolResultBlock = wire.ToolResultBlock
+	// An ImageBlock is an image.
+	ImageBlock = wire.ImageBlock
+	// A DocumentBlock is a document.
+	DocumentBlock = wire.DocumentBlock
+	// Usage counts the tokens of one answer.
+	Usage = wire.Usage
+	// ModelUsage counts the tokens and the cost of one model.
+	ModelUsage = wire.ModelUsage
+)

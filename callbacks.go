@@ -1,0 +1,127 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/wire"
+)
+
+// callbacks answers the requests of the agent with what the caller of this package has set in its options. Nothing in
+// it changes once it is made, so that any number of requests may be served at once.
+type callbacks struct {
+	options *Options
+	log     *slog.Logger
+	mcp     map[string]MCPHandler
+
+	// hookFuncs are by the id that the agent calls them by; hookMatchers are what it is told of them.
+	hookFuncs    map[string]*registeredHook
+	hookMatchers map[HookEvent][]hookMatcher
+}
+
+func newCallbacks(o *Options) *callbacks {
+	c := &callbacks{options: o, log: o.logger(), mcp: inProcessHandlers(o.MCPServers)}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.registerHooks(o.Hooks)
+	return c
+}
+
+// errNoAnswer says that no response is to be written: somebody else answers, or nobody has to.
+var errNoAnswer = control.ErrNoAnswer
+
+// An unsupportedError says that this package does not know a request of the agent, or does not answer such ones.
+type unsupportedError struct{ subtype string }
+
+func (e *unsupportedError) Error() string {
+	return fmt.Sprintf("clew: control request %q is not supported", e.subtype)
+}
+
+// Code is what the response says under error_code.
+func (e *unsupportedError) Code() string { return "unsupported_request" }
+
+// serve answers one request, and returns when the callback does. The value marshals to the body of the response.
+// The text of an error is for the agent; errNoAnswer means that no response is written. The context is that of the
+// callback: it ends when the agent withdraws the request or dies.
+func (c *callbacks) serve(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
+	answer, err := c.answer(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage) (wire.JSON, error) {
+	body := wire.JSON(req.Request.Raw())
+	switch subtype := req.Request.Subtype; subtype {
+	case "can_use_tool":
+		return c.canUseTool(ctx, req.RequestID, body)
+	case "hook_callback":
+		return c.hookCallback(ctx, body)
+	case "mcp_message":
+		return c.mcpMessage(ctx, body)
+	case "elicitation":
+		return c.elicitation(ctx, body)
+	case "request_user_dialog":
+		return c.userDialog(ctx, body)
+	case "remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce":
+		return "", errNoAnswer // hosts leave these unanswered
+	default:
+		return "", &unsupportedError{subtype}
+	}
+}
+
+// guard runs a callback and encodes what it returns. A panic, be it in the callback or in the MarshalJSON of a value
+// of the caller, becomes an error.
+func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = "", fmt.Errorf("clew: panic in %s: %v", name, p)
+			c.log.ErrorContext(ctx, err.Error(), "stack", string(debug.Stack()))
+		}
+	}()
+	value, err := run()
+	if err != nil {
+		return "", err
+	}
+	if answer, err = encode(value); err != nil {
+		return "", fmt.Errorf("clew: the answer of %s: %w", name, err)
+	}
+	return answer, nil
+}
+
+// decode reads part of a request into v. The error names the request and, if a value is of the wrong type, the field.
+func decode(request string, data wire.JSON, v any) error {
+	err := data.Decode(v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field != "" {
+			request += ": field " + wrong.Field
+		}
+		return fmt.Errorf("clew: %s has the wrong type: %s", request, wrong.Value)
+	}
+	if err != nil {
+		return fmt.Errorf("clew: %s: %w", request, err)
+	}
+	return nil
+}
+
+// encode writes v as JSON. It leaves <, > and & as they are, so that what the agent said goes back as it came.
+func encode(v any) (wire.JSON, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", err
+	}
+	return wire.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// absent reports whether a field is not there, or null, which is the same.
+func absent(field wire.JSON) bool { return field == "" || field == "null" }

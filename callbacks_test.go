@@ -1,0 +1,224 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// request is a request of the agent with the given body.
+func request(t testing.TB, body string) *wire.ControlRequestMessage {
+	t.Helper()
+	msg := wire.Decode([]byte(`{"type":"control_request","request_id":"req_7","request":` + body + `}`))
+	req, ok := msg.(*wire.ControlRequestMessage)
+	if !ok {
+		t.Fatalf("%s is no control request: %#v", body, msg)
+	}
+	return req
+}
+
+// serve returns the answer to a request with the given body.
+func serve(t testing.TB, o *Options, body string) (string, error) {
+	t.Helper()
+	answer, err := newCallbacks(o).serve(t.Context(), request(t, body))
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), nil
+}
+
+// wantAnswer compares the answer to a request, as JSON.
+func wantAnswer(t *testing.T, o *Options, body, want string) {
+	t.Helper()
+	got, err := serve(t, o, body)
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if diff := cmp.Diff(value(t, want), value(t, got)); diff != "" {
+		t.Errorf("answer to %s (-want +got):\n%s", body, diff)
+	}
+}
+
+// wantError compares the error that a request leads to.
+func wantError(t *testing.T, o *Options, body, want string) {
+	t.Helper()
+	got, err := serve(t, o, body)
+	if err == nil || err.Error() != want {
+		t.Errorf("%s: answer %s, error %v; want the error %s", body, got, err, want)
+	}
+}
+
+// value is a JSON text as plain Go values.
+func value(t testing.TB, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func TestServeUnsupported(t *testing.T) {
+	t.Parallel()
+	for body, subtype := range map[string]string{
+		`{"subtype":"brand_new"}`:               "brand_new",
+		`{"subtype":"oauth_token_refresh"}`:     "oauth_token_refresh",
+		`{"subtype":"host_auth_token_refresh"}`: "host_auth_token_refresh",
+		`{"subtype":5}`:                         "",
+		`{}`:                                    "",
+		`[]`:                                    "",
+		`null`:                                  "",
+	} {
+		_, err := serve(t, new(Options), body)
+		unsupported, ok := errors.AsType[*unsupportedError](err)
+		if !ok || unsupported.subtype != subtype || unsupported.Code() != "unsupported_request" {
+			t.Errorf("%s: error %#v", body, err)
+		}
+		if want := `control request "` + subtype + `" is not supported`; !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %q, want %q in it", body, err, want)
+		}
+	}
+}
+
+func TestServeLeavesToOthers(t *testing.T) {
+	t.Parallel()
+	for _, subtype := range []string{
+		"remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce",
+		"request_user_dialog", // nobody shows dialogs here
+	} {
+		wantError(t, new(Options), `{"subtype":"`+subtype+`"}`, errNoAnswer.Error())
+	}
+}
+
+// panicky cannot be marshalled.
+type panicky struct{}
+
+func (panicky) MarshalJSON() ([]byte, error) { panic("while marshalling") }
+
+const (
+	bashRequest   = `{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"toolu_1"}`
+	askRequest    = `{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{"questions":[]}}`
+	stopRequest   = `{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"Stop"}}`
+	elicitRequest = `{"subtype":"elicitation","mcp_server_name":"calc","message":"Who?"}`
+	dialogRequest = `{"subtype":"request_user_dialog","dialog_kind":"k","payload":{"a":1}}`
+	pingRequest   = `{"subtype":"mcp_message","server_name":"calc","message":{"jsonrpc":"2.0","id":3,"method":"ping"}}`
+)
+
+// A callback that panics costs its request, and nothing else.
+func TestServePanic(t *testing.T) {
+	t.Parallel()
+	o := &Options{
+		CanUseTool:    func(context.Context, *PermissionRequest) (PermissionResult, error) { panic("ouch") },
+		OnQuestion:    func(context.Context, *QuestionRequest) (*QuestionResult, error) { panic(errors.New("ouch")) },
+		OnElicitation: func(context.Context, *ElicitationRequest) (*ElicitationResult, error) { panic("ouch") },
+		OnUserDialog: func(context.Context, *UserDialogRequest) (*UserDialogResult, error) {
+			return &UserDialogResult{Result: panicky{}}, nil
+		},
+		Hooks: oneHook(HookStop, func(context.Context, HookInput) (*HookOutput, error) { panic("ouch") }),
+	}
+	for body, want := range map[string]string{
+		bashRequest:   "clew: panic in CanUseTool: ouch",
+		askRequest:    "clew: panic in OnQuestion: ouch",
+		elicitRequest: "clew: panic in OnElicitation: ouch",
+		dialogRequest: "clew: panic in OnUserDialog: while marshalling",
+		stopRequest:   "clew: panic in a hook at Stop: ouch",
+	} {
+		wantError(t, o, body, want)
+	}
+}
+
+func TestServePanicIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := newCallbacks(&Options{
+		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { panic("ouch") },
+	})
+	c.log = slog.New(slog.NewTextHandler(&log, nil))
+	if _, err := c.serve(t.Context(), request(t, bashRequest)); err == nil {
+		t.Error("no error")
+	}
+	for _, want := range []string{"clew: panic in CanUseTool: ouch", "stack=", "callbacks_test.go"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in the log: %s", want, log.String())
+		}
+	}
+}
+
+// An answer that is no JSON is an error of the callback, not of the session.
+func TestServeAnswerNotJSON(t *testing.T) {
+	t.Parallel()
+	o := &Options{CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) {
+		return AllowWith(wire.JSON(`{"cut`)), nil
+	}}
+	_, err := serve(t, o, bashRequest)
+	if err == nil || !strings.HasPrefix(err.Error(), "clew: the answer of CanUseTool: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// All requests are served at once: each callback here waits until the last one runs.
+func TestServeAtOnce(t *testing.T) {
+	t.Parallel()
+	const requests = 16
+	var together sync.WaitGroup
+	together.Add(requests)
+	meet := func() { together.Done(); together.Wait() }
+	c := newCallbacks(&Options{
+		CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { meet(); return Allow(), nil },
+		Hooks:      oneHook(HookStop, func(context.Context, HookInput) (*HookOutput, error) { meet(); return nil, nil }),
+	})
+	var served sync.WaitGroup
+	for i := range requests {
+		body, want := bashRequest, `{"behavior":"allow","updatedInput":{"command":"ls"},"toolUseID":"toolu_1"}`
+		if i%2 == 1 {
+			body, want = stopRequest, `{}`
+		}
+		req := request(t, body)
+		served.Go(func() {
+			if got, err := c.serve(t.Context(), req); err != nil || got != wire.JSON(want) {
+				t.Errorf("answer %s, %v; want %s", got, err, want)
+			}
+		})
+	}
+	served.Wait()
+}
+
+// waits is a callback that waits for the end of its context.
+func waits[Request, Result any](ctx context.Context, _ Request) (result Result, err error) {
+	<-ctx.Done()
+	return result, ctx.Err()
+}
+
+// The context of a callback is the one that ends when the agent withdraws its request.
+func TestServeWithdrawn(t *testing.T) {
+	t.Parallel()
+	c := newCallbacks(&Options{
+		CanUseTool:    waits[*PermissionRequest, PermissionResult],
+		OnQuestion:    waits[*QuestionRequest, *QuestionResult],
+		OnElicitation: waits[*ElicitationRequest, *ElicitationResult],
+		OnUserDialog:  waits[*UserDialogRequest, *UserDialogResult],
+		Hooks:         oneHook(HookStop, waits[HookInput, *HookOutput]),
+	})
+	for body, want := range map[string]error{
+		bashRequest: context.Canceled, askRequest: context.Canceled, elicitRequest: context.Canceled,
+		dialogRequest: context.Canceled, stopRequest: errNoAnswer,
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.serve(ctx, request(t, body)); !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", body, err, want)
+		}
+	}
+}

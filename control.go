@@ -1,0 +1,74 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/wire"
+)
+
+// Control sends a control request of any subtype, for those that have no method yet, and waits for the answer. What in
+// marshals to must be a JSON object with the fields of the request; nil means none. The answer is unmarshalled into out,
+// unless that is nil; an answer without content leaves it as it is. A refusal is a [*ControlError].
+func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
+	body, err := requestBody(subtype, in)
+	if err != nil {
+		return err
+	}
+	answer, err := s.control.Call(ctx, body)
+	if err != nil {
+		return s.controlError(ctx, subtype, err)
+	}
+	s.serveAgain(answer) //nolint:contextcheck // what the agent asks outlives this call
+	if out == nil || answer.Response == "" || answer.Response == "null" {
+		return nil
+	}
+	if err := answer.Response.Decode(out); err != nil {
+		return fmt.Errorf("clew: the agent's answer to %s: %w", subtype, err)
+	}
+	return nil
+}
+
+// serveAgain takes up the questions of the agent that an answer says are still open. Those that are being served are
+// known.
+func (s *Session) serveAgain(answer *wire.ControlResponse) {
+	open := slices.Concat(answer.PendingPermissionRequests, answer.PendingUserDialogRequests, answer.PendingElicitationRequests)
+	for i := range open {
+		s.control.Handle(&open[i])
+	}
+}
+
+// requestBody returns the fields of in with the subtype before them.
+func requestBody(subtype string, in any) ([]byte, error) {
+	head, err := json.Marshal(map[string]string{"subtype": subtype})
+	if err != nil || in == nil {
+		return head, err
+	}
+	fields, err := json.Marshal(in)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("clew: the request %s has no JSON form: %w", subtype, err)
+	case bytes.Equal(fields, []byte("{}")) || bytes.Equal(fields, []byte("null")):
+		return head, nil
+	case fields[0] != '{':
+		return nil, fmt.Errorf("clew: the request %s is not a JSON object", subtype)
+	}
+	head[len(head)-1] = ','
+	return append(head, fields[1:]...), nil
+}
+
+// controlError gives an error of the engine its public form.
+func (s *Session) controlError(ctx context.Context, subtype string, err error) error {
+	if refusal, ok := errors.AsType[*control.Refusal](err); ok {
+		return &ControlError{Subtype: subtype, Message: refusal.Message, Code: refusal.Code}
+	}
+	if ctx.Err() != nil || errors.Is(err, control.ErrBroken) {
+		return fmt.Errorf("clew: %s: %w", subtype, err)
+	}
+	return s.errorOf(err)
+}

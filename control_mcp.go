@@ -1,0 +1,146 @@
+package clew
+
+import (
+	"context"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// MCPStatus returns the MCP servers of the session, and how their connections stand.
+func (s *Session) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
+	answer, err := call[mcpStatusAnswer](ctx, s, "mcp_status", nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Servers, nil
+}
+
+type mcpStatusAnswer struct {
+	Servers []MCPServerStatus `json:"mcpServers"`
+}
+
+// An MCPServerStatus says how the connection to an MCP server stands.
+type MCPServerStatus struct {
+	// Name is the server's name as configured.
+	Name  string   `json:"name"`
+	State MCPState `json:"status"`
+	// Error says why the connection failed, and ErrorCode what can be done about it, such as APPROVAL_REQUIRED.
+	Error     string `json:"error"`
+	ErrorCode string `json:"error_code"`
+	// ServerInfo and Tools are there when the server is connected.
+	ServerInfo *MCPServerInfo  `json:"serverInfo"`
+	Tools      []MCPServerTool `json:"tools"`
+	// Capabilities is an object of the server's own, or empty.
+	Capabilities wire.JSON `json:"capabilities"`
+	// Config is the configuration of the server, with its secrets.
+	Config wire.JSON `json:"config"`
+	// Transport is stdio, sse, http, ws, sdk for a server in the host's process, or a newer one.
+	Transport string `json:"transport"`
+	// Scope is where the server is configured, such as user, project or dynamic.
+	Scope string `json:"scope"`
+	// Source is who brings the server: sdk, plugin or a scope. Trust a server by it, not by its name.
+	Source string `json:"source"`
+}
+
+// An MCPState says how the connection to an MCP server stands.
+type MCPState string
+
+// The states that the agent knows.
+const (
+	MCPStateConnected MCPState = "connected"
+	MCPStateFailed    MCPState = "failed"
+	MCPStateNeedsAuth MCPState = "needs-auth"
+	MCPStatePending   MCPState = "pending"
+	MCPStateDisabled  MCPState = "disabled"
+)
+
+// An MCPServerInfo is what an MCP server calls itself.
+type MCPServerInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// An MCPServerTool is a tool of an MCP server.
+type MCPServerTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Annotations are what the server says of the tool: hints, not promises.
+	Annotations MCPToolAnnotations `json:"annotations"`
+	// Meta is an object that says how to show the tool's user interface, or empty.
+	Meta wire.JSON `json:"_meta"`
+}
+
+// MCPToolAnnotations are what a server says of its tool. Nil means that it does not say.
+type MCPToolAnnotations struct {
+	ReadOnly    *bool `json:"readOnly"`
+	Destructive *bool `json:"destructive"`
+	OpenWorld   *bool `json:"openWorld"`
+}
+
+// SetMCPServers gives the session these MCP servers in place of those that it got from its host so far; servers of
+// settings and plugins stay. It waits until the agent has tried to connect to the new ones. An in-process server must
+// be one of [Options.MCPServers].
+func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
+	if servers == nil {
+		servers = map[string]MCPServer{} // the agent refuses null
+	}
+	return call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{servers})
+}
+
+type setMCPServersRequest struct {
+	Servers map[string]MCPServer `json:"servers"`
+}
+
+// An MCPServersChange says what [Session.SetMCPServers] has changed, by the names of servers.
+type MCPServersChange struct {
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	// Errors say why servers, also such that were added, are not connected.
+	Errors map[string]string `json:"errors"`
+}
+
+// ReconnectMCP connects to an MCP server anew, and waits until it has. The error is a [*ControlError] if that fails,
+// and if there is no such server.
+func (s *Session) ReconnectMCP(ctx context.Context, server string) error {
+	return s.Control(ctx, "mcp_reconnect", mcpServerRequest{server}, nil)
+}
+
+type mcpServerRequest struct {
+	ServerName string `json:"serverName"`
+}
+
+// ToggleMCP turns an MCP server on or off. Turning one on waits for the connection, as [Session.ReconnectMCP] does.
+func (s *Session) ToggleMCP(ctx context.Context, server string, enabled bool) error {
+	return s.Control(ctx, "mcp_toggle", toggleMCPRequest{server, enabled}, nil)
+}
+
+type toggleMCPRequest struct {
+	ServerName string `json:"serverName"`
+	Enabled    bool   `json:"enabled"`
+}
+
+// SetMCPPermissionMode has the agent decide about the tools of one MCP server as in another permission mode, where its
+// own would allow them: [wire.PermissionModeDefault] or [wire.PermissionModeAuto]. It refuses others. Empty ends that.
+// The warning is empty, or says why it may have no effect.
+func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode wire.PermissionMode) (
+	warning string, err error,
+) {
+	req := mcpPermissionModeRequest{ServerName: server}
+	if mode != "" {
+		req.Mode = &mode
+	}
+	answer, err := call[mcpPermissionModeAnswer](ctx, s, "set_mcp_permission_mode_override", req)
+	if err != nil {
+		return "", err
+	}
+	return answer.Warning, nil
+}
+
+type mcpPermissionModeRequest struct {
+	ServerName string               `json:"serverName"`
+	Mode       *wire.PermissionMode `json:"mode"`
+}
+
+type mcpPermissionModeAnswer struct {
+	Warning string `json:"warning"`
+}

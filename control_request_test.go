@@ -1,0 +1,125 @@
+package clew
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// The agent tells null from a field that is not there: null resets a value, absence leaves it.
+func TestControlRequests(t *testing.T) {
+	t.Parallel()
+	budget, off := 4000, 0
+	display, model, mode := ThinkingSummarized, "sonnet", wire.PermissionModeDefault
+	modified := time.Date(2026, 11, 15, 6, 35, 34, 123_999_999, time.UTC)
+	tests := []struct {
+		name    string
+		request any
+		want    string
+	}{
+		{"interrupt all", interruptRequest{CancelQueued: true}, `{"cancel_queued":true}`},
+		{"cancel a prompt", cancelPromptRequest{"u1"}, `{"message_uuid":"u1"}`},
+		{"set a model", setModelRequest{&model}, `{"model":"sonnet"}`},
+		{"reset the model", setModelRequest{}, `{"model":null}`},
+		{"set a permission mode", setPermissionModeRequest{wire.PermissionModePlan}, `{"mode":"plan"}`},
+		{"set a budget", thinkingBudgetRequest{&budget}, `{"max_thinking_tokens":4000}`},
+		{"turn thinking off", thinkingBudgetRequest{&off}, `{"max_thinking_tokens":0}`},
+		{"reset the budget", thinkingBudgetRequest{}, `{"max_thinking_tokens":null}`},
+		{"set a display", thinkingDisplayRequest{&display}, `{"thinking_display":"summarized"}`},
+		{"reset the display", thinkingDisplayRequest{}, `{"thinking_display":null}`},
+
+		{
+			"apply settings", applySettingsRequest{map[string]any{"effortLevel": "high", "model": nil}},
+			`{"settings":{"effortLevel":"high","model":null}}`,
+		},
+		{
+			"update settings", updateSettingsRequest{SettingsLayerLocal, map[string]any{"outputStyle": "Learning"}},
+			`{"source":"localSettings","settings":{"outputStyle":"Learning"}}`,
+		},
+		{"context in full", contextRequest{"full"}, `{"detail":"full"}`},
+		{"usage", usageRequest{SkipBehaviors: true}, `{"skip_behaviors":true}`},
+		{"usage with behaviors", usageRequest{}, `{}`},
+
+		{
+			"set servers", setMCPServersRequest{map[string]MCPServer{"web": &MCPHTTPServer{URL: "http://127.0.0.1/"}}},
+			`{"servers":{"web":{"type":"http","url":"http://127.0.0.1/"}}}`,
+		},
+		{"reconnect a server", mcpServerRequest{"web"}, `{"serverName":"web"}`},
+		{"turn a server off", toggleMCPRequest{"web", false}, `{"serverName":"web","enabled":false}`},
+		{"a server's mode", mcpPermissionModeRequest{"web", &mode}, `{"serverName":"web","mode":"default"}`},
+		{"no mode for a server", mcpPermissionModeRequest{ServerName: "web"}, `{"serverName":"web","mode":null}`},
+		{"call a tool", MCPCall{Tool: "mcp__web__get"}, `{"tool":"mcp__web__get"}`},
+		{
+			"call a tool with all",
+			MCPCall{Tool: "t", Arguments: map[string]int{"n": 1}, NotForModel: true, CheckPermissions: true},
+			`{"tool":"t","arguments":{"n":1},"result_not_for_model":true,"check_permissions":true}`,
+		},
+		{"read a resource", mcpResourceRequest{"web", "ui://page"}, `{"serverName":"web","uri":"ui://page"}`},
+		{"send a message", mcpMessageRequest{"web", `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
+
+		{"a task", taskRequest{"b1"}, `{"task_id":"b1"}`},
+		{"background a task", backgroundTaskRequest{"toolu_1"}, `{"tool_use_id":"toolu_1"}`},
+
+		{"read a file", readFileRequest{Path: "a.txt", Encoding: "base64"}, `{"path":"a.txt","encoding":"base64"}`},
+		{
+			"read the start of a file", readFileRequest{Path: "a.txt", MaxBytes: 3, Encoding: "base64"},
+			`{"path":"a.txt","max_bytes":3,"encoding":"base64"}`,
+		},
+		{"seed", seedReadStateRequest{"a.txt", modified.UnixMilli()}, `{"path":"a.txt","mtime":1794724534123}`},
+		{"rewind", rewindFilesRequest{UserMessageID: "u1"}, `{"user_message_id":"u1"}`},
+		{"preview", rewindFilesRequest{UserMessageID: "u1", DryRun: true}, `{"user_message_id":"u1","dry_run":true}`},
+		{"suggest files", fileSuggestionsRequest{"no"}, `{"query":"no"}`},
+
+		{"rename", renameRequest{"A name", "host"}, `{"title":"A name","source":"host"}`},
+		{"suggest a title", titleRequest{"Do it", false}, `{"description":"Do it","persist":false}`},
+		{"color", setColorRequest{"red"}, `{"color":"red"}`},
+		{"nobody watches", setHasSubscribersRequest{false}, `{"has_subscribers":false}`},
+		{"side question", sideQuestionRequest{Question: "Why?"}, `{"question":"Why?"}`},
+		{
+			"side question that follows", sideQuestionRequest{"Why?", []SideExchange{{"What?", "That."}}},
+			`{"question":"Why?","history":[{"question":"What?","response":"That."}]}`,
+		},
+		{"move", setCWDRequest{Path: "/a"}, `{"path":"/a"}`},
+		{
+			"move with trust", setCWDRequest{"/a", true, "/b"},
+			`{"path":"/a","trust_accepted":true,"trusted_directory":"/b"}`,
+		},
+		{"add a root", repoRootRequest{Directory: "/a"}, `{"directory":"/a"}`},
+		{
+			"add a root and reload", repoRootRequest{"/a", RepoRootOptions{true, true, true}},
+			`{"directory":"/a","reload_claude_md":true,"reload_plugins":true,"reload_skills":true}`,
+		},
+		{"reload plugins", newReloadPluginsRequest(nil), `{}`},
+		{
+			"reload plugins with all", newReloadPluginsRequest(&ReloadPluginsOptions{
+				HoldOnCacheImpact: true, RefuseIfBusy: true,
+				AddPlugins: []PluginConfig{{Path: "/p"}, {Path: "/q", SkipMCPDiscovery: true}},
+			}),
+			`{"hold_on_cache_impact":true,"refuse_if_busy":true,` +
+				`"add_plugins":[{"type":"local","path":"/p"},{"type":"local","path":"/q","skipMcpDiscovery":true}]}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := json.Marshal(test.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSetThinkingBudgetRefusesNegative(t *testing.T) {
+	t.Parallel()
+	if err := new(Session).SetThinkingBudget(t.Context(), -1); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,124 @@
+package clew
+
+import "context"
+
+// Rename gives the session a title, as if its user did. The agent refuses an empty one.
+func (s *Session) Rename(ctx context.Context, title string) error {
+	return s.Control(ctx, "rename_session", renameRequest{Title: title, Source: "host"}, nil)
+}
+
+type renameRequest struct {
+	Title  string `json:"title"`
+	Source string `json:"source"`
+}
+
+// GenerateTitle has the model make a title of a description, such as the first prompt, and gives it to the session. A
+// session that has a title keeps it. It returns the title, or nothing if the model has found none.
+func (s *Session) GenerateTitle(ctx context.Context, description string) (string, error) {
+	return s.generateTitle(ctx, titleRequest{description, true})
+}
+
+// SuggestTitle has the model make a title of a description, such as the first prompt. The session stays as it is. It
+// returns nothing if the model has found none.
+func (s *Session) SuggestTitle(ctx context.Context, description string) (string, error) {
+	return s.generateTitle(ctx, titleRequest{description, false})
+}
+
+func (s *Session) generateTitle(ctx context.Context, req titleRequest) (string, error) {
+	answer, err := call[titleAnswer](ctx, s, "generate_session_title", req)
+	if err != nil {
+		return "", err
+	}
+	return answer.Title, nil
+}
+
+type titleRequest struct {
+	Description string `json:"description"`
+	Persist     bool   `json:"persist"`
+}
+
+type titleAnswer struct {
+	Title string `json:"title"`
+}
+
+// SetColor sets the colour of the session, such as "red", or "default". Claude Code 2.1.325 does not support it in a
+// session that a program drives: see [ControlError.Unsupported].
+func (s *Session) SetColor(ctx context.Context, color string) error {
+	return s.Control(ctx, "set_color", setColorRequest{color}, nil)
+}
+
+type setColorRequest struct {
+	Color string `json:"color"`
+}
+
+// SetHasSubscribers tells the agent whether anybody watches the messages. It matters only to an agent that was started
+// with the variables CLAUDE_CODE_STREAM_EVENT_HOLD_MS and CLAUDE_CODE_STREAM_EVENT_NO_SUBSCRIBER_HOLD_MS: while nobody
+// watches, it joins partial messages for longer.
+func (s *Session) SetHasSubscribers(ctx context.Context, watched bool) error {
+	return s.Control(ctx, "set_has_subscribers", setHasSubscribersRequest{watched}, nil)
+}
+
+type setHasSubscribersRequest struct {
+	HasSubscribers bool `json:"has_subscribers"`
+}
+
+// SideQuestion asks the model something about the conversation without making it a part of it: no tools, no turn, also
+// while one is running. It waits for the answer. earlier are side questions that this one follows up, in their order.
+func (s *Session) SideQuestion(ctx context.Context, question string, earlier ...SideExchange) (*SideAnswer, error) {
+	return call[SideAnswer](ctx, s, "side_question", sideQuestionRequest{question, earlier})
+}
+
+type sideQuestionRequest struct {
+	Question string         `json:"question"`
+	History  []SideExchange `json:"history,omitempty"`
+}
+
+// A SideExchange is a side question and its answer.
+type SideExchange struct {
+	Question string `json:"question"`
+	Response string `json:"response"`
+}
+
+// A SideAnswer is the answer to a side question.
+type SideAnswer struct {
+	// Response is empty if there was none.
+	Response string `json:"response"`
+	// Synthetic is true for a text of the agent, such as an error, in place of one of the model.
+	Synthetic bool `json:"synthetic"`
+	// RefusalFallback is nil unless another model answered because the first one refused to.
+	RefusalFallback *SideFallback `json:"refusal_fallback"`
+}
+
+// A SideFallback says which model answered in place of which.
+type SideFallback struct {
+	OriginalModel string `json:"original_model"`
+	FallbackModel string `json:"fallback_model"`
+	// Content is a notice for people.
+	Content string `json:"content"`
+}
+
+// Plan returns the plan that the agent has written in plan mode.
+func (s *Session) Plan(ctx context.Context) (*SessionPlan, error) {
+	return call[SessionPlan](ctx, s, "get_plan", nil)
+}
+
+// A SessionPlan is the plan of a session.
+type SessionPlan struct {
+	// Exists is false as long as there is no plan. The rest is empty then.
+	Exists bool `json:"exists"`
+	// Content is Markdown, and Path its file.
+	Content string `json:"content"`
+	Path    string `json:"path"`
+}
+
+// ExportConversation returns the conversation as plain text for people.
+func (s *Session) ExportConversation(ctx context.Context) (*ConversationExport, error) {
+	return call[ConversationExport](ctx, s, "export_conversation", nil)
+}
+
+// A ConversationExport is a conversation as plain text.
+type ConversationExport struct {
+	Text string `json:"text"`
+	// DefaultFilename is a name for a file of it, made of time and first prompt.
+	DefaultFilename string `json:"default_filename"`
+}

@@ -1,0 +1,146 @@
+package clew
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// agentEntrypoint is what the agent takes itself for when no terminal is there. It accepts other names, and puts them
+// into the User-Agent of its requests, but then offers the model what is meant for a person at a terminal.
+const agentEntrypoint = "sdk-cli"
+
+// foreignVariables are for others: for the tools, hooks and servers of an agent, and this process may be part of one;
+// for the agent of another program that drives one; for an editor; for other programs on the same JavaScript runtime.
+// An agent that inherits them takes itself for a part of another session, or does not start.
+var foreignVariables = []string{
+	"AI_AGENT",
+	"BUN_OPTIONS",
+	"CLAUDECODE",
+	"CLAUDE_AGENT_SDK_VERSION",
+	"CLAUDE_CODE_AGENT_PROGRESS_SUMMARIES",
+	"CLAUDE_CODE_CHILD_SESSION",
+	"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING",
+	"CLAUDE_CODE_ENTRYPOINT",
+	"CLAUDE_CODE_EXECPATH",
+	"CLAUDE_CODE_MESSAGING_SOCKET",
+	"CLAUDE_CODE_MESSAGING_TOKEN",
+	"CLAUDE_CODE_QUESTION_EXTENDED",
+	"CLAUDE_CODE_QUESTION_OPTIONAL_DESCRIPTIONS",
+	"CLAUDE_CODE_QUESTION_PREVIEW_FORMAT",
+	"CLAUDE_CODE_SDK_HAS_HOST_AUTH_REFRESH",
+	"CLAUDE_CODE_SDK_HAS_OAUTH_REFRESH",
+	"CLAUDE_CODE_SDK_READS_SESSION_STATE",
+	"CLAUDE_CODE_SDK_READS_STARTUP_MARKS",
+	"CLAUDE_CODE_SESSION_ATTENDED",
+	"CLAUDE_CODE_SESSION_ID",
+	"CLAUDE_CODE_SESSION_KIND",
+	"CLAUDE_CODE_SSE_PORT",
+	"CLAUDE_EFFORT",
+	"CLAUDE_ENV_FILE",
+	"CLAUDE_PID",
+	"CLAUDE_PLUGIN_DATA",
+	"CLAUDE_PLUGIN_ROOT",
+	"CLAUDE_PROJECT_DIR",
+	"NODE_OPTIONS",
+}
+
+// environ returns the whole environment of the agent. inherited is that of this process.
+func (o *Options) environ(inherited []string) []string {
+	env := environment{fold: runtime.GOOS == "windows"}
+	for _, entry := range inherited {
+		if o.inherits(&env, entry) {
+			env.set(entry)
+		}
+	}
+	for _, entry := range o.Env {
+		env.set(entry)
+	}
+	env.setDefault("CLAUDE_CODE_ENTRYPOINT=" + agentEntrypoint)
+	env.setDefault("CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
+	env.set("CLAUDE_AGENT_SDK_VERSION=" + sdkVersion())
+	if o.EnableFileCheckpointing {
+		env.set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	if o.QuestionPreview != "" {
+		env.set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=" + string(o.QuestionPreview))
+	}
+	if dir, err := o.dir(); err == nil && dir != "" {
+		env.set("PWD=" + dir)
+	}
+	return env.entries
+}
+
+// inherits reports whether the agent gets a variable of this process.
+func (o *Options) inherits(env *environment, entry string) bool {
+	name := env.name(entry)
+	same := func(other string) bool { return env.name(other) == name }
+	if o.InheritEnv != nil {
+		return slices.ContainsFunc(o.InheritEnv, same)
+	}
+	return !strings.HasPrefix(name, "CLEW_") && !slices.ContainsFunc(foreignVariables, same)
+}
+
+// An environment holds entries KEY=VALUE, each key once.
+type environment struct {
+	fold    bool // keys that differ in case only are the same
+	entries []string
+}
+
+// name returns the key of an entry as it is compared. The hidden keys of Windows begin with "=".
+func (e *environment) name(entry string) string {
+	end := len(entry)
+	if i := strings.Index(entry[min(1, end):], "="); i >= 0 {
+		end = i + 1
+	}
+	if e.fold {
+		return strings.ToUpper(entry[:end])
+	}
+	return entry[:end]
+}
+
+// set adds an entry, or puts it into the place of the one with the same key.
+func (e *environment) set(entry string) {
+	if i := e.index(entry); i >= 0 {
+		e.entries[i] = entry
+		return
+	}
+	e.entries = append(e.entries, entry)
+}
+
+// setDefault adds an entry whose key is not there yet.
+func (e *environment) setDefault(entry string) {
+	if e.index(entry) < 0 {
+		e.entries = append(e.entries, entry)
+	}
+}
+
+func (e *environment) index(entry string) int {
+	name := e.name(entry)
+	return slices.IndexFunc(e.entries, func(other string) bool { return e.name(other) == name })
+}
+
+// sdkVersion returns the version of this module in the running program.
+var sdkVersion = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return develVersion
+	}
+	return moduleVersion(info)
+})
+
+const (
+	modulePath   = "github.com/clewdev/clew"
+	develVersion = "0.0.0-devel"
+)
+
+func moduleVersion(info *debug.BuildInfo) string {
+	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if module.Path == modulePath && strings.HasPrefix(module.Version, "v") {
+			return module.Version[1:]
+		}
+	}
+	return develVersion
+}

@@ -1,0 +1,113 @@
+package clew
+
+import (
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ownVariables are what every agent gets.
+var ownVariables = []string{
+	"CLAUDE_CODE_ENTRYPOINT=sdk-cli", "CLAUDE_CODE_SDK_READS_SESSION_STATE=1", "CLAUDE_AGENT_SDK_VERSION=" + sdkVersion(),
+}
+
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inherited := []string{
+		"PATH=/bin", "HOME=/h", "PWD=/w", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_SSE_PORT=1",
+		"NODE_OPTIONS=-x", "CLAUDE_CODE_CHILD_SESSION=1", "CLAUDE_CODE_SESSION_ID=s", "CLEW_AGENT=/a", "CLEW_=1",
+		"CLAUDE_CONFIG_DIR=/c", "ANTHROPIC_API_KEY=k",
+	}
+	kept := []string{"PATH=/bin", "HOME=/h", "PWD=/w", "CLAUDE_CONFIG_DIR=/c", "ANTHROPIC_API_KEY=k"}
+	tests := []struct {
+		name string
+		o    Options
+		want []string
+	}{
+		{"as it is", Options{}, slices.Concat(kept, ownVariables)},
+		{"nothing inherited", Options{InheritEnv: []string{}}, ownVariables},
+		{"named ones inherited", Options{InheritEnv: []string{"HOME", "CLAUDECODE", "CLEW_AGENT", "NONE"}},
+			slices.Concat([]string{"HOME=/h", "CLAUDECODE=1", "CLEW_AGENT=/a"}, ownVariables)},
+		{"set again",
+			Options{InheritEnv: []string{"HOME"}, Env: []string{"HOME=/x", "CLAUDECODE=2", "A=1", "A=2", "EMPTY="}},
+			slices.Concat([]string{"HOME=/x", "CLAUDECODE=2", "A=2", "EMPTY="}, ownVariables)},
+		{"own entrypoint", Options{InheritEnv: []string{}, Env: []string{"CLAUDE_CODE_ENTRYPOINT=mine"}},
+			[]string{"CLAUDE_CODE_ENTRYPOINT=mine", ownVariables[1], ownVariables[2]}},
+		{"no states", Options{InheritEnv: []string{}, Env: []string{"CLAUDE_CODE_SDK_READS_SESSION_STATE=0"}},
+			[]string{"CLAUDE_CODE_SDK_READS_SESSION_STATE=0", ownVariables[0], ownVariables[2]}},
+		{"version stays", Options{InheritEnv: []string{"CLAUDE_AGENT_SDK_VERSION"},
+			Env: []string{"CLAUDE_AGENT_SDK_VERSION=9"}},
+			[]string{ownVariables[2], ownVariables[0], ownVariables[1]}},
+		{"folder", Options{InheritEnv: []string{"PWD"}, Dir: dir}, slices.Concat([]string{"PWD=" + dir}, ownVariables)},
+		{"folder of a transport", Options{InheritEnv: []string{}, Dir: "there", Transport: nopTransport{}},
+			slices.Concat(ownVariables, []string{"PWD=there"})},
+		{"checkpoints", Options{InheritEnv: []string{}, EnableFileCheckpointing: true},
+			slices.Concat(ownVariables, []string{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true"})},
+		{"preview", Options{InheritEnv: []string{}, QuestionPreview: PreviewHTML},
+			slices.Concat(ownVariables, []string{"CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, tt.o.environ(inherited)); diff != "" {
+				t.Errorf("environment (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEnvironIsAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	want, err := filepath.Abs("sub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env := (&Options{Dir: "sub"}).environ(nil); !slices.Contains(env, "PWD="+want) {
+		t.Errorf("no PWD=%s in %q", want, env)
+	}
+}
+
+func TestEnvironmentKeys(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fold bool
+		want []string
+	}{
+		{false, []string{"Path=a", "=C:=b", "PATH=c", "", "="}},
+		{true, []string{"PATH=c", "=C:=b", "", "="}},
+	} {
+		env := environment{fold: tt.fold}
+		for _, entry := range []string{"Path=a", "=C:=b", "PATH=c", "", "="} {
+			env.set(entry)
+		}
+		env.setDefault("PATH=d")
+		if diff := cmp.Diff(tt.want, env.entries); diff != "" {
+			t.Errorf("fold %t (-want +got):\n%s", tt.fold, diff)
+		}
+	}
+}
+
+func TestModuleVersion(t *testing.T) {
+	t.Parallel()
+	module := func(path, version string) *debug.Module { return &debug.Module{Path: path, Version: version} }
+	tests := []struct {
+		name string
+		info debug.BuildInfo
+		want string
+	}{
+		{"a release", debug.BuildInfo{Main: *module("app", "v9.0.0"), Deps: []*debug.Module{module(modulePath,
+			"v1.2.3")}}, "1.2.3"},
+		{"this module", debug.BuildInfo{Main: *module(modulePath, "v1.2.3")}, "1.2.3"},
+		{"a checkout", debug.BuildInfo{Main: *module(modulePath, "(devel)")}, "0.0.0-devel"},
+		{"unknown", debug.BuildInfo{}, "0.0.0-devel"},
+	}
+	for _, tt := range tests {
+		if got := moduleVersion(&tt.info); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}

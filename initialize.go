@@ -1,0 +1,103 @@
+package clew
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// initializeBody is the request initialize without its subtype. What is zero is left out, but for hooks.
+type initializeBody struct {
+	Hooks                  any                        `json:"hooks"`
+	SDKMCPServers          []string                   `json:"sdkMcpServers,omitempty"`
+	SDKMCPServerConfigs    map[string]serverBody      `json:"sdkMcpServerConfigs,omitempty"`
+	JSONSchema             wire.JSON                  `json:"jsonSchema,omitempty"`
+	SystemPrompt           []string                   `json:"systemPrompt,omitempty"`
+	AppendSystemPrompt     string                     `json:"appendSystemPrompt,omitempty"`
+	SystemPromptSnapshot   *bool                      `json:"systemPromptSnapshot,omitempty"`
+	ExcludeDynamicSections bool                       `json:"excludeDynamicSections,omitempty"`
+	PlanModeInstructions   string                     `json:"planModeInstructions,omitempty"`
+	ToolAliases            map[string]string          `json:"toolAliases,omitempty"`
+	Agents                 map[string]AgentDefinition `json:"agents,omitempty"`
+	Title                  string                     `json:"title,omitempty"`
+	Skills                 []string                   `json:"skills,omitzero"` // the empty list is sent
+	PromptSuggestions      bool                       `json:"promptSuggestions,omitempty"`
+	AgentProgressSummaries bool                       `json:"agentProgressSummaries,omitempty"`
+	ForwardSubagentText    bool                       `json:"forwardSubagentText,omitempty"`
+	SupportedDialogKinds   []string                   `json:"supportedDialogKinds,omitempty"`
+	PerTaskStopAffordance  bool                       `json:"perTaskStopAffordance,omitempty"`
+	Plugins                []pluginBody               `json:"plugins,omitempty"`
+}
+
+type serverBody struct {
+	Timeout int64           `json:"timeout,omitempty"`
+	Tools   []MCPToolPolicy `json:"tools,omitempty"`
+}
+
+type pluginBody struct {
+	Type             string `json:"type"`
+	Path             string `json:"path"`
+	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
+}
+
+// initializeRequest returns what marshals to the request initialize, without its subtype. hooks are as the agent reads
+// them, and nil for none.
+func (o *Options) initializeRequest(hooks any) any {
+	body := &initializeBody{
+		Hooks:                  hooks,
+		JSONSchema:             o.OutputSchema,
+		PlanModeInstructions:   o.PlanModeInstructions,
+		ToolAliases:            o.ToolAliases,
+		Agents:                 o.Agents,
+		Title:                  o.Title,
+		Skills:                 o.Skills,
+		PromptSuggestions:      o.PromptSuggestions,
+		AgentProgressSummaries: o.AgentProgressSummaries,
+		ForwardSubagentText:    o.ForwardSubagentText,
+		SupportedDialogKinds:   o.SupportedDialogKinds,
+		PerTaskStopAffordance:  o.PerTaskStop,
+	}
+	if slices.Contains(o.Skills, AllSkills) {
+		body.Skills = nil
+	}
+	body.setSystemPrompt(o.SystemPrompt)
+	body.setServers(o.inProcessServers())
+	body.setPlugins(o)
+	return body
+}
+
+func (b *initializeBody) setSystemPrompt(p *SystemPrompt) {
+	if p == nil {
+		return
+	}
+	b.SystemPrompt = p.Custom
+	if p.Custom != nil && len(p.Custom) == 0 {
+		b.SystemPrompt = []string{""}
+	}
+	b.AppendSystemPrompt = p.Append
+	b.ExcludeDynamicSections = p.ExcludeDynamicSections
+	if p.Fresh {
+		b.SystemPromptSnapshot = new(false)
+	}
+}
+
+// setServers names the servers of this process. Only those that differ from the usual have a configuration.
+func (b *initializeBody) setServers(servers map[string]*MCPInProcessServer) {
+	b.SDKMCPServers = slices.Sorted(maps.Keys(servers))
+	b.SDKMCPServerConfigs = map[string]serverBody{}
+	for name, s := range servers {
+		if s.Timeout != 0 || len(s.Tools) > 0 {
+			b.SDKMCPServerConfigs[name] = serverBody{Timeout: s.Timeout.Milliseconds(), Tools: s.Tools}
+		}
+	}
+}
+
+func (b *initializeBody) setPlugins(o *Options) {
+	if o.PluginDelivery != PluginsByInitialize {
+		return
+	}
+	for _, p := range o.Plugins {
+		b.Plugins = append(b.Plugins, pluginBody{Type: "local", Path: p.Path, SkipMCPDiscovery: p.SkipMCPDiscovery})
+	}
+}

@@ -1,0 +1,197 @@
+package clew
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// An MCPServer is a server that gives the agent tools. The variants are [*MCPStdioServer], [*MCPSSEServer],
+// [*MCPHTTPServer] and [*MCPInProcessServer]. The model sees a tool as mcp__SERVER__TOOL.
+type MCPServer interface {
+	json.Marshaler
+	mcpServer()
+}
+
+// An MCPStdioServer is a process that the agent starts and talks to over its standard input and output.
+type MCPStdioServer struct {
+	Command string
+	Args    []string
+	// Env are variables on top of those of the agent.
+	Env map[string]string
+	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	Timeout time.Duration
+	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	AlwaysLoad bool
+}
+
+// An MCPSSEServer is a server on the network, with server-sent events.
+type MCPSSEServer struct {
+	URL string
+	// Headers are sent with each request.
+	Headers map[string]string
+	// Tools say what may run, by tool. A tool that is not there is decided about as usual.
+	Tools []MCPToolPolicy
+	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	Timeout time.Duration
+	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	AlwaysLoad bool
+}
+
+// An MCPHTTPServer is a server on the network, with streamable HTTP.
+type MCPHTTPServer struct {
+	URL string
+	// Headers are sent with each request.
+	Headers map[string]string
+	// Tools say what may run, by tool. A tool that is not there is decided about as usual.
+	Tools []MCPToolPolicy
+	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	Timeout time.Duration
+	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	AlwaysLoad bool
+}
+
+// An MCPInProcessServer is a server in this process: the agent sends its messages through the session.
+type MCPInProcessServer struct {
+	Handler MCPHandler
+	// Tools say what may run, by tool. [MCPAlwaysAllow] has no effect here.
+	Tools []MCPToolPolicy
+	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	Timeout time.Duration
+}
+
+// An MCPHandler is an MCP server without its transport.
+type MCPHandler interface {
+	// HandleMCP answers one JSON-RPC message. The reply is one as well, or empty when there is none, as for a
+	// notification. It is called from several goroutines at once. The context ends when the agent withdraws the message,
+	// or with the session.
+	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
+}
+
+// An MCPToolPolicy says whether a tool of an MCP server may run.
+type MCPToolPolicy struct {
+	Name string `json:"name"`
+	// Permission decides about the tool. Empty leaves it to rules and the permission mode.
+	Permission MCPPermission `json:"permission_policy,omitempty"`
+	// OrgMax is the most that the organization permits: "allow", "ask" or "blocked". Empty means no such limit.
+	OrgMax string `json:"org_max_permission,omitempty"`
+}
+
+// An MCPPermission decides about a tool.
+type MCPPermission string
+
+// The decisions that the agent knows.
+const (
+	MCPAlwaysAllow MCPPermission = "always_allow"
+	MCPAlwaysAsk   MCPPermission = "always_ask"
+	MCPAlwaysDeny  MCPPermission = "always_deny"
+)
+
+func (*MCPStdioServer) mcpServer()     {}
+func (*MCPSSEServer) mcpServer()       {}
+func (*MCPHTTPServer) mcpServer()      {}
+func (*MCPInProcessServer) mcpServer() {}
+
+// mcpConfig is a server as the agent reads it.
+type mcpConfig struct {
+	Type       string            `json:"type,omitempty"`
+	Command    string            `json:"command,omitempty"`
+	Args       []string          `json:"args,omitzero"`
+	Env        map[string]string `json:"env,omitempty"`
+	URL        string            `json:"url,omitempty"`
+	Headers    map[string]string `json:"headers,omitempty"`
+	Tools      []MCPToolPolicy   `json:"tools,omitempty"`
+	Timeout    int64             `json:"timeout,omitempty"`
+	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
+}
+
+// MarshalJSON writes the server as the agent reads it.
+func (s *MCPStdioServer) MarshalJSON() ([]byte, error) {
+	// The agent fails on a server without a list of arguments.
+	args := append([]string{}, s.Args...)
+	return json.Marshal(mcpConfig{Type: "stdio", Command: s.Command, Args: args, Env: s.Env,
+		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
+}
+
+// MarshalJSON writes the server as the agent reads it.
+func (s *MCPSSEServer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(mcpConfig{Type: "sse", URL: s.URL, Headers: s.Headers, Tools: s.Tools,
+		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
+}
+
+// MarshalJSON writes the server as the agent reads it.
+func (s *MCPHTTPServer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(mcpConfig{Type: "http", URL: s.URL, Headers: s.Headers, Tools: s.Tools,
+		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
+}
+
+// MarshalJSON writes the server as the agent reads it, which calls it by its name in this process.
+func (s *MCPInProcessServer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(mcpConfig{Type: "sdk", Tools: s.Tools, Timeout: s.Timeout.Milliseconds()})
+}
+
+// inProcessServers returns the servers of this process, by name.
+func (o *Options) inProcessServers() map[string]*MCPInProcessServer {
+	servers := map[string]*MCPInProcessServer{}
+	for name, server := range o.MCPServers {
+		if s, ok := server.(*MCPInProcessServer); ok {
+			servers[name] = s
+		}
+	}
+	return servers
+}
+
+// mcpServersRequest returns the body of mcp_set_servers, to be sent after initialize, without its subtype. It is nil
+// when there are none but servers of this process, which initialize names. The agent drops servers that are not in it.
+func (o *Options) mcpServersRequest() any {
+	if len(o.MCPServers) == len(o.inProcessServers()) {
+		return nil
+	}
+	return struct {
+		Servers map[string]MCPServer `json:"servers"`
+	}{o.MCPServers}
+}
+
+// checkMCPServers returns the first thing that is wrong with the servers, by name.
+func (o *Options) checkMCPServers() error {
+	for _, name := range slices.Sorted(maps.Keys(o.MCPServers)) {
+		if name == "" {
+			return badOption("MCPServers", "a server has no name")
+		}
+		if reason := checkMCPServer(o.MCPServers[name]); reason != "" {
+			return badOption("MCPServers", "%q %s", name, reason)
+		}
+	}
+	return nil
+}
+
+// checkMCPServer returns what is wrong with a server, or "". A nil pointer is nil in the clone.
+func checkMCPServer(server MCPServer) string {
+	switch s := cloneServer(server).(type) {
+	case *MCPStdioServer:
+		return checkMCPFields("Command", s.Command == "", s.Timeout)
+	case *MCPSSEServer:
+		return checkMCPFields("URL", s.URL == "", s.Timeout)
+	case *MCPHTTPServer:
+		return checkMCPFields("URL", s.URL == "", s.Timeout)
+	case *MCPInProcessServer:
+		return checkMCPFields("Handler", s.Handler == nil, s.Timeout)
+	}
+	return "is nil"
+}
+
+// checkMCPFields looks at the field that a server cannot do without, and at its time-out: the agent would ignore a
+// shorter one.
+func checkMCPFields(field string, missing bool, timeout time.Duration) string {
+	switch {
+	case missing:
+		return "has no " + field
+	case timeout != 0 && timeout < time.Second:
+		return "has a Timeout of less than a second"
+	}
+	return ""
+}

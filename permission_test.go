@@ -1,0 +1,125 @@
+package clew
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// decides is a host that decides as given.
+func decides(result PermissionResult, err error) *Options {
+	return &Options{CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) { return result, err }}
+}
+
+func TestPermissionAnswers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		result PermissionResult
+		want   string
+	}{
+		"allow": {Allow(), `{"behavior":"allow","updatedInput":{"command":"ls"},"toolUseID":"toolu_1"}`},
+		"allow with another input": {
+			AllowWith(map[string]string{"command": "ls <a> && b"}),
+			`{"behavior":"allow","updatedInput":{"command":"ls <a> && b"},"toolUseID":"toolu_1"}`,
+		},
+		"allow for good": {
+			&AllowResult{
+				UpdatedPermissions: []PermissionUpdate{AddRules(
+					PermissionDestinationLocalSettings, PermissionBehaviorAllow, PermissionRule{ToolName: "Bash", RuleContent: "ls *"},
+				)},
+				Classification: PermissionClassificationPermanent,
+			},
+			`{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[{"type":"addRules","behavior":"allow",
+			"rules":[{"toolName":"Bash","ruleContent":"ls *"}],"destination":"localSettings"}],
+			"decisionClassification":"user_permanent","toolUseID":"toolu_1"}`,
+		},
+		"deny": {Deny("not today"), `{"behavior":"deny","message":"not today","toolUseID":"toolu_1"}`},
+		"deny without a reason": {
+			Deny(""), `{"behavior":"deny","message":"This use of the tool was denied.","toolUseID":"toolu_1"}`,
+		},
+		"deny and interrupt": {
+			&DenyResult{Message: "stop", Interrupt: true, Classification: PermissionClassificationReject},
+			`{"behavior":"deny","message":"stop","interrupt":true,"decisionClassification":"user_reject","toolUseID":"toolu_1"}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantAnswer(t, decides(test.result, nil), bashRequest, test.want)
+		})
+	}
+}
+
+func TestPermissionErrors(t *testing.T) {
+	t.Parallel()
+	wantError(t, new(Options), bashRequest, "clew: no CanUseTool is set")
+	wantError(t, decides(nil, errors.New("the database is away")), bashRequest, "the database is away")
+	wantError(t, decides(nil, nil), bashRequest, errNoAnswer.Error())
+	const missing = "clew: can_use_tool without tool_name or input"
+	for fields, want := range map[string]string{
+		`"agent_id":"a"`:                  missing,
+		`"tool_name":"Bash"`:              missing,
+		`"tool_name":"Bash","input":null`: missing,
+		`"input":{}`:                      missing,
+		`"tool_name":5,"input":{}`:        `clew: can_use_tool: field tool_name has the wrong type: number`,
+		`"mcp_server":{"name":[]}`:        `clew: can_use_tool: field mcp_server.name has the wrong type: array`,
+		`"permission_suggestions":{}`: `clew: can_use_tool: field permission_suggestions ` +
+			`has the wrong type: object`,
+	} {
+		wantError(t, decides(Allow(), nil), `{"subtype":"can_use_tool",`+fields+`}`, want)
+	}
+}
+
+func TestPermissionRequest(t *testing.T) {
+	t.Parallel()
+	const body = `{"subtype":"can_use_tool","tool_name":"mcp__calc__add","input":{"a":1.0},"tool_use_id":"toolu_1",
+		"agent_id":"a1","mcp_server":{"name":"calc","source":"sdk"},"plugin":"","title":"T","display_name":"Add",
+		"description":"D","permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],
+		"suppress_always_allow_rule":true,"default_to_no":true,"requires_user_interaction":true,"blocked_path":"/p",
+		"decision_reason":"R","decision_reason_type":"rule","decision_reason_code":"org_ask_ceiling",
+		"classifier_approvable":false,"matched_ask_rule":{"source":"userSettings","tool_name":"X","rule_content":"y"},
+		"server_policy_ask_only":true,"server_prompt":"folder","computer_folder":{"path":"/f","computer_name":"mac"},
+		"brand_new":{"b":2}}`
+	var got *PermissionRequest
+	_, err := serve(t, &Options{CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
+		got = req
+		return Allow(), nil
+	}}, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &PermissionRequest{
+		RequestID: "req_7", ToolName: "mcp__calc__add", Input: `{"a":1.0}`, ToolUseID: "toolu_1", AgentID: "a1",
+		MCPServer: &MCPOrigin{Name: "calc", Source: "sdk"}, Plugin: new(""),
+		Title: "T", DisplayName: "Add", Description: "D",
+		Suggestions:             []PermissionUpdate{SetMode(PermissionDestinationSession, wire.PermissionModeAcceptEdits)},
+		SuppressAlwaysAllowRule: true, DefaultToNo: true, RequiresUserInteraction: true, BlockedPath: "/p",
+		DecisionReason: "R", DecisionReasonType: "rule", DecisionReasonCode: "org_ask_ceiling",
+		ClassifierApprovable: new(false), ServerPolicyAskOnly: new(true),
+		MatchedAskRule: &MatchedAskRule{Source: "userSettings", ToolName: "X", RuleContent: "y"},
+		ServerPrompt:   "folder", ComputerFolder: &ComputerFolder{Path: "/f", ComputerName: "mac"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(PermissionRequest{}, PermissionUpdate{})); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if got.Raw() != body {
+		t.Errorf("raw %s", got.Raw())
+	}
+}
+
+func TestPermissionRequestDecodeInput(t *testing.T) {
+	t.Parallel()
+	req := &PermissionRequest{ToolName: "Bash", Input: `{"command":"ls"}`}
+	var in struct{ Command string }
+	if err := req.DecodeInput(&in); err != nil || in.Command != "ls" {
+		t.Errorf("input %+v, %v", in, err)
+	}
+	var wrong struct{ Command int }
+	if err := req.DecodeInput(&wrong); err == nil {
+		t.Error("a text went into a number")
+	}
+}

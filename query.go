@@ -1,0 +1,141 @@
+package clew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts before the loop
+// does, and each loop starts an agent of its own. opts may be nil.
+//
+// The sequence ends when the agent has ended. An error is the last pair: those of [Connect], and then [*ResultError] if
+// the last turn failed, [*ExitError] if the agent died, and that of ctx, or of a prompt that is a sequence with errors.
+// Leaving the loop in whatever way, or the end of ctx, interrupts the agent and ends it, before the statement behind
+// the loop runs.
+func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
+	return func(yield func(wire.Message, error) bool) {
+		s, err := Connect(ctx, opts)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
+		source := s.feed(ctx, prompts(prompt))
+		defer source.stop()
+		for msg, err := range s.Messages(ctx) {
+			if err != nil {
+				yield(nil, source.with(ctx, err))
+				return
+			}
+			if !yield(msg, nil) {
+				return
+			}
+		}
+		if err := source.with(ctx, nil); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
+// failure.
+func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
+	var last *wire.ResultMessage
+	for msg, err := range Query(ctx, prompt, opts) {
+		if err != nil {
+			return last, err
+		}
+		if result, ok := msg.(*wire.ResultMessage); ok {
+			last = result
+		}
+	}
+	if last == nil { // there was no prompt
+		return nil, &ExitError{Reason: "ended without a result"}
+	}
+	return last, nil
+}
+
+// A source sends the prompts of a one-shot run.
+type source struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	limit  time.Duration
+	err    error // of the prompts, once done
+}
+
+// feed sends prompts in the background, and ends the agent's input behind the last one as soon as no callback can be
+// needed any more.
+func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) *source {
+	ctx, cancel := context.WithCancel(ctx)
+	src := &source{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
+	go func() {
+		defer close(src.done)
+		src.err = s.sendAll(ctx, prompts)
+		s.lastWord.Store(true)
+		s.endInputIfOver()
+	}()
+	return src
+}
+
+// stop lets the prompts end and waits for them, but not for ever.
+func (src *source) stop() {
+	src.cancel()
+	timer := time.NewTimer(src.limit)
+	defer timer.Stop()
+	select {
+	case <-src.done:
+	case <-timer.C:
+	}
+}
+
+// with adds what went wrong with the prompts to an error, which may be nil. What follows from the end of ctx adds nothing.
+func (src *source) with(ctx context.Context, err error) error {
+	src.stop()
+	select {
+	case <-src.done:
+	default:
+		return err
+	}
+	if err != nil && (src.err == nil || ctx.Err() != nil) {
+		return err
+	}
+	return errors.Join(err, src.err)
+}
+
+// sendAll sends prompts until one can't be sent.
+func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("clew: panic in the sequence of prompts: %v", p)
+		}
+	}()
+	for msg, err := range prompts {
+		if err != nil {
+			return fmt.Errorf("clew: the sequence of prompts: %w", err)
+		}
+		if _, err := s.SendMessage(ctx, msg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patience is how long a one-shot run waits for an agent that has answered every prompt and does not become idle.
+const patience = 10 * time.Minute
+
+// endInputIfOver closes the agent's input when the last prompt was sent and nothing can come that needs an answer.
+func (s *Session) endInputIfOver() {
+	switch {
+	case !s.lastWord.Load() || s.Err() != nil:
+	case !s.opts.needsInput() || s.progress.settled():
+		s.out.End()
+	case s.progress.answered():
+		s.impatient.Do(func() { s.patience.Store(time.AfterFunc(patience, s.out.End)) })
+		s.patience.Load().Reset(patience)
+	}
+}

@@ -1,0 +1,103 @@
+package clew
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// A recorder writes the dialogue with the agent, a line per frame, both directions in the order in which they passed.
+// A nil recorder writes nothing.
+type recorder struct {
+	log *slog.Logger
+
+	mu  sync.Mutex
+	dst io.Writer // nil after a write has failed
+}
+
+func newRecorder(opts *Options, log *slog.Logger) *recorder {
+	if opts.Record == nil {
+		return nil
+	}
+	r := &recorder{log: log, dst: opts.Record}
+	if args, err := opts.args(); err == nil {
+		r.line("# args", quoted(args))
+	}
+	return r
+}
+
+func quoted(args []string) string {
+	var b strings.Builder
+	for i, arg := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "%q", mask(arg))
+	}
+	return b.String()
+}
+
+// received notes what the agent wrote.
+func (r *recorder) received(msg wire.Message) {
+	if r != nil {
+		r.line("<", msg.Raw())
+	}
+}
+
+// ended notes how the agent ended.
+func (r *recorder) ended(exit *ExitError) {
+	switch {
+	case r == nil:
+	case exit == nil:
+		r.line("#", "exit 0")
+	case exit.Signal != nil:
+		r.line("#", "ended by a signal: "+exit.Signal.String())
+	default:
+		r.line("#", fmt.Sprintf("exit %d", exit.Code))
+	}
+}
+
+func (r *recorder) line(mark, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dst == nil {
+		return
+	}
+	text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text) // only between the members of a frame on several lines
+	if _, err := fmt.Fprintf(r.dst, "%s %s\n", mark, text); err != nil {
+		r.log.Warn("recording stopped", "error", err)
+		r.dst = nil
+	}
+}
+
+// input returns conn, with what is written to it recorded.
+func (r *recorder) input(conn Connection) Connection {
+	if r == nil {
+		return conn
+	}
+	return &recordedInput{conn, r}
+}
+
+type recordedInput struct {
+	Connection
+	rec *recorder
+}
+
+// Write notes frames and writes them.
+func (c *recordedInput) Write(p []byte) (int, error) {
+	for frame := range bytes.Lines(p) {
+		c.rec.line(">", string(bytes.TrimSpace(frame)))
+	}
+	return c.Connection.Write(p)
+}
+
+// CloseWrite notes the end of the input and ends it.
+func (c *recordedInput) CloseWrite() error {
+	c.rec.line("#", "host closes stdin")
+	return c.Connection.CloseWrite()
+}

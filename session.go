@@ -1,0 +1,272 @@
+package clew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew/internal/backlog"
+	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/wire"
+)
+
+// A Session is a live conversation with an agent: one process, any number of turns. Its methods may be called from
+// several goroutines.
+//
+// [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and [Session.Messages] reads
+// everything there is. All other methods are control requests: each waits for the agent's answer, which never waits
+// behind unread messages. When its context ends first, the request is withdrawn.
+type Session struct {
+	opts     *Options
+	log      *slog.Logger
+	conn     Connection
+	out      *control.Outbox
+	control  *control.Conn
+	backlog  *backlog.Backlog
+	progress progress
+	readers  readers
+	record   *recorder
+	watchdog *watchdog
+	info     ServerInfo
+
+	sending   sync.Mutex  // keeps the order of prompts the same everywhere
+	lastWord  atomic.Bool // the last prompt of a one-shot run was sent
+	impatient sync.Once
+	patience  atomic.Pointer[time.Timer] // ends the input of a one-shot run
+
+	began   time.Time
+	stirred atomic.Int64 // when the agent last was known not to be silent, in nanoseconds since it all began
+	pushing atomic.Bool  // messages go into the backlog, which a slow reader can delay
+
+	closeOnce sync.Once
+	closed    atomic.Bool
+	stalled   atomic.Bool
+	ended     chan struct{} // closed when the agent is gone and the fields below are set
+	exit      *ExitError    // how the agent ended, nil if in order
+	cause     error         // what calls return from now on
+	verdict   error         // how it all ended, for who reads messages
+}
+
+// Connect starts an agent and waits until it is ready. The context bounds the start alone; the session lives until
+// Close, or until the agent dies. opts may be nil. Errors are [*OptionsError] and [*NotFoundError] before anything was
+// started, and [*ExitError], or [*ResultError] with the agent's own words, when the agent did not come up.
+func Connect(ctx context.Context, opts *Options) (*Session, error) {
+	opts = opts.clone()
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	conn, err := start(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(conn, opts)
+	go s.receive() //nolint:contextcheck // the session outlives the context of its start
+	if err := s.initialize(ctx); err != nil {
+		s.Close() //nolint:errcheck // the first error says why
+		return nil, err
+	}
+	return s, nil
+}
+
+// start starts the agent that the options describe.
+func start(ctx context.Context, opts *Options) (Connection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	transport, path := opts.Transport, cmp.Or(opts.AgentPath, "claude")
+	if transport == nil {
+		transport = new(ProcessTransport)
+	}
+	if local, ok := transport.(*ProcessTransport); ok {
+		found, err := findAgent(opts.AgentPath)
+		switch {
+		case err == nil:
+			path = found
+		case local.Wrap == nil:
+			return nil, err
+		}
+	}
+	launch, err := opts.launch(path)
+	if err != nil {
+		return nil, err
+	}
+	if log := opts.logger(); log.Enabled(ctx, slog.LevelDebug) {
+		log.Debug("starting the agent", "command", opts.CommandLine())
+	}
+	return transport.Connect(ctx, launch)
+}
+
+func newSession(conn Connection, opts *Options) *Session {
+	s := &Session{opts: opts, conn: conn, log: opts.logger(), began: time.Now(), ended: make(chan struct{})}
+	s.record = newRecorder(opts, s.log)
+	s.out = control.NewOutbox(s.record.input(conn), s.writeFailed)
+	callbacks := newCallbacks(opts)
+	s.control = control.New(s.out, control.Config{
+		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
+			defer s.stir()
+			return callbacks.serve(ctx, req)
+		},
+		Urgent: func() { s.backlog.Wake() },
+		Log:    s.log,
+	})
+	s.backlog = backlog.New(backlog.Options{
+		DiskBytes: opts.MaxBacklogBytes,
+		Decode:    s.decode,
+		Urgent:    func() bool { return s.control.Waiting() || s.closed.Load() },
+	})
+	s.watchdog = newWatchdog(s)
+	return s
+}
+
+// initialize greets the agent, keeps what it tells about itself, and gives it what can't travel with the greeting.
+func (s *Session) initialize(ctx context.Context) error {
+	limit := cmp.Or(s.opts.InitializeTimeout, defaultInitializeTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errInitializeTimeout)
+	defer cancel()
+	err := s.greet(ctx)
+	if errors.Is(err, errInitializeTimeout) {
+		s.Close() //nolint:errcheck // it only adds to the error below
+		return fmt.Errorf("clew: the agent was not ready within %v: %w", limit, s.lastWords())
+	}
+	return err
+}
+
+func (s *Session) greet(ctx context.Context) error {
+	hooks := newCallbacks(s.opts).hooks()
+	if err := s.Control(ctx, "initialize", s.opts.initializeRequest(hooks), &s.info); err != nil {
+		return err
+	}
+	s.checkVersion(s.info.Version)
+	if s.opts.blocksOnHookFailure() && !s.info.HookOnFailureSupported {
+		return &OptionsError{Option: "Hooks", Reason: "this agent is too old for OnFailure: a hook that fails would block nothing"}
+	}
+	servers := s.opts.mcpServersRequest()
+	if servers == nil {
+		return nil
+	}
+	var change MCPServersChange
+	if err := s.Control(ctx, "mcp_set_servers", servers, &change); err != nil {
+		return err
+	}
+	for name, reason := range change.Errors {
+		s.log.Warn("an MCP server can't be used", "server", name, "error", mask(reason))
+	}
+	return nil
+}
+
+const (
+	defaultInitializeTimeout = time.Minute
+	defaultCloseTimeout      = 5 * time.Second
+)
+
+var errInitializeTimeout = errors.New("initialize timed out")
+
+// lastWords returns how the agent ended, once it has.
+func (s *Session) lastWords() error {
+	<-s.ended
+	if s.exit != nil {
+		return s.exit
+	}
+	return context.DeadlineExceeded
+}
+
+// Info returns what the agent told about itself when it came up.
+func (s *Session) Info() *ServerInfo {
+	info := s.info
+	return &info
+}
+
+// ID returns the id of the session, or "" before the agent's first turn, unless the options set one.
+func (s *Session) ID() string {
+	if id := s.progress.sessionID(); id != "" {
+		return id
+	}
+	return s.opts.SessionID
+}
+
+// Err returns nil while the session lives, [ErrClosed] after Close, and else how the agent ended.
+func (s *Session) Err() error {
+	select {
+	case <-s.ended:
+		return s.cause
+	default:
+		if s.closed.Load() {
+			return ErrClosed
+		}
+		return nil
+	}
+}
+
+// flushTimeout is how long the agent may take to read what was written when the session is closed.
+const flushTimeout = time.Second
+
+// Close ends the session: it interrupts a turn that runs, ends the agent's input and waits until the agent is gone,
+// with signals for one that does not go by itself. It is bounded by twice [Options.CloseTimeout] and a moment, may be
+// called from anywhere, any number of times, and leaves no process and no goroutine behind, unless a callback of the
+// caller's does not return when its context ends. The transcript is complete if Close returns nil; the error is an
+// [*ExitError] if the agent had to be killed.
+func (s *Session) Close() error {
+	s.closeOnce.Do(s.shutDown)
+	<-s.ended
+	if s.exit != nil && s.exit.Forced {
+		return s.exit
+	}
+	return nil
+}
+
+func (s *Session) shutDown() {
+	s.closed.Store(true)
+	if s.progress.busy() {
+		s.tell("interrupt", interruptRequest{CancelQueued: true})
+	}
+	s.out.End()
+	s.out.Flush(flushTimeout)
+	s.backlog.Close()
+	s.control.Fail(ErrClosed)
+	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+	<-s.ended
+	s.watchdog.stop()
+	if !s.control.Wait(s.opts.closeTimeout()) {
+		s.log.Warn("a callback has not returned although its context has ended")
+	}
+}
+
+// tell sends a control request whose answer nobody waits for.
+func (s *Session) tell(subtype string, in any) {
+	body, err := requestBody(subtype, in)
+	if err == nil {
+		err = s.control.Tell(body)
+	}
+	if err != nil {
+		s.log.Debug("control request not sent", "subtype", subtype, "error", err)
+	}
+}
+
+// logger returns the logger of the options, or one that is silent.
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
+func (o *Options) closeTimeout() time.Duration {
+	if o.CloseTimeout <= 0 {
+		return defaultCloseTimeout
+	}
+	return o.CloseTimeout
+}
+
+// decode reads a message that was kept on disk.
+func (s *Session) decode(frame []byte) wire.Message {
+	return wire.NewDecoder(s.readerOptions()).Decode(frame)
+}
+
+func (s *Session) readerOptions() *wire.ReaderOptions {
+	return &wire.ReaderOptions{MaxFrameBytes: s.opts.MaxFrameBytes}
+}

@@ -1,0 +1,52 @@
+package clew
+
+import (
+	"context"
+	"time"
+)
+
+// A Transport starts agents. Nil in [Options] means the agent binary as a child process of this one; others drive an
+// agent in a container, on another machine, or in memory.
+type Transport interface {
+	// Connect starts an agent. The context bounds the start, not the life of the agent.
+	Connect(ctx context.Context, launch *Launch) (Connection, error)
+}
+
+// A TransportFunc is a function that is a [Transport].
+type TransportFunc func(ctx context.Context, launch *Launch) (Connection, error)
+
+// Connect calls f.
+func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection, error) {
+	return f(ctx, launch)
+}
+
+// A Connection is a running agent. Read is called by one goroutine at a time and so is Write; Close may be called at
+// any time, also while they block, and any number of times.
+type Connection interface {
+	// Read reads what the agent writes to its standard output. It returns [io.EOF] at the end, also if the agent died.
+	Read(p []byte) (int, error)
+	// Write writes to the agent's standard input.
+	Write(p []byte) (int, error)
+	// CloseWrite ends the agent's input, on which an agent ends in order.
+	CloseWrite() error
+	// Close ends the agent, frees all it used, and says how it ended: nil for an orderly end, an [*ExitError] or another
+	// error with a method ExitCode, such as that of os/exec, or any error for a connection that was lost. It must be
+	// bounded in time, and let Read and Write return.
+	Close() error
+}
+
+// A Launch is how an agent is to be started.
+type Launch struct {
+	// Path is the agent binary, and Args are its arguments without the name of the program.
+	Path string
+	Args []string
+	// Env is the whole environment, as in [os/exec.Cmd].
+	Env []string
+	// Dir is the working folder, or empty for that of this process.
+	Dir string
+	// Stderr gets what the agent writes to its standard error, line by line; nil keeps only the end of it for errors.
+	Stderr func(line string)
+	// CloseTimeout is how long an agent may take to end by itself once its input has ended, and again how long once it
+	// was told to terminate.
+	CloseTimeout time.Duration
+}
