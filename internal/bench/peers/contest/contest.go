@@ -1,0 +1,36 @@
+// Package contest holds what the programs of the comparison share: the load that the simulated agent sends, and the
+// figures that a host prints.
+package contest
+
+import "time"
+
+// A Query is what a host measured of one query. Times count from the call, in nanoseconds.
+type Query struct {
+	// Load is how many messages of the load came, and Text how many bytes of text the host read in them.
+	Load int `json:"load"`
+	Text int `json:"text"`
+	// First is when the first message came, Assistant when the first assistant message came, 0 for never.
+	First     time.Duration `json:"first_ns"`
+	Assistant time.Duration `json:"assistant_ns"`
+	Result    time.Duration `json:"result_ns"`
+	// End is when the query was over, agent and all.
+	End time.Duration `json:"end_ns"`
+	// Peak is how many bytes of the host were in memory at most, 0 where the system does not tell.
+	Peak int `json:"peak_bytes"`
+}
+
+// Turns is what a host measured of a session with two turns.
+type Turns struct {
+	Connect time.Duration `json:"connect_ns"`
+	First   time.Duration `json:"first_ns"`
+	Second  time.Duration `json:"second_ns"`
+	// SameSession says that both turns came from one session.
+	SameSession bool `json:"same_session"`
+}
+
+// Idle is what one of several open sessions costs that do nothing.
+type Idle struct {
+	Sessions   int     `json:"sessions"`
+	Goroutines float64 `json:"goroutines"`
+	Bytes      float64 `json:"bytes"`
+}

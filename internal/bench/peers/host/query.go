@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/bench/peers/contest"
+	"github.com/clewdev/clew/wire"
+)
+
+// measureQuery ranges over a query, which starts with that. It adds up what read makes of each message.
+func measureQuery(messages iter.Seq2[wire.Message, error], read func(wire.Message) int) (*contest.Query, error) {
+	q := new(contest.Query)
+	start := time.Now()
+	for msg, err := range messages {
+		if err != nil {
+			return nil, err
+		}
+		if q.First == 0 {
+			q.First = time.Since(start)
+		}
+		switch msg.(type) {
+		case *wire.StreamEventMessage, *wire.UserMessage:
+			q.Load++
+			q.Text += read(msg)
+		case *wire.AssistantMessage:
+			if q.Assistant == 0 {
+				q.Assistant = time.Since(start)
+			}
+		case *wire.ResultMessage:
+			q.Result = time.Since(start)
+		}
+	}
+	q.End = time.Since(start)
+	q.Peak = peak()
+	if q.Result == 0 {
+		return nil, errors.New("there was no result")
+	}
+	return q, nil
+}
+
+func nothing(wire.Message) int { return 0 }
+
+// textBytes reads the text of a message of the load, and says how long it is.
+func textBytes(msg wire.Message) int {
+	n := 0
+	switch msg := msg.(type) {
+	case *wire.StreamEventMessage:
+		if delta, ok := msg.Event.(*wire.TextDeltaEvent); ok {
+			n = len(delta.Text)
+		}
+	case *wire.UserMessage:
+		for _, result := range msg.Content.ToolResults() {
+			n += len(result.Text())
+		}
+	}
+	return n
+}
+
+// peak returns how many bytes of this process were in memory at most, or 0 where the system has no such file.
+func peak() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kilobytes, _ := strconv.Atoi(number)
+	return kilobytes << 10
+}

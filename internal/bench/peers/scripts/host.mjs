@@ -1,0 +1,43 @@
+// Asks an agent once with the TypeScript SDK and prints what it measured as JSON: node host.mjs AGENT
+
+import { readFileSync } from "node:fs";
+import { query } from "@anthropic-ai/claude-agent-sdk";
+
+const agent = process.argv[2];
+const measured = { load: 0, text: 0, first_ns: 0, assistant_ns: 0, result_ns: 0, end_ns: 0, peak_bytes: 0 };
+
+const start = process.hrtime.bigint();
+const elapsed = () => Number(process.hrtime.bigint() - start);
+
+for await (const message of query({ prompt: "Say hello.", options: { pathToClaudeCodeExecutable: agent } })) {
+  if (measured.first_ns === 0) measured.first_ns = elapsed();
+  switch (message.type) {
+    case "stream_event":
+      measured.load++;
+      if (message.event.delta?.type === "text_delta") measured.text += message.event.delta.text.length;
+      break;
+    case "user":
+      measured.load++;
+      for (const block of message.message.content) {
+        if (block.type === "tool_result") measured.text += block.content.length;
+      }
+      break;
+    case "assistant":
+      if (measured.assistant_ns === 0) measured.assistant_ns = elapsed();
+      break;
+    case "result":
+      measured.result_ns = elapsed();
+  }
+}
+measured.end_ns = elapsed();
+measured.peak_bytes = peak();
+console.log(JSON.stringify(measured));
+
+// How many bytes of this process were in memory at most, or 0 where the system has no such file.
+function peak() {
+  try {
+    return Number(/VmHWM:\s*(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
+  } catch {
+    return 0;
+  }
+}
