@@ -2,14 +2,9 @@ package wire_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"go/types"
+	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,9 +14,9 @@ import (
 const coverageFile = "../docs/spec-coverage.md"
 
 // specifiedRows returns the rows that each table of the coverage document has, in
-// order: the behaviours and sections of the three documents, and the cases.
+// order: the behaviours and sections of the documents, and the cases.
 func specifiedRows() map[string][]string {
-	return map[string][]string{
+	rows := map[string][]string{
 		"REQ_002.1: text deltas":             numbered(".1.", 11),
 		"REQ_002.2: assistant messages":      numbered(".2.", 14),
 		"REQ_002.3: results":                 numbered(".3.", 12),
@@ -60,6 +55,8 @@ func specifiedRows() map[string][]string {
 		},
 		"Black-box cases": numbered("", 51),
 	}
+	maps.Copy(rows, flowRows)
+	return rows
 }
 
 // numbered returns the prefix with the numbers from 1 to n.
@@ -124,129 +121,29 @@ func TestSpecCoverageIsComplete(t *testing.T) {
 }
 
 var (
-	testReference = regexp.MustCompile("`((?:Test|Fuzz|Example)[^`]*)`")
+	testReference = regexp.MustCompile("`(?:([a-z/]+): )?((?:Test|Fuzz|Example)[^`]*)`")
 	notApplicable = regexp.MustCompile(`^not applicable: .+`)
 )
 
 // TestSpecCoverageNamesTests checks that every row names a test, or says why there
 // is none, and that the tests and subtests that are named exist.
 func TestSpecCoverageNamesTests(t *testing.T) {
-	tests := declaredTests(t)
+	packages := map[string]declared{}
 	for _, row := range coverageRows(t) {
 		if !testReference.MatchString(row.shownBy) && !notApplicable.MatchString(row.shownBy) {
 			t.Errorf("%s, %s: no test is named", row.table, row.id)
 		}
 		for _, match := range testReference.FindAllStringSubmatch(row.shownBy+row.note, -1) {
-			name, subtest, sub := strings.Cut(match[1], "/")
-			if names, ok := tests[name]; !ok {
-				t.Errorf("%s, %s: there is no %s", row.table, row.id, name)
+			folder := match[1]
+			if packages[folder] == nil {
+				packages[folder] = declaredTests(t, folder)
+			}
+			name, subtest, sub := strings.Cut(match[2], "/")
+			if names, ok := packages[folder][name]; !ok {
+				t.Errorf("%s, %s: there is no %s", row.table, row.id, match[0])
 			} else if sub && !names[subtest] {
-				t.Errorf("%s, %s: %s has no subtest %q", row.table, row.id, name, subtest)
+				t.Errorf("%s, %s: %s has no such subtest", row.table, row.id, match[0])
 			}
-		}
-	}
-}
-
-// declaredTests returns the tests, fuzz targets and examples of this package, each
-// with the names of its subtests.
-func declaredTests(t *testing.T) map[string]map[string]bool {
-	t.Helper()
-	paths, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]map[string]bool{}
-	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
-				tests[f.Name.Name] = subtestNames(file, f)
-			}
-		}
-	}
-	return tests
-}
-
-var testSignature = regexp.MustCompile(`^(Test([^a-z].*)?func\(\w+ \*testing\.T\)|Fuzz([^a-z].*)?func\(\w+ \*testing\.F\)|Example([^a-z].*)?func\(\))$`)
-
-// isTest reports whether go test runs the function.
-func isTest(f *ast.FuncDecl) bool {
-	return f.Recv == nil && testSignature.MatchString(f.Name.Name+types.ExprString(f.Type))
-}
-
-// subtestNames returns the strings that can be names of subtests in a test that
-// has some: those in the test, and in the variables of its file that it uses.
-func subtestNames(file *ast.File, test *ast.FuncDecl) map[string]bool {
-	names, used := map[string]bool{}, map[string]bool{}
-	runs := false
-	ast.Inspect(test, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Ident:
-			used[n.Name] = true
-		case *ast.CallExpr:
-			runs = runs || isRun(n)
-		}
-		addNames(names, n)
-		return true
-	})
-	if !runs {
-		return nil
-	}
-	for _, value := range valuesOf(file, used) {
-		ast.Inspect(value, func(n ast.Node) bool { addNames(names, n); return true })
-	}
-	return names
-}
-
-// valuesOf returns the values of the file's variables with these names.
-func valuesOf(file *ast.File, used map[string]bool) []ast.Expr {
-	var values []ast.Expr
-	for _, decl := range file.Decls {
-		decl, ok := decl.(*ast.GenDecl)
-		if !ok || decl.Tok != token.VAR {
-			continue
-		}
-		for _, spec := range decl.Specs {
-			if spec := spec.(*ast.ValueSpec); used[spec.Names[0].Name] {
-				values = append(values, spec.Values...)
-			}
-		}
-	}
-	return values
-}
-
-func isRun(call *ast.CallExpr) bool {
-	fun, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && fun.Sel.Name == "Run" && len(call.Args) == 2
-}
-
-// addNames adds the string that has the place of a name in n: the first argument
-// of Run, or the key or the first field of an element of a table.
-func addNames(names map[string]bool, n ast.Node) {
-	switch n := n.(type) {
-	case *ast.CallExpr:
-		if isRun(n) {
-			addString(names, n.Args[0])
-		}
-	case *ast.CompositeLit:
-		if n.Type == nil && len(n.Elts) > 0 {
-			addString(names, n.Elts[0])
-		}
-	case *ast.KeyValueExpr:
-		addString(names, n.Key)
-		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "name" {
-			addString(names, n.Value)
-		}
-	}
-}
-
-func addString(names map[string]bool, e ast.Expr) {
-	if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-		if text, err := strconv.Unquote(lit.Value); err == nil {
-			names[text] = true
 		}
 	}
 }

@@ -1,0 +1,130 @@
+package examples_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+// A run is one run of an example, with Claude Code over a scripted model.
+type run struct {
+	name  string
+	args  []string
+	stdin string
+	model func(*clewtest.Model)
+	want  string // the output, with ... for what differs from run to run
+}
+
+// TestExamples runs every example with Claude Code, and what the example record has recorded without it.
+func TestExamples(t *testing.T) {
+	agent, bin := clewtest.RealAgent(t), build(t)
+	for _, r := range runs {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if r.name == "transport" && runtime.GOOS == "windows" {
+				t.Skip("the stand-in for docker is a shell script")
+			}
+			model := clewtest.NewModel(t)
+			r.model(model)
+			dir := folder(t)
+			r.check(t, bin, dir, append(model.Env(), "CLEW_AGENT="+agent, "AGENT="+agent))
+			if r.name == "record" {
+				played := clewtest.NewAgent(t, clewtest.LoadDialogue(t, filepath.Join(dir, r.args[0])))
+				r.check(t, bin, dir, append(played.Env(), "CLEW_AGENT="+played.Path()))
+			}
+		})
+	}
+}
+
+// build builds all examples, and returns the folder that they are in.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	target := bin + string(filepath.Separator)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", target, "./...") // links faster
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// docker is a stand-in for the program of that name. It takes the container for this machine, and image for the image.
+const docker = `#!/bin/sh
+while [ "$1 $2" != "image claude" ]; do shift; done
+shift 2
+exec "$AGENT" "$@"
+`
+
+// folder returns a folder for an example, with a picture and a stand-in for docker in it.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "dot.png"), []byte(dot), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(docker), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// check runs the example in dir, and compares its output with what is wanted.
+func (r *run) check(t *testing.T, bin, dir string, env []string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, r.name), r.args...)
+	cmd.Dir, cmd.Env = dir, slices.Concat(env, []string{"PATH=" + dir + string(filepath.ListSeparator) + os.Getenv("PATH")})
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.stdin), &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(r.want), regexp.QuoteMeta("..."), ".*")
+	if !regexp.MustCompile("(?s)^" + pattern + "$").MatchString(stdout.String()) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(r.want, stdout.String()))
+	}
+}
+
+// TestEveryExampleIsRun finds examples that are not run here, that are not in the list for readers, and that don't say how
+// to run them.
+func TestEveryExampleIsRun(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(filepath.Join("*", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there, run []string
+	for _, path := range paths {
+		name := filepath.Dir(path)
+		there = append(there, name)
+		find(t, path, "go run ./examples/"+name)
+		find(t, "README.md", "\n| ["+name+"]("+name+"/main.go) | ")
+	}
+	for _, r := range runs {
+		run = append(run, r.name)
+	}
+	slices.Sort(run)
+	if diff := cmp.Diff(there, run); diff != "" {
+		t.Errorf("(-there +run):\n%s", diff)
+	}
+}
+
+// find fails the test if the file does not have the words.
+func find(t *testing.T, path, words string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), words) {
+		t.Errorf("%s does not have %q", path, words)
+	}
+}

@@ -1,0 +1,45 @@
+// Record keeps the dialogue with the agent in a file. The test beside it plays it again, without an agent: that is how
+// a program that drives an agent gets a test that needs neither network nor key.
+//
+//	go run ./examples/record dialogue.txt
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/clewdev/clew"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: record FILE")
+	}
+	if err := record(context.Background(), os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func record(ctx context.Context, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	answer, err := greet(ctx, &clew.Options{Record: file})
+	if err != nil {
+		return err
+	}
+	fmt.Println(answer)
+	return file.Close()
+}
+
+// greet is what the test is about.
+func greet(ctx context.Context, opts *clew.Options) (string, error) {
+	result, err := clew.Run(ctx, "Say hello.", opts)
+	if err != nil {
+		return "", err
+	}
+	return "The agent says: " + result.Result, nil
+}

@@ -1,0 +1,27 @@
+// Stream reads what Claude Code writes, without driving it: from a pipe here, and from a file as well.
+//
+//	claude -p "What is in this folder?" --output-format stream-json --verbose | go run ./examples/stream
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/clewdev/clew/wire"
+)
+
+func main() {
+	r := wire.NewReader(os.Stdin, nil)
+	for msg, err := range r.Messages() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch m := msg.(type) {
+		case *wire.AssistantMessage:
+			fmt.Print(m.Content.Text())
+		case *wire.ResultMessage:
+			fmt.Printf("\n$%.4f, failed: %t\n", m.TotalCostUSD, m.IsError)
+		}
+	}
+}
