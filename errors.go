@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/wire"
@@ -139,13 +140,7 @@ func (e *ResultError) Text() string {
 	if e.Interrupted() {
 		return "interrupted"
 	}
-	var lines []string
-	for _, line := range r.Errors {
-		if strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
-		}
-	}
-	switch {
+	switch lines := e.lines(); {
 	case len(lines) > 0:
 		return strings.Join(lines, "; ")
 	case strings.TrimSpace(r.Result) != "":
@@ -156,4 +151,14 @@ func (e *ResultError) Text() string {
 		return fmt.Sprintf("API error (HTTP %d)", r.APIErrorStatus)
 	}
 	return "unknown error"
+}
+
+// lines returns the errors of the result that are not blank. Some agents have one text in place of a list.
+func (e *ResultError) lines() []string {
+	lines := slices.Clone(e.Result.Errors)
+	var single struct{ Errors string }
+	if len(lines) == 0 && wire.JSON(e.Result.Raw()).Decode(&single) == nil {
+		lines = []string{single.Errors}
+	}
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }

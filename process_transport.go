@@ -56,3 +56,6 @@ func (c *processConnection) Close() error {
 	}
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: mask(exit.Stderr), Forced: exit.Killed}
 }
+
+// stderr returns the end of what the agent wrote to its standard error, once it has ended.
+func (c *processConnection) stderr() string { return mask(c.Process.Close().Stderr) }

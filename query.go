@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -24,11 +25,12 @@ func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wir
 			yield(nil, err)
 			return
 		}
-		defer s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
 		source := s.feed(ctx, prompts(prompt))
 		defer source.stop()
+		defer s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
 		for msg, err := range s.Messages(ctx) {
 			if err != nil {
+				s.Close() //nolint:errcheck // the first error says why
 				yield(nil, source.with(ctx, err))
 				return
 			}
@@ -62,16 +64,17 @@ func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMe
 
 // A source sends the prompts of a one-shot run.
 type source struct {
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	done   chan struct{}
 	limit  time.Duration
-	err    error // of the prompts, once done
+	once   sync.Once // for stop
+	err    error     // of the prompts, once done
 }
 
 // feed sends prompts in the background, and ends the agent's input behind the last one as soon as no callback can be
 // needed any more.
 func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) *source {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	src := &source{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
 	go func() {
 		defer close(src.done)
@@ -82,18 +85,21 @@ func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage,
 	return src
 }
 
-// stop lets the prompts end and waits for them, but not for ever.
+// stop lets the prompts end and waits for them, but not for ever, and only once.
 func (src *source) stop() {
-	src.cancel()
-	timer := time.NewTimer(src.limit)
-	defer timer.Stop()
-	select {
-	case <-src.done:
-	case <-timer.C:
-	}
+	src.once.Do(func() {
+		src.cancel(ErrClosed)
+		timer := time.NewTimer(src.limit)
+		defer timer.Stop()
+		select {
+		case <-src.done:
+		case <-timer.C:
+		}
+	})
 }
 
-// with adds what went wrong with the prompts to an error, which may be nil. What follows from the end of ctx adds nothing.
+// with adds what went wrong with the prompts to an error, which may be nil. What follows from the end of ctx or of the
+// session adds nothing.
 func (src *source) with(ctx context.Context, err error) error {
 	src.stop()
 	select {
@@ -101,7 +107,8 @@ func (src *source) with(ctx context.Context, err error) error {
 	default:
 		return err
 	}
-	if err != nil && (src.err == nil || ctx.Err() != nil) {
+	switch {
+	case src.err == nil, err != nil && ctx.Err() != nil, errors.Is(err, src.err), errors.Is(src.err, ErrClosed):
 		return err
 	}
 	return errors.Join(err, src.err)

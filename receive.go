@@ -2,7 +2,6 @@ package clew
 
 import (
 	"errors"
-	"io"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -99,6 +98,15 @@ func (s *Session) settle(failure error) {
 		if s.cause == nil {
 			s.cause = &ExitError{Reason: "has ended"}
 		}
+		s.addStderr()
+	}
+}
+
+// addStderr completes the error about an agent that ended where it should not have, but in order.
+func (s *Session) addStderr() {
+	exit, died := errors.AsType[*ExitError](s.cause)
+	if conn, ok := s.conn.(*processConnection); ok && died && exit.Stderr == "" {
+		exit.Stderr = conn.stderr()
 	}
 }
 
@@ -117,8 +125,8 @@ func (s *Session) writeFailed(err error) {
 
 // errorOf returns what ended the session in place of an error that only follows from it.
 func (s *Session) errorOf(err error) error {
-	if errors.Is(err, io.ErrClosedPipe) && s.closed.Load() {
-		return ErrClosed
+	if end := s.Err(); end != nil {
+		return end
 	}
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()

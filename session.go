@@ -43,7 +43,7 @@ type Session struct {
 	stirred atomic.Int64 // when the agent last was known not to be silent, in nanoseconds since it all began
 	pushing atomic.Bool  // messages go into the backlog, which a slow reader can delay
 
-	closeOnce sync.Once
+	closeDone chan struct{} // closed when the first Close is done
 	closed    atomic.Bool
 	stalled   atomic.Bool
 	ended     chan struct{} // closed when the agent is gone and the fields below are set
@@ -102,7 +102,10 @@ func start(ctx context.Context, opts *Options) (Connection, error) {
 }
 
 func newSession(conn Connection, opts *Options) *Session {
-	s := &Session{opts: opts, conn: conn, log: opts.logger(), began: time.Now(), ended: make(chan struct{})}
+	s := &Session{
+		opts: opts, conn: conn, log: opts.logger(), began: time.Now(),
+		closeDone: make(chan struct{}), ended: make(chan struct{}),
+	}
 	s.record = newRecorder(opts, s.log)
 	s.out = control.NewOutbox(s.record.input(conn), s.writeFailed)
 	callbacks := newCallbacks(opts)
@@ -211,8 +214,10 @@ const flushTimeout = time.Second
 // caller's does not return when its context ends. The transcript is complete if Close returns nil; the error is an
 // [*ExitError] if the agent had to be killed.
 func (s *Session) Close() error {
-	s.closeOnce.Do(s.shutDown)
-	<-s.ended
+	if !s.closed.Swap(true) {
+		s.shutDown()
+	}
+	<-s.closeDone
 	if s.exit != nil && s.exit.Forced {
 		return s.exit
 	}
@@ -220,7 +225,7 @@ func (s *Session) Close() error {
 }
 
 func (s *Session) shutDown() {
-	s.closed.Store(true)
+	defer close(s.closeDone)
 	if s.progress.busy() {
 		s.tell("interrupt", interruptRequest{CancelQueued: true})
 	}
@@ -228,10 +233,11 @@ func (s *Session) shutDown() {
 	s.out.Flush(flushTimeout)
 	s.backlog.Close()
 	s.control.Fail(ErrClosed)
+	cancelled := time.Now()
 	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	<-s.ended
 	s.watchdog.stop()
-	if !s.control.Wait(s.opts.closeTimeout()) {
+	if !s.control.Wait(s.opts.closeTimeout() - time.Since(cancelled)) {
 		s.log.Warn("a callback has not returned although its context has ended")
 	}
 }
