@@ -1,0 +1,195 @@
+package clew_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// anAnswer is what the host says to a request of the agent. An agent that gets it has an open input.
+func anAnswer(id string) string {
+	return `{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `"}}`
+}
+
+// wantQuery runs a query over an agent in memory. A host that closes the agent's input too early does not keep to the
+// scenario, and one that never does so leaves the bubble in a deadlock.
+func wantQuery[P clew.Prompt](t *testing.T, prompt P, opts *clew.Options, messages int) error {
+	t.Helper()
+	msgs, err := hearOut(t, clew.Query(t.Context(), prompt, opts))
+	if len(msgs) != messages {
+		t.Errorf("%d messages, want %d: %v", len(msgs), messages, msgs)
+	}
+	wantNoGoroutine(t)
+	return err
+}
+
+// Without callbacks, the input ends right behind the prompt.
+func TestInputEndsBehindThePrompt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		agent := clewtest.NewAgent(t, asked().CloseStdin().Send(aWord, aResult).Exit(0))
+		if err := wantQuery(t, "Hi", overMemory(agent), 2); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// With a callback, the input stays open until the result, and no longer.
+func TestInputStaysOpenForCallbacks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		request string
+		set     func(*clew.Options)
+	}{
+		"CanUseTool": {
+			`{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"toolu_1"}`,
+			func(o *clew.Options) { o.CanUseTool = allows },
+		},
+		"OnQuestion": {
+			`{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{"questions":[]},"tool_use_id":"toolu_1"}`,
+			func(o *clew.Options) {
+				o.OnQuestion = func(context.Context, *clew.QuestionRequest) (*clew.QuestionResult, error) { return nil, nil }
+			},
+		},
+		"Hooks": {
+			`{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"Stop"}}`,
+			func(o *clew.Options) {
+				hook := func(context.Context, clew.HookInput) (*clew.HookOutput, error) { return nil, nil }
+				o.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookStop: {{Hooks: []clew.HookFunc{hook}}}}
+			},
+		},
+		"OnElicitation": {
+			`{"subtype":"elicitation","mcp_server_name":"calc","message":"Who?"}`,
+			func(o *clew.Options) {
+				o.OnElicitation = func(context.Context, *clew.ElicitationRequest) (*clew.ElicitationResult, error) {
+					return &clew.ElicitationResult{Action: clew.ElicitationDecline}, nil
+				}
+			},
+		},
+		"OnUserDialog": {
+			`{"subtype":"request_user_dialog","dialog_kind":"k","payload":{}}`,
+			func(o *clew.Options) {
+				o.OnUserDialog = func(context.Context, *clew.UserDialogRequest) (*clew.UserDialogResult, error) {
+					return &clew.UserDialogResult{}, nil
+				}
+			},
+		},
+		"MCPServers": {
+			`{"subtype":"mcp_message","server_name":"calc","message":{"jsonrpc":"2.0","id":3,"method":"ping"}}`,
+			func(o *clew.Options) {
+				o.MCPServers = map[string]clew.MCPServer{"calc": &clew.MCPInProcessServer{Handler: pong{}}}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				agent := clewtest.NewAgent(t, asked().
+					Send(`{"type":"control_request","request_id":"may I","request":`+test.request+`}`).
+					Expect(anAnswer("may I")).
+					Send(aResult).CloseStdin().Exit(0))
+				opts := overMemory(agent)
+				test.set(opts)
+				if err := wantQuery(t, "Hi", opts, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func allows(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+	return &clew.AllowResult{}, nil
+}
+
+// pong is an MCP server that says yes.
+type pong struct{}
+
+func (pong) HandleMCP(context.Context, wire.JSON) (wire.JSON, error) {
+	return `{"jsonrpc":"2.0","id":3,"result":{}}`, nil
+}
+
+// asking returns options with a callback, which need the agent's input to stay open.
+func asking(agent *clewtest.Agent) *clew.Options {
+	opts := overMemory(agent)
+	opts.CanUseTool = allows
+	return opts
+}
+
+func taskStarted(kind string) string {
+	return `{"type":"system","subtype":"task_started","task_id":"t1","description":"d","session_id":"s","uuid":"ts",` +
+		`"task_type":"` + kind + `"}`
+}
+
+// A subagent in the background starts a turn of its own when it ends, which may need answers.
+func TestInputStaysOpenForBackgroundTasks(t *testing.T) {
+	t.Parallel()
+	const resultOfTask = `{"type":"result","subtype":"success","result":"Done","session_id":"s","uuid":"r2",` +
+		`"origin":{"kind":"task-notification"}}`
+	for name, ended := range map[string]string{
+		"a notification": `{"type":"system","subtype":"task_notification","task_id":"t1","status":"completed",` +
+			`"output_file":"","summary":"","session_id":"s","uuid":"tn"}`,
+		"an update": `{"type":"system","subtype":"task_updated","task_id":"t1","patch":{"status":"failed"},` +
+			`"session_id":"s","uuid":"tu"}`,
+	} {
+		for _, kind := range []string{"local_agent", "local_workflow"} {
+			t.Run(kind+" ends by "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					agent := clewtest.NewAgent(t, asked().
+						Send(taskStarted(kind), aResult, aQuestion).Expect(anAnswer("may I")).
+						Send(ended, aQuestion).Expect(anAnswer("may I")).
+						Send(resultOfTask).CloseStdin().Exit(0))
+					if err := wantQuery(t, "Hi", asking(agent), 4); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Other tasks, such as a shell, may never end: nobody waits for them.
+func TestInputEndsBesidesOtherTasks(t *testing.T) {
+	t.Parallel()
+	for name, started := range map[string]string{
+		"a shell":          taskStarted("local_bash"),
+		"a teammate":       taskStarted("in_process_teammate"),
+		"one without kind": `{"type":"system","subtype":"task_started","task_id":"t1","description":"d"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				agent := clewtest.NewAgent(t, asked().Send(started, aResult).CloseStdin().Exit(0))
+				if err := wantQuery(t, "Hi", asking(agent), 2); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// The input stays open for the questions of every turn, not of the first alone.
+func TestInputStaysOpenForAllPrompts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		agent := clewtest.NewAgent(t, asked().Expect(aPrompt).
+			Send(aResult, aQuestion).Expect(anAnswer("may I")).
+			Send(aResult).CloseStdin().Exit(0))
+		var twice iter.Seq[*wire.UserMessage] = func(yield func(*wire.UserMessage) bool) {
+			for range 2 {
+				if !yield(clew.NewUserMessage(clew.Text("Hi"))) {
+					return
+				}
+			}
+		}
+		if err := wantQuery(t, twice, asking(agent), 2); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package clew_test
+
+import (
+	"errors"
+	"runtime"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// aFailure is a result of a failed turn.
+const aFailure = `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached 3 turns"],` +
+	`"session_id":"s","uuid":"f"}`
+
+func TestRunEndsInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := `{"type":"system","subtype":"status","status":null,"session_id":"s","uuid":"late"}`
+		agent := clewtest.NewAgent(t, asked().Send(aWord, aResult, late))
+		msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
+		if len(msgs) != 3 || err != nil {
+			t.Errorf("messages %v, error %v", msgs, err)
+		}
+	})
+}
+
+// A failed result comes first, and an error with all that is known of it second.
+func TestRunFails(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		code int
+		exit *clew.ExitError
+	}{
+		"and the agent too":       {1, &clew.ExitError{Code: 1, Stderr: "bye\n"}},
+		"and the agent ends well": {0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := clewtest.NewAgent(t, asked().Send(aFailure).Stderr("bye\n").Exit(test.code))
+			result, err := clew.Run(t.Context(), "Hi", asProcess(agent))
+			if result == nil || result.Subtype != wire.ResultErrorMaxTurns {
+				t.Fatalf("result %v", result)
+			}
+			failed, ok := errors.AsType[*clew.ResultError](err)
+			if !ok || failed.Result != result || failed.Error() != "clew: the turn failed: Reached 3 turns" {
+				t.Fatalf("error %v", err)
+			}
+			if diff := cmp.Diff(test.exit, failed.Exit); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if _, ok := errors.AsType[*clew.ExitError](err); ok != (test.exit != nil) {
+				t.Errorf("an ExitError in it: %v", ok)
+			}
+		})
+	}
+}
+
+// In a session the turn fails, and the session lives on.
+func TestTurnFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(aFailure).Expect(aPrompt).Send(aResult))))
+		msgs, err := hearOut(t, s.Turn(t.Context(), "Hi"))
+		if failed, ok := errors.AsType[*clew.ResultError](err); !ok || len(msgs) != 1 || failed.Result != msgs[0] {
+			t.Errorf("messages %v, error %v", msgs, err)
+		}
+		if msgs, err := hearOut(t, s.Turn(t.Context(), "Hi")); len(msgs) != 1 || err != nil {
+			t.Errorf("messages %v, error %v", msgs, err)
+		}
+		wantClosed(t, s)
+	})
+}
+
+func TestTextOfAFailure(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{
+		`"subtype":"error_max_turns","errors":["one","two"],"result":"three"`:  "one; two",
+		`"subtype":"error_during_execution","errors":["one"," ","\t","two"]`:   "one; two",
+		`"subtype":"error_during_execution","errors":"boom"`:                   "boom",
+		`"subtype":"error_during_execution","errors":42`:                       "error_during_execution",
+		`"subtype":"error_during_execution","errors":[" "]`:                    "error_during_execution",
+		`"subtype":"error_during_execution","errors":[]`:                       "error_during_execution",
+		`"subtype":"error_during_execution"`:                                   "error_during_execution",
+		`"subtype":"success","errors":[],"result":"API Error: 529 overloaded"`: "API Error: 529 overloaded",
+		`"subtype":"success","result":" ","api_error_status":529`:              "API error (HTTP 529)",
+		`"subtype":"success","api_error_status":529`:                           "API error (HTTP 529)",
+		`"subtype":"success"`: "unknown error",
+		`"subtype":"error_during_execution","terminal_reason":"aborted_streaming"`: "interrupted",
+	} {
+		t.Run(fields, func(t *testing.T) {
+			t.Parallel()
+			frame := `{"type":"result",` + fields + `,"is_error":true,"session_id":"s","uuid":"r"}`
+			agent := clewtest.NewAgent(t, asked().Send(frame).Exit(1))
+			_, err := clew.Run(t.Context(), "Hi", overMemory(agent))
+			failed, ok := errors.AsType[*clew.ResultError](err)
+			if !ok || failed.Text() != want || err.Error() != "clew: the turn failed: "+want {
+				t.Errorf("error %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// What comes behind a failed result says whether the agent's end is still about it.
+func TestLastWordCounts(t *testing.T) {
+	t.Parallel()
+	const state = `{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s","uuid":"i"}`
+	for name, test := range map[string]struct {
+		later  []any
+		failed bool
+	}{
+		"nothing":                    {nil, true},
+		"a change of state":          {[]any{state}, true},
+		"a keep-alive":               {[]any{`{"type":"keep_alive"}`, state}, true},
+		"a user message":             {[]any{`{"type":"user","message":{"content":"go on"},"uuid":"u"}`}, false},
+		"an answer":                  {[]any{state, aWord}, false},
+		"a good result":              {[]any{aResult}, false},
+		"a good result, then a word": {[]any{aResult, state}, false},
+		"another failure":            {[]any{aWord, aFailure}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := clewtest.NewAgent(t, asked().Send(append([]any{aFailure}, test.later...)...).Exit(1))
+			_, err := hearOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
+			if exit := wantExit(t, err); exit.Code != 1 {
+				t.Errorf("exit %v", exit)
+			}
+			if _, failed := errors.AsType[*clew.ResultError](err); failed != test.failed {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestRunIsKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals")
+	}
+	agent := clewtest.NewAgent(t, asked().Send(aWord).Do(clewtest.KilledBy(syscall.SIGKILL)))
+	msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
+	want := &clew.ExitError{Code: -1, Signal: syscall.SIGKILL}
+	if diff := cmp.Diff(want, wantExit(t, err)); diff != "" || len(msgs) != 1 {
+		t.Errorf("messages %v (-want +got):\n%s", msgs, diff)
+	}
+	if want := "clew: the agent was ended by a signal (killed)"; err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+}
+
+// What an agent writes right before it exits is all there, however many messages it is.
+func TestRunIsComplete(t *testing.T) {
+	t.Parallel()
+	const frames = 500
+	for range 10 {
+		agent := clewtest.NewAgent(t, asked().Do(clewtest.Flood(frames)).Do(clewtest.ExitAfter(1, aResult)))
+		msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
+		if exit := wantExit(t, err); exit.Code != 1 || len(msgs) != frames/2+1 { // every second one is a keep_alive
+			t.Fatalf("%d messages, error %v", len(msgs), err)
+		}
+	}
+}
