@@ -19,21 +19,28 @@ func (l *ledger) sent(uuid string) { l.open = append(l.open, uuid) }
 func (l *ledger) see(msg wire.Message) []string {
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
-		return l.cross(l.answered(m))
+		if !goesOn(m) {
+			return l.cross(slices.Concat(l.answered(m), l.ended()))
+		}
+	case *wire.SessionStateChangedMessage:
+		if m.State == wire.SessionStateIdle {
+			return l.cross(l.ended())
+		}
 	case *wire.CommandLifecycleMessage:
 		return l.follow(m)
 	}
 	return nil
 }
 
-// follow notes what becomes of a prompt.
+// follow notes what becomes of a prompt. One that is cancelled in the queue is settled. One that was taken up in the
+// middle of a turn ends before the result that answers it, and waits for that.
 func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
 	uuid := m.CommandUUID
 	switch {
-	case m.State == wire.CommandStateCompleted || m.State == wire.CommandStateCancelled:
-		return l.cross([]string{uuid})
 	case !slices.Contains(l.open, uuid):
 		return nil
+	case m.State == wire.CommandStateCancelled && l.states[uuid] != wire.CommandStateStarted:
+		return l.cross([]string{uuid})
 	case l.states == nil:
 		l.states = make(map[string]wire.CommandState)
 	}
@@ -41,25 +48,35 @@ func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
 	return nil
 }
 
-// answered returns the prompts that a result answers. An agent may take up several at once. A result that says that its
-// turn goes on in the background answers nothing yet.
+// ended returns the prompts that the agent is done with and that wait for their result.
+func (l *ledger) ended() []string {
+	var ended []string
+	for _, uuid := range l.open {
+		switch l.states[uuid] {
+		case wire.CommandStateCompleted, wire.CommandStateCancelled:
+			ended = append(ended, uuid)
+		}
+	}
+	return ended
+}
+
+// goesOn reports whether a result says that its turn goes on in the background: it answers nothing yet.
+func goesOn(m *wire.ResultMessage) bool {
+	return m.TerminalReason == wire.TerminalReasonBackgroundRequested && m.UserMessageUUID != ""
+}
+
+// answered returns the prompts that a result answers. An agent may take up several at once.
 func (l *ledger) answered(m *wire.ResultMessage) []string {
 	switch {
-	case m.TerminalReason == wire.TerminalReasonBackgroundRequested && m.UserMessageUUID != "":
-		return nil
 	case len(m.UserMessageUUIDs) > 0:
 		return m.UserMessageUUIDs
 	case m.UserMessageUUID != "":
 		return []string{m.UserMessageUUID}
-	case len(l.open) > 0 && l.begun(l.open[0]) && prompted(m):
+	case len(l.open) > 0 && prompted(m) && l.states[l.open[0]] != wire.CommandStateQueued:
 		return l.open[:1]
 	}
 	return nil
 }
-
-// begun reports whether the agent may be at work on a prompt: not if it says that the prompt is still in its queue, as
-// behind a tool call of the resumed session that it takes up by itself.
-func (l *ledger) begun(uuid string) bool { return l.states[uuid] != wire.CommandStateQueued }
 
 // prompted reports whether a result that names no prompt can belong to one: not if a finished task or a schedule was
 // its origin.

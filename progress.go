@@ -49,6 +49,7 @@ func (p *progress) see(msg wire.Message) bool {
 		p.id = m.SessionID
 	case *wire.SessionStateChangedMessage:
 		p.state = m.State
+		p.prompts.see(m)
 		return m.State == wire.SessionStateIdle
 	case *wire.CommandLifecycleMessage:
 		p.prompts.see(m)
