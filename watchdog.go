@@ -28,6 +28,8 @@ func newWatchdog(s *Session) *watchdog {
 	}
 	w := &watchdog{session: s, limit: s.opts.IdleTimeout}
 	s.stir()
+	w.mu.Lock() // look may come before this returns
+	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(w.limit, w.look)
 	return w
 }
