@@ -14,6 +14,7 @@ type progress struct {
 	mu      sync.Mutex
 	prompts ledger
 	tasks   map[string]struct{} // subagents and workflows in the background
+	running bool                // anything at all runs in the background
 	state   wire.SessionState   // empty for an agent that does not tell
 	failed  *wire.ResultMessage // the failed result that the conversation stands at
 	id      string
@@ -80,6 +81,8 @@ func (p *progress) task(msg wire.Message) {
 			}
 			p.tasks[m.TaskID] = struct{}{}
 		}
+	case *wire.BackgroundTasksChangedMessage:
+		p.running = len(m.Tasks) > 0
 	case *wire.TaskNotificationMessage:
 		delete(p.tasks, m.TaskID)
 	case *wire.TaskUpdatedMessage:
@@ -114,6 +117,17 @@ func (p *progress) settled() bool {
 func (p *progress) busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.inTurn()
+}
+
+// working reports whether the agent is in a turn, or waits for something in the background before it ends.
+func (p *progress) working() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running || p.inTurn()
+}
+
+func (p *progress) inTurn() bool {
 	return len(p.prompts.open) > 0 || p.state == wire.SessionStateRunning || p.state == wire.SessionStateRequiresAction
 }
 

@@ -199,7 +199,7 @@ func (s *Session) Err() error {
 		return s.cause
 	default:
 		if s.closed.Load() {
-			return ErrClosed
+			return s.closeCause()
 		}
 		return nil
 	}
@@ -208,11 +208,11 @@ func (s *Session) Err() error {
 // flushTimeout is how long the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
-// Close ends the session: it interrupts a turn that runs, ends the agent's input and waits until the agent is gone,
-// with signals for one that does not go by itself. It is bounded by twice [Options.CloseTimeout] and a moment, may be
-// called from anywhere, any number of times, and leaves no process and no goroutine behind, unless a callback of the
-// caller's does not return when its context ends. The transcript is complete if Close returns nil; the error is an
-// [*ExitError] if the agent had to be killed.
+// Close ends the session: it interrupts the agent's work, also in the background, ends its input and waits until
+// the agent is gone, with signals for one that does not go by itself. It is bounded by twice [Options.CloseTimeout] and
+// a moment, may be called from anywhere, any number of times, and leaves no process and no goroutine behind, unless a
+// callback of the caller's does not return when its context ends. The transcript is complete if Close returns nil; the
+// error is an [*ExitError] if the agent had to be killed.
 func (s *Session) Close() error {
 	if !s.closed.Swap(true) {
 		s.shutDown()
@@ -226,13 +226,13 @@ func (s *Session) Close() error {
 
 func (s *Session) shutDown() {
 	defer close(s.closeDone)
-	if s.progress.busy() {
-		s.tell("interrupt", interruptRequest{CancelQueued: true})
+	if s.progress.working() {
+		s.stopWork()
 	}
 	s.out.End()
 	s.out.Flush(flushTimeout)
 	s.backlog.Close()
-	s.control.Fail(ErrClosed)
+	s.control.Fail(s.closeCause())
 	cancelled := time.Now()
 	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	<-s.ended
@@ -242,8 +242,27 @@ func (s *Session) shutDown() {
 	}
 }
 
-// tell sends a control request whose answer nobody waits for.
-func (s *Session) tell(subtype string, in any) {
+// closeCause returns what calls return once the session is being closed.
+func (s *Session) closeCause() error {
+	if s.stalled.Load() {
+		return ErrIdle
+	}
+	return ErrClosed
+}
+
+// stopWork interrupts whatever the agent is at. If its input has ended, a request does not reach it any more.
+func (s *Session) stopWork() {
+	conn, ok := s.conn.(interrupter)
+	if s.tell("interrupt", interruptRequest{CancelQueued: true}) || !ok {
+		return
+	}
+	if err := conn.Interrupt(); err != nil {
+		s.log.Debug("the agent was not interrupted", "error", err)
+	}
+}
+
+// tell sends a control request whose answer nobody waits for. It reports whether it could.
+func (s *Session) tell(subtype string, in any) (sent bool) {
 	body, err := requestBody(subtype, in)
 	if err == nil {
 		err = s.control.Tell(body)
@@ -251,6 +270,7 @@ func (s *Session) tell(subtype string, in any) {
 	if err != nil {
 		s.log.Debug("control request not sent", "subtype", subtype, "error", err)
 	}
+	return err == nil
 }
 
 // logger returns the logger of the options, or one that is silent.

@@ -22,6 +22,9 @@ func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection,
 
 // A Connection is a running agent. Read is called by one goroutine at a time and so is Write; Close may be called at
 // any time, also while they block, and any number of times.
+//
+// If it has a method Interrupt() error as well, that is called before Close when the agent is still at work and its input
+// has ended already, as in a one-shot run that is left early. It must not block.
 type Connection interface {
 	// Read reads what the agent writes to its standard output. It returns [io.EOF] at the end, also if the agent died.
 	Read(p []byte) (int, error)
@@ -33,6 +36,11 @@ type Connection interface {
 	// error with a method ExitCode, such as that of os/exec, or any error for a connection that was lost. It must be
 	// bounded in time, and let Read and Write return.
 	Close() error
+}
+
+// An interrupter is a [Connection] that can interrupt its agent although the input has ended.
+type interrupter interface {
+	Interrupt() error
 }
 
 // A Launch is how an agent is to be started.

@@ -62,8 +62,7 @@ func (w *watchdog) bark(silence time.Duration) {
 	}
 	s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
 	s.stalled.Store(true)
-	w.stop()
-	s.conn.Close() //nolint:errcheck // the session ends with ErrIdle
+	s.Close() //nolint:errcheck // the session ends with ErrIdle
 }
 
 func (w *watchdog) stop() {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -129,6 +130,10 @@ func (p *Process) signal(send func(*group)) bool {
 
 // PID returns the ID of the agent's process. When the agent has exited, the system may give it to another one.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Interrupt sends SIGINT to the agent, on which it stops its work, writes its transcript and exits, whether or not its
+// input has ended. It is an error if the agent has exited, and on Windows, which has no signals.
+func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
 // Done returns a channel that is closed when the agent itself has exited. What it wrote may still wait to be read.
 func (p *Process) Done() <-chan struct{} { return p.exited }
