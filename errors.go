@@ -60,6 +60,8 @@ func (e *ExitError) Error() string {
 	switch {
 	case e.Reason != "":
 		b.WriteString(e.Reason)
+	case e.Forced && e.Signal != nil:
+		fmt.Fprintf(&b, "did not end by itself and was stopped (%v)", e.Signal)
 	case e.Signal != nil:
 		fmt.Fprintf(&b, "was ended by a signal (%v)", e.Signal)
 	default:

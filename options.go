@@ -246,6 +246,7 @@ type Options struct {
 	// its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent as it passes, a line per frame in each direction, in the format that
-	// clewtest.ReadDialogue reads. A write that fails ends the recording. Default: none.
+	// clewtest.ReadDialogue reads. The secrets of MCP servers are masked; prompts and answers are as they are. A write that
+	// fails ends the recording. Default: none.
 	Record io.Writer
 }

@@ -191,3 +191,23 @@ func TestRealKill(t *testing.T) {
 	_, err := s.Send(t.Context(), "Late")
 	wantKilled("a prompt that comes late", err)
 }
+
+// An agent that is killed can't end its tools. On Linux they are found all the same.
+func TestRealKillDuringTool(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a tool in a session of its own survives the agent")
+	}
+	sleeper := turnsNewSleeper(t, clewtest.NewModel(t))
+	s := turnsConnect(t, sleeper.opts)
+	got := turnsRead(s.Turn(t.Context(), "Work"), turnsOn(func(*wire.AssistantMessage) {
+		sleeper.awake(t)
+		if p, err := os.FindProcess(s.Info().PID); err != nil || p.Kill() != nil {
+			t.Error("the agent can't be killed")
+		}
+	}))
+	if exit, ok := errors.AsType[*clew.ExitError](got.err); !ok || exit.Signal != os.Kill {
+		t.Errorf("error %v", got.err)
+	}
+	sleeper.wantGone(t)
+}

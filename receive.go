@@ -95,17 +95,21 @@ func (s *Session) settle(failure error) {
 	default:
 		s.verdict = s.progress.verdict(exit)
 		s.cause = s.verdict
+		if exit != nil && s.ready.Load() {
+			s.cause = exit // a turn that failed earlier has been told of
+		}
 		if s.cause == nil {
 			s.cause = &ExitError{Reason: "has ended"}
 		}
-		s.addStderr()
+		if exit, died := errors.AsType[*ExitError](s.cause); died {
+			s.addStderr(exit)
+		}
 	}
 }
 
 // addStderr completes the error about an agent that ended where it should not have, but in order.
-func (s *Session) addStderr() {
-	exit, died := errors.AsType[*ExitError](s.cause)
-	if conn, ok := s.conn.(*processConnection); ok && died && exit.Stderr == "" {
+func (s *Session) addStderr(exit *ExitError) {
+	if conn, ok := s.conn.(*processConnection); ok && exit.Stderr == "" {
 		exit.Stderr = conn.stderr()
 	}
 }

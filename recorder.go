@@ -91,7 +91,7 @@ type recordedInput struct {
 // Write notes frames and writes them.
 func (c *recordedInput) Write(p []byte) (int, error) {
 	for frame := range bytes.Lines(p) {
-		c.rec.line(">", string(bytes.TrimSpace(frame)))
+		c.rec.line(">", discreet(string(bytes.TrimSpace(frame))))
 	}
 	return c.Connection.Write(p)
 }
@@ -100,4 +100,12 @@ func (c *recordedInput) Write(p []byte) (int, error) {
 func (c *recordedInput) CloseWrite() error {
 	c.rec.line("#", "host closes stdin")
 	return c.Connection.CloseWrite()
+}
+
+// discreet returns a frame as it is recorded: what the host says of MCP servers holds their secrets.
+func discreet(frame string) string {
+	if strings.Contains(frame, `"mcp_set_servers"`) {
+		return maskJSON(frame)
+	}
+	return frame
 }

@@ -44,6 +44,7 @@ type Session struct {
 	pushing atomic.Bool  // messages go into the backlog, which a slow reader can delay
 
 	closeDone chan struct{} // closed when the first Close is done
+	ready     atomic.Bool   // the agent has been initialized
 	closed    atomic.Bool
 	stalled   atomic.Bool
 	ended     chan struct{} // closed when the agent is gone and the fields below are set
@@ -134,7 +135,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	err := s.greet(ctx)
 	if errors.Is(err, errInitializeTimeout) {
 		s.Close() //nolint:errcheck // it only adds to the error below
-		return fmt.Errorf("clew: the agent was not ready within %v: %w", limit, s.lastWords())
+		return fmt.Errorf("clew: not ready within %v: %w: %w", limit, context.DeadlineExceeded, s.lastWords())
 	}
 	return err
 }
@@ -144,6 +145,7 @@ func (s *Session) greet(ctx context.Context) error {
 	if err := s.Control(ctx, "initialize", s.opts.initializeRequest(hooks), &s.info); err != nil {
 		return err
 	}
+	s.ready.Store(true)
 	s.checkVersion(s.info.Version)
 	if s.opts.blocksOnHookFailure() && !s.info.HookOnFailureSupported {
 		return &OptionsError{Option: "Hooks", Reason: "this agent is too old for OnFailure: a hook that fails would block nothing"}
@@ -169,13 +171,15 @@ const (
 
 var errInitializeTimeout = errors.New("initialize timed out")
 
-// lastWords returns how the agent ended, once it has.
-func (s *Session) lastWords() error {
+// lastWords returns how an agent ended that never came up.
+func (s *Session) lastWords() *ExitError {
 	<-s.ended
 	if s.exit != nil {
 		return s.exit
 	}
-	return context.DeadlineExceeded
+	exit := &ExitError{Reason: "gave no answer"}
+	s.addStderr(exit)
+	return exit
 }
 
 // Info returns what the agent told about itself when it came up.

@@ -76,6 +76,19 @@ func TestAgentOutlivesTheThreadOfItsCaller(t *testing.T) {
 	}
 }
 
+// An agent that is killed can't end its tools, which have sessions of their own.
+func TestToolsOfAKilledAgentGo(t *testing.T) {
+	t.Parallel()
+	p, tool := startParent(t, "session")
+	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	wantGone(t, tool)
+	if got := p.Close(); got.Signal != syscall.SIGKILL {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // onThreadThatEnds calls f on a thread that ends right after that, and sends where the system lists the thread. The
 // main thread of a process is not one that ends.
 func onThreadThatEnds(f func()) <-chan string {

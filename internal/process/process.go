@@ -39,6 +39,7 @@ type Process struct {
 	stdout *output
 	stderr *stderr
 
+	family *family
 	exited chan struct{} // closed when the agent has been reaped
 
 	groupLock sync.Mutex
@@ -89,6 +90,7 @@ func newProcess(spec *Spec, host pipeEnds) *Process {
 	if p.closeTimeout == 0 {
 		p.closeTimeout = defaultCloseTimeout
 	}
+	p.family = newFamily(p.cmd)
 	return p
 }
 
@@ -102,6 +104,9 @@ func (p *Process) run(started chan<- error) {
 	started <- nil
 
 	reap(p.cmd, p.disband)
+	if _, sig := p.status(); sig != nil {
+		p.family.kill()
+	}
 	close(p.exited)
 	_ = p.stdin.Close()
 	p.stdout.expire()
