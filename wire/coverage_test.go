@@ -53,7 +53,7 @@ func specifiedRows() map[string][]string {
 			"Example JSON Structures: User with Tool Result",
 			"Implementation Checklist",
 		},
-		"Black-box cases": numbered("", 51),
+		"Black-box cases": numbered("", 101),
 	}
 	maps.Copy(rows, flowRows)
 	return rows
