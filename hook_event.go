@@ -40,9 +40,10 @@ const (
 const (
 	// HookSetup comes when the agent sets itself up.
 	HookSetup HookEvent = "Setup"
-	// HookSessionStart comes when a session begins or goes on.
+	// HookSessionStart comes when a session begins or goes on. Claude Code 2.1.325 asks a callback only at /clear: at its
+	// start it has not met the callbacks yet.
 	HookSessionStart HookEvent = "SessionStart"
-	// HookSessionEnd comes when a session ends.
+	// HookSessionEnd comes when a session ends. Claude Code 2.1.325 asks a callback only at /clear.
 	HookSessionEnd HookEvent = "SessionEnd"
 	// HookPreCompact comes before the conversation is compacted.
 	HookPreCompact HookEvent = "PreCompact"

@@ -17,7 +17,8 @@ import (
 // The sequence ends when the agent has ended. An error is the last pair: those of [Connect], and then [*ResultError] if
 // the last turn failed, [*ExitError] if the agent died, and that of ctx, or of a prompt that is a sequence with errors.
 // Leaving the loop in whatever way, or the end of ctx, interrupts the agent and ends it, before the statement behind
-// the loop runs.
+// the loop runs. An agent that has left a command running in the background may wait for it long after its result: leave
+// the loop at the result if that is not wanted.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		s, err := Connect(ctx, opts)
