@@ -212,11 +212,12 @@ func (s *Session) Err() error {
 // flushTimeout is how long the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
-// Close ends the session: it interrupts the agent's work, also in the background, ends its input and waits until
-// the agent is gone, with signals for one that does not go by itself. It is bounded by twice [Options.CloseTimeout] and
-// a moment, may be called from anywhere, any number of times, and leaves no process and no goroutine behind, unless a
-// callback of the caller's does not return when its context ends. The transcript is complete if Close returns nil; the
-// error is an [*ExitError] if the agent had to be killed.
+// Close ends the session: it interrupts the agent's work, also in the background, ends its input and waits until the
+// agent is gone, with signals for one that does not go by itself. It may be called from anywhere, any number of times, and
+// is bounded by twice [Options.CloseTimeout] and a second or two. It leaves no process and no goroutine behind, unless a
+// callback of the caller's does not return when its context ends: Close waits for callbacks, too, for one CloseTimeout at
+// most, and so for the one that calls it. The transcript is complete if Close returns nil; the error is an [*ExitError]
+// if the agent had to be killed.
 func (s *Session) Close() error {
 	if !s.closed.Swap(true) {
 		s.shutDown()
