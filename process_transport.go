@@ -51,7 +51,7 @@ type processConnection struct{ *process.Process }
 // Close ends the process; see [Connection].
 func (c *processConnection) Close() error {
 	exit := c.Process.Close()
-	if exit.Code == 0 && exit.Signal == nil {
+	if exit.Code == 0 && exit.Signal == nil && !exit.Killed {
 		return nil
 	}
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: mask(exit.Stderr), Forced: exit.Killed}

@@ -34,8 +34,8 @@ func (p *progress) unsent(uuid string) {
 	p.prompts.cross([]string{uuid})
 }
 
-// see takes note of a frame. It reports whether the run may be over with it: after a result, and when the agent says
-// that it is idle.
+// see takes note of a frame. It reports whether the run may be over with it: after a result, when the agent is done with
+// a prompt, and when it says that it is idle.
 func (p *progress) see(msg wire.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *progress) see(msg wire.Message) bool {
 		p.prompts.see(m)
 		return m.State == wire.SessionStateIdle
 	case *wire.CommandLifecycleMessage:
-		p.prompts.see(m)
+		return len(p.prompts.see(m)) > 0
 	default:
 		p.task(msg)
 	}
@@ -113,11 +113,11 @@ func (p *progress) settled() bool {
 	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" || p.state == wire.SessionStateIdle)
 }
 
-// busy reports whether the agent is in a turn.
-func (p *progress) busy() bool {
+// silent reports whether the agent is in a turn in which it waits for nobody.
+func (p *progress) silent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.inTurn()
+	return p.inTurn() && p.state != wire.SessionStateRequiresAction
 }
 
 // working reports whether the agent is in a turn, or waits for something in the background before it ends.

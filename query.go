@@ -78,13 +78,19 @@ func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage,
 	ctx, cancel := context.WithCancelCause(ctx)
 	src := &source{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
 	go func() {
-		defer close(src.done)
+		defer func() {
+			s.lastWord.Store(true)
+			s.endInputIfOver()
+			close(src.done)
+		}()
+		src.err = errNoReturn
 		src.err = s.sendAll(ctx, prompts)
-		s.lastWord.Store(true)
-		s.endInputIfOver()
 	}()
 	return src
 }
+
+// errNoReturn is the error of prompts that ended their goroutine, as the Fatal of a test does.
+var errNoReturn = errors.New("clew: the sequence of prompts did not return")
 
 // stop lets the prompts end and waits for them, but not for ever, and only once.
 func (src *source) stop() {
@@ -133,17 +139,27 @@ func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessa
 	return nil
 }
 
-// patience is how long a one-shot run waits for an agent that has answered every prompt and does not become idle.
+// patience is how long a one-shot run waits for an agent that has answered every prompt and does not end.
 const patience = 10 * time.Minute
 
-// endInputIfOver closes the agent's input when the last prompt was sent and nothing can come that needs an answer.
+// endInputIfOver closes the agent's input when the last prompt was sent and nothing can come that needs an answer. An
+// agent that has answered everything must end some day.
 func (s *Session) endInputIfOver() {
-	switch {
-	case !s.lastWord.Load() || s.Err() != nil:
-	case !s.opts.needsInput() || s.progress.settled():
+	if !s.lastWord.Load() || s.Err() != nil {
+		return
+	}
+	if !s.opts.needsInput() || s.progress.settled() {
 		s.out.End()
-	case s.progress.answered():
-		s.impatient.Do(func() { s.patience.Store(time.AfterFunc(patience, s.out.End)) })
+	}
+	if s.progress.answered() {
+		s.impatient.Do(func() { s.patience.Store(time.AfterFunc(patience, s.losePatience)) })
 		s.patience.Load().Reset(patience)
 	}
+}
+
+// losePatience ends an agent that has said all it had to say.
+func (s *Session) losePatience() {
+	s.log.Warn("the agent has answered and does not end", "for", patience)
+	s.overdue.Store(true)
+	s.conn.Close() //nolint:errcheck // how it ends is of no interest any more
 }

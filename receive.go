@@ -93,6 +93,9 @@ func (s *Session) settle(failure error) {
 	case s.closed.Load():
 		s.cause, s.verdict = ErrClosed, nil
 	default:
+		if s.overdue.Load() {
+			exit = nil
+		}
 		s.verdict = s.progress.verdict(exit)
 		s.cause = s.verdict
 		if exit != nil && s.ready.Load() {

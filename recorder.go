@@ -68,6 +68,12 @@ func (r *recorder) line(mark, text string) {
 	if r.dst == nil {
 		return
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Warn("recording stopped", "panic", p)
+			r.dst = nil
+		}
+	}()
 	text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text) // only between the members of a frame on several lines
 	if _, err := fmt.Fprintf(r.dst, "%s %s\n", mark, text); err != nil {
 		r.log.Warn("recording stopped", "error", err)

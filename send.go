@@ -33,16 +33,28 @@ func (s *Session) post(ctx context.Context, prompt *wire.UserMessage, t *turn) (
 	if err != nil {
 		return nil, "", err
 	}
+	if t != nil {
+		t.id = id
+	}
+	answered := prompt.ShouldQuery == nil || *prompt.ShouldQuery
+	letter, err := s.enqueue(frame, id, answered, t)
+	if err != nil && !errors.Is(err, ErrReading) {
+		err = s.errorOf(err)
+	}
+	return letter, id, err
+}
+
+// enqueue takes note of a prompt and puts its frame into the outbox, in the same order everywhere.
+func (s *Session) enqueue(frame []byte, id string, answered bool, t *turn) (*control.Letter, error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	if t != nil {
-		t.id = id
 		if err := s.readers.join(t); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	s.stir()
-	if prompt.ShouldQuery == nil || *prompt.ShouldQuery { // noted now: the answer may come before Put returns
+	if answered { // noted now: the answer may come before Put returns
 		s.progress.sent(id)
 		s.readers.sent(id)
 	}
@@ -50,9 +62,8 @@ func (s *Session) post(ctx context.Context, prompt *wire.UserMessage, t *turn) (
 	if err != nil {
 		s.unsend(id)
 		s.readers.leave(t)
-		return nil, "", s.errorOf(err)
 	}
-	return letter, id, nil
+	return letter, err
 }
 
 // unsend takes note that a prompt does not reach the agent.

@@ -37,6 +37,7 @@ type Session struct {
 	sending   sync.Mutex  // keeps the order of prompts the same everywhere
 	lastWord  atomic.Bool // the last prompt of a one-shot run was sent
 	impatient sync.Once
+	overdue   atomic.Bool                // the agent was ended by impatience
 	patience  atomic.Pointer[time.Timer] // ends the input of a one-shot run
 
 	began   time.Time
@@ -44,6 +45,7 @@ type Session struct {
 	pushing atomic.Bool  // messages go into the backlog, which a slow reader can delay
 
 	closeDone chan struct{} // closed when the first Close is done
+	warned    atomic.Bool   // of an old agent
 	ready     atomic.Bool   // the agent has been initialized
 	closed    atomic.Bool
 	stalled   atomic.Bool
@@ -54,7 +56,7 @@ type Session struct {
 }
 
 // Connect starts an agent and waits until it is ready. The context bounds the start alone; the session lives until
-// Close, or until the agent dies. opts may be nil. Errors are [*OptionsError] and [*NotFoundError] before anything was
+// Close, or until the agent dies. When the context ends first, Connect returns once the agent is gone, see Close. opts may be nil. Errors are [*OptionsError] and [*NotFoundError] before anything was
 // started, and [*ExitError], or [*ResultError] with the agent's own words, when the agent did not come up.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	opts = opts.clone()
@@ -68,10 +70,18 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	s := newSession(conn, opts)
 	go s.receive() //nolint:contextcheck // the session outlives the context of its start
 	if err := s.initialize(ctx); err != nil {
-		s.Close() //nolint:errcheck // the first error says why
+		s.abandon()
 		return nil, err
 	}
 	return s, nil
+}
+
+// abandon ends an agent that has not come up. It has nothing to finish, so it is interrupted at once.
+func (s *Session) abandon() {
+	if conn, ok := s.conn.(interrupter); ok {
+		_ = conn.Interrupt() // it may be gone
+	}
+	s.Close() //nolint:errcheck // why it has not come up says more
 }
 
 // start starts the agent that the options describe.
@@ -134,7 +144,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	defer cancel()
 	err := s.greet(ctx)
 	if errors.Is(err, errInitializeTimeout) {
-		s.Close() //nolint:errcheck // it only adds to the error below
+		s.abandon()
 		return fmt.Errorf("clew: not ready within %v: %w: %w", limit, context.DeadlineExceeded, s.lastWords())
 	}
 	return err
@@ -216,8 +226,8 @@ const flushTimeout = time.Second
 // agent is gone, with signals for one that does not go by itself. It may be called from anywhere, any number of times, and
 // is bounded by twice [Options.CloseTimeout] and a second or two. It leaves no process and no goroutine behind, unless a
 // callback of the caller's does not return when its context ends: Close waits for callbacks, too, for one CloseTimeout at
-// most, and so for the one that calls it. The transcript is complete if Close returns nil; the error is an [*ExitError]
-// if the agent had to be killed.
+// most, and so for the one that calls it. It returns nil if the agent has ended by itself, with its transcript written,
+// and an [*ExitError] if the agent had to be killed.
 func (s *Session) Close() error {
 	if !s.closed.Swap(true) {
 		s.shutDown()

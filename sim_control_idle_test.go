@@ -92,6 +92,22 @@ func TestSilenceThatIsNone(t *testing.T) {
 	}
 }
 
+// An agent that waits for an answer from somewhere else says so, and is not silent.
+func TestSilenceOfAnAgentThatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
+			Send(`{"type":"system","subtype":"session_state_changed","state":"requires_action"}`).
+			Expect(controlRequest("m", `{"subtype":"set_model","model":"x"}`)).Send(controlSuccess("m", `{}`)).
+			Send(resultFrame("done", "p"), `{"type":"system","subtype":"session_state_changed","state":"idle"}`), watched())
+		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		time.Sleep(time.Hour)
+		if _, err := s.SetModel(t.Context(), "x"); err != nil {
+			t.Error(err)
+		}
+		turn.want(t, nil, "*wire.SessionStateChangedMessage", "result: done")
+	})
+}
+
 // The agent is not to blame for a reader that is slower than it.
 func TestSilenceOfASlowReader(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

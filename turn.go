@@ -71,6 +71,8 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 	case <-t.first:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	case <-s.closeDone: // the turn before this one may not be read to its end
+		return s.cause
 	}
 	if result, over := s.readers.outcome(t); over {
 		if result != nil && !yield(result, nil) {
@@ -78,15 +80,17 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 		}
 		return t.err()
 	}
+	left := false
 	err := s.read(ctx, func(msg wire.Message) (more bool) {
 		wanted, over := s.readers.see(t, msg)
-		return (!wanted || yield(msg, nil)) && !over
+		left = wanted && !yield(msg, nil)
+		return !left && !over
 	})
 	switch {
+	case left:
+		return errLeft
 	case t.over:
 		return t.err()
-	case err == nil:
-		return errLeft
 	case errors.Is(err, io.EOF):
 		return s.deathOf()
 	}
@@ -99,24 +103,28 @@ func (s *Session) deathOf() error {
 	return s.cause
 }
 
-// read takes messages from the backlog and shows them one by one, until show wants no more. What was taken and not
-// shown goes back. The error is io.EOF when there are no more messages.
+// read takes messages from the backlog and shows them one by one, until show wants no more or ctx has ended. What was
+// taken and not shown goes back. The error is io.EOF when there are no more messages.
 func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool)) error {
-	for {
+	for ctx.Err() == nil {
 		batch, err := s.backlog.Take(ctx)
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		if !s.show(batch, show) {
+		if !s.show(ctx, batch, show) {
 			return nil
 		}
 	}
+	return context.Cause(ctx)
 }
 
-func (s *Session) show(batch []wire.Message, show func(wire.Message) bool) (more bool) {
+func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire.Message) bool) (more bool) {
 	shown := 0
 	defer func() { s.backlog.Return(batch[shown:]) }() // also when the caller's loop panics
 	for _, msg := range batch {
+		if ctx.Err() != nil {
+			break
+		}
 		shown++
 		if !show(msg) {
 			return false

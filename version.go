@@ -11,7 +11,7 @@ const MinAgentVersion = "2.0.0"
 
 // checkVersion warns of an agent that is too old. An agent that does not tell its version is not judged.
 func (s *Session) checkVersion(version string) {
-	if olderThan(version, MinAgentVersion) {
+	if olderThan(version, MinAgentVersion) && !s.warned.Swap(true) {
 		s.log.Warn("the agent is older than this package was made for: update it", "version", version, "minimum", MinAgentVersion)
 	}
 }

@@ -37,7 +37,7 @@ func newWatchdog(s *Session) *watchdog {
 // look acts if the agent has been silent for too long, and comes back when it could be.
 func (w *watchdog) look() {
 	s := w.session
-	due := s.progress.busy() && !s.control.Serving() && !s.pushing.Load() // asked first: what makes it true stirs before
+	due := s.progress.silent() && !s.control.Serving() && !s.pushing.Load() // asked first: what makes it true stirs before
 	silence := time.Since(s.began) - time.Duration(s.stirred.Load())
 	next := w.limit - silence
 	if next <= 0 {

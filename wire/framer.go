@@ -107,8 +107,9 @@ func (f *framer) park() bool {
 	if f.start < len(f.buf) || f.join.active() || f.skip != nil {
 		return false
 	}
-	freeBuffer(f.buf)
+	f.unload()
 	f.names.free()
+	freeBuffer(f.buf)
 	f.base += int64(len(f.buf))
 	f.buf, f.start, f.scanned = nil, 0, 0
 	f.join.reset()

@@ -342,3 +342,52 @@ func TestReaderFlows(t *testing.T) {
 		})
 	}
 }
+
+// A waitingReader is a stream that tells when it is asked for more than there is.
+type waitingReader struct {
+	data    io.Reader
+	waiting chan struct{} // closed when there is no more
+	release chan struct{}
+}
+
+func (r *waitingReader) Read(p []byte) (int, error) {
+	n, err := r.data.Read(p)
+	if n == 0 && err != nil {
+		close(r.waiting)
+		<-r.release
+	}
+	return n, err
+}
+
+// A reader that waits for the next frame holds on to nothing of the last one.
+func TestReaderLetsGoWhileItWaits(t *testing.T) {
+	const size = 16 << 20
+	frame := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}}` + "\n"
+	src := &waitingReader{strings.NewReader(frame), make(chan struct{}), make(chan struct{})}
+	before := heapInUse()
+	read := make(chan int)
+	go func() {
+		n := 0
+		for range wire.NewReader(src, nil).Messages() {
+			n++
+		}
+		read <- n
+	}()
+	<-src.waiting
+	if grown := heapInUse() - before; grown > size/4 {
+		t.Errorf("it holds %d bytes", grown)
+	}
+	close(src.release)
+	if n := <-read; n != 1 {
+		t.Errorf("%d messages", n)
+	}
+	runtime.KeepAlive(frame)
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

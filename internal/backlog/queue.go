@@ -28,9 +28,12 @@ type run struct {
 	bytes int64          // what it counts as in memory, or has in the spool
 }
 
+// minFileBytes keeps a small bound from becoming very many files.
+const minFileBytes = 1 << 20
+
 func (q *queue) configure(opts Options) {
 	q.memoryBytes, q.diskBytes = opts.MemoryBytes, opts.DiskBytes
-	q.spool.fileBytes = opts.DiskBytes / 16
+	q.spool.fileBytes = max(opts.DiskBytes/16, min(opts.DiskBytes/4, minFileBytes))
 	q.spool.create = func() (file, error) { return createTemp(opts.Dir) }
 }
 

@@ -30,11 +30,11 @@ type Conn struct {
 	mu      sync.Mutex
 	prefix  string
 	made    int
-	calls   map[string]*call              // ours, until answered
-	serving map[string]context.CancelFunc // the agent's, until answered
-	err     error                         // why nothing goes on any more
-	running int                           // how many of the agent's have not returned, answered or not
-	quiet   chan struct{}                 // closed when none runs; nil unless somebody waits for that
+	calls   map[string]*call    // ours, until answered
+	serving map[string]*service // the agent's, until answered
+	err     error               // why nothing goes on any more
+	running int                 // how many of the agent's have not returned, answered or not
+	quiet   chan struct{}       // closed when none runs; nil unless somebody waits for that
 }
 
 // A call is a request of ours that waits for its answer.
@@ -59,15 +59,15 @@ func New(out *Outbox, config Config) *Conn {
 		out: out, Config: config,
 		prefix:  rand.Text()[:8],
 		calls:   make(map[string]*call),
-		serving: make(map[string]context.CancelFunc),
+		serving: make(map[string]*service),
 	}
 }
 
 // Call sends a request with that body, a JSON object, and waits for the answer. A refusal is a [*Refusal]. When ctx
 // ends first, the request is withdrawn and forgotten.
 func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	id, pending, err := c.register()
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *Conn) Handle(msg wire.Message) bool {
 	case *wire.ControlRequestMessage:
 		c.asked(m)
 	case *wire.ControlCancelRequestMessage:
-		c.cancel(m.RequestID)
+		c.cancel(m.RequestID, nil)
 	case *wire.KeepAliveMessage:
 	default:
 		return false
@@ -202,9 +202,9 @@ func (c *Conn) Fail(err error) {
 		pending.err = err
 		close(pending.done)
 	}
-	for id, cancel := range c.serving {
+	for id, svc := range c.serving {
 		delete(c.serving, id)
-		cancel()
+		svc.cancel()
 	}
 }
 

@@ -159,7 +159,7 @@ func (o *Outbox) next() []*Letter {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	letters := o.queue
-	if o.queue = nil; letters != nil {
+	if o.queue = nil; len(letters) > 0 {
 		return letters
 	}
 	if o.ending && o.err == nil {

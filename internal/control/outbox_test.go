@@ -66,8 +66,8 @@ func TestOutboxTakesBackWhatWaits(t *testing.T) {
 		}
 		close(s.block)
 		o.Flush(time.Minute)
-		if diff := cmp.Diff([]string{"stuck"}, s.frames()); diff != "" {
-			t.Errorf("written (-want +got):\n%s", diff)
+		if diff := cmp.Diff([]string{"stuck"}, s.frames()); diff != "" || s.writes != 1 {
+			t.Errorf("%d writes (-want +got):\n%s", s.writes, diff)
 		}
 	})
 }

@@ -19,18 +19,24 @@ func (c *Conn) asked(req *wire.ControlRequestMessage) {
 		c.answer(id, nil, errors.New("the control request has no subtype"))
 		return
 	}
-	ctx, err := c.begin(id)
+	svc, err := c.begin(id)
 	if err != nil {
 		c.answer(id, nil, err)
 		return
 	}
-	if ctx != nil {
-		go c.run(ctx, req)
+	if svc != nil {
+		go c.run(svc, req)
 	}
 }
 
-// begin notes that a request is under way. It returns no context for one that must not be run.
-func (c *Conn) begin(id string) (context.Context, error) {
+// A service is a request of the agent that is being served. The agent may use its id again once it has withdrawn it.
+type service struct {
+	ctx    context.Context //nolint:containedctx // it is the request's own
+	cancel context.CancelFunc
+}
+
+// begin notes that a request is under way. It returns no service for one that must not be run.
+func (c *Conn) begin(id string) (*service, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -39,26 +45,27 @@ func (c *Conn) begin(id string) (context.Context, error) {
 	case len(c.serving) >= maxServing:
 		return nil, fmt.Errorf("more than %d control requests are under way", maxServing)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.serving[id] = cancel
+	svc := new(service)
+	svc.ctx, svc.cancel = context.WithCancel(context.Background())
+	c.serving[id] = svc
 	c.running++
-	return ctx, nil
+	return svc, nil
 }
 
 // errNoReturn is the answer for a server that ended its goroutine, as the Fatal of a test does.
 var errNoReturn = errors.New("the callback did not return")
 
 // run serves a request and answers it, unless it was withdrawn meanwhile.
-func (c *Conn) run(ctx context.Context, req *wire.ControlRequestMessage) {
+func (c *Conn) run(svc *service, req *wire.ControlRequestMessage) {
 	var value any
 	err := errNoReturn
 	defer func() {
-		if c.cancel(req.RequestID) {
+		if c.cancel(req.RequestID, svc) {
 			c.answer(req.RequestID, value, err)
 		}
 		c.returned()
 	}()
-	value, err = c.Serve(ctx, req)
+	value, err = c.Serve(svc.ctx, req)
 }
 
 // returned notes that what served a request has returned.
@@ -72,16 +79,18 @@ func (c *Conn) returned() {
 	}
 }
 
-// cancel ends the context of a request of the agent and forgets it. It reports whether the request was under way.
-func (c *Conn) cancel(id string) bool {
+// cancel ends the context of a request of the agent and forgets it. It reports whether the request was under way, by
+// that service if one is given.
+func (c *Conn) cancel(id string, by *service) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cancel, ok := c.serving[id]
-	if ok {
-		delete(c.serving, id)
-		cancel()
+	svc := c.serving[id]
+	if svc == nil || by != nil && by != svc {
+		return false
 	}
-	return ok
+	delete(c.serving, id)
+	svc.cancel()
+	return true
 }
 
 // answer writes the answer to a request.

@@ -141,6 +141,35 @@ func TestCancelEndsTheContextAndTheAnswer(t *testing.T) {
 	})
 }
 
+// An id may be used again once its request was withdrawn, also while what served that has not returned yet.
+func TestIDUsedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := new(sink)
+		release := make(chan struct{})
+		served := 0
+		c := open(s, func(ctx context.Context, _ *wireRequest) (any, error) {
+			if served++; served == 1 {
+				<-release // deaf to its context
+				return "old", nil
+			}
+			<-ctx.Done()
+			return "new", nil
+		})
+		request := `{"type":"control_request","request_id":"1","request":{"subtype":"x"}}`
+		c.Handle(decode(t, request))
+		synctest.Wait()
+		c.Handle(decode(t, `{"type":"control_cancel_request","request_id":"1"}`))
+		c.Handle(decode(t, request))
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if got := s.frames(); got[0] != "" || !c.Serving() {
+			t.Errorf("answered %q, serving %v", got, c.Serving())
+		}
+		c.Fail(errors.New("over"))
+	})
+}
+
 func TestTooManyRequestsAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := new(sink)

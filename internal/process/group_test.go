@@ -20,7 +20,19 @@ import (
 func init() {
 	roles["parent"] = parent
 	roles["flood"] = flood
+	roles["tick"] = tick
 }
+
+// tick writes to its output now and then, for a long time.
+func tick([]string) int {
+	for range int(2 * long / tickInterval) {
+		writeFrames(os.Stdout, 1)
+		time.Sleep(tickInterval)
+	}
+	return 0
+}
+
+const tickInterval = 200 * time.Millisecond
 
 // parent starts a child of its own: in its group, or in a session of its own, or there and with the input. At the end
 // of its input it writes a frame and exits.
@@ -99,6 +111,31 @@ func TestGrandchildLeavesTheGroup(t *testing.T) {
 	}
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the grandchild is gone, so this test shows nothing: %v", err)
+	}
+}
+
+// A grandchild that writes now and then does not keep the output of a dead agent open.
+func TestGrandchildTicks(t *testing.T) {
+	t.Parallel()
+	p := start(t, child(t, "parent", "session", "tick"))
+	if _, err := p.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, p)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(long / 2):
+		t.Error("the output does not end")
 	}
 }
 

@@ -3,14 +3,20 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
 	"time"
 )
 
-// linger is how long a read waits for more when the agent has exited, and somebody else holds its output open.
-const linger = time.Second
+// When the agent has exited and somebody else holds its output open, a read waits for linger, all reads together for
+// maxLinger, and what comes later than that is read up to lateBytes, more than a pipe holds.
+const (
+	linger    = time.Second
+	maxLinger = 3 * linger
+	lateBytes = 1 << 20
+)
 
 var (
 	errClosed = fmt.Errorf("process: the agent was closed: %w", os.ErrClosed)
@@ -76,6 +82,10 @@ type output struct {
 	exited <-chan struct{}
 	// reading is held while somebody reads, so that nobody extends the time of another one.
 	reading sync.Mutex
+	late    int // how much was read after all time was up
+
+	mu    sync.Mutex
+	limit time.Time // when all time is up, once the agent has exited
 }
 
 // Read returns [io.EOF] at the end of the pipe. When the agent has exited, the pipe also ends where nothing has come
@@ -90,6 +100,9 @@ func (o *output) Read(b []byte) (int, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		// The time may have passed before the read has looked into the pipe.
 		n, err = readNow(o.file, b)
+		if o.late += n; o.late > lateBytes {
+			return 0, io.EOF
+		}
 	}
 	if errors.Is(err, os.ErrClosed) {
 		return n, errClosed
@@ -99,7 +112,19 @@ func (o *output) Read(b []byte) (int, error) {
 
 // expire gives a read, also one that blocks already, the linger time from now. Where pipes have no deadlines, on
 // Windows, nobody can leave the agent's job and hold them open.
-func (o *output) expire() { _ = o.file.SetReadDeadline(time.Now().Add(linger)) }
+func (o *output) expire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if o.limit.IsZero() {
+		o.limit = now.Add(maxLinger)
+	}
+	deadline := now.Add(linger)
+	if deadline.After(o.limit) {
+		deadline = o.limit
+	}
+	_ = o.file.SetReadDeadline(deadline)
+}
 
 // Close also ends a Read that blocks.
 func (o *output) Close() { _ = o.file.Close() }
