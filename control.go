@@ -24,7 +24,7 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 	if err != nil {
 		return s.controlError(ctx, subtype, err)
 	}
-	s.serveAgain(answer) //nolint:contextcheck // what the agent asks outlives this call
+	s.serveAgain(answer)
 	if out == nil || answer.Response == "" || answer.Response == "null" {
 		return nil
 	}

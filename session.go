@@ -68,7 +68,7 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(conn, opts)
-	go s.receive() //nolint:contextcheck // the session outlives the context of its start
+	go s.receive()
 	if err := s.initialize(ctx); err != nil {
 		s.abandon()
 		return nil, err
