@@ -1,6 +1,7 @@
 package clew_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,9 +27,11 @@ func (s *controlled) testTasks(t *testing.T) {
 			task = msg.TaskID
 		}
 	}
-	output := must(s.TaskOutput(t.Context(), task))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	output := must(s.TaskOutput(ctx, task))(t)
 	for output.TotalBytes == 0 { // the command has only just begun
-		output = must(s.TaskOutput(t.Context(), task))(t)
+		output = must(s.TaskOutput(ctx, task))(t)
 	}
 	if diff := cmp.Diff(&clew.TaskOutput{Output: "serving\n", TotalBytes: 8}, output); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
