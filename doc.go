@@ -12,8 +12,8 @@
 //
 // [Query] streams one run, [Run] returns only its result, [RunAs] returns a Go value. [Connect] opens a [Session]: one
 // agent, any number of turns, and its control requests as methods, from [Session.Interrupt] to [Session.ContextUsage];
-// those without a method go through [Session.Control]. [Options] says how the agent is started and what the caller wants
-// to be asked: permissions, hooks, questions.
+// those without a method go through [Session.Control]. [Options] says how the agent is started and what the caller
+// wants to be asked: permissions, hooks, questions.
 //
 // Messages, blocks and events are those of package wire, the same for a live agent and for a recorded stream; those of
 // every day have a second name here. What the agent says that this package does not know is never dropped: it comes as
@@ -24,8 +24,8 @@
 //
 // Connect starts the agent binary, greets it, and returns once it has answered. Query starts nothing before its loop
 // does, and each loop starts an agent of its own. Such a run ends with the agent: its input is closed behind the last
-// prompt, or, if callbacks may still be needed, when the agent is idle. Leaving the loop ends the agent. A session lives
-// until [Session.Close], or until its agent dies.
+// prompt, or, if callbacks may still be needed, when the agent is idle. Leaving the loop ends the agent. A session
+// lives until [Session.Close], or until its agent dies.
 //
 // Ending an agent is always the same: a turn that runs is interrupted, the input is closed, and the agent ends by
 // itself, with its transcript written. One that does not gets SIGTERM after [Options.CloseTimeout] and SIGKILL after as

@@ -14,9 +14,9 @@ import (
 // If the result is a failure, a [*ResultError] follows it, and the session lives on.
 //
 // Turns may be started while others run: each prompt goes to the agent at once, and each sequence waits until those
-// before it have ended. When the agent answers several prompts at once, each of their turns ends with that result. Don't
-// loop over a turn inside of the loop over another one of the same session: the inner one waits for the outer one, which
-// waits for it, until ctx ends. Give the agent more to do from there with [Session.Send].
+// before it have ended. When the agent answers several prompts at once, each of their turns ends with that result.
+// Don't loop over a turn inside of the loop over another one of the same session: the inner one waits for the outer
+// one, which waits for it, until ctx ends. Give the agent more to do from there with [Session.Send].
 //
 // When ctx ends, the turn is interrupted. A loop that is left early, on the other hand, leaves the turn running: call
 // [Session.Interrupt] to stop it. What is left of such a turn is dropped by the next one, and seen by
