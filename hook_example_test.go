@@ -2,6 +2,7 @@ package clew_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/clewdev/clew"
@@ -19,7 +20,7 @@ func ExampleHookFunc() {
 			Reason:   "Nothing is deleted here.",
 		}}, nil
 	}
-	_ = &clew.Options{
+	result, err := clew.Run(context.Background(), "Tidy up.", &clew.Options{
 		Hooks: map[clew.HookEvent][]clew.HookMatcher{
 			clew.HookPreToolUse: {{
 				Matcher:   "Bash",
@@ -27,5 +28,12 @@ func ExampleHookFunc() {
 				OnFailure: clew.HookFailureBlock,
 			}},
 		},
+		Transport: simulated(asksToDelete),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	fmt.Println(result.Result)
+	// Output: told: deny, Nothing is deleted here.
 }
