@@ -13,12 +13,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// callbacks answers the requests of the agent with what the caller of this package has set in its options. Nothing in
-// it changes once it is made, so that any number of requests may be served at once.
+// callbacks answers the requests of the agent with what the caller of this package has set in its options. Any
+// number of requests may be served at once: nothing in it changes once it is made, but for mcp, which has a lock.
 type callbacks struct {
 	options *Options
 	log     *slog.Logger
-	mcp     map[string]MCPHandler
+	mcp     mcpHandlers
 
 	// hookFuncs are by the id that the agent calls them by; hookMatchers are what it is told of them.
 	hookFuncs    map[string]*registeredHook
@@ -26,10 +26,11 @@ type callbacks struct {
 }
 
 func newCallbacks(o *Options) *callbacks {
-	c := &callbacks{options: o, log: o.logger(), mcp: inProcessHandlers(o.MCPServers)}
+	c := &callbacks{options: o, log: o.logger()}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
+	c.mcp.add(o.inProcessServers())
 	c.registerHooks(o.Hooks)
 	return c
 }
@@ -71,6 +72,10 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 		return c.elicitation(ctx, body)
 	case "request_user_dialog":
 		return c.userDialog(ctx, body)
+	case "oauth_token_refresh":
+		return c.oauthToken(ctx, body)
+	case "host_auth_token_refresh":
+		return c.hostAuthToken(ctx, body)
 	case "remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce":
 		return "", errNoAnswer // hosts leave these unanswered
 	default:
@@ -83,7 +88,7 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer, err = "", fmt.Errorf("clew: panic in %s: %v", name, p)
+			answer, err = "", fmt.Errorf("clew: panic in %s: %s", name, mask(fmt.Sprint(p)))
 			c.log.ErrorContext(ctx, err.Error(), "stack", string(debug.Stack()))
 		}
 	}()

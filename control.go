@@ -12,9 +12,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Control sends a control request of any subtype, for those that have no method yet, and waits for the answer. What in
+// Control sends a control request of any subtype, for those that have no method, and waits for the answer. What in
 // marshals to must be a JSON object with the fields of the request; nil means none. The answer is unmarshalled into out,
 // unless that is nil; an answer without content leaves it as it is. A refusal is a [*ControlError].
+//
+// Of the requests that Claude Code 2.1.325 knows, these have no method: claim_session, which is for processes that were
+// started ahead; end_session, which [Session.Close] does better; set_proactivity_level and fork_conversation, which it
+// refuses in every session of this package; and add_directory, in whose place there is [Session.RegisterRepoRoot].
 func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
 	body, err := requestBody(subtype, in)
 	if err != nil {

@@ -15,6 +15,20 @@ func (s *Session) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	return answer.Servers, nil
 }
 
+// LiveMCPStatus is [Session.MCPStatus] with liveReply set: somebody waits for the answer. Claude Code 2.1.325 answers
+// both alike.
+func (s *Session) LiveMCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
+	answer, err := call[mcpStatusAnswer](ctx, s, "mcp_status", mcpStatusRequest{LiveReply: true})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Servers, nil
+}
+
+type mcpStatusRequest struct {
+	LiveReply bool `json:"liveReply"`
+}
+
 type mcpStatusAnswer struct {
 	Servers []MCPServerStatus `json:"mcpServers"`
 }
@@ -78,13 +92,18 @@ type MCPToolAnnotations struct {
 }
 
 // SetMCPServers gives the session these MCP servers in place of those that it got from its host so far; servers of
-// settings and plugins stay. It waits until the agent has tried to connect to the new ones. An in-process server must
-// be one of [Options.MCPServers].
+// settings and plugins stay. It waits until the agent has tried to connect to the new ones. Nil means none. The servers
+// are copied, and checked as those of [Options.MCPServers]: the error is an [*OptionsError] then.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
-	if servers == nil {
-		servers = map[string]MCPServer{} // the agent refuses null
+	opts := (&Options{MCPServers: servers}).clone()
+	if err := opts.checkMCPServers(); err != nil {
+		return nil, err
 	}
-	return call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{servers})
+	if opts.MCPServers == nil {
+		opts.MCPServers = map[string]MCPServer{} // the agent refuses null
+	}
+	s.callback.mcp.add(opts.inProcessServers())
+	return call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
 }
 
 type setMCPServersRequest struct {

@@ -2,17 +2,41 @@ package clew
 
 import (
 	"context"
+	"time"
 
 	"github.com/clewdev/clew/wire"
 )
 
-// CallMCP calls a tool of an MCP server, without the model. It waits for the result, and ends the call with ctx. The
-// error is a [*ControlError] when there is no such tool, when its server is not connected, and when the tool fails.
+// CallMCP calls a tool of an MCP server, without the model. It waits for the result, and ends the call with ctx, whose
+// deadline becomes the call's own within one second and ten minutes; without one the agent waits two minutes. The error
+// is a [*ControlError] when there is no such tool, when its server is not connected or in this process, and when the
+// tool fails.
 func (s *Session) CallMCP(ctx context.Context, req *MCPCall) (*MCPCallResult, error) {
 	if req == nil {
 		req = &MCPCall{} // which the agent refuses
 	}
-	return call[MCPCallResult](ctx, s, "mcp_call", req)
+	result, err := call[MCPCallResult](ctx, s, "mcp_call", newMCPCallRequest(ctx, req))
+	if err != nil {
+		return nil, err
+	}
+	if staging := result.Staging; staging != nil && !staging.OK {
+		return nil, &ControlError{Subtype: "mcp_call", Message: staging.Detail, Code: staging.ErrorCode}
+	}
+	return result, nil
+}
+
+type mcpCallRequest struct {
+	*MCPCall
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+}
+
+func newMCPCallRequest(ctx context.Context, req *MCPCall) mcpCallRequest {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return mcpCallRequest{MCPCall: req}
+	}
+	left := min(max(time.Until(deadline), time.Second), 10*time.Minute)
+	return mcpCallRequest{req, left.Milliseconds()}
 }
 
 // An MCPCall is a call of a tool by the host.
@@ -28,6 +52,21 @@ type MCPCall struct {
 	// the call is the host's own, and allowed. An agent without the capability mcp_call_check_permissions_v1 does not
 	// check.
 	CheckPermissions bool `json:"check_permissions,omitempty"`
+	// ExpiresAt has the agent refuse a call that it gets later. Zero means no such limit. OutputFiles need it.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// InputFiles and OutputFiles are files that the tool reads and writes. They lie below a folder that the agent keeps
+	// in step with another machine, and without one it refuses them.
+	InputFiles  []MCPFile `json:"input_files,omitempty"`
+	OutputFiles []MCPFile `json:"output_files,omitempty"`
+}
+
+// An MCPFile is a file of a tool call.
+type MCPFile struct {
+	Name string `json:"name"`
+	// LanePath is the absolute path of the file.
+	LanePath string `json:"lane_path"`
+	// IfMatch is for an output: the version of the file that it may replace. Empty means any.
+	IfMatch string `json:"if_match,omitempty"`
 }
 
 // An MCPCallResult is what a tool returned. It comes from the server: don't trust it.
@@ -37,6 +76,19 @@ type MCPCallResult struct {
 	// StructuredContent and Meta are objects, or empty.
 	StructuredContent wire.JSON `json:"structuredContent"`
 	Meta              wire.JSON `json:"_meta"`
+	// Staging is what became of the call's files. It is there for a call with files, an expiry or a deadline.
+	Staging *MCPStaging `json:"staging"`
+}
+
+// An MCPStaging says what became of the files of a tool call.
+type MCPStaging struct {
+	// OK is false if the call failed; [Session.CallMCP] returns an error then, with ErrorCode, such as expired, and Detail.
+	OK        bool   `json:"ok"`
+	ErrorCode string `json:"error_code"`
+	Detail    string `json:"detail"`
+	// Outputs and InputsUsed are lists whose elements are not known to this package.
+	Outputs    wire.JSON `json:"outputs"`
+	InputsUsed wire.JSON `json:"inputs_used"`
 }
 
 // ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent refuses other URIs,
@@ -71,10 +123,5 @@ type MCPResourceContent struct {
 // SendMCPMessage passes a JSON-RPC message of an in-process server on to the agent, such as a notification that its
 // tools have changed. The agent accepts messages of servers that it does not know, and ignores them.
 func (s *Session) SendMCPMessage(ctx context.Context, server string, message wire.JSON) error {
-	return s.Control(ctx, "mcp_message", mcpMessageRequest{server, message}, nil)
-}
-
-type mcpMessageRequest struct {
-	ServerName string    `json:"server_name"`
-	Message    wire.JSON `json:"message"`
+	return s.Control(ctx, "mcp_message", mcpRequest{server, message}, nil)
 }

@@ -25,26 +25,16 @@ type ReloadPluginsOptions struct {
 }
 
 type reloadPluginsRequest struct {
-	HoldOnCacheImpact bool          `json:"hold_on_cache_impact,omitempty"`
-	RefuseIfBusy      bool          `json:"refuse_if_busy,omitempty"`
-	AddPlugins        []addedPlugin `json:"add_plugins,omitempty"`
-}
-
-type addedPlugin struct {
-	Type             string `json:"type"`
-	Path             string `json:"path"`
-	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
+	HoldOnCacheImpact bool         `json:"hold_on_cache_impact,omitempty"`
+	RefuseIfBusy      bool         `json:"refuse_if_busy,omitempty"`
+	AddPlugins        []pluginBody `json:"add_plugins,omitempty"`
 }
 
 func newReloadPluginsRequest(opts *ReloadPluginsOptions) reloadPluginsRequest {
 	if opts == nil {
 		return reloadPluginsRequest{}
 	}
-	req := reloadPluginsRequest{HoldOnCacheImpact: opts.HoldOnCacheImpact, RefuseIfBusy: opts.RefuseIfBusy}
-	for _, p := range opts.AddPlugins {
-		req.AddPlugins = append(req.AddPlugins, addedPlugin{"local", p.Path, p.SkipMCPDiscovery})
-	}
-	return req
+	return reloadPluginsRequest{opts.HoldOnCacheImpact, opts.RefuseIfBusy, pluginBodies(opts.AddPlugins)}
 }
 
 // A PluginReload is what a session has after its plugins were read anew.

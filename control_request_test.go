@@ -1,8 +1,10 @@
 package clew
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,8 +60,28 @@ func TestControlRequests(t *testing.T) {
 			MCPCall{Tool: "t", Arguments: map[string]int{"n": 1}, NotForModel: true, CheckPermissions: true},
 			`{"tool":"t","arguments":{"n":1},"result_not_for_model":true,"check_permissions":true}`,
 		},
+		{
+			"call a tool with files",
+			mcpCallRequest{&MCPCall{
+				Tool: "t", ExpiresAt: modified, InputFiles: []MCPFile{{Name: "a", LanePath: "/a"}},
+				OutputFiles: []MCPFile{{"b", "/b", "v1"}},
+			}, 5000},
+			`{"tool":"t","expires_at":"2026-11-15T06:35:34.123999999Z","input_files":[{"name":"a","lane_path":"/a"}],` +
+				`"output_files":[{"name":"b","lane_path":"/b","if_match":"v1"}],"timeout_ms":5000}`,
+		},
+		{"live status", mcpStatusRequest{true}, `{"liveReply":true}`},
+		{"log in to a server", mcpAuthRequest{ServerName: "web"}, `{"serverName":"web"}`},
+		{"log in and come back", mcpAuthRequest{"web", "app://x"}, `{"serverName":"web","redirectUri":"app://x"}`},
+		{"finish a login", mcpCallbackRequest{"web", "http://u"}, `{"serverName":"web","callbackUrl":"http://u"}`},
+		{"log in", claudeAuthRequest{true}, `{"loginWithClaudeAi":true}`},
+		{"finish", claudeCallbackRequest{"c", "s"}, `{"authorizationCode":"c","state":"s"}`},
+		{"remote control", remoteControlRequest{true}, `{"enabled":true}`},
+		{
+			"rate", MessageRating{"u1", RatingNegative, RatingText, true},
+			`{"messageUuid":"u1","sentiment":"negative","surface":"assistant_text","cleared":true}`,
+		},
 		{"read a resource", mcpResourceRequest{"web", "ui://page"}, `{"serverName":"web","uri":"ui://page"}`},
-		{"send a message", mcpMessageRequest{"web", `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
+		{"send a message", mcpRequest{"web", `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
 
 		{"a task", taskRequest{"b1"}, `{"task_id":"b1"}`},
 		{"background a task", backgroundTaskRequest{"toolu_1"}, `{"tool_use_id":"toolu_1"}`},
@@ -74,10 +96,20 @@ func TestControlRequests(t *testing.T) {
 		{"preview", rewindFilesRequest{UserMessageID: "u1", DryRun: true}, `{"user_message_id":"u1","dry_run":true}`},
 		{"suggest files", fileSuggestionsRequest{"no"}, `{"query":"no"}`},
 
-		{"rename", renameRequest{"A name", "host"}, `{"title":"A name","source":"host"}`},
+		{
+			"rename", renameRequest{"A name", RenameOptions{Source: RenamedByHost}},
+			`{"title":"A name","source":"host"}`,
+		},
+		{
+			"rename this session", renameRequest{"A name", RenameOptions{RenamedRemotely, "s1"}},
+			`{"title":"A name","source":"remote","session_id":"s1"}`,
+		},
 		{"suggest a title", titleRequest{"Do it", false}, `{"description":"Do it","persist":false}`},
 		{"color", setColorRequest{"red"}, `{"color":"red"}`},
-		{"nobody watches", setHasSubscribersRequest{false}, `{"has_subscribers":false}`},
+		{"nobody watches", setHasSubscribersRequest{new(false)}, `{"has_subscribers":false}`},
+		{"nobody knows who watches", setHasSubscribersRequest{}, `{"has_subscribers":null}`},
+		{"pause suggestions", pauseSuggestionsRequest{true}, `{"paused":true}`},
+		{"rewind the conversation", rewindConversationRequest{"u1"}, `{"target_message_uuid":"u1"}`},
 		{"side question", sideQuestionRequest{Question: "Why?"}, `{"question":"Why?"}`},
 		{
 			"side question that follows", sideQuestionRequest{"Why?", []SideExchange{{"What?", "That."}}},
@@ -121,5 +153,40 @@ func TestSetThinkingBudgetRefusesNegative(t *testing.T) {
 	t.Parallel()
 	if err := new(Session).SetThinkingBudget(t.Context(), -1); err == nil {
 		t.Error("no error")
+	}
+}
+
+// The deadline of a context is the time that the agent gives a tool, within the agent's own limits.
+func TestCallMCPTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for limit, want := range map[time.Duration]int64{
+			time.Millisecond: 1000, 5 * time.Second: 5000, time.Hour: 600_000,
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			if got := newMCPCallRequest(ctx, new(MCPCall)).TimeoutMS; got != want {
+				t.Errorf("%v: %d ms, want %d", limit, got, want)
+			}
+			cancel()
+		}
+		if got := newMCPCallRequest(t.Context(), new(MCPCall)).TimeoutMS; got != 0 {
+			t.Errorf("no deadline: %d ms", got)
+		}
+	})
+}
+
+func TestSetMCPServersRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	for reason, server := range map[string]MCPServer{
+		`"a" is nil`:         nil,
+		`"a" has no Command`: &MCPStdioServer{},
+		`"a" has no URL`:     &MCPHTTPServer{},
+		`"a" has no Handler`: &MCPInProcessServer{},
+	} {
+		_, err := new(Session).SetMCPServers(t.Context(), map[string]MCPServer{"a": server})
+		want := &OptionsError{Option: "MCPServers", Reason: reason}
+		if diff := cmp.Diff(error(want), err); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }

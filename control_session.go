@@ -1,16 +1,46 @@
 package clew
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Rename gives the session a title, as if its user did. The agent refuses an empty one.
 func (s *Session) Rename(ctx context.Context, title string) error {
-	return s.Control(ctx, "rename_session", renameRequest{Title: title, Source: "host"}, nil)
+	return s.RenameWith(ctx, title, nil)
+}
+
+// RenameWith gives the session a title, with options; nil means those of [Session.Rename].
+func (s *Session) RenameWith(ctx context.Context, title string, opts *RenameOptions) error {
+	req := renameRequest{Title: title}
+	if opts != nil {
+		req.RenameOptions = *opts
+	}
+	req.Source = cmp.Or(req.Source, RenamedByHost)
+	return s.Control(ctx, "rename_session", req, nil)
 }
 
 type renameRequest struct {
-	Title  string `json:"title"`
-	Source string `json:"source"`
+	Title string `json:"title"`
+	RenameOptions
 }
+
+// RenameOptions say who renames which session.
+type RenameOptions struct {
+	// Source is who chose the title. Empty means [RenamedByHost].
+	Source RenameSource `json:"source,omitempty"`
+	// SessionID has the agent refuse unless it is the ID of the session as it is now. Empty means no such check.
+	SessionID string `json:"session_id,omitempty"`
+}
+
+// A RenameSource is where a title was chosen.
+type RenameSource string
+
+// The sources that the agent knows.
+const (
+	RenamedByHost   RenameSource = "host"
+	RenamedRemotely RenameSource = "remote"
+)
 
 // GenerateTitle has the model make a title of a description, such as the first prompt, and gives it to the session. A
 // session that has a title keeps it. It returns the title, or nothing if the model has found none.
@@ -55,11 +85,26 @@ type setColorRequest struct {
 // with the variables CLAUDE_CODE_STREAM_EVENT_HOLD_MS and CLAUDE_CODE_STREAM_EVENT_NO_SUBSCRIBER_HOLD_MS: while nobody
 // watches, it joins partial messages for longer.
 func (s *Session) SetHasSubscribers(ctx context.Context, watched bool) error {
-	return s.Control(ctx, "set_has_subscribers", setHasSubscribersRequest{watched}, nil)
+	return s.Control(ctx, "set_has_subscribers", setHasSubscribersRequest{&watched}, nil)
+}
+
+// ResetHasSubscribers takes back what [Session.SetHasSubscribers] has said: it is not known whether anybody watches.
+func (s *Session) ResetHasSubscribers(ctx context.Context) error {
+	return s.Control(ctx, "set_has_subscribers", setHasSubscribersRequest{}, nil)
 }
 
 type setHasSubscribersRequest struct {
-	HasSubscribers bool `json:"has_subscribers"`
+	HasSubscribers *bool `json:"has_subscribers"`
+}
+
+// PausePromptSuggestions has the agent make no suggestions for the next prompt, or go on with them: see
+// [Options.PromptSuggestions].
+func (s *Session) PausePromptSuggestions(ctx context.Context, paused bool) error {
+	return s.Control(ctx, "set_prompt_suggestions_paused", pauseSuggestionsRequest{paused}, nil)
+}
+
+type pauseSuggestionsRequest struct {
+	Paused bool `json:"paused"`
 }
 
 // SideQuestion asks the model something about the conversation without making it a part of it: no tools, no turn, also

@@ -43,8 +43,38 @@ var smallAnswers = []struct {
 	{"a server's mode", `{"warning":"not known"}`, &mcpPermissionModeAnswer{"not known"}},
 	{
 		"call a tool", `{"content":[{"type":"text","text":"Hello."}],"structuredContent":{"a":1},"_meta":{"k":1}}`,
-		&MCPCallResult{`[{"type":"text","text":"Hello."}]`, `{"a":1}`, `{"k":1}`},
+		&MCPCallResult{
+			Content: `[{"type":"text","text":"Hello."}]`, StructuredContent: `{"a":1}`, Meta: `{"k":1}`,
+		},
 	},
+	{
+		"call a tool with a deadline", `{"content":"Hello.","staging":{"ok":true,"outputs":[],"inputs_used":[]}}`,
+		&MCPCallResult{Content: `"Hello."`, Staging: &MCPStaging{OK: true, Outputs: `[]`, InputsUsed: `[]`}},
+	},
+	{
+		"log in to a server", `{"authUrl":"http://a/","requiresUserAction":true,"callbackExpected":true,` +
+			`"redirectScheme":"localhost","state":"s","callbackPort":59878}`,
+		&MCPAuth{"http://a/", true, true, "localhost", 59878, "s"},
+	},
+	{"log in", `{"manualUrl":"https://m/","automaticUrl":"https://a/"}`, &ClaudeAuth{"https://m/", "https://a/"}},
+	{
+		"feedback", `{"feedback_id":null,"unavailable_reason":"Turned off."}`,
+		&FeedbackReceipt{UnavailableReason: "Turned off."},
+	},
+	{
+		"ultrareview", `{"status":"error","message":"Not now.","gate_blocker":"kill_switch"}`,
+		&UltrareviewLaunch{"error", "Not now.", "kill_switch"},
+	},
+	{
+		"rewind the conversation",
+		`{"rewound":true,"targetMessageUuid":"u1","prefillText":"Hello","precedingAssistantUuid":null}`,
+		&ConversationRewind{Rewound: true, Prompt: "Hello"},
+	},
+	{
+		"no such prompt", `{"rewound":false,"prefillText":null,"error":"target not found","reason":"target_not_found"}`,
+		&ConversationRewind{Error: "target not found", Reason: "target_not_found"},
+	},
+	{"no diff", `{"diff":null,"noDiffReason":"no-repository"}`, &workspaceDiffAnswer{NoDiffReason: "no-repository"}},
 	{"call a tool, text", `{"content":"Hello."}`, &MCPCallResult{Content: `"Hello."`}},
 	{
 		"read a resource",

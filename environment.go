@@ -64,6 +64,12 @@ func (o *Options) environ(inherited []string) []string {
 	if o.EnableFileCheckpointing {
 		env.set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
 	}
+	if o.OnOAuthToken != nil {
+		env.set("CLAUDE_CODE_SDK_HAS_OAUTH_REFRESH=1")
+	}
+	if o.OnHostAuthToken != nil {
+		env.set("CLAUDE_CODE_SDK_HAS_HOST_AUTH_REFRESH=1")
+	}
 	if o.QuestionPreview != "" {
 		env.set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=" + string(o.QuestionPreview))
 	}

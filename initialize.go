@@ -94,10 +94,16 @@ func (b *initializeBody) setServers(servers map[string]*MCPInProcessServer) {
 }
 
 func (b *initializeBody) setPlugins(o *Options) {
-	if o.PluginDelivery != PluginsByInitialize {
-		return
+	if o.PluginDelivery == PluginsByInitialize {
+		b.Plugins = pluginBodies(o.Plugins)
 	}
-	for _, p := range o.Plugins {
-		b.Plugins = append(b.Plugins, pluginBody{Type: "local", Path: p.Path, SkipMCPDiscovery: p.SkipMCPDiscovery})
+}
+
+// pluginBodies returns plugins as the agent reads them.
+func pluginBodies(plugins []PluginConfig) []pluginBody {
+	var bodies []pluginBody
+	for _, p := range plugins {
+		bodies = append(bodies, pluginBody{Type: "local", Path: p.Path, SkipMCPDiscovery: p.SkipMCPDiscovery})
 	}
+	return bodies
 }

@@ -54,5 +54,5 @@ func (o *Options) needsInput() bool {
 		hooks += len(matchers)
 	}
 	return hooks > 0 || o.CanUseTool != nil || o.OnQuestion != nil || o.OnElicitation != nil || o.OnUserDialog != nil ||
-		len(o.inProcessServers()) > 0
+		o.OnOAuthToken != nil || o.OnHostAuthToken != nil || len(o.inProcessServers()) > 0
 }

@@ -151,9 +151,7 @@ func (o *Options) mcpServersRequest() any {
 	if len(o.MCPServers) == len(o.inProcessServers()) {
 		return nil
 	}
-	return struct {
-		Servers map[string]MCPServer `json:"servers"`
-	}{o.MCPServers}
+	return setMCPServersRequest{o.MCPServers}
 }
 
 // checkMCPServers returns the first thing that is wrong with the servers, by name.

@@ -4,22 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/clewdev/clew/wire"
 )
 
-// inProcessHandlers returns the handlers of the servers that run in this process, by the server's name.
-func inProcessHandlers(servers map[string]MCPServer) map[string]MCPHandler {
-	handlers := make(map[string]MCPHandler)
-	for name, server := range servers {
-		if s, ok := server.(*MCPInProcessServer); ok && s.Handler != nil {
-			handlers[name] = s.Handler
-		}
-	}
-	return handlers
+// mcpHandlers are the handlers of the servers that run in this process, by the server's name. They may be asked for
+// and added to at once. None is taken away: the agent does not call a server that it has dropped.
+type mcpHandlers struct {
+	mu     sync.RWMutex
+	byName map[string]MCPHandler
 }
 
-// An mcpRequest is the body of an mcp_message.
+func (h *mcpHandlers) add(servers map[string]*MCPInProcessServer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byName == nil {
+		h.byName = make(map[string]MCPHandler)
+	}
+	for name, server := range servers {
+		h.byName[name] = server.Handler
+	}
+}
+
+// of returns the handler of a server, or nil.
+func (h *mcpHandlers) of(server string) MCPHandler {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.byName[server]
+}
+
+// An mcpRequest is the body of an mcp_message, in either direction.
 type mcpRequest struct {
 	ServerName string    `json:"server_name"`
 	Message    wire.JSON `json:"message"`
@@ -42,7 +57,7 @@ func (c *callbacks) mcpMessage(ctx context.Context, body wire.JSON) (wire.JSON, 
 	if err := decode("the message of mcp_message", req.Message, &head); err != nil {
 		return "", err
 	}
-	handler := c.mcp[req.ServerName]
+	handler := c.mcp.of(req.ServerName)
 	if handler == nil {
 		text := fmt.Sprintf("Server '%s' not found", req.ServerName)
 		return encode(mcpAnswer{rpcFailure(head.ID, rpcMethodNotFound, text)})

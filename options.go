@@ -168,6 +168,12 @@ type Options struct {
 	// SupportedDialogKinds are the dialogs that OnUserDialog, which has to be set then, can answer: initialize
 	// supportedDialogKinds.
 	SupportedDialogKinds []string
+	// OnOAuthToken gives the agent a fresh access token when its own is refused: CLAUDE_CODE_SDK_HAS_OAUTH_REFRESH=1. Nil
+	// leaves that to the agent.
+	OnOAuthToken OAuthTokenFunc
+	// OnHostAuthToken gives the agent a fresh token for the gateway of its host:
+	// CLAUDE_CODE_SDK_HAS_HOST_AUTH_REFRESH=1. Nil leaves the agent with the one that it was started with.
+	OnHostAuthToken HostAuthTokenFunc
 	// PerTaskStop says that the caller stops background tasks one by one, so that an interrupt spares them: initialize
 	// perTaskStopAffordance.
 	PerTaskStop bool

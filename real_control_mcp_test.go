@@ -1,11 +1,13 @@
 package clew_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,28 +28,31 @@ var greeterReplies = map[string]string{
 // serveGreeter starts an MCP server over HTTP, and returns its URL.
 func serveGreeter(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var call struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-		}
-		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&call) != nil {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-			return
-		}
-		if call.ID == nil {
-			w.WriteHeader(http.StatusAccepted)
-			return
-		}
-		reply, ok := greeterReplies[call.Method]
-		if !ok {
-			reply = "{}"
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, call.ID, reply)
-	}))
+	server := httptest.NewServer(http.HandlerFunc(greet))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// greet is the server that greets.
+func greet(w http.ResponseWriter, r *http.Request) {
+	var call struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&call) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if call.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	reply, ok := greeterReplies[call.Method]
+	if !ok {
+		reply = "{}"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, call.ID, reply)
 }
 
 func (s *controlled) testServers(t *testing.T) {
@@ -77,7 +82,15 @@ func (s *controlled) testServerTool(t *testing.T) {
 			t.Errorf("%s: result %+v", name, result)
 		}
 	}
-	_, err := s.CallMCP(t.Context(), &clew.MCPCall{Tool: "mcp__nobody__greet"})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	result := must(s.CallMCP(ctx, &clew.MCPCall{Tool: "mcp__greeter__greet"}))(t)
+	if result.Content == "" || result.Staging == nil || !result.Staging.OK {
+		t.Errorf("with a deadline: result %+v", result)
+	}
+	_, err := s.CallMCP(t.Context(), &clew.MCPCall{Tool: "mcp__greeter__greet", ExpiresAt: time.Unix(0, 0)})
+	wantRefused(t, err, "expired")
+	_, err = s.CallMCP(t.Context(), &clew.MCPCall{Tool: "mcp__nobody__greet"})
 	wantRefused(t, err, "not connected")
 	_, err = s.CallMCP(t.Context(), nil)
 	wantRefused(t, err, "fully-qualified")

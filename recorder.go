@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -108,9 +109,15 @@ func (c *recordedInput) CloseWrite() error {
 	return c.Connection.CloseWrite()
 }
 
-// discreet returns a frame as it is recorded: what the host says of MCP servers holds their secrets.
+// secretWords are in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. Quotes
+// inside of a text are escaped, so that a prompt does not have them.
+var secretWords = []string{
+	`"mcp_set_servers"`, `"mcp_oauth_callback_url"`, `"claude_oauth_callback"`, `"accessToken"`, `"authToken"`,
+}
+
+// discreet returns a frame as it is recorded.
 func discreet(frame string) string {
-	if strings.Contains(frame, `"mcp_set_servers"`) {
+	if slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(frame, word) }) {
 		return maskJSON(frame)
 	}
 	return frame

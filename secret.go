@@ -34,7 +34,7 @@ func mask(text string) string {
 	return text
 }
 
-// maskJSON hides secrets in a JSON object: all values in members named "env" and "headers", all values whose name says
+// maskJSON hides secrets in a JSON object: all values in members named "env" and "headers", codes of a login, all values whose name says
 // that they are secret, and what mask finds in the others. What is no object is masked as text.
 func maskJSON(text string) string {
 	var members map[string]any
@@ -82,7 +82,7 @@ func maskWhole(value any) any {
 func secretName(name string) bool {
 	name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 	switch name {
-	case "env", "headers":
+	case "env", "headers", "authorizationcode", "callbackurl":
 		return true
 	}
 	for _, end := range []string{"token", "secret", "password", "passwd", "key", "authorization", "credential", "cookie"} {

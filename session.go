@@ -27,6 +27,7 @@ type Session struct {
 	conn     Connection
 	out      *control.Outbox
 	control  *control.Conn
+	callback *callbacks
 	backlog  *backlog.Backlog
 	progress progress
 	readers  readers
@@ -119,11 +120,11 @@ func newSession(conn Connection, opts *Options) *Session {
 	}
 	s.record = newRecorder(opts, s.log)
 	s.out = control.NewOutbox(s.record.input(conn), s.writeFailed)
-	callbacks := newCallbacks(opts)
+	s.callback = newCallbacks(opts)
 	s.control = control.New(s.out, control.Config{
 		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 			defer s.stir()
-			return callbacks.serve(ctx, req)
+			return s.callback.serve(ctx, req)
 		},
 		Urgent: func() { s.backlog.Wake() },
 		Log:    s.log,
@@ -151,8 +152,7 @@ func (s *Session) initialize(ctx context.Context) error {
 }
 
 func (s *Session) greet(ctx context.Context) error {
-	hooks := newCallbacks(s.opts).hooks()
-	if err := s.Control(ctx, "initialize", s.opts.initializeRequest(hooks), &s.info); err != nil {
+	if err := s.Control(ctx, "initialize", s.opts.initializeRequest(s.callback.hooks()), &s.info); err != nil {
 		return err
 	}
 	s.ready.Store(true)

@@ -1,0 +1,79 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+const (
+	oauthRequest    = `{"subtype":"oauth_token_refresh"}`
+	hostAuthRequest = `{"subtype":"host_auth_token_refresh","cause":"expired"}`
+)
+
+// oauth is a host that answers with a result and an error.
+func oauth(result *OAuthTokenResult, err error) *Options {
+	return &Options{OnOAuthToken: func(context.Context, *TokenRequest) (*OAuthTokenResult, error) { return result, err }}
+}
+
+func TestOAuthToken(t *testing.T) {
+	t.Parallel()
+	wantAnswer(t, oauth(&OAuthTokenResult{AccessToken: "fresh"}, nil), oauthRequest, `{"accessToken":"fresh"}`)
+	wantAnswer(t, oauth(&OAuthTokenResult{Reason: "logged out"}, nil), oauthRequest,
+		`{"accessToken":null,"reason":"logged out"}`)
+	wantError(t, oauth(nil, nil), oauthRequest, errNoAnswer.Error())
+	wantError(t, oauth(nil, errors.New("refused: token=abcdef")), oauthRequest, "refused: token=***")
+}
+
+func TestHostAuthToken(t *testing.T) {
+	t.Parallel()
+	host := &Options{OnHostAuthToken: func(_ context.Context, req *TokenRequest) (*HostAuthTokenResult, error) {
+		if req.Raw() != hostAuthRequest {
+			t.Errorf("request %s", req.Raw())
+		}
+		return &HostAuthTokenResult{"fresh"}, nil
+	}}
+	wantAnswer(t, host, hostAuthRequest, `{"authToken":"fresh"}`)
+	host.OnHostAuthToken = func(context.Context, *TokenRequest) (*HostAuthTokenResult, error) { return nil, nil }
+	wantError(t, host, hostAuthRequest, errNoAnswer.Error())
+	host.OnHostAuthToken = func(context.Context, *TokenRequest) (*HostAuthTokenResult, error) {
+		return new(HostAuthTokenResult), nil
+	}
+	wantAnswer(t, host, hostAuthRequest, `{"authToken":null}`)
+}
+
+// A panic of a callback reaches the agent and the log without the token in it.
+func TestTokenPanicIsMasked(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	host := &Options{
+		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
+		OnOAuthToken: func(context.Context, *TokenRequest) (*OAuthTokenResult, error) { panic("token=abcdef") },
+	}
+	wantError(t, host, oauthRequest, "clew: panic in OnOAuthToken: token=***")
+	if text := log.String(); strings.Contains(text, "abcdef") || !strings.Contains(text, "token=***") {
+		t.Errorf("log %s", text)
+	}
+}
+
+func TestTokensAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	for _, frame := range []string{
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"accessToken":"hush"}}}`,
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"authToken":"hush"}}}`,
+		`{"type":"control_request","request_id":"r","request":{"subtype":"claude_oauth_callback","authorizationCode":"hush"}}`,
+		`{"type":"control_request","request_id":"r","request":{"subtype":"mcp_oauth_callback_url",` +
+			`"callbackUrl":"http://localhost/?code=hush"}}`,
+	} {
+		if got := discreet(frame); strings.Contains(got, "hush") || !strings.Contains(got, `"r"`) {
+			t.Errorf("recorded %s", got)
+		}
+	}
+	const prompt = `{"type":"user","message":{"role":"user","content":"{\"accessToken\":\"example\"}"}}`
+	if got := discreet(prompt); got != prompt {
+		t.Errorf("a prompt was recorded as %s", got)
+	}
+}
