@@ -4,19 +4,25 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 )
 
 const (
-	oauthRequest    = `{"subtype":"oauth_token_refresh"}`
-	hostAuthRequest = `{"subtype":"host_auth_token_refresh","cause":"expired"}`
+	oauthRequest    = `{"subtype":"oauth_token_refresh","token_state":"refused","refused_call":"model"}`
+	hostAuthRequest = `{"subtype":"host_auth_token_refresh","status":401}`
 )
 
 // oauth is a host that answers with a result and an error.
 func oauth(result *OAuthTokenResult, err error) *Options {
-	return &Options{OnOAuthToken: func(context.Context, *TokenRequest) (*OAuthTokenResult, error) { return result, err }}
+	return &Options{OnOAuthToken: func(_ context.Context, req *OAuthTokenRequest) (*OAuthTokenResult, error) {
+		if req.TokenState != "refused" || req.RefusedCall != "model" || req.Raw() != oauthRequest {
+			return nil, fmt.Errorf("request %+v", req)
+		}
+		return result, err
+	}}
 }
 
 func TestOAuthToken(t *testing.T) {
@@ -25,21 +31,23 @@ func TestOAuthToken(t *testing.T) {
 	wantAnswer(t, oauth(&OAuthTokenResult{Reason: "logged out"}, nil), oauthRequest,
 		`{"accessToken":null,"reason":"logged out"}`)
 	wantError(t, oauth(nil, nil), oauthRequest, errNoAnswer.Error())
+	wantError(t, oauth(nil, nil), `{"subtype":"oauth_token_refresh","token_state":1}`,
+		"clew: oauth_token_refresh: field token_state has the wrong type: number")
 	wantError(t, oauth(nil, errors.New("refused: token=abcdef")), oauthRequest, "refused: token=***")
 }
 
 func TestHostAuthToken(t *testing.T) {
 	t.Parallel()
-	host := &Options{OnHostAuthToken: func(_ context.Context, req *TokenRequest) (*HostAuthTokenResult, error) {
-		if req.Raw() != hostAuthRequest {
+	host := &Options{OnHostAuthToken: func(_ context.Context, req *HostAuthTokenRequest) (*HostAuthTokenResult, error) {
+		if req.Status != 401 || req.Raw() != hostAuthRequest {
 			t.Errorf("request %s", req.Raw())
 		}
 		return &HostAuthTokenResult{"fresh"}, nil
 	}}
 	wantAnswer(t, host, hostAuthRequest, `{"authToken":"fresh"}`)
-	host.OnHostAuthToken = func(context.Context, *TokenRequest) (*HostAuthTokenResult, error) { return nil, nil }
+	host.OnHostAuthToken = func(context.Context, *HostAuthTokenRequest) (*HostAuthTokenResult, error) { return nil, nil }
 	wantError(t, host, hostAuthRequest, errNoAnswer.Error())
-	host.OnHostAuthToken = func(context.Context, *TokenRequest) (*HostAuthTokenResult, error) {
+	host.OnHostAuthToken = func(context.Context, *HostAuthTokenRequest) (*HostAuthTokenResult, error) {
 		return new(HostAuthTokenResult), nil
 	}
 	wantAnswer(t, host, hostAuthRequest, `{"authToken":null}`)
@@ -51,7 +59,7 @@ func TestTokenPanicIsMasked(t *testing.T) {
 	var log bytes.Buffer
 	host := &Options{
 		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
-		OnOAuthToken: func(context.Context, *TokenRequest) (*OAuthTokenResult, error) { panic("token=abcdef") },
+		OnOAuthToken: func(context.Context, *OAuthTokenRequest) (*OAuthTokenResult, error) { panic("token=abcdef") },
 	}
 	wantError(t, host, oauthRequest, "clew: panic in OnOAuthToken: token=***")
 	if text := log.String(); strings.Contains(text, "abcdef") || !strings.Contains(text, "token=***") {

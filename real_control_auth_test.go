@@ -85,10 +85,12 @@ func TestRealMCPAuth(t *testing.T) {
 
 func wantState(t *testing.T, s *clew.Session, server string, want clew.MCPState) {
 	t.Helper()
+	states := map[string]clew.MCPState{}
 	for _, status := range must(s.LiveMCPStatus(t.Context()))(t) {
-		if status.Name == server && status.State != want {
-			t.Errorf("server %s is %s, want %s: %s", server, status.State, want, status.Error)
-		}
+		states[status.Name] = status.State
+	}
+	if states[server] != want {
+		t.Errorf("server %s is %q, want %q", server, states[server], want)
 	}
 }
 
@@ -133,4 +135,42 @@ func TestRealMCPLate(t *testing.T) {
 		t.Errorf("result %s", result.Raw())
 	}
 	wantState(t, s, "late", clew.MCPStateConnected)
+}
+
+// An agent whose token is refused asks its host for another one, goes on with it, and has left no trace of it.
+func TestRealFreshToken(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string][]string{
+		"account": {"CLAUDE_CODE_OAUTH_TOKEN=stale"},
+		"gateway": {"ANTHROPIC_AUTH_TOKEN=stale", "CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t).Reply("Hi.")
+			model.When(func(r *clewtest.Request) bool {
+				return r.Header.Get("Authorization") != "Bearer fresh"
+			}).Fail(http.StatusUnauthorized)
+			var record logbook
+			s := connect(t, model, &clew.Options{
+				Env:    append(env, "ANTHROPIC_API_KEY=", "CLAUDE_CODE_ENTRYPOINT=local-agent"),
+				Record: &record,
+				OnOAuthToken: func(_ context.Context, req *clew.OAuthTokenRequest) (*clew.OAuthTokenResult, error) {
+					if req.TokenState != "refused" || req.RefusedCall != "model" {
+						t.Errorf("request %s", req.Raw())
+					}
+					return &clew.OAuthTokenResult{AccessToken: "fresh"}, nil
+				},
+				OnHostAuthToken: func(_ context.Context, req *clew.HostAuthTokenRequest) (*clew.HostAuthTokenResult, error) {
+					if req.Status != http.StatusUnauthorized {
+						t.Errorf("request %s", req.Raw())
+					}
+					return &clew.HostAuthTokenResult{AuthToken: "fresh"}, nil
+				},
+			})
+			ask(t, s, "Hello")
+			if text := record.String(); strings.Contains(text, `Token":"fresh`) || !strings.Contains(text, `Token":"***"`) {
+				t.Errorf("recorded %s", text)
+			}
+		})
+	}
 }
