@@ -22,7 +22,7 @@ type (
 	StreamEventMessage = wire.StreamEventMessage
 	// An InitMessage begins a turn and tells how the agent is set up.
 	InitMessage = wire.InitMessage
-	// A UnknownMessage is a message of a kind that this version does not know.
+	// An UnknownMessage is a message of a kind that this version does not know.
 	UnknownMessage = wire.UnknownMessage
 	// An InvalidFrame is a frame that could not be read.
 	InvalidFrame = wire.InvalidFrame
@@ -40,6 +40,8 @@ type (
 	ImageBlock = wire.ImageBlock
 	// A DocumentBlock is a document.
 	DocumentBlock = wire.DocumentBlock
+	// A Collector adds up the text of an answer while it is streamed.
+	Collector = wire.Collector
 	// Usage counts the tokens of one answer.
 	Usage = wire.Usage
 	// ModelUsage counts the tokens and the cost of one model.

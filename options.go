@@ -146,7 +146,8 @@ type Options struct {
 	Agents map[string]AgentDefinition
 	// MCPServers are MCP servers by name, besides those of the settings. They become the request mcp_set_servers, right
 	// after initialize, so that no secret in them is on the command line; the names of those of this process are in
-	// initialize sdkMcpServers, too. Starting the session waits until the servers are connected or have failed.
+	// initialize sdkMcpServers, too. Starting the session waits until the servers
+	// outside of this process are connected or have failed; those of this process connect meanwhile.
 	MCPServers map[string]MCPServer
 	// MCPConfigFiles are files with MCP servers: --mcp-config, once for each.
 	MCPConfigFiles []string

@@ -109,7 +109,7 @@ func TestRealQueryLeft(t *testing.T) {
 		}
 	}
 	sleeper.wantGone(t)
-	turnsWantWhole(t, turnsTranscript(t, model, id), "[Request interrupted by user for tool use]")
+	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
 }
 
 func TestRealQueryCancelled(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRealQueryCancelled(t *testing.T) {
 		t.Errorf("error %v", got.err)
 	}
 	sleeper.wantGone(t)
-	turnsWantWhole(t, turnsTranscript(t, model, id), "[Request interrupted by user for tool use]")
+	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
 }
 
 // The end of its context ends a turn, not the session.

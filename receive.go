@@ -2,6 +2,7 @@ package clew
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -141,6 +142,6 @@ func (s *Session) errorOf(err error) error {
 	case <-s.ended:
 		return s.cause
 	case <-timer.C:
-		return err
+		return fmt.Errorf("clew: writing to the agent: %w", err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"log"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/wire"
 )
 
 func main() {
@@ -36,7 +35,7 @@ func run(ctx context.Context) error {
 // show prints an answer, and interrupts one of more than limit bytes. The turn goes on to its result, which is a failure
 // that says so.
 func show(ctx context.Context, s *clew.Session, prompt string, limit int) error {
-	var answer wire.Collector
+	var answer clew.Collector
 	stopped := false
 	for msg, err := range s.Turn(ctx, prompt) {
 		if err != nil {

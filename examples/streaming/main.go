@@ -9,11 +9,10 @@ import (
 	"log"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/wire"
 )
 
 func main() {
-	var answer wire.Collector // it counts what is streamed and then comes as a whole only once
+	var answer clew.Collector // it counts what is streamed and then comes as a whole only once
 	opts := &clew.Options{IncludePartialMessages: true}
 	for msg, err := range clew.Query(context.Background(), "Tell me a story.", opts) {
 		if err != nil {
