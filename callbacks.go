@@ -84,22 +84,33 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 }
 
 // guard runs a callback and encodes what it returns. A panic, be it in the callback or in the MarshalJSON of a value
-// of the caller, becomes an error.
+// of the caller, becomes an error. Errors are logged.
 func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = "", fmt.Errorf("clew: panic in %s: %s", name, mask(fmt.Sprint(p)))
 			c.log.ErrorContext(ctx, err.Error(), "stack", string(debug.Stack()))
+			return
+		}
+		withdrawn := ctx.Err() != nil && errors.Is(err, context.Canceled)
+		if err != nil && !withdrawn && !errors.Is(err, errNoAnswer) {
+			c.log.WarnContext(ctx, "a callback has failed", "callback", name, "error", mask(err.Error()))
 		}
 	}()
 	value, err := run()
 	if err != nil {
 		return "", err
 	}
-	if answer, err = encode(value); err != nil {
-		return "", fmt.Errorf("clew: the answer of %s: %w", name, err)
+	answer, err = encode(value)
+	return answer, badAnswer(name, err)
+}
+
+// badAnswer names the callback whose answer cannot be sent. Nil stays nil.
+func badAnswer(callback string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return answer, nil
+	return fmt.Errorf("clew: the answer of %s: %w", callback, err)
 }
 
 // decode reads part of a request into v. The error names the request and, if a value is of the wrong type, the field.

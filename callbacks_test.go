@@ -156,6 +156,40 @@ func TestServePanicIsLogged(t *testing.T) {
 	}
 }
 
+// The caller finds out why a callback failed, and not that one had nothing to say or was not needed any more.
+func TestServeErrorIsLogged(t *testing.T) {
+	t.Parallel()
+	withdrawn, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		o    *Options
+		want string
+	}{
+		"failed": {
+			t.Context(), decides(nil, errors.New("no entry with sk-ant-api03-x")),
+			`level=WARN msg="a callback has failed" callback=CanUseTool error="no entry with sk-ant-***"` + "\n",
+		},
+		"not encoded": {
+			t.Context(), decides(AllowWith("x"), nil), `level=WARN msg="a callback has failed" callback=CanUseTool ` +
+				`error="clew: the answer of CanUseTool: UpdatedInput is not a JSON object"` + "\n",
+		},
+		"no answer": {t.Context(), decides(nil, nil), ""},
+		"withdrawn": {withdrawn, &Options{CanUseTool: waits[*PermissionRequest, PermissionResult]}, ""},
+		"answered":  {t.Context(), decides(Allow(), nil), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			test.o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			newCallbacks(test.o).serve(test.ctx, request(t, bashRequest)) //nolint:errcheck // the log is what counts
+			if _, got, _ := strings.Cut(log.String(), " "); got != test.want {
+				t.Errorf("log %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // An answer that is no JSON is an error of the callback, not of the session.
 func TestServeAnswerNotJSON(t *testing.T) {
 	t.Parallel()

@@ -20,22 +20,28 @@ import (
 // started ahead; end_session, which [Session.Close] does better; set_proactivity_level and fork_conversation, which it
 // refuses in every session of this package; and add_directory, in whose place there is [Session.RegisterRepoRoot].
 func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
-	body, err := requestBody(subtype, in)
-	if err != nil {
+	answer, err := s.request(ctx, subtype, in)
+	if err != nil || out == nil || absent(answer) {
 		return err
 	}
-	answer, err := s.control.Call(ctx, body)
-	if err != nil {
-		return s.controlError(ctx, subtype, err)
-	}
-	s.serveAgain(answer)
-	if out == nil || answer.Response == "" || answer.Response == "null" {
-		return nil
-	}
-	if err := answer.Response.Decode(out); err != nil {
+	if err := answer.Decode(out); err != nil {
 		return fmt.Errorf("clew: the agent's answer to %s: %w", subtype, err)
 	}
 	return nil
+}
+
+// request sends a control request and returns the body of the answer, which may be absent.
+func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
+	body, err := requestBody(subtype, in)
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.control.Call(ctx, body)
+	if err != nil {
+		return "", s.controlError(ctx, subtype, err)
+	}
+	s.serveAgain(answer) //nolint:contextcheck // what the agent asks outlives this call
+	return answer.Response, nil
 }
 
 // serveAgain takes up the questions of the agent that an answer says are still open. Those that are being served are

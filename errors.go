@@ -19,7 +19,8 @@ var ErrCancelled = errors.New("clew: prompt cancelled before its turn")
 // ErrReading is what a second reader of a session gets while the first one ranges over [Session.Messages].
 var ErrReading = errors.New("clew: the messages of this session are being read elsewhere")
 
-// An OptionsError says which option cannot be used, and why. Nothing was started.
+// An OptionsError says which option cannot be used, and why. Nothing is left running: most are found before anything
+// starts, and the others when the agent says that it cannot do what the option asks for.
 type OptionsError struct {
 	// Option is the name of the field in [Options].
 	Option string
@@ -91,7 +92,7 @@ func exitError(err error) *ExitError {
 	return &ExitError{Code: -1, Reason: "was lost: " + err.Error()}
 }
 
-// A ControlError is the agent's refusal of a control request.
+// A ControlError is the agent's refusal of a control request. Its text has secrets masked.
 type ControlError struct {
 	// Subtype is what was asked for.
 	Subtype string
@@ -102,13 +103,13 @@ type ControlError struct {
 }
 
 func (e *ControlError) Error() string {
-	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, e.Message)
+	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, mask(e.Message))
 }
 
 // Unsupported reports whether the agent does not know the request at all, as an older or newer version may not.
 func (e *ControlError) Unsupported() bool { return e.Code == "unsupported_request" }
 
-// A ResultError says that a turn failed. The session lives on.
+// A ResultError says that a turn failed. The session lives on. Its text has secrets masked.
 type ResultError struct {
 	// Result is what ended the turn.
 	Result *wire.ResultMessage
@@ -116,7 +117,7 @@ type ResultError struct {
 	Exit *ExitError
 }
 
-func (e *ResultError) Error() string { return "clew: the turn failed: " + e.Text() }
+func (e *ResultError) Error() string { return "clew: the turn failed: " + mask(e.Text()) }
 
 // Unwrap returns e.Exit, if there is one.
 func (e *ResultError) Unwrap() error {
@@ -136,7 +137,7 @@ func (e *ResultError) Interrupted() bool {
 }
 
 // Text returns the best description of the failure that the result has: its errors, its text, its subtype, or the
-// status of the API.
+// status of the API. It is as the agent wrote it: secrets in it are not masked.
 func (e *ResultError) Text() string {
 	r := e.Result
 	if e.Interrupted() {

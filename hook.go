@@ -33,9 +33,10 @@ type HookFunc func(ctx context.Context, in HookInput) (*HookOutput, error)
 // A HookMatcher says which hooks run at an event.
 type HookMatcher struct {
 	// Matcher narrows the event down, to "Bash" or "Edit|Write" for one about tools. What it is compared with depends
-	// on the event. Empty means always.
+	// on the event. One that is more than names is a regular expression of JavaScript. Empty and "*" mean always.
 	Matcher string
-	Hooks   []HookFunc
+	// Hooks are those that run, at least one.
+	Hooks []HookFunc
 	// Timeout is how long the agent waits for each hook. Zero means the agent's own limit.
 	Timeout time.Duration
 	// OnFailure is what the agent does when a hook fails. Empty means [HookFailureContinue].
@@ -50,18 +51,6 @@ const (
 	HookFailureContinue HookFailure = "continue"
 	HookFailureBlock    HookFailure = "block"
 )
-
-// blocksOnHookFailure reports whether a hook is to block when it fails.
-func (o *Options) blocksOnHookFailure() bool {
-	for _, matchers := range o.Hooks {
-		for _, m := range matchers {
-			if m.OnFailure == HookFailureBlock {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // A registeredHook is a hook that the agent can call.
 type registeredHook struct {
@@ -83,15 +72,13 @@ func (c *callbacks) registerHooks(hooks map[HookEvent][]HookMatcher) {
 	c.hookMatchers = make(map[HookEvent][]hookMatcher)
 	for _, event := range slices.Sorted(maps.Keys(hooks)) {
 		for _, m := range hooks[event] {
-			if len(m.Hooks) > 0 {
-				c.hookMatchers[event] = append(c.hookMatchers[event], c.registerMatcher(&m))
-			}
+			c.hookMatchers[event] = append(c.hookMatchers[event], c.registerMatcher(&m))
 		}
 	}
 }
 
 func (c *callbacks) registerMatcher(m *HookMatcher) hookMatcher {
-	registered := hookMatcher{Timeout: max(m.Timeout, 0).Seconds(), OnFailure: m.OnFailure}
+	registered := hookMatcher{Timeout: m.Timeout.Seconds(), OnFailure: m.OnFailure}
 	if m.Matcher != "" {
 		registered.Matcher = &m.Matcher
 	}
@@ -120,14 +107,14 @@ type hookRequest struct {
 
 func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	var req hookRequest
-	if err := decode("hook_callback", body, &req); err != nil {
+	if err := (looseReader{"hook_callback", c.log}).decode(body, &req, "callback_id"); err != nil {
 		return "", err
 	}
 	hook := c.hookFuncs[req.CallbackID]
 	if hook == nil {
 		return "", fmt.Errorf("clew: there is no hook %q", req.CallbackID)
 	}
-	in, err := decodeHookInput(req.Input)
+	in, err := c.decodeHookInput(req.Input)
 	if err != nil {
 		return "", err
 	}
@@ -137,12 +124,14 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 		ctx, cancel = context.WithTimeout(ctx, hook.timeout)
 		defer cancel()
 	}
-	answer, err := c.guard(ctx, "a hook at "+string(in.Base().Event), func() (any, error) {
+	name := "a hook at " + string(in.Base().Event)
+	answer, err := c.guard(ctx, name, func() (any, error) {
 		out, err := hook.run(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		return out.answer()
+		answer, err := out.answer()
+		return answer, badAnswer(name, err)
 	})
 	if err != nil && ctx.Err() != nil {
 		// An error would let the agent use a tool that it would not use after its own time-out.

@@ -2,7 +2,8 @@ package clew
 
 import "github.com/clewdev/clew/wire"
 
-// A HookInput is what a hook learns about its event. Its variants are
+// A HookInput is what a hook learns about its event. A field of another type than it has here is zero, and in
+// [HookBase.Raw] as it came. The variants are
 //
 //   - [*PreToolUseInput], [*PostToolUseInput], [*PostToolUseFailureInput], [*PostToolBatchInput],
 //     [*PermissionRequestInput], [*PermissionDeniedInput]
@@ -60,8 +61,9 @@ func (*HookBase) hookInput() {}
 // An UnknownHookInput is the input at an event that this package does not know. See [HookBase.Raw].
 type UnknownHookInput struct{ HookBase }
 
-// decodeHookInput reads the input of a hook.
-func decodeHookInput(data wire.JSON) (HookInput, error) {
+// decodeHookInput reads the input of a hook. What the event is about has to fit: a hook that does not see it would let
+// everything pass.
+func (c *callbacks) decodeHookInput(data wire.JSON) (HookInput, error) {
 	var head struct {
 		Event HookEvent `json:"hook_event_name"`
 	}
@@ -69,7 +71,8 @@ func decodeHookInput(data wire.JSON) (HookInput, error) {
 		return nil, err
 	}
 	in := newHookInput(head.Event)
-	if err := decode("the input of a hook at "+string(head.Event), data, in); err != nil {
+	reader := looseReader{"the input of a hook at " + string(head.Event), c.log}
+	if err := reader.decode(data, in, "tool_name", "prompt"); err != nil {
 		return nil, err
 	}
 	in.Base().raw = data

@@ -64,6 +64,11 @@ func (o *HookOutput) answer() (any, error) {
 // encodeSpecific writes the object of an output, with the name of its event as the first member. It is empty for a nil
 // pointer.
 func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
+	if use, ok := output.(*PreToolUseOutput); ok && use != nil {
+		if _, err := encodeInput(use.UpdatedInput); err != nil {
+			return "", err
+		}
+	}
 	object, err := encode(output)
 	if err != nil || absent(object) {
 		return "", err

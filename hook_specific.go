@@ -72,7 +72,11 @@ func (o *PermissionRequestOutput) MarshalJSON() ([]byte, error) {
 	if o.Decision == nil {
 		return nil, errors.New("clew: a PermissionRequestOutput without a decision")
 	}
-	decision, err := encode(map[string]any{"decision": o.Decision.answer(new(PermissionRequest))})
+	answer, err := o.Decision.answer(new(PermissionRequest))
+	if err != nil {
+		return nil, err
+	}
+	decision, err := encode(map[string]any{"decision": answer})
 	return []byte(decision), err
 }
 

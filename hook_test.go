@@ -1,9 +1,11 @@
 package clew
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,14 +31,14 @@ func TestHooksInInitialize(t *testing.T) {
 		hooks map[HookEvent][]HookMatcher
 		want  string
 	}{
-		"none":              {nil, `null`},
-		"none in a matcher": {map[HookEvent][]HookMatcher{HookStop: {{Matcher: "x"}}}, `null`},
+		"none":        {nil, `null`},
+		"no matchers": {map[HookEvent][]HookMatcher{HookStop: {}}, `null`},
 		"by event, then in order": {
 			map[HookEvent][]HookMatcher{
 				HookStop: {{Hooks: []HookFunc{hook}}},
 				HookPreToolUse: {
 					{Matcher: "Bash", Hooks: []HookFunc{hook, hook}, Timeout: 1500 * time.Millisecond, OnFailure: HookFailureBlock},
-					{Hooks: []HookFunc{hook}, Timeout: -1},
+					{Hooks: []HookFunc{hook}},
 				},
 				"BrandNew": {{Hooks: []HookFunc{hook}}},
 			},
@@ -88,7 +90,32 @@ func TestHookErrors(t *testing.T) {
 	}
 }
 
-// An input that does not fit its type does not reach the hook; the error names the field.
+// A field of another type does not keep an input from the hook.
+func TestHookInputWithMisfits(t *testing.T) {
+	t.Parallel()
+	var got HookInput
+	var log bytes.Buffer
+	o := &Options{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Hooks: oneHook(HookPreToolUse, func(_ context.Context, in HookInput) (*HookOutput, error) {
+			got = in
+			return nil, nil
+		}),
+	}
+	const input = `{"effort":"high","cwd":5,"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	wantAnswer(t, o, `{"subtype":"hook_callback","tool_use_id":[],"callback_id":"hook_0","input":`+input+`}`, `{}`)
+	use, ok := got.(*PreToolUseInput)
+	if !ok || use.ToolName != "Bash" || use.ToolInput != `{"command":"ls"}` || use.Raw() != input {
+		t.Errorf("input %#v", got)
+	}
+	for _, field := range []string{"effort", "cwd", "tool_use_id"} {
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "field="+field) {
+			t.Errorf("%s is not in the log: %s", field, log.String())
+		}
+	}
+}
+
+// An input without what a hook can't do without does not reach it; the error names the field.
 func TestHookInputOfWrongType(t *testing.T) {
 	t.Parallel()
 	o := &Options{Hooks: oneHook(HookStop, func(_ context.Context, in HookInput) (*HookOutput, error) {
@@ -96,10 +123,10 @@ func TestHookInputOfWrongType(t *testing.T) {
 		return nil, nil
 	})}
 	for input, field := range map[string]string{
-		`{"hook_event_name":"PreToolUse","tool_name":5}`:           "tool_name has the wrong type: number",
-		`{"hook_event_name":"Stop","session_id":true}`:             "session_id has the wrong type: bool",
-		`{"hook_event_name":"SessionStart","context_tokens":1e99}`: "context_tokens has the wrong type: number 1e99",
-		`{"hook_event_name":["Stop"]}`:                             "hook_event_name has the wrong type: array",
+		`{"hook_event_name":"PreToolUse","tool_name":5}`:               "tool_name has the wrong type: number",
+		`{"hook_event_name":"PreToolUse","cwd":5,"tool_name":{}}`:      "tool_name has the wrong type: object",
+		`{"hook_event_name":"UserPromptSubmit","prompt":["a","text"]}`: "prompt has the wrong type: array",
+		`{"hook_event_name":["Stop"]}`:                                 "hook_event_name has the wrong type: array",
 	} {
 		_, err := serve(t, o, `{"subtype":"hook_callback","callback_id":"hook_0","input":`+input+`}`)
 		if err == nil || !strings.HasSuffix(err.Error(), field) {

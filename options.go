@@ -114,7 +114,7 @@ type Options struct {
 	// runs.
 	ToolAliases map[string]string
 	// PermissionMode is how the agent decides whether a tool may run: --permission-mode. Empty means the one in the
-	// settings.
+	// settings, or else [PermissionModeAuto] where that is available, and [PermissionModeDefault] where it is not.
 	PermissionMode PermissionMode
 	// AllowDangerouslySkipPermissions lets the session be switched to [PermissionModeBypassPermissions] later on:
 	// --allow-dangerously-skip-permissions. It does not switch by itself.
@@ -160,7 +160,8 @@ type Options struct {
 	// Skills are the skills that the agent uses without a question: for each a rule in --allowedTools, and initialize
 	// skills. Nil leaves them to the settings, empty means none, and the single name [AllSkills] all of them.
 	Skills []string
-	// Hooks are called at events of the session: initialize hooks.
+	// Hooks are called at events of the session: initialize hooks. Not together with Bare. An agent that says that it has
+	// not applied them is not used.
 	Hooks map[HookEvent][]HookMatcher
 	// OnElicitation answers questions of MCP servers to the user. Nil declines them.
 	OnElicitation ElicitationFunc
@@ -211,7 +212,7 @@ type Options struct {
 	// SettingSources are the settings files that the agent reads: --setting-sources, joined by commas. Nil means all,
 	// empty none. CLAUDE.md is read with [SettingSourceProject] only.
 	SettingSources []SettingSource
-	// Bare leaves out hooks, plugins, memory, CLAUDE.md and other extras, and most tools: --bare.
+	// Bare leaves out hooks, plugins, memory, CLAUDE.md and other extras, and most tools: --bare. Not together with Hooks.
 	Bare bool
 	// SafeMode leaves out all customizations: --safe-mode.
 	SafeMode bool

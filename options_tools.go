@@ -109,8 +109,8 @@ func (o *Options) Warnings() []OptionsWarning {
 	}
 	var list []OptionsWarning
 	add := func(reason string) { list = append(list, OptionsWarning{Option: "CanUseTool", Reason: reason}) }
-	if o.PermissionMode == PermissionModeBypassPermissions {
-		add("is not asked: PermissionMode is " + string(o.PermissionMode))
+	if reason := modeWarnings[o.PermissionMode]; reason != "" {
+		add(reason + ": PermissionMode is " + string(o.PermissionMode))
 	}
 	if o.PermissionPrompts == PermissionPromptsNone {
 		add("is not asked: PermissionPrompts is " + string(o.PermissionPrompts))
@@ -119,6 +119,14 @@ func (o *Options) Warnings() []OptionsWarning {
 		add("is not asked about tools that are always allowed: " + strings.Join(names, ", "))
 	}
 	return list
+}
+
+// modeWarnings say what a CanUseTool is not asked about, by mode.
+var modeWarnings = map[PermissionMode]string{
+	PermissionModeBypassPermissions: "is not asked",
+	PermissionModeDontAsk:           "is not asked, and what it could permit is refused",
+	PermissionModeAcceptEdits:       "is not asked about edits and simple file commands in the working folders",
+	PermissionModeAuto:              "is not asked about what the agent's own classifier decides",
 }
 
 // wholeTools returns the tools that rules allow whatever their input is, each once.

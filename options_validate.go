@@ -33,6 +33,7 @@ func (o *Options) validateFor(goos string) error {
 		o.checkAgents,
 		o.checkMCPServers,
 		o.checkPlugins,
+		o.checkHooks,
 		o.checkSettings,
 		o.checkWatching,
 		func() error { _, err := o.args(); return err },

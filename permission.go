@@ -106,7 +106,7 @@ func (r *PermissionRequest) Raw() wire.JSON { return r.raw }
 
 func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (wire.JSON, error) {
 	req := &PermissionRequest{raw: body, RequestID: id}
-	if err := decode("can_use_tool", body, req); err != nil {
+	if err := (looseReader{"can_use_tool", c.log}).decode(body, req, "tool_name"); err != nil {
 		return "", err
 	}
 	if req.ToolName == "" || absent(req.Input) {
@@ -115,17 +115,24 @@ func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (
 	if req.ToolName == questionTool && c.options.OnQuestion != nil {
 		return c.question(ctx, req)
 	}
-	if c.options.CanUseTool == nil {
-		return "", errors.New("clew: no CanUseTool is set")
+	decide := c.options.CanUseTool
+	if decide == nil {
+		decide = permitNothing
 	}
 	return c.guard(ctx, "CanUseTool", func() (any, error) {
-		result, err := c.options.CanUseTool(ctx, req)
+		result, err := decide(ctx, req)
 		if err != nil {
 			return nil, err
 		}
 		if result == nil {
 			return nil, errNoAnswer
 		}
-		return result.answer(req), nil
+		answer, err := result.answer(req)
+		return answer, badAnswer("CanUseTool", err)
 	})
+}
+
+// permitNothing decides where nobody else does. The model reads its reason.
+func permitNothing(context.Context, *PermissionRequest) (PermissionResult, error) {
+	return Deny("Nobody is here to permit this."), nil
 }

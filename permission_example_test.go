@@ -2,7 +2,6 @@ package clew_test
 
 import (
 	"context"
-	"strings"
 
 	"github.com/clewdev/clew"
 )
@@ -18,8 +17,9 @@ func ExampleCanUseToolFunc() {
 			if err := req.DecodeInput(&in); err != nil {
 				return nil, err
 			}
-			if !strings.HasPrefix(in.Command, "go test ") {
-				return clew.Deny("Only tests, please."), nil
+			// The whole command: a beginning may go on with "; rm -rf .".
+			if in.Command != "go test ./..." {
+				return clew.Deny("Only go test ./..., please."), nil
 			}
 			return clew.Allow(), nil
 		},

@@ -1,5 +1,10 @@
 package clew
 
+import (
+	"errors"
+	"strings"
+)
+
 // A PermissionBehavior is what becomes of the use of a tool.
 type PermissionBehavior string
 
@@ -25,7 +30,7 @@ const (
 // A PermissionResult is the answer to a [PermissionRequest]: an [*AllowResult] or a [*DenyResult].
 type PermissionResult interface {
 	// answer is what the response says; req may be the zero request.
-	answer(req *PermissionRequest) any
+	answer(req *PermissionRequest) (any, error)
 }
 
 // An AllowResult lets the tool run.
@@ -44,16 +49,32 @@ func Allow() *AllowResult { return new(AllowResult) }
 // AllowWith lets the tool run with another input: anything that marshals to a JSON object.
 func AllowWith(input any) *AllowResult { return &AllowResult{UpdatedInput: input} }
 
-func (r *AllowResult) answer(req *PermissionRequest) any {
+func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
 	result := *r
-	if result.UpdatedInput == nil && req.Input != "" {
+	input, err := encodeInput(r.UpdatedInput)
+	if err != nil {
+		return nil, err
+	}
+	if result.UpdatedInput = input; input == nil && req.Input != "" {
 		result.UpdatedInput = req.Input
 	}
 	return struct {
 		Behavior PermissionBehavior `json:"behavior"`
 		AllowResult
 		ToolUseID string `json:"toolUseID,omitempty"`
-	}{PermissionBehaviorAllow, result, req.ToolUseID}
+	}{PermissionBehaviorAllow, result, req.ToolUseID}, nil
+}
+
+// encodeInput writes an input of a tool, which has to be a JSON object. Nil stays nil.
+func encodeInput(input any) (any, error) {
+	if input == nil {
+		return nil, nil
+	}
+	object, err := encode(input)
+	if err == nil && !strings.HasPrefix(string(object), "{") {
+		err = errors.New("UpdatedInput is not a JSON object")
+	}
+	return object, err
 }
 
 // A DenyResult keeps the tool from running.
@@ -68,7 +89,7 @@ type DenyResult struct {
 // Deny keeps the tool from running, and tells the model why.
 func Deny(message string) *DenyResult { return &DenyResult{Message: message} }
 
-func (r *DenyResult) answer(req *PermissionRequest) any {
+func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
 	result := *r
 	if result.Message == "" {
 		result.Message = "This use of the tool was denied." // the API refuses a failure without a text
@@ -77,5 +98,5 @@ func (r *DenyResult) answer(req *PermissionRequest) any {
 		Behavior PermissionBehavior `json:"behavior"`
 		DenyResult
 		ToolUseID string `json:"toolUseID,omitempty"`
-	}{PermissionBehaviorDeny, result, req.ToolUseID}
+	}{PermissionBehaviorDeny, result, req.ToolUseID}, nil
 }

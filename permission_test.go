@@ -1,8 +1,11 @@
 package clew
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,7 +59,6 @@ func TestPermissionAnswers(t *testing.T) {
 
 func TestPermissionErrors(t *testing.T) {
 	t.Parallel()
-	wantError(t, new(Options), bashRequest, "clew: no CanUseTool is set")
 	wantError(t, decides(nil, errors.New("the database is away")), bashRequest, "the database is away")
 	wantError(t, decides(nil, nil), bashRequest, errNoAnswer.Error())
 	const missing = "clew: can_use_tool without tool_name or input"
@@ -66,11 +68,53 @@ func TestPermissionErrors(t *testing.T) {
 		`"tool_name":"Bash","input":null`: missing,
 		`"input":{}`:                      missing,
 		`"tool_name":5,"input":{}`:        `clew: can_use_tool: field tool_name has the wrong type: number`,
-		`"mcp_server":{"name":[]}`:        `clew: can_use_tool: field mcp_server.name has the wrong type: array`,
-		`"permission_suggestions":{}`: `clew: can_use_tool: field permission_suggestions ` +
-			`has the wrong type: object`,
 	} {
 		wantError(t, decides(Allow(), nil), `{"subtype":"can_use_tool",`+fields+`}`, want)
+	}
+}
+
+// A field of another type does not keep the question from the host.
+func TestPermissionRequestWithMisfits(t *testing.T) {
+	t.Parallel()
+	var got *PermissionRequest
+	var log bytes.Buffer
+	_, err := serve(t, &Options{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		CanUseTool: func(_ context.Context, req *PermissionRequest) (PermissionResult, error) {
+			got = req
+			return Allow(), nil
+		},
+	}, `{"subtype":"can_use_tool","agent_id":7,"tool_name":"Bash","mcp_server":{"name":[],"source":"sdk"},`+
+		`"input":{"command":"ls"},"permission_suggestions":{},"title":"T"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ToolName != "Bash" || got.Input != `{"command":"ls"}` || got.Title != "T" || got.MCPServer.Source != "sdk" {
+		t.Errorf("request %+v", got)
+	}
+	for _, field := range []string{"agent_id", "mcp_server", "permission_suggestions"} {
+		if !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "field="+field) {
+			t.Errorf("%s is not in the log: %s", field, log.String())
+		}
+	}
+}
+
+func TestPermissionInputThatIsNoObject(t *testing.T) {
+	t.Parallel()
+	for name, input := range map[string]any{
+		"text": "ls", "list": []string{"ls"}, "nil map": map[string]string(nil), "JSON": wire.JSON("null"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantError(t, decides(AllowWith(input), nil), bashRequest,
+				"clew: the answer of CanUseTool: UpdatedInput is not a JSON object")
+			wantError(t, says(&HookOutput{Specific: &PreToolUseOutput{UpdatedInput: input}}, nil), stopRequest,
+				"clew: the answer of a hook at Stop: UpdatedInput is not a JSON object")
+			_, err := serve(t, says(&HookOutput{Specific: &PermissionRequestOutput{Decision: AllowWith(input)}}, nil), stopRequest)
+			if err == nil || !strings.HasPrefix(err.Error(), "clew: the answer of a hook at Stop: ") {
+				t.Errorf("a hook's decision: error %v", err)
+			}
+		})
 	}
 }
 

@@ -74,13 +74,13 @@ func (c *callbacks) question(ctx context.Context, permission *PermissionRequest)
 			return nil, err
 		}
 		if result == nil {
-			return Deny("The user declined to answer.").answer(permission), nil
+			return Deny("The user declined to answer.").answer(permission)
 		}
 		input, err := result.input(permission)
 		if err != nil {
 			return nil, err
 		}
-		return AllowWith(input).answer(permission), nil
+		return AllowWith(input).answer(permission)
 	})
 }
 

@@ -87,7 +87,8 @@ func TestQuestionOrPermission(t *testing.T) {
 	wantAnswer(t, replies(nil, nil), bashRequest, `{"behavior":"deny","message":"no question","toolUseID":"toolu_1"}`)
 	wantAnswer(t, decides(Deny("not now"), nil), coloursRequest,
 		`{"behavior":"deny","message":"not now","toolUseID":"toolu_1"}`)
-	wantError(t, &Options{OnQuestion: replies(nil, nil).OnQuestion}, bashRequest, "clew: no CanUseTool is set")
+	wantAnswer(t, &Options{OnQuestion: replies(nil, nil).OnQuestion}, bashRequest,
+		`{"behavior":"deny","message":"Nobody is here to permit this.","toolUseID":"toolu_1"}`)
 }
 
 func TestQuestionErrors(t *testing.T) {

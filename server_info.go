@@ -7,7 +7,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ServerInfo is what the agent says of itself when a session begins. What an agent does not say is zero.
+// A ServerInfo is what the agent says of itself when a session begins. What an agent does not say is zero, and so is a
+// field of another type than it has here: see [ServerInfo.Raw].
 type ServerInfo struct {
 	raw wire.JSON
 
@@ -78,10 +79,12 @@ func (i *ServerInfo) Supports(capability string) bool {
 // Raw returns all that the agent said, also what has no field here.
 func (i *ServerInfo) Raw() wire.JSON { return i.raw }
 
+// plainServerInfo is a ServerInfo that does not read itself.
+type plainServerInfo ServerInfo
+
 // UnmarshalJSON reads the answer to the initialize request.
 func (i *ServerInfo) UnmarshalJSON(data []byte) error {
-	type plain ServerInfo
-	if err := json.Unmarshal(data, (*plain)(i)); err != nil {
+	if err := json.Unmarshal(data, (*plainServerInfo)(i)); err != nil {
 		return err
 	}
 	i.raw = wire.JSON(data)

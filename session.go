@@ -152,20 +152,25 @@ func (s *Session) initialize(ctx context.Context) error {
 }
 
 func (s *Session) greet(ctx context.Context) error {
-	if err := s.Control(ctx, "initialize", s.opts.initializeRequest(s.callback.hooks()), &s.info); err != nil {
+	answer, err := s.request(ctx, "initialize", s.opts.initializeRequest(s.callback.hooks()))
+	if err != nil {
 		return err
 	}
+	if err := s.readAnswer("initialize", answer, (*plainServerInfo)(&s.info)); err != nil {
+		return err
+	}
+	s.info.raw = answer
 	s.ready.Store(true)
 	s.checkVersion(s.info.Version)
-	if s.opts.blocksOnHookFailure() && !s.info.HookOnFailureSupported {
-		return &OptionsError{Option: "Hooks", Reason: "this agent is too old for OnFailure: a hook that fails would block nothing"}
+	if err := s.checkHooksApplied(); err != nil {
+		return err
 	}
 	servers := s.opts.mcpServersRequest()
 	if servers == nil {
 		return nil
 	}
-	var change MCPServersChange
-	if err := s.Control(ctx, "mcp_set_servers", servers, &change); err != nil {
+	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", servers)
+	if err != nil {
 		return err
 	}
 	for name, reason := range change.Errors {

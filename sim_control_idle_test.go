@@ -2,6 +2,8 @@ package clew_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +57,28 @@ func TestSilentAgentIsReported(t *testing.T) {
 			t.Error(err)
 		}
 		turn.want(t, nil, "Well,", "result: interrupted")
+	})
+}
+
+// A panic of who is told is not the end of the program, nor of the session.
+func TestSilentAgentIsReportedInVain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, opts := new(logbook), watched()
+		opts.Logger = slog.New(slog.NewTextHandler(log, nil))
+		opts.OnIdle = func(time.Duration) { panic("ouch") }
+		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
+			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
+			Send(controlSuccess("i", `{}`), resultFrame("interrupted", "p")), opts)
+		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		time.Sleep(150 * time.Second)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "clew: panic in OnIdle: ouch"); n != 2 {
+			t.Errorf("%d panics in the log: %s", n, log)
+		}
+		if _, err := s.Interrupt(t.Context()); err != nil {
+			t.Error(err)
+		}
+		turn.want(t, nil, "result: interrupted")
 	})
 }
 

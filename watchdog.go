@@ -2,6 +2,8 @@ package clew
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -57,12 +59,22 @@ func (w *watchdog) look() {
 func (w *watchdog) bark(silence time.Duration) {
 	s := w.session
 	if s.opts.OnIdle != nil {
-		s.opts.OnIdle(silence)
+		s.callOnIdle(silence)
 		return
 	}
 	s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
 	s.stalled.Store(true)
 	s.Close() //nolint:errcheck // the session ends with ErrIdle
+}
+
+// callOnIdle tells the caller. A panic there costs this call alone.
+func (s *Session) callOnIdle(silence time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error(mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
+		}
+	}()
+	s.opts.OnIdle(silence)
 }
 
 func (w *watchdog) stop() {
