@@ -113,7 +113,7 @@ func TestControlCallCause(t *testing.T) {
 		bored := errors.New("bored")
 		time.AfterFunc(time.Second, func() { cancel(bored) })
 		wantError(t, s.Control(ctx, "get_settings", nil, nil), bored)
-		wantError(t, s.Control(ctx, "get_settings", nil, nil), context.Canceled)
+		wantError(t, s.Control(ctx, "get_settings", nil, nil), bored)
 		synctest.Wait()
 	})
 }
