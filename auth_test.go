@@ -72,7 +72,8 @@ func TestTokensAreNotRecorded(t *testing.T) {
 	for _, frame := range []string{
 		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"accessToken":"hush"}}}`,
 		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"authToken":"hush"}}}`,
-		`{"type":"control_request","request_id":"r","request":{"subtype":"claude_oauth_callback","authorizationCode":"hush"}}`,
+		`{"type":"control_request","request_id":"r","request":{"subtype":"claude_oauth_callback",` +
+			`"authorizationCode":"hush"}}`,
 		`{"type":"control_request","request_id":"r","request":{"subtype":"mcp_oauth_callback_url",` +
 			`"callbackUrl":"http://localhost/?code=hush"}}`,
 	} {

@@ -16,9 +16,9 @@ import (
 // marshals to must be a JSON object with the fields of the request; nil means none. The answer is unmarshalled into out,
 // unless that is nil; an answer without content leaves it as it is. A refusal is a [*ControlError].
 //
-// Of the requests that Claude Code 2.1.325 knows, these have no method: claim_session, which is for processes that were
-// started ahead; end_session, which [Session.Close] does better; set_proactivity_level and fork_conversation, which it
-// refuses in every session of this package; and add_directory, in whose place there is [Session.RegisterRepoRoot].
+// On purpose there is no method for claim_session, which is for processes that were started ahead, for end_session,
+// which [Session.Close] does better, for set_proactivity_level and fork_conversation, which Claude Code 2.1.325 refuses
+// in sessions of this package, and for add_directory, whose fields this package does not know.
 func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
 	answer, err := s.request(ctx, subtype, in)
 	if err != nil || out == nil || absent(answer) {

@@ -2,8 +2,8 @@ package clew
 
 import "context"
 
-// SubmitFeedback sends the maker of the agent a report of the user, which holds parts of the conversation. The fields of
-// the request are not known to this package: fields is anything that marshals to a JSON object.
+// SubmitFeedback sends the maker of the agent a report of the user, which can hold the conversation. The fields of the
+// request are not known to this package: fields is anything that marshals to a JSON object.
 func (s *Session) SubmitFeedback(ctx context.Context, fields any) (*FeedbackReceipt, error) {
 	return call[FeedbackReceipt](ctx, s, "submit_feedback", fields)
 }

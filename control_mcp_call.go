@@ -82,7 +82,7 @@ type MCPCallResult struct {
 
 // An MCPStaging says what became of the files of a tool call.
 type MCPStaging struct {
-	// OK is false if the call failed; [Session.CallMCP] returns an error then, with ErrorCode, such as expired, and Detail.
+	// OK is true for what [Session.CallMCP] returns: it makes an error of ErrorCode, such as expired, and Detail.
 	OK        bool   `json:"ok"`
 	ErrorCode string `json:"error_code"`
 	Detail    string `json:"detail"`

@@ -2,8 +2,8 @@ package clew
 
 import "context"
 
-// RewindConversation takes a prompt, by its UUID, and all that came after it out of the conversation. Files stay as they
-// are: see [Session.RewindFiles].
+// RewindConversation takes a prompt, by its UUID, and all that came after it out of the conversation. Files stay as
+// they are: see [Session.RewindFiles].
 func (s *Session) RewindConversation(ctx context.Context, promptUUID string) (*ConversationRewind, error) {
 	return call[ConversationRewind](ctx, s, "rewind_conversation", rewindConversationRequest{promptUUID})
 }

@@ -109,8 +109,8 @@ func (c *recordedInput) CloseWrite() error {
 	return c.Connection.CloseWrite()
 }
 
-// secretWords are in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. Quotes
-// inside of a text are escaped, so that a prompt does not have them.
+// secretWords are in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. Text
+// such as that of a prompt does not have them, since its quotes are escaped.
 var secretWords = []string{
 	`"mcp_set_servers"`, `"mcp_oauth_callback_url"`, `"claude_oauth_callback"`, `"accessToken"`, `"authToken"`,
 }

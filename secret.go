@@ -34,8 +34,8 @@ func mask(text string) string {
 	return text
 }
 
-// maskJSON hides secrets in a JSON object: all values in members named "env" and "headers", codes of a login, all values whose name says
-// that they are secret, and what mask finds in the others. What is no object is masked as text.
+// maskJSON hides secrets in a JSON object: all values in members named "env" and "headers", codes of a login, all
+// values whose name says that they are secret, and what mask finds in the others. What is no object is masked as text.
 func maskJSON(text string) string {
 	var members map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))
