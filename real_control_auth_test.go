@@ -51,12 +51,9 @@ func TestRealMCPAuth(t *testing.T) {
 	t.Parallel()
 	s := connect(t, clewtest.NewModel(t), &clew.Options{MCPServers: map[string]clew.MCPServer{
 		"locked": &clew.MCPHTTPServer{URL: serveLocked(t)},
-		"calc":   &clew.MCPInProcessServer{Handler: adder{}},
 	}})
 	_, err := s.AuthenticateMCP(t.Context(), "nobody", "")
 	wantRefused(t, err, "not found")
-	_, err = s.AuthenticateMCP(t.Context(), "calc", "")
-	wantRefused(t, err, "does not support OAuth")
 	wantRefused(t, s.FinishMCPAuth(t.Context(), "locked", "http://localhost/"), "No active OAuth flow")
 
 	auth := must(s.AuthenticateMCP(t.Context(), "locked", "app://back"))(t)
