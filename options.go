@@ -254,7 +254,8 @@ type Options struct {
 	// its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent as it passes, a line per frame in each direction, in the format that
-	// clewtest.ReadDialogue reads. The secrets of MCP servers are masked; prompts and answers are as they are. A write that
-	// fails ends the recording; one that blocks holds up the session, Close included. Default: none.
+	// clewtest.ReadDialogue reads. The secrets of MCP servers, tokens and login codes are masked; prompts and answers are
+	// as they are. A write that fails ends the recording; one that blocks holds up the session, Close included. Default:
+	// none.
 	Record io.Writer
 }
