@@ -113,7 +113,7 @@ type HooksSafeMode struct {
 	ExitHint string `json:"exitHint"`
 }
 
-// HooksBareMode is what a bare start means for hooks: not even those of the session run.
+// HooksBareMode is what a bare start means for hooks: not even those of [Options.Hooks] would run.
 type HooksBareMode struct {
 	// ExitHint tells people how to leave the mode.
 	ExitHint string `json:"exitHint"`

@@ -3,14 +3,16 @@ package clew
 import (
 	"errors"
 	"maps"
+	"os"
 	"regexp/syntax"
 	"slices"
+	"strings"
 )
 
 // checkHooks returns what is wrong with the hooks. A hook that the agent does not call prevents nothing.
 func (o *Options) checkHooks() error {
-	if o.Bare && len(o.Hooks) > 0 {
-		return badOption("Hooks", "not together with Bare, which turns them off")
+	if len(o.Hooks) > 0 && o.startsBare() {
+		return badOption("Hooks", "not together with Bare or %s, which turn them off", bareVariable)
 	}
 	for _, event := range slices.Sorted(maps.Keys(o.Hooks)) {
 		if event == "" {
@@ -23,6 +25,17 @@ func (o *Options) checkHooks() error {
 		}
 	}
 	return nil
+}
+
+// bareVariable starts the agent bare, as Bare does.
+const bareVariable = "CLAUDE_CODE_SIMPLE"
+
+// startsBare reports whether the agent is told to start bare, in one way or the other.
+func (o *Options) startsBare() bool {
+	return o.Bare || slices.ContainsFunc(o.environ(os.Environ()), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return name == bareVariable && slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
+	})
 }
 
 // check returns why m cannot be used, or "".
@@ -44,12 +57,12 @@ func (m *HookMatcher) check() string {
 	return "has an OnFailure that is not known"
 }
 
-// brokenPattern reports whether a pattern is no regular expression to anybody. Most of what JavaScript has and Go lacks
-// is another error.
+// brokenPattern reports whether a pattern is a regular expression neither in Go nor in JavaScript, which the agent
+// speaks. What JavaScript has and Go lacks leads to other errors than these, but for [^], which is any character.
 func brokenPattern(pattern string) bool {
 	_, err := syntax.Parse(pattern, syntax.Perl)
 	wrong, ok := errors.AsType[*syntax.Error](err)
-	if !ok {
+	if !ok || strings.Contains(pattern, "[^]") {
 		return false
 	}
 	switch wrong.Code {

@@ -38,13 +38,16 @@ func TestCheckHooks(t *testing.T) {
 // The agent would not call the hooks.
 func TestCheckHooksOfABareAgent(t *testing.T) {
 	t.Parallel()
-	o := says(nil, nil)
-	o.Bare = true
-	if wrong, ok := errors.AsType[*OptionsError](o.validate()); !ok || wrong.Option != "Hooks" {
-		t.Errorf("error %v", o.validate())
+	hooks := says(nil, nil).Hooks
+	for _, o := range []*Options{{Bare: true, Hooks: hooks}, {Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Hooks: hooks}} {
+		if wrong, ok := errors.AsType[*OptionsError](o.validate()); !ok || wrong.Option != "Hooks" {
+			t.Errorf("%+v: error %v", o, o.validate())
+		}
 	}
-	if err := (&Options{Bare: true}).validate(); err != nil {
-		t.Error(err)
+	for _, o := range []*Options{{Bare: true}, {Env: []string{"CLAUDE_CODE_SIMPLE=0"}, Hooks: hooks}} {
+		if err := o.validate(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -54,7 +57,8 @@ func TestCheckHookMatcher(t *testing.T) {
 	hooks := says(nil, nil).Hooks[HookStop][0].Hooks
 	for _, pattern := range []string{
 		"", "*", "Bash", "Edit|Write", "Edit, Write", "mcp__.*", "mcp__calc__(add|sub)", "^Bash$", ".*", "^(?!Bash)",
-		"(?<=mcp__)x", `(a)\1`, "(?<name>a)", `\-`, "a{1,2000}", "a{", "opus[1m]", ".env|.envrc", "]", "}", "[^a-z]", "ü",
+		"(?<=mcp__)x", `(a)\1`, "(?<name>a)", `\-`, "a{1,2000}", "a{", "opus[1m]", ".env|.envrc", "]", "}",
+		"[^a-z]", "[^]*", "ü",
 	} {
 		if reason := (&HookMatcher{Matcher: pattern, Hooks: hooks}).check(); reason != "" {
 			t.Errorf("%q %s", pattern, reason)

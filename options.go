@@ -160,8 +160,8 @@ type Options struct {
 	// Skills are the skills that the agent uses without a question: for each a rule in --allowedTools, and initialize
 	// skills. Nil leaves them to the settings, empty means none, and the single name [AllSkills] all of them.
 	Skills []string
-	// Hooks are called at events of the session: initialize hooks. Not together with Bare. An agent that says that it has
-	// not applied them is not used.
+	// Hooks are called at events of the session: initialize hooks. Not together with Bare. An agent that says that it did
+	// not apply them is an [*OptionsError], too.
 	Hooks map[HookEvent][]HookMatcher
 	// OnElicitation answers questions of MCP servers to the user. Nil declines them.
 	OnElicitation ElicitationFunc
