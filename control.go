@@ -40,7 +40,7 @@ func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSO
 	if err != nil {
 		return "", s.controlError(ctx, subtype, err)
 	}
-	s.serveAgain(answer) //nolint:contextcheck // what the agent asks outlives this call
+	s.serveAgain(answer)
 	return answer.Response, nil
 }
 
