@@ -32,9 +32,17 @@ func (b *bench) share(ctx context.Context) error {
 // cold measures queries of Claude Code. What is more than Claude Code by itself is not only the host's doing: the agent
 // works differently when it is asked through the protocol.
 func (b *bench) cold(ctx context.Context) error {
-	return b.withClaude(ctx, func(on stage) (err error) {
-		b.report.Cold, err = b.latency(ctx, on)
-		return err
+	return b.withClaude(ctx, func(on stage) error {
+		rows, err := b.latency(ctx, on)
+		if err != nil {
+			return err
+		}
+		b.report.Cold = rows
+		if i := slices.IndexFunc(rows, func(r latencyRow) bool { return r.Name == typeScript }); i >= 0 {
+			b.report.atMost("cold query to the first assistant message, against TypeScript", 1, "×", rows[0].Assistant/rows[i].Assistant)
+			b.report.atMost("cold query to the result, against TypeScript", 1, "×", rows[0].Result/rows[i].Result)
+		}
+		return nil
 	})
 }
 
