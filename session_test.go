@@ -41,7 +41,9 @@ func TestSessionID(t *testing.T) {
 						t.Errorf("id %q at %s", s.ID(), msg.Raw())
 					}
 					if _, ok := msg.(*clew.AssistantMessage); ok {
-						must(s.Interrupt(t.Context()))(t)
+						if _, err := s.Interrupt(t.Context()); err != nil {
+							t.Fatal(err)
+						}
 					}
 				}
 				if s.ID() != told {

@@ -32,7 +32,7 @@ var (
 	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "fleet"}
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
-	toolFolders = []string{"archtest", "bench", "corpus", "record", "wiregen"}
+	toolFolders = []string{"archtest", "bench", "corpus", "realtest", "record", "wiregen"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{

@@ -1,0 +1,209 @@
+package features_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// A controlled is a session with Claude Code that control requests are tried on.
+type controlled struct {
+	*clew.Session
+	model *clewtest.Model
+	// dir is the project, with symbolic links followed.
+	dir string
+}
+
+// Every control request goes to the same session, after a first turn; the order of the parts does not matter, except
+// that the last one moves the session.
+func TestRealControl(t *testing.T) {
+	t.Parallel()
+	s := connectControlled(t)
+	first := s.turn(t, "Write a note")
+	t.Run("info", func(t *testing.T) { s.testInfo(t) })
+	t.Run("interrupt", func(t *testing.T) { s.testInterrupt(t) })
+	t.Run("model and mode", func(t *testing.T) { s.testModel(t) })
+	t.Run("thinking", func(t *testing.T) { s.testThinking(t) })
+	t.Run("settings", func(t *testing.T) { s.testSettings(t) })
+	t.Run("hooks and rules", func(t *testing.T) { s.testRules(t) })
+	t.Run("context", func(t *testing.T) { s.testContext(t) })
+	t.Run("usage", func(t *testing.T) { s.testUsage(t) })
+	t.Run("servers", func(t *testing.T) { s.testServers(t) })
+	t.Run("tasks", func(t *testing.T) { s.testTasks(t) })
+	t.Run("files", func(t *testing.T) { s.testFiles(t) })
+	t.Run("rewind", func(t *testing.T) { s.testRewind(t, first) })
+	t.Run("session", func(t *testing.T) { s.testSession(t) })
+	t.Run("questions aside", func(t *testing.T) { s.testAside(t) })
+	t.Run("reload", func(t *testing.T) { s.testReload(t) })
+	t.Run("folders", func(t *testing.T) { s.testFolders(t) })
+}
+
+func connectControlled(t *testing.T) *controlled {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeProject(t, dir)
+	model := clewtest.NewModel(t)
+	model.On("Write a note").Reply(clewtest.ToolUse("Write", map[string]string{
+		"file_path": filepath.Join(dir, "note.txt"), "content": "noted\n",
+	}))
+	model.On("Serve").Reply(clewtest.ToolUse("Bash", map[string]any{
+		"command": "echo serving; sleep 60", "description": "Serve", "run_in_background": true,
+	}))
+	model.On("Build").Reply(clewtest.ToolUse("Bash", map[string]any{
+		"command": "echo building; sleep 60", "description": "Build",
+	}))
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	model.On("Think").Reply(clewtest.Text("Yes."))
+	// The prompt of an interrupted turn is still part of the next one: this rule comes after the others.
+	model.On("Wait for ever").Hang()
+	model.Reply("Yes.")
+	s, err := clew.Connect(t.Context(), &clew.Options{
+		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: dir,
+		AllowedTools: []string{"Write", "Bash"}, EnableFileCheckpointing: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &controlled{s, model, dir}
+}
+
+// writeProject makes a project with a memory file, a subagent, a skill, and settings with a rule and a hook.
+func writeProject(t *testing.T, dir string) {
+	t.Helper()
+	for name, text := range map[string]string{
+		"CLAUDE.md":                     "Be kind.\n",
+		"notes.txt":                     "one\ntwo\n",
+		"sub/go.mod":                    "module sub\n",
+		".claude/agents/helper.md":      "---\nname: helper\ndescription: helps\n---\nHelp.\n",
+		".claude/skills/hello/SKILL.md": "---\nname: hello\ndescription: says hello\n---\nSay hello.\n",
+		".claude/settings.json": `{"permissions":{"deny":["Read(./secret)"]},"hooks":{"PreToolUse":` +
+			`[{"matcher":"Grep","hooks":[{"type":"command","command":"true","timeout":5}]}]}}`,
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// turn runs a turn to its end and returns the UUID of its prompt.
+func (s *controlled) turn(t *testing.T, prompt string) string {
+	t.Helper()
+	var uuid string
+	for msg, err := range s.Turn(t.Context(), prompt) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg, ok := msg.(*wire.AssistantMessage); ok && uuid == "" {
+			uuid = msg.UserMessageUUID
+		}
+	}
+	return uuid
+}
+
+// must takes the two results of a call and returns the first, or ends the test.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// wantRefused checks that the agent refused a request, with words.
+func wantRefused(t *testing.T, err error, words string) {
+	t.Helper()
+	var refused *clew.ControlError
+	if !errors.As(err, &refused) || !strings.Contains(refused.Message, words) {
+		t.Errorf("error %v, want a refusal with %q", err, words)
+	}
+}
+
+func (s *controlled) testInfo(t *testing.T) {
+	info := s.Info()
+	if info.Version != clewtest.AgentVersion || info.PID == 0 || info.Account.APIProvider != clew.APIProviderFirstParty ||
+		info.CurrentPermissionMode != wire.PermissionModeDefault || !info.Supports("reload_plugins_refuse_if_busy_v1") {
+		t.Errorf("info %s", info.Raw())
+	}
+	if !slices.ContainsFunc(info.Agents, func(a clew.AgentInfo) bool { return a.Name == "helper" }) {
+		t.Errorf("agents %+v", info.Agents)
+	}
+	version := must(s.BinaryVersion(t.Context()))(t)
+	if version.Version != clewtest.AgentVersion || version.BuildTime.IsZero() {
+		t.Errorf("version %+v", version)
+	}
+	models := must(s.Models(t.Context()))(t)
+	if len(models) == 0 || models[0].Value != "default" || models[0].ResolvedModel == "" ||
+		!slices.Contains(models[0].SupportedEffortLevels, wire.EffortHigh) {
+		t.Errorf("models %+v", models)
+	}
+	sections := must(s.Status(t.Context()))(t)
+	if len(sections) == 0 || !slices.Contains(sections[0].Rows, clew.StatusRow{Label: "cwd", Value: s.dir}) {
+		t.Errorf("status %+v", sections)
+	}
+}
+
+func (s *controlled) testInterrupt(t *testing.T) {
+	var result *wire.ResultMessage
+	for msg, err := range s.Turn(t.Context(), "Wait for ever") {
+		switch msg := msg.(type) {
+		case *wire.InitMessage:
+			must(s.Interrupt(t.Context()))(t)
+		case *wire.ResultMessage:
+			result = msg
+		}
+		var failed *clew.ResultError
+		if err != nil && !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+	}
+	if result == nil || !result.IsError {
+		t.Errorf("the turn was not interrupted: %v", result)
+	}
+	receipt := must(s.InterruptAll(t.Context()))(t)
+	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}, Cancelled: []string{}}, receipt); diff != "" {
+		t.Errorf("nothing to interrupt (-want +got):\n%s", diff)
+	}
+	if must(s.CancelPrompt(t.Context(), "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"))(t) {
+		t.Error("a prompt that was never sent was cancelled")
+	}
+}
+
+func (s *controlled) testModel(t *testing.T) {
+	if got := must(s.SetModel(t.Context(), "sonnet"))(t); !strings.HasPrefix(got, "claude-sonnet-") {
+		t.Errorf("model %q", got)
+	}
+	if got := must(s.SetModel(t.Context(), ""))(t); strings.HasPrefix(got, "claude-sonnet-") || got == "" {
+		t.Errorf("model after a reset %q", got)
+	}
+	if err := s.SetPermissionMode(t.Context(), wire.PermissionModePlan); err != nil {
+		t.Error(err)
+	}
+	if err := s.SetPermissionMode(t.Context(), wire.PermissionModeDefault); err != nil {
+		t.Error(err)
+	}
+	wantRefused(t, s.SetPermissionMode(t.Context(), "nonsense"), "must be one of")
+	wantRefused(t, s.SetPermissionMode(t.Context(), wire.PermissionModeBypassPermissions), "not launched with")
+}

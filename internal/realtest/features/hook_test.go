@@ -1,0 +1,167 @@
+package features_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+)
+
+// preTool is the output of a hook that decides about a tool.
+func preTool(output clew.PreToolUseOutput) *clew.HookOutput {
+	return &clew.HookOutput{Specific: &output}
+}
+
+func TestRealHookPreToolUse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		output *clew.HookOutput
+		err    error
+		made   string // the file that there should be afterwards
+		asked  int    // how often it was left to CanUseTool
+		text   string // what the model is told if the tool did not run
+	}{
+		{name: "nothing", made: "nothing", asked: 1},
+		{name: "allow", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow}), made: "allow"},
+		{name: "deny", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorDeny, Reason: "not now"}),
+			text: "not now"},
+		{name: "change", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow,
+			UpdatedInput: map[string]string{"command": "touch one"}}), made: "one"},
+		{name: "replace", output: preTool(clew.PreToolUseOutput{
+			UpdatedInput: map[string]string{"command": "touch two"}}), made: "two", asked: 1},
+		{name: "ask", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAsk}), made: "ask", asked: 1},
+		{name: "fail", err: errors.New("the hook broke"), made: "fail", asked: 1},
+		// What an asynchronous hook says besides does not count.
+		{name: "async", output: &clew.HookOutput{Async: true, Decision: clew.HookDecisionBlock}, made: "async", asked: 1},
+	}
+	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
+	for _, tt := range tests {
+		touches(model, tt.name)
+	}
+	door := new(permissionCalls).say(clew.Allow(), nil)
+	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call, Hooks: hooksAt(clew.HookPreToolUse, hook.call)})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			hook.say(tt.output, tt.err)
+			result := only(t, ask(t, s, tt.name).toolResults())
+			if in := only(t, hook.calls()).Base(); in.CallID != result.ToolUseID {
+				t.Errorf("input %s", in.Raw())
+			}
+			if asked := len(door.calls()); asked != tt.asked {
+				t.Errorf("asked %d times", asked)
+			}
+			wantMade(t, dir, tt.name, tt.made)
+			wantText(t, "the result", result.Text(), tt.text)
+			if result.Failed() != (tt.text != "") {
+				t.Errorf("result %s", result.Raw())
+			}
+		})
+	}
+}
+
+func TestRealHookMatcher(t *testing.T) {
+	t.Parallel()
+	model, every, commands, edits := clewtest.NewModel(t), new(hookCalls), new(hookCalls), new(hookCalls)
+	model.On("Run it").Reply(bash("echo one"))
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	s := connect(t, model, &clew.Options{Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
+		{Hooks: []clew.HookFunc{every.call}},
+		{Matcher: "Bash|Read", Hooks: []clew.HookFunc{commands.call}},
+		{Matcher: "Edit|Write", Hooks: []clew.HookFunc{edits.call}},
+	}}})
+	ask(t, s, "Run it")
+	only(t, every.calls())
+	call := only(t, commands.calls())
+	in, ok := call.(*clew.PreToolUseInput)
+	if !ok || in.ToolName != "Bash" || in.SessionID != s.ID() || in.TranscriptPath == "" {
+		t.Errorf("input %s", call.Raw())
+	}
+	if n := len(edits.calls()); n != 0 {
+		t.Errorf("the hook for other tools was called %d times", n)
+	}
+}
+
+// A hook that is to prevent something does so when it fails, and when it takes too long.
+func TestRealHookFails(t *testing.T) {
+	t.Parallel()
+	model, dir := clewtest.NewModel(t), t.TempDir()
+	model.On("slow").Reply(clewtest.ToolUse("Write", map[string]string{
+		"file_path": filepath.Join(dir, "slow"), "content": "x",
+	}))
+	touches(model, "broken")
+	broken, ended := new(hookCalls).say(nil, errors.New("out of order")), make(chan struct{})
+	slow := func(ctx context.Context, _ clew.HookInput) (*clew.HookOutput, error) {
+		defer close(ended)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	s := connect(t, model, &clew.Options{
+		Dir: dir, PermissionMode: clew.PermissionModeBypassPermissions,
+		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
+			{Matcher: "Bash", Hooks: []clew.HookFunc{broken.call}, OnFailure: clew.HookFailureBlock},
+			{Matcher: "Write", Hooks: []clew.HookFunc{slow}, Timeout: time.Second},
+		}},
+	})
+	for _, name := range []string{"broken", "slow"} {
+		if result := only(t, ask(t, s, name).toolResults()); !result.Failed() || exists(dir, name) {
+			t.Errorf("%s: the tool ran: %v, result %s", name, exists(dir, name), result.Raw())
+		}
+	}
+	happens(t, "the context of the slow hook ends", ended)
+}
+
+func TestRealHookPostToolUse(t *testing.T) {
+	t.Parallel()
+	model, hook := clewtest.NewModel(t), new(hookCalls)
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	model.On("").Reply(bash("echo one"))
+	s := connect(t, model, &clew.Options{Hooks: hooksAt(clew.HookPostToolUse, hook.call)})
+
+	hook.say(&clew.HookOutput{Specific: &clew.PostToolUseOutput{AdditionalContext: "It rains."}}, nil)
+	ask(t, s, "More")
+	call := only(t, hook.calls())
+	if in, ok := call.(*clew.PostToolUseInput); !ok || in.ToolName != "Bash" || in.ToolResponse == "" {
+		t.Errorf("input %s", call.Raw())
+	}
+	wantText(t, "the request", string(newest(model).Body), "It rains.")
+	if got := only(t, newest(model).ToolResults()).Text(); got != "one" {
+		t.Errorf("the model saw %q", got)
+	}
+
+	hook.say(&clew.HookOutput{Specific: &clew.PostToolUseOutput{UpdatedToolOutput: map[string]any{
+		"stdout": "two", "stderr": "", "interrupted": false,
+	}}}, nil)
+	ask(t, s, "Changed")
+	if got := only(t, newest(model).ToolResults()).Text(); got != "two" {
+		t.Errorf("the model saw %q after a change", got)
+	}
+}
+
+// The call is left open and the process ends. The next one takes the call up by itself, before it answers a prompt.
+func TestRealHookDefers(t *testing.T) {
+	t.Parallel()
+	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
+	touches(model, "file")
+	model.On("Thank you").Reply(clewtest.Text("You are welcome."))
+	opts := &clew.Options{Dir: dir, Hooks: hooksAt(clew.HookPreToolUse, hook.call)}
+	hook.say(preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorDefer}), nil)
+	result := query(t, model, "Make a file", opts).result
+	if open := result.DeferredToolUse; open == nil || open.Name != "Bash" || exists(dir, "file") {
+		t.Fatalf("result %s", result.Raw())
+	}
+
+	hook.say(preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAllow}), nil)
+	opts.Resume = result.SessionID
+	result = ask(t, connect(t, model, opts), "Thank you").result
+	if !exists(dir, "file") {
+		t.Error("the call was not taken up")
+	}
+	if result.Result != "You are welcome." {
+		t.Errorf("the turn ended with the result of the call: %q", result.Result)
+	}
+}

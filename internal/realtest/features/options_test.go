@@ -1,0 +1,216 @@
+package features_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// An optionsRun is a run of Claude Code with options, and what was said in it.
+type optionsRun struct {
+	*talk
+	init *wire.InitMessage
+	// record is the dialogue, frame by frame.
+	record string
+}
+
+// runWith gives the agent the prompt "Go". No request of the host is refused.
+func runWith(t *testing.T, model *clewtest.Model, opts *clew.Options) *optionsRun {
+	t.Helper()
+	var record strings.Builder
+	opts.Record = &record
+	r := &optionsRun{talk: query(t, model, "Go", opts), record: record.String()}
+	r.init = only(t, of[*wire.InitMessage](r.talk))
+	for line := range strings.Lines(r.record) {
+		if strings.Contains(line, `"type":"control_response"`) && strings.Contains(line, `"subtype":"error"`) {
+			t.Errorf("an error answer: %s", line)
+		}
+	}
+	return r
+}
+
+// request returns the control request that the host has sent, without its subtype.
+func (r *optionsRun) request(t *testing.T, subtype string) map[string]any {
+	t.Helper()
+	for line := range strings.Lines(r.record) {
+		frame, ok := strings.CutPrefix(line, "> ")
+		if ok && strings.Contains(frame, `"subtype":"`+subtype+`"`) {
+			request := decoded[struct{ Request map[string]any }](t, frame).Request
+			delete(request, "subtype")
+			return request
+		}
+	}
+	t.Fatalf("no request %s in\n%s", subtype, r.record)
+	return nil
+}
+
+func TestRealOptionsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Done.")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	config, debug := filepath.Join(other, "mcp.json"), filepath.Join(other, "debug.log")
+	writeFiles(t, other, map[string]string{"mcp.json": `{"mcpServers":{}}`})
+	const id = "11111111-2222-4333-8444-555555555555"
+	r := runWith(t, model, &clew.Options{
+		Dir:                             dir,
+		SessionID:                       id,
+		Ephemeral:                       true,
+		EnableFileCheckpointing:         true,
+		Title:                           "A title",
+		AddDirs:                         []string{other},
+		ProjectConfigRoot:               dir,
+		Model:                           "haiku",
+		FallbackModels:                  []string{"sonnet", "opus"},
+		Betas:                           []string{"context-1m-2025-08-07"},
+		Thinking:                        &clew.ThinkingConfig{Mode: clew.ThinkingAdaptive, Display: clew.ThinkingSummarized},
+		Effort:                          clew.EffortLow,
+		MaxTurns:                        3,
+		MaxBudgetUSD:                    0.5,
+		TaskBudget:                      50000,
+		AutoCompactTokens:               200000,
+		SystemPrompt:                    &clew.SystemPrompt{Append: "Appended.", ExcludeDynamicSections: true, Fresh: true},
+		Tools:                           []string{"Bash", "Read", "Skill"},
+		AllowedTools:                    []string{"Bash(git log:*,x)", "mcp__a__b"},
+		DisallowedTools:                 []string{"WebFetch"},
+		ToolAliases:                     map[string]string{"Bash": "mcp__a__b"},
+		PermissionMode:                  clew.PermissionModeAcceptEdits,
+		AllowDangerouslySkipPermissions: true,
+		CanUseTool:                      allows,
+		PermissionPrompts:               clew.PermissionPromptsHost,
+		QuestionPreview:                 clew.PreviewHTML,
+		PlanModeInstructions:            "Plan.",
+		Sandbox:                         &clew.SandboxSettings{ExcludedCommands: []string{"git"}},
+		Agent:                           "reviewer",
+		Agents:                          realAgents(),
+		MCPConfigFiles:                  []string{config},
+		StrictMCPConfig:                 true,
+		Plugins:                         []clew.PluginConfig{{Path: other}, {Path: dir, SkipMCPDiscovery: true}},
+		Skills:                          []string{"debug"},
+		PerTaskStop:                     true,
+		IncludePartialMessages:          true,
+		IncludeHookEvents:               true,
+		ForwardSubagentText:             true,
+		PromptSuggestions:               true,
+		AgentProgressSummaries:          true,
+		ReplayUserMessages:              true,
+		Settings:                        `{"outputStyle": "Explanatory"}`,
+		ManagedSettings:                 `{"permissions":{"deny":["Write"]}}`,
+		SettingSources:                  []clew.SettingSource{},
+		DebugCategories:                 []string{"hooks"},
+		DebugFile:                       debug,
+	})
+	if r.result.Result != "Done." {
+		t.Errorf("result %s", r.result.Raw())
+	}
+	if r.init.SessionID != id || r.init.CWD != dir || !strings.Contains(r.init.Model, "haiku") ||
+		r.init.PermissionMode != clew.PermissionModeAcceptEdits || r.init.OutputStyle != "Explanatory" {
+		t.Errorf("init %s", r.init.Raw())
+	}
+	if !slices.Contains(r.init.Tools, "Bash") || slices.Contains(r.init.Tools, "Write") ||
+		slices.Contains(r.init.Tools, "WebFetch") {
+		t.Errorf("tools %q", r.init.Tools)
+	}
+	if diff := cmp.Diff([]string{other}, r.init.AdditionalDirectories); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+	if !slices.Contains(r.init.Agents, "helper") {
+		t.Errorf("agents %q", r.init.Agents)
+	}
+	if title := r.request(t, "initialize")["title"]; title != "A title" {
+		t.Errorf("title %v", title)
+	}
+	if _, err := os.Stat(debug); err != nil {
+		t.Error(err)
+	}
+}
+
+// realAgents are two agents with all fields that an agent can have.
+func realAgents() map[string]clew.AgentDefinition {
+	return map[string]clew.AgentDefinition{
+		"reviewer": {
+			Description:            "Reviews",
+			Prompt:                 "Review.",
+			Tools:                  []string{"Bash", "Read", "Skill"},
+			DisallowedTools:        []string{"Write"},
+			Skills:                 []string{"debug"},
+			MCPServers:             []string{"elsewhere"},
+			Model:                  "inherit",
+			Effort:                 "50",
+			PermissionMode:         clew.PermissionModeAcceptEdits,
+			MaxTurns:               2,
+			OmitClaudeMD:           true,
+			Memory:                 clew.SettingSourceProject,
+			Observers:              []string{"helper"},
+			ObserverMessage:        "Look.",
+			CriticalSystemReminder: "Remember.",
+		},
+		"helper": {
+			Description:       "Helps",
+			Prompt:            "Help.",
+			Background:        true,
+			AutoCompactWindow: 200000,
+			InitialPrompt:     "Hi.",
+			OwnMCPServers:     map[string]clew.MCPServer{"own": &clew.MCPHTTPServer{URL: "http://127.0.0.1:1/"}},
+		},
+	}
+}
+
+func TestRealOptionsSchema(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Go").Reply(clewtest.ToolUse("StructuredOutput", map[string]int{"answer": 42}))
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	r := runWith(t, model, &clew.Options{
+		OutputSchema: `{"type":"object","properties":{"answer":{"type":"number"}},"required":["answer"]}`,
+	})
+	if r.result.StructuredOutput != `{"answer":42}` {
+		t.Errorf("result %s", r.result.Raw())
+	}
+}
+
+func TestRealOptionsSystemPrompt(t *testing.T) {
+	t.Parallel()
+	const own = "Hooks may intercept tool calls"
+	tests := []struct {
+		name      string
+		prompt    *clew.SystemPrompt
+		want, not []string
+	}{
+		{"nil", nil, []string{own}, nil},
+		{"custom", &clew.SystemPrompt{Custom: []string{"First.", "Second."}},
+			[]string{"First.\n\nSecond."}, []string{own}},
+		{"custom and more", &clew.SystemPrompt{Custom: []string{"First."}, Append: "At the end."},
+			[]string{"First.", "At the end."}, []string{own}},
+		{"none", &clew.SystemPrompt{Custom: []string{}}, nil, []string{own}},
+		{"more", &clew.SystemPrompt{Append: "At the end.", ExcludeDynamicSections: true},
+			[]string{own, "At the end."}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t).Reply("Done.")
+			runWith(t, model, &clew.Options{SystemPrompt: tt.prompt})
+			system := only(t, model.Requests()).System.Text()
+			for _, words := range tt.want {
+				wantText(t, "the system prompt", system, words)
+			}
+			for _, words := range tt.not {
+				if strings.Contains(system, words) {
+					t.Errorf("%q in %s", words, system)
+				}
+			}
+		})
+	}
+}

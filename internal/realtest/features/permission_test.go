@@ -1,0 +1,153 @@
+package features_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+)
+
+func TestRealPermissionAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		answer clew.PermissionResult
+		err    error
+		made   string // the file that there should be afterwards
+		text   string // what the model is told if it was denied
+	}{
+		{name: "allowed", answer: clew.Allow(), made: "allowed"},
+		{name: "changed", answer: clew.AllowWith(map[string]string{"command": "touch other"}), made: "other"},
+		{name: "denied", answer: clew.Deny("not today"), text: "not today"},
+		{name: "silent", answer: new(clew.DenyResult), text: "denied"},
+		{name: "undecided", err: errors.New("nobody is at home"), text: "nobody is at home"},
+	}
+	model, door, dir := clewtest.NewModel(t), new(permissionCalls), t.TempDir()
+	for _, tt := range tests {
+		touches(model, tt.name)
+	}
+	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			door.say(tt.answer, tt.err)
+			k := ask(t, s, tt.name)
+			result, request := only(t, newest(model).ToolResults()), only(t, door.calls())
+			if request.ToolName != "Bash" || request.ToolUseID != result.ToolUseID {
+				t.Errorf("request %s", request.Raw())
+			}
+			wantMade(t, dir, tt.name, tt.made)
+			wantText(t, "the result", result.Text(), tt.text)
+			denied := tt.text != ""
+			if result.Failed() != denied || denied != (len(k.result.PermissionDenials) == 1) {
+				t.Errorf("result %s, denials %v", result.Raw(), k.result.PermissionDenials)
+			}
+		})
+	}
+}
+
+func TestRealPermissionDeniedWithInterrupt(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Stop").Reply(bash("touch never"))
+	model.On("Go on").Reply(clewtest.Text("Going on."))
+	door, dir := new(permissionCalls).say(&clew.DenyResult{Message: "enough", Interrupt: true}, nil), t.TempDir()
+	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
+	_, err := hear(s.Turn(t.Context(), "Stop"))
+	var failed *clew.ResultError
+	if !errors.As(err, &failed) || !failed.Interrupted() {
+		t.Errorf("error %v", err)
+	}
+	if n := len(model.Requests()); n != 1 || exists(dir, "never") {
+		t.Errorf("%d requests, command ran: %v", n, exists(dir, "never"))
+	}
+	if k := ask(t, s, "Go on"); k.result.Result != "Going on." {
+		t.Errorf("result after the interrupt: %q", k.result.Result)
+	}
+}
+
+// A hook answers while the host is still asked: the question is withdrawn.
+func TestRealPermissionWithdrawn(t *testing.T) {
+	t.Parallel()
+	model, dir := clewtest.NewModel(t), t.TempDir()
+	touches(model, "file")
+	asked, withdrawn := make(chan struct{}), make(chan struct{})
+	s := connect(t, model, &clew.Options{
+		Dir: dir,
+		CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+			close(asked)
+			<-ctx.Done()
+			close(withdrawn)
+			return clew.Deny("too late"), nil
+		},
+		Hooks: hooksAt(clew.HookPermissionRequest, func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+			happens(t, "the host is asked", asked)
+			return &clew.HookOutput{Specific: &clew.PermissionRequestOutput{Decision: clew.Allow()}}, nil
+		}),
+	})
+	if result := only(t, ask(t, s, "Make a file").toolResults()); result.Failed() || !exists(dir, "file") {
+		t.Errorf("result %s", result.Raw())
+	}
+	happens(t, "the question is withdrawn", withdrawn)
+}
+
+// The suggestions of a request, sent back, spare the next one.
+func TestRealPermissionSuggestions(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	model.On("").Reply(bash("sh -c 'echo 2'"))
+	door, dir := new(permissionCalls), t.TempDir()
+	door.answer = func(req *clew.PermissionRequest) (clew.PermissionResult, error) {
+		return &clew.AllowResult{UpdatedPermissions: req.Suggestions}, nil
+	}
+	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
+	for _, prompt := range []string{"Once", "Twice"} {
+		if result := only(t, ask(t, s, prompt).toolResults()); result.Failed() || result.Text() != "2" {
+			t.Errorf("%s: result %s", prompt, result.Raw())
+		}
+	}
+	if request := only(t, door.calls()); len(request.Suggestions) == 0 {
+		t.Errorf("request %s", request.Raw())
+	}
+	if !exists(dir, filepath.Join(".claude", "settings.local.json")) {
+		t.Error("the rule was not kept")
+	}
+}
+
+func TestRealPermissionModes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		mode           clew.PermissionMode
+		write, command bool // what runs without a question
+		asked          int
+	}{
+		{clew.PermissionModeAcceptEdits, true, false, 1},
+		{clew.PermissionModeDontAsk, false, false, 0},
+		{clew.PermissionModeBypassPermissions, true, true, 0},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.mode), func(t *testing.T) {
+			t.Parallel()
+			model, door, dir := clewtest.NewModel(t), new(permissionCalls).say(clew.Deny("no"), nil), t.TempDir()
+			model.On("Work").Reply(
+				clewtest.ToolUse("Write", map[string]string{"file_path": filepath.Join(dir, "written"), "content": "x"}),
+				bash("sh -c 'touch made'"))
+			model.OnToolResult("").Reply(clewtest.Text("Done."))
+			query(t, model, "Work", &clew.Options{Dir: dir, PermissionMode: tt.mode, CanUseTool: door.call})
+			if write, command := exists(dir, "written"), exists(dir, "made"); write != tt.write || command != tt.command {
+				t.Errorf("written %v, command ran %v", write, command)
+			}
+			if n := len(door.calls()); n != tt.asked {
+				t.Errorf("asked %d times", n)
+			}
+		})
+	}
+}
+
+// allows lets the agent do everything.
+func allows(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+	return clew.Allow(), nil
+}

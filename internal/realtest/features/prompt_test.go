@@ -1,0 +1,102 @@
+package features_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// redDot is a picture of one pixel, in base64.
+const redDot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+
+func TestRealImagesAndDocuments(t *testing.T) {
+	t.Parallel()
+	picture, err := base64.StdEncoding.DecodeString(redDot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := clewtest.NewModel(t).Reply("Seen.")
+	s := connect(t, model, nil)
+	succeed(t, s.TurnMessage(t.Context(), clew.NewUserMessage(
+		clew.Text("Look"), clew.Image("image/png", picture),
+		clew.Document("application/pdf", []byte("%PDF-1.4\n")), clew.Document("text/plain", []byte("Plain words.")),
+	)))
+	var images, documents []string
+	for _, block := range newest(model).Turn() {
+		switch block := block.(type) {
+		case *wire.ImageBlock:
+			images = append(images, block.Source.Data)
+		case *wire.DocumentBlock:
+			documents = append(documents, block.Source.Data)
+		}
+	}
+	if !slices.Equal(images, []string{redDot}) || !slices.Equal(documents, []string{"JVBERi0xLjQK", "Plain words."}) {
+		t.Errorf("images %q, documents %q", images, documents)
+	}
+}
+
+func TestRealSequenceOfPrompts(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Heard.")
+	prompts := slices.Values([]*wire.UserMessage{
+		clew.NewUserMessage(clew.Text("First words")), clew.NewUserMessage(clew.Text("Second words")),
+	})
+	result, err := clew.Run(t.Context(), prompts, over(t, model, nil))
+	if err != nil || result.Result != "Heard." {
+		t.Fatalf("result %v, error %v", result, err)
+	}
+	// The agent may answer both at once.
+	body := string(newest(model).Body)
+	first, second := strings.Index(body, "First words"), strings.Index(body, "Second words")
+	if first < 0 || second < first {
+		t.Errorf("the prompts are not in their order: %s", body)
+	}
+}
+
+func TestRealSequenceOfPromptsFails(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Heard.")
+	broken := errors.New("no more words")
+	var prompts iter.Seq2[*wire.UserMessage, error] = func(yield func(*wire.UserMessage, error) bool) {
+		if yield(clew.NewUserMessage(clew.Text("First words")), nil) {
+			yield(nil, broken)
+		}
+	}
+	result, err := clew.Run(t.Context(), prompts, over(t, model, nil))
+	if !errors.Is(err, broken) || result == nil || result.Result != "Heard." {
+		t.Errorf("result %v, error %v", result, err)
+	}
+}
+
+// A verbatim prompt is neither a command nor a reference to a file, whatever it looks like.
+func TestRealVerbatimPrompts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, prompt string
+		verbatim     bool
+	}{
+		{"verbatim", "/compact @notes.txt", true},
+		{"as usual", "Look at @notes.txt", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On(tt.prompt).Reply(clewtest.Text("Taken."))
+			dir := t.TempDir()
+			writeFiles(t, dir, map[string]string{"notes.txt": "Words in a file.\n"})
+			query(t, model, tt.prompt, &clew.Options{Dir: dir, VerbatimPrompts: tt.verbatim})
+			file := strings.Contains(string(newest(model).Body), "Words in a file.")
+			if got := newest(model).Prompt(); got != tt.prompt || file == tt.verbatim {
+				t.Errorf("prompt %q, with the file: %v", got, file)
+			}
+		})
+	}
+}

@@ -1,0 +1,213 @@
+package turns_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// turnsWantWhole checks that a transcript ends with the end of a line and has nothing but JSON, and these words.
+func turnsWantWhole(t *testing.T, transcript, words string) {
+	t.Helper()
+	if !strings.HasSuffix(transcript, "\n") || !strings.Contains(transcript, words) {
+		t.Errorf("the transcript has no %q, or no end:\n%s", words, transcript)
+	}
+	for line := range strings.Lines(transcript) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a line is broken: %q", line)
+		}
+	}
+}
+
+func TestRealClose(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.Reply("Yes.")
+	s := turnsConnect(t, turnsOptions(t, model))
+	answer := turnsOf[*wire.AssistantMessage](turnsAsk(t, s, "Hello").messages)[0]
+	var closing sync.WaitGroup
+	for range 3 {
+		closing.Go(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	closing.Wait()
+	turnsWantWhole(t, turnsTranscript(t, model, s.ID()), answer.UUID)
+	turnsWantGone(t, s.Info().PID)
+	if got := turnsRead(s.Turn(t.Context(), "More"), nil); !errors.Is(got.err, clew.ErrClosed) {
+		t.Errorf("a turn after that: %v", got.err)
+	}
+	if _, err := s.Interrupt(t.Context()); !errors.Is(err, clew.ErrClosed) {
+		t.Errorf("a control request after that: %v", err)
+	}
+}
+
+// turnsWantGone checks that there is no such process.
+func turnsWantGone(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return
+	}
+	if err := p.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("process %d is still there: %v", pid, err)
+	}
+}
+
+// The transcript of a session that is closed in the middle of a tool tells what became of the tool, and can be resumed.
+func TestRealCloseDuringTool(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	sleeper := turnsNewSleeper(t, model)
+	s := turnsConnect(t, sleeper.opts)
+	for msg, err := range s.Turn(t.Context(), "Work") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := msg.(*wire.AssistantMessage); ok {
+			break
+		}
+	}
+	sleeper.awake(t)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	turnsWantGone(t, s.Info().PID)
+	sleeper.wantGone(t)
+	turnsWantWhole(t, turnsTranscript(t, model, s.ID()), "[Request interrupted by user for tool use]")
+
+	sleeper.opts.Resume = s.ID()
+	turnsAsk(t, turnsConnect(t, sleeper.opts), "Go on").wantText(t, "Yes.")
+}
+
+// Whoever leaves a query in the middle of a tool finds everything ended behind the loop.
+func TestRealQueryLeft(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	sleeper := turnsNewSleeper(t, model)
+	var id string
+	for msg, err := range clew.Query(t.Context(), "Work", sleeper.opts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg, ok := msg.(*wire.AssistantMessage); ok {
+			sleeper.awake(t)
+			id = msg.SessionID
+			break
+		}
+	}
+	sleeper.wantGone(t)
+	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
+}
+
+func TestRealQueryCancelled(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	sleeper := turnsNewSleeper(t, model)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var id string
+	got := turnsRead(clew.Query(ctx, "Work", sleeper.opts), turnsOn(func(msg *wire.AssistantMessage) {
+		sleeper.awake(t)
+		id = msg.SessionID
+		cancel()
+	}))
+	if !errors.Is(got.err, context.Canceled) {
+		t.Errorf("error %v", got.err)
+	}
+	sleeper.wantGone(t)
+	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
+}
+
+// The end of its context ends a turn, not the session.
+func TestRealTurnCancelled(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	sleeper := turnsNewSleeper(t, model)
+	s := turnsConnect(t, sleeper.opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	got := turnsRead(s.Turn(ctx, "Work"), turnsOn(func(*wire.AssistantMessage) {
+		sleeper.awake(t)
+		cancel()
+	}))
+	if !errors.Is(got.err, context.Canceled) {
+		t.Errorf("error %v", got.err)
+	}
+	sleeper.wantGone(t)
+	next := turnsAsk(t, s, "And now?")
+	next.wantText(t, "Yes.")
+	if results := turnsOf[*wire.ResultMessage](next.messages); len(results) != 1 {
+		t.Errorf("%d results in the next turn", len(results))
+	}
+}
+
+// When the agent is killed, everybody who waits for it gets to know.
+func TestRealKill(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals")
+	}
+	model := turnsSlowModel(t)
+	model.On("Aside").Hang()
+	s := turnsConnect(t, turnsOptions(t, model))
+	wantKilled := func(who string, err error) {
+		exit, ok := errors.AsType[*clew.ExitError](err)
+		if !ok || exit.Signal != os.Kill || exit.Code != -1 {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+	var aside sync.WaitGroup
+	turns := turnsQueueTwo(t, s, model, func([]string) {
+		aside.Go(func() {
+			_, err := s.SideQuestion(t.Context(), "Aside")
+			wantKilled("a control request", err)
+		})
+		if _, err := model.WaitRequest(t.Context(), 2); err != nil {
+			t.Error(err)
+		}
+		if p, err := os.FindProcess(s.Info().PID); err != nil || p.Kill() != nil {
+			t.Error("the agent can't be killed")
+		}
+	})
+	aside.Wait()
+	for _, turn := range turns {
+		wantKilled("a turn", turn.err)
+	}
+	wantKilled("the session", s.Err())
+	wantKilled("a turn that comes late", turnsRead(s.Turn(t.Context(), "Late"), nil).err)
+	_, err := s.Send(t.Context(), "Late")
+	wantKilled("a prompt that comes late", err)
+}
+
+// An agent that is killed can't end its tools. On Linux they are found all the same.
+func TestRealKillDuringTool(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a tool in a session of its own survives the agent")
+	}
+	sleeper := turnsNewSleeper(t, clewtest.NewModel(t))
+	s := turnsConnect(t, sleeper.opts)
+	got := turnsRead(s.Turn(t.Context(), "Work"), turnsOn(func(*wire.AssistantMessage) {
+		sleeper.awake(t)
+		if p, err := os.FindProcess(s.Info().PID); err != nil || p.Kill() != nil {
+			t.Error("the agent can't be killed")
+		}
+	}))
+	if exit, ok := errors.AsType[*clew.ExitError](got.err); !ok || exit.Signal != os.Kill {
+		t.Errorf("error %v", got.err)
+	}
+	sleeper.wantGone(t)
+}

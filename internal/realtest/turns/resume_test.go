@@ -1,0 +1,178 @@
+package turns_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// A turnsPast is a session that has ended, to be taken up again.
+type turnsPast struct {
+	model   *clewtest.Model
+	dir, id string
+	prompts []string // their UUIDs, and those of the answers
+	answers []string
+}
+
+// turnsMakePast has a session of three turns.
+func turnsMakePast(t *testing.T) *turnsPast {
+	t.Helper()
+	model := clewtest.NewModel(t)
+	model.Reply("Yes.")
+	opts := turnsOptions(t, model)
+	s := turnsConnect(t, opts)
+	past := &turnsPast{model: model, dir: opts.Dir}
+	for _, prompt := range []string{"First", "Second", "Third"} {
+		answer := turnsOf[*wire.AssistantMessage](turnsAsk(t, s, prompt).messages)[0]
+		past.prompts = append(past.prompts, answer.UserMessageUUID)
+		past.answers = append(past.answers, answer.UUID)
+	}
+	past.id = s.ID()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return past
+}
+
+// options returns options for a new process in the same folder.
+func (p *turnsPast) options(t *testing.T) *clew.Options {
+	opts := turnsOptions(t, p.model)
+	opts.Dir = p.dir
+	return opts
+}
+
+// ask has one more turn in a new process, and returns the session, which has ended, and what the model was told of it.
+func (p *turnsPast) ask(t *testing.T, opts *clew.Options, prompt string) (id string, said []string) {
+	t.Helper()
+	s := turnsConnect(t, opts)
+	turnsAsk(t, s, prompt).wantText(t, "Yes.")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range p.model.Requests() {
+		if strings.HasSuffix(r.Prompt(), prompt) {
+			return s.ID(), turnsSaid(r)
+		}
+	}
+	t.Fatal("the model was not asked")
+	return "", nil
+}
+
+var turnsWholePast = []string{"First", "Yes.", "Second", "Yes.", "Third", "Yes."}
+
+// The parts share one past: the first two leave it as it is.
+func TestRealResume(t *testing.T) {
+	t.Parallel()
+	past := turnsMakePast(t)
+	t.Run("refused", past.testRefused)
+	t.Run("forked", past.testForked)
+	t.Run("resumed", past.testResumed)
+}
+
+func (p *turnsPast) testResumed(t *testing.T) {
+	tests := []struct {
+		prompt string
+		choose func(*clew.Options)
+		before []string
+	}{
+		{"Resumed", func(o *clew.Options) { o.Resume = p.id }, turnsWholePast},
+		{"Continued", func(o *clew.Options) { o.Continue = true }, append(turnsWholePast[:6:6], "Resumed", "Yes.")},
+	}
+	for _, test := range tests {
+		opts := p.options(t)
+		test.choose(opts)
+		transcript := turnsTranscript(t, p.model, p.id)
+		id, said := p.ask(t, opts, test.prompt)
+		if id != p.id {
+			t.Errorf("%s: the session is %q, want %q", test.prompt, id, p.id)
+		}
+		if diff := cmp.Diff(slices.Concat(test.before, []string{test.prompt}), said); diff != "" {
+			t.Errorf("%s: the conversation (-want +got):\n%s", test.prompt, diff)
+		}
+		if !strings.HasPrefix(turnsTranscript(t, p.model, p.id), transcript) {
+			t.Errorf("%s: the transcript does not go on where it ended", test.prompt)
+		}
+	}
+}
+
+func (p *turnsPast) testForked(t *testing.T) {
+	transcript := turnsTranscript(t, p.model, p.id)
+	const own = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a11"
+	tests := []struct {
+		prompt string
+		choose func(*clew.Options)
+		before []string
+		id     string // empty means a new one
+	}{
+		{"forked", func(*clew.Options) {}, turnsWholePast, ""},
+		{"with an id", func(o *clew.Options) { o.SessionID = own }, turnsWholePast, own},
+		{"at a message", func(o *clew.Options) { o.ResumeAt = p.answers[0] }, turnsWholePast[:2], ""},
+		{"without a turn", func(o *clew.Options) {
+			o.ResumeAt, o.ResumeDropsTurn = p.answers[1], &p.prompts[2]
+		}, turnsWholePast[:4], ""},
+	}
+	for _, test := range tests {
+		opts := p.options(t)
+		opts.Resume, opts.ForkSession = p.id, true
+		test.choose(opts)
+		id, said := p.ask(t, opts, test.prompt)
+		if id == p.id || test.id != "" && id != test.id {
+			t.Errorf("%s: the session is %q", test.prompt, id)
+		}
+		if diff := cmp.Diff(slices.Concat(test.before, []string{test.prompt}), said); diff != "" {
+			t.Errorf("%s: the conversation (-want +got):\n%s", test.prompt, diff)
+		}
+	}
+	if turnsTranscript(t, p.model, p.id) != transcript {
+		t.Error("the old transcript has changed")
+	}
+}
+
+// What the agent says about a session that it can't take up is in the error.
+func (p *turnsPast) testRefused(t *testing.T) {
+	const nobody = "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"
+	tests := []struct {
+		name   string
+		choose func(*clew.Options)
+		words  string
+	}{
+		{"no such session", func(o *clew.Options) { o.Resume = nobody }, "No conversation found with session ID: " + nobody},
+		{"no such message", func(o *clew.Options) { o.Resume, o.ResumeAt = p.id, nobody }, "No message found"},
+		{"another turn", func(o *clew.Options) {
+			o.Resume, o.ResumeAt, o.ResumeDropsTurn = p.id, p.answers[1], &p.prompts[0]
+		}, "Resume rejected by --resume-drops-turn"},
+		{"an id that is taken", func(o *clew.Options) { o.SessionID = p.id }, "is already in use"},
+	}
+	for _, test := range tests {
+		opts := p.options(t)
+		test.choose(opts)
+		_, err := clew.Connect(t.Context(), opts)
+		exit, ok := errors.AsType[*clew.ExitError](err)
+		if !ok || exit.Code != 1 || !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.words)
+		}
+	}
+}
+
+func TestRealSessionID(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.Reply("Yes.")
+	opts := turnsOptions(t, model)
+	opts.SessionID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a12"
+	s := turnsConnect(t, opts)
+	if s.ID() != opts.SessionID {
+		t.Errorf("before the first turn the id is %q", s.ID())
+	}
+	if got := turnsAsk(t, s, "Hello").result(t).SessionID; got != opts.SessionID || s.ID() != opts.SessionID {
+		t.Errorf("the session is %q, the result says %q", s.ID(), got)
+	}
+	turnsTranscript(t, model, opts.SessionID)
+}

@@ -1,0 +1,120 @@
+package turns_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// turnsDelegate makes "Delegate" a prompt for which the agent starts a subagent, which runs a command that prints
+// "counted", and says "Three.". The answer after that is "It is three.", or, if the agent does not wait for the
+// subagent, "Started." and later "It is over.".
+func turnsDelegate(model *clewtest.Model, command string, background bool) {
+	model.On("Delegate").Reply(clewtest.ToolUse("Agent", map[string]any{
+		"description": "Count", "prompt": "INNER count", "subagent_type": "general-purpose", "run_in_background": background,
+	}))
+	model.On("INNER count").Reply(turnsBash(command))
+	model.OnToolResult("counted").Reply(clewtest.Text("Three."))
+	model.OnToolResult("agent launched").Reply(clewtest.Text("Started."))
+	model.OnToolResult("Three.").Reply(clewtest.Text("It is three."))
+	model.When(func(r *clewtest.Request) bool {
+		return strings.Contains(r.Turn().Text(), "<task-notification>")
+	}).Reply(clewtest.Text("It is over."))
+}
+
+func TestRealSubagent(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	turnsDelegate(model, "echo counted", false)
+	opts := turnsOptions(t, model)
+	opts.AllowedTools = []string{"Agent", "Bash"}
+	got := turnsAsk(t, turnsConnect(t, opts), "Delegate")
+	got.wantText(t, "It is three.")
+
+	var call string
+	inside := map[string]int{}
+	for _, msg := range got.messages {
+		switch msg := msg.(type) {
+		case *wire.AssistantMessage:
+			if use, ok := msg.Content[0].(*wire.ToolUseBlock); ok && use.Name == "Agent" {
+				call = use.ID
+			}
+			if msg.ParentToolUseID != "" {
+				inside[msg.ParentToolUseID]++
+			}
+		case *wire.UserMessage:
+			if msg.ParentToolUseID != "" {
+				inside[msg.ParentToolUseID]++
+			}
+		}
+	}
+	if call == "" || len(inside) != 1 || inside[call] < 2 {
+		t.Errorf("the subagent of %q has messages %v", call, inside)
+	}
+	if stats := got.result(t).SubagentStats; stats == nil || stats.Spawned != 1 {
+		t.Errorf("statistics %+v", stats)
+	}
+}
+
+// A turn does not wait for what it has started in the background, whose end is a result of its own.
+func TestRealBackgroundSubagent(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Meanwhile").Reply(clewtest.Text("Here."))
+	turnsDelegate(model, turnsUntilGo+"; echo counted", true)
+	opts := turnsOptions(t, model)
+	opts.AllowedTools = []string{"Agent", "Bash"}
+	s := turnsConnect(t, opts)
+	turnsAsk(t, s, "Delegate").wantText(t, "Started.")
+	turnsAsk(t, s, "Meanwhile").wantText(t, "Here.")
+
+	turnsWriteFile(t, opts.Dir, "go")
+	var ended []*wire.TaskNotificationMessage
+	for msg, err := range s.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if msg, ok := msg.(*wire.TaskNotificationMessage); ok {
+			ended = append(ended, msg)
+		}
+		if result, ok := msg.(*wire.ResultMessage); ok {
+			if result.Result != "It is over." || result.Origin == nil || result.Origin.Kind != "task-notification" {
+				t.Errorf("result %s", result.Raw())
+			}
+			break
+		}
+	}
+	if len(ended) != 1 || ended[0].Status != wire.TaskStatusCompleted {
+		t.Errorf("notifications %v", ended)
+	}
+}
+
+// A run with hooks goes on until the subagent in the background is done: its hooks are called, too.
+func TestRealQueryWaitsForSubagent(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	turnsDelegate(model, "echo counted", true)
+	opts := turnsOptions(t, model)
+	opts.AllowedTools = []string{"Agent", "Bash"}
+	var calls atomic.Int32
+	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{
+		Matcher: "Bash",
+		Hooks: []clew.HookFunc{func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+			calls.Add(1)
+			return nil, nil
+		}},
+	}}}
+	got := turnsRead(clew.Query(t.Context(), "Delegate", opts), nil)
+	results := turnsOf[*wire.ResultMessage](got.messages)
+	if got.err != nil || len(results) != 2 || results[0].Result != "Started." || results[1].Result != "It is over." {
+		t.Errorf("results %v, error %v", results, got.err)
+	}
+	if calls.Load() != 1 {
+		t.Errorf("the hook was called %d times", calls.Load())
+	}
+}

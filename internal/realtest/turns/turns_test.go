@@ -1,0 +1,239 @@
+package turns_test
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// turnsOptions returns options for Claude Code over the model, in a folder of its own. A test that fails logs what was
+// said.
+func turnsOptions(t *testing.T, model *clewtest.Model) *clew.Options {
+	t.Helper()
+	record := new(turnsRecord)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the dialogue:\n%s", record)
+		}
+	})
+	return &clew.Options{
+		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: turnsFolder(t), Record: record,
+	}
+}
+
+// turnsFolder returns a new folder, with symbolic links followed: the agent knows it by that name.
+func turnsFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A turnsRecord is a dialogue that may still grow when it is read.
+type turnsRecord struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// maxTurnsLine is how much of a frame is logged.
+const maxTurnsLine = 1000
+
+func (r *turnsRecord) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *turnsRecord) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for line := range strings.Lines(r.text.String()) {
+		if len(line) > maxTurnsLine {
+			line = line[:maxTurnsLine] + "...\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// turnsConnect opens a session that ends with the test.
+func turnsConnect(t *testing.T, opts *clew.Options) *clew.Session {
+	t.Helper()
+	s, err := clew.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// A turnsOutcome is what a loop over messages has brought, and the error that was its last pair.
+type turnsOutcome struct {
+	messages []wire.Message
+	err      error
+}
+
+// turnsRead reads to the end, and shows each message to act, which may be nil.
+func turnsRead(messages iter.Seq2[wire.Message, error], act func(wire.Message)) *turnsOutcome {
+	var got turnsOutcome
+	for msg, err := range messages {
+		if err != nil {
+			got.err = err
+			continue // an error is the last pair
+		}
+		got.messages = append(got.messages, msg)
+		if act != nil {
+			act(msg)
+		}
+	}
+	return &got
+}
+
+// turnsOn makes an act for [turnsRead] that is shown the messages of one type alone.
+func turnsOn[M wire.Message](act func(M)) func(wire.Message) {
+	return func(msg wire.Message) {
+		if msg, ok := msg.(M); ok {
+			act(msg)
+		}
+	}
+}
+
+// turnsAsk runs a turn that has to succeed.
+func turnsAsk(t *testing.T, s *clew.Session, prompt string) *turnsOutcome {
+	t.Helper()
+	got := turnsRead(s.Turn(t.Context(), prompt), nil)
+	if got.err != nil {
+		t.Fatalf("%s: %v", prompt, got.err)
+	}
+	return got
+}
+
+func turnsInterrupt(t *testing.T, s *clew.Session) {
+	t.Helper()
+	if _, err := s.Interrupt(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// turnsOf returns the messages of one type.
+func turnsOf[M wire.Message](messages []wire.Message) []M {
+	var found []M
+	for _, msg := range messages {
+		if msg, ok := msg.(M); ok {
+			found = append(found, msg)
+		}
+	}
+	return found
+}
+
+// result returns the message that the loop has ended with, which has to be a result.
+func (o *turnsOutcome) result(t *testing.T) *wire.ResultMessage {
+	t.Helper()
+	if len(o.messages) > 0 {
+		if result, ok := o.messages[len(o.messages)-1].(*wire.ResultMessage); ok {
+			return result
+		}
+	}
+	t.Fatalf("the last message is no result, the error is %v", o.err)
+	return nil
+}
+
+// wantText checks that the loop has ended with a good result.
+func (o *turnsOutcome) wantText(t *testing.T, want string) {
+	t.Helper()
+	if result := o.result(t); o.err != nil || result.Result != want {
+		t.Errorf("result %q, error %v, want %q", result.Result, o.err, want)
+	}
+}
+
+// wantInterrupted checks that the turn has ended with a result that says so, and the error behind it, too.
+func (o *turnsOutcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
+	t.Helper()
+	failed := turnsFailure(t, o.err)
+	if !failed.Interrupted() || failed.Result != o.result(t) || failed.Result.TerminalReason != reason {
+		t.Errorf("error %v with reason %q, want an interrupt with %q", o.err, failed.Result.TerminalReason, reason)
+	}
+}
+
+// turnsFailure returns the failed turn that err is about.
+func turnsFailure(t *testing.T, err error) *clew.ResultError {
+	t.Helper()
+	failed, ok := errors.AsType[*clew.ResultError](err)
+	if !ok {
+		t.Fatalf("error %v, want a failed turn", err)
+	}
+	return failed
+}
+
+// turnsWait waits for something in the world outside, which tells nobody.
+func turnsWait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not come to this: ", what)
+		}
+	}
+}
+
+// turnsSaid returns what user and model have said in a request, without what the agent has added.
+func turnsSaid(r *clewtest.Request) []string {
+	var said []string
+	for _, msg := range r.Messages {
+		for _, block := range msg.Content {
+			text, ok := block.(*wire.TextBlock)
+			if ok && msg.Role != "system" && !strings.HasPrefix(text.Text, "<system-reminder>") {
+				said = append(said, strings.TrimSpace(text.Text))
+			}
+		}
+	}
+	return said
+}
+
+// turnsWriteFile writes a file in a folder, with its own name in it.
+func turnsWriteFile(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func turnsWaitForFile(t *testing.T, path string) {
+	t.Helper()
+	turnsWait(t, path+" is there", func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
+}
+
+// turnsTranscript returns the transcript of a session, which has to be there.
+func turnsTranscript(t *testing.T, model *clewtest.Model, id string) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(model.ConfigDir(), "projects", "*", id+".jsonl"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("transcripts of %s: %q, %v", id, paths, err)
+	}
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
