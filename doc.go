@@ -49,7 +49,8 @@
 // died, with its exit code or signal and the end of its standard error, [*ControlError] for a control request that the
 // agent refused, [*ResultError] for a turn that failed, [*OutputError] for a structured answer that does not fit. A
 // failed turn is a [*ResultMessage] first and an error second, and a session lives on after it. When the agent dies,
-// everybody who waits for it gets the same error at once. Secrets are masked in all texts.
+// everybody who waits for it gets the same error at once. Secrets are masked in the texts of errors, as far as their shape
+// shows that they are secrets.
 //
 // # Compatibility
 //

@@ -83,8 +83,8 @@ const (
 	HookConfigChange HookEvent = "ConfigChange"
 	// HookInstructionsLoaded comes when a file with instructions was read.
 	HookInstructionsLoaded HookEvent = "InstructionsLoaded"
-	// HookCwdChanged comes when the agent works in another folder.
-	HookCwdChanged HookEvent = "CwdChanged"
+	// HookCWDChanged comes when the agent works in another folder.
+	HookCWDChanged HookEvent = "CwdChanged"
 	// HookDirectoryAdded comes when the agent may work in one more folder.
 	HookDirectoryAdded HookEvent = "DirectoryAdded"
 	// HookFileChanged comes when a watched file has changed.

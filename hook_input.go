@@ -13,7 +13,7 @@ import "github.com/clewdev/clew/wire"
 //     [*PreModelSwitchInput], [*PostModelSwitchInput]
 //   - [*SubagentStartInput], [*SubagentStopInput], [*TeammateIdleInput], [*TaskCreatedInput], [*TaskCompletedInput]
 //   - [*ElicitationInput], [*ElicitationResultInput]
-//   - [*ConfigChangeInput], [*InstructionsLoadedInput], [*CwdChangedInput], [*DirectoryAddedInput],
+//   - [*ConfigChangeInput], [*InstructionsLoadedInput], [*CWDChangedInput], [*DirectoryAddedInput],
 //     [*FileChangedInput], [*WorktreeCreateInput], [*WorktreeRemoveInput]
 //   - [*UnknownHookInput], for an event that this package does not know
 type HookInput interface {
@@ -116,7 +116,7 @@ var hookInputs = map[HookEvent]func() HookInput{
 	HookElicitationResult:   newInput[ElicitationResultInput],
 	HookConfigChange:        newInput[ConfigChangeInput],
 	HookInstructionsLoaded:  newInput[InstructionsLoadedInput],
-	HookCwdChanged:          newInput[CwdChangedInput],
+	HookCWDChanged:          newInput[CWDChangedInput],
 	HookDirectoryAdded:      newInput[DirectoryAddedInput],
 	HookFileChanged:         newInput[FileChangedInput],
 	HookWorktreeCreate:      newInput[WorktreeCreateInput],

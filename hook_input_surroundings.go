@@ -21,8 +21,8 @@ type InstructionsLoadedInput struct {
 	ParentFilePath  string   `json:"parent_file_path"`
 }
 
-// A CwdChangedInput tells that the agent works in another folder.
-type CwdChangedInput struct {
+// A CWDChangedInput tells that the agent works in another folder.
+type CWDChangedInput struct {
 	HookBase
 	OldCWD string `json:"old_cwd"`
 	NewCWD string `json:"new_cwd"`

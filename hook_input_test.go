@@ -69,7 +69,7 @@ var hookInputExamples = []struct {
 	{HookConfigChange, new(ConfigChangeInput), `{"hook_event_name":"ConfigChange","source":"skills","file_path":"/f"}`},
 	{HookInstructionsLoaded, new(InstructionsLoadedInput), `{"hook_event_name":"InstructionsLoaded","file_path":"/f",
 		"memory_type":"User","load_reason":"include","globs":["*.go"],"trigger_file_path":"/t","parent_file_path":"/p"}`},
-	{HookCwdChanged, new(CwdChangedInput), `{"hook_event_name":"CwdChanged","old_cwd":"/o","new_cwd":"/n"}`},
+	{HookCWDChanged, new(CWDChangedInput), `{"hook_event_name":"CwdChanged","old_cwd":"/o","new_cwd":"/n"}`},
 	{HookDirectoryAdded, new(DirectoryAddedInput), `{"hook_event_name":"DirectoryAdded","directory":"/d",
 		"source":"slash_command"}`},
 	{HookFileChanged, new(FileChangedInput), `{"hook_event_name":"FileChanged","file_path":"/f","event":"add"}`},

@@ -96,8 +96,8 @@ func TestHookSpecificOutputs(t *testing.T) {
 			`"Elicitation","action":"accept","content":{"a":1}`,
 		},
 		{&ElicitationResultOutput{Action: ElicitationDecline}, `"ElicitationResult","action":"decline"`},
-		{new(CwdChangedOutput), `"CwdChanged"`},
-		{&CwdChangedOutput{WatchPaths: []string{}}, `"CwdChanged","watchPaths":[]`},
+		{new(CWDChangedOutput), `"CwdChanged"`},
+		{&CWDChangedOutput{WatchPaths: []string{}}, `"CwdChanged","watchPaths":[]`},
 		{&FileChangedOutput{WatchPaths: []string{"/w"}}, `"FileChanged","watchPaths":["/w"]`},
 		{&WorktreeCreateOutput{WorktreePath: "/w"}, `"WorktreeCreate","worktreePath":"/w"`},
 	} {

@@ -15,7 +15,7 @@ import (
 //   - [*SetupOutput], [*SessionStartOutput], [*PreModelSwitchOutput], [*PostModelSwitchOutput]
 //   - [*SubagentStartOutput], [*SubagentStopOutput]
 //   - [*ElicitationOutput], [*ElicitationResultOutput]
-//   - [*CwdChangedOutput], [*FileChangedOutput], [*WorktreeCreateOutput]
+//   - [*CWDChangedOutput], [*FileChangedOutput], [*WorktreeCreateOutput]
 //   - [*RawHookOutput], for what this package does not know
 //
 // Each belongs to the event that it is named after. The agent takes one that does not belong to its event for an error
@@ -181,8 +181,8 @@ type ElicitationResultOutput struct {
 	Content any `json:"content,omitempty"`
 }
 
-// A CwdChangedOutput says what to watch in the new folder.
-type CwdChangedOutput struct {
+// A CWDChangedOutput says what to watch in the new folder.
+type CWDChangedOutput struct {
 	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil says nothing about them.
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
@@ -227,7 +227,7 @@ func (*SubagentStartOutput) hookEvent() HookEvent       { return HookSubagentSta
 func (*SubagentStopOutput) hookEvent() HookEvent        { return HookSubagentStop }
 func (*ElicitationOutput) hookEvent() HookEvent         { return HookElicitation }
 func (*ElicitationResultOutput) hookEvent() HookEvent   { return HookElicitationResult }
-func (*CwdChangedOutput) hookEvent() HookEvent          { return HookCwdChanged }
+func (*CWDChangedOutput) hookEvent() HookEvent          { return HookCWDChanged }
 func (*FileChangedOutput) hookEvent() HookEvent         { return HookFileChanged }
 func (*WorktreeCreateOutput) hookEvent() HookEvent      { return HookWorktreeCreate }
 func (*RawHookOutput) hookEvent() HookEvent             { return "" }

@@ -77,14 +77,6 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	return s, nil
 }
 
-// abandon ends an agent that has not come up. It has nothing to finish, so it is interrupted at once.
-func (s *Session) abandon() {
-	if conn, ok := s.conn.(interrupter); ok {
-		_ = conn.Interrupt() // it may be gone
-	}
-	s.Close() //nolint:errcheck // why it has not come up says more
-}
-
 // start starts the agent that the options describe.
 func start(ctx context.Context, opts *Options) (Connection, error) {
 	if err := ctx.Err(); err != nil {
@@ -221,63 +213,6 @@ func (s *Session) Err() error {
 			return s.closeCause()
 		}
 		return nil
-	}
-}
-
-// flushTimeout is how long the agent may take to read what was written when the session is closed.
-const flushTimeout = time.Second
-
-// Close ends the session: it interrupts the agent's work, also in the background, ends its input and waits until the
-// agent is gone, with signals for one that does not go by itself. It may be called from anywhere, any number of times, and
-// is bounded by twice [Options.CloseTimeout] and a second or two. It leaves no process and no goroutine behind, unless a
-// callback of the caller's does not return when its context ends: Close waits for callbacks, too, for one CloseTimeout at
-// most, and so for the one that calls it. It returns nil if the agent has ended by itself, with its transcript written,
-// and an [*ExitError] if the agent had to be killed.
-func (s *Session) Close() error {
-	if !s.closed.Swap(true) {
-		s.shutDown()
-	}
-	<-s.closeDone
-	if s.exit != nil && s.exit.Forced {
-		return s.exit
-	}
-	return nil
-}
-
-func (s *Session) shutDown() {
-	defer close(s.closeDone)
-	if s.progress.working() {
-		s.stopWork()
-	}
-	s.out.End()
-	s.out.Flush(flushTimeout)
-	s.backlog.Close()
-	s.control.Fail(s.closeCause())
-	cancelled := time.Now()
-	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
-	<-s.ended
-	s.watchdog.stop()
-	if !s.control.Wait(s.opts.closeTimeout() - time.Since(cancelled)) {
-		s.log.Warn("a callback has not returned although its context has ended")
-	}
-}
-
-// closeCause returns what calls return once the session is being closed.
-func (s *Session) closeCause() error {
-	if s.stalled.Load() {
-		return ErrIdle
-	}
-	return ErrClosed
-}
-
-// stopWork interrupts whatever the agent is at. If its input has ended, a request does not reach it any more.
-func (s *Session) stopWork() {
-	conn, ok := s.conn.(interrupter)
-	if s.tell("interrupt", interruptRequest{CancelQueued: true}) || !ok {
-		return
-	}
-	if err := conn.Interrupt(); err != nil {
-		s.log.Debug("the agent was not interrupted", "error", err)
 	}
 }
 
