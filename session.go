@@ -19,8 +19,8 @@ import (
 // several goroutines.
 //
 // [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and [Session.Messages] reads
-// everything there is. All other methods are control requests: each waits for the agent's answer, which never waits
-// behind unread messages. When its context ends first, the request is withdrawn.
+// everything there is. All others that take a context are control requests: each waits for the agent's answer, which
+// never waits behind unread messages. When its context ends first, the request is withdrawn.
 type Session struct {
 	opts     *Options
 	log      *slog.Logger
@@ -56,9 +56,10 @@ type Session struct {
 	verdict   error         // how it all ended, for who reads messages
 }
 
-// Connect starts an agent and waits until it is ready. The context bounds the start alone; the session lives until
-// Close, or until the agent dies. When the context ends first, Connect returns once the agent is gone, see Close. opts may be nil. Errors are [*OptionsError] and [*NotFoundError] before anything was
-// started, and [*ExitError], or [*ResultError] with the agent's own words, when the agent did not come up.
+// Connect starts an agent and waits until it is ready. opts may be nil. The context bounds the start alone; the session
+// lives until Close, or until the agent dies. When the context ends first, Connect returns once the agent is gone, see
+// [Session.Close]. Errors are [*OptionsError] and [*NotFoundError] for what can't be started, and [*ExitError], or
+// [*ResultError] with the agent's own words, for an agent that did not come up.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	opts = opts.clone()
 	if err := opts.validate(); err != nil {

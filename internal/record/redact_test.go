@@ -15,8 +15,8 @@ func testRedactor() *Redactor {
 	return &Redactor{
 		Replace: [][2]string{
 			{"/var/t/run", placeHome},
-			{"/var/t/run/work", placeWork},
-			{"-var-t-run-work", "-home-dev-project"},
+			{"/var/t/run/here", placeWork},
+			{"-var-t-run-here", "-home-dev-project"},
 			{`C:\t\work`, placeWork},
 			{"127.0.0.1:40123", placeModel},
 			{"", "nothing"},
@@ -29,11 +29,11 @@ var long = strings.Repeat("words of the agent ", 6) // 114 characters
 
 func TestRedactFrame(t *testing.T) {
 	for name, test := range map[string]struct{ frame, want string }{
-		"a path":                    {`{"cwd":"/var/t/run/work"}`, `{"cwd":"/home/dev/project"}`},
-		"the longer path counts":    {`{"a":"/var/t/run/work/x","b":"/var/t/run/.x"}`, `{"a":"/home/dev/project/x","b":"/home/dev/.x"}`},
-		"a path inside of a text":   {`{"a":"see /var/t/run/work: \"there\""}`, `{"a":"see /home/dev/project: \"there\""}`},
-		"a path as a name":          {`{"/var/t/run/work":1}`, `{"/home/dev/project":1}`},
-		"a path as a folder's name": {`{"a":"/x/-var-t-run-work/y"}`, `{"a":"/x/-home-dev-project/y"}`},
+		"a path":                    {`{"cwd":"/var/t/run/here"}`, `{"cwd":"/home/dev/project"}`},
+		"the longer path counts":    {`{"a":"/var/t/run/here/x","b":"/var/t/run/.x"}`, `{"a":"/home/dev/project/x","b":"/home/dev/.x"}`},
+		"a path inside of a text":   {`{"a":"see /var/t/run/here: \"there\""}`, `{"a":"see /home/dev/project: \"there\""}`},
+		"a path as a name":          {`{"/var/t/run/here":1}`, `{"/home/dev/project":1}`},
+		"a path as a folder's name": {`{"a":"/x/-var-t-run-here/y"}`, `{"a":"/x/-home-dev-project/y"}`},
 		"a path with escapes":       {`{"a":"C:\\t\\work\\x"}`, `{"a":"/home/dev/project\\x"}`},
 		"a port":                    {`{"a":"http://127.0.0.1:40123/v1"}`, `{"a":"http://127.0.0.1:8080/v1"}`},
 		"a socket":                  {`{"messaging_socket_path":"/run/x/353.sock","a":1}`, `{"messaging_socket_path":"/home/dev/tmp/cc.sock","a":1}`},
@@ -59,7 +59,7 @@ func TestRedactFrame(t *testing.T) {
 }
 
 func TestRedactDialogue(t *testing.T) {
-	rec := Parse("# args \"--x\" \"/var/t/run/work\"\n> {\"a\":\"/var/t/run\",\"b\":\"" + long + "\"}\n< {\"a\":\"/var/t/run\",\"b\":\"" + long + "\"}\n")
+	rec := Parse("# args \"--x\" \"/var/t/run/here\"\n> {\"a\":\"/var/t/run\",\"b\":\"" + long + "\"}\n< {\"a\":\"/var/t/run\",\"b\":\"" + long + "\"}\n")
 	want := "# args \"--x\" \"/home/dev/project\"\n> {\"a\":\"/home/dev\",\"b\":\"" + long + "\"}\n< {\"a\":\"/home/dev\",\"b\":\"(elided 114 characters)\"}\n"
 	r := testRedactor()
 	got := r.Redact(rec).String()
@@ -125,7 +125,7 @@ func tokens(t *testing.T, text string, blank bool) []any {
 
 func TestRedactTwiceChangesNothing(t *testing.T) {
 	r := testRedactor()
-	once := r.Frame(`{"cwd":"/var/t/run/work/-var-t-run-work","pid":77,"text":"` + long + `"}`)
+	once := r.Frame(`{"cwd":"/var/t/run/here/-var-t-run-here","pid":77,"text":"` + long + `"}`)
 	if diff := cmp.Diff(once, r.Frame(once)); diff != "" {
 		t.Errorf("(-once +twice):\n%s", diff)
 	}
