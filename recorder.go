@@ -63,6 +63,9 @@ func (r *recorder) ended(exit *ExitError) {
 	}
 }
 
+// oneLine joins the lines of a frame on several, whose ends lie between its members.
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
 func (r *recorder) line(mark, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,8 +78,7 @@ func (r *recorder) line(mark, text string) {
 			r.dst = nil
 		}
 	}()
-	text = strings.NewReplacer("\r", " ", "\n", " ").Replace(text) // only between the members of a frame on several lines
-	if _, err := fmt.Fprintf(r.dst, "%s %s\n", mark, text); err != nil {
+	if _, err := fmt.Fprintf(r.dst, "%s %s\n", mark, oneLine.Replace(text)); err != nil {
 		r.log.Warn("recording stopped", "error", err)
 		r.dst = nil
 	}
