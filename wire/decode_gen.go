@@ -2519,6 +2519,38 @@ func (v *ServerToolUseBlock) decode(d *decoder) {
 	}
 }
 
+func (v *SessionReconnectedMessage) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "error":
+			v.Error = d.str()
+		case "exit_code":
+			v.ExitCode = d.int()
+		case "signal":
+			v.Signal = d.name()
+		case "attempts":
+			v.Attempts = d.int()
+		case "downtime_ms":
+			v.Downtime = Millis(d.float())
+		case "lost_prompts":
+			v.LostPrompts = d.nameList()
+		case "uuid":
+			v.UUID = d.str()
+		case "resumed":
+			v.Resumed = d.boolean()
+		case "session_id":
+			v.SessionID = d.name()
+		case "subtype":
+			d.Skip()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *SessionStateChangedMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()

@@ -3032,6 +3032,41 @@ func (v *ServerToolUseBlock) UnmarshalJSON(data []byte) error {
 // BlockType returns "server_tool_use".
 func (*ServerToolUseBlock) BlockType() string { return "server_tool_use" }
 
+func (v *SessionReconnectedMessage) members(e *encoder) {
+	e.tag("type", "system")
+	e.tag("subtype", "session_reconnected")
+	e.str("error", v.Error, false)
+	e.int("exit_code", int64(v.ExitCode), false)
+	e.str("signal", v.Signal, false)
+	e.int("attempts", int64(v.Attempts), false)
+	e.float("downtime_ms", float64(v.Downtime), false)
+	e.strs("lost_prompts", v.LostPrompts)
+	e.str("uuid", v.UUID, false)
+	e.bool("resumed", v.Resumed, false)
+	e.str("session_id", v.SessionID, false)
+}
+
+func (v *SessionReconnectedMessage) encode(e *encoder) {
+	e.begin(v.raw)
+	v.members(e)
+	e.end()
+}
+
+// Raw returns the text that v was read from, or "".
+func (v *SessionReconnectedMessage) Raw() string { return v.raw }
+
+// MarshalJSON writes v, with the fields that this package does not know.
+func (v SessionReconnectedMessage) MarshalJSON() ([]byte, error) { return marshal(&v) }
+
+// UnmarshalJSON reads v.
+func (v *SessionReconnectedMessage) UnmarshalJSON(data []byte) error {
+	return unmarshalKind(data, v, "system", "session_reconnected")
+}
+
+// Kind returns the frame's type, and its subtype if it has one.
+func (*SessionReconnectedMessage) Kind() Kind { return Kind{"system", "session_reconnected"} }
+func (*SessionReconnectedMessage) sealed()    {}
+
 func (v *SessionStateChangedMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "session_state_changed")

@@ -173,6 +173,10 @@ func (d *decoder) systemOf(subtype []byte) Message {
 		v := new(PluginInstallMessage)
 		v.decode(d)
 		return v
+	case "session_reconnected":
+		v := new(SessionReconnectedMessage)
+		v.decode(d)
+		return v
 	case "session_state_changed":
 		v := new(SessionStateChangedMessage)
 		v.decode(d)
@@ -243,6 +247,7 @@ func Known(kind Kind) bool {
 			"notification",
 			"permission_denied",
 			"plugin_install",
+			"session_reconnected",
 			"session_state_changed",
 			"session_title_changed",
 			"session_writes_lost",

@@ -17,7 +17,8 @@ package wire
 //     [*NotificationMessage], [*FilesPersistedMessage], [*MemoryRecallMessage],
 //     [*ElicitationCompleteMessage], [*PermissionDeniedMessage],
 //     [*MirrorErrorMessage], [*InformationalMessage],
-//     [*SessionWritesLostMessage], and [*SystemMessage] for any other subtype
+//     [*SessionWritesLostMessage], [*SessionReconnectedMessage], and
+//     [*SystemMessage] for any other subtype
 //   - other notices: [*ToolProgressMessage], [*ToolUseSummaryMessage],
 //     [*AuthStatusMessage], [*RateLimitMessage], [*PromptSuggestionMessage],
 //     [*ConversationResetMessage], [*ActiveGoalMessage],

@@ -176,3 +176,32 @@ type WorkerShuttingDownMessage struct {
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
 }
+
+// A SessionReconnectedMessage says that the agent died and that another one has
+// taken up the session in its place. What the old agent was at is gone: a turn,
+// and all that ran in the background. The library that drives the agent makes
+// it, not the agent.
+//
+//wire:message system session_reconnected
+type SessionReconnectedMessage struct {
+	raw string
+
+	// Error says how the old agent ended, for people.
+	Error string `json:"error"`
+	// ExitCode is its exit code, or -1 when Signal ended it.
+	ExitCode int    `json:"exit_code"`
+	Signal   string `json:"signal" wire:"intern"`
+	// Attempts is how many agents were started until one came up.
+	Attempts int `json:"attempts"`
+	// Downtime is how long there was no agent.
+	Downtime Millis `json:"downtime_ms"`
+	// LostPrompts are the ids of the prompts that the old agent had got and not
+	// answered. It may have acted on them, so they were not sent again.
+	LostPrompts []string `json:"lost_prompts"`
+	UUID        string   `json:"uuid"`
+	// Resumed is false if the conversation begins anew: there was nothing of it on
+	// disk when the agent died, as in its first turn.
+	Resumed bool `json:"resumed"`
+	// SessionID is empty if there was no turn yet.
+	SessionID string `json:"session_id" wire:"intern"`
+}

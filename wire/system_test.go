@@ -175,4 +175,10 @@ var systemExamples = []example{
 		"type": "system", "subtype": "session_writes_lost", "error_code": "ENOSPC",
 		"lost": ["transcript", "global_config"], "transcript_session_ids": ["s1"], "uuid": "x", "session_id": "s1"
 	}`},
+	{"system/session_reconnected", new(wire.SessionReconnectedMessage), `{
+		"type": "system", "subtype": "session_reconnected", "error": "the agent was ended by a signal (killed)",
+		"exit_code": -1, "signal": "killed", "attempts": 2, "downtime_ms": 1500.5, "lost_prompts": ["p1", "p2"],
+		"resumed": true,
+		"uuid": "x", "session_id": "s1"
+	}`},
 }
