@@ -1,0 +1,98 @@
+// Package sessionfile knows how the agent lays out transcripts below the folder of its settings: the names of projects,
+// where the transcript of a session lies, and where those of its subagents.
+package sessionfile
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// Folder is where projects lie below the folder of the agent's settings.
+const Folder = "projects"
+
+const (
+	extension        = ".jsonl"
+	sidecarExtension = ".meta.json"
+)
+
+// maxProjectName is the length at which the agent cuts the name of a project, and tells it from others by a hash.
+const maxProjectName = 200
+
+// ProjectName returns the name that the agent gives to a working folder, which must be its real path.
+func ProjectName(dir string) string {
+	units := utf16.Encode([]rune(dir))
+	name := make([]byte, len(units))
+	for i, unit := range units {
+		name[i] = '-'
+		if unit < 0x80 && isAlphanumeric(byte(unit)) {
+			name[i] = byte(unit)
+		}
+	}
+	if len(name) <= maxProjectName {
+		return string(name)
+	}
+	return string(name[:maxProjectName]) + "-" + hash(units)
+}
+
+// CutName reports whether the name of a project was cut.
+func CutName(name string) bool { return len(name) > maxProjectName }
+
+// SameCut reports whether two names were cut from paths with the same start.
+func SameCut(a, b string) bool {
+	return CutName(a) && CutName(b) && a[:maxProjectName+1] == b[:maxProjectName+1]
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+// hash is that of the agent: of UTF-16 units, in 32 bits with a sign, in base 36.
+func hash(units []uint16) string {
+	var h int32
+	for _, unit := range units {
+		h = h*31 + int32(unit)
+	}
+	return strconv.FormatInt(max(int64(h), -int64(h)), 36)
+}
+
+// Path returns where a transcript lies below [Folder], with slashes.
+func Path(key wire.SessionKey) string { return key.String() + extension }
+
+// Key returns the key of the transcript at a path with slashes below [Folder].
+func Key(rel string) (wire.SessionKey, error) {
+	name, ok := strings.CutSuffix(rel, extension)
+	parts := strings.SplitN(name, "/", 3)
+	if !ok || len(parts) < 2 {
+		return wire.SessionKey{}, fmt.Errorf("sessionfile: %q is not the path of a transcript", rel)
+	}
+	key := wire.SessionKey{Project: parts[0], SessionID: parts[1]}
+	if len(parts) == 3 {
+		key.Subpath = parts[2]
+		if !strings.Contains(key.Subpath, "/") { // beside the session's folders lie other files
+			return wire.SessionKey{}, fmt.Errorf("sessionfile: %q is not the path of a transcript", rel)
+		}
+	}
+	return key, key.Check()
+}
+
+// Subpath returns the subpath of the transcript whose file, or the file beside it, lies at a path below the session's
+// folder.
+func Subpath(rel string) (subpath string, ok bool) {
+	for _, end := range []string{extension, sidecarExtension} {
+		if subpath, ok = strings.CutSuffix(rel, end); ok {
+			key := wire.SessionKey{Project: "any", SessionID: "any", Subpath: subpath}
+			return subpath, subpath != "" && key.Check() == nil
+		}
+	}
+	return "", false
+}
+
+// SidecarPath returns where what is known of a subagent lies, beside its transcript.
+func SidecarPath(key wire.SessionKey) string {
+	return path.Join(key.Project, key.SessionID, key.Subpath+sidecarExtension)
+}
