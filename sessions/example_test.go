@@ -1,0 +1,125 @@
+package sessions_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"testing"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/sessions/storetest"
+	"github.com/clewdev/clew/wire"
+)
+
+// The files of the examples are laid out as the agent's own. Without a store, the functions read those.
+func exampleStore() sessions.Store { return sessions.NewFolder("testdata/projects") }
+
+func ExampleList() {
+	ctx := context.Background()
+	infos, err := sessions.List(ctx, &sessions.ListOptions{Store: exampleStore(), ProjectName: "-home-dev-project"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, info := range infos {
+		fmt.Println(info.Created.Format("15:04:05"), info.ID[:8], info.CWD, info.Title())
+	}
+	// Unordered output:
+	// 00:44:52 2e08b01a /home/dev/project Delegate
+	// 00:45:15 9f225561 /home/dev/project First words
+}
+
+func ExampleMessages() {
+	ctx := context.Background()
+	opts := &sessions.Options{Store: exampleStore()}
+	for msg, err := range sessions.Messages(ctx, "2e08b01a-ae65-4bd9-9fea-b7b4b75b673b", opts) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if answer, ok := msg.Message.(*wire.AssistantMessage); ok {
+			for _, block := range answer.Content {
+				switch b := block.(type) {
+				case *wire.TextBlock:
+					fmt.Println("says:", b.Text)
+				case *wire.ToolUseBlock:
+					fmt.Println("calls:", b.Name)
+				}
+			}
+		}
+	}
+	// Output:
+	// says: Delegating.
+	// calls: Agent
+	// says: All done.
+	// says: The subagent finished.
+}
+
+func ExampleImport() {
+	ctx := context.Background()
+	store := sessions.NewMemory()
+	err := sessions.Import(ctx, store, "2e08b01a-ae65-4bd9-9fea-b7b4b75b673b", &sessions.ImportOptions{
+		Store: exampleStore(),
+		Progress: func(p sessions.ImportProgress) {
+			fmt.Printf("%d entries, the last of %q\n", p.Entries, p.Key.Subpath)
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 39 entries, the last of ""
+	// 62 entries, the last of "subagents/agent-ab45c76475627f755"
+}
+
+func ExampleFork() {
+	ctx := context.Background()
+	store := sessions.NewMemory()
+	key := wire.SessionKey{Project: "-home-me", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
+	err := store.Append(ctx, key, []wire.JSON{
+		`{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"Paint it red"}}`,
+		`{"type":"user","uuid":"2","parentUuid":"1","message":{"role":"user","content":"No, blue"}}`,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fork, err := sessions.Fork(ctx, key.SessionID, &sessions.ForkOptions{Store: store, UpTo: "1"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	info, err := sessions.Get(ctx, fork, &sessions.Options{Store: store})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info.Title())
+	// Output:
+	// Paint it red (fork)
+}
+
+func ExampleTag() {
+	ctx := context.Background()
+	store := sessions.NewMemory()
+	key := wire.SessionKey{Project: "-home-me", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
+	if err := store.Append(ctx, key, []wire.JSON{`{"type":"user","message":{"content":"Paint it red"}}`}); err != nil {
+		log.Fatal(err)
+	}
+	opts := &sessions.Options{Store: store}
+	if err := sessions.Rename(ctx, key.SessionID, "The shed", opts); err != nil {
+		log.Fatal(err)
+	}
+	if err := sessions.Tag(ctx, key.SessionID, "garden", opts); err != nil {
+		log.Fatal(err)
+	}
+	info, err := sessions.Get(ctx, key.SessionID, opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s [%s], first asked: %s\n", info.Title(), info.Tag, info.FirstPrompt)
+	// Output:
+	// The shed [garden], first asked: Paint it red
+}
+
+// A store is tested by one call.
+func ExampleStore() {
+	_ = func(t *testing.T) {
+		storetest.Run(t, func(*testing.T) sessions.Store { return sessions.NewMemory() })
+	}
+}

@@ -1,0 +1,162 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// The limits of what an import appends at once.
+const (
+	maxBatchEntries = 500
+	maxBatchBytes   = 1 << 20
+)
+
+// ImportOptions say what to import. Nil and the zero value mean a session of the agent's own folder.
+type ImportOptions struct {
+	// Store, Project and ProjectName are those of [Options], of the session to copy.
+	Store       Store
+	Project     string
+	ProjectName string
+	// Progress is called after each append, and for each line that is left out since it is not an entry.
+	Progress func(ImportProgress)
+}
+
+// ImportProgress says how far an import has come.
+type ImportProgress struct {
+	// Key is the transcript that is copied at the moment.
+	Key wire.SessionKey
+	// Entries is how many entries of all transcripts were copied or were there already.
+	Entries int
+	// Skipped is the line that was left out, or nil.
+	Skipped *SkippedLine
+}
+
+// Import copies a session with its subagents into dst, under the same key. It appends up to 500 entries or 1 MiB at a
+// time. It can be repeated, after an error or since the session has grown: what is there already is not copied again.
+// Lines of a file that are not entries are left out, and reported.
+func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) error {
+	if dst == nil {
+		return errors.New("sessions: no store to import into")
+	}
+	if opts == nil {
+		opts = new(ImportOptions)
+	}
+	p, key, err := (&Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}).find(ctx, id)
+	if err != nil {
+		return err
+	}
+	subpaths, err := p.store.Subpaths(ctx, key)
+	if err != nil {
+		return err
+	}
+	i := &importing{from: p.store, to: dst, report: opts.Progress}
+	for _, key.Subpath = range append([]string{""}, subpaths...) {
+		if err := i.transcript(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An importing is an import on its way.
+type importing struct {
+	from, to Store
+	report   func(ImportProgress)
+	progress ImportProgress
+	batch    []wire.JSON
+	bytes    int
+}
+
+func (i *importing) tell() {
+	if i.report != nil {
+		i.report(i.progress)
+	}
+}
+
+// skipped reports a line that is not an entry, to the folder if nobody else wants to know.
+func (i *importing) skipped(l SkippedLine) {
+	if folder, ok := i.from.(*Folder); ok && i.report == nil {
+		folder.skip(l)
+	}
+	i.progress.Skipped = &l
+	i.tell()
+	i.progress.Skipped = nil
+}
+
+func (i *importing) transcript(ctx context.Context, key wire.SessionKey) error {
+	i.progress.Key = key
+	there, oldSidecar, err := i.there(ctx, key)
+	if err != nil {
+		return err
+	}
+	var sidecar wire.JSON
+	for entry, err := range i.originals(ctx, key, &sidecar, i.skipped) {
+		if err != nil {
+			return err
+		}
+		if there > 0 {
+			there--
+			i.progress.Entries++
+			continue
+		}
+		if err := i.add(ctx, key, entry); err != nil {
+			return err
+		}
+	}
+	if sidecar != "" && !newOriginal(sidecar).same(oldSidecar) {
+		if err := i.add(ctx, key, sidecar); err != nil {
+			return err
+		}
+	}
+	return i.flush(ctx, key)
+}
+
+// add puts an entry into the batch, and appends that first if it is full.
+func (i *importing) add(ctx context.Context, key wire.SessionKey, entry wire.JSON) error {
+	if len(i.batch) == maxBatchEntries || len(i.batch) > 0 && i.bytes+len(entry) > maxBatchBytes {
+		if err := i.flush(ctx, key); err != nil {
+			return err
+		}
+	}
+	i.batch = append(i.batch, entry)
+	i.bytes += len(entry)
+	return nil
+}
+
+func (i *importing) flush(ctx context.Context, key wire.SessionKey) error {
+	if len(i.batch) == 0 {
+		return nil
+	}
+	if err := i.to.Append(ctx, key, i.batch); err != nil {
+		return err
+	}
+	i.progress.Entries += len(i.batch)
+	i.batch, i.bytes = nil, 0
+	i.tell()
+	return nil
+}
+
+// there returns how many entries at the start of a transcript were copied before, and what stands for the file beside
+// it. UUIDs alone would not tell: many entries have none. Between the copies there may be other entries, such as a title.
+func (i *importing) there(ctx context.Context, key wire.SessionKey) (n int, sidecar wire.JSON, err error) {
+	var unused wire.JSON
+	next, stop := iter.Pull2(i.originals(ctx, key, &unused, func(SkippedLine) {}))
+	defer stop()
+	entry, err, ok := next()
+	original := newOriginal(entry)
+	for copied, copyErr := range withoutSidecar(key, i.to.Load(ctx, key), &sidecar) {
+		if err = cmp.Or(err, copyErr); err != nil {
+			return 0, "", err
+		}
+		if ok && original.same(copied) {
+			n++
+			entry, err, ok = next()
+			original = newOriginal(entry)
+		}
+	}
+	return n, sidecar, err
+}

@@ -1,0 +1,207 @@
+package natsstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+)
+
+// The headers of an append. Those of a batch make the server store its messages all or not at all.
+const (
+	afterHeader   = jetstream.ExpectedLastSubjSeqHeader
+	batchHeader   = "Nats-Batch-Id"
+	partHeader    = "Nats-Batch-Sequence"
+	commitHeader  = "Nats-Batch-Commit"
+	summaryHeader = "Clew-Summary"
+)
+
+const (
+	// maxSummary is the length of a summary that goes into a header. All headers have 64 KB at most.
+	maxSummary = 16 << 10
+	// maxPayload is the size of a message, if the server does not have a smaller limit. A quarter is for headers.
+	maxPayload = 1 << 20
+)
+
+// Append adds entries to a transcript. See [sessions.Store]. It fails if the stream is full.
+//
+// If it fails because the context ends or no answer comes, the entries may have been stored, but then all of them.
+func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
+	subject, err := s.ready(ctx, key)
+	if err != nil {
+		return err
+	}
+	checked, err := checkEntries(key, entries)
+	if err != nil || len(checked) == 0 {
+		return err
+	}
+	t, err := s.known.take(ctx, subject)
+	if err != nil {
+		return err
+	}
+	defer s.known.release(t)
+	if err := s.append(ctx, t, checked); err != nil {
+		return s.failed(fmt.Sprintf("append to %q", key), err)
+	}
+	return nil
+}
+
+// append appends the entries that are not there. It begins with what it knows, and goes on with what is true.
+func (s *Store) append(ctx context.Context, t *transcript, entries []entry) error {
+	for current := false; ; current = true {
+		fresh := t.fresh(entries)
+		if len(fresh) == 0 && current {
+			return nil
+		}
+		if len(fresh) > 0 {
+			if err := s.publish(ctx, t, fresh); !outdated(err) {
+				return err
+			}
+		}
+		if err := s.catchUp(ctx, t); err != nil {
+			return err
+		}
+	}
+}
+
+// checkEntries returns the entries without line ends.
+func checkEntries(key wire.SessionKey, entries []wire.JSON) ([]entry, error) {
+	checked := make([]entry, len(entries))
+	for i, text := range entries {
+		uuid, err := sessions.EntryUUID(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w (entry %d for %s)", err, i, key)
+		}
+		if strings.Contains(string(text), "\n") {
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(text)); err != nil {
+				return nil, err
+			}
+			text = wire.JSON(b.String())
+		}
+		checked[i] = entry{text, uuid}
+	}
+	return checked, nil
+}
+
+// publish appends entries behind the last message that is known.
+func (s *Store) publish(ctx context.Context, t *transcript, entries []entry) error {
+	var body []byte
+	for i, e := range entries {
+		if i > 0 {
+			body = append(body, '\n')
+		}
+		body = append(body, e.text...)
+	}
+	summary := t.summaryWith(entries...)
+	messages := cut(t.subject, body, int(min(s.conn.MaxPayload(), maxPayload)/4*3))
+	messages[0].Header.Set(afterHeader, strconv.FormatUint(t.last, 10))
+	if text, err := json.Marshal(summary); err == nil && len(text) <= maxSummary && t.own() {
+		messages[len(messages)-1].Header.Set(summaryHeader, string(text))
+	}
+	var last uint64
+	for _, m := range messages {
+		var err error
+		if last, err = s.send(ctx, m); err != nil {
+			return err
+		}
+	}
+	if last == 0 {
+		return errors.New("the server has not confirmed it")
+	}
+	t.last, t.summary = last, summary
+	t.addUUIDs(entries...)
+	return nil
+}
+
+// cut makes messages of at most size bytes of a body, which are a batch if there are several.
+func cut(subject string, body []byte, size int) []*nats.Msg {
+	var messages []*nats.Msg
+	for part := range slices.Chunk(body, max(size, 1)) {
+		messages = append(messages, &nats.Msg{Subject: subject, Header: nats.Header{}, Data: part})
+	}
+	if len(messages) == 1 {
+		return messages
+	}
+	batch := nuid.Next()
+	for i, m := range messages {
+		m.Header.Set(batchHeader, batch)
+		m.Header.Set(partHeader, strconv.Itoa(i+1))
+	}
+	messages[len(messages)-1].Header.Set(commitHeader, "1")
+	return messages
+}
+
+// send publishes a message and waits until the server has it. It returns the message's sequence, or 0 for all of a
+// batch but the last.
+func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
+	answer, err := s.request(ctx, m)
+	if err != nil || len(answer.Data) == 0 {
+		return 0, err
+	}
+	var ack struct {
+		Error    *jetstream.APIError `json:"error"`
+		Sequence uint64              `json:"seq"`
+	}
+	if err := json.Unmarshal(answer.Data, &ack); err != nil {
+		return 0, fmt.Errorf("the server's answer: %w", err)
+	}
+	if ack.Error != nil {
+		return 0, ack.Error
+	}
+	return ack.Sequence, nil
+}
+
+// outdated reports whether the server has refused an append because of another writer's.
+func outdated(err error) bool {
+	refusal, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// catchUp learns what others have appended. If the transcript was deleted, what was known is forgotten.
+func (s *Store) catchUp(ctx context.Context, t *transcript) error {
+	last, err := s.last(ctx, t.subject)
+	if err != nil || last == t.last {
+		return err
+	}
+	err = s.learn(ctx, t, last)
+	if errors.Is(err, errGap) && t.last > 0 {
+		t.forget()
+		err = s.learn(ctx, t, last)
+	}
+	if err != nil {
+		t.forget()
+	}
+	if errors.Is(err, errDeleted) {
+		return nil
+	}
+	return err
+}
+
+// learn reads what is behind the last message that is known, up to the given one.
+func (s *Store) learn(ctx context.Context, t *transcript, last uint64) error {
+	if last < t.last {
+		t.forget()
+	}
+	for e, err := range s.entries(ctx, span{t.subject, t.last, last}) {
+		if err != nil {
+			return err
+		}
+		t.addUUIDs(e)
+		t.summary = t.summaryWith(e)
+	}
+	t.last = last
+	return nil
+}

@@ -1,0 +1,69 @@
+//go:build unix
+
+package natsstore_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clewdev/clew/sessions/natsstore"
+)
+
+// diskVariable makes TestDiskIsFull the process that fills a folder.
+const diskVariable = "NATSSTORE_TEST_DISK"
+
+// A process that may not write more than a megabyte into a file stands for a disk that is full.
+func TestDiskIsFull(t *testing.T) {
+	if dir := os.Getenv(diskVariable); dir != "" {
+		fillDisk(t, dir)
+		return
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDiskIsFull$")
+	cmd.Env = append(os.Environ(), diskVariable+"="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	_, text, _ := strings.Cut(string(out), "stored ")
+	var stored int
+	if _, err := fmt.Sscan(text, &stored); err != nil || stored == 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	s := open(t, &natsstore.Options{Dir: dir})
+	checkLoad(t, s, main, kilobytes(0, 20*stored))
+	appendTo(t, s, main, kilobytes(1, 1)...)
+}
+
+// fillDisk appends until the disk is full, and says how many appends were stored.
+func fillDisk(t *testing.T, dir string) {
+	signal.Ignore(unix.SIGXFSZ)
+	s := open(t, &natsstore.Options{Dir: dir})
+	limit := unix.Rlimit{Cur: 1 << 20, Max: unix.RLIM_INFINITY}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	entries := kilobytes(0, 2000)
+	for stored := 0; ; {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := s.Append(ctx, main, entries[stored*20:][:20])
+		cancel()
+		switch {
+		case err == nil:
+			stored++
+		case strings.Contains(err.Error(), "file too large"): // and not just a slow machine
+			fmt.Println("stored", stored)
+			return
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package natsstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/sessions/natsstore"
+	"github.com/clewdev/clew/wire"
+)
+
+func TestServerGoesAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	srv := start(t, &server.Options{StoreDir: dir})
+	p := newProxy(t, srv)
+	back := make(chan struct{}, 1)
+	s := open(t, &natsstore.Options{URL: p.url(), Connect: []nats.Option{
+		nats.ReconnectWait(10 * time.Millisecond), nats.ReconnectHandler(func(*nats.Conn) { back <- struct{}{} }),
+	}})
+	appendTo(t, s, main, numbered(0, 2)...)
+
+	stop(srv)
+	var appendErr error
+	for appendErr == nil { // the proxy may still have to hang up
+		appendErr = s.Append(t.Context(), main, numbered(0, 2))
+	}
+	_, listErr := s.Sessions(t.Context(), main.Project)
+	_, loadErr := tryLoad(t.Context(), s, main)
+	_, projectsErr := s.Projects(t.Context())
+	for method, err := range map[string]error{
+		"Append": appendErr, "Load": loadErr, "Sessions": listErr, "Projects": projectsErr,
+		"Delete": s.Delete(t.Context(), main),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the connection is lost") {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+
+	p.lead(start(t, &server.Options{StoreDir: dir}))
+	<-back
+	appendTo(t, s, main, numbered(1, 4)...)
+	checkLoad(t, s, main, numbered(0, 4))
+}
+
+// The connection is lost while the store waits.
+func TestConnectionLost(t *testing.T) {
+	t.Parallel()
+	srv := start(t, &server.Options{})
+	p := newProxy(t, srv)
+	s := open(t, &natsstore.Options{URL: p.url()})
+	p.mute.Store(true)
+	done := make(chan error)
+	go func() { done <- s.Append(t.Context(), main, numbered(0, 1)) }()
+	direct := open(t, &natsstore.Options{URL: srv.ClientURL()})
+	for len(load(t, direct, main)) == 0 {
+		runtime.Gosched()
+	}
+	stop(srv)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "the connection is lost") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A proxy stands between a store and a server.
+type proxy struct {
+	listener net.Listener
+	server   atomic.Pointer[string]
+	mute     atomic.Bool // what the server says is swallowed
+}
+
+func newProxy(t *testing.T, srv *server.Server) *proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	p := &proxy{listener: listener}
+	p.lead(srv)
+	go p.run(t.Context())
+	return p
+}
+
+func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
+
+// lead leads those who come from now on to a server.
+func (p *proxy) lead(srv *server.Server) {
+	address := srv.Addr().String()
+	p.server.Store(&address)
+}
+
+func (p *proxy) run(ctx context.Context) {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		backend, err := new(net.Dialer).DialContext(ctx, "tcp", *p.server.Load())
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		go func() { _, _ = io.Copy(backend, client); _ = backend.Close() }()
+		go func() { _, _ = io.Copy(muteable{client, &p.mute}, backend); _ = client.Close() }()
+	}
+}
+
+type muteable struct {
+	io.Writer
+	mute *atomic.Bool
+}
+
+func (m muteable) Write(data []byte) (int, error) {
+	if m.mute.Load() {
+		return len(data), nil
+	}
+	return m.Writer.Write(data)
+}
+
+// The server has the append, but its answer does not come: the caller cannot know, and repeats it.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	srv := start(t, &server.Options{})
+	p := newProxy(t, srv)
+	s := open(t, &natsstore.Options{URL: p.url()})
+	appendTo(t, s, main, numbered(0, 1)...)
+
+	p.mute.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, sessionsErr := s.Sessions(ctx, main.Project)
+	_, subpathsErr := s.Subpaths(ctx, main)
+	_, loadErr := tryLoad(ctx, s, main)
+	for method, err := range map[string]error{
+		"Append": s.Append(ctx, main, numbered(1, 3)), "Delete": s.Delete(ctx, other),
+		"Sessions": sessionsErr, "Subpaths": subpathsErr, "Load": loadErr,
+	} {
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+	p.mute.Store(false)
+
+	direct := open(t, &natsstore.Options{URL: srv.ClientURL()})
+	for range 2 {
+		appendTo(t, direct, main, numbered(1, 3)...)
+		checkLoad(t, direct, main, numbered(0, 3))
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	large := func(id string, size int) wire.JSON {
+		return wire.JSON(fmt.Sprintf(`{"uuid":%q,"text":%q}`, id, strings.Repeat("x", size)))
+	}
+	for name, size := range map[string]int{"one message": 100 << 10, "a batch": 900 << 10} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, &natsstore.Options{Dir: t.TempDir(), MaxBytes: 2 << 20})
+			appendTo(t, s, main, numbered(0, 2)...)
+			written := numbered(0, 2)
+			var full error
+			for i := range 100 {
+				entry := large(fmt.Sprint(i), size)
+				if full = s.Append(t.Context(), main, []wire.JSON{entry}); full != nil {
+					break
+				}
+				written = append(written, entry)
+			}
+			if full == nil || !strings.Contains(full.Error(), "maximum bytes exceeded") {
+				t.Fatalf("Append to a full stream: got %v", full)
+			}
+			checkLoad(t, s, main, written)
+
+			appendTo(t, s, main, written...) // is there: needs no room
+			if err := s.Delete(t.Context(), main); err != nil {
+				t.Fatal(err)
+			}
+			appendTo(t, s, main, large("again", size))
+			checkLoad(t, s, main, []wire.JSON{large("again", size)})
+		})
+	}
+}
+
+// The stream is gone, and somebody else answers.
+func TestAnswerOfAnother(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	s := open(t, &natsstore.Options{URL: url})
+	conn, _ := rawStream(t, url)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), main, numbered(0, 1)); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("nobody: got %v", err)
+	}
+	for _, answer := range []string{"", "{}", "garbage"} {
+		sub, err := conn.Subscribe(stream+".>", func(m *nats.Msg) { _ = m.Respond([]byte(answer)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), main, numbered(0, 1)); err == nil {
+			t.Errorf("%q: no error", answer)
+		}
+		if err := sub.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What the server has of an append whose writer has died is not seen, and in nobody's way.
+func TestCutBatch(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	s := open(t, &natsstore.Options{URL: url})
+	appendTo(t, s, main, numbered(0, 1)...)
+	conn, _ := rawStream(t, url)
+	for part, body := range []string{"", `{"uuid":"a"}`, "\n" + `{"uuid":"b"}`} {
+		if part == 0 {
+			continue
+		}
+		m := nats.NewMsg(subject)
+		m.Data = []byte(body)
+		m.Header.Set("Nats-Batch-Id", "cut")
+		m.Header.Set("Nats-Batch-Sequence", fmt.Sprint(part))
+		if part == 1 {
+			m.Header.Set("Nats-Expected-Last-Subject-Sequence", "1")
+		}
+		if answer, err := conn.RequestMsgWithContext(t.Context(), m); err != nil || len(answer.Data) > 0 {
+			t.Fatalf("part %d: got %v, %v", part, answer, err)
+		}
+	}
+	checkLoad(t, s, main, numbered(0, 1))
+	appendTo(t, s, main, numbered(1, 2)...)
+	checkLoad(t, s, main, numbered(0, 2))
+}
+
+func TestCancelledBatch(t *testing.T) {
+	t.Parallel()
+	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
+	entries := []wire.JSON{wire.JSON(`{"uuid":"u","text":"` + strings.Repeat("x", 2<<20) + `"}`), `{"uuid":"v"}`}
+	for i := range 8 {
+		key := wire.SessionKey{Project: "p", SessionID: fmt.Sprint(i)}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*i)*200*time.Microsecond)
+		err := s.Append(ctx, key, entries)
+		cancel()
+		if got := len(load(t, s, key)); got != 2 && (err == nil || got != 0) {
+			t.Errorf("got %d entries and %v", got, err)
+		}
+		appendTo(t, s, key, entries...)
+		checkLoad(t, s, key, entries)
+	}
+}

@@ -1,0 +1,195 @@
+package natsstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the server sends at once, before a reader asks for more: at most pageSize messages, and not many more bytes than
+// pageBytes.
+const (
+	pageSize  = 512
+	pageBytes = 2 << 20
+)
+
+// lag is how long to wait for a server of a cluster that does not have yet what another one has.
+const lag = 20 * time.Millisecond
+
+var (
+	errNoAnswer = fmt.Errorf("the server has not answered within %v", patience)
+	errDeleted  = errors.New("the transcript was deleted meanwhile")
+)
+
+// A span is a part of a transcript: the messages behind after, up to last.
+type span struct {
+	subject     string
+	after, last uint64
+}
+
+// A getRequest asks for stored messages.
+type getRequest struct {
+	Sequence      uint64 `json:"seq,omitempty"`
+	NextBySubject string `json:"next_by_subj,omitempty"`
+	LastBySubject string `json:"last_by_subj,omitempty"`
+	Batch         int    `json:"batch,omitempty"`
+	MaxBytes      int    `json:"max_bytes,omitempty"`
+}
+
+// last returns the sequence of the last message of a transcript, or 0. It asks the leader of a cluster, which knows.
+func (s *Store) last(ctx context.Context, subject string) (uint64, error) {
+	question, err := json.Marshal(getRequest{LastBySubject: subject})
+	if err != nil {
+		return 0, err
+	}
+	answer, err := s.request(ctx, &nats.Msg{Subject: "$JS.API.STREAM.MSG.GET." + s.name, Data: question})
+	if err != nil {
+		return 0, err
+	}
+	var found struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Sequence uint64 `json:"seq"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(answer.Data, &found); err != nil {
+		return 0, err
+	}
+	if found.Error != nil && found.Error.ErrorCode != jetstream.JSErrCodeMessageNotFound {
+		return 0, found.Error
+	}
+	return found.Message.Sequence, nil
+}
+
+// A message is one as it was stored.
+type message struct {
+	*nats.Msg
+	sequence uint64
+}
+
+// messages returns the messages of a span, from any server of a cluster. It asks for the next ones when a reader has
+// come to them.
+func (s *Store) messages(ctx context.Context, sp span) iter.Seq2[message, error] {
+	return func(yield func(message, error) bool) {
+		for sp.after < sp.last {
+			page, err := answered(ctx, s.conn, func(ctx context.Context) ([]message, error) { return s.page(ctx, sp) })
+			if err == nil && len(page) == 0 {
+				err = s.awaitReplica(ctx, sp)
+			}
+			if err != nil {
+				yield(message{}, err)
+				return
+			}
+			for _, m := range page {
+				if m.sequence <= sp.after || m.sequence > sp.last {
+					yield(message{}, errDeleted)
+					return
+				}
+				if !yield(m, nil) || m.sequence == sp.last {
+					return
+				}
+				sp.after = m.sequence
+			}
+		}
+	}
+}
+
+// page returns the first messages of a span, and perhaps some behind it.
+func (s *Store) page(ctx context.Context, sp span) ([]message, error) {
+	question, err := json.Marshal(getRequest{
+		Sequence: sp.after + 1, NextBySubject: sp.subject, Batch: pageSize, MaxBytes: pageBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	answers, err := s.conn.SubscribeSync(s.conn.NewInbox())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answers.Unsubscribe() }()
+	if err := s.conn.PublishRequest("$JS.API.DIRECT.GET."+s.name, answers.Subject, question); err != nil {
+		return nil, err
+	}
+	var page []message
+	for {
+		answer, err := answers.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// The server's own headers are behind those of the message.
+		numbers := answer.Header.Values(jetstream.SequenceHeader)
+		if len(numbers) == 0 {
+			return page, pageEnd(answer)
+		}
+		sequence, err := strconv.ParseUint(numbers[len(numbers)-1], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, message{answer, sequence})
+	}
+}
+
+// pageEnd returns an error unless the answer says that there are no more messages.
+func pageEnd(answer *nats.Msg) error {
+	switch status := answer.Header.Get("Status"); status {
+	case "204", "404":
+		return nil
+	default:
+		return fmt.Errorf("status %s %s", status, answer.Header.Get("Description"))
+	}
+}
+
+// awaitReplica waits a moment when the server that was asked does not have the rest of a span. It returns an error if
+// no server has it.
+func (s *Store) awaitReplica(ctx context.Context, sp span) error {
+	last, err := s.last(ctx, sp.subject)
+	if err != nil {
+		return err
+	}
+	if last < sp.last {
+		return errDeleted
+	}
+	select {
+	case <-time.After(lag):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// request sends a message and returns the answer.
+func (s *Store) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
+	return answered(ctx, s.conn, func(ctx context.Context) (*nats.Msg, error) {
+		return s.conn.RequestMsgWithContext(ctx, m)
+	})
+}
+
+// answered waits for an answer, but not forever, and not when the connection is lost.
+func answered[T any](ctx context.Context, conn *nats.Conn, wait func(context.Context) (T, error)) (T, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, patience, errNoAnswer)
+	defer cancel()
+	limited, lose := context.WithCancelCause(limited)
+	defer lose(nil)
+	lost := conn.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer conn.RemoveStatusListener(lost)
+	go func() {
+		if _, ok := <-lost; ok {
+			lose(nats.ErrDisconnected)
+		}
+	}()
+	if !conn.IsConnected() {
+		lose(nats.ErrDisconnected)
+	}
+	answer, err := wait(limited)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	return answer, err
+}

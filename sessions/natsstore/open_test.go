@@ -1,0 +1,187 @@
+package natsstore_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/sessions/natsstore"
+)
+
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, &server.Options{})
+	for name, test := range map[string]struct {
+		opts *natsstore.Options
+		want string
+	}{
+		"no options":        {nil, "exactly one of URL, Conn and Dir"},
+		"nothing set":       {&natsstore.Options{Stream: "S"}, "exactly one of URL, Conn and Dir"},
+		"two places":        {&natsstore.Options{URL: url, Dir: t.TempDir()}, "exactly one of URL, Conn and Dir"},
+		"a port of nobody":  {&natsstore.Options{URL: "nats://127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
+		"a bad URL":         {&natsstore.Options{URL: "nats://me:secret@[bad"}, "the URL is bad"},
+		"a bad password":    {&natsstore.Options{URL: "nats://me:secret@127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
+		"a bad stream name": {&natsstore.Options{URL: url, Stream: "a.b"}, "invalid stream name"},
+		"too many replicas": {&natsstore.Options{URL: url, Stream: "R", Replicas: 3}, "replicas"},
+		"a file":            {&natsstore.Options{Dir: file}, "natsstore: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := natsstore.Open(t.Context(), test.opts)
+			if err == nil {
+				t.Fatal(s.Close())
+			}
+			if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestOpenWithoutJetStream(t *testing.T) {
+	t.Parallel()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Start()
+	defer stop(srv)
+	if !srv.ReadyForConnections(endLimit) {
+		t.Fatal("the server does not start")
+	}
+	if _, err := natsstore.Open(t.Context(), &natsstore.Options{URL: srv.ClientURL()}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Somebody listens, and never says a word.
+func TestOpenIsBounded(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = natsstore.Open(ctx, &natsstore.Options{URL: "nats://" + silent.Addr().String()})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenWithEndedContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	if _, err := natsstore.Open(ctx, &natsstore.Options{Dir: dir}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	open(t, &natsstore.Options{Dir: dir})
+}
+
+// A stream that loses transcripts is refused rather than used.
+func TestOpenUnfitStream(t *testing.T) {
+	t.Parallel()
+	conn, err := nats.Connect(serve(t, &server.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*jetstream.StreamConfig){
+		"has other subjects":            func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} },
+		"has no atomic batches":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"does not allow direct access":  func(c *jetstream.StreamConfig) { c.AllowDirect = false },
+		"does not acknowledge messages": func(c *jetstream.StreamConfig) { c.NoAck = true },
+		"drops messages that were read": func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
+		"drops old messages":            func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"":                              func(*jetstream.StreamConfig) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := jetstream.StreamConfig{
+				Name: stream, Subjects: []string{stream + ".>"}, Discard: jetstream.DiscardNew,
+				AllowDirect: true, AllowAtomicPublish: true,
+			}
+			change(&config)
+			if _, err := js.CreateStream(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+			s, err := natsstore.Open(t.Context(), &natsstore.Options{Conn: conn})
+			if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
+				t.Errorf("got %v", err)
+			}
+			if err == nil {
+				appendTo(t, s, main, numbered(0, 1)...)
+				checkLoad(t, s, main, numbered(0, 1))
+			}
+			if err := js.DeleteStream(t.Context(), stream); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestConnStaysOpen(t *testing.T) {
+	t.Parallel()
+	conn, err := nats.Connect(serve(t, &server.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s := open(t, &natsstore.Options{Conn: conn})
+	appendTo(t, s, main, numbered(0, 1)...)
+	if err := s.Close(); err != nil || !conn.IsConnected() {
+		t.Errorf("Close: %v, connected: %v", err, conn.IsConnected())
+	}
+}
+
+func TestDirIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, &natsstore.Options{Dir: dir})
+	_, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, &natsstore.Options{Dir: dir})
+}
+
+func TestDirIsPrivate(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no modes")
+	}
+	dir := filepath.Join(t.TempDir(), "made")
+	open(t, &natsstore.Options{Dir: dir})
+	for _, path := range []string{dir, filepath.Join(dir, "jetstream")} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o700 {
+			t.Errorf("%s: got %o", path, got)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package natsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// embed starts a server over a folder and connects to it in memory.
+func (s *Store) embed(ctx context.Context, dir string) error {
+	srv, err := newEmbedded(dir)
+	if err != nil {
+		return fmt.Errorf("natsstore: %w", err)
+	}
+	var conn *nats.Conn
+	if err = srv.start(ctx); err == nil {
+		conn, err = dial(ctx, "", nats.InProcessServer(srv))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("natsstore: the server over %s does not start: %w", dir, err), srv.stop())
+	}
+	s.said = srv.log.last
+	s.conn, s.shutdown = conn, sync.OnceValue(func() error {
+		conn.Close()
+		return srv.stop()
+	})
+	return nil
+}
+
+// An embedded server runs in the process and has no port.
+type embedded struct {
+	*server.Server
+	lock    *os.File
+	log     complaints
+	started chan struct{}
+}
+
+func newEmbedded(dir string) (*embedded, error) {
+	// The server would let others look into its folder, if it had to make it.
+	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(dir, "natsstore.lock"))
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.NewServer(&server.Options{
+		DontListen: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &embedded{Server: srv, lock: lock, started: make(chan struct{})}, nil
+}
+
+// start starts the server. It must be stopped even if that fails.
+func (e *embedded) start(ctx context.Context) error {
+	e.SetLoggerV2(&e.log, false, false, false)
+	go func() {
+		defer close(e.started)
+		e.Start()
+	}()
+	select {
+	case <-e.started:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if !e.JetStreamEnabled() {
+		return fmt.Errorf("JetStream is off: %w", e.log.last())
+	}
+	return nil
+}
+
+// stop stops the server, and then gives its folder free.
+func (e *embedded) stop() error {
+	done := make(chan error, 1)
+	go func() {
+		<-e.started
+		e.Shutdown()
+		e.WaitForShutdown()
+		done <- e.lock.Close()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return fmt.Errorf("natsstore: the server does not end within %v", patience)
+	}
+}
+
+// complaints is the log of a server. It keeps the last error: a server that does not start, or cannot write, says why
+// nowhere else.
+type complaints struct {
+	mu  sync.Mutex
+	err error
+}
+
+// last returns the last error, or nil.
+func (c *complaints) last() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Errorf keeps what is said.
+func (c *complaints) Errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = fmt.Errorf(format, args...)
+}
+
+// Fatalf is like Errorf: the process goes on.
+func (c *complaints) Fatalf(format string, args ...any) { c.Errorf(format, args...) }
+
+// Noticef keeps nothing.
+func (c *complaints) Noticef(string, ...any) {}
+
+// Warnf keeps nothing.
+func (c *complaints) Warnf(string, ...any) {}
+
+// Debugf keeps nothing.
+func (c *complaints) Debugf(string, ...any) {}
+
+// Tracef keeps nothing.
+func (c *complaints) Tracef(string, ...any) {}

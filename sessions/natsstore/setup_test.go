@@ -1,0 +1,135 @@
+package natsstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/clewdev/clew/sessions/natsstore"
+	"github.com/clewdev/clew/wire"
+)
+
+// The transcripts that most tests use.
+var (
+	main  = wire.SessionKey{Project: "-home-me-code", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
+	other = wire.SessionKey{Project: main.Project, SessionID: "0c9b8f0e-64a5-4f0b-8a53-7b6c1f1d9e22"}
+)
+
+// The subjects and the stream that these are in.
+const (
+	stream  = natsstore.DefaultStream
+	subject = stream + ".-home-me-code.6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11./"
+)
+
+// open opens a store, which is closed when the test ends.
+func open(t testing.TB, opts *natsstore.Options) *natsstore.Store {
+	t.Helper()
+	s, err := natsstore.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// serve starts a server with JetStream that ends with the test, and returns its URL.
+func serve(t testing.TB, opts *server.Options) string {
+	t.Helper()
+	return start(t, opts).ClientURL()
+}
+
+// start starts a server, in a folder of its own unless there is one in the options.
+func start(t testing.TB, opts *server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.Port, opts.JetStream, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true, true
+	if opts.StoreDir == "" {
+		opts.StoreDir = t.TempDir()
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Start()
+	t.Cleanup(func() { stop(srv) })
+	if !srv.ReadyForConnections(endLimit) {
+		t.Fatal("the server does not start")
+	}
+	return srv
+}
+
+func stop(srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
+}
+
+// rawStream is the stream as others see it.
+func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
+	t.Helper()
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := js.Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, raw
+}
+
+// numbered returns entries with the numbers from a up to b, and UUIDs made of them.
+func numbered(a, b int) []wire.JSON {
+	entries := make([]wire.JSON, 0, b-a)
+	for i := a; i < b; i++ {
+		entries = append(entries, wire.JSON(fmt.Sprintf(`{"type":"user","uuid":"u-%d"}`, i)))
+	}
+	return entries
+}
+
+func appendTo(t *testing.T, s *natsstore.Store, key wire.SessionKey, entries ...wire.JSON) {
+	t.Helper()
+	if err := s.Append(t.Context(), key, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryLoad(ctx context.Context, s *natsstore.Store, key wire.SessionKey) ([]wire.JSON, error) {
+	var entries []wire.JSON
+	for entry, err := range s.Load(ctx, key) {
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+func load(t *testing.T, s *natsstore.Store, key wire.SessionKey) []wire.JSON {
+	t.Helper()
+	entries, err := tryLoad(t.Context(), s, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey, want []wire.JSON) {
+	t.Helper()
+	if got := load(t, s, key); !slices.Equal(want, got) {
+		t.Errorf("entries of %s (-want +got):\n%s", key, cmp.Diff(want, got))
+	}
+}

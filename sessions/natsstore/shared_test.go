@@ -1,0 +1,205 @@
+package natsstore_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/clewdev/clew/sessions/natsstore"
+	"github.com/clewdev/clew/wire"
+)
+
+func TestTwoStores(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	a, b := open(t, &natsstore.Options{URL: url}), open(t, &natsstore.Options{URL: url})
+	appendTo(t, a, main, numbered(0, 3)...)
+	appendTo(t, b, main, numbered(1, 5)...)
+	appendTo(t, a, main, numbered(0, 6)...)
+	checkLoad(t, b, main, numbered(0, 6))
+	title := wire.JSON(`{"type":"custom-title","customTitle":"together"}`)
+	appendTo(t, b, main, title)
+	appendTo(t, a, main, numbered(6, 7)...)
+	summaries, err := b.Summaries(t.Context(), main.Project)
+	if err != nil || summaries[main.SessionID].CustomTitle != "together" {
+		t.Errorf("got %+v, %v", summaries, err)
+	}
+
+	// What the other has deleted is forgotten, whether it was written again or not.
+	for range 2 {
+		if err := b.Delete(t.Context(), main); err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, a, main, numbered(0, 3)...)
+		checkLoad(t, b, main, numbered(0, 3))
+	}
+	if err := b.Delete(t.Context(), main); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, b, main, numbered(2, 3)...)
+	appendTo(t, a, main, numbered(0, 4)...)
+	checkLoad(t, b, main, []wire.JSON{numbered(2, 3)[0], numbered(0, 1)[0], numbered(1, 2)[0], numbered(3, 4)[0]})
+	summaries, err = a.Summaries(t.Context(), main.Project)
+	if err != nil || summaries[main.SessionID].CustomTitle != "" {
+		t.Errorf("got %+v, %v", summaries, err)
+	}
+}
+
+// A writer is not stopped by another who deletes.
+func TestDeletesOfAnother(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	a, b := open(t, &natsstore.Options{URL: url}), open(t, &natsstore.Options{URL: url})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 300 {
+			for _, s := range []*natsstore.Store{a, b} {
+				if err := s.Append(t.Context(), main, numbered(i/2, i+2)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		if err := b.Delete(t.Context(), main); err != nil {
+			t.Error(err)
+		}
+	}
+	appendTo(t, a, main, numbered(0, 2)...)
+	checkLoad(t, b, main, numbered(0, 2))
+}
+
+// writeTogether appends to one transcript from all stores at once, and checks that appends stay together.
+func writeTogether(t *testing.T, stores ...*natsstore.Store) {
+	t.Helper()
+	const appends, size = 20, 3
+	var wg sync.WaitGroup
+	for w, s := range stores {
+		wg.Go(func() {
+			for a := range appends {
+				first := (w*appends + a) * size
+				entries := append(numbered(first, first+size), `{"uuid":"of all"}`)
+				if err := s.Append(t.Context(), main, entries); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var got []wire.JSON
+	for _, entry := range load(t, stores[0], main) {
+		if entry != `{"uuid":"of all"}` {
+			got = append(got, entry)
+		}
+	}
+	if len(got) != len(stores)*appends*size {
+		t.Fatalf("got %d entries, want %d", len(got), len(stores)*appends*size)
+	}
+	for i := 0; i < len(got); i += size {
+		var first int
+		if _, err := fmt.Sscanf(string(got[i]), `{"type":"user","uuid":"u-%d"}`, &first); err != nil {
+			t.Fatal(err)
+		}
+		for j, want := range numbered(first, first+size) {
+			if got[i+j] != want {
+				t.Fatalf("an append was torn: %v", got[i:i+size])
+			}
+		}
+	}
+}
+
+func TestStoresWriteTogether(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	var stores []*natsstore.Store
+	for range 4 {
+		stores = append(stores, open(t, &natsstore.Options{URL: url}))
+	}
+	writeTogether(t, stores...)
+}
+
+// A cluster of three keeps everything three times, and goes on with two.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t, 3)
+	var stores []*natsstore.Store
+	for _, srv := range cluster {
+		opts := &natsstore.Options{URL: srv.ClientURL(), Replicas: 3}
+		until(t, func(ctx context.Context) error {
+			s, err := natsstore.Open(ctx, opts)
+			if err == nil {
+				err = s.Close()
+			}
+			return err
+		})
+		stores = append(stores, open(t, opts))
+	}
+	writeTogether(t, stores...)
+	large := kilobytes(0, 3000)
+	for i, s := range stores {
+		appendTo(t, s, other, large[i*1000:(i+1)*1000]...)
+		for _, reader := range stores {
+			checkLoad(t, reader, other, large[:(i+1)*1000])
+		}
+	}
+	stop(cluster[2])
+	for i, s := range stores[:2] {
+		key := wire.SessionKey{Project: "after", SessionID: fmt.Sprint(i)}
+		until(t, func(ctx context.Context) error { return s.Append(ctx, key, large) })
+		checkLoad(t, s, key, large)
+		checkLoad(t, s, other, large)
+	}
+}
+
+// until repeats what fails as long as the servers look for each other, or elect a leader.
+func until(t *testing.T, try func(context.Context) error) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := try(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// startCluster starts servers that find each other.
+func startCluster(t *testing.T, size int) []*server.Server {
+	t.Helper()
+	var routes []*url.URL
+	ports := make([]int, size)
+	for i := range ports {
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
+		routes = append(routes, &url.URL{Scheme: "nats", Host: listener.Addr().String()})
+		_ = listener.Close()
+	}
+	var cluster []*server.Server
+	for i, port := range ports {
+		cluster = append(cluster, start(t, &server.Options{
+			ServerName: fmt.Sprint("server-", i), Routes: routes,
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
+		}))
+	}
+	return cluster
+}

@@ -1,0 +1,153 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/sessions/sqlitestore"
+	"github.com/clewdev/clew/wire"
+)
+
+// raw opens the file of a store with one connection, as another process would.
+func raw(t *testing.T, path string) *sql.Conn {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(conn.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+func mustExec(t *testing.T, conn *sql.Conn, statement string) {
+	t.Helper()
+	if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func checkSame[T any](t *testing.T, before, after T) {
+	t.Helper()
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+func TestFullFile(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t), nil)
+	mustAppend(t, s, session, numbered(0, 3))
+	before, err := s.Sessions(t.Context(), session.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.Atoi(ask(t, s, "PRAGMA page_count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more := range 30 { // each time, the failure comes a bit later
+		ask(t, s, fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))
+		err := s.Append(t.Context(), session, append(numbered(3, 20), large(200<<10)))
+		if err == nil || !strings.Contains(err.Error(), "full") {
+			t.Fatalf("with room for %d pages: got error %v", more, err)
+		}
+		checkLoad(t, s, session, numbered(0, 3))
+		after, err := s.Sessions(t.Context(), session.Project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSame(t, before, after)
+	}
+	ask(t, s, fmt.Sprintf("PRAGMA max_page_count = %d", pages+100))
+	mustAppend(t, s, session, numbered(2, 20))
+	checkLoad(t, s, session, numbered(0, 20))
+}
+
+func large(size int) wire.JSON { return wire.JSON(`{"text":"` + strings.Repeat("x", size) + `"}`) }
+
+func TestFailureAtTheNthEntry(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	s := open(t, path, nil)
+	mustAppend(t, s, session, numbered(0, 2))
+	before, err := s.Summaries(t.Context(), session.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := raw(t, path)
+	for _, n := range []int{2, 3, 7, 9} {
+		// FAIL leaves what the statements before it have done.
+		mustExec(t, other, fmt.Sprintf(`CREATE TRIGGER broken BEFORE INSERT ON entries WHEN NEW.uuid = 'u-%d'
+			BEGIN SELECT RAISE(FAIL, 'the disk is on fire'); END`, n))
+		for _, key := range []wire.SessionKey{session, {Project: "-home-me", SessionID: "new"}} {
+			err := s.Append(t.Context(), key, numbered(2, 10))
+			if err == nil || !strings.Contains(err.Error(), "on fire") || !strings.Contains(err.Error(), path) {
+				t.Errorf("got %v", err)
+			}
+		}
+		mustExec(t, other, "DROP TRIGGER broken")
+		checkLoad(t, s, session, numbered(0, 2))
+		after, err := s.Summaries(t.Context(), session.Project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSame(t, before, after)
+	}
+	mustAppend(t, s, session, numbered(2, 10))
+	checkLoad(t, s, session, numbered(0, 10))
+}
+
+func TestLockedFile(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	patient := open(t, path, &sqlitestore.Options{LockTimeout: time.Hour})
+	hasty := open(t, path, &sqlitestore.Options{LockTimeout: -1})
+	mustAppend(t, patient, session, numbered(0, 2))
+	other := raw(t, path)
+	mustExec(t, other, "BEGIN IMMEDIATE")
+
+	checkLoad(t, hasty, session, numbered(0, 2)) // readers don't wait
+	for name, call := range map[string]func() error{
+		"Append": func() error { return hasty.Append(t.Context(), session, numbered(2, 3)) },
+		"Delete": func() error { return hasty.Delete(t.Context(), session) },
+		"Open": func() error {
+			_, err := sqlitestore.Open(t.Context(), path, &sqlitestore.Options{LockTimeout: -1})
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "locked") || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := patient.Append(ctx, session, numbered(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Append with a deadline: got %v", err)
+	}
+	appended := make(chan error)
+	go func() { appended <- patient.Append(t.Context(), session, numbered(3, 4)) }()
+	checkLoad(t, patient, session, numbered(0, 2))
+
+	mustExec(t, other, "COMMIT")
+	if err := <-appended; err != nil {
+		t.Errorf("Append that waited: %v", err)
+	}
+	mustAppend(t, hasty, session, numbered(4, 5))
+	checkLoad(t, hasty, session, append(numbered(0, 2), numbered(3, 5)...))
+}

@@ -1,0 +1,72 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/sessions/sqlitestore"
+)
+
+// roleVariable makes the test binary another process than a test, which uses the file named by its only argument.
+const roleVariable = "CLEW_TEST_ROLE"
+
+// roles are what such a process can do. Files for one system add to them.
+var roles = map[string]func(ctx context.Context, path string) error{
+	"append": appendForever,
+}
+
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	if err := roles[role](context.Background(), os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// play returns a process in that role, which is not started yet.
+func play(t *testing.T, role, path string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, path)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// mustPlay runs a role to its end.
+func mustPlay(t *testing.T, role, path string) {
+	t.Helper()
+	if out, err := play(t, role, path).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", role, err, strings.TrimSpace(string(out)))
+	}
+}
+
+// appendSize is how many entries appendForever appends at once.
+const appendSize = 7
+
+// appendForever appends to the end of the session and says so after each time.
+func appendForever(ctx context.Context, path string) error {
+	s, err := sqlitestore.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	had, err := collect(s.Load(ctx, session))
+	if err != nil {
+		return err
+	}
+	for n := len(had); ; n += appendSize {
+		if err := s.Append(ctx, session, numbered(n, n+appendSize)); err != nil {
+			return err
+		}
+		fmt.Println(n + appendSize)
+	}
+}

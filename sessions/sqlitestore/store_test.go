@@ -1,0 +1,276 @@
+package sqlitestore_test
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/sessions/sqlitestore"
+	"github.com/clewdev/clew/sessions/storetest"
+	"github.com/clewdev/clew/wire"
+)
+
+var _ clew.Store = (*sqlitestore.Store)(nil)
+
+var (
+	session  = wire.SessionKey{Project: "-home-me", SessionID: "s1"}
+	subagent = wire.SessionKey{Project: "-home-me", SessionID: "s1", Subpath: "subagents/agent-1"}
+)
+
+func open(t *testing.T, path string, opts *sqlitestore.Options) *sqlitestore.Store {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// newPath returns the path of a file that is not there yet.
+func newPath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "sessions.db")
+}
+
+// numbered returns entries with the numbers from a up to b, and UUIDs made of them.
+func numbered(a, b int) []wire.JSON {
+	var entries []wire.JSON
+	for i := a; i < b; i++ {
+		entries = append(entries, wire.JSON(fmt.Sprintf(`{"type":"user","uuid":"u-%d"}`, i)))
+	}
+	return entries
+}
+
+func mustAppend(t *testing.T, s *sqlitestore.Store, key wire.SessionKey, entries []wire.JSON) {
+	t.Helper()
+	if err := s.Append(t.Context(), key, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func collect(entries iter.Seq2[wire.JSON, error]) ([]wire.JSON, error) {
+	var all []wire.JSON
+	for entry, err := range entries {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, entry)
+	}
+	return all, nil
+}
+
+func checkLoad(t *testing.T, s *sqlitestore.Store, key wire.SessionKey, want []wire.JSON) {
+	t.Helper()
+	got, err := collect(s.Load(t.Context(), key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", key, diff)
+	}
+}
+
+// ask returns what a query says on the connection that the store writes with.
+func ask(t *testing.T, s *sqlitestore.Store, query string) string {
+	t.Helper()
+	conn, err := s.Writer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var answer string
+	if err := conn.QueryRowContext(t.Context(), query).Scan(&answer); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return answer
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	storetest.RunDurable(t, func(t *testing.T, dir string) sessions.Store {
+		return open(t, filepath.Join(dir, "sessions.db"), nil)
+	})
+}
+
+func TestLoadReturnsTheSameText(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t), nil)
+	want := []wire.JSON{
+		` { "b" : 1.50 , "a" : [ ] } `, `{"half":"\ud800","null":"a\u0000b"}`, `{"a":1,"a":2}`,
+		"{\"line\":\n1}", `{"ü":"\u00fc"}`,
+	}
+	mustAppend(t, s, session, want)
+	checkLoad(t, s, session, want)
+}
+
+func TestWhatIsWrittenIsOnDisk(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t), nil)
+	for pragma, want := range map[string]string{
+		"synchronous": "2", "fullfsync": "1", "journal_mode": "wal", "foreign_keys": "1",
+	} {
+		if got := ask(t, s, "PRAGMA "+pragma); got != want {
+			t.Errorf("%s: got %s, want %s", pragma, got, want)
+		}
+	}
+}
+
+func TestLoadIsASnapshot(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	s, other := open(t, path, nil), open(t, path, nil)
+	mustAppend(t, s, session, numbered(0, 5))
+	var got []wire.JSON
+	for entry, err := range s.Load(t.Context(), session) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, entry)
+		mustAppend(t, other, session, numbered(len(got)+4, len(got)+5))
+		if len(got) == 3 {
+			if err := other.Delete(t.Context(), session); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(numbered(0, 5), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	checkLoad(t, s, session, numbered(8, 10))
+}
+
+func TestTwoStoresOfOneFile(t *testing.T) {
+	t.Parallel()
+	const goroutines, appends = 3, 20
+	path := newPath(t)
+	var wg sync.WaitGroup
+	for i := range 2 * goroutines {
+		wg.Go(func() {
+			s, err := sqlitestore.Open(t.Context(), path, nil) // also at once, of a new file
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer s.Close()
+			for a := range appends {
+				n := i/2*appends + a // each append is done by two, and counts once
+				if err := s.Append(t.Context(), session, numbered(3*n, 3*n+3)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := open(t, path, nil)
+	got, err := collect(s.Load(t.Context(), session))
+	if err != nil || len(got) != 3*goroutines*appends {
+		t.Errorf("got %d entries, error %v", len(got), err)
+	}
+	if got := ask(t, s, "PRAGMA integrity_check"); got != "ok" {
+		t.Error(got)
+	}
+}
+
+func TestDeleteMakesRoom(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	s := open(t, path, nil)
+	big := []wire.JSON{wire.JSON(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)}
+	for range 10 {
+		mustAppend(t, s, session, big)
+		mustAppend(t, s, subagent, numbered(0, 3))
+		if err := s.Delete(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := ask(t, s, "SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM transcripts)"); got != "0" {
+		t.Errorf("%s rows are left", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 2<<20 {
+		t.Errorf("the file has %d bytes, error %v", info.Size(), err)
+	}
+}
+
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	s := open(t, path, nil)
+	mustAppend(t, s, session, numbered(0, 3))
+	for _, err := range s.Load(t.Context(), session) { // a loop that is left has to close what it reads from
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("left: %v, %v", files, err)
+	}
+	if err := s.Append(t.Context(), session, numbered(3, 4)); err == nil {
+		t.Error("Append after Close: no error")
+	}
+	if _, err := collect(s.Load(t.Context(), session)); err == nil {
+		t.Error("Load after Close: no error")
+	}
+}
+
+func TestCloseInALoop(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t), nil)
+	mustAppend(t, s, session, numbered(0, 300))
+	var got []wire.JSON
+	for entry, err := range s.Load(t.Context(), session) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, entry)
+	}
+	if diff := cmp.Diff(numbered(0, 300), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSessionsTellTheTimeOfTheLastAppend(t *testing.T) {
+	t.Parallel()
+	s := open(t, newPath(t), nil)
+	var last time.Time
+	for i := range 3 {
+		before := time.Now()
+		mustAppend(t, s, session, numbered(i, i+1))
+		after := time.Now()
+		mustAppend(t, s, subagent, numbered(i, i+1))
+		got, err := s.Sessions(t.Context(), session.Project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := got[session.SessionID]; at.Before(before.Round(0)) || at.After(after.Round(0)) || !at.After(last) {
+			t.Errorf("got %v, want one from %v to %v, after %v", at, before, after, last)
+		}
+		last = got[session.SessionID]
+	}
+}

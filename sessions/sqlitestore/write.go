@@ -1,0 +1,117 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+)
+
+// Append adds entries to a transcript, in one transaction, and returns when they have reached the disk. After an error
+// none of them is there. See [sessions.Store].
+func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
+	if err := key.Check(); err != nil {
+		return err
+	}
+	uuids := make([]string, len(entries))
+	for i, entry := range entries {
+		uuid, err := sessions.EntryUUID(entry)
+		if err != nil {
+			return fmt.Errorf("sqlitestore: entry %d for %s: %w", i, key, err)
+		}
+		uuids[i] = uuid
+	}
+	if len(entries) == 0 {
+		return ctx.Err()
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		t, err := openTranscript(ctx, tx, key)
+		if err != nil {
+			return err
+		}
+		if err := t.insert(ctx, tx, entries, uuids); err != nil || !t.own {
+			return err
+		}
+		return t.update(ctx, tx)
+	})
+}
+
+// A transcript is what a transaction knows of the transcript that it appends to.
+type transcript struct {
+	id      int64
+	own     bool // the session's own, which has a summary
+	summary sessions.Summary
+}
+
+// openTranscript finds the transcript or makes one, and notes the time.
+func openTranscript(ctx context.Context, tx *sql.Tx, key wire.SessionKey) (*transcript, error) {
+	t := &transcript{own: key.Subpath == ""}
+	var summary []byte
+	err := tx.QueryRowContext(ctx, `INSERT INTO transcripts (project, session, subpath, appended) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET appended = excluded.appended RETURNING id, summary`,
+		key.Project, key.SessionID, key.Subpath, time.Now().UnixNano()).Scan(&t.id, &summary)
+	if err == nil {
+		err = json.Unmarshal(summary, &t.summary)
+	}
+	return t, err
+}
+
+func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON, uuids []string) error {
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO entries (transcript, uuid, body) VALUES (?, nullif(?, ''), ?)
+		ON CONFLICT DO NOTHING`)
+	if err != nil {
+		return err
+	}
+	for i, entry := range entries {
+		result, err := insert.ExecContext(ctx, t.id, uuids[i], string(entry))
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil {
+			return err
+		} else if n > 0 && t.own {
+			t.summary.Add(entry)
+		}
+	}
+	return nil
+}
+
+func (t *transcript) update(ctx context.Context, tx *sql.Tx) error {
+	summary, err := json.Marshal(t.summary)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE transcripts SET summary = ? WHERE id = ?", string(summary), t.id)
+	return err
+}
+
+// Delete removes a transcript, or a session with all that is below it. See [sessions.Store].
+func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
+	if err := key.Check(); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx,
+			"DELETE FROM transcripts WHERE project = ?1 AND session = ?2 AND (subpath = ?3 OR ?3 = '')",
+			key.Project, key.SessionID, key.Subpath)
+		return err
+	})
+}
+
+// write calls f within a transaction that has the lock for writing from its start, and so does not fail for want of it
+// later. It keeps what f has done if that returns no error.
+func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := patiently(s, func() (*sql.Tx, error) { return s.writer.BeginTx(ctx, nil) })
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // which does nothing after Commit
+	if err := f(tx); err != nil {
+		return s.failed(ctx, err)
+	}
+	return s.failed(ctx, tx.Commit())
+}

@@ -1,0 +1,126 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// offerTests are about what a store may offer besides. They pass for one that does not.
+var offerTests = map[string]func(*testing.T, sessions.Store){
+	"projects": func(t *testing.T, s sessions.Store) {
+		lister, ok := s.(sessions.ProjectLister)
+		if !ok {
+			return
+		}
+		check := func(want ...string) {
+			t.Helper()
+			got, err := lister.Projects(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sorted(want), append([]string{}, got...)); diff != "" {
+				t.Errorf("projects (-want +got):\n%s", diff)
+			}
+		}
+		check()
+		for _, key := range []wire.SessionKey{away, main, agent, other} {
+			mustAppend(t, s, key, numbered(0, 1)...)
+		}
+		check(main.Project, away.Project)
+		mustDelete(t, s, away)
+		check(main.Project)
+		mustDelete(t, s, main)
+		mustDelete(t, s, other)
+		check()
+	},
+	"summaries follow a session": func(t *testing.T, s sessions.Store) {
+		checkSummaries(t, s)
+		for i := range conversation {
+			mustAppend(t, s, main, conversation[i])
+			checkSummaries(t, s, main.SessionID)
+		}
+		mustAppend(t, s, other, conversation...)
+		checkSummaries(t, s, main.SessionID, other.SessionID)
+	},
+	"a repeated entry does not change the summary": func(t *testing.T, s sessions.Store) {
+		mustAppend(t, s, main, titles...)
+		mustAppend(t, s, main, titles[0])
+		checkSummaries(t, s, main.SessionID)
+		mustAppend(t, s, main, titles[0], titles[1], titles[0])
+		checkSummaries(t, s, main.SessionID)
+	},
+	"summaries leave out what is below": func(t *testing.T, s sessions.Store) {
+		mustAppend(t, s, agent, conversation...)
+		checkSummaries(t, s)
+		mustAppend(t, s, main, numbered(0, 1)...)
+		mustAppend(t, s, agent, `{"type":"custom-title","customTitle":"below"}`)
+		checkSummaries(t, s, main.SessionID)
+	},
+	"summaries vanish with a session": func(t *testing.T, s sessions.Store) {
+		mustAppend(t, s, main, conversation...)
+		mustAppend(t, s, other, conversation...)
+		mustDelete(t, s, main)
+		checkSummaries(t, s, other.SessionID)
+		mustAppend(t, s, main, conversation[2:]...)
+		checkSummaries(t, s, main.SessionID, other.SessionID)
+	},
+	"any time can be summed up": func(t *testing.T, s sessions.Store) {
+		for i, at := range []string{
+			"9999-12-31T23:59:59-10:00", "0000-01-01T00:00:00+10:00", "0001-01-01T00:00:00Z", "yesterday", "",
+			"2026-03-01T10:00:00.123456789+05:30",
+		} {
+			entry := wire.JSON(fmt.Sprintf(`{"type":"user","uuid":"%d","timestamp":%q}`, i, at))
+			mustAppend(t, s, main, entry)
+			checkSummaries(t, s, main.SessionID)
+		}
+	},
+}
+
+// titles are two titles of a session, of which the second counts.
+var titles = []wire.JSON{
+	`{"type":"custom-title","uuid":"t-1","customTitle":"old"}`, `{"type":"custom-title","uuid":"t-2","customTitle":"new"}`,
+}
+
+// conversation has something for each field of a summary.
+var conversation = []wire.JSON{
+	`{"type":"user","uuid":"1","timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code","gitBranch":"main",` +
+		`"message":{"role":"user","content":"First prompt"}}`,
+	`{"type":"assistant","uuid":"2","parentUuid":"1","timestamp":"2026-03-01T10:00:01Z","gitBranch":"main",` +
+		`"message":{"role":"assistant","content":[{"type":"text","text":"Yes"}]}}`,
+	`{"type":"user","uuid":"3","parentUuid":"2","gitBranch":"feature",` +
+		`"message":{"role":"user","content":[{"type":"text","text":"Second prompt"}]}}`,
+	`{"type":"ai-title","aiTitle":"A title"}`,
+	`{"type":"last-prompt","lastPrompt":"Second prompt"}`,
+	`{"type":"tag","tag":"first"}`,
+	`{"type":"custom-title","customTitle":"My title"}`,
+	`{"type":"tag","tag":"second"}`,
+}
+
+// checkSummaries compares the summaries of the project, if the store has them, with what its transcripts say.
+func checkSummaries(t *testing.T, s sessions.Store, ids ...string) {
+	t.Helper()
+	summarizer, ok := s.(sessions.Summarizer)
+	if !ok {
+		return
+	}
+	want := map[string]sessions.Summary{}
+	for _, id := range ids {
+		var summary sessions.Summary
+		for _, entry := range mustLoad(t, s, wire.SessionKey{Project: main.Project, SessionID: id}) {
+			summary.Add(entry)
+		}
+		want[id] = summary
+	}
+	got, err := summarizer.Summaries(t.Context(), main.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("summaries (-want +got):\n%s", diff)
+	}
+}

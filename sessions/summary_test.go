@@ -1,0 +1,207 @@
+package sessions_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+	"github.com/google/go-cmp/cmp"
+)
+
+func summaryOf(entries ...wire.JSON) sessions.Summary {
+	var s sessions.Summary
+	for _, entry := range entries {
+		s.Add(entry)
+	}
+	return s
+}
+
+// prompt is an entry with what the user wrote.
+func prompt(content string) wire.JSON {
+	return wire.JSON(`{"type":"user","message":{"role":"user","content":` + content + `}}`)
+}
+
+func TestSummaryTitle(t *testing.T) {
+	t.Parallel()
+	first := prompt(`"The first prompt"`)
+	recap := wire.JSON(`{"type":"summary","summary":"A recap","leafUuid":"x"}`)
+	last := wire.JSON(`{"type":"last-prompt","lastPrompt":"The last prompt"}`)
+	ai := wire.JSON(`{"type":"ai-title","aiTitle":"By the agent"}`)
+	custom := wire.JSON(`{"type":"custom-title","customTitle":"By the user"}`)
+	tool := wire.JSON(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"X","input":` +
+		`{"customTitle":"no","aiTitle":"no","lastPrompt":"no","summary":"no","tag":"no","type":"custom-title"}}]}}`)
+	result := wire.JSON(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no"}]},` +
+		`"toolUseResult":{"customTitle":"no","summary":"no"}}`)
+	misplaced := wire.JSON(`{"type":"system","customTitle":"no","aiTitle":"no","lastPrompt":"no","summary":"no","tag":"no"}`)
+	tests := map[string]struct {
+		entries []wire.JSON
+		want    string
+	}{
+		"nothing":                       {nil, ""},
+		"a command":                     {[]wire.JSON{prompt(`"<command-name>/clear</command-name>"`)}, "/clear"},
+		"a prompt before a command":     {[]wire.JSON{prompt(`"<command-name>/clear</command-name>"`), first}, "The first prompt"},
+		"a recap before a prompt":       {[]wire.JSON{recap, first}, "A recap"},
+		"the last prompt before that":   {[]wire.JSON{last, recap, first}, "The last prompt"},
+		"the agent's before that":       {[]wire.JSON{ai, last, recap, first}, "By the agent"},
+		"the user's before all":         {[]wire.JSON{custom, ai, last, recap, first}, "By the user"},
+		"the last of each":              {[]wire.JSON{custom, `{"type":"custom-title","customTitle":"Renamed"}`, ai}, "Renamed"},
+		"an empty title is none":        {[]wire.JSON{custom, ai, `{"type":"custom-title","customTitle":""}`}, "By the agent"},
+		"not what a tool was given":     {[]wire.JSON{first, tool, result}, "The first prompt"},
+		"not members of other entries":  {[]wire.JSON{misplaced, first}, "The first prompt"},
+		"not what is of another type":   {[]wire.JSON{first, `{"type":"custom-title","customTitle":["x"]}`}, "The first prompt"},
+		"not what is not JSON":          {[]wire.JSON{first, `{"type":"custom-title"`, "", "null"}, "The first prompt"},
+		"a title with escapes":          {[]wire.JSON{`{"customTitle":"\u0041 \"b\"","type":"custom-title"}`}, `A "b"`},
+		"a last prompt is on one line ": {[]wire.JSON{`{"type":"last-prompt","lastPrompt":"a\nb"}`}, "a b"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := summaryOf(tt.entries...)
+			if got := s.Title(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSummaryFirstPrompt(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		content string
+		want    string
+	}{
+		"a text":                 {`"Hello"`, "Hello"},
+		"several lines":          {`" one\r\ntwo\nthree "`, "one two three"},
+		"blocks":                 {`[{"type":"image"},{"type":"text","text":"Look"}]`, "Look"},
+		"bare strings as blocks": {`["Look"]`, "Look"},
+		"a result of a tool":     {`[{"tool_use_id":"t","type":"tool_result"},{"type":"text","text":"x"}]`, ""},
+		"output of a command":    {`"<local-command-stdout>x</local-command-stdout>"`, ""},
+		"a hook":                 {`"<session-start-hook>x</session-start-hook>"`, ""},
+		"a tick":                 {`"<tick>x</tick>"`, ""},
+		"a goal":                 {`"<goal>x</goal>"`, ""},
+		"a finished task":        {`"<task-notification>x</task-notification>"`, ""},
+		"an interruption":        {`[{"type":"text","text":"[Request interrupted by user for tool use]"}]`, ""},
+		"an opened file":         {`"<ide_opened_file>a.go</ide_opened_file>"`, ""},
+		"a file before a prompt": {`["<ide_opened_file>a</ide_opened_file>",{"type":"text","text":"Fix it"}]`, "Fix it"},
+		"a file and a prompt":    {`"<ide_selection>a</ide_selection> Fix it"`, "<ide_selection>a</ide_selection> Fix it"},
+		"empty":                  {`"  "`, ""},
+		"not a text":             {`7`, ""},
+		"200 characters":         {`"` + strings.Repeat("é", 200) + `"`, strings.Repeat("é", 200)},
+		"more than that":         {`"` + strings.Repeat("é", 201) + `"`, strings.Repeat("é", 200) + "…"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := summaryOf(prompt(tt.content), prompt(`""`)).FirstPrompt; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			want := tt.want
+			if want == "" {
+				want = "The next"
+			}
+			if got := summaryOf(prompt(tt.content), prompt(`"The next"`)).FirstPrompt; got != want {
+				t.Errorf("with another prompt: got %q, want %q", got, want)
+			}
+		})
+	}
+	for _, mark := range []string{"isMeta", "isCompactSummary", "isSidechain"} {
+		marked := wire.JSON(`{"type":"user","` + mark + `":true,"message":{"content":"x"}}`)
+		entries := []wire.JSON{`{"type":"system","timestamp":"2026-01-01T00:00:00Z"}`, marked}
+		if got := summaryOf(entries...).FirstPrompt; got != "" {
+			t.Errorf("%s: got %q", mark, got)
+		}
+	}
+}
+
+func TestSummaryFields(t *testing.T) {
+	t.Parallel()
+	got := summaryOf(
+		`{"type":"queue-operation","timestamp":"2026-11-15T00:44:52.918Z"}`,
+		`{"type":"user","timestamp":"2026-11-15T00:45:00Z","cwd":"/first","gitBranch":"main","isSidechain":false}`,
+		`{"type":"user","cwd":"/second","gitBranch":"feature","isSidechain":true}`,
+		`{"type":"user","gitBranch":""}`,
+		`{"type":"tag","tag":"one"}`,
+		`{"type":"tag","tag":"two"}`,
+	)
+	want := sessions.Summary{
+		Created: time.Date(2026, 11, 15, 0, 44, 52, 918e6, time.UTC), CWD: "/first", GitBranch: "feature", Tag: "two",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	got.Add(`{"type":"tag","tag":""}`)
+	if got.Tag != "" {
+		t.Errorf("an empty tag leaves %q", got.Tag)
+	}
+	if !summaryOf(`{"type":"user","isSidechain":true,"timestamp":"2026-11-15T00:45:00Z"}`).Sidechain {
+		t.Error("the transcript of a subagent is not marked")
+	}
+	checkJSON(t, want)
+}
+
+// checkJSON checks that JSON gives back the same summary.
+func checkJSON(t *testing.T, s sessions.Summary) {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back sessions.Summary
+	if err := json.Unmarshal(text, &back); err != nil || !cmp.Equal(s, back) {
+		t.Errorf("JSON gives back %+v for %+v, %v", back, s, err)
+	}
+}
+
+func TestSummaryStaysShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 1<<20)
+	s := summaryOf(
+		wire.JSON(`{"type":"custom-title","customTitle":"`+long+`","cwd":"`+long+`","gitBranch":"`+long+`"}`),
+		wire.JSON(`{"type":"ai-title","aiTitle":"x`+long+`"}`), wire.JSON(`{"type":"tag","tag":"`+long+`"}`),
+		wire.JSON(`{"type":"summary","summary":"`+long+`"}`), wire.JSON(`{"type":"last-prompt","lastPrompt":"`+long+`"}`),
+		prompt(`"`+long+`"`),
+	)
+	text, err := json.Marshal(s)
+	if err != nil || len(text) > 32<<10 || len(s.CustomTitle) < 4000 {
+		t.Errorf("a summary of %d bytes, with a title of %d, %v", len(text), len(s.CustomTitle), err)
+	}
+	checkJSON(t, s)
+}
+
+func FuzzSummaryAdd(f *testing.F) {
+	f.Add(`{"type":"user","message":{"content":[{"type":"text","text":"<command-name>/x</command-name>"}]}}`, "")
+	f.Add(`{"type":"custom-title","customTitle":"x"}`, `{"type":"user","message":{"content":["\ud800"]}}`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		s := summaryOf(wire.JSON(a), wire.JSON(b))
+		if len([]rune(s.FirstPrompt)) > 201 {
+			t.Errorf("a first prompt of %d characters", len([]rune(s.FirstPrompt)))
+		}
+		checkJSON(t, s)
+		if json.Valid([]byte(a)) || json.Valid([]byte(b)) {
+			return
+		}
+		if s != (sessions.Summary{}) {
+			t.Errorf("what is not JSON gives %+v", s)
+		}
+	})
+}
+
+func BenchmarkSummaryAdd(b *testing.B) {
+	entries := map[string]wire.JSON{
+		"prompt": prompt(`"Hello"`),
+		"10MB":   prompt(`[{"type":"tool_result","content":"` + strings.Repeat("0123456789abcdef", 10<<16) + `"}]`),
+	}
+	for name, entry := range entries {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(entry)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var s sessions.Summary
+				s.Add(entry)
+			}
+		})
+	}
+}
