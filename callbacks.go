@@ -14,11 +14,11 @@ import (
 )
 
 // callbacks answers the requests of the agent with what the caller of this package has set in its options. Any
-// number of requests may be served at once: nothing in it changes once it is made, but for mcp, which has a lock.
+// number of requests may be served at once: nothing in it changes once it is made, but for mcp, which has locks.
 type callbacks struct {
 	options *Options
 	log     *slog.Logger
-	mcp     mcpHandlers
+	mcp     *mcpServers
 
 	// hookFuncs are by the id that the agent calls them by; hookMatchers are what it is told of them.
 	hookFuncs    map[string]*registeredHook
@@ -30,7 +30,7 @@ func newCallbacks(o *Options) *callbacks {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	c.mcp.add(o.inProcessServers())
+	c.mcp = newMCPServers(o, c.log)
 	c.registerHooks(o.Hooks)
 	return c
 }

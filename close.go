@@ -31,11 +31,13 @@ func (s *Session) shutDown() {
 	s.out.Flush(flushTimeout)
 	s.backlog.Close()
 	s.control.Fail(s.closeCause())
+	s.callback.mcp.end()
 	cancelled := time.Now()
 	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	<-s.ended
 	s.watchdog.stop()
-	if !s.control.Wait(s.opts.closeTimeout() - time.Since(cancelled)) {
+	left := func() time.Duration { return s.opts.closeTimeout() - time.Since(cancelled) }
+	if !s.control.Wait(left()) || !s.callback.mcp.wait(left()) {
 		s.log.Warn("a callback has not returned although its context has ended")
 	}
 }

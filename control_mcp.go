@@ -93,7 +93,8 @@ type MCPToolAnnotations struct {
 
 // SetMCPServers gives the session these MCP servers in place of those that it got from its host so far; servers of
 // settings and plugins stay. It waits until the agent has tried to connect to the new ones. Nil means none. The servers
-// are copied, and checked as those of [Options.MCPServers]: the error is an [*OptionsError] then.
+// are copied, and checked as those of [Options.MCPServers]: the error is an [*OptionsError] then. The connections of
+// in-process servers that are dropped or replaced are closed.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
 	if err := opts.checkMCPServers(); err != nil {
@@ -102,8 +103,24 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 	if opts.MCPServers == nil {
 		opts.MCPServers = map[string]MCPServer{} // the agent refuses null
 	}
-	s.callback.mcp.add(opts.inProcessServers())
-	return call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
+	inside := opts.inProcessServers()
+	replaced := s.callback.mcp.set(inside)
+	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
+	if err != nil {
+		return nil, err
+	}
+	s.callback.mcp.keep(inside)
+	return change, s.announce(ctx, replaced)
+}
+
+// announce tells the agent of servers that have taken the place of others. It takes no notice of them by itself.
+func (s *Session) announce(ctx context.Context, servers []string) error {
+	for _, name := range servers {
+		if err := s.SendMCPMessage(ctx, name, mcpToolsChanged); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type setMCPServersRequest struct {

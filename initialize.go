@@ -12,6 +12,7 @@ type initializeBody struct {
 	Hooks                  any                        `json:"hooks"`
 	SDKMCPServers          []string                   `json:"sdkMcpServers,omitempty"`
 	SDKMCPServerConfigs    map[string]serverBody      `json:"sdkMcpServerConfigs,omitempty"`
+	SDKMCPServerManifests  map[string]*mcpManifest    `json:"sdkMcpServerManifests,omitempty"`
 	JSONSchema             wire.JSON                  `json:"jsonSchema,omitempty"`
 	SystemPrompt           []string                   `json:"systemPrompt,omitempty"`
 	AppendSystemPrompt     string                     `json:"appendSystemPrompt,omitempty"`
@@ -41,9 +42,9 @@ type pluginBody struct {
 	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
 }
 
-// initializeRequest returns what marshals to the request initialize, without its subtype. hooks are as the agent reads
-// them, and nil for none.
-func (o *Options) initializeRequest(hooks any) any {
+// initializeRequest returns the request initialize, without its subtype and without manifests of servers. hooks are as
+// the agent reads them, and nil for none.
+func (o *Options) initializeRequest(hooks any) *initializeBody {
 	body := &initializeBody{
 		Hooks:                  hooks,
 		JSONSchema:             o.OutputSchema,

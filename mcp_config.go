@@ -1,13 +1,10 @@
 package clew
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/clewdev/clew/wire"
 )
 
 // An MCPServer is a server that gives the agent tools. The variants are [*MCPStdioServer], [*MCPSSEServer],
@@ -55,21 +52,17 @@ type MCPHTTPServer struct {
 	AlwaysLoad bool
 }
 
-// An MCPInProcessServer is a server in this process: the agent sends its messages through the session.
+// An MCPInProcessServer is a server in this process: the agent sends its messages through the session. It has a Handler
+// or an Opener. One server may serve several sessions at once. Package tools makes them from Go functions.
 type MCPInProcessServer struct {
+	// Handler answers each message by itself.
 	Handler MCPHandler
+	// Opener opens a connection for each session. It is for a server that keeps state, or that speaks first.
+	Opener MCPOpener
 	// Tools say what may run, by tool. [MCPAlwaysAllow] has no effect here.
 	Tools []MCPToolPolicy
 	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
 	Timeout time.Duration
-}
-
-// An MCPHandler is an MCP server without its transport.
-type MCPHandler interface {
-	// HandleMCP answers one JSON-RPC message. The reply is one as well, or empty when there is none, as for a
-	// notification. It is called from several goroutines at once. The context ends when the agent withdraws the message,
-	// or with the session.
-	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
 }
 
 // An MCPToolPolicy says whether a tool of an MCP server may run.
@@ -177,9 +170,25 @@ func checkMCPServer(server MCPServer) string {
 	case *MCPHTTPServer:
 		return checkMCPFields("URL", s.URL == "", s.Timeout)
 	case *MCPInProcessServer:
-		return checkMCPFields("Handler", s.Handler == nil, s.Timeout)
+		if reason := s.check(); reason != "" {
+			return reason
+		}
+		return checkMCPFields("Handler", s.Handler == nil && s.Opener == nil, s.Timeout)
 	}
 	return "is nil"
+}
+
+// check asks the server itself what is wrong with it.
+func (s *MCPInProcessServer) check() string {
+	if s.Handler != nil && s.Opener != nil {
+		return "has both a Handler and an Opener"
+	}
+	if checker, ok := s.Opener.(interface{ CheckMCP() error }); ok {
+		if err := checker.CheckMCP(); err != nil {
+			return "can't be used: " + err.Error()
+		}
+	}
+	return ""
 }
 
 // checkMCPFields looks at the field that a server cannot do without, and at its time-out: the agent would ignore a

@@ -2,6 +2,7 @@ package clew
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -50,5 +51,26 @@ func TestMCPServersRequest(t *testing.T) {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A badOpener is a server that says what is wrong with it.
+type badOpener struct{}
+
+func (badOpener) OpenMCP(*MCPPeer) (MCPConn, error) { return nil, errors.New("never") }
+
+func (badOpener) CheckMCP() error { return errors.New("it has no tools") }
+
+func TestInProcessServerIsChecked(t *testing.T) {
+	t.Parallel()
+	for want, server := range map[string]*MCPInProcessServer{
+		`"s" has no Handler`:                   {},
+		`"s" has both a Handler and an Opener`: {Handler: nopHandler{}, Opener: badOpener{}},
+		`"s" can't be used: it has no tools`:   {Opener: badOpener{}},
+	} {
+		err := (&Options{MCPServers: map[string]MCPServer{"s": server}}).checkMCPServers()
+		if diff := cmp.Diff(&OptionsError{Option: "MCPServers", Reason: want}, err); diff != "" {
+			t.Errorf("error (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package clew
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -113,4 +114,26 @@ func TestMCPMessageErrors(t *testing.T) {
 	} {
 		wantError(t, calc("{}", nil), `{"subtype":"mcp_message",`+fields+`}`, want)
 	}
+}
+
+// Whatever the agent sends to a server, it gets an answer that is JSON, or a refusal.
+func FuzzMCPMessage(f *testing.F) {
+	for _, message := range []string{
+		`{"id":1,"method":"initialize"}`, `{"id":1,"method":"tools/call"}`, `{"id":"a","result":{}}`,
+		`{"id":null,"method":""}`, `7`, `[{}]`,
+		`{"method":"notifications/cancelled","params":{"requestId":1}}`, `{"method":"notifications/cancelled","params":[]}`,
+	} {
+		f.Add("calc", message)
+	}
+	c := newCallbacks(calc(`{"jsonrpc":"2.0","id":1,"result":{}}`, nil))
+	f.Fuzz(func(t *testing.T, server, message string) {
+		name, err := encode(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := c.mcpMessage(t.Context(), `{"server_name":`+name+`,"message":`+wire.JSON(message)+`}`)
+		if err == nil && !json.Valid([]byte(answer)) {
+			t.Errorf("answer %s", answer)
+		}
+	})
 }

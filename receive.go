@@ -74,6 +74,7 @@ func (s *Session) finish(failure error) {
 	s.record.ended(s.exit)
 	s.out.Fail(s.cause)
 	s.control.Fail(s.cause)
+	s.callback.mcp.end()
 	s.backlog.End()
 	s.watchdog.stop()
 	if timer := s.patience.Load(); timer != nil {

@@ -114,6 +114,7 @@ func newSession(conn Connection, opts *Options) *Session {
 	s.record = newRecorder(opts, s.log)
 	s.out = control.NewOutbox(s.record.input(conn), s.writeFailed)
 	s.callback = newCallbacks(opts)
+	s.callback.mcp.send = s.SendMCPMessage
 	s.control = control.New(s.out, control.Config{
 		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 			defer s.stir()
@@ -145,7 +146,9 @@ func (s *Session) initialize(ctx context.Context) error {
 }
 
 func (s *Session) greet(ctx context.Context) error {
-	answer, err := s.request(ctx, "initialize", s.opts.initializeRequest(s.callback.hooks()))
+	hello := s.opts.initializeRequest(s.callback.hooks())
+	hello.SDKMCPServerManifests = s.callback.manifests(ctx)
+	answer, err := s.request(ctx, "initialize", hello)
 	if err != nil {
 		return err
 	}
@@ -154,6 +157,7 @@ func (s *Session) greet(ctx context.Context) error {
 	}
 	s.info.raw = answer
 	s.ready.Store(true)
+	s.callback.mcp.greet()
 	s.checkVersion(s.info.Version)
 	if err := s.checkHooksApplied(); err != nil {
 		return err

@@ -121,6 +121,25 @@ var runs = []run{
 		want: "proofreader: No mistakes.\nagent: It is fine.\n",
 	},
 	{
+		name: "tools",
+		model: func(m *clewtest.Model) {
+			m.On("weather is good").Reply(clewtest.ToolUse("mcp__trip__weather", map[string]string{"city": "Atlantis"}))
+			m.OnToolResult("Atlantis is under water").Reply(clewtest.ToolUse("mcp__trip__weather", map[string]string{"city": "Rome"}))
+			m.OnToolResult(`"celsius":21.5`).Reply(clewtest.ToolUse("mcp__trip__travel", map[string]string{"city": "Rome"}))
+			m.OnToolResult("Arrived in Rome").Reply(clewtest.Text("Rome is lovely."))
+		},
+		want: "Rome is lovely.\n",
+	},
+	{
+		name: "mcp_mount",
+		model: func(m *clewtest.Model) {
+			m.On("shortest book").Reply(clewtest.ToolUse("ReadMcpResourceTool", map[string]string{"server": "library", "uri": "library:catalogue"}))
+			m.OnToolResult("Moby-Dick; Emma").Reply(clewtest.ToolUse("mcp__library__borrow", map[string]string{"title": "Emma"}))
+			m.OnToolResult("Here is Emma").Reply(clewtest.Text("I have Emma."))
+		},
+		want: "I have Emma.\n",
+	},
+	{
 		name: "mcp_inprocess",
 		model: func(m *clewtest.Model) {
 			m.On("What time").Reply(clewtest.ToolUse("mcp__clock__now", nil))

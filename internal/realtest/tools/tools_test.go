@@ -1,0 +1,168 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/tools"
+)
+
+// A tool is called with what the model says, and whatever goes wrong is for the model to read. The handshake was done
+// before the agent was greeted, and the agent asks for none.
+func TestRealTool(t *testing.T) {
+	t.Parallel()
+	breaks := tools.New("break", "", func(context.Context, any) (string, error) { panic("out of order") })
+	fails := tools.New("fail", "", func(context.Context, any) (string, error) { return "", errors.New("no idea") })
+	st := connect(t, tools.Server(adder("add"), breaks, fails))
+	if diff := cmp.Diff(map[string]string{"own": "parked"}, st.Info().SDKMCPManifestsParked); diff != "" {
+		t.Errorf("manifests (-want +got):\n%s", diff)
+	}
+	wantText(t, st.use(t, "add", sum{1, 2}), "3", false)
+	wantText(t, st.use(t, "add", map[string]any{"a": "one"}), "the input does not fit the schema", true)
+	wantText(t, st.use(t, "break", nil), "panic in tool break: out of order", true)
+	wantText(t, st.use(t, "fail", nil), "no idea", true)
+	wantText(t, st.use(t, "add", sum{2, 2}), "4", false)
+	for _, method := range []string{"initialize", "notifications/initialized", "tools/list"} {
+		if n := st.record.asked(method); n != 0 {
+			t.Errorf("the agent has sent %s %d times", method, n)
+		}
+	}
+	if n := st.record.asked("tools/call"); n != 5 {
+		t.Errorf("the agent has sent tools/call %d times", n)
+	}
+}
+
+// An interrupt ends the context of the tool that runs, and the session goes on.
+func TestRealToolInterrupted(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	wait := tools.New("wait", "", func(ctx context.Context, _ any) (string, error) {
+		close(begun)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return "", ctx.Err()
+	})
+	st := connect(t, tools.Server(wait, adder("add")))
+	st.model.On("Wait").Reply(clewtest.ToolUse("mcp__own__wait", nil))
+	go func() {
+		<-begun
+		if _, err := st.Interrupt(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var failure error
+	for _, err := range st.Turn(t.Context(), "Wait") {
+		failure = err
+	}
+	if result, ok := errors.AsType[*clew.ResultError](failure); !ok || !result.Interrupted() {
+		t.Errorf("the turn ended with %v", failure)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the tool's context ended with %v", err)
+	}
+	wantText(t, st.use(t, "add", sum{2, 2}), "4", false)
+}
+
+// Tools that only read run at the same time, and the agent takes what they say of their progress.
+func TestRealToolsAtOnce(t *testing.T) {
+	t.Parallel()
+	together := make(chan struct{})
+	meet := tools.New("meet", "", func(ctx context.Context, _ any) (string, error) {
+		tools.Progress(ctx, 1, 2, "waiting")
+		select {
+		case together <- struct{}{}:
+		case <-together:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		tools.Progress(ctx, 2, 2, "met")
+		return "met", nil
+	}).ReadOnly()
+	st := connect(t, tools.Server(meet))
+	results := st.uses(t, clewtest.ToolUse("mcp__own__meet", nil), clewtest.ToolUse("mcp__own__meet", nil))
+	if len(results) != 2 {
+		t.Fatalf("%d results", len(results))
+	}
+	for _, result := range results {
+		wantText(t, result, "met", false)
+	}
+}
+
+// One server serves two sessions, and a tool that comes later reaches both.
+func TestRealServerOfTwoSessions(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	if err := tools.Add(server, adder("add")); err != nil {
+		t.Fatal(err)
+	}
+	mounted := tools.Mount(server)
+	stages := []*stage{connect(t, mounted), connect(t, mounted)}
+	for _, st := range stages {
+		wantText(t, st.use(t, "add", sum{2, 2}), "4", false)
+	}
+	if err := tools.Add(server, adder("plus")); err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range stages {
+		st.waitForTool(t, "plus")
+		wantText(t, st.use(t, "plus", sum{2, 3}), "5", false)
+	}
+}
+
+// waitForTool waits until the agent knows a tool of the server "own".
+func (st *stage) waitForTool(t *testing.T, name string) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		servers, err := st.MCPStatus(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range servers[0].Tools {
+			if tool.Name == name {
+				return
+			}
+		}
+	}
+}
+
+// Servers that come later are greeted by the agent itself, and one that takes the place of another is used at once.
+func TestRealServersSetLater(t *testing.T) {
+	t.Parallel()
+	st := connect(t, tools.Server(adder("add")))
+	set := func(servers map[string]clew.MCPServer) {
+		if _, err := st.SetMCPServers(t.Context(), servers); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := tools.Server(adder("plus"))
+	set(map[string]clew.MCPServer{"own": next})
+	st.waitForTool(t, "plus")
+	wantText(t, st.use(t, "plus", sum{2, 3}), "5", false)
+	set(map[string]clew.MCPServer{"own": next, "other": tools.Server(adder("add"))})
+	results := st.uses(t, clewtest.ToolUse("mcp__other__add", sum{3, 3}))
+	wantText(t, results[0], "6", false)
+	wantText(t, st.use(t, "plus", sum{2, 5}), "7", false)
+}
+
+// A tool that is always loaded is in the model's request from the start; others are found on request.
+func TestRealAlwaysLoad(t *testing.T) {
+	t.Parallel()
+	st := connect(t, tools.Server(adder("here").AlwaysLoad(), adder("there").SearchHint("sums")))
+	wantText(t, st.use(t, "here", sum{2, 2}), "4", false)
+	var names []string
+	for _, tool := range st.model.Requests()[0].Tools {
+		if strings.HasPrefix(tool.Name, "mcp__own__") {
+			names = append(names, tool.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"mcp__own__here"}, names); diff != "" {
+		t.Errorf("tools in the request (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,150 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/tools"
+)
+
+// returns is a tool that returns a value.
+func returns[T any](value T) *tools.Tool {
+	return tools.New("get", "", func(context.Context, any) (T, error) { return value, nil })
+}
+
+// failure is the JSON of a result that says that a tool has failed.
+func failure(text string) string {
+	return fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"isError":true}`, text)
+}
+
+func TestResults(t *testing.T) {
+	type pair struct {
+		Key string `json:"key"`
+	}
+	structured := tools.NewResult(tools.Text("see below"))
+	structured.StructuredContent, structured.Meta = pair{"<k>"}, map[string]any{"m": 1}
+	badContent, badMeta := tools.NewResult(), tools.NewResult()
+	badContent.StructuredContent, badMeta.Meta = make(chan int), map[string]any{"c": make(chan int)}
+	for name, test := range map[string]struct {
+		tool *tools.Tool
+		want string
+	}{
+		"string": {returns("a <b> & c"), `{"content":[{"type":"text","text":"a <b> & c"}]}`},
+		"number": {returns(7), `{"content":[{"type":"text","text":"7"}]}`},
+		"list":   {returns([]string{"<a>"}), `{"content":[{"type":"text","text":"[\"<a>\"]"}]}`},
+		"struct": {returns(pair{"<k>"}),
+			`{"content":[{"type":"text","text":"{\"key\":\"<k>\"}"}],"structuredContent":{"key":"<k>"}}`},
+		"JSON": {returns(clew.JSON(`{"n":1}`)),
+			`{"content":[{"type":"text","text":"{\"n\":1}"}],"structuredContent":{"n":1}}`},
+		"nothing":    {returns[any](nil), `{"content":[]}`},
+		"no result":  {returns[*tools.Result](nil), `{"content":[]}`},
+		"no content": {returns(new(tools.Result)), `{"content":[]}`},
+		"blocks": {returns(tools.NewResult(
+			tools.Text("t"), tools.Image("image/png", []byte("i")), tools.Audio("audio/wav", nil), tools.Link("file:///l", "l"),
+			tools.TextResource("file:///t", "text/plain", "r"), tools.BlobResource("file:///b", "", []byte("b")),
+		)),
+			`{"content":[{"type":"text","text":"t"},{"type":"image","mimeType":"image/png","data":"aQ=="},
+			{"type":"audio","mimeType":"audio/wav","data":""},{"type":"resource_link","uri":"file:///l","name":"l"},
+			{"type":"resource","resource":{"uri":"file:///t","mimeType":"text/plain","text":"r"}},
+			{"type":"resource","resource":{"uri":"file:///b","blob":"Yg=="}}]}`},
+		"structured content": {returns(structured),
+			`{"content":[{"type":"text","text":"see below"}],"structuredContent":{"key":"<k>"},"_meta":{"m":1}}`},
+		"failure": {returns(tools.Failure("no")), failure("no")},
+		"no JSON": {returns(func() {}), failure("the result has no JSON form: json: unsupported type: func()")},
+		"bad structured content": {returns(badContent),
+			failure("the structured content has no JSON form: json: unsupported type: chan int")},
+		"bad metadata": {returns(badMeta),
+			failure("the metadata of the result has no JSON form: json: unsupported type: chan int")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				got := connect(t, tools.Server(test.tool)).call(t, "get", `{}`)
+				if diff := cmp.Diff(decoded(t, test.want), decoded(t, got)); diff != "" {
+					t.Errorf("result (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// What goes wrong in a call is a result, and the next call works.
+func TestCallsThatFail(t *testing.T) {
+	fails := func(f func()) *tools.Tool {
+		return tools.New("get", "", func(context.Context, any) (any, error) { f(); return "", errors.New("out of order") })
+	}
+	for name, test := range map[string]struct {
+		tool *tools.Tool
+		call string
+		want string
+	}{
+		"error":         {fails(func() {}), "get", "out of order"},
+		"panic":         {fails(func() { panic("oh") }), "get", "panic in tool get: oh"},
+		"bad index":     {fails(func() { _ = strings.Fields("")[0] }), "get", "panic in tool get: runtime error: index"},
+		"end of a test": {fails(runtime.Goexit), "get", "the function did not return"},
+		"broken result": {returns(broken{}), "get", "the result has no JSON form"},
+		"unknown tool":  {fails(func() {}), "got", `unknown tool "got"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				c := connect(t, tools.Server(test.tool, tools.New("add", "", add)))
+				got := c.call(t, test.call, `{}`)
+				if !strings.Contains(got, `"isError":true`) || !strings.Contains(decodedText(t, got), test.want) {
+					t.Errorf("result %s, want %s", got, test.want)
+				}
+				if strings.HasPrefix(test.want, "panic") && !strings.Contains(c.log.String(), "call_test.go") {
+					t.Errorf("the log has no stack: %q", c.log.String())
+				}
+				if got := decodedText(t, c.call(t, "add", `{"a":1,"b":2}`)); got != "3" {
+					t.Errorf("the next result: %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A broken value can't be written.
+type broken struct{}
+
+func (broken) MarshalJSON() ([]byte, error) { return nil, errors.New("broken") }
+
+// decodedText returns the first text of a result.
+func decodedText(t testing.TB, result string) string {
+	t.Helper()
+	blocks := decoded(t, result).(map[string]any)["content"].([]any)
+	text, _ := blocks[0].(map[string]any)["text"].(string)
+	return text
+}
+
+// Input that does not fit never reaches the function.
+func TestInputIsChecked(t *testing.T) {
+	for name, test := range map[string]struct{ input, want string }{
+		"fits":           {`{"a":1,"b":2}`, "3"},
+		"optional field": {`{"a":1}`, "1"},
+		"large number":   {`{"a":9007199254740993}`, "9007199254740993"},
+		"missing field":  {`{"b":2}`, `missing properties: ["a"]`},
+		"wrong type":     {`{"a":"1"}`, `want "integer"`},
+		"unknown field":  {`{"a":1,"c":2}`, `unexpected additional properties ["c"]`},
+		"nothing":        {`null`, `missing properties: ["a"]`},
+		"no object":      {`[1]`, "the input is not an object"},
+		"too large":      {`{"a":1e300}`, "the input can't be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				calls := 0
+				tool := tools.New("add", "", func(ctx context.Context, in sum) (int, error) { calls++; return add(ctx, in) })
+				result := connect(t, tools.Server(tool)).call(t, "add", test.input)
+				failed := strings.Contains(result, `"isError":true`)
+				if !strings.Contains(decodedText(t, result), test.want) || failed != (calls == 0) {
+					t.Errorf("result %s after %d calls, want %s", result, calls, test.want)
+				}
+			})
+		})
+	}
+}

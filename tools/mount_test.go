@@ -1,0 +1,46 @@
+package tools_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/clewdev/clew/tools"
+)
+
+// library returns a server of the SDK with a resource, a prompt and tools.
+func library() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "2"}, nil)
+	server.AddResource(&mcp.Resource{URI: "book:one", Name: "one"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "book:one", Text: "Once upon a time"}}}, nil
+		})
+	server.AddPrompt(&mcp.Prompt{Name: "read"},
+		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { panic("no light") })
+	plain := &mcp.Tool{Name: "lend", InputSchema: map[string]string{"type": "object"}}
+	server.AddTool(plain, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: make(chan int)}, nil
+	})
+	return server
+}
+
+// A server of the SDK answers by itself. Mounting it keeps its mistakes from the program.
+func TestMount(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := connect(t, tools.Mount(library()))
+		for message, want := range map[string]string{
+			`"resources/read","params":{"uri":"book:one"}`: `"contents":[{"uri":"book:one","text":"Once upon a time"}]`,
+			`"prompts/list"`:                           `"prompts":[{"name":"read"}]`,
+			`"prompts/get","params":{"name":"read"}`:   `"error":{"code":-32603,"message":"panic in prompts/get: no light"}`,
+			`"tools/call","params":{"name":"unknown"}`: `"error":{"code":-32602,"message":"unknown tool \"unknown\""}`,
+			`"tools/call","params":{"name":"lend"}`: `"error":{"code":-32603,` +
+				`"message":"the structured content has no JSON form: json: unsupported type: chan int"}`,
+		} {
+			if reply := c.say(t, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`); !strings.Contains(reply, want) {
+				t.Errorf("reply to %s: %s, want %s", message, reply, want)
+			}
+		}
+	})
+}

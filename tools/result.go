@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A Result is what a tool returns to the model, where a string or a value is not enough. Its content can be of any kind
+// that MCP knows; StructuredContent is a value that marshals to a JSON object.
+type Result = mcp.CallToolResult
+
+// A Content is a block of a result.
+type Content = mcp.Content
+
+// NewResult returns a result of blocks.
+func NewResult(blocks ...Content) *Result {
+	return &Result{Content: append([]Content{}, blocks...)} // nil would be null
+}
+
+// Failure returns a result that tells the model that the tool has failed. So does an error, with its text.
+func Failure(text string) *Result {
+	result := NewResult(Text(text))
+	result.IsError = true
+	return result
+}
+
+// Text returns text.
+func Text(text string) Content { return &mcp.TextContent{Text: text} }
+
+// Image returns a picture, such as an image/png.
+func Image(mimeType string, data []byte) Content {
+	return &mcp.ImageContent{MIMEType: mimeType, Data: data}
+}
+
+// Audio returns a sound, such as an audio/wav.
+func Audio(mimeType string, data []byte) Content {
+	return &mcp.AudioContent{MIMEType: mimeType, Data: data}
+}
+
+// Link returns a reference to a resource, which the model may read if the server has it.
+func Link(uri, name string) Content { return &mcp.ResourceLink{URI: uri, Name: name} }
+
+// TextResource returns a resource with its text.
+func TextResource(uri, mimeType, text string) Content {
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: mimeType, Text: text}}
+}
+
+// BlobResource returns a resource with its bytes.
+func BlobResource(uri, mimeType string, data []byte) Content {
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: mimeType, Blob: data}}
+}
+
+// resultOf returns what a function has returned as a result.
+func resultOf(out any) (*Result, error) {
+	switch out := out.(type) {
+	case nil:
+		return NewResult(), nil
+	case string:
+		return NewResult(Text(out)), nil
+	case *Result:
+		if out == nil {
+			return NewResult(), nil
+		}
+		return settled(out)
+	}
+	data, err := encode(out)
+	if err != nil {
+		return nil, fmt.Errorf("the result has no JSON form: %w", err)
+	}
+	result := NewResult(Text(string(data)))
+	if data[0] == '{' {
+		result.StructuredContent = data
+	}
+	return result, nil
+}
+
+// settled returns a result that can be sent for certain: a server does not answer with one that has no JSON form.
+func settled(result *Result) (*Result, error) {
+	if result.StructuredContent == nil && result.Meta == nil {
+		return result, nil
+	}
+	if _, err := encode(result.Meta); err != nil {
+		return nil, fmt.Errorf("the metadata of the result has no JSON form: %w", err)
+	}
+	data, err := encode(result.StructuredContent)
+	if err != nil {
+		return nil, fmt.Errorf("the structured content has no JSON form: %w", err)
+	}
+	sent := *result
+	if result.StructuredContent != nil {
+		sent.StructuredContent = data
+	}
+	return &sent, nil
+}
+
+// encode writes v as JSON, with <, > and & as they are: the model reads it.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
