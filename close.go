@@ -9,31 +9,36 @@ const flushTimeout = time.Second
 // agent is gone, with signals for one that does not go by itself. It may be called from anywhere, any number of times, and
 // is bounded by twice [Options.CloseTimeout] and a second or two. It leaves no process and no goroutine behind, unless a
 // callback of the caller's does not return when its context ends: Close waits for callbacks, too, for one CloseTimeout at
-// most, and so for the one that calls it. It returns nil if the agent has ended by itself, with its transcript written,
-// and an [*ExitError] if the agent had to be killed.
+// most, and so for the one that calls it, and for [Options.Store], for one [Options.StoreTimeout] at most. It returns nil
+// if the agent has ended by itself, with its transcript written, an [*ExitError] if the agent had to be killed, and a
+// [*StoreError] if something is not in the store and no message has said so.
 func (s *Session) Close() error {
 	if !s.closed.Swap(true) {
 		s.shutDown()
 	}
 	<-s.closeDone
+	lost := s.mirror.untold()
 	if s.exit != nil && s.exit.Forced {
-		return s.exit
+		return join(s.exit, lost)
 	}
-	return nil
+	return lost
 }
 
 func (s *Session) shutDown() {
 	defer close(s.closeDone)
-	if s.progress.working() {
+	s.reviver.stop()
+	if s.control.Ready() && s.progress.working() {
 		s.stopWork()
 	}
 	s.out.End()
 	s.out.Flush(flushTimeout)
 	s.backlog.Close()
+	s.mirror.wake()
+	s.out.Fail(s.closeCause())
 	s.control.Fail(s.closeCause())
 	s.callback.mcp.end()
 	cancelled := time.Now()
-	s.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+	s.life.Load().conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	<-s.ended
 	s.watchdog.stop()
 	left := func() time.Duration { return s.opts.closeTimeout() - time.Since(cancelled) }
@@ -52,7 +57,7 @@ func (s *Session) closeCause() error {
 
 // stopWork interrupts whatever the agent is at. If its input has ended, a request does not reach it any more.
 func (s *Session) stopWork() {
-	conn, ok := s.conn.(interrupter)
+	conn, ok := s.life.Load().conn.(interrupter)
 	if s.tell("interrupt", interruptRequest{CancelQueued: true}) || !ok {
 		return
 	}
@@ -63,8 +68,6 @@ func (s *Session) stopWork() {
 
 // abandon ends an agent that has not come up. It has nothing to finish, so it is interrupted at once.
 func (s *Session) abandon() {
-	if conn, ok := s.conn.(interrupter); ok {
-		_ = conn.Interrupt() // it may be gone
-	}
+	s.life.Load().interrupt()
 	s.Close() //nolint:errcheck // why it has not come up says more
 }

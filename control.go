@@ -30,13 +30,25 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 	return nil
 }
 
-// request sends a control request and returns the body of the answer, which may be absent.
+// request sends a control request and returns the body of the answer, which may be absent. What it has changed is
+// remembered.
 func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
+	answer, err := s.ask(ctx, s.control.Call, subtype, in)
+	if err == nil {
+		s.remember(subtype, in)
+	}
+	return answer, err
+}
+
+// ask sends a control request by way of send.
+func (s *Session) ask(
+	ctx context.Context, send func(context.Context, []byte) (*wire.ControlResponse, error), subtype string, in any,
+) (wire.JSON, error) {
 	body, err := requestBody(subtype, in)
 	if err != nil {
 		return "", err
 	}
-	answer, err := s.control.Call(ctx, body)
+	answer, err := send(ctx, body)
 	if err != nil {
 		return "", s.controlError(ctx, subtype, err)
 	}
@@ -76,6 +88,9 @@ func requestBody(subtype string, in any) ([]byte, error) {
 func (s *Session) controlError(ctx context.Context, subtype string, err error) error {
 	if refusal, ok := errors.AsType[*control.Refusal](err); ok {
 		return &ControlError{Subtype: subtype, Message: refusal.Message, Code: refusal.Code}
+	}
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		return lost
 	}
 	if ctx.Err() != nil || errors.Is(err, control.ErrBroken) {
 		return fmt.Errorf("clew: %s: %w", subtype, err)

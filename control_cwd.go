@@ -21,11 +21,15 @@ func (s *Session) SetTrustedCWD(ctx context.Context, path, trusted string) (*CWD
 }
 
 func (s *Session) setCWD(ctx context.Context, req setCWDRequest) (*CWDChange, error) {
-	answer, err := call[setCWDAnswer](ctx, s, "set_cwd", req)
+	answer, err := call[setCWDAnswer](ctx, s, cwdSubtype, req)
 	if err != nil {
 		return nil, err
 	}
-	return answer.change()
+	change, err := answer.change()
+	if err == nil {
+		s.rememberThat(cwdSubtype, req)
+	}
+	return change, err
 }
 
 type setCWDRequest struct {

@@ -5,7 +5,12 @@ import "context"
 // RewindConversation takes a prompt, by its UUID, and all that came after it out of the conversation. Files stay as
 // they are: see [Session.RewindFiles].
 func (s *Session) RewindConversation(ctx context.Context, promptUUID string) (*ConversationRewind, error) {
-	return call[ConversationRewind](ctx, s, "rewind_conversation", rewindConversationRequest{promptUUID})
+	req := rewindConversationRequest{promptUUID}
+	rewind, err := call[ConversationRewind](ctx, s, rewindSubtype, req)
+	if err == nil && rewind.Rewound {
+		s.rememberThat(rewindSubtype, req)
+	}
+	return rewind, err
 }
 
 type rewindConversationRequest struct {

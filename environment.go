@@ -116,6 +116,16 @@ func (e *environment) set(entry string) {
 	e.entries = append(e.entries, entry)
 }
 
+// value returns the value of a key, or "".
+func (e *environment) value(key string) string {
+	i := e.index(key + "=")
+	if i < 0 {
+		return ""
+	}
+	_, value, _ := strings.Cut(e.entries[i], "=")
+	return value
+}
+
 // setDefault adds an entry whose key is not there yet.
 func (e *environment) setDefault(entry string) {
 	if e.index(entry) < 0 {

@@ -75,6 +75,17 @@ func (e *ExitError) Error() string {
 	return b.String()
 }
 
+// join is [errors.Join] of two errors, each of which may be nil, and leaves one alone as it is.
+func join(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return errors.Join(a, b)
+}
+
 // exitError returns how an agent ended from what [Connection.Close] has returned, or nil for an orderly end.
 func exitError(err error) *ExitError {
 	if err == nil {

@@ -74,11 +74,11 @@ func brokenPattern(pattern string) bool {
 }
 
 // checkHooksApplied returns an error if the agent says that it won't do with the hooks what the options ask for.
-func (s *Session) checkHooksApplied() error {
-	switch applied := s.info.HooksApplied; {
+func (s *Session) checkHooksApplied(info *ServerInfo) error {
+	switch applied := info.HooksApplied; {
 	case len(s.opts.Hooks) > 0 && applied != nil && !*applied:
 		return badOption("Hooks", "the agent did not apply them")
-	case s.opts.blocksOnHookFailure() && !s.info.HookOnFailureSupported:
+	case s.opts.blocksOnHookFailure() && !info.HookOnFailureSupported:
 		return badOption("Hooks", "this agent is too old for OnFailure: a hook that fails would block nothing")
 	}
 	return nil

@@ -49,6 +49,7 @@ func (o *Options) flags() []agentFlag {
 		listFlag("fallback-model", "FallbackModels", o.FallbackModels),
 		toggleFlag("include-hook-events", "IncludeHookEvents", o.IncludeHookEvents),
 		toggleFlag("include-partial-messages", "IncludePartialMessages", o.IncludePartialMessages),
+		toggleFlag("session-mirror", "Store", o.Store != nil),
 		toggleFlag("replay-user-messages", "ReplayUserMessages", o.ReplayUserMessages),
 		textFlag("project-config-root", "ProjectConfigRoot", o.ProjectConfigRoot),
 		eachFlag("add-dir", "AddDirs", o.AddDirs),

@@ -11,6 +11,7 @@ import (
 type ledger struct {
 	open   []string
 	states map[string]wire.CommandState // of those in open, as far as the agent has told
+	told   bool                         // the agent is one that tells
 }
 
 func (l *ledger) sent(uuid string) { l.open = append(l.open, uuid) }
@@ -28,6 +29,8 @@ func (l *ledger) see(msg wire.Message) []string {
 		}
 	case *wire.CommandLifecycleMessage:
 		return l.follow(m)
+	case *wire.SessionReconnectedMessage:
+		return l.cross(m.LostPrompts)
 	}
 	return nil
 }
@@ -35,6 +38,7 @@ func (l *ledger) see(msg wire.Message) []string {
 // follow notes what becomes of a prompt. One that is cancelled in the queue is settled. One that was taken up in the
 // middle of a turn ends before the result that answers it, and waits for that.
 func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
+	l.told = true
 	uuid := m.CommandUUID
 	switch {
 	case !slices.Contains(l.open, uuid):
@@ -72,10 +76,16 @@ func (l *ledger) answered(m *wire.ResultMessage) []string {
 		return m.UserMessageUUIDs
 	case m.UserMessageUUID != "":
 		return []string{m.UserMessageUUID}
-	case len(l.open) > 0 && prompted(m) && l.states[l.open[0]] != wire.CommandStateQueued:
+	case len(l.open) > 0 && prompted(m) && l.begun(l.open[0]):
 		return l.open[:1]
 	}
 	return nil
+}
+
+// begun reports whether the agent may have begun with a prompt. Of one that tells, nothing may have been read yet that
+// it says about this prompt, while results of its own are still to be read.
+func (l *ledger) begun(uuid string) bool {
+	return l.states[uuid] == wire.CommandStateStarted || l.states[uuid] == "" && !l.told
 }
 
 // prompted reports whether a result that names no prompt can belong to one: not if a finished task or a schedule was

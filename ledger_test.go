@@ -23,6 +23,9 @@ func TestLedgerResultWithoutPrompt(t *testing.T) {
 		{"an agent that does not tell", nil, []string{"a"}},
 		{"queued", []wire.Message{state(wire.CommandStateQueued)}, nil},
 		{"started", []wire.Message{state(wire.CommandStateQueued), state(wire.CommandStateStarted)}, []string{"a"}},
+		{"not heard of, while the agent tells of others", []wire.Message{
+			&wire.CommandLifecycleMessage{CommandUUID: "x", State: wire.CommandStateStarted},
+		}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -60,6 +60,29 @@ type Options struct {
 	ResumeDropsTurn *string
 	// Ephemeral keeps the session off the disk: it cannot be resumed. It becomes --no-session-persistence.
 	Ephemeral bool
+	// Store keeps the session besides the agent's own folder: what the agent writes down is copied to it before the result
+	// of a turn is seen, and the rest when the agent has ended. It becomes --session-mirror. What can't be copied in three
+	// attempts is told by a [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and ends nothing.
+	//
+	// Resume, with the ID of a session, and Continue read from it. The session is laid into a temporary folder, which is
+	// CLAUDE_CONFIG_DIR until the agent has ended; in it is also what the agent needs of the user's settings: credentials
+	// without refresh tokens, .claude.json, and settings.json without plugins, but no CLAUDE.md, agents or skills of the
+	// user's own. That needs an agent on this machine, so no Transport but a ProcessTransport without Wrap. A session that
+	// is not in the store is resumed as without one; then only what is new gets into the store.
+	//
+	// Nil means no store. Not together with Ephemeral and EnableFileCheckpointing.
+	Store Store
+	// StoreProject is the project in Store that the session belongs to. Empty means the name that the agent gives to its
+	// working folder, so that a session is found again in the same folder only.
+	StoreProject string
+	// StoreEager copies each entry at once, in the background, instead of in batches.
+	StoreEager bool
+	// StoreTimeout is how long each call of Store may take, and all of them together when the agent has ended. A call that
+	// takes longer is not repeated and not waited for, but holds up those for the same transcript. 0 means 60 seconds.
+	StoreTimeout time.Duration
+	// Reconnect has the session start a new agent when the old one dies, and go on with the conversation. Nil means that
+	// the session ends with its agent. One-shot runs ignore it. Not together with Ephemeral.
+	Reconnect *ReconnectOptions
 	// EnableFileCheckpointing has the agent remember the files that it changes, so that they can be rewound:
 	// CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true.
 	EnableFileCheckpointing bool

@@ -28,6 +28,7 @@ func (o *Options) clone() *Options {
 	c.Plugins = slices.Clone(o.Plugins)
 	c.Hooks = cloneMap(o.Hooks, cloneMatchers)
 	c.SettingSources = slices.Clone(o.SettingSources)
+	c.Reconnect = clonePointer(o.Reconnect)
 	return &c
 }
 

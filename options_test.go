@@ -29,6 +29,8 @@ type nopTransport struct{}
 
 func (nopTransport) Connect(context.Context, *Launch) (Connection, error) { return nil, nil }
 
+type nopStore struct{ Store }
+
 type nopHandler struct{}
 
 func (nopHandler) HandleMCP(context.Context, wire.JSON) (wire.JSON, error) { return "", nil }
@@ -55,6 +57,8 @@ func fillValue(v reflect.Value) {
 	switch p := v.Addr().Interface().(type) {
 	case *Transport:
 		*p = nopTransport{}
+	case *Store:
+		*p = nopStore{}
 	case *MCPHandler:
 		*p = nopHandler{}
 	case **slog.Logger:
@@ -111,7 +115,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
 		"AgentPath", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
-		"MaxBacklogBytes", "Record", "VerbatimPrompts",
+		"MaxBacklogBytes", "Record", "VerbatimPrompts", "Reconnect", "StoreProject", "StoreEager", "StoreTimeout",
 		// Hooks are given to initializeRequest by those who call them.
 		"Hooks", "OnElicitation", "OnUserDialog",
 		// It says how Plugins travel; its value here is none that the agent knows.

@@ -53,6 +53,14 @@ func TestOptionsValidate(t *testing.T) {
 			"needs ResumeAt"},
 		{"resume drops turn", Options{Resume: "a", ResumeAt: "m", ResumeDropsTurn: new("")}, "", ""},
 
+		{"reconnect", Options{Reconnect: &ReconnectOptions{MaxBackoff: time.Second}}, "", ""},
+		{"reconnect to nothing", Options{Reconnect: &ReconnectOptions{}, Ephemeral: true}, "Reconnect", "Ephemeral"},
+		{"negative attempts", Options{Reconnect: &ReconnectOptions{MaxAttempts: -1}}, "Reconnect", "MaxAttempts is negative"},
+		{"negative pause", Options{Reconnect: &ReconnectOptions{MinBackoff: -1}}, "Reconnect", "MinBackoff is negative"},
+		{"negative limit", Options{Reconnect: &ReconnectOptions{MaxBackoff: -1}}, "Reconnect", "MaxBackoff is negative"},
+		{"pauses upside down", Options{Reconnect: &ReconnectOptions{MinBackoff: 2, MaxBackoff: 1}}, "Reconnect",
+			"shorter than MinBackoff"},
+
 		{"negative turns", Options{MaxTurns: -1}, "MaxTurns", "negative"},
 		{"negative budget", Options{MaxBudgetUSD: -0.1}, "MaxBudgetUSD", "negative"},
 		{"budget that is no number", Options{MaxBudgetUSD: math.NaN()}, "MaxBudgetUSD", "not a number"},

@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -18,6 +19,12 @@ type progress struct {
 	state   wire.SessionState   // empty for an agent that does not tell
 	failed  *wire.ResultMessage // the failed result that the conversation stands at
 	id      string
+	mode    wire.PermissionMode // empty for an agent that does not tell
+
+	spoken  bool // the model has said something in this turn
+	answers int  // how many turns of this conversation have an answer of the model
+	reset   bool // it is not the conversation that the session began with
+	fine    bool // a prompt was answered in order
 }
 
 // sent notes a prompt that is on its way to the agent.
@@ -40,14 +47,20 @@ func (p *progress) see(msg wire.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch m := msg.(type) {
-	case *wire.StreamEventMessage, *wire.AssistantMessage, *wire.UserMessage:
+	case *wire.AssistantMessage:
+		p.failed, p.spoken = nil, true
+		return false
+	case *wire.StreamEventMessage, *wire.UserMessage:
 		p.failed = nil
 		return false
 	case *wire.ResultMessage:
 		p.result(m)
 		return true
 	case *wire.InitMessage:
-		p.id = m.SessionID
+		p.converse(m.SessionID)
+		p.mode = cmp.Or(m.PermissionMode, p.mode)
+	case *wire.StatusMessage:
+		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.SessionStateChangedMessage:
 		p.state = m.State
 		p.prompts.see(m)
@@ -61,14 +74,27 @@ func (p *progress) see(msg wire.Message) bool {
 }
 
 func (p *progress) result(m *wire.ResultMessage) {
-	p.prompts.see(m)
+	settled := p.prompts.see(m)
+	p.fine = p.fine || len(settled) > 0 && !m.IsError
 	p.failed = nil
 	if m.IsError {
 		p.failed = m
 	}
 	if m.SessionID != "" {
-		p.id = m.SessionID
+		p.converse(m.SessionID)
 	}
+	if p.spoken {
+		p.answers++
+	}
+	p.spoken = false
+}
+
+// converse notes which conversation the agent is in: it may begin a new one.
+func (p *progress) converse(id string) {
+	if p.id != "" && p.id != id {
+		p.reset, p.answers = true, 0
+	}
+	p.id = id
 }
 
 // task follows the tasks that start a turn of their own when they end. Others, such as a shell, may never end.

@@ -21,7 +21,7 @@ import (
 // the loop at the result if that is not wanted.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
-		s, err := Connect(ctx, opts)
+		s, err := Connect(ctx, opts.oneShot())
 		if err != nil {
 			yield(nil, err)
 			return
@@ -45,22 +45,45 @@ func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wir
 	}
 }
 
+// oneShot returns options for a run that ends with its agent.
+func (o *Options) oneShot() *Options {
+	if o == nil || o.Reconnect == nil {
+		return o
+	}
+	run := *o
+	run.Reconnect = nil
+	return &run
+}
+
 // Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
-// failure.
+// failure, and a [*StoreError] if part of the session is not in [Options.Store].
 func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
-	var last *wire.ResultMessage
-	for msg, err := range Query(ctx, prompt, opts) {
+	return outcome(Query(ctx, prompt, opts))
+}
+
+// outcome returns the last result of a run.
+func outcome(messages iter.Seq2[wire.Message, error]) (*wire.ResultMessage, error) {
+	result, lost, err := outcomeAndLoss(messages)
+	return result, join(err, lost)
+}
+
+// outcomeAndLoss is outcome with what the store has lost apart from other errors.
+func outcomeAndLoss(messages iter.Seq2[wire.Message, error]) (last *wire.ResultMessage, lost, err error) {
+	for msg, err := range messages {
 		if err != nil {
-			return last, err
+			return last, lost, err
 		}
-		if result, ok := msg.(*wire.ResultMessage); ok {
-			last = result
+		switch m := msg.(type) {
+		case *wire.ResultMessage:
+			last = m
+		case *wire.MirrorErrorMessage:
+			lost = join(lost, lossOf(m))
 		}
 	}
 	if last == nil { // there was no prompt
-		return nil, &ExitError{Reason: "ended without a result"}
+		return nil, lost, &ExitError{Reason: "ended without a result"}
 	}
-	return last, nil
+	return last, lost, nil
 }
 
 // A source sends the prompts of a one-shot run.
@@ -79,8 +102,7 @@ func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage,
 	src := &source{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
 	go func() {
 		defer func() {
-			s.lastWord.Store(true)
-			s.endInputIfOver()
+			s.saidLast()
 			close(src.done)
 		}()
 		src.err = errNoReturn
@@ -142,6 +164,12 @@ func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessa
 // patience is how long a one-shot run waits for an agent that has answered every prompt and does not end.
 const patience = 10 * time.Minute
 
+// saidLast notes that the last prompt of a one-shot run was sent.
+func (s *Session) saidLast() {
+	s.lastWord.Store(true)
+	s.endInputIfOver()
+}
+
 // endInputIfOver closes the agent's input when the last prompt was sent and nothing can come that needs an answer. An
 // agent that has answered everything must end some day.
 func (s *Session) endInputIfOver() {
@@ -161,5 +189,5 @@ func (s *Session) endInputIfOver() {
 func (s *Session) losePatience() {
 	s.log.Warn("the agent has answered and does not end", "for", patience)
 	s.overdue.Store(true)
-	s.conn.Close() //nolint:errcheck // how it ends is of no interest any more
+	s.life.Load().conn.Close() //nolint:errcheck // how it ends is of no interest any more
 }

@@ -14,7 +14,8 @@ type readers struct {
 	line    []*turn // the first one reads
 	alone   bool    // somebody reads everything
 	prompts ledger
-	left    []string // turns that were left before their result, whose messages nobody wants
+	left    []string              // turns that were left before their result, whose messages nobody wants
+	lost    map[string]*LostError // prompts that died with an agent, until that is read
 }
 
 // A turn is a prompt whose messages somebody reads.
@@ -24,6 +25,7 @@ type turn struct {
 	over   bool
 	result *wire.ResultMessage // what ended it, or nil
 	cancel bool                // its prompt was cancelled in the queue
+	lost   *LostError          // its prompt died with an agent
 }
 
 func newTurn() *turn { return &turn{first: make(chan struct{})} }
@@ -31,6 +33,8 @@ func newTurn() *turn { return &turn{first: make(chan struct{})} }
 // err returns how the turn went.
 func (t *turn) err() error {
 	switch {
+	case t.lost != nil:
+		return t.lost
 	case t.result != nil && t.result.IsError:
 		return &ResultError{Result: t.result}
 	case t.result == nil && t.cancel:
@@ -109,11 +113,40 @@ func (r *readers) unsent(id string) {
 	r.prompts.cross([]string{id})
 }
 
+// lose notes prompts that died with an agent. Their turns end with the message that says so.
+func (r *readers) lose(ids []string, err *LostError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil {
+		r.lost = make(map[string]*LostError)
+	}
+	for _, id := range ids {
+		if slices.Contains(r.prompts.open, id) {
+			r.lost[id] = err
+		}
+	}
+}
+
 // pass notes a message that goes to a reader of everything.
 func (r *readers) pass(msg wire.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.prompts.see(msg)
+	r.settle(msg)
+}
+
+// settle returns the prompts that a message settles, and ends their turns.
+func (r *readers) settle(msg wire.Message) []string {
+	settled := r.prompts.see(msg)
+	for _, waiting := range r.line {
+		if slices.Contains(settled, waiting.id) {
+			waiting.end(msg)
+			waiting.lost = r.lost[waiting.id]
+		}
+	}
+	for _, id := range settled {
+		delete(r.lost, id)
+	}
+	return settled
 }
 
 // see notes a message that the turn t has come to. It reports whether t wants it, and whether t is over with it.
@@ -121,14 +154,18 @@ func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	skipping := r.behindLeft(t)
-	settled := r.prompts.see(msg)
-	for _, waiting := range r.line {
-		if slices.Contains(settled, waiting.id) {
-			waiting.end(msg)
-		}
-	}
+	settled := r.settle(msg)
 	r.left = slices.DeleteFunc(r.left, func(id string) bool { return slices.Contains(settled, id) })
-	return !skipping || t.over, t.over
+	return !skipping || t.over || forWhoeverReads(msg), t.over
+}
+
+// forWhoeverReads reports whether a message is about the session as a whole, and not for the turn alone that it comes in.
+func forWhoeverReads(msg wire.Message) bool {
+	switch msg.(type) {
+	case *wire.SessionReconnectedMessage, *wire.MirrorErrorMessage:
+		return true
+	}
+	return false
 }
 
 // behindLeft reports whether the agent has yet to answer a prompt before that of t whose turn was left.

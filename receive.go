@@ -8,75 +8,113 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// receive reads the agent's output until its end. It serves control frames at once and puts all other messages into the
-// backlog, in batches of what one read has brought. It is the one goroutine that reads.
+// receive reads what the agent says, and what those say that take its place, until there is no other. It is the one
+// goroutine that reads.
 func (s *Session) receive() {
-	p := &pump{session: s}
-	var failure error
+	l := s.life.Load()
+	for next := l; next != nil; next = s.reviver.replace(l) {
+		l = next
+		l.failure = s.listen(l)
+		l.exit = exitError(l.conn.Close())
+		s.record.ended(l.exit)
+	}
+	s.finish(l)
+}
+
+// listen reads an agent's output until its end. It serves control frames at once and puts all other messages into the
+// backlog, in batches of what one read has brought.
+func (s *Session) listen(l *life) error {
+	p := &pump{session: s, life: l}
+	defer p.flush()
 	for msg, err := range wire.NewReader(p, s.readerOptions()).Messages() {
 		if err != nil {
-			failure = err
-			break
+			return err
 		}
 		p.take(msg)
 	}
-	p.flush()
-	s.finish(failure)
+	return nil
 }
 
 // A pump is the reader under the decoder: it hands over what was decoded before it waits for more.
 type pump struct {
 	session *Session
+	life    *life
 	batch   []wire.Message
 }
 
 func (p *pump) Read(b []byte) (int, error) {
 	p.flush()
-	n, err := p.session.conn.Read(b)
+	n, err := p.life.conn.Read(b)
 	p.session.stir()
 	return n, err
 }
 
 func (p *pump) flush() {
 	s := p.session
-	if len(p.batch) > 0 {
+	if s.mirror.pending() {
 		s.pushing.Store(true)
-		s.backlog.Push(p.batch)
-		p.batch = nil
+		s.mirror.flush() // before a result is seen that waits for it
 		s.stir()
 		s.pushing.Store(false)
 	}
+	if len(p.batch) > 0 {
+		s.push(p.batch)
+		p.batch = nil
+	}
 }
 
-// take sorts a message: control frames are served, all others are for the caller.
+// push adds messages to the backlog. It is for one goroutine at a time.
+func (s *Session) push(batch []wire.Message) {
+	s.pushing.Store(true)
+	s.backlog.Push(batch)
+	s.stir()
+	s.pushing.Store(false)
+}
+
+// take sorts a message: control frames are served, all others are for the caller, once the agent is up.
 func (p *pump) take(msg wire.Message) {
 	s := p.session
 	s.record.received(msg)
-	if s.control.Handle(msg) {
+	if s.control.Handle(msg) || s.mirror.take(msg) {
 		return
 	}
+	if bad, ok := msg.(*wire.InvalidFrame); ok {
+		s.control.Broken(bad)
+	}
+	if p.life.holds(msg) {
+		return
+	}
+	s.note(msg)
+	p.batch = append(p.batch, msg)
+}
+
+// note draws conclusions from a message for the caller.
+func (s *Session) note(msg wire.Message) {
 	if s.progress.see(msg) {
 		s.endInputIfOver()
 	}
 	switch m := msg.(type) {
 	case *wire.InitMessage:
 		s.checkVersion(m.Version)
-	case *wire.InvalidFrame:
-		s.control.Broken(m)
+	case *wire.ResultMessage:
+		if m.UserMessageUUID != "" || len(m.UserMessageUUIDs) > 0 {
+			s.changes.forget(rewindSubtype) // what follows a rewind has been written down
+		}
 	}
-	p.batch = append(p.batch, msg)
 }
 
-// finish settles everything once the agent has no more to say: it waits for the agent's end and tells everybody.
-func (s *Session) finish(failure error) {
-	s.exit = exitError(s.conn.Close())
-	s.settle(failure)
-	s.record.ended(s.exit)
+// finish settles everything once there is no agent any more, and none will come: it tells everybody how the last one
+// ended.
+func (s *Session) finish(l *life) {
+	s.exit = l.exit
+	s.settle(l)
 	s.out.Fail(s.cause)
 	s.control.Fail(s.cause)
 	s.callback.mcp.end()
-	s.backlog.End()
+	s.reviver.wait()
 	s.watchdog.stop()
+	s.endStore()
+	s.backlog.End()
 	if timer := s.patience.Load(); timer != nil {
 		timer.Stop()
 	}
@@ -84,16 +122,15 @@ func (s *Session) finish(failure error) {
 }
 
 // settle finds out how it all ended.
-func (s *Session) settle(failure error) {
-	exit := s.exit
-	if failure != nil && exit == nil {
-		exit = &ExitError{Code: -1, Reason: "can't be read from: " + failure.Error()}
-	}
+func (s *Session) settle(l *life) {
+	exit := l.death()
 	switch {
 	case s.stalled.Load():
 		s.cause, s.verdict = ErrIdle, ErrIdle
 	case s.closed.Load():
 		s.cause, s.verdict = ErrClosed, nil
+	case s.reviver.gaveUp != nil:
+		s.cause, s.verdict = s.reviver.gaveUp, s.reviver.gaveUp
 	default:
 		if s.overdue.Load() {
 			exit = nil
@@ -107,29 +144,33 @@ func (s *Session) settle(failure error) {
 			s.cause = &ExitError{Reason: "has ended"}
 		}
 		if exit, died := errors.AsType[*ExitError](s.cause); died {
-			s.addStderr(exit)
+			l.addStderr(exit)
 		}
 	}
 }
 
-// addStderr completes the error about an agent that ended where it should not have, but in order.
-func (s *Session) addStderr(exit *ExitError) {
-	if conn, ok := s.conn.(*processConnection); ok && exit.Stderr == "" {
-		exit.Stderr = conn.stderr()
-	}
-}
-
-// writeFailed is told that the agent's input is broken. Mostly the agent is dead, and finish says more about it. One
-// that lives on can't be controlled any more.
+// writeFailed is told that the agent's input is broken. Mostly the agent is dead, and its end says more about it. One
+// that lives on can't be controlled any more: it is listened to, or replaced if that is possible.
 func (s *Session) writeFailed(err error) {
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
 	select {
 	case <-s.ended:
+		return
 	case <-timer.C:
-		s.log.Warn("the agent reads no more", "error", err)
-		s.control.Fail(&ExitError{Reason: "closed its input: " + err.Error()})
 	}
+	if !s.out.Stuck() {
+		return // there is another agent
+	}
+	s.log.Warn("the agent reads no more", "error", err)
+	if s.opts.Reconnect != nil {
+		l := s.life.Load()
+		l.deaf.Store(true)
+		l.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+		return
+	}
+	s.out.Fail(fmt.Errorf("clew: writing to the agent: %w", err))
+	s.control.Fail(&ExitError{Reason: "closed its input: " + err.Error()})
 }
 
 // errorOf returns what ended the session in place of an error that only follows from it.
@@ -137,12 +178,5 @@ func (s *Session) errorOf(err error) error {
 	if end := s.Err(); end != nil {
 		return end
 	}
-	timer := time.NewTimer(flushTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.ended:
-		return s.cause
-	case <-timer.C:
-		return fmt.Errorf("clew: writing to the agent: %w", err)
-	}
+	return err
 }

@@ -26,10 +26,18 @@ func newRecorder(opts *Options, log *slog.Logger) *recorder {
 		return nil
 	}
 	r := &recorder{log: log, dst: opts.Record}
+	r.started(opts)
+	return r
+}
+
+// started notes how an agent is started.
+func (r *recorder) started(opts *Options) {
+	if r == nil {
+		return
+	}
 	if args, err := opts.args(); err == nil {
 		r.line("# args", quoted(args))
 	}
-	return r
 }
 
 func quoted(args []string) string {

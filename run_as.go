@@ -13,7 +13,8 @@ import (
 
 // RunAs is Run with an answer of type T: the agent is given the JSON schema of T and answers in it. T is mostly a
 // struct, whose fields are described by the tags json and jsonschema, see [jsonschema.For]; anything else is sent as the
-// one field of an object. An answer that does not fit T is an [*OutputError], beside the result.
+// one field of an object. An answer that does not fit T is an [*OutputError], beside the result. A [*StoreError]
+// alone comes with the answer.
 func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *wire.ResultMessage, error) {
 	var answer T
 	shape, err := newOutputShape[T]()
@@ -22,14 +23,14 @@ func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *w
 	}
 	opts = opts.clone()
 	opts.OutputSchema = shape.text
-	result, err := Run(ctx, prompt, opts)
+	result, lost, err := outcomeAndLoss(Query(ctx, prompt, opts))
 	if err != nil {
-		return answer, result, err
+		return answer, result, join(err, lost)
 	}
 	if err := shape.read(result, &answer); err != nil {
-		return answer, result, &OutputError{Raw: result.StructuredOutput, Text: result.Result, Err: err}
+		return answer, result, join(&OutputError{Raw: result.StructuredOutput, Text: result.Result, Err: err}, lost)
 	}
-	return answer, result, nil
+	return answer, result, lost
 }
 
 // An outputShape is what a structured answer must look like.

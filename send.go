@@ -11,6 +11,10 @@ import (
 // Send gives the agent a prompt and returns its id, which the result will name, without waiting for an answer. A prompt
 // that comes while the agent is at work waits in the agent's queue; several that wait there may be answered at once.
 // Send blocks until the agent's pipe has taken the prompt. Read the answers with [Session.Messages].
+//
+// With [Options.Reconnect], a prompt that comes while there is no agent waits for one, until ctx ends. The error is a
+// [*LostError] if the agent dies while the prompt is being written. One that dies later is known from
+// [wire.SessionReconnectedMessage.LostPrompts].
 func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
 	return s.SendMessage(ctx, NewUserMessage(Text(prompt)))
 }
@@ -58,7 +62,7 @@ func (s *Session) enqueue(frame []byte, id string, answered bool, t *turn) (*con
 		s.progress.sent(id)
 		s.readers.sent(id)
 	}
-	letter, err := s.out.Put(frame)
+	letter, err := s.out.PutPrompt(id, frame)
 	if err != nil {
 		s.unsend(id)
 		s.readers.leave(t)
@@ -75,8 +79,8 @@ func (s *Session) unsend(id string) {
 // posted waits until a prompt is on its way.
 func (s *Session) posted(ctx context.Context, letter *control.Letter, id string) error {
 	err := letter.Wait(ctx)
-	if err == nil {
-		return nil
+	if err == nil || isLost(err) {
+		return err
 	}
 	gaveUp := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	if !gaveUp || letter.TakenBack() {

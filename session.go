@@ -12,11 +12,12 @@ import (
 
 	"github.com/clewdev/clew/internal/backlog"
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/wire"
 )
 
-// A Session is a live conversation with an agent: one process, any number of turns. Its methods may be called from
-// several goroutines.
+// A Session is a live conversation with an agent: one process, unless [Options.Reconnect] is set, and any number of
+// turns. Its methods may be called from several goroutines.
 //
 // [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and [Session.Messages] reads
 // everything there is. All others that take a context are control requests: each waits for the agent's answer, which
@@ -24,16 +25,20 @@ import (
 type Session struct {
 	opts     *Options
 	log      *slog.Logger
-	conn     Connection
+	life     atomic.Pointer[life]
 	out      *control.Outbox
 	control  *control.Conn
 	callback *callbacks
 	backlog  *backlog.Backlog
+	mirror   *mirror
+	folder   *tempconfig.Folder // of the agent's settings, if a session was resumed from a store
 	progress progress
 	readers  readers
 	record   *recorder
 	watchdog *watchdog
-	info     ServerInfo
+	info     atomic.Pointer[ServerInfo]
+	changes  changes
+	reviver  *reviver
 
 	sending   sync.Mutex  // keeps the order of prompts the same everywhere
 	lastWord  atomic.Bool // the last prompt of a one-shot run was sent
@@ -48,6 +53,7 @@ type Session struct {
 	closeDone chan struct{} // closed when the first Close is done
 	warned    atomic.Bool   // of an old agent
 	ready     atomic.Bool   // the agent has been initialized
+	mortal    atomic.Bool   // the session ends with its agent, whatever the options say
 	closed    atomic.Bool
 	stalled   atomic.Bool
 	ended     chan struct{} // closed when the agent is gone and the fields below are set
@@ -58,20 +64,30 @@ type Session struct {
 
 // Connect starts an agent and waits until it is ready. opts may be nil. The context bounds the start alone; the session
 // lives until Close, or until the agent dies. When the context ends first, Connect returns once the agent is gone, see
-// [Session.Close]. Errors are [*OptionsError] and [*NotFoundError] for what can't be started, and [*ExitError], or
-// [*ResultError] with the agent's own words, for an agent that did not come up.
+// [Session.Close]. Errors are [*OptionsError] and [*NotFoundError] for what can't be started, [*StoreError] for a
+// session that can't be read from [Options.Store], and [*ExitError], or [*ResultError] with the agent's own words, for an
+// agent that did not come up.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	opts = opts.clone()
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	conn, err := start(ctx, opts)
+	folder, err := opts.layOutStored(ctx)
 	if err != nil {
 		return nil, err
 	}
+	conn, err := start(ctx, opts)
+	if err != nil {
+		opts.removeFolder(folder)
+		return nil, err
+	}
 	s := newSession(conn, opts)
-	go s.receive()
-	if err := s.initialize(ctx); err != nil {
+	s.folder = folder
+	go s.receive() //nolint:contextcheck // the session, and its store, outlive the context of the start
+	err = s.initialize(ctx)
+	s.life.Load().greeted <- err
+	if err != nil {
+		err = s.orVerdict(err)
 		s.abandon()
 		return nil, err
 	}
@@ -108,11 +124,14 @@ func start(ctx context.Context, opts *Options) (Connection, error) {
 
 func newSession(conn Connection, opts *Options) *Session {
 	s := &Session{
-		opts: opts, conn: conn, log: opts.logger(), began: time.Now(),
+		opts: opts, log: opts.logger(), began: time.Now(),
 		closeDone: make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.record = newRecorder(opts, s.log)
-	s.out = control.NewOutbox(s.record.input(conn), s.writeFailed)
+	first := newLife(conn, s.record)
+	first.up.Store(true)
+	s.life.Store(first)
+	s.out = control.NewOutbox(first.input, s.writeFailed)
 	s.callback = newCallbacks(opts)
 	s.callback.mcp.send = s.SendMCPMessage
 	s.control = control.New(s.out, control.Config{
@@ -120,54 +139,82 @@ func newSession(conn Connection, opts *Options) *Session {
 			defer s.stir()
 			return s.callback.serve(ctx, req)
 		},
-		Urgent: func() { s.backlog.Wake() },
-		Log:    s.log,
+		Urgent: func() {
+			s.backlog.Wake()
+			s.mirror.wake()
+		},
+		Log: s.log,
 	})
 	s.backlog = backlog.New(backlog.Options{
 		DiskBytes: opts.MaxBacklogBytes,
 		Decode:    s.decode,
-		Urgent:    func() bool { return s.control.Waiting() || s.closed.Load() },
+		Urgent:    s.urgent,
 	})
+	s.mirror = newMirror(s)
+	s.reviver = newReviver(s)
 	s.watchdog = newWatchdog(s)
 	return s
 }
 
 // initialize greets the agent, keeps what it tells about itself, and gives it what can't travel with the greeting.
 func (s *Session) initialize(ctx context.Context) error {
-	limit := cmp.Or(s.opts.InitializeTimeout, defaultInitializeTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errInitializeTimeout)
+	ctx, cancel := s.withInitializeTimeout(ctx)
 	defer cancel()
-	err := s.greet(ctx)
+	err := s.greet(ctx, s.opts)
+	if err == nil {
+		err = s.setServers(ctx, s.opts.mcpServersRequest())
+	}
 	if errors.Is(err, errInitializeTimeout) {
 		s.abandon()
-		return fmt.Errorf("clew: not ready within %v: %w: %w", limit, context.DeadlineExceeded, s.lastWords())
+		return fmt.Errorf("%w: %w", s.notReady(), s.lastWords())
 	}
 	return err
 }
 
-func (s *Session) greet(ctx context.Context) error {
-	hello := s.opts.initializeRequest(s.callback.hooks())
+func (s *Session) withInitializeTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.initializeTimeout(), errInitializeTimeout)
+}
+
+func (s *Session) initializeTimeout() time.Duration {
+	return cmp.Or(s.opts.InitializeTimeout, defaultInitializeTimeout)
+}
+
+// notReady returns the error about an agent that takes too long.
+func (s *Session) notReady() error {
+	return fmt.Errorf("clew: not ready within %v: %w", s.initializeTimeout(), context.DeadlineExceeded)
+}
+
+// greet initializes an agent that was started with opts, and keeps what it tells about itself.
+func (s *Session) greet(ctx context.Context, opts *Options) error {
+	hello := opts.initializeRequest(s.callback.hooks())
 	hello.SDKMCPServerManifests = s.callback.manifests(ctx)
-	answer, err := s.request(ctx, "initialize", hello)
+	answer, err := s.ask(ctx, s.control.Greet, "initialize", hello)
 	if err != nil {
 		return err
 	}
-	if err := s.readAnswer("initialize", answer, (*plainServerInfo)(&s.info)); err != nil {
+	info := new(ServerInfo)
+	if err := s.readAnswer("initialize", answer, (*plainServerInfo)(info)); err != nil {
 		return err
 	}
-	s.info.raw = answer
+	info.raw = answer
+	s.info.Store(info)
 	s.ready.Store(true)
 	s.callback.mcp.greet()
-	s.checkVersion(s.info.Version)
-	if err := s.checkHooksApplied(); err != nil {
-		return err
-	}
-	servers := s.opts.mcpServersRequest()
+	s.checkVersion(info.Version)
+	return s.checkHooksApplied(info)
+}
+
+// setServers gives an agent that has just been initialized its MCP servers. Nil means that there are none to give.
+func (s *Session) setServers(ctx context.Context, servers any) error {
 	if servers == nil {
 		return nil
 	}
-	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", servers)
+	answer, err := s.ask(ctx, s.control.Greet, "mcp_set_servers", servers)
 	if err != nil {
+		return err
+	}
+	var change MCPServersChange
+	if err := s.readAnswer("mcp_set_servers", answer, &change); err != nil {
 		return err
 	}
 	for name, reason := range change.Errors {
@@ -190,13 +237,13 @@ func (s *Session) lastWords() *ExitError {
 		return s.exit
 	}
 	exit := &ExitError{Reason: "gave no answer"}
-	s.addStderr(exit)
+	s.life.Load().addStderr(exit)
 	return exit
 }
 
-// Info returns what the agent told about itself when it came up.
+// Info returns what the agent told about itself when it came up, the newest one if there was more than one.
 func (s *Session) Info() *ServerInfo {
-	info := s.info
+	info := *s.info.Load()
 	return &info
 }
 
@@ -208,7 +255,8 @@ func (s *Session) ID() string {
 	return s.opts.SessionID
 }
 
-// Err returns nil while the session lives, [ErrClosed] after Close, and else how the agent ended.
+// Err returns nil while the session lives, also while a new agent is being started, [ErrClosed] after Close, and else
+// how the agent ended.
 func (s *Session) Err() error {
 	select {
 	case <-s.ended:
@@ -247,6 +295,9 @@ func (o *Options) closeTimeout() time.Duration {
 	}
 	return o.CloseTimeout
 }
+
+// urgent reports whether the read loop must go on: an answer, or the end, is waited for.
+func (s *Session) urgent() bool { return s.control.Waiting() || s.closed.Load() }
 
 // decode reads a message that was kept on disk.
 func (s *Session) decode(frame []byte) wire.Message {

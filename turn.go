@@ -21,6 +21,9 @@ import (
 // When ctx ends, the turn is interrupted. A loop that is left early, on the other hand, leaves the turn running: call
 // [Session.Interrupt] to stop it. What is left of such a turn is dropped by the next one, and seen by
 // [Session.Messages]. A prompt that is cancelled in the queue ends its turn with [ErrCancelled].
+//
+// With [Options.Reconnect], a turn that the death of the agent has cut ends with a [*LostError], behind the
+// [wire.SessionReconnectedMessage], and a turn that begins while there is no agent waits for one.
 func (s *Session) Turn(ctx context.Context, prompt string) iter.Seq2[wire.Message, error] {
 	return s.TurnMessage(ctx, NewUserMessage(Text(prompt)))
 }
@@ -40,8 +43,8 @@ func (s *Session) TurnMessage(ctx context.Context, prompt *wire.UserMessage) ite
 		}
 		defer s.readers.leave(t)
 		err = s.posted(ctx, letter, id)
-		if err == nil {
-			err = s.readTurn(ctx, t, yield)
+		if err == nil || isLost(err) {
+			err = s.readTurn(ctx, t, yield) // also if it is lost: there is something to read before that
 		}
 		if err == nil || errors.Is(err, errLeft) {
 			return
@@ -111,6 +114,7 @@ func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool))
 	for ctx.Err() == nil {
 		batch, err := s.backlog.Take(ctx)
 		if err != nil && ctx.Err() == nil {
+			s.mirror.tellRest(show)
 			return err
 		}
 		if !s.show(ctx, batch, show) {
@@ -123,11 +127,14 @@ func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool))
 func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire.Message) bool) (more bool) {
 	shown := 0
 	defer func() { s.backlog.Return(batch[shown:]) }() // also when the caller's loop panics
-	for _, msg := range batch {
-		if ctx.Err() != nil {
+	for shown < len(batch) {
+		msg, err := s.mirror.next(ctx, batch[shown])
+		if err != nil {
 			break
 		}
-		shown++
+		if msg == batch[shown] {
+			shown++
+		}
 		if !show(msg) {
 			return false
 		}

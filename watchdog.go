@@ -39,7 +39,8 @@ func newWatchdog(s *Session) *watchdog {
 // look acts if the agent has been silent for too long, and comes back when it could be.
 func (w *watchdog) look() {
 	s := w.session
-	due := s.progress.silent() && !s.control.Serving() && !s.pushing.Load() // asked first: what makes it true stirs before
+	// Asked first: what makes it true stirs before.
+	due := s.progress.silent() && !s.control.Serving() && !s.pushing.Load() && s.control.Ready()
 	silence := time.Since(s.began) - time.Duration(s.stirred.Load())
 	next := w.limit - silence
 	if next <= 0 {

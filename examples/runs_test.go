@@ -47,6 +47,14 @@ var runs = []run{
 		want: "> Name a bird.\nThe wren.\n> Where does it live?\nIn the hedge.\n",
 	},
 	{
+		name: "reconnect",
+		model: func(m *clewtest.Model) {
+			m.On("a bird").Reply(clewtest.Text("The wren."))
+			m.On("a fish").Reply(clewtest.Text("The eel."))
+		},
+		want: "The wren.\n(The agent died, and another one goes on.)\nThe eel.\n",
+	},
+	{
 		name:  "streaming",
 		model: func(m *clewtest.Model) { m.On("a story").Reply(clewtest.Text("Once upon a time.")).ChunkSize(4) },
 		want:  "Once upon a time.\n",
@@ -108,6 +116,16 @@ var runs = []run{
 			m.On("Double it").Reply(clewtest.Text("84."))
 		},
 		want: "It was 42.\n84.\na session of its own: true\n",
+	},
+	{
+		name: "store",
+		model: func(m *clewtest.Model) {
+			m.On("Remember").Reply(clewtest.Text("I will."))
+			m.When(func(r *clewtest.Request) bool {
+				return r.Prompt() == "Which bird was it?" && strings.Contains(string(r.Body), "the wren")
+			}).Reply(clewtest.Text("It was the wren."))
+		},
+		want: "It was the wren.\nRemember the wren.\n",
 	},
 	{
 		name: "agents",

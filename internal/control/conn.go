@@ -32,6 +32,7 @@ type Conn struct {
 	made    int
 	calls   map[string]*call    // ours, until answered
 	serving map[string]*service // the agent's, until answered
+	gate    chan struct{}       // closed when there is an agent again; nil while there is one
 	err     error               // why nothing goes on any more
 	running int                 // how many of the agent's have not returned, answered or not
 	quiet   chan struct{}       // closed when none runs; nil unless somebody waits for that
@@ -39,6 +40,7 @@ type Conn struct {
 
 // A call is a request of ours that waits for its answer.
 type call struct {
+	id     string
 	answer wire.ControlResponse
 	err    error
 	done   chan struct{}
@@ -63,49 +65,70 @@ func New(out *Outbox, config Config) *Conn {
 	}
 }
 
-// Call sends a request with that body, a JSON object, and waits for the answer. A refusal is a [*Refusal]. When ctx
-// ends first, the request is withdrawn and forgotten.
+// Call sends a request with that body, a JSON object, and waits for the answer. While there is no agent, it waits for
+// one first. A refusal is a [*Refusal]. When ctx ends first, the request is withdrawn and forgotten.
 func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
+	for ctx.Err() == nil {
+		pending, gate, err := c.send(body, false)
+		if gate == nil {
+			return c.await(ctx, pending, err)
+		}
+		select {
+		case <-gate:
+		case <-ctx.Done():
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// Greet is Call for an agent that is not ready yet: see [Conn.Attach].
+func (c *Conn) Greet(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	id, pending, err := c.register()
+	pending, _, err := c.send(body, true)
+	return c.await(ctx, pending, err)
+}
+
+// await waits for the answer to a request that was sent, unless that has failed.
+func (c *Conn) await(ctx context.Context, pending *call, err error) (*wire.ControlResponse, error) {
 	if err != nil {
-		return nil, err
-	}
-	c.Urgent()
-	if _, err := c.out.Put(requestFrame(id, body)); err != nil {
-		c.forget(id)
 		return nil, err
 	}
 	select {
 	case <-pending.done:
 		return pending.result()
 	case <-ctx.Done():
-		return c.withdraw(ctx, id, pending)
+		return c.withdraw(ctx, pending)
 	}
 }
 
-// Tell sends a request whose answer nobody waits for.
+// Tell sends a request whose answer nobody waits for. It is an error while there is no agent.
 func (c *Conn) Tell(body []byte) error {
 	c.mu.Lock()
-	id := c.nextID()
-	c.mu.Unlock()
-	_, err := c.out.Put(requestFrame(id, body))
+	defer c.mu.Unlock()
+	_, err := c.out.Put(requestFrame(c.nextID(), body))
 	return err
 }
 
-// register makes room for an answer, before anything is written.
-func (c *Conn) register() (string, *call, error) {
+// send makes room for an answer and writes the request. If it has to wait for an agent first, unless it is early, it
+// returns what to wait for.
+func (c *Conn) send(body []byte, early bool) (*call, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
-		return "", nil, c.err
+		return nil, nil, c.err
 	}
-	id := c.nextID()
-	pending := &call{done: make(chan struct{})}
-	c.calls[id] = pending
-	return id, pending, nil
+	if c.gate != nil && !early {
+		return nil, c.gate, nil
+	}
+	pending := &call{id: c.nextID(), done: make(chan struct{})}
+	if _, err := c.out.Put(requestFrame(pending.id, body)); err != nil {
+		return nil, nil, err
+	}
+	c.calls[pending.id] = pending
+	c.Urgent()
+	return pending, nil, nil
 }
 
 func (c *Conn) nextID() string {
@@ -114,24 +137,17 @@ func (c *Conn) nextID() string {
 }
 
 // withdraw gives up a call, unless its answer has just come.
-func (c *Conn) withdraw(ctx context.Context, id string, pending *call) (*wire.ControlResponse, error) {
-	if !c.forget(id) {
-		<-pending.done
-		return pending.result()
-	}
-	if _, err := c.out.Put(cancelFrame(id)); err != nil {
-		c.Log.Debug("withdrawing a control request", "id", id, "error", err)
-	}
-	return nil, context.Cause(ctx)
-}
-
-// forget removes a call. It reports whether the call was still there.
-func (c *Conn) forget(id string) bool {
+func (c *Conn) withdraw(ctx context.Context, pending *call) (*wire.ControlResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.calls[id]
-	delete(c.calls, id)
-	return ok
+	if c.calls[pending.id] == nil {
+		return pending.result()
+	}
+	delete(c.calls, pending.id)
+	if _, err := c.out.Put(cancelFrame(pending.id)); err != nil {
+		c.Log.Debug("withdrawing a control request", "id", pending.id, "error", err)
+	}
+	return nil, context.Cause(ctx)
 }
 
 // Waiting reports whether a request of ours waits for its answer.
@@ -156,7 +172,7 @@ func (c *Conn) Handle(msg wire.Message) bool {
 	case *wire.ControlRequestMessage:
 		c.asked(m)
 	case *wire.ControlCancelRequestMessage:
-		c.cancel(m.RequestID, nil)
+		c.cancel(m.RequestID)
 	case *wire.KeepAliveMessage:
 	default:
 		return false
@@ -197,6 +213,12 @@ func (c *Conn) Fail(err error) {
 		return
 	}
 	c.err = err
+	c.drop(err)
+	c.openGate()
+}
+
+// drop fails our calls with err, and ends the contexts of the agent's requests.
+func (c *Conn) drop(err error) {
 	for id, pending := range c.calls {
 		delete(c.calls, id)
 		pending.err = err

@@ -18,32 +18,54 @@ type WriteCloser interface {
 
 // An Outbox writes frames to the agent, one after the other, in the order in which they were put. Nobody blocks on an
 // agent that does not read, unless they ask to. It has a goroutine only while there is something to write.
+//
+// When the agent is gone, the prompts that it has not got wait for another one: see [Conn.Break].
 type Outbox struct {
-	dst    WriteCloser
 	failed func(error)
 
-	mu      sync.Mutex
-	queue   []*Letter
-	writing bool
-	ending  bool          // the input is to be closed behind what is queued
-	idle    chan struct{} // closed when nothing is being written; nil while that is so
-	err     error
+	mu     sync.Mutex
+	pen    *pen // nil while there is no agent
+	queue  []*Letter
+	held   bool  // prompts wait until the agent is ready for them
+	ending bool  // the input is to be closed behind what is queued
+	gone   error // why there is no agent
+	err    error
+}
+
+// A pen writes to one agent.
+type pen struct {
+	dst   WriteCloser
+	idle  chan struct{} // closed when nothing is being written; nil while that is so
+	stuck []*Letter     // what could not be written, until it is known why
+	gone  error         // why the agent is gone
 }
 
 // A Letter is a frame on its way.
 type Letter struct {
 	box     *Outbox
+	prompt  string // its id, or empty if it is none
 	frame   []byte
 	written chan struct{}
 	err     error
 	back    bool // it was taken back
 }
 
-// NewOutbox returns an outbox to dst. When a write fails, failed is told, once, and may take its time.
-func NewOutbox(dst WriteCloser, failed func(error)) *Outbox { return &Outbox{dst: dst, failed: failed} }
+// NewOutbox returns an outbox to dst. When a write fails, failed is told, once, and may take its time. It has to see to
+// it that Fail or Break is called, for which those who wait do wait.
+func NewOutbox(dst WriteCloser, failed func(error)) *Outbox {
+	return &Outbox{failed: failed, pen: &pen{dst: dst}}
+}
 
 // Put queues a frame, a line with its end, and returns at once.
-func (o *Outbox) Put(frame []byte) (*Letter, error) {
+func (o *Outbox) Put(frame []byte) (*Letter, error) { return o.put(&Letter{frame: frame}) }
+
+// PutPrompt is Put for a frame that is for another agent if there is none, or if this one dies before writing begins.
+// The id names it.
+func (o *Outbox) PutPrompt(id string, frame []byte) (*Letter, error) {
+	return o.put(&Letter{prompt: id, frame: frame})
+}
+
+func (o *Outbox) put(l *Letter) (*Letter, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -51,8 +73,10 @@ func (o *Outbox) Put(frame []byte) (*Letter, error) {
 		return nil, o.err
 	case o.ending:
 		return nil, io.ErrClosedPipe
+	case o.pen == nil && l.prompt == "":
+		return nil, o.gone
 	}
-	l := &Letter{box: o, frame: frame, written: make(chan struct{})}
+	l.box, l.written = o, make(chan struct{})
 	o.queue = append(o.queue, l)
 	o.start()
 	return l, nil
@@ -83,20 +107,34 @@ func (o *Outbox) takeBack(l *Letter) {
 	}
 }
 
-// End closes the agent's input once everything is written. Nothing can be put any more.
+// End closes the agent's input once everything is written. Nothing can be put any more, and prompts that wait for
+// another agent are refused.
 func (o *Outbox) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ending {
-		o.ending = true
-		o.start()
+	if o.ending {
+		return
 	}
+	o.ending = true
+	if o.pen == nil {
+		o.fail(io.ErrClosedPipe)
+		return
+	}
+	if o.held {
+		ready := o.take()
+		settle(o.queue, io.ErrClosedPipe)
+		o.queue = ready
+	}
+	o.start()
 }
 
 // Flush waits until nothing is being written, at most for limit.
 func (o *Outbox) Flush(limit time.Duration) {
 	o.mu.Lock()
-	idle := o.idle
+	var idle chan struct{}
+	if o.pen != nil {
+		idle = o.pen.idle
+	}
 	o.mu.Unlock()
 	if idle == nil {
 		return
@@ -109,6 +147,13 @@ func (o *Outbox) Flush(limit time.Duration) {
 	}
 }
 
+// Stuck reports whether the agent takes nothing any more.
+func (o *Outbox) Stuck() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.pen != nil && o.pen.stuck != nil
+}
+
 // Fail refuses everything from now on, with err.
 func (o *Outbox) Fail(err error) {
 	o.mu.Lock()
@@ -117,72 +162,11 @@ func (o *Outbox) Fail(err error) {
 }
 
 func (o *Outbox) fail(err error) {
-	if o.err == nil {
-		o.err = err
-	}
-	for _, l := range o.queue {
-		l.settle(o.err)
-	}
+	o.err = cmp.Or(o.err, err)
+	settle(o.queue, o.err)
 	o.queue = nil
-}
-
-// start lets a goroutine write what is queued, unless one does.
-func (o *Outbox) start() {
-	if !o.writing {
-		o.writing = true
-		o.idle = make(chan struct{})
-		go o.run()
+	if o.pen != nil {
+		settle(o.pen.stuck, o.err)
+		o.pen.stuck = nil
 	}
-}
-
-// run writes until there is nothing left.
-func (o *Outbox) run() {
-	var failure error
-	for letters := o.next(); letters != nil; letters = o.next() {
-		_, err := o.dst.Write(join(letters))
-		for _, l := range letters {
-			l.settle(err)
-		}
-		if err != nil {
-			o.Fail(err)
-			failure = err
-		}
-	}
-	if failure != nil {
-		o.failed(failure)
-	}
-}
-
-// next takes all that is queued. With nothing left, it closes the input if that is to be done, and says that nobody
-// writes any more.
-func (o *Outbox) next() []*Letter {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	letters := o.queue
-	if o.queue = nil; len(letters) > 0 {
-		return letters
-	}
-	if o.ending && o.err == nil {
-		o.fail(cmp.Or(o.dst.CloseWrite(), io.ErrClosedPipe))
-	}
-	o.writing = false
-	close(o.idle)
-	o.idle = nil
-	return nil
-}
-
-func join(letters []*Letter) []byte {
-	if len(letters) == 1 {
-		return letters[0].frame
-	}
-	var all []byte
-	for _, l := range letters {
-		all = append(all, l.frame...)
-	}
-	return all
-}
-
-func (l *Letter) settle(err error) {
-	l.err = err
-	close(l.written)
 }

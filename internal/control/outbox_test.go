@@ -77,7 +77,11 @@ func TestOutboxFailsForGood(t *testing.T) {
 		broken := errors.New("broken pipe")
 		s := &sink{err: broken}
 		var told error
-		o := control.NewOutbox(s, func(err error) { told = err })
+		var o *control.Outbox
+		o = control.NewOutbox(s, func(err error) {
+			told = err
+			o.Fail(err)
+		})
 		letter, err := o.Put([]byte("1\n"))
 		if err != nil {
 			t.Fatal(err)

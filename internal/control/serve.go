@@ -60,9 +60,7 @@ func (c *Conn) run(svc *service, req *wire.ControlRequestMessage) {
 	var value any
 	err := errNoReturn
 	defer func() {
-		if c.cancel(req.RequestID, svc) {
-			c.answer(req.RequestID, value, err)
-		}
+		c.reply(svc, req.RequestID, answerTo(req.RequestID, value, err))
 		c.returned()
 	}()
 	value, err = c.Serve(svc.ctx, req)
@@ -79,34 +77,50 @@ func (c *Conn) returned() {
 	}
 }
 
-// cancel ends the context of a request of the agent and forgets it. It reports whether the request was under way, by
-// that service if one is given.
-func (c *Conn) cancel(id string, by *service) bool {
+// cancel ends the context of a request of the agent and forgets it.
+func (c *Conn) cancel(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	svc := c.serving[id]
-	if svc == nil || by != nil && by != svc {
-		return false
+	if svc := c.serving[id]; svc != nil {
+		delete(c.serving, id)
+		svc.cancel()
 	}
-	delete(c.serving, id)
-	svc.cancel()
-	return true
+}
+
+// reply answers the request that the service was for, unless the agent has withdrawn it or is gone.
+func (c *Conn) reply(svc *service, id string, frame []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.serving[id] == svc {
+		delete(c.serving, id)
+		svc.cancel()
+		c.write(id, frame)
+	}
 }
 
 // answer writes the answer to a request.
-func (c *Conn) answer(id string, value any, err error) {
-	if errors.Is(err, ErrNoAnswer) {
+func (c *Conn) answer(id string, value any, err error) { c.write(id, answerTo(id, value, err)) }
+
+func (c *Conn) write(id string, frame []byte) {
+	if frame == nil {
 		return
+	}
+	if _, err := c.out.Put(frame); err != nil {
+		c.Log.Debug("answering a control request", "id", id, "error", err)
+	}
+}
+
+// answerTo returns the answer to a request as a line, or nil if there is to be none.
+func answerTo(id string, value any, err error) []byte {
+	if errors.Is(err, ErrNoAnswer) {
+		return nil
 	}
 	var body []byte
 	if err == nil {
 		body, err = marshal(value)
 	}
-	frame := answerFrame(id, body)
 	if err != nil {
-		frame = refusalFrame(id, err)
+		return refusalFrame(id, err)
 	}
-	if _, err := c.out.Put(frame); err != nil {
-		c.Log.Debug("answering a control request", "id", id, "error", err)
-	}
+	return answerFrame(id, body)
 }

@@ -1,0 +1,48 @@
+// Store keeps a session in a SQLite file and goes on with it as another machine would: with nothing but that file.
+//
+//	go run ./examples/store
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/sessions/sqlitestore"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	store, err := sqlitestore.Open(ctx, "sessions.db", nil)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	// With a project of its own name, a session is found again in any folder.
+	opts := &clew.Options{Store: store, StoreProject: "birds"}
+	first, err := clew.Run(ctx, "Remember the wren.", opts)
+	if err != nil {
+		return err
+	}
+	opts.Resume = first.SessionID
+	second, err := clew.Run(ctx, "Which bird was it?", opts)
+	if err != nil {
+		return err
+	}
+	fmt.Println(second.Result)
+	list, err := sessions.List(ctx, &sessions.ListOptions{Store: store})
+	if err != nil {
+		return err
+	}
+	for _, info := range list {
+		fmt.Println(info.FirstPrompt)
+	}
+	return nil
+}

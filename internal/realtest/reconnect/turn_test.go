@@ -1,0 +1,191 @@
+package reconnect_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// wantPast checks that the model has got the conversation from its beginning.
+func wantPast(t *testing.T, model *clewtest.Model, last string) {
+	t.Helper()
+	texts := said(model)
+	if len(texts) < 3 || texts[0] != "First" || texts[1] != "Yes." || texts[len(texts)-1] != last {
+		t.Errorf("the model was told %q", texts)
+	}
+}
+
+// Whatever the agent is at when it is killed, the turn is lost and the next one goes on with the conversation.
+func TestRealKilledInMidTurn(t *testing.T) {
+	t.Parallel()
+	question := make(chan struct{}, 1)
+	tests := []struct {
+		name   string
+		reply  []wire.Block
+		now    func(wire.Message) bool // whether it is time to kill
+		opts   *clew.Options
+		during <-chan struct{} // or when
+	}{
+		{
+			name: "while text streams", reply: []wire.Block{clewtest.Text(strings.Repeat("word ", 500))},
+			now: func(msg wire.Message) bool {
+				event, ok := msg.(*wire.StreamEventMessage)
+				return ok && strings.Contains(event.Raw(), "text_delta")
+			},
+			opts: &clew.Options{IncludePartialMessages: true},
+		},
+		{
+			name: "while a tool runs", reply: []wire.Block{clewtest.Text("I run it."), bash("sleep 100")},
+			now: func(msg wire.Message) bool {
+				answer, ok := msg.(*wire.AssistantMessage)
+				return ok && len(answer.Content.ToolUses()) > 0
+			},
+			opts: &clew.Options{AllowedTools: []string{"Bash"}},
+		},
+		{
+			name: "while a question is open", reply: []wire.Block{bash("touch file")}, during: question,
+			opts: &clew.Options{
+				CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
+					question <- struct{}{}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				},
+			},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On("Cut").Reply(test.reply...).Pace(20 * time.Millisecond)
+			model.Reply("Yes.")
+			s := connect(t, over(t, model, test.opts))
+			ask(t, s, "First")
+			waitForTranscript(t, model, s, `"Yes."`)
+			id, pid := s.ID(), s.Info().PID
+			var killer sync.WaitGroup
+			if test.during != nil {
+				killer.Go(func() {
+					<-test.during
+					kill(t, s)
+				})
+			}
+			prompt := clew.NewUserMessage(clew.Text("Cut"))
+			prompt.UUID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a13"
+			var once sync.Once
+			msgs, err := hear(s.TurnMessage(t.Context(), prompt), func(msg wire.Message) {
+				if test.now != nil && test.now(msg) {
+					once.Do(func() { kill(t, s) })
+				}
+			})
+			killer.Wait()
+			told := wantCut(t, msgs, err)
+			if runtime.GOOS != "windows" && (told.Signal != "killed" || told.ExitCode != -1) {
+				t.Errorf("the agent ended with %d, %q", told.ExitCode, told.Signal)
+			}
+			if !told.Resumed || told.SessionID != id || told.Attempts != 1 || told.Downtime <= 0 {
+				t.Errorf("told %+v", told)
+			}
+			if diff := cmp.Diff([]string{prompt.UUID}, told.LostPrompts); diff != "" {
+				t.Errorf("lost prompts (-want +got):\n%s", diff)
+			}
+			ask(t, s, "Next")
+			wantPast(t, model, "Next")
+			if s.ID() != id || s.Info().PID == pid {
+				t.Errorf("session %s in process %d", s.ID(), s.Info().PID)
+			}
+		})
+	}
+}
+
+func TestRealKilledBetweenTurns(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Yes.")
+	s := connect(t, over(t, model, nil))
+	for range 2 { // deaths in a row
+		ask(t, s, "First")
+		waitForTranscript(t, model, s, `"Yes."`)
+		replace(t, s)
+		if told := reconnected(t, ask(t, s, "Next")); len(told.LostPrompts) > 0 || !told.Resumed {
+			t.Errorf("told %+v", told)
+		}
+		wantPast(t, model, "Next")
+	}
+}
+
+// An agent that dies as soon as it begins has written nothing down: the conversation begins anew, under the same id.
+func TestRealKilledInItsFirstTurn(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Yes.")
+	s := connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
+	msgs, err := hear(s.Turn(t.Context(), "Cut"), func(msg wire.Message) {
+		if _, ok := msg.(*wire.InitMessage); ok {
+			kill(t, s)
+		}
+	})
+	id := s.ID()
+	told := wantCut(t, msgs, err)
+	ask(t, s, "First")
+	if s.ID() != id || told.SessionID != id {
+		t.Errorf("session %s, told %+v", s.ID(), told)
+	}
+	waitForTranscript(t, model, s, `"Yes."`)
+	replace(t, s)
+	ask(t, s, "Next")
+	if texts := strings.Join(said(model), "|"); !strings.HasSuffix(texts, "First|Yes.|Next") {
+		t.Errorf("the model was told %q", texts)
+	}
+}
+
+// A transcript whose last line is cut can be resumed.
+func TestRealKilledWhileItWrites(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Yes.")
+	opts := over(t, model, nil)
+	transcript := ""
+	opts.Transport = &clew.ProcessTransport{Wrap: func(*clew.Launch) error {
+		if transcript == "" {
+			return nil
+		}
+		f, err := os.OpenFile(transcript, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(`{"parentUuid":"0b7f3c9e-4a52","type":"assist`)
+		return errors.Join(err, f.Close())
+	}}
+	s := connect(t, opts)
+	ask(t, s, "First")
+	transcript = waitForTranscript(t, model, s, `"Yes."`)
+	replace(t, s)
+	reconnected(t, ask(t, s, "Next"))
+	wantPast(t, model, "Next")
+}
+
+// A conversation that was cleared stays so.
+func TestRealKilledAfterClear(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Yes.")
+	s := connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
+	ask(t, s, "Secret")
+	old := s.ID()
+	ask(t, s, "/clear")
+	id := s.ID()
+	waitForTranscript(t, model, s, "/clear")
+	replace(t, s)
+	ask(t, s, "First")
+	if texts := strings.Join(said(model), "|"); strings.Contains(texts, "Secret") || id == old || s.ID() != id {
+		t.Errorf("session %s after %s, the model was told %q", s.ID(), id, texts)
+	}
+}
