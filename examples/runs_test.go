@@ -55,6 +55,15 @@ var runs = []run{
 		want: "The wren.\n(The agent died, and another one goes on.)\nThe eel.\n",
 	},
 	{
+		name: "pool",
+		model: func(m *clewtest.Model) {
+			m.On("Name a bird").Reply(clewtest.Text("The wren."))
+			m.On("Name a tree").Reply(clewtest.Text("The yew."))
+			m.On("Name a river").Reply(clewtest.Text("The Wye."))
+		},
+		want: "Name a bird. The wren.\nName a tree. The yew.\nName a river. The Wye.\n3 served\n",
+	},
+	{
 		name:  "streaming",
 		model: func(m *clewtest.Model) { m.On("a story").Reply(clewtest.Text("Once upon a time.")).ChunkSize(4) },
 		want:  "Once upon a time.\n",

@@ -73,6 +73,7 @@ func measurements() []measurement {
 		{"results", (*bench).results},
 		{"share", (*bench).share},
 		{"cold", (*bench).cold},
+		{"warm", (*bench).warm},
 		{"turns", (*bench).turns},
 		{"idle", (*bench).idle},
 	}

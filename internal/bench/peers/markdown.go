@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +18,7 @@ func (r *report) writeMarkdown(w io.Writer) error {
 	writeThroughput(&b, "200 tool results of 900 KB", r.Results)
 	writeLatency(&b, "query of an instant agent", r.Share)
 	writeLatency(&b, "cold query of Claude Code", r.Cold)
+	r.writeWarm(&b)
 	r.writeTurns(&b)
 	if r.Idle != nil {
 		fmt.Fprintf(&b, "One of %d idle sessions takes %.1f goroutines and %.1f KB.\n\n",
@@ -51,6 +53,17 @@ func writeLatency(b *strings.Builder, title string, rows []latencyRow) {
 	b.WriteByte('\n')
 }
 
+func (r *report) writeWarm(b *strings.Builder) {
+	if len(r.Warm) == 0 {
+		return
+	}
+	b.WriteString("| warm query of Claude Code, ms to the | first assistant message | result | end |\n|---|--:|--:|--:|\n")
+	for _, row := range r.Warm {
+		fmt.Fprintf(b, "| %s | %.1f | %.1f | %.1f |\n", row.Name, row.Assistant, row.Result, row.End)
+	}
+	b.WriteByte('\n')
+}
+
 func (r *report) writeTurns(b *strings.Builder) {
 	if len(r.Turns) == 0 {
 		return
@@ -74,14 +87,14 @@ func (r *report) writeGoals(b *strings.Builder) {
 
 func (g goal) bound() string {
 	if g.AtMost {
-		return "≤ " + g.figure(g.Bound, 0)
+		return "≤ " + g.figure(g.Bound, -1)
 	}
-	return "≥ " + g.figure(g.Bound, 0)
+	return "≥ " + g.figure(g.Bound, -1)
 }
 
-// figure writes a value with its unit.
+// figure writes a value with its unit. A precision of -1 means as many digits as it has.
 func (g goal) figure(value float64, precision int) string {
-	return strings.TrimSpace(fmt.Sprintf("%.*f %s", precision, value, g.Unit))
+	return strings.TrimSpace(strconv.FormatFloat(value, 'f', precision, 64) + " " + g.Unit)
 }
 
 func yesNo(v bool) string {

@@ -14,7 +14,7 @@ import (
 func TestOptionsChosen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ only, want string }{
-		{"", "events results share cold turns idle"},
+		{"", "events results share cold warm turns idle"},
 		{"idle,events", "events idle"},
 	} {
 		chosen, err := options{rounds: 1, only: tt.only}.chosen()
@@ -88,6 +88,8 @@ func TestReportMarkdown(t *testing.T) {
 	r.against("events", r.Events, map[string]float64{typeScript: 3, python: 25})
 	r.memory("events", 9, r.Events[0])
 	r.Share = []latencyRow{{ours, 1.5, 1.6, 1.9, 0.4}}
+	r.Warm = []warmRow{{ours + ", cold", 400, 420, 440}, {ours, 90, 100, 120}, {typeScript, 100, 110, 120}}
+	r.warmGoals()
 	r.Turns = []turnsRow{{"Claude Code", 480, 200, 70}}
 	r.Idle = &contest.Idle{Sessions: 100, Goroutines: 4, Bytes: 32 << 10}
 	var b strings.Builder
@@ -98,6 +100,9 @@ func TestReportMarkdown(t *testing.T) {
 		"Note: Python is left out: no pip",
 		"| TypeScript | 200000 | 38 | 90.0 | 4.50 |",
 		"| clew | 1.5 | 1.6 | 1.9 | 0.4 |",
+		"| clew | 90.0 | 100.0 | 120.0 |",
+		"| warm query to the first assistant message, against a cold one | ≤ 0.25 × | 0.23 × | yes |",
+		"| warm query to the first assistant message, against TypeScript | ≤ 1 × | 0.90 × | yes |",
 		"| Claude Code | 480.0 | 200.0 | 70.0 |",
 		"One of 100 idle sessions takes 4.0 goroutines and 32.0 KB.",
 		"| events, against TypeScript | ≥ 3 × | 4.50 × | yes |",

@@ -19,6 +19,7 @@ type report struct {
 	Results  []throughputRow `json:"results,omitempty"`
 	Share    []latencyRow    `json:"share,omitempty"`
 	Cold     []latencyRow    `json:"cold,omitempty"`
+	Warm     []warmRow       `json:"warm,omitempty"`
 	Turns    []turnsRow      `json:"turns,omitempty"`
 	Idle     *contest.Idle   `json:"idle,omitempty"`
 	Goals    []goal          `json:"goals"`

@@ -12,6 +12,7 @@ import (
 
 const usage = `usage: host query AGENT  one query
        host read AGENT   one query, and the text of its load is read
+       host warm AGENT   one query of a pool whose agent has been ready for a second
        host bare AGENT   the agent by itself: AGENT -p
        host turns AGENT  two turns of one session
        host idle AGENT   what a session costs that does nothing`
@@ -39,6 +40,8 @@ func run(ctx context.Context, args []string) (any, error) {
 		return measureQuery(query(ctx, agent), nothing)
 	case "read":
 		return measureQuery(query(ctx, agent), textBytes)
+	case "warm":
+		return measureWarm(ctx, agent)
 	case "bare":
 		return measureQuery(bare(ctx, agent), nothing)
 	case "turns":

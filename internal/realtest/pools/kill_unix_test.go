@@ -1,0 +1,86 @@
+//go:build unix
+
+package pools_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+)
+
+// An agent that is killed while it waits is replaced, and no caller gets it.
+func TestRealPoolAgentKilled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pids")
+	model := clewtest.NewModel(t).Reply("Yes.")
+	p := open(t, over(t, model, &clew.Options{Transport: numbered(file)}), &clew.PoolOptions{Warm: 2})
+	settle(t, p, func(s clew.PoolStats) bool { return s.Warm == 2 })
+	for _, pid := range pids(t, file) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, p, func(s clew.PoolStats) bool { return s.Died == 2 })
+	if got := ask(t, p, "Still there?").Result; got != "Yes." {
+		t.Errorf("answer %q", got)
+	}
+	settle(t, p, func(s clew.PoolStats) bool { return s.Warm == 2 })
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids(t, file) {
+		if err := syscall.Kill(pid, 0); err == nil {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+}
+
+// numbered is a transport that writes down the process id of each agent.
+func numbered(file string) clew.Transport {
+	return &clew.ProcessTransport{Wrap: func(l *clew.Launch) error {
+		l.Args = slices.Concat([]string{"-c", `echo $$ >> "$0"; exec "$@"`, file, l.Path}, l.Args)
+		l.Path = "/bin/sh"
+		return nil
+	}}
+}
+
+// pids returns the processes that were written down.
+func pids(t *testing.T, file string) []int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []int
+	for _, field := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, pid)
+	}
+	return list
+}
+
+// settle waits until the pool is as it should be.
+func settle(t *testing.T, p *clew.Pool, done func(clew.PoolStats) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for tick := time.NewTicker(time.Millisecond); !done(p.Stats()); {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%+v", p.Stats())
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package pools_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// allow answers every question of permission, with these changes.
+func allow(changes ...clew.PermissionUpdate) clew.CanUseToolFunc {
+	return func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
+		return &clew.AllowResult{UpdatedPermissions: changes}, nil
+	}
+}
+
+// The second caller of an agent, and its model, see nothing of what the first one said and did.
+func TestRealPoolForgets(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("the secret word").Usage(1000, 1000, 0, 0).
+		Reply(clewtest.Text("Hush."), bash("cd sub && touch bobbin && export WORD=thimble && pwd"))
+	model.On("Where are we").Reply(bash("pwd; echo [$WORD]"))
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	opts := over(t, model, &clew.Options{CanUseTool: allow()})
+	if err := os.Mkdir(filepath.Join(opts.Dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, opts, &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
+	first := ask(t, p, "Remember the secret word: thimble.")
+	before := len(model.AllRequests())
+	var second *wire.ResultMessage
+	var seen strings.Builder
+	for msg, err := range p.Query(t.Context(), "Where are we?") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.WriteString(msg.Raw())
+		if result, ok := msg.(*wire.ResultMessage); ok {
+			second = result
+		}
+	}
+	if got := p.Stats(); got.Reused != 1 || got.Started != 1 {
+		t.Fatalf("%+v", got)
+	}
+	for _, word := range []string{"thimble", "secret", "Hush", "bobbin", first.SessionID, filepath.Join(opts.Dir, "sub")} {
+		if strings.Contains(seen.String(), word) {
+			t.Errorf("the caller sees %q", word)
+		}
+		if strings.Contains(bodies(model, before), word) {
+			t.Errorf("the model is told %q", word)
+		}
+	}
+	if !strings.Contains(seen.String(), opts.Dir+`\n[]`) {
+		t.Errorf("the command ran elsewhere: %s", &seen)
+	}
+	if second.SessionID == first.SessionID {
+		t.Errorf("both are session %s", first.SessionID)
+	}
+	if second.TotalCostUSD >= first.TotalCostUSD {
+		t.Errorf("the first one cost $%v, the second one $%v", first.TotalCostUSD, second.TotalCostUSD)
+	}
+}
+
+// What /clear leaves behind, a pool does not pass on: the next caller gets another agent.
+func TestRealPoolPassesNothingOn(t *testing.T) {
+	session := clew.PermissionDestinationSession
+	for name, test := range map[string]struct {
+		use   wire.Block
+		allow clew.CanUseToolFunc
+	}{
+		"a rule": {
+			bash("touch one"),
+			allow(clew.AddRules(session, clew.PermissionBehaviorAllow, clew.PermissionRule{ToolName: "Write"})),
+		},
+		"a folder": {bash("touch one"), allow(clew.AddDirectories(session, os.TempDir()))},
+		"a mode":   {bash("touch one"), allow(clew.SetMode(session, clew.PermissionModeAcceptEdits))},
+		"a schedule": {
+			clewtest.ToolUse("CronCreate", map[string]any{"cron": "* * * * *", "prompt": "Again", "recurring": true}),
+			allow(),
+		},
+		"a plan": {clewtest.ToolUse("EnterPlanMode", struct{}{}), allow()},
+		"a command in the background": {
+			clewtest.ToolUse("Bash", map[string]any{"command": "sleep 1", "description": "Rest", "run_in_background": true}),
+			allow(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On("First").Reply(test.use).Once()
+			model.OnToolResult("").Reply(clewtest.Text("Done."))
+			model.Reply("Yes.")
+			p := open(t, over(t, model, &clew.Options{CanUseTool: test.allow}), &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
+			ask(t, p, "First")
+			ask(t, p, "Second")
+			if got := p.Stats(); got.Reused != 0 || got.Started != 2 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

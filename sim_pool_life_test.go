@@ -1,0 +1,197 @@
+package clew_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+)
+
+func TestPoolOptionsRefused(t *testing.T) {
+	t.Parallel()
+	const id = "11111111-2222-4333-8444-555555555555"
+	twice := &clew.PoolOptions{MaxUses: 2}
+	for name, test := range map[string]struct {
+		opts   *clew.Options
+		config *clew.PoolOptions
+		option string
+	}{
+		"a session to resume":         {&clew.Options{Resume: id}, nil, "Resume"},
+		"a session to continue":       {&clew.Options{Continue: true, ForkSession: true}, nil, "Continue"},
+		"an id":                       {&clew.Options{SessionID: id}, nil, "SessionID"},
+		"a title":                     {&clew.Options{Title: "Threads"}, nil, "Title"},
+		"a recording":                 {&clew.Options{Record: new(discard)}, nil, "Record"},
+		"what a session refuses":      {&clew.Options{MaxTurns: -1}, nil, "MaxTurns"},
+		"fewer than none":             {nil, &clew.PoolOptions{Warm: -1}, "PoolOptions.Warm"},
+		"more ready than there are":   {nil, &clew.PoolOptions{Warm: 3, MaxAgents: 2}, "PoolOptions.MaxAgents"},
+		"no uses":                     {nil, &clew.PoolOptions{MaxUses: -1}, "PoolOptions.MaxUses"},
+		"a negative limit":            {nil, &clew.PoolOptions{IdleTimeout: -1}, "PoolOptions.IdleTimeout"},
+		"a negative interval":         {nil, &clew.PoolOptions{HealthInterval: -1}, "PoolOptions.HealthInterval"},
+		"no commands, but uses":       {&clew.Options{DisableSlashCommands: true}, twice, "DisableSlashCommands"},
+		"prompts as they are, and so": {&clew.Options{VerbatimPrompts: true}, twice, "VerbatimPrompts"},
+		"suggestions that come late":  {&clew.Options{PromptSuggestions: true}, twice, "PromptSuggestions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := clew.NewPool(t.Context(), test.opts, test.config)
+			if bad, ok := errors.AsType[*clew.OptionsError](err); !ok || bad.Option != test.option {
+				t.Errorf("error %v, want one about %s", err, test.option)
+			}
+		})
+	}
+}
+
+type discard struct{}
+
+func (*discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestPoolWithoutAnAgent(t *testing.T) {
+	t.Parallel()
+	opts := &clew.Options{AgentPath: filepath.Join(t.TempDir(), "claude")}
+	_, err := clew.NewPool(t.Context(), opts, &clew.PoolOptions{Warm: 2})
+	if _, ok := errors.AsType[*clew.NotFoundError](err); !ok {
+		t.Errorf("error %v", err)
+	}
+}
+
+// NewPool waits for one agent, and fails when none comes up or its context ends.
+func TestPoolOpens(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		c.broken = func(n int) error {
+			if n == 1 {
+				return errBroken
+			}
+			return nil
+		}
+		begin := time.Now()
+		p := openPool(t, c, &clew.PoolOptions{Warm: 2})
+		wantElapsed(t, begin, c.slow)
+		time.Sleep(c.slow)
+		synctest.Wait()
+		if diff := cmp.Diff(clew.PoolStats{Warm: 2, Started: 3, Failed: 1}, p.Stats()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+
+		c.broken = func(int) error { return errBroken }
+		_, err := clew.NewPool(t.Context(), &clew.Options{Transport: c}, &clew.PoolOptions{Warm: 2})
+		wantError(t, err, errBroken)
+
+		ctx, cancel := context.WithTimeout(t.Context(), c.slow/2)
+		defer cancel()
+		_, err = clew.NewPool(ctx, &clew.Options{Transport: c}, nil)
+		wantError(t, err, context.DeadlineExceeded)
+	})
+}
+
+// Agents that can't be started are tried again, less and less often. Callers are told at once.
+func TestPoolBacksOff(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		p := openPool(t, c, nil)
+		c.broken = func(int) error { return errBroken }
+		wantRun(t.Context(), t, p, "first")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if tries := len(c.tries); tries < 8 || tries > 12 {
+			t.Errorf("%d starts in two minutes", tries)
+		}
+		begin := time.Now()
+		_, err := p.Run(t.Context(), "second")
+		wantError(t, err, errBroken)
+		wantElapsed(t, begin, c.slow)
+		c.broken = nil
+		wantRun(t.Context(), t, p, "third")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := p.Stats(); got.Warm != 1 || got.Failed < 8 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// An agent that dies while it waits is replaced at once, and one that dies just before its prompt costs nothing.
+func TestPoolAgentDies(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		p := openPool(t, c, &clew.PoolOptions{Warm: 2})
+		synctest.Wait()
+		c.agent(1).kill()
+		synctest.Wait()
+		if got := p.Stats(); got.Died != 1 || got.Warm+got.Starting != 2 {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(time.Second)
+		c.agent(2).kill() // and nobody has noticed
+		wantRun(t.Context(), t, p, "word")
+		if got := p.Stats(); got.Served < 1 {
+			t.Errorf("%+v", got)
+		}
+		_, err := p.Run(t.Context(), "die")
+		_ = wantExit(t, err)
+	})
+}
+
+// An agent that dies over and over again does not keep the machine busy.
+func TestPoolAgentsThatDie(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		p := openPool(t, c, nil)
+		for range 100 {
+			time.Sleep(time.Second)
+			if started, alive, _ := c.counts(); alive > 0 {
+				c.agent(started).kill()
+			}
+		}
+		if started, _, _ := c.counts(); started > 12 {
+			t.Errorf("%d agents were started", started)
+		}
+		wantRun(t.Context(), t, p, "word")
+	})
+}
+
+// An agent that waits for too long is ended, and no other is started before somebody comes.
+func TestPoolAgentIsIdle(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		p := openPool(t, c, &clew.PoolOptions{Warm: 2, IdleTimeout: time.Hour})
+		time.Sleep(59 * time.Minute)
+		if _, alive, _ := c.counts(); alive != 2 {
+			t.Errorf("%d agents before the time", alive)
+		}
+		time.Sleep(23 * time.Hour)
+		synctest.Wait()
+		if diff := cmp.Diff(clew.PoolStats{Started: 2}, p.Stats()); diff != "" {
+			t.Errorf("after a day (-want +got):\n%s", diff)
+		}
+		begin := time.Now()
+		wantRun(t.Context(), t, p, "word")
+		wantElapsed(t, begin, c.slow)
+		synctest.Wait()
+		if got := p.Stats(); got.Warm != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// An agent that does not answer any more is found and replaced.
+func TestPoolAgentHangs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		p := openPool(t, c, &clew.PoolOptions{HealthInterval: time.Minute})
+		synctest.Wait()
+		c.agent(1).hang()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff(clew.PoolStats{Warm: 1, Started: 2, Died: 1}, p.Stats()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		wantRun(t.Context(), t, p, "word")
+	})
+}
