@@ -53,7 +53,7 @@ func specifiedRows() map[string][]string {
 			"Example JSON Structures: User with Tool Result",
 			"Implementation Checklist",
 		},
-		"Black-box cases": numbered("", 101),
+		"Black-box cases": numbered("", 120),
 	}
 	maps.Copy(rows, flowRows)
 	return rows
