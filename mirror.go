@@ -130,9 +130,14 @@ func (m *mirror) wake() {
 // copyIfDue starts to copy if that is due. The caller holds the lock.
 func (m *mirror) copyIfDue() {
 	if !m.copying && m.due() {
-		m.copying = true
-		go m.copy()
+		m.start(batch{})
 	}
+}
+
+// start has a goroutine copy a batch, and then whatever waits. The caller holds the lock.
+func (m *mirror) start(b batch) {
+	m.copying = true
+	go m.copy(b)
 }
 
 func (m *mirror) due() bool {

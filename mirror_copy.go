@@ -16,9 +16,8 @@ var noWait = func() context.Context {
 	return ctx
 }()
 
-// copy takes everything that waits to the store.
-func (m *mirror) copy() {
-	var b batch
+// copy takes a batch to the store, and everything that waits.
+func (m *mirror) copy(b batch) {
 	for {
 		received := m.receivedSoFar()
 		frames, err := m.queue.Take(noWait)

@@ -1,12 +1,13 @@
 package clew
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/internal/sessionfile"
@@ -45,15 +46,49 @@ func (r *recent) note(file string, entries []wire.JSON) {
 
 // missed returns the entries at the end of a file that the agent has not mirrored.
 func (r *recent) missed(file string) ([]wire.JSON, error) {
+	lines, err := lastLines(file)
+	if err != nil {
+		return nil, err
+	}
+	mirrored := r.mirrored(lines, r.files[file])
+	var missed []wire.JSON
+	for i := slices.Index(mirrored, true); i >= 0 && i < len(lines); i++ {
+		if entry := wire.JSON(lines[i]); !mirrored[i] && isMirrored(entry) {
+			missed = append(missed, entry)
+		}
+	}
+	return missed, nil
+}
+
+// mirrored reports which lines are the entries with these hashes. Of lines that are alike, such as a title that is
+// written again and again, it is the last one.
+func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
+	left := make(map[uint64]int)
+	for _, hash := range hashes {
+		left[hash]++
+	}
+	found := make([]bool, len(lines))
+	for i, line := range slices.Backward(lines) {
+		hash := maphash.String(r.seed, line)
+		found[i] = left[hash] > 0
+		left[hash]--
+	}
+	return found
+}
+
+// lastLines returns the lines at the end of a file. The first may be a part of one. The last is not there if it is cut.
+func lastLines(file string) ([]string, error) {
 	f, size, err := openRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(max(0, size-missedBytes), io.SeekStart); err != nil {
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, size-missedBytes), missedBytes))
+	if err != nil {
 		return nil, err
 	}
-	return r.missedIn(bufio.NewReader(f), r.files[file])
+	lines := strings.Split(string(text), "\n")
+	return lines[:len(lines)-1], nil
 }
 
 // openRegular opens a file, and does not wait for a pipe.
@@ -80,7 +115,7 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 		return nil
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
+	text, err := io.ReadAll(io.LimitReader(f, missedBytes))
 	if err != nil {
 		return nil
 	}
@@ -91,31 +126,6 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 	return []wire.JSON{entry}
 }
 
-// missedIn reads lines. The first may be a part of one, and the last may be cut: neither counts.
-func (r *recent) missedIn(lines *bufio.Reader, mirrored []uint64) (missed []wire.JSON, err error) {
-	hashes := make(map[uint64]bool)
-	for _, hash := range mirrored {
-		hashes[hash] = true
-	}
-	found := false
-	for {
-		line, err := lines.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			return missed, nil
-		}
-		if err != nil {
-			return missed, err
-		}
-		entry := wire.JSON(strings.TrimSuffix(line, "\n"))
-		switch {
-		case hashes[maphash.String(r.seed, string(entry))]:
-			found = true
-		case found && isMirrored(entry):
-			missed = append(missed, entry)
-		}
-	}
-}
-
 // isMirrored reports whether an entry is of a kind that the agent mirrors: copies of its requests are not.
 func isMirrored(entry wire.JSON) bool {
 	var head struct {
@@ -124,20 +134,20 @@ func isMirrored(entry wire.JSON) bool {
 	return entry.Decode(&head) == nil && !strings.HasPrefix(head.Type, "api-request")
 }
 
-// addMissed copies what the agent, which is gone, has written to its files and not mirrored. Nothing else copies now.
-func (m *mirror) addMissed() {
-	if !m.keys.onThisMachine() {
-		return
-	}
+// missed returns what the agent, which is gone, has written to its files and not mirrored. Nothing else copies now.
+func (m *mirror) missed() batch {
 	var b batch
+	if !m.keys.onThisMachine() {
+		return b
+	}
 	for file := range m.recent.files {
 		key, err := m.keys.find(file)
 		if err != nil {
 			continue
 		}
 		entries, err := m.recent.missed(file)
-		if err != nil {
-			m.log.Warn("the end of a transcript can't be read", "file", file, "error", err)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			m.lose(&StoreError{Method: "Append", Key: key, Err: fmt.Errorf("the end of the transcript can't be read: %w", err)})
 		}
 		entries = append(entries, m.recent.missedSidecar(file)...)
 		if len(entries) > 0 {
@@ -145,5 +155,5 @@ func (m *mirror) addMissed() {
 			b.add(key, entries)
 		}
 	}
-	m.append(&b)
+	return b
 }

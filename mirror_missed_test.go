@@ -29,6 +29,10 @@ func TestMissedEntries(t *testing.T) {
 		{"copies of requests", []string{`{"a":1}`, `{"type":"api-request-shape"}`}, []wire.JSON{`{"a":1}`}, nil},
 		{"not JSON", []string{`{"a":1}`, `{"a`}, []wire.JSON{`{"a":1}`}, nil},
 		{"nothing in common", []string{`{"a":1}`}, []wire.JSON{`{"b":1}`}, nil},
+		{"a new one like an old one", []string{`{"t":"x"}`, `{"t":"y"}`, `{"a":1}`, `{"t":"x"}`, `{"a":2}`},
+			[]wire.JSON{`{"a":1}`, `{"t":"x"}`}, []wire.JSON{`{"a":2}`}},
+		{"several alike", []string{`{"t":"x"}`, `{"a":1}`, `{"t":"x"}`, `{"t":"x"}`, `{"a":2}`},
+			[]wire.JSON{`{"t":"x"}`, `{"t":"x"}`}, []wire.JSON{`{"a":2}`}},
 		{"a long file", []string{`{"a":1}`, long, `{"a":2}`, `{"a":3}`}, []wire.JSON{`{"a":1}`, `{"a":2}`},
 			[]wire.JSON{`{"a":3}`}},
 	}

@@ -100,16 +100,26 @@ func (m *mirror) end() {
 }
 
 // drain copies everything that an agent which is gone has written down, also what it has not mirrored. It blocks until
-// all is in the store or given up, which takes a bounded time for each call of the store, or until enough is closed.
+// all is in the store or given up, or until enough is closed: then the rest goes on in the background.
 func (m *mirror) drain(enough <-chan struct{}) {
 	if m == nil {
 		return
 	}
+	idle := func() bool { return !m.copying }
 	m.setDraining(true)
-	if m.wait(enough, func() bool { return !m.copying }) {
-		m.addMissed()
+	if m.wait(enough, idle) {
+		m.copyMissed()
+		m.wait(enough, idle)
 	}
 	m.setDraining(false)
+}
+
+// copyMissed copies what the agent has not mirrored. Nothing else copies now.
+func (m *mirror) copyMissed() {
+	missed := m.missed()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.start(missed)
 }
 
 func (m *mirror) setDraining(on bool) {

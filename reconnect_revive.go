@@ -69,8 +69,16 @@ func (r *reviver) replace(l *life) *life {
 		r.attempts = 0
 	}
 	s.log.Warn("the agent has died", "error", r.outage.last)
-	s.mirror.drain(r.alive.Done()) // before another agent writes to the same files
+	r.drain()
 	return r.next()
+}
+
+// drain has what the agent has written taken to the store before another one writes to the same files, unless that
+// takes too long.
+func (r *reviver) drain() {
+	ctx, cancel := context.WithTimeout(r.alive, r.session.opts.storeTimeout())
+	defer cancel()
+	r.session.mirror.drain(ctx.Done())
 }
 
 // orderly reports whether an agent that was up has ended as it should: by itself, between turns.
