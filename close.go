@@ -24,6 +24,12 @@ func (s *Session) Close() error {
 	return lost
 }
 
+// closeForLosses closes a session of which only the losses of the store are of interest that nobody was told of.
+func (s *Session) closeForLosses() error {
+	s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
+	return s.mirror.untold()
+}
+
 func (s *Session) shutDown() {
 	defer close(s.closeDone)
 	s.reviver.stop()

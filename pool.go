@@ -47,7 +47,7 @@ type Pool struct {
 	refill    *time.Timer // starts them then, or nil
 	draining  bool
 	closed    bool
-	forced    []error // of agents that Close had to kill
+	regrets   []error // for Close to return
 	stats     PoolStats
 }
 
@@ -109,7 +109,7 @@ func (p *Pool) QueryMessage(ctx context.Context, prompt *wire.UserMessage) iter.
 }
 
 // Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
-// failure.
+// failure, and a [*StoreError] if part of the session is not in [Options.Store].
 func (p *Pool) Run(ctx context.Context, prompt string) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }

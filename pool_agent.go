@@ -69,7 +69,7 @@ func (p *Pool) tend(a *poolAgent) {
 	p.gone(a, p.watch(a))
 }
 
-// watch looks after an agent that has come up until it is gone. It returns an error if the agent had to be killed.
+// watch looks after an agent that has come up until it is gone. It returns the error of [Session.Close].
 func (p *Pool) watch(a *poolAgent) error {
 	health := time.NewTicker(p.config.HealthInterval)
 	defer health.Stop()
@@ -184,14 +184,12 @@ func (p *Pool) failed(a *poolAgent, err error) {
 }
 
 // gone takes note of an agent that has ended.
-func (p *Pool) gone(a *poolAgent, killed error) {
+func (p *Pool) gone(a *poolAgent, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.agents, a)
+	p.regret(failure)
 	if p.closed {
-		if killed != nil {
-			p.forced = append(p.forced, killed)
-		}
 		return
 	}
 	if a.state == agentWarm {

@@ -64,6 +64,7 @@ func (p *Pool) clean(a *poolAgent) {
 	switch {
 	case a.state != agentCleaning: // the pool was closed meanwhile
 	case err != nil:
+		p.regret(err)
 		p.dismiss(a)
 	default:
 		p.ready(a)
@@ -96,7 +97,7 @@ func (a *poolAgent) clear(ctx context.Context) error {
 	}
 	var seen progress
 	seen.sent(id)
-	reset, face := false, ""
+	reset, face, lost := false, "", error(nil)
 	for msg, err := range a.session.Messages(ctx) {
 		if err != nil {
 			return err
@@ -106,12 +107,14 @@ func (a *poolAgent) clear(ctx context.Context) error {
 			reset = true
 		case *wire.InitMessage:
 			face = faceOf(m)
+		case *wire.MirrorErrorMessage:
+			lost = join(lost, lossOf(m))
 		}
 		if seen.see(msg) && seen.settled() {
 			break
 		}
 	}
-	switch err := seen.verdict(nil); {
+	switch err := join(seen.verdict(nil), lost); {
 	case err != nil:
 		return err
 	case !reset:

@@ -26,13 +26,26 @@ func (p *Pool) Drain(ctx context.Context) error {
 
 // Close ends all agents of the pool, also those in use, and waits until they are gone. Who waits in line gets
 // [ErrPoolClosed]. It may be called from anywhere, any number of times, and is bounded like [Session.Close]. It returns
-// nil if all agents have ended by themselves, and else an error with an [*ExitError] for each that had to be killed.
+// nil if all agents have ended by themselves, and else an error with an [*ExitError] for each that had to be killed. With
+// [Options.Store], the error has a [*StoreError] for what was lost without a caller to tell.
 func (p *Pool) Close() error {
 	p.shut()
 	p.tending.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return errors.Join(p.forced...)
+	return errors.Join(p.regrets...)
+}
+
+// maxRegrets bounds what a pool whose store is broken for long remembers of it.
+const maxRegrets = 100
+
+// regret keeps an error of an agent for Close, if it matters by then: that the agent had to be killed does once the pool
+// is closed, and that something is not in the store always. The lock is held.
+func (p *Pool) regret(err error) {
+	_, lost := errors.AsType[*StoreError](err)
+	if err != nil && (p.closed || lost) && len(p.regrets) < maxRegrets {
+		p.regrets = append(p.regrets, err)
+	}
 }
 
 // shut tells everybody that the pool is closed.

@@ -48,8 +48,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 	}
 	for msg, err := range s.Messages(ctx) {
 		if err != nil {
-			s.Close() //nolint:errcheck // the first error says why
-			yield(nil, err)
+			yield(nil, join(err, s.closeForLosses()))
 			return
 		}
 		settled := c.see(msg)
@@ -67,7 +66,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 		}
 	}
 	if errors.Is(s.Err(), ErrClosed) {
-		yield(nil, ErrPoolClosed)
+		yield(nil, join(ErrPoolClosed, s.closeForLosses()))
 	}
 }
 

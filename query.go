@@ -15,10 +15,11 @@ import (
 // does, and each loop starts an agent of its own. opts may be nil.
 //
 // The sequence ends when the agent has ended. An error is the last pair: those of [Connect], and then [*ResultError] if
-// the last turn failed, [*ExitError] if the agent died, and that of ctx, or of a prompt that is a sequence with errors.
+// the last turn failed, [*ExitError] if the agent died, and that of ctx, or of a prompt that is a sequence with errors,
+// joined with a [*StoreError] if something is not in [Options.Store] and no message has said so.
 // Leaving the loop in whatever way, or the end of ctx, interrupts the agent and ends it, before the statement behind
-// the loop runs. An agent that has left a command running in the background may wait for it long after its result: leave
-// the loop at the result if that is not wanted.
+// the loop runs; what the store loses from then on is in the log alone. An agent that has left a command running in the
+// background may wait for it long after its result: leave the loop at the result if that is not wanted.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		s, err := Connect(ctx, opts.oneShot())
@@ -31,8 +32,8 @@ func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wir
 		defer s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
 		for msg, err := range s.Messages(ctx) {
 			if err != nil {
-				s.Close() //nolint:errcheck // the first error says why
-				yield(nil, source.with(ctx, err))
+				lost := s.closeForLosses()
+				yield(nil, join(source.with(ctx, err), lost))
 				return
 			}
 			if !yield(msg, nil) {

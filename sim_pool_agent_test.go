@@ -27,6 +27,8 @@ type crowd struct {
 	// slow is how long an agent takes to start, and broken returns why the nth one, counted from 1, can't.
 	slow   time.Duration
 	broken func(n int) error
+	// mirrors has the agents write something down at each /clear.
+	mirrors bool
 
 	mu     sync.Mutex
 	agents []*crowdAgent
@@ -201,6 +203,9 @@ func (a *crowdAgent) turn(id, prompt string) bool {
 	case "/clear":
 		if !a.stubborn {
 			a.say(fmt.Sprintf(`{"type":"conversation_reset","new_conversation_id":"c","session_id":%q}`, a.session))
+		}
+		if a.crowd.mirrors {
+			a.say(mirrorFrame("s", `{}`))
 		}
 		if !a.stuck {
 			a.session += "+"

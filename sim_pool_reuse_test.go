@@ -135,3 +135,28 @@ func TestPoolReusesTheNewest(t *testing.T) {
 		}
 	})
 }
+
+// What the store has lost of one conversation is nothing for the next caller: the agent is not used again, and Close says
+// it.
+func TestPoolTellsNobodyElsesLosses(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newCrowd()
+		c.mirrors = true
+		opts := &clew.Options{Transport: c, Store: always(errStore)}
+		p, err := clew.NewPool(t.Context(), opts, &clew.PoolOptions{MaxUses: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, prompt := range []string{"one", "two"} {
+			wantRun(t.Context(), t, p, prompt)
+			time.Sleep(time.Minute)
+		}
+		if diff := cmp.Diff([][]string{{"one", "/clear"}, {"two", "/clear"}}, c.prompts()[:2]); diff != "" {
+			t.Errorf("prompts (-want +got):\n%s", diff)
+		}
+		if loss, ok := errors.AsType[*clew.StoreError](p.Close()); !ok || loss.Key != theSession {
+			t.Errorf("Close returned %v", loss)
+		}
+		wantNoGoroutine(t)
+	})
+}

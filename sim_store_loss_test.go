@@ -204,6 +204,18 @@ func TestLossAfterTheResult(t *testing.T) {
 			}
 		})
 	})
+	t.Run("of a loop whose context ends", func(t *testing.T) {
+		inBubble(t, func(t *testing.T) {
+			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Do(clewtest.Hang()))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := heard(clew.Query(ctx, "one", inMemory(agent, &clew.Options{Store: always(errStore)})))
+			wantLostEntries(t, err, 1, errStore)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+		})
+	})
 	t.Run("of an agent that dies", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Exit(3))
