@@ -10,8 +10,9 @@ import (
 // A life is one agent of a session: the first, or one that has taken the place of another.
 type life struct {
 	conn    Connection
-	input   Connection // the same, recorded
-	greeted chan error // gets how the greeting went
+	input   Connection  // the same, recorded
+	greeted chan error  // gets how the greeting went
+	open    func() bool // lets prompts and calls go to it, if it is still there; nil for the first, which needs none
 
 	up    atomic.Bool // its messages are for the caller
 	mu    sync.Mutex

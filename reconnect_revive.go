@@ -144,7 +144,7 @@ func (r *reviver) start() (l *life, err error) {
 	}
 	s.record.started(opts)
 	l = newLife(conn, s.record)
-	s.control.Attach(l.input)
+	l.open = s.control.Attach(l.input)
 	s.life.Store(l)
 	if s.closed.Load() { // Close may have seen the one before
 		conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error

@@ -25,7 +25,7 @@ func (s *Session) welcome(l *life, opts *Options, down *outage) error {
 		return err
 	}
 	s.stir()
-	if !s.control.Open(l.input) {
+	if !l.open() {
 		return errGone
 	}
 	l.rise(func(early []wire.Message) {

@@ -143,3 +143,21 @@ func TestReconnectOverATransportThatPanics(t *testing.T) {
 		wantTurn(t, s, "two", reconnectedText, "ok", "result: two")
 	})
 }
+
+// A connection may be any value, also one that Go can't compare.
+func TestReconnectOverAConnectionOfAnyType(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		agents := succeed(t, connected(), answers("two"))
+		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
+		opts.Transport = clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
+			conn, err := agents.Connect(ctx, launch)
+			return struct {
+				clew.Connection
+				names []string
+			}{conn, nil}, err
+		})
+		s := dial(t, opts)
+		agents.kill()
+		wantTurn(t, s, "two", reconnectedText, "ok", "result: two")
+	})
+}

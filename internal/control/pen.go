@@ -97,17 +97,18 @@ func (o *Outbox) detach(err error) (kept []string) {
 }
 
 // attach brings another agent. Prompts wait until release.
-func (o *Outbox) attach(dst WriteCloser) {
+func (o *Outbox) attach(dst WriteCloser) *pen {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.pen, o.held = &pen{dst: dst}, true
+	return o.pen
 }
 
 // release lets prompts go to an agent, unless that is gone. It reports whether it is not.
-func (o *Outbox) release(dst WriteCloser) bool {
+func (o *Outbox) release(p *pen) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.pen == nil || o.pen.dst != dst {
+	if o.pen != p {
 		return false
 	}
 	o.held = false

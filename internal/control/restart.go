@@ -13,14 +13,17 @@ func (c *Conn) Break(err error) (kept []string) {
 	return c.out.detach(err)
 }
 
-// Attach brings another agent, which gets what Greet sends, and answers to its own requests. All else waits for Open.
-func (c *Conn) Attach(dst WriteCloser) { c.out.attach(dst) }
+// Attach brings another agent, which gets what Greet sends, and answers to its own requests. All else waits until open
+// is called, which says that this agent is ready for prompts and calls, and reports whether it is still there.
+func (c *Conn) Attach(dst WriteCloser) (open func() bool) {
+	p := c.out.attach(dst)
+	return func() bool { return c.open(p) }
+}
 
-// Open says that the agent which was attached is ready for prompts and calls. It reports whether it is still there.
-func (c *Conn) Open(dst WriteCloser) bool {
+func (c *Conn) open(p *pen) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.out.release(dst) {
+	if !c.out.release(p) {
 		return false
 	}
 	c.openGate()

@@ -62,8 +62,10 @@ func TestBreakKeepsPromptsThatWait(t *testing.T) {
 		waiting = append(waiting, letters(t, out, "third")...)
 		later := ask(t.Context(), c, `{"subtype":"later"}`)
 
+		early := c.Attach(new(sink))
+		c.Break(errGone)
 		s := new(sink)
-		c.Attach(s)
+		open := c.Attach(s)
 		greeting := make(chan error, 1)
 		go func() { greeting <- second(c.Greet(t.Context(), []byte(`{"subtype":"hello"}`))) }()
 		synctest.Wait()
@@ -71,7 +73,7 @@ func TestBreakKeepsPromptsThatWait(t *testing.T) {
 			t.Fatalf("before it is ready, the agent gets %q", s.frames())
 		}
 		answerAll(t, c, s)
-		if c.Open(old) || c.Ready() || !c.Open(s) || !c.Ready() {
+		if early() || c.Ready() || !open() || !c.Ready() {
 			t.Error("it is not known which agent is ready")
 		}
 		synctest.Wait()
