@@ -133,6 +133,9 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 // ask takes an agent and gives it the prompt, whose id it returns. An agent that turns out to be dead before the prompt
 // has reached it is not the caller's: another one is asked.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
+	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
+		return nil, "", err // no agent has to be spent on it
+	}
 	const agents = 3
 	for range agents {
 		if a, err = p.take(ctx); err != nil {
@@ -141,9 +144,8 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 		if id, err = a.session.SendMessage(ctx, prompt); err == nil {
 			return a, id, nil
 		}
-		dead := a.session.Err() != nil
 		a.session.Close() //nolint:errcheck // why it did not take the prompt says more
-		if !dead {
+		if ctx.Err() != nil {
 			break
 		}
 	}

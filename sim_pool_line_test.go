@@ -232,3 +232,16 @@ func TestPoolRefillsUnderLoad(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that can't be sent is refused before an agent is taken for it.
+func TestPoolRefusesABadPrompt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := openPool(t, newCrowd(), nil)
+		if _, err := p.RunMessage(t.Context(), nil); err == nil {
+			t.Error("a nil prompt was sent")
+		}
+		if stats := p.Stats(); stats.Served != 0 || stats.Warm != 1 {
+			t.Errorf("stats %+v", stats)
+		}
+	})
+}
