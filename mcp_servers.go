@@ -46,6 +46,15 @@ func (m *mcpServers) all() []*mcpServer {
 	return slices.Collect(maps.Values(m.byName))
 }
 
+// configs returns what the servers are, by name.
+func (m *mcpServers) configs() map[string]*MCPInProcessServer {
+	configs := make(map[string]*MCPInProcessServer)
+	for _, server := range m.all() {
+		configs[server.name] = server.config
+	}
+	return configs
+}
+
 // set adds servers. It returns the names of those that have taken the place of another, whose connection is closed.
 func (m *mcpServers) set(servers map[string]*MCPInProcessServer) (replaced []string) {
 	m.mu.Lock()

@@ -187,6 +187,7 @@ func (s *Session) notReady() error {
 // greet initializes an agent that was started with opts, and keeps what it tells about itself.
 func (s *Session) greet(ctx context.Context, opts *Options) error {
 	hello := opts.initializeRequest(s.callback.hooks())
+	hello.setServers(s.callback.mcp.configs()) // which may have changed since the options were made
 	hello.SDKMCPServerManifests = s.callback.manifests(ctx)
 	answer, err := s.ask(ctx, s.control.Greet, "initialize", hello)
 	if err != nil {

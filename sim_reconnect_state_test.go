@@ -245,3 +245,21 @@ func TestReconnectGreetsAlike(t *testing.T) {
 		}
 	})
 }
+
+// The greeting of a new agent names the in-process servers that there are, and not those that there were.
+func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		set := controlRequest("s", `{"subtype":"mcp_set_servers"}`)
+		greeting := controlRequest("i", `{"subtype":"initialize","sdkMcpServers":["new"]}`)
+		agents := succeed(t, connected().Expect(set).Send(controlSuccess("s", `{}`)),
+			new(clewtest.Scenario).Expect(greeting).Send(controlSuccess("i", `{}`)).Expect(set).Send(controlSuccess("s", `{}`)).
+				Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
+		server := &clew.MCPInProcessServer{Handler: ponger{}}
+		s := agents.open(&clew.Options{MCPServers: map[string]clew.MCPServer{"old": server}})
+		if _, err := s.SetMCPServers(t.Context(), map[string]clew.MCPServer{"new": server}); err != nil {
+			t.Fatal(err)
+		}
+		agents.kill()
+		wantTurn(t, s, "two", reconnectedText, "result: two")
+	})
+}
