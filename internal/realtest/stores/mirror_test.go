@@ -90,6 +90,36 @@ func TestRealMirrorOfTheEnd(t *testing.T) {
 	}
 }
 
+// A long session whose agent is killed and replaced is in the store once: nothing of it is missing, and nothing is there
+// twice.
+func TestRealMirrorOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Wait").Hang()
+	model.Reply("Yes.")
+	store := newMemory()
+	s := connect(t, over(t, model, clew.Options{Store: store, Reconnect: new(clew.ReconnectOptions), Title: "Mine"}))
+	const turns = 25
+	for range turns {
+		ask(t, s, "Hello")
+	}
+	if _, err := s.Send(t.Context(), "Wait"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.WaitRequest(t.Context(), turns+1); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, s)
+	for msg, err := range s.Messages(t.Context()) {
+		if _, ok := msg.(*wire.SessionReconnectedMessage); ok || err != nil {
+			break
+		}
+	}
+	ask(t, s, "Hello again")
+	closeSession(t, s)
+	wantSame(t, store, model.ConfigDir(), "")
+}
+
 // kill kills the agent of a session.
 func kill(t *testing.T, s *clew.Session) {
 	agent, err := os.FindProcess(s.Info().PID)
