@@ -35,7 +35,7 @@ func newAppender(opts *Options) *appender {
 // append appends entries. What fails is tried again, unless it took too long.
 func (a *appender) append(key wire.SessionKey, entries []wire.JSON) (err error) {
 	for _, pause := range appendPauses {
-		if !a.pause(pause) {
+		if !sleep(a.ctx, pause) {
 			return join(err, context.Cause(a.ctx))
 		}
 		late, failure := a.try(key, entries)
@@ -44,17 +44,6 @@ func (a *appender) append(key wire.SessionKey, entries []wire.JSON) (err error) 
 		}
 	}
 	return err
-}
-
-func (a *appender) pause(d time.Duration) (ok bool) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return a.ctx.Err() == nil
-	case <-a.ctx.Done():
-		return false
-	}
 }
 
 func (a *appender) try(key wire.SessionKey, entries []wire.JSON) (late bool, err error) {

@@ -43,14 +43,16 @@ func (t *turn) err() error {
 	return nil
 }
 
-// end notes the message that settled the turn's prompt.
-func (t *turn) end(msg wire.Message) {
+// end notes the message that settled the turn's prompt, which an agent may have answered although it was given up as lost.
+func (t *turn) end(msg wire.Message, lost *LostError) {
 	t.over = true
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
 		t.result = m
 	case *wire.CommandLifecycleMessage:
 		t.cancel = m.State == wire.CommandStateCancelled
+	case *wire.SessionReconnectedMessage:
+		t.lost = lost
 	}
 }
 
@@ -139,8 +141,7 @@ func (r *readers) settle(msg wire.Message) []string {
 	settled := r.prompts.see(msg)
 	for _, waiting := range r.line {
 		if slices.Contains(settled, waiting.id) {
-			waiting.end(msg)
-			waiting.lost = r.lost[waiting.id]
+			waiting.end(msg, r.lost[waiting.id])
 		}
 	}
 	for _, id := range settled {

@@ -105,7 +105,7 @@ func (r *reviver) next() *life {
 		}
 		r.attempts++
 		r.outage.attempts++
-		if !r.sleep(r.opts.pause(r.attempts)) {
+		if !sleep(r.alive, r.opts.pause(r.attempts)) {
 			return nil
 		}
 		l, err := r.start()
@@ -118,16 +118,15 @@ func (r *reviver) next() *life {
 	return nil
 }
 
-// sleep reports whether the session was not closed meanwhile.
-func (r *reviver) sleep(pause time.Duration) bool {
+// sleep waits for a while. It reports whether ctx has not ended meanwhile.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return r.alive.Err() == nil
-	case <-r.alive.Done():
-		return false
+	case <-ctx.Done():
 	}
+	return ctx.Err() == nil
 }
 
 // start starts an agent, and has it greeted while it is listened to.

@@ -76,7 +76,9 @@ func settle(t *testing.T, p *clew.Pool, done func(clew.PoolStats) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for tick := time.NewTicker(time.Millisecond); !done(p.Stats()); {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !done(p.Stats()) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -153,12 +154,13 @@ func TestRealKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
 	opts := over(t, model, nil)
-	transcript := ""
+	var transcript atomic.Pointer[string]
 	opts.Transport = &clew.ProcessTransport{Wrap: func(*clew.Launch) error {
-		if transcript == "" {
+		path := transcript.Load()
+		if path == nil {
 			return nil
 		}
-		f, err := os.OpenFile(transcript, os.O_WRONLY|os.O_APPEND, 0)
+		f, err := os.OpenFile(*path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return err
 		}
@@ -167,7 +169,7 @@ func TestRealKilledWhileItWrites(t *testing.T) {
 	}}
 	s := connect(t, opts)
 	ask(t, s, "First")
-	transcript = waitForTranscript(t, model, s, `"Yes."`)
+	transcript.Store(new(waitForTranscript(t, model, s, `"Yes."`)))
 	replace(t, s)
 	reconnected(t, ask(t, s, "Next"))
 	wantPast(t, model, "Next")
