@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -128,8 +129,8 @@ func (m *mirror) lose(loss *StoreError) {
 	m.log.Warn("entries of the transcript are lost", "error", loss)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if last := len(m.losses) - 1; last >= 0 && m.losses[last].like(loss) {
-		m.losses[last].Lost += loss.Lost
+	if i := slices.IndexFunc(m.losses, loss.like); i >= 0 {
+		m.losses[i].Lost += loss.Lost
 		return
 	}
 	m.losses = append(m.losses, loss)

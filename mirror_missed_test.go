@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,5 +85,27 @@ func TestMissedSidecar(t *testing.T) {
 		if diff := cmp.Diff(want, r.missedSidecar(file)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
+	}
+}
+
+// Whether something was missed in a file that can't be read is not known, and so it counts as lost. A file that is gone
+// has nothing.
+func TestMissedInWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "p", "s.jsonl")
+	m := &mirror{
+		log: slog.New(slog.DiscardHandler), recent: newRecent(),
+		keys: &keyFinder{roots: func() []string { return []string{root} }},
+	}
+	m.recent.note(file, []wire.JSON{`{"a":1}`})
+	if b := m.missed(); len(b.keys)+len(m.losses) > 0 {
+		t.Errorf("of a file that is gone: %v, %v", b.keys, m.losses)
+	}
+	if err := os.MkdirAll(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if b := m.missed(); len(b.keys) > 0 || len(m.losses) != 1 || m.losses[0].Key.SessionID != "s" {
+		t.Errorf("of a folder: %v, %v", b.keys, m.losses)
 	}
 }

@@ -247,14 +247,20 @@ func TestLossInATurnThatWasLeft(t *testing.T) {
 func TestManyLosses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := always(errStore)
-		s, _ := simulate(t, connected().Send(mirrorFrame("s", `{}`)).
-			Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`), resultFrame("one", "p1")),
+		both := []any{mirrorFrame("s", `{}`), mirrorFrame("s/subagents/a", `{}`)}
+		s, _ := simulate(t, connected().Send(both...).
+			Expect(promptFrame("p1", "one")).Send(both...).Send(resultFrame("one", "p1")),
 			&clew.Options{Store: store, StoreEager: true})
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		msgs := messagesOf(t, s, "one")
-		if loss := lossOf(t, msgs[0]); len(msgs) != 2 || !strings.Contains(loss.Error, "entries lost: 2") {
-			t.Errorf("message %s of %d", loss.Raw(), len(msgs))
+		if len(msgs) != 3 {
+			t.Fatalf("%d messages", len(msgs))
+		}
+		for _, msg := range msgs[:2] {
+			if loss := lossOf(t, msg); !strings.Contains(loss.Error, "entries lost: 2") {
+				t.Errorf("message %s", loss.Raw())
+			}
 		}
 	})
 }
