@@ -96,6 +96,9 @@ func (m *mirror) add(b *batch, msg wire.Message) {
 		} else {
 			b.add(key, frame.Entries)
 			m.recent.note(frame.FilePath, frame.Entries)
+			if key.Subpath != "" {
+				m.recent.noteSidecar(frame.FilePath, frame.Entries)
+			}
 		}
 	}
 	if b.size.entries > maxUncopiedEntries || b.size.bytes > maxUncopiedBytes {

@@ -37,11 +37,17 @@ func (r *recent) note(file string, entries []wire.JSON) {
 	hashes := r.files[file]
 	for _, entry := range entries[max(0, len(entries)-recentEntries):] {
 		hashes = append(hashes, maphash.String(r.seed, string(entry)))
+	}
+	r.files[file] = hashes[max(0, len(hashes)-recentEntries):]
+}
+
+// noteSidecar is for the entries of a subagent, some of which may be about the file beside its own.
+func (r *recent) noteSidecar(file string, entries []wire.JSON) {
+	for _, entry := range entries {
 		if content, ok := sessionfile.Sidecar(entry); ok {
 			r.sidecars[file] = string(content)
 		}
 	}
-	r.files[file] = hashes[max(0, len(hashes)-recentEntries):]
 }
 
 // missed returns the entries at the end of a file that the agent has not mirrored.
@@ -152,6 +158,7 @@ func (m *mirror) missed() batch {
 		entries = append(entries, m.recent.missedSidecar(file)...)
 		if len(entries) > 0 {
 			m.recent.note(file, entries)
+			m.recent.noteSidecar(file, entries)
 			b.add(key, entries)
 		}
 	}

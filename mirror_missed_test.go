@@ -75,7 +75,7 @@ func TestMissedSidecar(t *testing.T) {
 	if got := r.missedSidecar(file); got != nil {
 		t.Errorf("before anything was said: %v", got)
 	}
-	r.note(file, []wire.JSON{`{"type":"agent_metadata","n":1}`})
+	r.noteSidecar(file, []wire.JSON{`{"type":"agent_metadata","n":1}`})
 	for text, want := range map[string][]wire.JSON{
 		`{"n": 1}`: nil, "nonsense": nil, `{"n":2}`: {`{"n":2,"type":"agent_metadata"}`},
 	} {

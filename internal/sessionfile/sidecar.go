@@ -20,7 +20,7 @@ func Sidecar(entry wire.JSON) (content []byte, ok bool) {
 	var head struct {
 		Type string `json:"type"`
 	}
-	if !strings.Contains(string(entry), metadataType) || entry.Decode(&head) != nil || head.Type != metadataType {
+	if entry.Decode(&head) != nil || head.Type != metadataType {
 		return nil, false
 	}
 	var fields map[string]json.RawMessage
