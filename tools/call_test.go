@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/tools"
@@ -30,8 +31,7 @@ func TestResults(t *testing.T) {
 	}
 	structured := tools.NewResult(tools.Text("see below"))
 	structured.StructuredContent, structured.Meta = pair{"<k>"}, map[string]any{"m": 1}
-	badContent, badMeta := tools.NewResult(), tools.NewResult()
-	badContent.StructuredContent, badMeta.Meta = make(chan int), map[string]any{"c": make(chan int)}
+	badContent := &tools.Result{StructuredContent: make(chan int)}
 	for name, test := range map[string]struct {
 		tool *tools.Tool
 		want string
@@ -43,9 +43,15 @@ func TestResults(t *testing.T) {
 			`{"content":[{"type":"text","text":"{\"key\":\"<k>\"}"}],"structuredContent":{"key":"<k>"}}`},
 		"JSON": {returns(clew.JSON(`{"n":1}`)),
 			`{"content":[{"type":"text","text":"{\"n\":1}"}],"structuredContent":{"n":1}}`},
-		"nothing":    {returns[any](nil), `{"content":[]}`},
-		"no result":  {returns[*tools.Result](nil), `{"content":[]}`},
-		"no content": {returns(new(tools.Result)), `{"content":[]}`},
+		"string of a type": {returns(name("a")), `{"content":[{"type":"text","text":"a"}]}`},
+		"text of a type":   {returns(letter('a')), `{"content":[{"type":"text","text":"\"a\""}]}`},
+		"error":            {returns(errors.New("no")), failure("no")},
+		"block":            {returns(tools.Text("t")), `{"content":[{"type":"text","text":"t"}]}`},
+		"list of blocks":   {returns([]tools.Content{tools.Text("t")}), `{"content":[{"type":"text","text":"t"}]}`},
+		"result":           {returns(*tools.NewResult(tools.Text("t"))), `{"content":[{"type":"text","text":"t"}]}`},
+		"nothing":          {returns[any](nil), `{"content":[]}`},
+		"no result":        {returns[*tools.Result](nil), `{"content":[]}`},
+		"no content":       {returns(new(tools.Result)), `{"content":[]}`},
 		"blocks": {returns(tools.NewResult(
 			tools.Text("t"), tools.Image("image/png", []byte("i")), tools.Audio("audio/wav", nil), tools.Link("file:///l", "l"),
 			tools.TextResource("file:///t", "text/plain", "r"), tools.BlobResource("file:///b", "", []byte("b")),
@@ -60,8 +66,11 @@ func TestResults(t *testing.T) {
 		"no JSON": {returns(func() {}), failure("the result has no JSON form: json: unsupported type: func()")},
 		"bad structured content": {returns(badContent),
 			failure("the structured content has no JSON form: json: unsupported type: chan int")},
-		"bad metadata": {returns(badMeta),
-			failure("the metadata of the result has no JSON form: json: unsupported type: chan int")},
+		"no structured content": {returns(&tools.Result{StructuredContent: (*pair)(nil)}), `{"content":[]}`},
+		"structured list": {returns(&tools.Result{StructuredContent: []int{1}}),
+			failure("the structured content is not a JSON object")},
+		"nil block": {returns(tools.NewResult(nil)), failure("the result's block 0 is nil")},
+		"nil text":  {returns(tools.NewResult((*mcp.TextContent)(nil))), failure("the result's block 0 is nil")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
@@ -79,6 +88,9 @@ func TestCallsThatFail(t *testing.T) {
 	fails := func(f func()) *tools.Tool {
 		return tools.New("get", "", func(context.Context, any) (any, error) { f(); return "", errors.New("out of order") })
 	}
+	badMeta := &tools.Result{Meta: mcp.Meta{"c": make(chan int)}}
+	badBlock := &mcp.TextContent{Meta: mcp.Meta{"c": make(chan int)}}
+	badPart := &mcp.ResourceContents{Meta: mcp.Meta{"b": bomb{}}}
 	for name, test := range map[string]struct {
 		tool *tools.Tool
 		call string
@@ -88,6 +100,9 @@ func TestCallsThatFail(t *testing.T) {
 		"panic":         {fails(func() { panic("oh") }), "get", "panic in tool get: oh"},
 		"bad index":     {fails(func() { _ = strings.Fields("")[0] }), "get", "panic in tool get: runtime error: index"},
 		"end of a test": {fails(runtime.Goexit), "get", "the function did not return"},
+		"bad metadata":  {returns(badMeta), "get", "the result has no JSON form"},
+		"bad block":     {returns(tools.NewResult(badBlock)), "get", "the result has no JSON form"},
+		"bad resource":  {returns(tools.NewResult(&mcp.EmbeddedResource{Resource: badPart})), "get", "panic in tool get: oh"},
 		"broken result": {returns(broken{}), "get", "the result has no JSON form"},
 		"unknown tool":  {fails(func() {}), "got", `unknown tool "got"`},
 	} {
@@ -113,6 +128,11 @@ func TestCallsThatFail(t *testing.T) {
 type broken struct{}
 
 func (broken) MarshalJSON() ([]byte, error) { return nil, errors.New("broken") }
+
+// A bomb goes off when it is written.
+type bomb struct{}
+
+func (bomb) MarshalJSON() ([]byte, error) { panic("oh") }
 
 // decodedText returns the first text of a result.
 func decodedText(t testing.TB, result string) string {

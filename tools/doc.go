@@ -17,6 +17,14 @@
 //		AllowedTools: []string{"mcp__calc__add"},
 //	}
 //
+// # Inputs
+//
+// The input of a tool is a struct, or a map with strings as keys. Its fields are named as in JSON, and described by the
+// tag jsonschema. A field is required unless its tag json says omitempty or omitzero; a pointer may be null. A type with
+// a method UnmarshalText is a string, also [time.Time], bytes are a string in base64, and a [clew.JSON] is anything. A
+// type that contains itself has no schema: [Tool.Schema] sets one by hand. [Tool.Refine] adds what a type can't say,
+// such as the values that a field may have.
+//
 // # Calls
 //
 // The input is checked against the schema before the function runs. A violation, an error of the function and a panic
@@ -26,8 +34,9 @@
 //
 // # Results
 //
-// A string goes to the model as it is. Any other value goes as JSON, and an object also as structured content. For
-// pictures, resources and the like a function returns a [*Result]. What Claude Code 2.1.325 makes of its content:
+// A string goes to the model as it is. Any other value goes as JSON, and an object also as structured content; there is
+// no output schema, of which the model would learn nothing. For pictures, resources and the like a function returns a
+// [Content], several of them, or a [*Result]. What Claude Code 2.1.325 makes of its content:
 //
 //   - Text and images are what the model gets.
 //   - A resource with text, and the name and URI of a link, become text. A resource that is a picture becomes an image.

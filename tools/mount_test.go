@@ -17,12 +17,21 @@ func library() *mcp.Server {
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "book:one", Text: "Once upon a time"}}}, nil
 		})
+	server.AddResource(&mcp.Resource{URI: "book:two", Name: "two"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			contents := []*mcp.ResourceContents{{URI: "book:two", Meta: mcp.Meta{"pages": make(chan int)}}}
+			return &mcp.ReadResourceResult{Contents: contents}, nil
+		})
 	server.AddPrompt(&mcp.Prompt{Name: "read"},
 		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) { panic("no light") })
-	plain := &mcp.Tool{Name: "lend", InputSchema: map[string]string{"type": "object"}}
-	server.AddTool(plain, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{StructuredContent: make(chan int)}, nil
-	})
+	for name, result := range map[string]*mcp.CallToolResult{
+		"lend":   {StructuredContent: make(chan int)},
+		"return": {Content: []mcp.Content{(*mcp.TextContent)(nil)}},
+		"burn":   nil,
+	} {
+		plain := &mcp.Tool{Name: name, InputSchema: map[string]string{"type": "object"}}
+		server.AddTool(plain, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return result, nil })
+	}
 	return server
 }
 
@@ -32,9 +41,12 @@ func TestMount(t *testing.T) {
 		c := connect(t, tools.Mount(library()))
 		for message, want := range map[string]string{
 			`"resources/read","params":{"uri":"book:one"}`: `"contents":[{"uri":"book:one","text":"Once upon a time"}]`,
-			`"prompts/list"`:                           `"prompts":[{"name":"read"}]`,
-			`"prompts/get","params":{"name":"read"}`:   `"error":{"code":-32603,"message":"panic in prompts/get: no light"}`,
-			`"tools/call","params":{"name":"unknown"}`: `"error":{"code":-32602,"message":"unknown tool \"unknown\""}`,
+			`"prompts/list"`:                               `"prompts":[{"name":"read"}]`,
+			`"prompts/get","params":{"name":"read"}`:       `"error":{"code":-32603,"message":"panic in prompts/get: no light"}`,
+			`"tools/call","params":{"name":"unknown"}`:     `"error":{"code":-32602,"message":"unknown tool \"unknown\""}`,
+			`"resources/read","params":{"uri":"book:two"}`: `"error":{"code":-32603,"message":"the result has no JSON form`,
+			`"tools/call","params":{"name":"return"}`:      `"error":{"code":-32603,"message":"the result's block 0 is nil"`,
+			`"tools/call","params":{"name":"burn"}`:        `"error":{"code":-32603,"message":"the tool has returned no result"`,
 			`"tools/call","params":{"name":"lend"}`: `"error":{"code":-32603,` +
 				`"message":"the structured content has no JSON form: json: unsupported type: chan int"}`,
 		} {

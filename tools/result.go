@@ -2,8 +2,11 @@ package tools
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -58,13 +61,22 @@ func resultOf(out any) (*Result, error) {
 	switch out := out.(type) {
 	case nil:
 		return NewResult(), nil
-	case string:
-		return NewResult(Text(out)), nil
+	case error:
+		return nil, out
 	case *Result:
 		if out == nil {
 			return NewResult(), nil
 		}
 		return settled(out)
+	case Result:
+		return settled(&out)
+	case Content:
+		return settled(NewResult(out))
+	case []Content:
+		return settled(NewResult(out...))
+	}
+	if text, ok := plainText(out); ok {
+		return NewResult(Text(text)), nil
 	}
 	data, err := encode(out)
 	if err != nil {
@@ -77,21 +89,40 @@ func resultOf(out any) (*Result, error) {
 	return result, nil
 }
 
-// settled returns a result that can be sent for certain: a server does not answer with one that has no JSON form.
+// plainText returns a string of any type that has no JSON form of its own.
+func plainText(out any) (string, bool) {
+	switch out.(type) {
+	case json.Marshaler, encoding.TextMarshaler:
+		return "", false
+	}
+	v := reflect.ValueOf(out)
+	return v.String(), v.Kind() == reflect.String
+}
+
+// settled returns a copy of a result that can be sent for certain. A server does not answer with one that has no JSON
+// form, and ends the program if there is a panic.
 func settled(result *Result) (*Result, error) {
-	if result.StructuredContent == nil && result.Meta == nil {
-		return result, nil
-	}
-	if _, err := encode(result.Meta); err != nil {
-		return nil, fmt.Errorf("the metadata of the result has no JSON form: %w", err)
-	}
-	data, err := encode(result.StructuredContent)
-	if err != nil {
-		return nil, fmt.Errorf("the structured content has no JSON form: %w", err)
-	}
 	sent := *result
-	if result.StructuredContent != nil {
-		sent.StructuredContent = data
+	for i, block := range sent.Content {
+		if block == nil || reflect.ValueOf(block).IsNil() {
+			return nil, fmt.Errorf("the result's block %d is nil", i)
+		}
+	}
+	if sent.StructuredContent != nil {
+		data, err := encode(sent.StructuredContent)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the structured content has no JSON form: %w", err)
+		case string(data) == "null":
+			sent.StructuredContent = nil
+		case data[0] != '{':
+			return nil, errors.New("the structured content is not a JSON object")
+		default:
+			sent.StructuredContent = data
+		}
+	}
+	if _, err := encode(&sent); err != nil {
+		return nil, fmt.Errorf("the result has no JSON form: %w", err)
 	}
 	return &sent, nil
 }

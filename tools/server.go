@@ -101,14 +101,29 @@ func catchPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		return protect(ctx, method, func() (mcp.Result, error) {
 			result, err := next(ctx, method, req)
-			call, ok := result.(*Result)
-			if !ok || call == nil || err != nil {
+			if result == nil || err != nil {
 				return result, err
 			}
-			if call, err = settled(call); err != nil {
-				return nil, err
-			}
-			return call, nil
+			return sendable(result)
 		})
 	}
+}
+
+// sendable returns a result that can be sent for certain.
+func sendable(result mcp.Result) (mcp.Result, error) {
+	call, ok := result.(*Result)
+	switch {
+	case !ok:
+		if _, err := encode(result); err != nil {
+			return nil, fmt.Errorf("the result has no JSON form: %w", err)
+		}
+		return result, nil
+	case call == nil:
+		return nil, errors.New("the tool has returned no result")
+	}
+	sent, err := settled(call)
+	if err != nil {
+		return nil, err
+	}
+	return sent, nil
 }

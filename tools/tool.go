@@ -15,13 +15,14 @@ import (
 // A Tool is a function that the model can call. Its methods return the tool itself, so that they chain, and are to be
 // called before the tool is given to a server.
 type Tool struct {
-	about mcp.Tool
-	in    reflect.Type
-	call  func(ctx context.Context, input json.RawMessage) (*Result, error) // nil if there is no function
+	about  mcp.Tool
+	in     reflect.Type
+	refine func(*jsonschema.Schema)                                          // nil if the schema is good as it is
+	call   func(ctx context.Context, input json.RawMessage) (*Result, error) // nil if there is no function
 }
 
-// New returns a tool. In is a struct or a map, or any other type if the tool gets a schema of its own; [jsonschema.For]
-// says how types become schemas. The package documentation says what Out may be.
+// New returns a tool. In is a struct or a map, or any other type if the tool gets a schema of its own. The package
+// documentation says how In becomes a schema, and what Out may be.
 //
 // The function may run any number of times at once. Its context is that of the call. What is wrong with a tool, such as
 // a name that MCP does not allow, is found by [Add], and with [Server] when a session begins.
@@ -108,6 +109,15 @@ func (t *Tool) Schema(schema *jsonschema.Schema) *Tool {
 	return t
 }
 
+// Refine has a function change the schema of the input, for what a Go type can't say, such as the values that a field
+// may have:
+//
+//	tool.Refine(func(s *jsonschema.Schema) { s.Properties["unit"].Enum = []any{"celsius", "fahrenheit"} })
+func (t *Tool) Refine(change func(schema *jsonschema.Schema)) *Tool {
+	t.refine = change
+	return t
+}
+
 // build returns the tool as a server takes it.
 func (t *Tool) build() (*mcp.Tool, mcp.ToolHandler, error) {
 	if t == nil {
@@ -147,23 +157,19 @@ func (t *Tool) inputSchema() (*jsonschema.Schema, *jsonschema.Resolved, error) {
 	if !own {
 		var err error
 		if schema, err = schemaOf(t.in); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w (or set a schema with Tool.Schema)", err)
 		}
 	}
-	if schema == nil || schema.Type != "object" {
+	if schema == nil {
+		return nil, nil, errors.New("the schema is nil")
+	}
+	schema = schema.CloneSchemas() // who has set it keeps his own
+	if t.refine != nil {
+		t.refine(schema)
+	}
+	if schema.Type != "object" {
 		return nil, nil, errors.New(`the schema must be of type "object"`)
 	}
 	resolved, err := schema.Resolve(nil)
 	return schema, resolved, err
-}
-
-// schemaOf returns the schema of a type. A pointer is what it points to, since there always is an input.
-func schemaOf(in reflect.Type) (*jsonschema.Schema, error) {
-	if in.Kind() == reflect.Pointer {
-		in = in.Elem()
-	}
-	if in == reflect.TypeFor[any]() {
-		return &jsonschema.Schema{Type: "object"}, nil
-	}
-	return jsonschema.ForType(in, nil)
 }

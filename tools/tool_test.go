@@ -22,6 +22,8 @@ func add(_ context.Context, in sum) (int, error) { return in.A + in.B, nil }
 // echo returns its input.
 func echo[T any](_ context.Context, in T) (T, error) { return in, nil }
 
+func limit(s *jsonschema.Schema) { s.MaxProperties = new(1) }
+
 func TestDefinition(t *testing.T) {
 	const schema = `{"type":"object","required":["a"],"additionalProperties":false,` +
 		`"properties":{"a":{"type":"integer"},"b":{"type":"integer","description":"is added to a"}}}`
@@ -29,13 +31,18 @@ func TestDefinition(t *testing.T) {
 		tool *tools.Tool
 		want string
 	}{
-		"plain":   {tools.New("add", "Adds", add), `{"name":"add","description":"Adds","inputSchema":` + schema + `}`},
-		"pointer": {tools.New("add", "", echo[*sum]), `{"name":"add","inputSchema":` + schema + `}`},
-		"any":     {tools.New("a.b-c_D", "", echo[any]), `{"name":"a.b-c_D","inputSchema":{"type":"object"}}`},
+		"plain":                {tools.New("add", "Adds", add), `{"name":"add","description":"Adds","inputSchema":` + schema + `}`},
+		"pointer":              {tools.New("add", "", echo[*sum]), `{"name":"add","inputSchema":` + schema + `}`},
+		"pointer to a pointer": {tools.New("add", "", echo[**sum]), `{"name":"add","inputSchema":` + schema + `}`},
+		"any":                  {tools.New("a.b-c_D", "", echo[any]), `{"name":"a.b-c_D","inputSchema":{"type":"object"}}`},
 		"map": {tools.New("m", "", echo[map[string]int]),
 			`{"name":"m","inputSchema":{"type":"object","additionalProperties":{"type":"integer"}}}`},
 		"own schema": {tools.New("m", "", echo[clew.JSON]).Schema(&jsonschema.Schema{Type: "object", MinProperties: new(1)}),
 			`{"name":"m","inputSchema":{"type":"object","minProperties":1}}`},
+		"refined": {tools.New("m", "", echo[map[string]string]).Refine(limit),
+			`{"name":"m","inputSchema":{"type":"object","additionalProperties":{"type":"string"},"maxProperties":1}}`},
+		"refined schema": {tools.New("m", "", echo[any]).Schema(&jsonschema.Schema{Type: "object"}).Refine(limit),
+			`{"name":"m","inputSchema":{"type":"object","maxProperties":1}}`},
 		"everything": {
 			tools.New("m", "", echo[any]).Title("M").ReadOnly().Destructive(false).Idempotent().OpenWorld(false).
 				MaxResultChars(500_000).AlwaysLoad().SearchHint("letters"),
@@ -56,6 +63,20 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
+// Types that are no input.
+type (
+	node struct {
+		Next *node `json:"next"`
+	}
+	badlyEmbedded struct {
+		sum `json:"sum"` // is an object in JSON, which a schema would not show
+	}
+	quoted struct {
+		N int `json:"n,string"`
+	}
+	name string
+)
+
 // What is wrong with tools is said when a session begins, by name, and nothing panics.
 func TestBadDefinitions(t *testing.T) {
 	t.Parallel()
@@ -71,9 +92,14 @@ func TestBadDefinitions(t *testing.T) {
 		"long name":    {tools.Server(tools.New(strings.Repeat("a", 129), "", add)), []string{"longer than 128"}},
 		"no function":  {tools.Server(tools.New[sum, int]("add", "", nil)), []string{`"add"`, "no function"}},
 		"twice":        {tools.Server(tools.New("add", "", add), tools.New("add", "", add)), []string{`two tools "add"`}},
-		"no object":    {tools.Server(tools.New("s", "", echo[string])), []string{`"s"`, `type "object"`}},
+		"string":       {tools.Server(tools.New("s", "", echo[string])), []string{`"s"`, "string is neither", "Tool.Schema"}},
+		"no object":    {tools.Server(tools.New("s", "", echo[any]).Schema(&jsonschema.Schema{})), []string{`type "object"`}},
+		"recursive":    {tools.Server(tools.New("r", "", echo[node])), []string{`"r"`, "cycle", "tools_test.node", "Tool.Schema"}},
+		"embedded":     {tools.Server(tools.New("e", "", echo[badlyEmbedded])), []string{`"e"`, "sum can't be embedded"}},
+		"no struct":    {tools.Server(tools.New("e", "", echo[struct{ name }])), []string{`"e"`, "name can't be embedded"}},
+		"json string":  {tools.Server(tools.New("j", "", echo[quoted])), []string{`"j"`, "N can't have the json option string"}},
 		"no schema":    {tools.Server(tools.New("c", "", echo[struct{ C chan int }])), []string{`"c"`, "chan int"}},
-		"nil schema":   {tools.Server(tools.New("n", "", echo[any]).Schema(nil)), []string{`"n"`, `type "object"`}},
+		"nil schema":   {tools.Server(tools.New("n", "", echo[any]).Schema(nil)), []string{`"n"`, "the schema is nil"}},
 		"wrong schema": {tools.Server(tools.New("w", "", echo[any]).Schema(wrong)), []string{`"w"`}},
 		"several":      {tools.Server(nil, tools.New("a b", "", add)), []string{"nil", `"a b"`}},
 		"no server":    {tools.Mount(nil), []string{"the server is nil"}},
