@@ -94,7 +94,8 @@ type MCPToolAnnotations struct {
 // SetMCPServers gives the session these MCP servers in place of those that it got from its host so far; servers of
 // settings and plugins stay. It waits until the agent has tried to connect to the new ones. Nil means none. The servers
 // are copied, and checked as those of [Options.MCPServers]: the error is an [*OptionsError] then. The connections of
-// in-process servers that are dropped or replaced are closed.
+// in-process servers that are dropped or replaced are closed at the end, and with them the contexts of their calls. One
+// call of SetMCPServers waits for another.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
 	if err := opts.checkMCPServers(); err != nil {
@@ -103,13 +104,18 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 	if opts.MCPServers == nil {
 		opts.MCPServers = map[string]MCPServer{} // the agent refuses null
 	}
-	inside := opts.inProcessServers()
-	replaced := s.callback.mcp.set(inside)
+	own, inside := s.callback.mcp, opts.inProcessServers()
+	if err := own.take(ctx); err != nil {
+		return nil, err
+	}
+	defer own.release()
+	own.add(inside) // for the agent to connect to
 	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
 	if err != nil {
 		return nil, err
 	}
-	s.callback.mcp.keep(inside)
+	replaced := own.set(inside)
+	defer own.dismiss() // at last: the context may be that of a call
 	return change, s.announce(ctx, replaced)
 }
 

@@ -25,7 +25,8 @@ type MCPOpener interface {
 	OpenMCP(peer *MCPPeer) (MCPConn, error)
 }
 
-// An MCPConn is the server's end of the connection of one session.
+// An MCPConn is the server's end of the connection of one session. If it has ended by itself, HandleMCP returns
+// [ErrMCPClosed], and the next message opens another connection.
 type MCPConn interface {
 	MCPHandler
 	// Close ends the connection and all that runs for it, and waits for that. It is called once, also while messages are
@@ -37,7 +38,7 @@ type MCPConn interface {
 type MCPPeer struct {
 	// Send sends a JSON-RPC message of the server to the agent, and waits until the agent has it. While a session
 	// begins it waits for that first. The response to a request comes as a message to the connection. Send may be
-	// called from several goroutines; its error is that of a closed connection or of the session.
+	// called from several goroutines; its error is [ErrMCPClosed] or that of the session.
 	Send func(ctx context.Context, message wire.JSON) error
 	// Logger is that of the session. It is not nil.
 	Logger *slog.Logger

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/clewdev/clew/wire"
 )
 
-// errMCPClosed is what a server gets that sends over a connection which has ended.
-var errMCPClosed = errors.New("clew: the connection of the MCP server is closed")
+// ErrMCPClosed is the error about the connection of an in-process MCP server that has ended. See [MCPPeer] and [MCPConn].
+var ErrMCPClosed = errors.New("clew: the connection of the MCP server is closed")
 
 // An mcpLink is a connection of an in-process server, and the requests of the agent that are under way on it.
 type mcpLink struct {
@@ -26,8 +27,13 @@ type mcpLink struct {
 
 	mu    sync.Mutex
 	calls map[wire.JSON]*mcpCall
-	early map[wire.JSON]time.Time
+	early map[wire.JSON]time.Time // cancellations that have come before their requests
+	past  [pastIDs]wire.JSON      // the ids of requests that were answered last, in a ring
+	ended int                     // how many were answered
 }
+
+// pastIDs is how many requests that were answered are remembered: a cancellation may still come for them.
+const pastIDs = 64
 
 // An mcpCall is a request of the agent. Its id is free again once it is answered or its context has ended.
 type mcpCall struct {
@@ -63,7 +69,7 @@ func (l *mcpLink) call(ctx context.Context, head *rpcHead, message wire.JSON) (w
 	}
 	defer l.end(head.ID, call)
 	reply, err := l.conn.HandleMCP(ctx, message)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if err != nil && (ctx.Err() != nil || l.ctx.Err() != nil) {
 		return encode(rpcFailure(head.ID, rpcCancelled, "the request was cancelled"))
 	}
 	return reply, err
@@ -93,6 +99,8 @@ func (l *mcpLink) end(id wire.JSON, call *mcpCall) {
 	call.cancel()
 	if l.calls[id] == call {
 		delete(l.calls, id)
+		l.past[l.ended%pastIDs] = id
+		l.ended++
 	}
 }
 
@@ -117,6 +125,9 @@ func (l *mcpLink) cancelled(notification wire.JSON) {
 		call.cancel()
 		return
 	}
+	if slices.Contains(l.past[:], id) {
+		return // it is too late, and must not hit the next request of that id
+	}
 	maps.DeleteFunc(l.early, func(_ wire.JSON, since time.Time) bool { return time.Since(since) >= earlyLimit })
 	l.early[id] = time.Now()
 }
@@ -129,8 +140,11 @@ func (l *mcpLink) send(ctx context.Context, message wire.JSON) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.ctx, func() { cancel(ErrMCPClosed) })()
 	if l.ctx.Err() != nil {
-		return errMCPClosed
+		return ErrMCPClosed
 	}
 	return l.server.all.send(ctx, l.server.name, message)
 }

@@ -66,7 +66,7 @@ func (c *callbacks) manifests(ctx context.Context) map[string]*mcpManifest {
 func (c *callbacks) manifest(ctx context.Context, server *mcpServer) *mcpManifest {
 	var manifest *mcpManifest
 	_, _ = c.guard(ctx, "MCP server "+server.name, func() (any, error) { // which logs what goes wrong
-		link, err := server.open()
+		link, err := server.open(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -116,6 +116,21 @@ func TestMCPMessageErrors(t *testing.T) {
 	}
 }
 
+// A handshake that is too late does not take the place of the agent's own.
+func TestMCPServerOpenedTooLate(t *testing.T) {
+	t.Parallel()
+	server := newCallbacks(calc("", nil)).mcp.of("calc")
+	link, err := server.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := server.open(late); err == nil || server.link != link {
+		t.Errorf("error %v, another connection: %v", err, server.link != link)
+	}
+}
+
 // Whatever the agent sends to a server, it gets an answer that is JSON, or a refusal.
 func FuzzMCPMessage(f *testing.F) {
 	for _, message := range []string{

@@ -2,6 +2,7 @@ package clew
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 
@@ -37,7 +38,7 @@ func (s *mcpServer) serve(ctx context.Context, head *rpcHead, message wire.JSON)
 	var link *mcpLink
 	var err error
 	if head.Method == "initialize" {
-		link, err = s.open()
+		link, err = s.open(ctx)
 	} else {
 		link, err = s.current()
 	}
@@ -46,17 +47,25 @@ func (s *mcpServer) serve(ctx context.Context, head *rpcHead, message wire.JSON)
 	}
 	switch {
 	case head.wantsReply():
-		return link.call(ctx, head, message)
+		reply, err := link.call(ctx, head, message)
+		if errors.Is(err, ErrMCPClosed) {
+			s.drop(link)
+		}
+		return reply, err
 	case head.Method == "notifications/cancelled":
 		link.cancelled(message)
 	}
 	return link.conn.HandleMCP(ctx, message)
 }
 
-// open opens a connection in place of the one there is. The server is not greeted.
-func (s *mcpServer) open() (*mcpLink, error) {
+// open opens a connection in place of the one there is. The server is not greeted. When the context has ended, the
+// connection there is stays.
+func (s *mcpServer) open(ctx context.Context) (*mcpLink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return s.reopen()
 }
 
@@ -88,7 +97,7 @@ func (s *mcpServer) existing() (*mcpLink, error) {
 
 func (s *mcpServer) reopen() (*mcpLink, error) {
 	if s.ended {
-		return nil, errMCPClosed
+		return nil, ErrMCPClosed
 	}
 	link, err := newMCPLink(s)
 	if err != nil {

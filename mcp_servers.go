@@ -18,8 +18,12 @@ type mcpServers struct {
 	// send passes a message of a server on to the agent. It is called once the agent is greeted.
 	send func(ctx context.Context, server string, message wire.JSON) error
 
+	// turn has one value, for who may set the servers.
+	turn chan struct{}
+
 	mu      sync.Mutex
 	byName  map[string]*mcpServer
+	leaving []*mcpServer  // not by name any more, but still connected
 	greeted chan struct{} // closed when the agent has been initialized
 	ended   bool
 
@@ -28,8 +32,11 @@ type mcpServers struct {
 }
 
 func newMCPServers(o *Options, log *slog.Logger) *mcpServers {
-	m := &mcpServers{log: log, byName: make(map[string]*mcpServer), greeted: make(chan struct{})}
-	m.set(o.inProcessServers())
+	m := &mcpServers{
+		log: log, turn: make(chan struct{}, 1), byName: make(map[string]*mcpServer), greeted: make(chan struct{}),
+	}
+	m.turn <- struct{}{}
+	m.add(o.inProcessServers())
 	return m
 }
 
@@ -55,34 +62,67 @@ func (m *mcpServers) configs() map[string]*MCPInProcessServer {
 	return configs
 }
 
-// set adds servers. It returns the names of those that have taken the place of another, whose connection is closed.
-func (m *mcpServers) set(servers map[string]*MCPInProcessServer) (replaced []string) {
+// take waits until nobody else sets the servers. Call release then.
+func (m *mcpServers) take(ctx context.Context) error {
+	select {
+	case <-m.turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (m *mcpServers) release() { m.turn <- struct{}{} }
+
+// add adds servers of names that are not there yet.
+func (m *mcpServers) add(servers map[string]*MCPInProcessServer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, config := range servers {
-		old := m.byName[name]
-		if m.ended || config.Handler == nil && config.Opener == nil || old != nil && old.is(config) {
+		if m.byName[name] == nil {
+			m.put(name, config)
+		}
+	}
+}
+
+// set makes these the servers that there are. It returns the names of those that have taken the place of another.
+// Servers that are not there any more keep their connections until they are dismissed.
+func (m *mcpServers) set(servers map[string]*MCPInProcessServer) (replaced []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, old := range m.byName {
+		config := servers[name]
+		if config != nil && old.is(config) {
 			continue
 		}
-		m.byName[name] = &mcpServer{name: name, config: config, all: m}
-		if old != nil {
+		m.leaving = append(m.leaving, old)
+		delete(m.byName, name)
+		if config != nil {
+			m.put(name, config)
 			replaced = append(replaced, name)
-			m.run(old.end)
 		}
 	}
 	return replaced
 }
 
-// keep takes all other servers away and closes their connections.
-func (m *mcpServers) keep(servers map[string]*MCPInProcessServer) {
+func (m *mcpServers) put(name string, config *MCPInProcessServer) {
+	if !m.ended && (config.Handler != nil || config.Opener != nil) {
+		m.byName[name] = &mcpServer{name: name, config: config, all: m}
+	}
+}
+
+// dismiss closes the connections of servers that are not there any more, and does not wait for that.
+func (m *mcpServers) dismiss() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, server := range m.byName {
-		if servers[name] == nil {
-			delete(m.byName, name)
-			m.run(server.end)
-		}
+	m.endLeaving()
+}
+
+func (m *mcpServers) endLeaving() {
+	for _, server := range m.leaving {
+		m.run(server.end)
 	}
+	m.leaving = nil
 }
 
 // greet lets servers send. It may be called again.
@@ -101,10 +141,9 @@ func (m *mcpServers) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
-	for _, server := range m.byName {
-		m.run(server.end)
-	}
+	m.leaving = slices.AppendSeq(m.leaving, maps.Values(m.byName))
 	clear(m.byName)
+	m.endLeaving()
 }
 
 // run runs something that wait waits for.

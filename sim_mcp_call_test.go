@@ -98,6 +98,21 @@ func TestMCPCancelled(t *testing.T) {
 	}
 }
 
+// A cancellation that comes too late does not hit the next call of the same id.
+func TestMCPCancelledTooLate(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
+			return `{}`, ctx.Err()
+		}}
+		serving(t, connected().
+			Send(toOwn("a", toolCall("7"))).Expect(mcpResult("a", "7", `{}`)).
+			Send(toOwn("x", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)).
+			Expect(mcpResult("x", "0", `{}`)).
+			Send(toOwn("b", toolCall("7"))).Expect(mcpResult("b", "7", `{}`)), server)
+		synctest.Wait()
+	})
+}
+
 // What a server says while it is called comes before its reply, and its own request is answered by a message.
 func TestMCPServerSpeaks(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`
@@ -125,7 +140,6 @@ func TestMCPServerSpeaks(t *testing.T) {
 
 // A server that speaks before the agent is greeted waits for that, and one whose connection is closed is refused.
 func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
-	const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	inBubble(t, func(t *testing.T) {
 		var sent []error
 		server := &speaker{speak: func(peer *clew.MCPPeer) { sent = append(sent, peer.Send(t.Context(), changed)) }}
@@ -137,6 +151,24 @@ func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
 		if len(sent) != 2 || sent[0] != nil || sent[1] == nil {
 			t.Errorf("sent %v", sent)
 		}
+	})
+}
+
+// A message that the agent does not take ends with the connection.
+func TestMCPServerSpeaksToADeafAgent(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		sent := make(chan error, 1)
+		server := &mcpServer{handle: func(_ context.Context, peer *clew.MCPPeer, _ *mcpMessage) (string, error) {
+			go func() { sent <- peer.Send(context.Background(), changed) }()
+			return `{}`, nil
+		}}
+		serving(t, connected().Send(toOwn("a", toolCall("7"))).ExpectAny(ofOwn("c", changed), mcpResult("a", "7", `{}`)).
+			Send(toOwn("i", `{"jsonrpc":"2.0","id":0,"method":"initialize"}`)).Expect(mcpResult("i", "0", mcpHello)).
+			Expect(controlCancel("c")), server)
+		if err := <-sent; !errors.Is(err, clew.ErrMCPClosed) {
+			t.Errorf("sent: %v", err)
+		}
+		synctest.Wait()
 	})
 }
 

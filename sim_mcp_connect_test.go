@@ -161,47 +161,21 @@ func TestMCPConnectionsEndWithTheAgent(t *testing.T) {
 	})
 }
 
-// A server that takes the place of another is used although the agent does not greet it, and the agent is told. One
-// that is set again keeps its connection, and one that is dropped loses it.
-func TestSetMCPServersConnections(t *testing.T) {
-	change := func(id, removed string) string {
-		return controlSuccess(id, fmt.Sprintf(`{"added":[],"removed":[%s],"errors":{}}`, removed))
-	}
-	set := func(id string) string { return controlRequest(id, `{"subtype":"mcp_set_servers"}`) }
-	const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+// A connection that has ended by itself is replaced when the next message comes.
+func TestMCPConnectionThatHasEnded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		first, second := new(mcpServer), new(mcpServer)
-		s, _ := serving(t, connected().
-			Expect(set("s1")).Send(change("s1", "")).
-			Expect(set("s2")).Send(change("s2", "")).Expect(ofOwn("n", changed)).Send(controlSuccess("n", `{}`)).
-			Send(toOwn("a", toolCall("7"))).Expect(mcpResult("a", "7", `{"did":"tools/call"}`)).
-			Expect(set("s3")).Send(change("s3", `"own"`)).Expect(promptFrame("p", "Now")).Send(resultFrame("", "p")).
-			Send(toOwn("b", toolCall("8"))).Expect(mcpFailure("b", "8", -32601)), first)
-		for i, step := range []struct {
-			server        *mcpServer
-			first, second [2]int
-		}{
-			{first, [2]int{1, 0}, [2]int{}},
-			{second, [2]int{1, 1}, [2]int{1, 0}},
-			{nil, [2]int{1, 1}, [2]int{1, 1}},
-		} {
-			var servers map[string]clew.MCPServer
-			if step.server != nil {
-				servers = map[string]clew.MCPServer{"own": &clew.MCPInProcessServer{Opener: step.server}}
+		server := &mcpServer{handle: func(_ context.Context, _ *clew.MCPPeer, m *mcpMessage) (string, error) {
+			if m.ID == "1" {
+				return "", fmt.Errorf("worn out: %w", clew.ErrMCPClosed)
 			}
-			if _, err := s.SetMCPServers(t.Context(), servers); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-			if first.counts() != step.first || second.counts() != step.second {
-				t.Errorf("step %d: connections %v and %v, want %v and %v",
-					i, first.counts(), second.counts(), step.first, step.second)
-			}
-		}
-		wantTurn(t, s, "Now", "result: ")
+			return `{}`, nil
+		}}
+		serving(t, connected().
+			Send(toOwn("a", toolCall("1"))).Expect(mcpFailure("a", "1", -32603)).
+			Send(toOwn("b", toolCall("2"))).Expect(mcpResult("b", "2", `{}`)), server)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"initialize", "notifications/initialized", "tools/call"}, second.heard()); diff != "" {
-			t.Errorf("messages to the second server (-want +got):\n%s", diff)
+		if got := server.counts(); got != [2]int{2, 1} {
+			t.Errorf("connections opened and closed: %v", got)
 		}
 	})
 }

@@ -31,8 +31,6 @@ func newConn(peer *clew.MCPPeer) *conn {
 	}}
 }
 
-var errClosed = errors.New("tools: the connection is closed")
-
 // HandleMCP has the server handle a message. For a request it waits for the reply, or for the end of the context, which
 // ends that of the tool as well.
 func (c *conn) HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error) {
@@ -81,7 +79,7 @@ func (c *conn) call(ctx context.Context, req *jsonrpc.Request, message wire.JSON
 		c.cancel(id)
 		return "", ctx.Err()
 	case <-c.closed:
-		return "", errClosed
+		return "", clew.ErrMCPClosed
 	}
 }
 
@@ -144,7 +142,7 @@ func (p *pipe) put(ctx context.Context, msg jsonrpc.Message) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.closed:
-		return errClosed
+		return clew.ErrMCPClosed
 	}
 }
 
@@ -170,14 +168,23 @@ func (p *pipe) Write(ctx context.Context, msg jsonrpc.Message) error {
 		p.reply(response)
 		return nil
 	}
-	data, err := jsonrpc.EncodeMessage(msg)
-	if err == nil {
-		err = p.peer.Send(ctx, wire.JSON(data))
-	}
-	if err != nil {
+	if err := p.send(ctx, msg); err != nil {
 		return &jsonrpc.Error{Code: codeRejected, Message: err.Error()}
 	}
 	return nil
+}
+
+// send sends a message to the agent. A ping is answered at once: a server that gets no answer closes the connection,
+// and here the agent is there for as long as that is open.
+func (p *pipe) send(ctx context.Context, msg jsonrpc.Message) error {
+	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method == "ping" {
+		return p.put(ctx, &jsonrpc.Response{ID: req.ID, Result: json.RawMessage("{}")})
+	}
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	return p.peer.Send(ctx, wire.JSON(data))
 }
 
 // codeRejected says that a message could not be sent, and that the connection is good for others.

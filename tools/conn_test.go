@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +116,35 @@ func TestCallsRunAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Many sessions of one server call a tool many times at once, and each gets what is its own.
+func TestManyCallsRunAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const sessions, calls = 20, 20
+		var running sync.WaitGroup
+		running.Add(sessions * calls)
+		server := tools.Server(tools.New("add", "", func(ctx context.Context, in sum) (int, error) {
+			running.Done()
+			running.Wait() // for all others
+			tools.Progress(ctx, 1, 1, "")
+			return add(ctx, in)
+		}))
+		var clients sync.WaitGroup
+		for session := range sessions {
+			c := connect(t, server)
+			for id := range calls {
+				clients.Go(func() {
+					reply := c.say(t, callOf(id, "add", fmt.Sprintf(`{"a":%d,"b":%d}`, session*calls, id)))
+					want := fmt.Sprintf(`"id":%d,"result":{"content":[{"type":"text","text":"%d"}]}`, id, session*calls+id)
+					if !strings.Contains(reply, want) {
+						t.Errorf("reply %s, want %s", reply, want)
+					}
+				})
+			}
+		}
+		clients.Wait()
+	})
 }
 
 // Ids go back as they came, whatever they are.

@@ -2,11 +2,14 @@ package tools_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/tools"
 )
 
@@ -53,6 +56,38 @@ func TestMount(t *testing.T) {
 			if reply := c.say(t, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`); !strings.Contains(reply, want) {
 				t.Errorf("reply to %s: %s, want %s", message, reply, want)
 			}
+		}
+	})
+}
+
+// A server that looks whether the agent is still there finds it, without asking.
+func TestKeepAlive(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, &mcp.ServerOptions{KeepAlive: time.Second})
+		if err := tools.Add(server, tools.New("add", "", add)); err != nil {
+			t.Fatal(err)
+		}
+		c := connect(t, tools.Mount(server))
+		time.Sleep(time.Minute)
+		if got := decodedText(t, c.call(t, "add", `{"a":1}`)); got != "1" || len(c.messages()) > 0 {
+			t.Errorf("result %s, messages %q", got, c.messages())
+		}
+	})
+}
+
+// A session that the server ends says so to whoever uses it.
+func TestServerEndsSession(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		server := library()
+		c := connect(t, tools.Mount(server))
+		for session := range server.Sessions() {
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		reply, err := c.HandleMCP(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		if !errors.Is(err, clew.ErrMCPClosed) {
+			t.Errorf("reply %s, error %v", reply, err)
 		}
 	})
 }

@@ -151,6 +151,24 @@ func TestRealServersSetLater(t *testing.T) {
 	wantText(t, st.use(t, "plus", sum{2, 5}), "7", false)
 }
 
+// A tool can replace the server that it belongs to.
+func TestRealServerSetByItsTool(t *testing.T) {
+	t.Parallel()
+	var s *clew.Session
+	upgrade := tools.New("upgrade", "", func(ctx context.Context, _ any) (string, error) {
+		_, err := s.SetMCPServers(ctx, map[string]clew.MCPServer{"own": tools.Server(adder("plus"))})
+		if err != nil {
+			t.Error(err)
+		}
+		return "", err
+	})
+	st := connect(t, tools.Server(upgrade))
+	s = st.Session
+	st.use(t, "upgrade", nil)
+	st.waitForTool(t, "plus")
+	wantText(t, st.use(t, "plus", sum{2, 3}), "5", false)
+}
+
 // A tool that is always loaded is in the model's request from the start; others are found on request.
 func TestRealAlwaysLoad(t *testing.T) {
 	t.Parallel()
