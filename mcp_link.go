@@ -142,7 +142,7 @@ func (l *mcpLink) send(ctx context.Context, message wire.JSON) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(l.ctx, func() { cancel(ErrMCPClosed) })()
+	defer context.AfterFunc(l.ctx, func() { cancel(ErrMCPClosed) })() //nolint:contextcheck // it ends with either one
 	if l.ctx.Err() != nil {
 		return ErrMCPClosed
 	}

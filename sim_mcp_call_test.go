@@ -159,7 +159,8 @@ func TestMCPServerSpeaksToADeafAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		sent := make(chan error, 1)
 		server := &mcpServer{handle: func(_ context.Context, peer *clew.MCPPeer, _ *mcpMessage) (string, error) {
-			go func() { sent <- peer.Send(context.Background(), changed) }()
+			//nolint:contextcheck // that of the call ends too early
+			go func() { sent <- peer.Send(t.Context(), changed) }()
 			return `{}`, nil
 		}}
 		serving(t, connected().Send(toOwn("a", toolCall("7"))).ExpectAny(ofOwn("c", changed), mcpResult("a", "7", `{}`)).

@@ -65,12 +65,18 @@ func (s *Store) append(ctx context.Context, t *transcript, entries []entry) erro
 			return nil
 		}
 		if len(fresh) > 0 {
-			if err := s.publish(ctx, t, fresh); !outdated(err) {
+			if err := s.publishInTurn(ctx, t, fresh); !outdated(err) {
 				return err
 			}
 		}
+		before := t.last
 		if err := s.catchUp(ctx, t); err != nil {
 			return err
+		}
+		if len(fresh) > 0 && t.last == before { // another writer's append is still on its way
+			if err := pause(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -93,6 +99,20 @@ func checkEntries(key wire.SessionKey, entries []wire.JSON) ([]entry, error) {
 		checked[i] = entry{text, uuid}
 	}
 	return checked, nil
+}
+
+// publishInTurn publishes when the server has room for another batch. It takes 50 at once, and drops after ten seconds
+// what is left of one.
+func (s *Store) publishInTurn(ctx context.Context, t *transcript, entries []entry) error {
+	for {
+		err := s.publish(ctx, t, entries)
+		if !refused(err, tooManyBatches) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // publish appends entries behind the last message that is known.
@@ -163,11 +183,18 @@ func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 	return ack.Sequence, nil
 }
 
+// tooManyBatches is the server's code for a batch that it has no room for.
+const tooManyBatches jetstream.ErrorCode = 10210
+
 // outdated reports whether the server has refused an append because of another writer's.
 func outdated(err error) bool {
+	return refused(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// refused reports whether the server has refused something with one of these codes.
+func refused(err error, codes ...jetstream.ErrorCode) bool {
 	refusal, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && (refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	return ok && slices.Contains(codes, refusal.ErrorCode)
 }
 
 // catchUp learns what others have appended. If the transcript was deleted, what was known is forgotten.

@@ -64,14 +64,20 @@ func dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn,
 	}
 }
 
-// dialError is the error of a connection to a URL, which may have a password.
+// dialError is the error of a connection to a URL, which may have a password: of one that is bad nothing is shown.
 func dialError(address string, err error) error {
+	if _, bad := errors.AsType[*url.Error](err); bad {
+		return errors.New("natsstore: the URL is bad (a password must be escaped)")
+	}
 	var hosts []string
 	for server := range strings.SplitSeq(address, ",") {
-		hosts = append(hosts, server[strings.LastIndexAny(server, "/@")+1:])
-	}
-	if bad, ok := errors.AsType[*url.Error](err); ok {
-		err = fmt.Errorf("the URL is bad: %w", bad.Err)
+		server = strings.TrimSpace(server)
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		if u, err := url.Parse(server); err == nil {
+			hosts = append(hosts, u.Host)
+		}
 	}
 	return fmt.Errorf("natsstore: connect to %s: %w", strings.Join(hosts, ","), err)
 }

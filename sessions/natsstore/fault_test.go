@@ -165,10 +165,11 @@ func TestFull(t *testing.T) {
 	large := func(id string, size int) wire.JSON {
 		return wire.JSON(fmt.Sprintf(`{"uuid":%q,"text":%q}`, id, strings.Repeat("x", size)))
 	}
-	for name, size := range map[string]int{"one message": 100 << 10, "a batch": 900 << 10} {
+	for name, size := range map[string]int{"one message": smallPayload / 2, "a batch": 2 * smallPayload} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, &natsstore.Options{Dir: t.TempDir(), MaxBytes: 2 << 20})
+			url := serve(t, &server.Options{MaxPayload: smallPayload})
+			s := open(t, &natsstore.Options{URL: url, MaxBytes: 8 * smallPayload})
 			appendTo(t, s, main, numbered(0, 2)...)
 			written := numbered(0, 2)
 			var full error
@@ -256,11 +257,11 @@ func TestCutBatch(t *testing.T) {
 
 func TestCancelledBatch(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
-	entries := []wire.JSON{wire.JSON(`{"uuid":"u","text":"` + strings.Repeat("x", 2<<20) + `"}`), `{"uuid":"v"}`}
-	for i := range 8 {
+	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{MaxPayload: smallPayload})})
+	entries := []wire.JSON{wire.JSON(`{"uuid":"u","text":"` + strings.Repeat("x", 4*smallPayload) + `"}`), `{"uuid":"v"}`}
+	for i := range 20 {
 		key := wire.SessionKey{Project: "p", SessionID: fmt.Sprint(i)}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*i)*200*time.Microsecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*i)*20*time.Microsecond)
 		err := s.Append(ctx, key, entries)
 		cancel()
 		if got := len(load(t, s, key)); got != 2 && (err == nil || got != 0) {

@@ -20,7 +20,7 @@ const (
 	pageBytes = 2 << 20
 )
 
-// lag is how long to wait for a server of a cluster that does not have yet what another one has.
+// lag is how long to wait for a server of a cluster that does not have yet what another one has, or is about to have.
 const lag = 20 * time.Millisecond
 
 var (
@@ -156,6 +156,10 @@ func (s *Store) awaitReplica(ctx context.Context, sp span) error {
 	if last < sp.last {
 		return errDeleted
 	}
+	return pause(ctx)
+}
+
+func pause(ctx context.Context) error {
 	select {
 	case <-time.After(lag):
 		return nil

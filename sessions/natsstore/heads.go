@@ -45,6 +45,8 @@ func (s *Store) heads(ctx context.Context, project string) (map[string]head, err
 	if err != nil {
 		return nil, s.failed("list", err)
 	}
+	// Should that fail, the server removes it later.
+	defer func() { _ = s.stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) }()
 	all := heads{byID: map[string]head{}}
 	for pending := consumer.CachedInfo().NumPending; pending > 0; {
 		if pending, err = s.addHeads(ctx, &all, consumer); err != nil {

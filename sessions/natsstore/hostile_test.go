@@ -119,13 +119,13 @@ func TestForeignSubjects(t *testing.T) {
 // A message that somebody has deleted is missed.
 func TestMissingMessage(t *testing.T) {
 	t.Parallel()
-	large := wire.JSON(`{"uuid":"large","text":"` + strings.Repeat("x", 3<<20) + `"}`)
+	large := wire.JSON(`{"uuid":"large","text":"` + strings.Repeat("x", 7*smallPayload/2) + `"}`)
 	for name, sequence := range map[string]uint64{
 		"the first append": 1, "the first of a batch": 2, "one of a batch": 4, "the last of a batch": 6, "an append": 7,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, &server.Options{})
+			url := serve(t, &server.Options{MaxPayload: smallPayload})
 			s := open(t, &natsstore.Options{URL: url})
 			appendTo(t, s, main, numbered(0, 1)...)
 			appendTo(t, s, main, large)

@@ -3,6 +3,7 @@ package natsstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,6 +35,11 @@ func TestOpenErrors(t *testing.T) {
 		"two places":        {&natsstore.Options{URL: url, Dir: t.TempDir()}, "exactly one of URL, Conn and Dir"},
 		"a port of nobody":  {&natsstore.Options{URL: "nats://127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
 		"a bad URL":         {&natsstore.Options{URL: "nats://me:secret@[bad"}, "the URL is bad"},
+		"a bad port":        {&natsstore.Options{URL: "nats://me:secret#1@127.0.0.1:1"}, "the URL is bad"},
+		"a comma":           {&natsstore.Options{URL: "nats://me:secret,1@127.0.0.1:1"}, "the URL is bad"},
+		"an escape":         {&natsstore.Options{URL: "nats://me:secret%1@127.0.0.1:1"}, "the URL is bad"},
+		"a path":            {&natsstore.Options{URL: "nats://127.0.0.1:1/secret?token=secret"}, "connect to 127.0.0.1:1: "},
+		"no scheme":         {&natsstore.Options{URL: "me:secret@127.0.0.1:1, 127.0.0.1:2"}, "connect to 127.0.0.1:1,127.0.0.1:2: "},
 		"a bad password":    {&natsstore.Options{URL: "nats://me:secret@127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
 		"a bad stream name": {&natsstore.Options{URL: url, Stream: "a.b"}, "invalid stream name"},
 		"too many replicas": {&natsstore.Options{URL: url, Stream: "R", Replicas: 3}, "replicas"},
@@ -107,6 +113,7 @@ func TestOpenUnfitStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	streams := 0
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"has other subjects":            func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} },
 		"has no atomic batches":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
@@ -117,6 +124,8 @@ func TestOpenUnfitStream(t *testing.T) {
 		"":                              func(*jetstream.StreamConfig) {},
 	} {
 		t.Run(name, func(t *testing.T) {
+			streams++
+			stream := fmt.Sprint("S", streams)
 			config := jetstream.StreamConfig{
 				Name: stream, Subjects: []string{stream + ".>"}, Discard: jetstream.DiscardNew,
 				AllowDirect: true, AllowAtomicPublish: true,
@@ -125,16 +134,13 @@ func TestOpenUnfitStream(t *testing.T) {
 			if _, err := js.CreateStream(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
-			s, err := natsstore.Open(t.Context(), &natsstore.Options{Conn: conn})
+			s, err := natsstore.Open(t.Context(), &natsstore.Options{Conn: conn, Stream: stream})
 			if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
 				t.Errorf("got %v", err)
 			}
 			if err == nil {
 				appendTo(t, s, main, numbered(0, 1)...)
 				checkLoad(t, s, main, numbered(0, 1))
-			}
-			if err := js.DeleteStream(t.Context(), stream); err != nil {
-				t.Fatal(err)
 			}
 		})
 	}

@@ -27,6 +27,9 @@ const (
 	subject = stream + ".-home-me-code.6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11./"
 )
 
+// smallPayload is a limit of a server that makes batches of appends which are not even large.
+const smallPayload = 32 << 10
+
 // open opens a store, which is closed when the test ends.
 func open(t testing.TB, opts *natsstore.Options) *natsstore.Store {
 	t.Helper()

@@ -60,7 +60,7 @@ func TestDeletesOfAnother(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := range 300 {
+		for i := range 60 {
 			for _, s := range []*natsstore.Store{a, b} {
 				if err := s.Append(t.Context(), main, numbered(i/2, i+2)); err != nil {
 					t.Error(err)
@@ -131,6 +131,26 @@ func TestStoresWriteTogether(t *testing.T) {
 	writeTogether(t, stores...)
 }
 
+// More writers than the server takes batches wait for each other.
+func TestManyBatches(t *testing.T) {
+	t.Parallel()
+	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{
+		MaxPayload: smallPayload, JetStreamLimits: server.JSLimitOpts{MaxBatchInflightPerStream: 2},
+	})})
+	entries := kilobytes(0, 100)
+	var wg sync.WaitGroup
+	for i := range 10 {
+		key := wire.SessionKey{Project: "p", SessionID: fmt.Sprint(i)}
+		wg.Go(func() {
+			if err := s.Append(t.Context(), key, entries); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	checkLoad(t, s, wire.SessionKey{Project: "p", SessionID: "9"}, entries)
+}
+
 // A cluster of three keeps everything three times, and goes on with two.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -148,11 +168,11 @@ func TestCluster(t *testing.T) {
 		stores = append(stores, open(t, opts))
 	}
 	writeTogether(t, stores...)
-	large := kilobytes(0, 3000)
+	large := kilobytes(0, 300)
 	for i, s := range stores {
-		appendTo(t, s, other, large[i*1000:(i+1)*1000]...)
+		appendTo(t, s, other, large[i*100:(i+1)*100]...)
 		for _, reader := range stores {
-			checkLoad(t, reader, other, large[:(i+1)*1000])
+			checkLoad(t, reader, other, large[:(i+1)*100])
 		}
 	}
 	stop(cluster[2])
@@ -197,7 +217,7 @@ func startCluster(t *testing.T, size int) []*server.Server {
 	var cluster []*server.Server
 	for i, port := range ports {
 		cluster = append(cluster, start(t, &server.Options{
-			ServerName: fmt.Sprint("server-", i), Routes: routes,
+			ServerName: fmt.Sprint("server-", i), Routes: routes, MaxPayload: smallPayload,
 			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
 		}))
 	}

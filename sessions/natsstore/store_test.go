@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 // A server that takes small messages only makes batches of most appends.
 func TestStoreOfBatches(t *testing.T) {
 	t.Parallel()
-	url := serve(t, &server.Options{MaxPayload: 16 << 10})
+	url := serve(t, &server.Options{MaxPayload: smallPayload})
 	streams := 0
 	storetest.Run(t, func(t *testing.T) sessions.Store {
 		streams++
@@ -38,7 +38,7 @@ func TestLargeAppends(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{Dir: t.TempDir()})
 	var want []wire.JSON
-	for i, size := range []int{10 << 20, 1 << 10, 768<<10 - 30, 768<<10 - 20, 768 << 10} {
+	for i, size := range []int{2 << 20, 1 << 10, 768<<10 - 30, 768<<10 - 20, 768 << 10} {
 		entry := wire.JSON(fmt.Sprintf(`{"uuid":"u%d","text":"%s"}`, i, strings.Repeat("x", size)))
 		want = append(want, entry)
 		appendTo(t, s, main, entry)
@@ -121,13 +121,30 @@ func TestLongSummary(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
-	const count = 600
+	const count = 300
 	for i := range count {
 		appendTo(t, s, wire.SessionKey{Project: "p", SessionID: fmt.Sprintf("s%d", i)}, numbered(i, i+1)...)
 	}
 	got, err := s.Sessions(t.Context(), "p")
 	if err != nil || len(got) != count {
 		t.Errorf("got %d sessions, want %d: %v", len(got), count, err)
+	}
+}
+
+// What a list needs on the server does not stay there.
+func TestListsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{})
+	s := open(t, &natsstore.Options{URL: url})
+	appendTo(t, s, main, numbered(0, 1)...)
+	for range 10 {
+		if _, err := s.Sessions(t.Context(), main.Project); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, raw := rawStream(t, url)
+	if got := raw.CachedInfo().State.Consumers; got > 0 {
+		t.Errorf("there are %d consumers", got)
 	}
 }
 
@@ -159,7 +176,7 @@ func TestLoadOfWhatIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
-			const appends = 700 // more than come at once
+			const appends = 520 // more than come at once
 			for i := range appends {
 				appendTo(t, s, main, numbered(i, i+1)...)
 			}
