@@ -6,6 +6,7 @@ import (
 	"log"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clewdev/clew"
@@ -40,6 +41,20 @@ func ExampleResult() {
 		return tools.NewResult(tools.Text("Sales of this year"), tools.Image("image/png", []byte("..."))), nil
 	})
 	_ = tools.Server(chart)
+}
+
+// A field that may have some values only.
+func ExampleTool_Refine() {
+	type Degrees struct {
+		Unit  string  `json:"unit"`
+		Value float64 `json:"value"`
+	}
+	thermostat := tools.New("heat", "Sets the temperature", func(_ context.Context, in Degrees) (string, error) {
+		return fmt.Sprintf("It will be %g °%s soon", in.Value, in.Unit), nil
+	}).Refine(func(schema *jsonschema.Schema) {
+		schema.Properties["unit"].Enum = []any{"C", "F"}
+	})
+	_ = tools.Server(thermostat)
 }
 
 // Tools of this package can be added to a server of the SDK, also while sessions use it.

@@ -93,6 +93,26 @@ func TestCloseWithDeafTool(t *testing.T) {
 	})
 }
 
+// A tool may close its own session, which waits for the tool in vain.
+func TestCloseInATool(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var s *clew.Session
+		begin, closed := make(chan struct{}), make(chan time.Duration)
+		quit := tools.New("quit", "", func(ctx context.Context, _ any) (string, error) {
+			<-begin
+			since := time.Now()
+			err := s.Close()
+			closed <- time.Since(since)
+			return "", err
+		})
+		s = simulate(t, greeted().Send(message("a", callOf(1, "quit", `{}`))), tools.Server(quit))
+		close(begin)
+		if took := <-closed; took != 3*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+	})
+}
+
 // Close waits for a tool that returns when its context ends.
 func TestCloseWithRunningTool(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -110,9 +110,7 @@ func (t *Tool) Schema(schema *jsonschema.Schema) *Tool {
 }
 
 // Refine has a function change the schema of the input, for what a Go type can't say, such as the values that a field
-// may have:
-//
-//	tool.Refine(func(s *jsonschema.Schema) { s.Properties["unit"].Enum = []any{"celsius", "fahrenheit"} })
+// may have. It is called when the tool is given to a server, with a schema that nobody else has.
 func (t *Tool) Refine(change func(schema *jsonschema.Schema)) *Tool {
 	t.refine = change
 	return t
