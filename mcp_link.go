@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrMCPClosed is the error about the connection of an in-process MCP server that has ended. See [MCPPeer] and [MCPConn].
+// ErrMCPClosed is the error about a connection of an in-process MCP server that has ended. See [MCPPeer] and [MCPConn].
 var ErrMCPClosed = errors.New("clew: the connection of the MCP server is closed")
 
 // An mcpLink is a connection of an in-process server, and the requests of the agent that are under way on it.

@@ -3,7 +3,6 @@ package tools
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -51,16 +50,22 @@ func (s typeSchemas) addParts(t reflect.Type) error {
 		return s.add(t.Elem())
 	case reflect.Struct:
 		for field := range t.Fields() {
-			if err := s.addField(&field); err != nil {
-				return fmt.Errorf("%v: the field %s %w", t, field.Name, err)
+			if reason := checkField(&field); reason != "" {
+				return fmt.Errorf("%v: the field %s %s", t, field.Name, reason)
+			}
+			if hidden := !field.IsExported() && !field.Anonymous; hidden || field.Tag.Get("json") == "-" {
+				continue
+			}
+			if err := s.add(field.Type); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// addField adds the type of a field. It returns an error for one that is read in another way than a schema can tell.
-func (s typeSchemas) addField(field *reflect.StructField) error {
+// checkField returns why a field is read in another way than a schema can tell, or "".
+func checkField(field *reflect.StructField) string {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	embedded := field.Type
 	if embedded.Kind() == reflect.Pointer {
@@ -68,13 +73,11 @@ func (s typeSchemas) addField(field *reflect.StructField) error {
 	}
 	switch {
 	case field.Anonymous && (name != "" || embedded.Kind() != reflect.Struct):
-		return errors.New("can't be embedded: give it a name")
-	case !field.IsExported() && !field.Anonymous || name == "-":
-		return nil
+		return "can't be embedded: give it a name"
 	case slices.Contains(strings.Split(options, ","), "string"):
-		return errors.New("can't have the json option string")
+		return "can't have the json option string"
 	}
-	return s.add(field.Type)
+	return ""
 }
 
 // formOf returns the schema of a type that is read in a way of its own, or nil.

@@ -101,8 +101,8 @@ func checkEntries(key wire.SessionKey, entries []wire.JSON) ([]entry, error) {
 	return checked, nil
 }
 
-// publishInTurn publishes when the server has room for another batch. It takes 50 at once, and drops after ten seconds
-// what is left of one.
+// publishInTurn publishes when the server has room for another batch. A server takes 50 at once, and drops one whose
+// writer is gone after ten seconds.
 func (s *Store) publishInTurn(ctx context.Context, t *transcript, entries []entry) error {
 	for {
 		err := s.publish(ctx, t, entries)
