@@ -20,10 +20,10 @@
 // # Inputs
 //
 // The input of a tool is a struct, or a map with strings as keys. Its fields are named as in JSON, and described by the
-// tag jsonschema. A field is required unless its tag json says omitempty or omitzero; a pointer may be null. A type with
-// a method UnmarshalText is a string, also [time.Time], bytes are a string in base64, and a [clew.JSON] is anything. A
-// type that contains itself has no schema: [Tool.Schema] sets one by hand. [Tool.Refine] adds what a type can't say,
-// such as the values that a field may have.
+// tag jsonschema. A field is required unless its tag json says omitempty or omitzero; a pointer may be null. A type
+// with a method UnmarshalText is a string, also [time.Time], bytes are a string in base64, and a [clew.JSON] is
+// anything. A type that contains itself has no schema: [Tool.Schema] sets one by hand. [Tool.Refine] adds what a type
+// can't say, such as the values that a field may have.
 //
 // # Calls
 //
