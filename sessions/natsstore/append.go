@@ -3,6 +3,7 @@ package natsstore
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -154,7 +154,7 @@ func cut(subject string, body []byte, size int) []*nats.Msg {
 	if len(messages) == 1 {
 		return messages
 	}
-	batch := nuid.Next()
+	batch := rand.Text()
 	for i, m := range messages {
 		m.Header.Set(batchHeader, batch)
 		m.Header.Set(partHeader, strconv.Itoa(i+1))
