@@ -15,6 +15,7 @@ type progress struct {
 	mu      sync.Mutex
 	prompts ledger
 	tasks   map[string]struct{} // subagents and workflows in the background
+	owed    bool                // one of them has ended, and its turn is to come
 	running bool                // anything at all runs in the background
 	state   wire.SessionState   // empty for an agent that does not tell
 	failed  *wire.ResultMessage // the failed result that the conversation stands at
@@ -76,7 +77,7 @@ func (p *progress) see(msg wire.Message) bool {
 func (p *progress) result(m *wire.ResultMessage) {
 	settled := p.prompts.see(m)
 	p.fine = p.fine || len(settled) > 0 && !m.IsError
-	p.failed = nil
+	p.failed, p.owed = nil, false
 	if m.IsError {
 		p.failed = m
 	}
@@ -110,11 +111,18 @@ func (p *progress) task(msg wire.Message) {
 	case *wire.BackgroundTasksChangedMessage:
 		p.running = len(m.Tasks) > 0
 	case *wire.TaskNotificationMessage:
-		delete(p.tasks, m.TaskID)
+		p.taskEnded(m.TaskID)
 	case *wire.TaskUpdatedMessage:
 		if m.Patch.Status.Terminal() {
-			delete(p.tasks, m.TaskID)
+			p.taskEnded(m.TaskID)
 		}
+	}
+}
+
+func (p *progress) taskEnded(id string) {
+	if _, ok := p.tasks[id]; ok {
+		delete(p.tasks, id)
+		p.owed = true
 	}
 }
 
@@ -136,7 +144,7 @@ func (p *progress) place(uuid string) int {
 func (p *progress) settled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" || p.state == wire.SessionStateIdle)
+	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" && !p.owed || p.state == wire.SessionStateIdle)
 }
 
 // silent reports whether the agent is in a turn in which it waits for nobody.

@@ -12,7 +12,7 @@ func (p *progress) lose(kept []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lost := slices.DeleteFunc(slices.Clone(p.prompts.open), func(id string) bool { return slices.Contains(kept, id) })
-	p.tasks, p.running, p.state, p.spoken = nil, false, "", false
+	p.tasks, p.owed, p.running, p.state, p.spoken = nil, false, false, "", false
 	return p.prompts.cross(lost)
 }
 
