@@ -14,6 +14,12 @@ import (
 // guides are the documents that show code and name parts of the API.
 var guides = []string{"README.md", "docs/migration.md"}
 
+// guidePackages are the packages whose names the guides may write, and their folders.
+var guidePackages = map[string]string{
+	"clew": ".", "wire": "wire", "clewtest": "clewtest", "tools": "tools", "sessions": "sessions",
+	"sqlitestore": "sessions/sqlitestore", "natsstore": "sessions/natsstore", "storetest": "sessions/storetest",
+}
+
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
 // TestGuidesShowCodeThatCompiles looks for each piece of Go in the guides in a program or a test that is compiled, and
@@ -45,20 +51,22 @@ func unindented(text string) string {
 }
 
 // publicName is a name of the API as the guides write it: Session.Turn is short for clew.Session.Turn.
-var publicName = regexp.MustCompile("`(clew|wire|clewtest|Options|Session)\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
+var publicName = regexp.MustCompile(
+	"`\\*?(clew|wire|clewtest|tools|sessions|sqlitestore|natsstore|storetest|Options|Session)" +
+		"\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
 
 // TestGuidesNameWhatExists looks for each name of the API in the guides in its package.
 func TestGuidesNameWhatExists(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for name, dir := range map[string]string{"clew": ".", "wire": "wire", "clewtest": "clewtest"} {
+	for name, dir := range guidePackages {
 		for _, path := range guidePaths(t, filepath.Join(dir, "*.go")) {
 			if !strings.HasSuffix(path, "_test.go") {
 				addGuideNames(t, names, name, path)
 			}
 		}
 	}
-	for _, guide := range guides {
+	for _, guide := range append(guides, "docs/production.md") {
 		for _, match := range publicName.FindAllStringSubmatch(guideText(t, guide), -1) {
 			name := match[1] + "." + match[2]
 			if match[1] == "Options" || match[1] == "Session" {
