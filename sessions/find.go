@@ -22,7 +22,8 @@ type Options struct {
 	Store Store
 	// Project is the path of the session's working folder. Empty means any project, if the store is a [ProjectLister].
 	Project string
-	// ProjectName is the name that the agent gave to that folder, and is used instead of Project where it is set.
+	// ProjectName is the name that the agent gave to that folder, or clew.Options.StoreProject where that was set. It is
+	// used instead of Project where it is set.
 	ProjectName string
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -21,6 +20,8 @@ type ImportOptions struct {
 	Store       Store
 	Project     string
 	ProjectName string
+	// IntoProject is the name of the project in dst, such as clew.Options.StoreProject. Empty means that of the session.
+	IntoProject string
 	// Progress is called after each append, and for each line that is left out since it is not an entry.
 	Progress func(ImportProgress)
 }
@@ -35,9 +36,10 @@ type ImportProgress struct {
 	Skipped *SkippedLine
 }
 
-// Import copies a session with its subagents into dst, under the same key. It appends up to 500 entries or 1 MiB at a
-// time. It can be repeated, after an error or since the session has grown: what is there already is not copied again.
-// Lines of a file that are not entries are left out, and reported.
+// Import copies a session with its subagents into dst, under the same ID. It appends up to 500 entries or 1 MiB at a
+// time. It can be repeated, after an error or since the session has grown, and it adds what a store has lost of a
+// session while that ran: what is there already is not copied again. Lines of a file that are not entries are left out,
+// and reported.
 func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) error {
 	if dst == nil {
 		return errors.New("sessions: no store to import into")
@@ -53,7 +55,7 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 	if err != nil {
 		return err
 	}
-	i := &importing{from: p.store, to: dst, report: opts.Progress}
+	i := &importing{from: p.store, to: dst, project: cmp.Or(opts.IntoProject, key.Project), report: opts.Progress}
 	for _, key.Subpath = range append([]string{""}, subpaths...) {
 		if err := i.transcript(ctx, key); err != nil {
 			return err
@@ -65,10 +67,17 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 // An importing is an import on its way.
 type importing struct {
 	from, to Store
+	project  string // in to
 	report   func(ImportProgress)
 	progress ImportProgress
 	batch    []wire.JSON
 	bytes    int
+}
+
+// target is where a transcript is copied to.
+func (i *importing) target(key wire.SessionKey) wire.SessionKey {
+	key.Project = i.project
+	return key
 }
 
 func (i *importing) tell() {
@@ -98,8 +107,7 @@ func (i *importing) transcript(ctx context.Context, key wire.SessionKey) error {
 		if err != nil {
 			return err
 		}
-		if there > 0 {
-			there--
+		if there.take(entry) {
 			i.progress.Entries++
 			continue
 		}
@@ -107,7 +115,7 @@ func (i *importing) transcript(ctx context.Context, key wire.SessionKey) error {
 			return err
 		}
 	}
-	if sidecar != "" && !newOriginal(sidecar).same(oldSidecar) {
+	if sidecar != "" && hashEntry(sidecar) != hashEntry(oldSidecar) {
 		if err := i.add(ctx, key, sidecar); err != nil {
 			return err
 		}
@@ -131,7 +139,7 @@ func (i *importing) flush(ctx context.Context, key wire.SessionKey) error {
 	if len(i.batch) == 0 {
 		return nil
 	}
-	if err := i.to.Append(ctx, key, i.batch); err != nil {
+	if err := i.to.Append(ctx, i.target(key), i.batch); err != nil {
 		return err
 	}
 	i.progress.Entries += len(i.batch)
@@ -140,23 +148,14 @@ func (i *importing) flush(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// there returns how many entries at the start of a transcript were copied before, and what stands for the file beside
-// it. UUIDs alone would not tell: many entries have none. Between the copies there may be other entries, such as a title.
-func (i *importing) there(ctx context.Context, key wire.SessionKey) (n int, sidecar wire.JSON, err error) {
-	var unused wire.JSON
-	next, stop := iter.Pull2(i.originals(ctx, key, &unused, func(SkippedLine) {}))
-	defer stop()
-	entry, err, ok := next()
-	original := newOriginal(entry)
-	for copied, copyErr := range withoutSidecar(key, i.to.Load(ctx, key), &sidecar) {
-		if err = cmp.Or(err, copyErr); err != nil {
-			return 0, "", err
+// there returns what the store has of a transcript already, and what stands there for the file beside it.
+func (i *importing) there(ctx context.Context, key wire.SessionKey) (there copies, sidecar wire.JSON, err error) {
+	there = copies{}
+	for entry, err := range withoutSidecar(key, i.to.Load(ctx, i.target(key)), &sidecar) {
+		if err != nil {
+			return nil, "", err
 		}
-		if ok && original.same(copied) {
-			n++
-			entry, err, ok = next()
-			original = newOriginal(entry)
-		}
+		there.add(entry)
 	}
-	return n, sidecar, err
+	return there, sidecar, nil
 }

@@ -126,6 +126,48 @@ func TestImportRepeatedOverChanges(t *testing.T) {
 	checkLoad(t, to, keyA, append(want, `{"title":"of the copy"}`, `{"n":4}`, `{"uuid":"5"}`)...)
 }
 
+// An agent does not mirror all that is in its file. What a store has lost of the rest is added, and nothing else.
+func TestImportOverMirror(t *testing.T) {
+	t.Parallel()
+	from, to := sessions.NewMemory(), sessions.NewMemory()
+	const old, lost, last = `{"type":"custom-title","customTitle":"old"}`, `{"uuid":"2"}`, `{"uuid":"3"}`
+	mustAppend(t, from, keyA, `{"uuid":"1"}`, `{"type":"api-request"}`, old, lost, old, last)
+	mustAppend(t, to, keyA, `{"uuid":"1"}`, `{"customTitle":"old", "type":"custom-title"}`, old, last,
+		`{"type":"custom-title","customTitle":"new"}`)
+	want := append(mustLoad(t, to, keyA), `{"type":"api-request"}`, lost)
+	for range 3 {
+		if err := sessions.Import(t.Context(), to, idA, &sessions.ImportOptions{Store: from}); err != nil {
+			t.Fatal(err)
+		}
+		checkLoad(t, to, keyA, want...)
+	}
+}
+
+func TestImportIntoProject(t *testing.T) {
+	t.Parallel()
+	from, to := sessions.NewMemory(), sessions.NewMemory()
+	mustAppend(t, from, keyA, `{"uuid":"1"}`, `{"n":2}`)
+	mustAppend(t, from, keyAgent, `{"uuid":"3"}`)
+	for range 2 {
+		opts := &sessions.ImportOptions{Store: from, IntoProject: "birds"}
+		if err := sessions.Import(t.Context(), to, idA, opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	projects, err := to.Projects(t.Context())
+	if diff := cmp.Diff([]string{"birds"}, projects); diff != "" || err != nil {
+		t.Errorf("projects (-want +got):\n%s, %v", diff, err)
+	}
+	own, below := keyA, keyAgent
+	own.Project, below.Project = "birds", "birds"
+	checkLoad(t, to, own, `{"uuid":"1"}`, `{"n":2}`)
+	checkLoad(t, to, below, `{"uuid":"3"}`)
+	opts := &sessions.ImportOptions{Store: from, IntoProject: "../birds"}
+	if err := sessions.Import(t.Context(), to, idA, opts); err == nil {
+		t.Error("no error for a project that is no name")
+	}
+}
+
 func TestImportFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -2,8 +2,8 @@ package sessions
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
-	"reflect"
 
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
@@ -60,29 +60,48 @@ func once(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
 	}
 }
 
-// An original is an entry that others are compared with.
-type original struct {
-	entry wire.JSON
-	uuid  string
-	value any // what the entry says, if it has no UUID and was decoded
-}
+// copies counts the entries that a store has of a transcript already, by what they say. UUIDs alone would not tell: many
+// entries have none. Their order does not tell either: between them there may be others, such as a title, and the agent
+// does not mirror all that it writes to its file.
+type copies map[entryHash]int
 
-func newOriginal(entry wire.JSON) *original {
-	uuid, _ := EntryUUID(entry)
-	return &original{entry: entry, uuid: uuid}
-}
+func (c copies) add(entry wire.JSON) { c[hashEntry(entry)]++ }
 
-// same reports whether another entry is the same: by its UUID, or as a value.
-func (o *original) same(other wire.JSON) bool {
-	if o.entry == other {
-		return true
-	}
-	if uuid, err := EntryUUID(other); err != nil || uuid != "" || o.uuid != "" {
-		return err == nil && uuid == o.uuid
-	}
-	if o.value == nil && o.entry.Decode(&o.value) != nil {
+// take reports whether there is a copy of an entry, which then stands for no other one.
+func (c copies) take(entry wire.JSON) bool {
+	if len(c) == 0 {
 		return false
 	}
+	hash := hashEntry(entry)
+	if c[hash] == 0 {
+		return false
+	}
+	c[hash]--
+	return true
+}
+
+// An entryHash is the same for entries that are: those with the same UUID, and those without one that say the same.
+type entryHash struct {
+	uuid bool
+	hash uuidHash
+}
+
+func hashEntry(entry wire.JSON) entryHash {
+	if uuid, _ := EntryUUID(entry); uuid != "" {
+		return entryHash{uuid: true, hash: hashUUID(uuid)}
+	}
+	return entryHash{hash: hashUUID(canonical(entry))}
+}
+
+// canonical returns an entry with its members in order and without space, or as it is if it can't be decoded.
+func canonical(entry wire.JSON) string {
 	var value any
-	return other.Decode(&value) == nil && reflect.DeepEqual(o.value, value)
+	if entry.Decode(&value) != nil {
+		return string(entry)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return string(entry)
+	}
+	return string(text)
 }

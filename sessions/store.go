@@ -13,7 +13,8 @@ import (
 // besides.
 //
 // The methods may be called from several goroutines, also in a loop over Load. A key that does not pass
-// [wire.SessionKey.Check] is an error, as is a context that has ended, which a method returns wrapped or as it is.
+// [wire.SessionKey.Check] is an error, as is a project that no such key can have: check one with any session ID. So is a
+// context that has ended, which a method returns wrapped or as it is.
 type Store interface {
 	// Append adds entries to the end of a transcript, in order and all or none, for readers as well. No entries is no
 	// change. An entry whose member "uuid" is that of one that is there already is left out, so that an append can be
