@@ -68,7 +68,8 @@ type Options struct {
 	// CLAUDE_CONFIG_DIR until the agent has ended; in it is also what the agent needs of the user's settings: credentials
 	// without refresh tokens, .claude.json, and settings.json without plugins, but no CLAUDE.md, agents or skills of the
 	// user's own. That needs an agent on this machine, so no Transport but a ProcessTransport without Wrap. A session that
-	// is not in the store is resumed as without one; then only what is new gets into the store.
+	// is not in the store is resumed as without one, which Logger is told; then only what is new gets into the store,
+	// unless sessions.Import has brought the rest there.
 	//
 	// Nil means no store. Not together with Ephemeral and EnableFileCheckpointing.
 	Store Store

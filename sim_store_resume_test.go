@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -207,12 +208,18 @@ func TestContinueFromStore(t *testing.T) {
 	}
 }
 
-// A session that is not in the store is the agent's to find, in its own folder.
+// A session that is not in the store is the agent's to find, in its own folder, and the log says so.
 func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	temp := ownTemp(t)
+	var log strings.Builder
 	s := dial(t, reporting(t, clew.Options{
 		Store: &fakeStore{}, Resume: storedID, Env: []string{"CLAUDE_CONFIG_DIR=/mine"},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}))
+	wantClosed(t, s)
+	if !strings.Contains(log.String(), `"the session to resume is not in the store" project=p resume=`+storedID) {
+		t.Errorf("log %s", log.String())
+	}
 	start := decoded[mirrored](t, string(s.Info().Raw()))
 	if !slices.Contains(start.Args, "--resume="+storedID) || !slices.Contains(start.Env, "CLAUDE_CONFIG_DIR=/mine") {
 		t.Errorf("started with %q in %q", start.Args, start.Env)

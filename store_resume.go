@@ -43,8 +43,12 @@ func (o *Options) layOutIn(ctx context.Context, folder *tempconfig.Folder) (id s
 	} else {
 		id, err = r.restore(ctx, o.Resume)
 	}
-	if err != nil || id == "" {
+	if err != nil {
 		return "", err
+	}
+	if id == "" {
+		r.log.Warn("the session to resume is not in the store", "project", r.project, "resume", o.Resume)
+		return "", nil
 	}
 	if r.name != r.project {
 		o.StoreProject = r.project // what the agent writes now belongs there, too
