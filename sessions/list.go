@@ -45,8 +45,9 @@ type ListOptions struct {
 const maxLoads = 16
 
 // List returns sessions, the newest first. What has an ID that is no UUID, the transcripts of subagents that older
-// agents kept as sessions, and sessions in which nobody has said anything are left out. One that can't be read is in
-// the list with its error. If the user may not read a project, the sessions of the others come back with that error.
+// agents kept as sessions, and sessions in which nobody has said anything, or nothing but /clear, are left out. One that
+// can't be read is in the list with its error. If the user may not read a project, the sessions of the others come back
+// with that error.
 //
 // Sessions in files are read at their beginning and end, 64 KiB each or up to a title, so that a list of large ones is
 // fast. A store that is a [Summarizer] is asked for summaries; sessions of others, and those that it has none of, are
@@ -76,7 +77,14 @@ func List(ctx context.Context, opts *ListOptions) ([]Info, error) {
 	return listed[min(skip, len(listed)):], failed
 }
 
-func (i Info) worthListing() bool { return i.Err != nil || !i.Sidechain && i.Title() != "" }
+func (i Info) worthListing() bool {
+	return i.Err != nil || !i.Sidechain && i.Title() != "" && !i.onlyCleared()
+}
+
+// onlyCleared reports whether the session was begun by /clear, and ended without a prompt.
+func (s *Summary) onlyCleared() bool {
+	return s.FirstPrompt == "" && s.FirstCommand == "/clear" && s.Title() == s.FirstCommand
+}
 
 // all returns the sessions of the place without summaries, the newest first. With the error that some projects may not
 // be read, it returns those of the others.

@@ -49,6 +49,7 @@ func TestListFolder(t *testing.T) {
 		{"p/agent-4", `{"type":"user","message":{"content":"No UUID"}}`},
 		{"p/" + id(5), `{"type":"mode"}`},
 		{"p/" + id(6), ""},
+		{"p/" + id(8), `{"type":"user","message":{"content":"<command-name>/clear</command-name>"}}`},
 		{"p/" + id(7), "{broken\n" + `{"type":"user","message":{"content":"Seven"}}`},
 	} {
 		write(t, dir, file.name+".jsonl", file.content)
