@@ -46,6 +46,7 @@
 // was said, and what tools were given and have read. That may be secret: the files of Folder and sqlitestore are for the
 // user alone, and a NATS server has to be guarded. What the agent keeps elsewhere is not in a store: credentials,
 // settings and memory, long results of tools that it has put into files of their own, and copies of files for rewinding.
+// What was mirrored lacks the copies of the agent's requests to the API, too, which no conversation needs.
 //
 // # Bad input
 //
