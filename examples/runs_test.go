@@ -137,6 +137,11 @@ var runs = []run{
 		want: "It was the wren.\nRemember the wren.\n",
 	},
 	{
+		name:  "sessions",
+		model: func(m *clewtest.Model) { m.On("a bird").Reply(clewtest.Text("The wren.")) },
+		want:  "Birds (fork)\n",
+	},
+	{
 		name: "agents",
 		model: func(m *clewtest.Model) {
 			call := map[string]any{"description": "Proofread", "prompt": "Read it", "subagent_type": "proofreader",

@@ -83,7 +83,8 @@ func (t *Tool) annotations() *mcp.ToolAnnotations {
 	return t.about.Annotations
 }
 
-// MaxResultChars sets how long a result may be before the agent writes it to a file and tells the model its name.
+// MaxResultChars sets how long a result may be before the agent writes it to a file and tells the model its name. The
+// agent has a limit of its own besides.
 func (t *Tool) MaxResultChars(limit int) *Tool {
 	return t.meta("anthropic/maxResultSizeChars", limit)
 }
