@@ -27,9 +27,6 @@ type callbacks struct {
 
 func newCallbacks(o *Options) *callbacks {
 	c := &callbacks{options: o, log: o.logger()}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
 	c.mcp = newMCPServers(o, c.log)
 	c.registerHooks(o.Hooks)
 	return c
