@@ -3,6 +3,7 @@ package clewtest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -106,7 +107,23 @@ func (r *Rule) Times(n int) *Rule { return r.set(func(*answer) { r.left = max(n,
 // they are 10, 5, 0 and 0.
 func (r *Rule) Usage(input, output, cacheRead, cacheWrite int) *Rule {
 	usage := tokens{Input: input, Output: output, CacheRead: cacheRead, CacheWrite: cacheWrite}
-	return r.set(func(a *answer) { a.usage = usage })
+	return r.set(func(a *answer) {
+		usage.more = a.usage.more
+		a.usage = usage
+	})
+}
+
+// UsageMember sets one more member of the usage that a reply reports, such as "speed" or "cache_creation". The value is
+// anything that marshals to JSON.
+func (r *Rule) UsageMember(name string, value any) *Rule {
+	return r.set(func(a *answer) {
+		more := maps.Clone(a.usage.more)
+		if more == nil {
+			more = make(map[string]any)
+		}
+		more[name] = value
+		a.usage.more = more
+	})
 }
 
 // Stop sets the stop reason of a reply. Without it, it is "tool_use" for a reply that uses a tool, and "end_turn" for

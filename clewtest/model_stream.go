@@ -15,6 +15,22 @@ type tokens struct {
 	CacheWrite int `json:"cache_creation_input_tokens"`
 	CacheRead  int `json:"cache_read_input_tokens"`
 	Output     int `json:"output_tokens"`
+
+	more map[string]any
+}
+
+// MarshalJSON puts the further members behind the counts.
+func (t tokens) MarshalJSON() ([]byte, error) {
+	type counts tokens
+	data, err := json.Marshal(counts(t))
+	if err != nil || len(t.more) == 0 {
+		return data, err
+	}
+	more, err := json.Marshal(t.more)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(data[:len(data)-1], ','), more[1:]...), nil
 }
 
 // replyMessage is the JSON of an answer. The API sends null, and not nothing, where there is no stop reason.

@@ -1,6 +1,7 @@
 package clewtest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +61,21 @@ func TestModelPlain(t *testing.T) {
 		`"usage":{"input_tokens":1,"cache_creation_input_tokens":4,"cache_read_input_tokens":3,"output_tokens":2}}`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func TestModelUsageMember(t *testing.T) {
+	t.Parallel()
+	m := NewModel(t)
+	m.On("").Reply(Text("a")).Usage(9, 9, 9, 9).UsageMember("speed", "fast").
+		UsageMember("cache_creation", map[string]int{"x": 7}).Usage(1, 2, 3, 4)
+	const want = `"usage":{"input_tokens":1,"cache_creation_input_tokens":4,"cache_read_input_tokens":3,"output_tokens":2,` +
+		`"cache_creation":{"x":7},"speed":"fast"}`
+	if got := readAll(t, ask(t, m, "hello", false)); !strings.Contains(got, want) {
+		t.Errorf("answer %s, want %s", got, want)
+	}
+	if got := readAll(t, ask(t, m, "hello", true)); !strings.Contains(got, want) {
+		t.Errorf("events %s, want %s", got, want)
 	}
 }
 
