@@ -1,0 +1,325 @@
+package transcript
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// chunkAll gives messages to a chunker, which are in the lines 1, 2 and so on. A nil is an interruption.
+func chunkAll(msgs ...ClassifiedMsg) *chunker {
+	c := new(chunker)
+	for i, msg := range msgs {
+		chunkNext(c, i+1, msg)
+	}
+	return c
+}
+
+func chunkNext(c *chunker, line int, msg ClassifiedMsg) {
+	if msg == nil {
+		c.interrupt(line, atMillis(int64(line)))
+		return
+	}
+	c.add(newDigest(msg, source{line, wire.Position{Line: line, Offset: int64(100 * line)}}))
+}
+
+func linesOf(chunks []Chunk) [][]int {
+	var lines [][]int
+	for i := range chunks {
+		lines = append(lines, chunks[i].Lines)
+	}
+	return lines
+}
+
+func TestLateResultGoesToItsCall(t *testing.T) {
+	t.Parallel()
+	c := chunkAll(
+		user(0, "go"),
+		ai(10, "m", toolUse("a", "Bash", `{}`)),
+		ai(11, "m", toolUse("b", "Bash", `{}`)),
+		&UserMsg{Timestamp: atMillis(20), Text: "faster", Queued: true},
+	)
+	if got := c.changed(); got != 0 {
+		t.Errorf("changed() at first = %d, want 0", got)
+	}
+	chunkNext(c, 5, meta(30, result("a", "slow")))
+	chunks := c.chunks()
+	if len(chunks) != 3 {
+		t.Fatalf("%d chunks, want 3: a result alone makes none", len(chunks))
+	}
+	if turn := chunks[1]; turn.Items[0].ToolResult != "slow" || turn.Items[0].DurationMs != 20 || turn.DurationMs != 20 {
+		t.Errorf("turn = %+v, want the result in it", turn)
+	}
+	if got := c.changed(); got != 1 {
+		t.Errorf("changed() = %d, want 1", got)
+	}
+
+	chunkNext(c, 6, meta(40, result("b", "slow too"), result("x", "of nobody")))
+	if got := c.changed(); got != 1 {
+		t.Errorf("changed() = %d, want 1", got)
+	}
+	if diff := cmp.Diff([][]int{{1}, {2, 3, 5}, {4}, {6}}, linesOf(c.chunks())); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if got := c.changed(); got != 4 {
+		t.Errorf("changed() after nothing = %d, want 4", got)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	c := chunkAll(ai(0, "m", toolUse("a", "Bash", `{}`)), meta(1, result("a", "x")), meta(2, result("b", "y")))
+	items := c.chunks()[0].Items
+	for i, want := range [][2]int64{{100, 200}, {0, 300}} {
+		if got := [2]int64{items[i].CallAt.Offset, items[i].ResultAt.Offset}; got != want {
+			t.Errorf("item %d is at %d, want %d", i, got, want)
+		}
+	}
+}
+
+func TestInterruption(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name        string
+		msgs        []ClassifiedMsg
+		lines       [][]int
+		interrupted []bool
+	}{
+		{
+			"ends a turn",
+			[]ClassifiedMsg{user(0, "go"), ai(1, "m", text("Well")), nil},
+			[][]int{{1}, {2, 3}}, []bool{false, true},
+		},
+		{"before an answer", []ClassifiedMsg{user(0, "go"), nil}, [][]int{{1, 2}}, []bool{true}},
+		{
+			"is left where it was when the agent goes on",
+			[]ClassifiedMsg{ai(0, "m", text("Well")), nil, ai(3, "n", text("So"))},
+			[][]int{{1, 2}, {3}}, []bool{true, false},
+		},
+		{
+			"does not keep results away",
+			[]ClassifiedMsg{ai(0, "m", toolUse("a", "Bash", `{}`)), nil, meta(3, result("a", "stopped"))},
+			[][]int{{1, 2, 3}}, []bool{true},
+		},
+		{"of nothing", []ClassifiedMsg{nil}, [][]int{{1}}, []bool{true}},
+		{"of nothing, then a prompt", []ClassifiedMsg{nil, user(2, "go")}, [][]int{{1, 2}}, []bool{false}},
+		{"of nothing, then an answer", []ClassifiedMsg{nil, ai(2, "m", text("Hi"))}, [][]int{{1, 2}}, []bool{false}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			chunks := chunkAll(test.msgs...).chunks()
+			if diff := cmp.Diff(test.lines, linesOf(chunks)); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+			var interrupted []bool
+			for i := range chunks {
+				interrupted = append(interrupted, chunks[i].Interrupted)
+			}
+			if diff := cmp.Diff(test.interrupted, interrupted); diff != "" {
+				t.Errorf("interrupted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInterruptionEndsTheDuration(t *testing.T) {
+	t.Parallel()
+	c := chunkAll(ai(0, "m", text("This answ")))
+	c.interrupt(2, atMillis(700))
+	if got := c.chunks()[0].DurationMs; got != 700 {
+		t.Errorf("DurationMs = %d, want 700", got)
+	}
+}
+
+func TestLinesThatSayNothingAreCounted(t *testing.T) {
+	t.Parallel()
+	empty := &AIMsg{Timestamp: atMillis(5), IsMeta: true}
+	c := chunkAll(
+		empty, user(10, "hi"), empty, ai(20, "m"), empty, &SystemMsg{}, &CompactMsg{}, empty, &CompactMsg{Summary: true},
+	)
+	if diff := cmp.Diff([][]int{{1, 2, 3}, {4, 5}, {6}, {7, 8, 9}}, linesOf(c.chunks())); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+// randomMessages returns messages of all kinds, whose IDs and texts meet now and then. A nil is an interruption.
+func randomMessages(r *rand.Rand, n int) []ClassifiedMsg {
+	var msgs []ClassifiedMsg
+	for i := range n {
+		when := atMillis(int64(i)*20_000 + r.Int64N(90_000))
+		if r.IntN(8) == 0 {
+			when = time.Time{}
+		}
+		msgs = append(msgs, randomMessage(r, when))
+	}
+	return msgs
+}
+
+func randomMessage(r *rand.Rand, when time.Time) ClassifiedMsg {
+	switch r.IntN(16) {
+	case 0:
+		return &UserMsg{Timestamp: when, Text: "prompt", Queued: r.IntN(2) == 0}
+	case 1:
+		return &SystemMsg{Timestamp: when, Output: "output", IsError: r.IntN(2) == 0}
+	case 2:
+		return &CompactMsg{Timestamp: when, Text: "compact", Summary: r.IntN(2) == 0, PreTokens: r.IntN(100)}
+	case 3:
+		return &TeammateMsg{Timestamp: when, Text: "hello", TeammateID: "bob"}
+	case 4:
+		return nil
+	case 5, 6, 7, 8, 9:
+		m := &AIMsg{Timestamp: when, IsMeta: true, Blocks: randomBlocks(r, true)}
+		if r.IntN(3) == 0 {
+			m.SourceToolUseID = randomID(r)
+		}
+		if r.IntN(3) == 0 {
+			m.AgentID = "agent"
+		}
+		return m
+	}
+	m := &AIMsg{
+		Timestamp: when, MessageID: []string{"", "m1", "m2"}[r.IntN(3)], Model: "claude-x",
+		Usage: Usage{InputTokens: r.IntN(3)}, Blocks: randomBlocks(r, false),
+	}
+	if len(m.Blocks) == 0 {
+		m.Text, m.ThinkingCount = "text without a block", r.IntN(2)
+	}
+	return m
+}
+
+func randomID(r *rand.Rand) string { return fmt.Sprintf("t%d", r.IntN(6)) }
+
+func randomBlocks(r *rand.Rand, meta bool) wire.Content {
+	var content wire.Content
+	for range r.IntN(4) {
+		words := strings.Repeat("word ", r.IntN(3))
+		if meta {
+			content = append(content, []wire.Block{result(randomID(r), words), text(words)}[r.IntN(2)])
+			continue
+		}
+		content = append(content, []wire.Block{
+			text(words), thinking(words), &wire.RedactedThinkingBlock{}, toolUse(randomID(r), "Bash", `{}`),
+			toolUse(randomID(r), "Task", `{"description":"`+words+`"}`), result(randomID(r), words),
+		}[r.IntN(6)])
+	}
+	return content
+}
+
+// snapshot copies chunks, with all that a chunker changes.
+func snapshot(chunks []Chunk) []Chunk {
+	chunks = slices.Clone(chunks)
+	for i := range chunks {
+		ch := &chunks[i]
+		ch.Items = slices.Clone(ch.Items)
+		for j := range ch.Items {
+			ch.Items[j].Injected = slices.Clone(ch.Items[j].Injected)
+		}
+		ch.ToolCalls, ch.Injected, ch.Lines = slices.Clone(ch.ToolCalls), slices.Clone(ch.Injected), slices.Clone(ch.Lines)
+	}
+	return chunks
+}
+
+func TestChunkingAsTheyComeIsChunkingAtOnce(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		msgs := randomMessages(r, 1+r.IntN(50))
+		c := new(chunker)
+		var before []Chunk
+		for i, msg := range msgs {
+			chunkNext(c, i+1, msg)
+			if r.IntN(3) == 0 {
+				continue // and look at several at a time
+			}
+			chunks := c.chunks()
+			if want := chunkAll(msgs[:i+1]...).chunks(); !reflect.DeepEqual(want, chunks) {
+				t.Fatalf("seed %d, %d messages, at once and as they come (-want +got):\n%s", seed, i+1, cmp.Diff(want, chunks))
+			}
+			checkLines(t, i+1, chunks)
+			first := c.changed()
+			if first > len(chunks) || first > len(before) {
+				t.Fatalf("seed %d: changed() = %d of %d chunks, there were %d", seed, first, len(chunks), len(before))
+			}
+			if want, got := before[:first], chunks[:first]; first > 0 && !reflect.DeepEqual(want, got) {
+				t.Fatalf("seed %d, line %d: chunk before changed() = %d has changed (-want +got):\n%s",
+					seed, i+1, first, cmp.Diff(want, got))
+			}
+			before = snapshot(chunks)
+		}
+	}
+}
+
+// checkLines checks that each line is in one chunk, in order.
+func checkLines(t *testing.T, n int, chunks []Chunk) {
+	t.Helper()
+	seen := make([]int, n+1)
+	for i := range chunks {
+		if !slices.IsSorted(chunks[i].Lines) {
+			t.Fatalf("lines of chunk %d are not in order: %d", i, chunks[i].Lines)
+		}
+		for _, line := range chunks[i].Lines {
+			seen[line]++
+		}
+	}
+	for line := 1; line <= n; line++ {
+		if seen[line] != 1 {
+			t.Fatalf("line %d is in %d chunks: %d", line, seen[line], linesOf(chunks))
+		}
+	}
+}
+
+func TestBuildChunksIsTheChunker(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		msgs := slices.DeleteFunc(randomMessages(rand.New(rand.NewPCG(seed, 7)), 40), func(m ClassifiedMsg) bool {
+			return m == nil
+		})
+		want := snapshot(chunkAll(msgs...).chunks())
+		for i := range want {
+			want[i].Lines = nil
+			for j := range want[i].Items {
+				item := &want[i].Items[j]
+				item.CallAt, item.ResultAt = wire.Position{}, wire.Position{}
+			}
+		}
+		if got := BuildChunks(msgs); !reflect.DeepEqual(want, got) {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, cmp.Diff(want, got))
+		}
+	}
+}
+
+// TestDigestsCanBeUsedAgain checks that a chunker changes nothing of what it is given.
+func TestDigestsCanBeUsedAgain(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		var digests []*digest
+		for i, msg := range randomMessages(rand.New(rand.NewPCG(seed, 8)), 40) {
+			if msg != nil {
+				digests = append(digests, newDigest(msg, source{line: i + 1}))
+			}
+		}
+		var first, second chunker
+		for _, d := range digests {
+			first.add(d)
+		}
+		want := snapshot(first.chunks())
+		for _, d := range digests {
+			second.add(d)
+		}
+		if got := second.chunks(); !reflect.DeepEqual(want, got) {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, cmp.Diff(want, got))
+		}
+		if got := first.chunks(); !reflect.DeepEqual(want, got) {
+			t.Fatalf("seed %d: the first chunks have changed (-want +got):\n%s", seed, cmp.Diff(want, got))
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/wire"
+)
+
+// syntheticModel is the model of answers that the agent itself has made up.
+const syntheticModel = "<synthetic>"
+
+func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
+	m := e.Message
+	if m == nil {
+		return nil, noiseEmpty
+	}
+	msg := &AIMsg{
+		Timestamp: e.Timestamp, MessageID: m.ID, RequestID: e.RequestID, Model: m.Model, StopReason: m.StopReason,
+		Blocks: c.blocks(m.Content),
+	}
+	if m.Usage != nil {
+		msg.Usage = *m.Usage
+	}
+	msg.readBlocks()
+	if m.Model == syntheticModel {
+		return made(e, msg.Text)
+	}
+	return msg, ""
+}
+
+// made classifies an answer that the agent made up: the user wants to see errors, and nothing else.
+func made(e *Entry, text string) (ClassifiedMsg, string) {
+	if text == "" || !e.IsAPIErrorMessage && !strings.HasPrefix(text, "API Error") {
+		return nil, "synthetic"
+	}
+	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: true}, ""
+}
+
+// readBlocks fills in what the blocks tell.
+func (m *AIMsg) readBlocks() {
+	var texts []string
+	for _, b := range m.Blocks {
+		switch b := b.(type) {
+		case *wire.TextBlock:
+			if b.Text != "" {
+				texts = append(texts, b.Text)
+			}
+		case *wire.ToolUseBlock:
+			m.addCall(b.ID, b.Name)
+		case *wire.ServerToolUseBlock:
+			m.addCall(b.ID, b.Name)
+		case *wire.MCPToolUseBlock:
+			m.addCall(b.ID, b.Name)
+		default:
+			if kind := b.BlockType(); kind == "thinking" || kind == "redacted_thinking" {
+				m.ThinkingCount++
+			}
+		}
+	}
+	m.Text = strings.Join(texts, "\n")
+}
+
+func (m *AIMsg) addCall(id, name string) {
+	if id != "" && name != "" {
+		m.ToolCalls = append(m.ToolCalls, ToolCall{id, name})
+	}
+}
+
+// results returns the message for results of tools.
+func (c *classifier) results(e *Entry) *AIMsg {
+	if c.lean {
+		if parts, ok := c.resultParts(e.Message.Content); ok {
+			c.parts = parts
+			return c.sentBack(e, nil)
+		}
+	}
+	return c.sentBack(e, c.blocks(e.Message.Content))
+}
+
+// sentBack returns the message for what went back to the model: results of tools, and text that the agent added.
+func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
+	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}
+	msg.readResult(e, c.maxResult)
+	return msg
+}
+
+// readResult fills in what the structured result of a tool tells. One longer than limit is not kept itself.
+func (m *AIMsg) readResult(e *Entry, limit int) {
+	result := e.ToolUseResult
+	if string(result) == "null" {
+		return
+	}
+	if limit < 0 || len(result) <= limit {
+		m.ToolUseResult = wire.JSON(result)
+	}
+	facts := e.facts
+	if !facts.read {
+		facts = readFacts(result)
+	}
+	m.AgentID, m.ResultStatus, m.PersistedOutputPath = facts.agent, facts.status, facts.spill
+	switch end := facts.patchAt + len(facts.patch); {
+	case len(facts.patch) == 0:
+	case m.ToolUseResult != "": // whose memory it shares
+		m.Patch = m.ToolUseResult[facts.patchAt:end]
+	default:
+		m.Patch = wire.JSON(facts.patch)
+	}
+}
+
+// readString reads the value that comes next if it is a string.
+func readString(l *jsonlex.Lexer, to *string) {
+	if l.Peek() == '"' {
+		*to = l.String()
+		return
+	}
+	l.Skip()
+}

@@ -1,0 +1,109 @@
+package transcript
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// An Entry is one line of a transcript. Members that are not of the type that the agent gives them count as absent.
+//
+// Raw members, which are of type []byte or [json.RawMessage], share the memory of the line that was decoded.
+type Entry struct {
+	// Type is user, assistant, system, attachment or progress for entries of the conversation's tree, and another word
+	// for what the agent keeps beside it, such as ai-title or cost-state.
+	Type    string
+	Subtype string
+
+	UUID string
+	// ParentUUID is the entry before this one in the conversation. Root says that the agent wrote null there.
+	ParentUUID string
+	Root       bool
+	// LogicalParentUUID is the last entry before a compaction.
+	LogicalParentUUID string
+	// LeafUUID is the end of the conversation that a summary or last-prompt is about.
+	LeafUUID string
+
+	Timestamp      time.Time // zero if there is none that can be read
+	SessionID      string
+	AgentID        string
+	CWD            string
+	GitBranch      string
+	Version        string
+	PermissionMode string
+	PromptID       string
+	RequestID      string
+	TeamName       string
+	AgentName      string
+
+	IsSidechain       bool
+	IsMeta            bool
+	IsCompactSummary  bool
+	IsAPIErrorMessage bool
+	// Forked says that the line was copied from another session.
+	Forked bool
+
+	// CostUSD is what the answer cost, where an older agent wrote that down.
+	CostUSD float64
+
+	// SourceToolUseID is the call that the entry comes from, such as a skill's.
+	SourceToolUseID string
+	// Supersedes are the UUIDs of entries that this one takes back or replaces.
+	Supersedes []string
+
+	// Message is nil unless the entry has one.
+	Message *Message
+	// ToolUseResult is the structured result of a tool: an object, a list or a string.
+	ToolUseResult json.RawMessage
+	// Attachment is that of an entry of type attachment, and AttachmentType its type.
+	Attachment     json.RawMessage
+	AttachmentType string
+	// Content is that of a system entry or a queue-operation: usually a string.
+	Content json.RawMessage
+	// Data is that of a progress entry, and DataType its type.
+	Data     json.RawMessage
+	DataType string
+	// CompactMetadata is that of a compact_boundary.
+	CompactMetadata json.RawMessage
+
+	// Unknown is what the entry has that this package does not know.
+	Unknown []Unknown
+
+	facts resultFacts // what ToolUseResult tells
+
+	// Raw is the whole line.
+	Raw []byte
+	// Position is where the line was, if the caller has set it: see [LineSplitter].
+	Position wire.Position
+}
+
+// A Message is what an entry says to or from the model.
+type Message struct {
+	ID         string
+	Role       string
+	Model      string
+	StopReason string
+	// Content is a string or a list of blocks: see [wire.DecodeContent].
+	Content json.RawMessage
+	Usage   *Usage
+}
+
+// Chained reports whether the entry is part of the conversation's tree.
+func (e *Entry) Chained() bool {
+	switch e.Type {
+	case "user", "assistant", "system", "attachment", "progress":
+		return e.UUID != ""
+	}
+	return false
+}
+
+// ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object, or has neither a
+// UUID nor the UUID of a leaf; [DecodeEntry] takes every line, and says what is wrong with one.
+func ParseEntry(line []byte) (Entry, bool) {
+	e, err := DecodeEntry(line)
+	if err != nil || e.UUID == "" && e.LeafUUID == "" {
+		return Entry{}, false
+	}
+	return e, true
+}

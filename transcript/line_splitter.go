@@ -1,0 +1,269 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/wire"
+)
+
+// ErrLineTooLong is what an [InvalidLine] wraps when a line is longer than [ReadOptions.MaxLineBytes].
+var ErrLineTooLong = errors.New("transcript: line too long")
+
+const (
+	// defaultMaxLine is twice what the API takes as one request: so much has a result with its structured twin. What is
+	// longer is progress of tools, which repeats what others have said.
+	defaultMaxLine = 64 << 20
+	// headBytes is how much of a bad line is kept.
+	headBytes = 1 << 10
+	// keepBytes is how large a buffer may be that waits for the next line.
+	keepBytes = 1 << 20
+
+	byteOrderMark = "\ufeff"
+	// uncounted is how many bytes of a line its length leaves out at most: a byte-order mark and a carriage return.
+	uncounted = len(byteOrderMark) + len("\r")
+)
+
+// A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. What it yields does not depend on how the
+// bytes were cut before.
+//
+// NUL bytes, which a crash leaves in files by the megabyte, end a line like a line feed, but don't count as one: what
+// was written before and behind them is kept apart, under the same number. Carriage returns at the end of a line, a
+// byte-order mark at the beginning and blank lines are left out.
+//
+// A LineSplitter is for one goroutine at a time. The zero value is not ready: see [NewLineSplitter].
+type LineSplitter struct {
+	max   int
+	ends  int    // line feeds so far
+	next  int64  // offset of the byte that comes next
+	start int64  // offset of the line whose end has not come
+	held  []byte // that line, or its head if it is long
+	long  *longLine
+}
+
+// A longLine is what is known of a line that is longer than the limit, beside its head.
+type longLine struct {
+	blank bool // what is behind the head
+	last  byte
+}
+
+// NewLineSplitter returns a splitter that stands at the beginning of a file. maxLine is the length of the longest line;
+// 0 and less means 64 MiB.
+func NewLineSplitter(maxLine int) *LineSplitter {
+	if maxLine <= 0 {
+		maxLine = defaultMaxLine
+	}
+	return &LineSplitter{max: maxLine}
+}
+
+// Feed takes the next bytes, and yields the lines that they complete. A line is valid until yield returns. One that is
+// too long goes to bad once its end has come.
+func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
+	to := lineSink{yield, bad}
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			s.hold(s.pass(p, to))
+			return
+		}
+		s.complete(s.pass(p[:end], to), to)
+		s.skip(1)
+		s.ends++
+		p = p[end+1:]
+	}
+}
+
+// Flush yields the last line if it has no end but is a JSON object, which nothing can be added to. Anything else goes to
+// bad as torn, and goes on waiting for its rest.
+func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
+	line, at := s.place(s.held)
+	if s.isBlank(line) {
+		return
+	}
+	err := s.check(at)
+	if err == nil {
+		err = checkObject(line)
+	}
+	if err != nil {
+		bad(InvalidLine{Position: at, Err: err, Head: lineHead(line), Torn: true})
+		return
+	}
+	yield(line, at)
+	s.begin()
+}
+
+// Offset returns how many bytes are dealt with: where the line begins whose end has not come. A reader that starts there
+// misses nothing.
+func (s *LineSplitter) Offset() int64 { return s.start }
+
+// A lineSink is where lines go.
+type lineSink struct {
+	yield func(line []byte, at wire.Position)
+	bad   func(InvalidLine)
+}
+
+// pass completes a line at each run of NUL bytes in text, and returns what is behind the last one.
+func (s *LineSplitter) pass(text []byte, to lineSink) []byte {
+	for {
+		nul := bytes.IndexByte(text, 0)
+		if nul < 0 {
+			return text
+		}
+		s.complete(text[:nul], to)
+		rest := bytes.TrimLeft(text[nul:], "\x00")
+		s.skip(len(text) - nul - len(rest))
+		text = rest
+	}
+}
+
+// complete adds the last piece of a line and lets the line go.
+func (s *LineSplitter) complete(piece []byte, to lineSink) {
+	line := piece
+	if s.next > s.start {
+		s.hold(piece)
+		line = s.held
+	} else {
+		s.next += int64(len(piece))
+	}
+	s.emit(line, to)
+	s.begin()
+}
+
+// emit yields a complete line. Of a long one it gets the head.
+func (s *LineSplitter) emit(line []byte, to lineSink) {
+	line, at := s.place(line)
+	if s.isBlank(line) {
+		return
+	}
+	if err := s.check(at); err != nil {
+		to.bad(InvalidLine{Position: at, Err: err, Head: lineHead(line)})
+		return
+	}
+	to.yield(line, at)
+}
+
+// place takes from the current line, or its head, what does not count, and tells where it is.
+func (s *LineSplitter) place(line []byte) ([]byte, wire.Position) {
+	at := wire.Position{Line: s.ends + 1, Offset: s.start, Bytes: s.next - s.start}
+	if s.start == 0 && bytes.HasPrefix(line, []byte(byteOrderMark)) {
+		line = line[len(byteOrderMark):]
+		at.Offset += int64(len(byteOrderMark))
+		at.Bytes -= int64(len(byteOrderMark))
+	}
+	if s.endsWithReturn(line) {
+		at.Bytes--
+	}
+	return line[:min(int64(len(line)), at.Bytes)], at
+}
+
+func (s *LineSplitter) endsWithReturn(line []byte) bool {
+	if s.long != nil {
+		return s.long.last == '\r'
+	}
+	return bytes.HasSuffix(line, []byte("\r"))
+}
+
+// isBlank reports whether the current line is blank, of which line is the whole or the head.
+func (s *LineSplitter) isBlank(line []byte) bool {
+	return isBlank(line) && (s.long == nil || s.long.blank)
+}
+
+func (s *LineSplitter) check(at wire.Position) error {
+	if at.Bytes <= int64(s.max) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes, at most %d", ErrLineTooLong, at.Bytes, s.max)
+}
+
+// hold keeps a piece of a line whose end has not come, or only the line's head once it is too long.
+func (s *LineSplitter) hold(piece []byte) {
+	s.next += int64(len(piece))
+	switch {
+	case s.long != nil:
+		s.drop(piece)
+	case len(s.held)+len(piece) <= s.max+uncounted:
+		s.reserve(len(piece))
+		s.held = append(s.held, piece...)
+	default:
+		begun := s.held
+		s.held, s.long = nil, &longLine{blank: true}
+		s.drop(begun)
+		s.drop(piece)
+	}
+}
+
+// reserve makes room for a piece. It doubles, which leaves less behind than append does for long lines, but takes no more
+// than the longest line needs.
+func (s *LineSplitter) reserve(n int) {
+	need := len(s.held) + n
+	if need <= cap(s.held) {
+		return
+	}
+	larger := make([]byte, len(s.held), max(need, min(2*cap(s.held), s.max+uncounted)))
+	copy(larger, s.held)
+	s.held = larger
+}
+
+// drop keeps of a piece of a long line what belongs to the line's head.
+func (s *LineSplitter) drop(piece []byte) {
+	if len(piece) == 0 {
+		return
+	}
+	s.long.last = piece[len(piece)-1]
+	n := min(len(piece), headBytes+uncounted-len(s.held))
+	s.held = append(s.held, piece[:n]...)
+	s.long.blank = s.long.blank && isBlank(piece[n:])
+}
+
+// begin starts another line.
+func (s *LineSplitter) begin() {
+	s.start, s.long = s.next, nil
+	s.held = s.held[:0]
+	if cap(s.held) > keepBytes {
+		s.held = nil
+	}
+}
+
+// skip passes over bytes between lines.
+func (s *LineSplitter) skip(n int) {
+	s.next += int64(n)
+	s.start = s.next
+}
+
+func isBlank(text []byte) bool {
+	for _, c := range text {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// checkObject returns an error unless line is one JSON object.
+func checkObject(line []byte) error {
+	var l jsonlex.Lexer
+	l.Reset(line)
+	for _, ok := l.FirstKey(); ok; _, ok = l.NextKey() {
+		l.Skip()
+	}
+	l.End()
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("transcript: %w", err)
+	}
+	return nil
+}
+
+// lineHead returns the beginning of a line, up to headBytes, in whole characters.
+func lineHead(line []byte) string {
+	if len(line) <= headBytes {
+		return string(line)
+	}
+	end := headBytes
+	for end > headBytes-utf8.UTFMax && !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return string(line[:end])
+}

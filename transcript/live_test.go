@@ -1,0 +1,432 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// recordedDialogue returns the messages of a recording: what the agent wrote, and the prompts that it was sent.
+func recordedDialogue(t *testing.T, dir string) []wire.Message {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "dialogue.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []wire.Message
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		frame, received := bytes.CutPrefix(line, []byte("< "))
+		frame, sent := bytes.CutPrefix(frame, []byte("> "))
+		if received || sent {
+			messages = append(messages, wire.Decode(frame))
+		}
+	}
+	return messages
+}
+
+// recordedDialogues returns the folders of all recordings.
+func recordedDialogues(t *testing.T) []string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join("testdata", "recorded", "*"))
+	if err != nil || len(dirs) != 14 {
+		t.Fatalf("%d recordings, %v", len(dirs), err)
+	}
+	return dirs
+}
+
+// diskEntries returns the entries of a transcript.
+func diskEntries(t *testing.T, file string) []Entry {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []Entry
+	s := NewLineSplitter(0)
+	s.Feed(data, func(line []byte, at wire.Position) {
+		e, err := DecodeEntry(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Position = at
+		entries = append(entries, e)
+	}, func(line InvalidLine) { t.Fatal(line) })
+	return entries
+}
+
+// liveEntries returns the entries of a dialogue by conversation.
+func liveEntries(messages []wire.Message) map[string][]Entry {
+	var s liveState
+	threads := map[string][]Entry{}
+	at := time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+	for _, msg := range messages {
+		for _, e := range s.entries(msg, at) {
+			threads[e.thread] = append(threads[e.thread], e.Entry)
+		}
+	}
+	return threads
+}
+
+// An utterance is what an entry of the conversation says, without what only the transcript on disk tells, or only later: who is
+// whose parent, times, counts of tokens, why an answer ended.
+type utterance struct {
+	Type, Subtype, UUID, AgentID, MessageID, Model, Content, Result string
+	Sidechain, Meta, Summary, Error                                 bool
+}
+
+// utterances returns what entries say, without those that no person sees.
+func utterances(entries []Entry) []utterance {
+	var all []utterance
+	for _, e := range entries {
+		s := utterance{
+			Type: e.Type, Subtype: e.Subtype, UUID: e.UUID, AgentID: e.AgentID, Result: string(e.ToolUseResult),
+			Sidechain: e.IsSidechain, Meta: e.IsMeta, Summary: e.IsCompactSummary, Error: e.IsAPIErrorMessage,
+		}
+		switch {
+		case e.Subtype == "compact_boundary":
+			var m struct{ Trigger, PreTokens, PostTokens, DurationMs json.RawMessage }
+			if json.Unmarshal(e.CompactMetadata, &m) == nil {
+				s.Content = strings.Join([]string{string(m.Trigger), string(m.PreTokens), string(m.PostTokens), string(m.DurationMs)}, " ")
+			}
+		case e.Type == "user" || e.Type == "assistant":
+			s.MessageID, s.Model, s.Content = e.Message.ID, e.Message.Model, sortedJSON(e.Message.Content)
+			if strings.HasPrefix(s.Content, `"<local-command-caveat>`) || strings.HasPrefix(s.Content, `"<system-reminder>`) {
+				continue
+			}
+			if e.Type == "user" && s.Result == "" && !e.IsCompactSummary {
+				s.Content = shownPrompt(s.Content)
+				s.UUID = "" // a host may leave it to the agent
+			}
+		default:
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func sortedJSON(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return string(raw)
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// shownPrompt returns what a person reads of a prompt.
+func shownPrompt(content string) string {
+	if _, rest, ok := strings.Cut(content, "<command-name>"); ok {
+		name, _, _ := strings.Cut(rest, "<")
+		return `"` + name + `"`
+	}
+	if _, rest, ok := strings.Cut(content, "<summary>"); ok && strings.HasPrefix(content, `"<task-notification>`) {
+		summary, _, _ := strings.Cut(rest, "<")
+		return summary
+	}
+	return content
+}
+
+// onlyLive is what the agent says to its host and does not write down, at least not before its next turn.
+var onlyLive = map[string]string{
+	"control_requests": `"<local-command-stdout>Set model to`,
+}
+
+func TestLiveEntriesAreThoseOnDisk(t *testing.T) {
+	t.Parallel()
+	for _, dir := range recordedDialogues(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			threads := liveEntries(recordedDialogue(t, dir))
+			live := utterances(threads[""])
+			if extra := onlyLive[filepath.Base(dir)]; extra != "" {
+				last := len(live) - 1
+				if !strings.HasPrefix(live[last].Content, extra) {
+					t.Errorf("the last entry is %+v", live[last])
+				}
+				live = live[:last]
+			}
+			disk := utterances(diskEntries(t, filepath.Join(dir, "transcript.jsonl")))
+			if diff := cmp.Diff(disk, live); diff != "" {
+				t.Errorf("(-disk +live):\n%s", diff)
+			}
+			agents, _ := filepath.Glob(filepath.Join(dir, "subagents", "*.jsonl"))
+			if len(threads) != 1+len(agents) {
+				t.Fatalf("%d conversations, want %d", len(threads), 1+len(agents))
+			}
+			for call, entries := range threads {
+				if call == "" {
+					continue
+				}
+				if diff := cmp.Diff(utterances(diskEntries(t, agents[0])), utterances(entries)); diff != "" {
+					t.Errorf("subagent of %s (-disk +live):\n%s", call, diff)
+				}
+			}
+		})
+	}
+}
+
+// Live entries are one chain, like those on disk.
+func TestLiveEntriesAreLinked(t *testing.T) {
+	t.Parallel()
+	for _, dir := range recordedDialogues(t) {
+		for call, entries := range liveEntries(recordedDialogue(t, dir)) {
+			last := ""
+			for i, e := range entries {
+				if e.Type == "custom-title" {
+					continue
+				}
+				parent := e.ParentUUID
+				if e.Subtype == "compact_boundary" {
+					parent = e.LogicalParentUUID
+				}
+				if !e.Chained() || parent != last || e.Root != (e.ParentUUID == "") || len(e.Unknown) > 0 || e.Timestamp.IsZero() {
+					t.Errorf("%s, conversation %q, entry %d: parent %q, want %q: %s", dir, call, i, parent, last, e.Raw)
+				}
+				last = e.UUID
+			}
+		}
+	}
+}
+
+func TestLiveMessages(t *testing.T) {
+	t.Parallel()
+	const at = `"timestamp":"2026-11-15T00:00:00.000Z"`
+	for _, test := range []struct {
+		name, frame, want string
+	}{
+		{
+			"local command", `{"type":"system","subtype":"local_command_output","content":"Total cost: $1","uuid":"u","session_id":"s"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"local_command",` +
+				`"content":"<local-command-stdout>Total cost: $1</local-command-stdout>","uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{
+			"retry", `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":514.7,"error_status":529,"error":"overloaded","uuid":"u","session_id":"s"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"api_error","level":"error",` +
+				`"error":{"status":529,"error":{"error":{"type":"overloaded","message":"overloaded"}}},"retryInMs":514.7,"retryAttempt":1,"maxRetries":10,` +
+				`"uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{
+			"refusal", `{"type":"system","subtype":"model_refusal_fallback","trigger":"refusal","original_model":"a","fallback_model":"b","content":"c",` +
+				`"retracted_message_uuids":["x"],"refused_user_message_uuid":"y","uuid":"u","session_id":"s"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"model_refusal_fallback","supersedesUuids":["x"],"content":"c",` +
+				`"originalModel":"a","fallbackModel":"b","refusedUserMessageUuid":"y","uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{
+			"information", `{"type":"system","subtype":"informational","content":"c","level":"warning","tool_use_id":"t","uuid":"u","session_id":"s"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"informational","content":"c","level":"warning","toolUseID":"t","uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{
+			"text of a skill", `{"type":"user","message":{"role":"user","content":"body <b>"},"isSynthetic":true,"uuid":"u","session_id":"s","timestamp":"2026-11-15T00:00:00.000Z"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"body <b>"},"isMeta":true,"uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{
+			"prompt without an id", `{"type":"user","message":{"role":"user","content":"hi"},"session_id":"default"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"hi"},"uuid":"live-1",` + at + `}`,
+		},
+		{
+			"task of a shell", `{"type":"system","subtype":"task_notification","task_id":"b","status":"failed","output_file":"/o","summary":"sum","uuid":"u","session_id":"s"}`,
+			`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"<task-notification>\n<task-id>b</task-id>\n` +
+				`<output-file>/o</output-file>\n<status>failed</status>\n<summary>sum</summary>\n</task-notification>"},"uuid":"u",` + at + `,"sessionId":"s"}`,
+		},
+		{"title", `{"type":"system","subtype":"session_title_changed","title":"t","uuid":"u","session_id":"s"}`, `{"parentUuid":null,"isSidechain":false,"type":"custom-title","customTitle":"t",` + at + `,"sessionId":"s"}`},
+		{"task that is not shown", `{"type":"system","subtype":"task_notification","task_id":"b","status":"failed","output_file":"/o","ambient":true}`, ""},
+		{"status", `{"type":"system","subtype":"status","status":"requesting","uuid":"u","session_id":"s"}`, ""},
+		{"result", `{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"session_id":"s","uuid":"u"}`, ""},
+		{"text", `not JSON`, ""},
+		{"unknown", `{"type":"news"}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var s liveState
+			var got string
+			for _, e := range s.entries(wire.Decode([]byte(test.frame)), time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)) {
+				got += string(e.Raw)
+				if e.Unknown != nil {
+					t.Errorf("unknown: %v", e.Unknown)
+				}
+			}
+			if diff := cmp.Diff(sortedJSON(json.RawMessage(test.want)), sortedJSON(json.RawMessage(got))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// liveTexts feeds frames and returns the contents of the entries.
+func liveTexts(s *liveState, frames ...string) []string {
+	var texts []string
+	for _, frame := range frames {
+		for _, e := range s.entries(wire.Decode([]byte(frame)), time.Time{}) {
+			text := e.Subtype
+			if e.Message != nil {
+				text = string(e.Message.Content)
+			}
+			texts = append(texts, e.thread+text)
+		}
+	}
+	return texts
+}
+
+func TestRepeatedPromptsComeOnce(t *testing.T) {
+	t.Parallel()
+	var s liveState
+	got := liveTexts(&s,
+		`{"type":"user","message":{"role":"user","content":"one"},"session_id":"default"}`,
+		`{"type":"user","message":{"role":"user","content":"one"},"session_id":"default"}`,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"one"}]},"isReplay":true,"uuid":"a","session_id":"s"}`,
+		`{"type":"user","message":{"role":"user","content":"one"},"isReplay":true,"uuid":"b","session_id":"s"}`,
+		`{"type":"user","message":{"role":"user","content":"two"},"uuid":"c","session_id":"s"}`,
+		`{"type":"user","message":{"role":"user","content":"two, expanded"},"isReplay":true,"uuid":"c","session_id":"s"}`,
+		`{"type":"user","message":{"role":"user","content":"of another host"},"isReplay":true,"uuid":"d","session_id":"s"}`,
+	)
+	if diff := cmp.Diff([]string{`"one"`, `"one"`, `"two"`, `"of another host"`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPromptOfASubagentComesOnce(t *testing.T) {
+	t.Parallel()
+	var s liveState
+	got := liveTexts(&s,
+		`{"type":"system","subtype":"task_started","task_id":"a","tool_use_id":"call:","description":"d","task_type":"local_agent","prompt":"count"}`,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"count"}]},"parent_tool_use_id":"call:","uuid":"u"}`,
+		`{"type":"user","message":{"role":"user","content":"more"},"parent_tool_use_id":"call:","uuid":"v"}`,
+		`{"type":"system","subtype":"task_started","task_id":"a","tool_use_id":"call:","description":"d","task_type":"local_agent","prompt":"again"}`,
+		`{"type":"system","subtype":"task_started","task_id":"b","tool_use_id":"call2:","description":"d","task_type":"local_bash","prompt":"ls"}`,
+	)
+	if diff := cmp.Diff([]string{`call:"count"`, `call:"more"`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The end of a task that a call waits for is in the result of the call. A notice comes of one in the background, also
+// if it was moved there.
+func TestNoNoticeOfAwaitedTasks(t *testing.T) {
+	t.Parallel()
+	const end = `{"type":"system","subtype":"task_notification","task_id":"a","status":"completed","output_file":"/o","summary":"done","uuid":"u"}`
+	for _, test := range []struct {
+		name   string
+		frames []string
+		want   int
+	}{
+		{"unknown", nil, 1},
+		{"awaited", []string{`{"type":"system","subtype":"task_started","task_id":"a","description":"d","is_backgrounded":false}`}, 0},
+		{"another one", []string{`{"type":"system","subtype":"task_started","task_id":"b","description":"d","is_backgrounded":false}`}, 1},
+		{"in the background", []string{`{"type":"system","subtype":"task_started","task_id":"a","description":"d","is_backgrounded":true}`}, 1},
+		{"moved", []string{
+			`{"type":"system","subtype":"task_started","task_id":"a","description":"d","is_backgrounded":false}`,
+			`{"type":"system","subtype":"task_updated","task_id":"a","patch":{"is_backgrounded":true}}`,
+			`{"type":"system","subtype":"task_updated","task_id":"a","patch":{"status":"completed"}}`,
+		}, 1},
+		{"not told", []string{
+			`{"type":"system","subtype":"task_started","task_id":"a","description":"d","tool_use_id":"call"}`,
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"call","content":"launched"}]},"uuid":"r"}`,
+		}, 2},
+		{"the next time", []string{`{"type":"system","subtype":"task_started","task_id":"a","description":"d","is_backgrounded":false}`, end}, 1},
+	} {
+		var s liveState
+		if got := liveTexts(&s, append(test.frames, end)...); len(got) != test.want {
+			t.Errorf("%s: %q", test.name, got)
+		}
+	}
+}
+
+// A /clear belongs to the conversation that it begins.
+func TestClearPromptComesBehindTheReset(t *testing.T) {
+	t.Parallel()
+	var s liveState
+	var got []string
+	for _, frame := range []string{
+		`{"type":"user","message":{"role":"user","content":"one"},"uuid":"a"}`,
+		`{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"session_id":"s","uuid":"d"}`,
+		`{"type":"user","message":{"role":"user","content":"/clear"},"uuid":"b"}`,
+		`{"type":"conversation_reset","new_conversation_id":"n","trigger":"clear","uuid":"c","session_id":"s"}`,
+		`{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"session_id":"n","uuid":"d"}`,
+		`{"type":"user","message":{"role":"user","content":"two"},"uuid":"e"}`,
+	} {
+		for _, e := range s.entries(wire.Decode([]byte(frame)), time.Time{}) {
+			got = append(got, e.UUID+" follows "+e.ParentUUID)
+		}
+	}
+	if diff := cmp.Diff([]string{"a follows ", "b follows ", "e follows b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A /compact shows up even if nothing is compacted, at the latest with the end of its turn.
+func TestCompactPromptIsNotLost(t *testing.T) {
+	t.Parallel()
+	for _, behind := range []string{
+		`{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"session_id":"s","uuid":"u"}`,
+		`{"type":"user","message":{"role":"user","content":"/compact now"},"session_id":"default"}`,
+		`{"type":"assistant","message":{"id":"m","role":"assistant","content":[]},"uuid":"v","session_id":"s"}`,
+	} {
+		var s liveState
+		if early := liveTexts(&s, `{"type":"user","message":{"role":"user","content":" /compact"},"session_id":"default"}`); early != nil {
+			t.Errorf("the prompt came early: %q", early)
+		}
+		if got := liveTexts(&s, behind); len(got) == 0 || got[0] != `" /compact"` {
+			t.Errorf("%s gives %q", behind, got)
+		}
+	}
+}
+
+func TestAResetBeginsAnotherConversation(t *testing.T) {
+	t.Parallel()
+	var s liveState
+	liveTexts(&s, `{"type":"user","message":{"role":"user","content":"one"},"uuid":"a","session_id":"s"}`,
+		`{"type":"conversation_reset","new_conversation_id":"n","session_id":"s","uuid":"u"}`)
+	got := s.entries(wire.Decode([]byte(`{"type":"user","message":{"role":"user","content":"two"},"session_id":"default"}`)), time.Time{})
+	if len(got) != 1 || !got[0].Root || got[0].SessionID != "n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPartialAnswer(t *testing.T) {
+	t.Parallel()
+	var s liveState
+	var longest string
+	for _, msg := range recordedDialogue(t, filepath.Join("testdata", "recorded", "hello_partial")) {
+		s.entries(msg, time.Time{})
+		if _, ok := msg.(*wire.AssistantMessage); ok && s.partial() != "" {
+			t.Errorf("%q is left of an answer that has come", s.partial())
+		}
+		if text := s.partial(); len(text) > len(longest) {
+			longest = text
+		}
+	}
+	if longest != "Hello, this is a scripted answer." || s.partial() != "" {
+		t.Errorf("partial answer %q, at the end %q", longest, s.partial())
+	}
+}
+
+// FuzzLive gives any frames.
+func FuzzLive(f *testing.F) {
+	f.Add([]byte(`{"type":"user","message":{"content":[1,{"type":"text"}]},"tool_use_result":{"a":1}}`))
+	f.Add([]byte(`{"type":"system","subtype":"compact_boundary","compact_metadata":{}}` + "\n" + `{"type":"user","message":{"content":"x"},"isSynthetic":true}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s liveState
+		for line := range bytes.Lines(data) {
+			for _, e := range s.entries(wire.Decode(line), time.Time{}) {
+				if e.Type != "custom-title" && !e.Chained() {
+					t.Errorf("%s is not part of a conversation", e.Raw)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package transcript
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Reconciliation sets what the calls of transcripts cost against the agent's own account. Differences are what the
+// agent counts less what the transcripts tell.
+type Reconciliation struct {
+	Models []ModelReconciliation `json:"models"`
+	// Computed is what the calls cost by the table of prices, Agent what they cost by the agent's account.
+	Computed   Money `json:"computed"`
+	Agent      Money `json:"agent"`
+	Difference Money `json:"difference"`
+	// UnknownCost says that Computed is not all: the price of a model is not known.
+	UnknownCost bool `json:"unknownCost,omitempty"`
+	// AgentGuessed says that the agent did not know the price of a model and took that of its main model.
+	AgentGuessed bool `json:"agentGuessed,omitempty"`
+}
+
+// A ModelReconciliation is the part of a [Reconciliation] that is about one model.
+type ModelReconciliation struct {
+	// Computed is what the transcripts tell. Its model is the name as the table of prices has it.
+	Computed ModelCost  `json:"computed"`
+	Agent    ModelState `json:"agent"`
+	// Usage and Cost are the differences. Of the usage only what the agent is billed for is compared: parts of other
+	// counts and web fetches are 0.
+	Usage  UsageSum `json:"usage"`
+	Cost   Money    `json:"cost"`
+	Reason Reason   `json:"reason,omitempty"`
+}
+
+// A Reason says how transcripts and the agent's account differ, and what is known to do that. Empty means not at all.
+type Reason string
+
+// The reasons.
+const (
+	// ReasonUnwritten: the agent counts more. Some calls leave no line in a transcript, such as those for titles, for
+	// summaries of compactions and of web pages.
+	ReasonUnwritten Reason = "unwritten"
+	// ReasonUncounted: the transcripts tell more. The agent does not count an answer that was interrupted, and a process
+	// that is killed leaves no account.
+	ReasonUncounted Reason = "uncounted"
+	// ReasonBoth: each has something that the other has not.
+	ReasonBoth Reason = "both"
+	// ReasonPrice: the tokens agree, and the prices don't. The table is of another day, an administrator has set prices,
+	// or another model has answered than the one that was asked.
+	ReasonPrice Reason = "price"
+	// ReasonUnknownPrice: the tokens agree, and the table has no price.
+	ReasonUnknownPrice Reason = "unknown price"
+)
+
+// Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of one session, with its
+// subagents, or of many. For many, the calls should be those of one [Tally], where each counts once; for a fork alone,
+// they should be all that its transcript has, the copied ones too, since its account has them.
+func Reconcile(calls []Call, states []CostState, prices Prices) Reconciliation {
+	n := pricer{prices: prices}
+	models := make(map[string]*ModelReconciliation)
+	at := func(name string) *ModelReconciliation {
+		name = n.model(name).name
+		if models[name] == nil {
+			models[name] = &ModelReconciliation{Computed: ModelCost{Model: name}}
+		}
+		return models[name]
+	}
+	var computed account
+	for i := range calls {
+		cost, known := n.cost(&calls[i])
+		computed.add(n.model(calls[i].Model).name, &calls[i], cost, known)
+	}
+	for _, m := range computed.totals().Models {
+		at(m.Model).Computed = m
+	}
+	own := sumStates(states)
+	for name, m := range own.Models {
+		r := at(name)
+		r.Agent = r.Agent.plus(m, 1)
+	}
+	result := Reconciliation{Agent: own.TotalCost, AgentGuessed: own.HasUnknownModelCost}
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		result.add(models[name])
+	}
+	result.Difference = result.Agent.plus(-result.Computed)
+	return result
+}
+
+func (r *Reconciliation) add(m *ModelReconciliation) {
+	m.Usage = m.Agent.Usage.billed().plus(m.Computed.Usage.billed(), -1)
+	m.Cost = m.Agent.Cost.plus(-m.Computed.Cost)
+	m.Reason = m.reason()
+	r.Models = append(r.Models, *m)
+	r.Computed = r.Computed.plus(m.Computed.Cost)
+	r.UnknownCost = r.UnknownCost || m.Computed.UnknownCost
+}
+
+// floatNoise is how far sums may differ that the agent has made with floating point numbers.
+const floatNoise = Dollar / 1_000_000_000
+
+func (m *ModelReconciliation) reason() Reason {
+	more, less := m.Usage.signs()
+	switch {
+	case more && less:
+		return ReasonBoth
+	case more:
+		return ReasonUnwritten
+	case less:
+		return ReasonUncounted
+	case m.Computed.UnknownCost:
+		return ReasonUnknownPrice
+	case m.Cost > floatNoise || m.Cost < -floatNoise:
+		return ReasonPrice
+	}
+	return ""
+}
+
+// billed returns the counts that have a price, without those that are parts of others.
+func (s UsageSum) billed() UsageSum {
+	return UsageSum{
+		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
+		CacheCreationTokens: s.CacheCreationTokens, WebSearches: s.WebSearches,
+	}
+}
+
+// signs reports whether there are counts above and below 0.
+func (s UsageSum) signs() (above, below bool) {
+	for _, n := range []int{s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheCreationTokens, s.WebSearches} {
+		above, below = above || n > 0, below || n < 0
+	}
+	return above, below
+}
+
+func (m ModelState) plus(o ModelState, n int) ModelState {
+	return ModelState{m.Usage.plus(o.Usage, n), m.Cost.plus(Money(n) * o.Cost)}
+}
+
+// sumStates adds accounts up. Those with the same start are one account that went on, in its own session and in forks:
+// of each only what it adds to the one before counts.
+func sumStates(states []CostState) CostState {
+	sum := CostState{Models: make(map[string]ModelState)}
+	accounts := make(map[any][]*CostState)
+	for i := range states {
+		var key any = states[i].Start
+		if states[i].Start.IsZero() {
+			key = states[i].SessionID
+		}
+		accounts[key] = append(accounts[key], &states[i])
+	}
+	for _, account := range accounts {
+		slices.SortStableFunc(account, func(a, b *CostState) int { return cmp.Compare(a.Duration, b.Duration) })
+		for i, s := range account {
+			sum.plus(s, 1)
+			if before := s.before(account[:i]); before != nil {
+				sum.plus(before, -1)
+			}
+		}
+	}
+	return sum
+}
+
+// plus adds n times o.
+func (s *CostState) plus(o *CostState, n int) {
+	s.TotalCost = s.TotalCost.plus(Money(n) * o.TotalCost)
+	for name, m := range o.Models {
+		s.Models[name] = s.Models[name].plus(m, n)
+	}
+	s.HasUnknownModelCost = s.HasUnknownModelCost || o.HasUnknownModelCost
+}
+
+// before returns the account that s went on from, or nil: the last one of its session, or else the largest that s can
+// have begun with. A fork does not say which one it began with; at worst, too much of it counts as inherited.
+func (s *CostState) before(earlier []*CostState) *CostState {
+	var other *CostState
+	for _, e := range slices.Backward(earlier) {
+		switch {
+		case !s.includes(e):
+		case e.SessionID == s.SessionID || e.includes(s):
+			return e
+		case other == nil:
+			other = e
+		}
+	}
+	return other
+}
+
+// includes reports whether everything that o counts can be in s.
+func (s *CostState) includes(o *CostState) bool {
+	if s.TotalCost < o.TotalCost-floatNoise {
+		return false
+	}
+	for name, m := range o.Models {
+		if _, less := s.Models[name].Usage.billed().plus(m.Usage.billed(), -1).signs(); less {
+			return false
+		}
+	}
+	return true
+}

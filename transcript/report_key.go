@@ -1,0 +1,75 @@
+package transcript
+
+import "time"
+
+// A grouping knows the group of each call, and its cost.
+type grouping struct {
+	pricer
+	by     []Dimension
+	in     *time.Location
+	blocks []time.Time // where the block of each call begins, if that is asked for
+}
+
+func newGrouping(calls []Call, opts *ReportOptions) *grouping {
+	if opts == nil {
+		opts = new(ReportOptions)
+	}
+	g := &grouping{pricer: pricer{prices: pricesOr(opts.Prices)}, by: opts.By, in: opts.Location}
+	if g.in == nil {
+		g.in = time.UTC
+	}
+	for _, d := range g.by {
+		if d == ByBlock {
+			g.blocks = blockStarts(calls)
+		}
+	}
+	return g
+}
+
+func pricesOr(p *Prices) Prices {
+	if p == nil {
+		return DefaultPrices()
+	}
+	return *p
+}
+
+// key returns the key of call i.
+func (g *grouping) key(i int, c *Call) Key {
+	var k Key
+	for _, d := range g.by {
+		switch d {
+		case ByModel:
+			k.Model = g.model(c.Model).name
+		case ByDay:
+			k.Day = g.day(c.Time)
+		case ByHour:
+			k.Hour = g.hour(c.Time)
+		case ByBlock:
+			k.Block = g.blocks[i]
+		case ByProject:
+			k.Project = c.Project
+		case BySession:
+			k.Session = c.SessionID
+		case ByAgent:
+			k.Agent = c.AgentID
+		}
+	}
+	return k
+}
+
+func (g *grouping) day(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(g.in).Format(time.DateOnly)
+}
+
+// hour returns the beginning of the hour. It goes back from the time: where clocks are set back, an hour comes twice.
+func (g *grouping) hour(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Time{}
+	}
+	at = at.In(g.in).Round(0) // without what tells equal times apart
+	return at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second -
+		time.Duration(at.Nanosecond()))
+}

@@ -1,0 +1,59 @@
+package transcript
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+const ellipsis = "…"
+
+// Truncate makes one line of s that is at most maxLen runes long: line breaks and other control characters become
+// spaces, and what was cut off is replaced by an ellipsis, which counts. It returns "" if maxLen is 0 or less.
+func Truncate(s string, maxLen int) string {
+	if maxLen <= 0 {
+		return ""
+	}
+	if isLine(s) && (len(s) <= maxLen || utf8.RuneCountInString(s) <= maxLen) {
+		return s
+	}
+	if maxLen < len(s)/utf8.UTFMax {
+		s = s[:utf8.UTFMax*(maxLen+1)]
+	}
+	return string(appendLine(nil, []byte(s), maxLen))
+}
+
+// isLine reports whether s is UTF-8 without control characters.
+func isLine(s string) bool {
+	for _, r := range s {
+		if breaks(r) || r == utf8.RuneError {
+			return false
+		}
+	}
+	return true
+}
+
+// breaks reports whether a rune has no place inside a line.
+func breaks(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+}
+
+// appendLine appends text to dst as [Truncate] does.
+func appendLine(dst, text []byte, maxLen int) []byte {
+	last := len(dst)
+	for n := 0; len(text) > 0; n++ {
+		if n == maxLen {
+			if maxLen <= 0 {
+				return dst
+			}
+			return append(dst[:last], ellipsis...)
+		}
+		r, size := utf8.DecodeRune(text)
+		if breaks(r) {
+			r = ' '
+		}
+		last = len(dst)
+		dst = utf8.AppendRune(dst, r)
+		text = text[size:]
+	}
+	return dst
+}
