@@ -40,6 +40,52 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// BenchmarkListLarge lists 200 sessions of 340 MB: only the ends of the files are read.
+func BenchmarkListLarge(b *testing.B) {
+	const count, lines = 200, 560
+	dir := b.TempDir()
+	var text strings.Builder
+	text.WriteString(string(prompt(`"Said first"`)) + "\n")
+	for i := range lines {
+		text.WriteString(string(entry("user", fmt.Sprint(i), fmt.Sprint(i-1),
+			`,"cwd":"/code","timestamp":"2026-05-01T00:00:00Z","text":"`+strings.Repeat("x \\n", 750)+`"`)) + "\n")
+	}
+	for i := range count {
+		file := filepath.Join(dir, fmt.Sprintf("p-%d", i%20), id(i)+".jsonl")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		infos, err := sessions.List(b.Context(), &sessions.ListOptions{Store: sessions.NewFolder(dir)})
+		if err != nil || len(infos) != count {
+			b.Fatalf("got %d sessions, %v", len(infos), err)
+		}
+	}
+}
+
+// BenchmarkRename renames a session of 100 MB: the file is not read.
+func BenchmarkRename(b *testing.B) {
+	dir := b.TempDir()
+	file := filepath.Join(dir, "p", idA+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	line := string(entry("user", "1", "", `,"text":"`+strings.Repeat("x", 2000)+`"`)) + "\n"
+	if err := os.WriteFile(file, []byte(strings.Repeat(line, 50_000)), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := sessions.Rename(b.Context(), idA, "A title", &sessions.Options{Store: sessions.NewFolder(dir)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // A loadedStore has no summaries.
 type loadedStore struct {
 	sessions.Store

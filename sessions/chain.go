@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -12,7 +13,8 @@ type node struct {
 	head
 	entry wire.JSON // "" unless it is a message
 	calls calls
-	place int // in the transcript
+	place int  // in the transcript
+	left  bool // a rewind has left it behind
 
 	passed bool  // by lastSpoken
 	above  *node // the message that it has found
@@ -35,19 +37,25 @@ func (n *node) message() *Message {
 
 // A chain is what of a transcript hangs together by parents.
 type chain struct {
-	nodes  []*node
-	byUUID map[string]*node
+	nodes     []*node
+	byUUID    map[string]*node
+	kept      []preserved     // by compactions, in their order
+	takenBack map[string]bool // UUIDs of entries that are not shown any more
+	cuts      map[string]int  // UUIDs of entries that a rewind has left behind, and how many nodes there were then
 
 	parentToolUse, parentAgent string // of a subagent
 }
 
 func loadChain(entries iter.Seq2[wire.JSON, error]) (*chain, error) {
-	c := &chain{byUUID: map[string]*node{}}
+	c := &chain{byUUID: map[string]*node{}, takenBack: map[string]bool{}, cuts: map[string]int{}}
 	for entry, err := range entries {
 		if err != nil {
 			return nil, err
 		}
 		c.add(entry)
+	}
+	for _, p := range c.kept {
+		c.relink(p)
 	}
 	return c, nil
 }
@@ -58,33 +66,61 @@ func (c *chain) add(entry wire.JSON) {
 		if toolUse, agent, ok := parents(entry); ok {
 			c.parentToolUse, c.parentAgent = toolUse, agent
 		}
+		if h.kind == "last-prompt" && string(jsonlex.Lookup([]byte(entry), 0, "rewound")) == "true" {
+			c.cuts[unquoted(jsonlex.Lookup([]byte(entry), 0, "cutUuid"))] = len(c.nodes)
+		}
 		return
 	}
 	n := &node{head: h, place: len(c.nodes)}
 	if h.spoken() {
 		n.entry, n.calls = entry, readCalls(h.message)
 	}
-	n.head.message = nil
+	if len(h.compaction) > 0 {
+		c.kept = append(c.kept, readPreserved(h.compaction))
+	}
+	for _, uuid := range h.takenBack {
+		c.takenBack[uuid] = true
+	}
+	n.head.message, n.head.compaction, n.head.toolResult = nil, nil, nil
 	c.nodes = append(c.nodes, n)
 	c.byUUID[h.uuid] = n
 }
 
+// leave marks what rewinds have left behind: the nodes below a cut that were there when it was made. What came later
+// counts again, wherever it hangs.
+func (c *chain) leave() {
+	if len(c.cuts) == 0 {
+		return
+	}
+	until := make([]int, len(c.nodes))
+	for i, n := range c.nodes {
+		until[i] = c.cuts[n.uuid]
+		if above := c.byUUID[n.parent]; above != nil && above.place < i {
+			until[i] = max(until[i], until[above.place])
+		}
+		n.left = i < until[i]
+	}
+}
+
 // conversation returns what leads to the last message of the session itself, in order.
 func (c *chain) conversation() []*node {
+	c.leave()
 	named := map[string]bool{}
 	for _, n := range c.nodes {
-		named[n.parent] = true
+		if !n.left {
+			named[n.parent] = true
+		}
 	}
 	var leaf *node
 	for _, n := range c.nodes {
-		if named[n.uuid] {
+		if named[n.uuid] || n.left {
 			continue
 		}
 		if last := c.lastSpoken(n); last != nil && better(last, leaf) {
 			leaf = last
 		}
 	}
-	if leaf == nil { // every node has a child: there is a cycle
+	if leaf == nil { // every node has a child, and there is a cycle; or all was left behind
 		return c.wholeConversation()
 	}
 	return c.completed(c.path(leaf))
@@ -101,7 +137,7 @@ func better(a, b *node) bool {
 // wholeConversation returns what leads to the last message, whoever said it.
 func (c *chain) wholeConversation() []*node {
 	for _, n := range slices.Backward(c.nodes) {
-		if n.spoken() {
+		if n.spoken() && !n.left {
 			return c.completed(c.path(n))
 		}
 	}

@@ -39,15 +39,6 @@ func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	return p.store.Append(ctx, key, []wire.JSON{textEntry("tag", "tag", seen, id)})
 }
 
-// Delete removes a session with its subagents. From the agent's own folder, that is all that it has kept of it there.
-func Delete(ctx context.Context, id string, opts *Options) error {
-	p, key, err := opts.find(ctx, id)
-	if err != nil {
-		return err
-	}
-	return p.store.Delete(ctx, key)
-}
-
 func titleEntry(id, title string) wire.JSON {
 	return textEntry("custom-title", "customTitle", title, id)
 }

@@ -10,14 +10,18 @@
 //
 // # Reading and changing
 //
-// [List] and [Get] tell which sessions there are, [Messages], [Subagents] and [SubagentMessages] what was said. [Rename],
-// [Tag], [Delete] and [Fork] change sessions, and [Import] copies one into another store. All of them take a store in
-// their options; without one they work on the agent's own files. The ID of a session is a UUID: another text is an error,
-// and one that is not there an error that wraps [ErrNotFound].
+// [List] and [Get] tell which sessions there are, [Messages], [Subagents] and [SubagentMessages] what was said. [Read]
+// gives the whole of a session as a person would look at it, subagents included, [Tail] the same while it grows, and [Open]
+// a handle on its files.
+// [Rename], [Tag], [Delete] and [Fork] change sessions, [Restore] brings a deleted one back, and [Import] copies one into
+// another store. All of them take a store in their options; without one they work on the agent's own files, below all of
+// [Roots]. The ID of a session is a UUID: another text is an error, and one that is not there an error that wraps
+// [ErrNotFound]. [History] has the prompts that were typed, and [Lost] those of sessions that are gone.
 //
 // A change is an entry at the end of the transcript, or a transcript that is new or gone: what is there is never
-// rewritten. An agent that runs in the session at that time does not see it, and a session that an agent has open should
-// not be deleted.
+// rewritten, and nothing else is ever written into the agent's folder. An agent that runs in the session at that time
+// goes on, but does not see the change. One write appends whole lines, and waits while the agent is in the middle of one;
+// what remains is a moment between that look and the write. A session that an agent has open should not be deleted.
 //
 // # Which store
 //

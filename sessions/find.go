@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,45 +18,27 @@ import (
 // ErrNotFound says that there is no such session, message or subagent. It comes wrapped, with what was looked for.
 var ErrNotFound = errors.New("not found")
 
-// Options say where a session is. Nil and the zero value mean any project in the agent's own folder.
+// Options say where a session is. Nil and the zero value mean any project of the agent's own files.
 type Options struct {
-	// Store has the session. Nil means the agent's own files, see [AgentFolder].
+	// Store has the session. Nil means the agent's own files, below all of [Roots]. A change is made where the session is.
 	Store Store
-	// Project is the path of the session's working folder. Empty means any project, if the store is a [ProjectLister].
+	// Project is the path of the session's working folder, or of another working tree of the same git repository. Empty
+	// means any project, if the store is a [ProjectLister].
 	Project string
 	// ProjectName is the name that the agent gave to that folder, or clew.Options.StoreProject where that was set. It is
 	// used instead of Project where it is set.
 	ProjectName string
 }
 
-// A place is where sessions are looked for.
-type place struct {
-	store Store
-	name  string // of the project; "" for any
-}
-
-func (o *Options) place() (place, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	p := place{store: o.Store, name: o.ProjectName}
-	if p.store == nil {
-		folder, err := AgentFolder()
-		if err != nil {
-			return p, err
-		}
-		p.store = folder
-	}
-	if p.name != "" || o.Project == "" {
-		return p, nil
-	}
-	name, err := ProjectName(o.Project)
-	p.name = name
-	return p, err
-}
-
-// ProjectName returns the name that the agent gives to a working folder.
+// ProjectName returns the name that the agent gives to a working folder, unless CLAUDE_CODE_PROJECT_DIR_NAME gives it
+// another one.
 func ProjectName(dir string) (string, error) {
+	dir, err := realPath(dir)
+	return sessionfile.ProjectName(dir), err
+}
+
+// realPath returns the path by which the agent knows a folder.
+func realPath(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("sessions: %w", err)
@@ -62,7 +46,71 @@ func ProjectName(dir string) (string, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return sessionfile.ProjectName(dir), nil
+	return dir, nil
+}
+
+// A place is where sessions are looked for: in one store.
+type place struct {
+	store Store
+	names []string // of the projects; none means any
+}
+
+// places are where sessions are looked for. There is at least one.
+type places []place
+
+// places returns the places that the options mean, with the other working trees of a repository if they are wanted.
+func (o *Options) places(others bool) (places, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	names, err := o.names(others)
+	if err != nil {
+		return nil, err
+	}
+	if o.Store != nil {
+		return places{{store: o.Store, names: names}}, nil
+	}
+	if name := os.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"); o.ProjectName == "" && len(names) > 0 && sessionfile.GivenName(name) {
+		names = append(names, name)
+	}
+	folders, err := agentFolders()
+	if err != nil {
+		return nil, err
+	}
+	var all places
+	for _, folder := range folders {
+		all = append(all, place{store: folder, names: names})
+	}
+	return all, nil
+}
+
+// names returns the names of the projects that the options mean, or none for any.
+func (o *Options) names(others bool) ([]string, error) {
+	if o.ProjectName != "" {
+		return []string{o.ProjectName}, nil
+	}
+	if o.Project == "" {
+		return nil, nil
+	}
+	dir, err := realPath(o.Project)
+	if err != nil {
+		return nil, err
+	}
+	dirs := []string{dir}
+	if others {
+		dirs = withWorktrees(dir)
+	}
+	var names []string
+	for _, dir := range dirs {
+		name, err := ProjectName(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // String says where that is, for an error.
@@ -71,36 +119,88 @@ func (p place) String() string {
 	if s, ok := p.store.(fmt.Stringer); ok {
 		where = s.String()
 	}
-	if p.name == "" {
+	switch len(p.names) {
+	case 0:
 		return where
+	case 1:
+		return "project " + p.names[0] + " of " + where
 	}
-	return "project " + p.name + " of " + where
+	return "projects " + strings.Join(p.names, ", ") + " of " + where
+}
+
+// String says where they are, for an error.
+func (ps places) String() string {
+	var all []string
+	for _, p := range ps {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, " or ")
 }
 
 // projects returns the names of the projects in which to look.
 func (p place) projects(ctx context.Context) ([]string, error) {
 	lister, ok := p.store.(ProjectLister)
-	if p.name != "" && (!ok || !sessionfile.CutName(p.name)) {
-		return []string{p.name}, nil
+	if len(p.names) > 0 && (!ok || !foldNames && !slices.ContainsFunc(p.names, sessionfile.CutName)) {
+		return p.names, nil
 	}
 	if !ok {
 		return nil, errors.New("sessions: the store does not know its projects: name one")
 	}
 	names, err := lister.Projects(ctx)
-	if p.name == "" || err != nil {
+	if len(p.names) == 0 || err != nil {
 		return names, err
 	}
-	// Agents do not agree on the hash at the end of a long name.
-	return slices.DeleteFunc(names, func(name string) bool { return !sessionfile.SameCut(name, p.name) }), nil
+	return slices.DeleteFunc(names, func(name string) bool { return !p.wants(name) }), nil
 }
 
-// find returns the key of a session, that of the newest if several projects have one of that ID.
-func (p place) find(ctx context.Context, id string) (wire.SessionKey, time.Time, error) {
-	var found wire.SessionKey
+// foldNames says that the names of folders are the same in capital and small letters.
+const foldNames = runtime.GOOS == "windows"
+
+// wants reports whether a project is one of the place. Agents do not agree on the hash at the end of a long name.
+func (p place) wants(name string) bool {
+	return slices.ContainsFunc(p.names, func(wanted string) bool {
+		if foldNames {
+			name, wanted = strings.ToLower(name), strings.ToLower(wanted)
+		}
+		return name == wanted || sessionfile.SameCut(name, wanted)
+	})
+}
+
+// find returns the place and the key of a session. If several have one of that ID, the newest counts.
+func (o *Options) find(ctx context.Context, id string) (place, wire.SessionKey, error) {
+	p, key, _, err := o.findWithTime(ctx, id)
+	return p, key, err
+}
+
+func (o *Options) findWithTime(ctx context.Context, id string) (place, wire.SessionKey, time.Time, error) {
+	var found place
+	var foundKey wire.SessionKey
 	var newest time.Time
 	if !isUUID(id) {
-		return found, newest, fmt.Errorf("sessions: %q is not the ID of a session", id)
+		return found, foundKey, newest, fmt.Errorf("sessions: %q is not the ID of a session", id)
 	}
+	all, err := o.places(true)
+	if err != nil {
+		return found, foundKey, newest, err
+	}
+	for _, p := range all {
+		key, at, err := p.find(ctx, id)
+		if err != nil {
+			return found, foundKey, newest, err
+		}
+		if at.After(newest) {
+			found, foundKey, newest = p, key, at
+		}
+	}
+	if newest.IsZero() {
+		return found, foundKey, newest, fmt.Errorf("sessions: session %s: %w in %s", id, ErrNotFound, all)
+	}
+	return found, foundKey, newest, nil
+}
+
+// find returns the key of a session and its time, that of the newest if several projects have one of that ID. The time is
+// zero if none has.
+func (p place) find(ctx context.Context, id string) (found wire.SessionKey, newest time.Time, err error) {
 	projects, err := p.projects(ctx)
 	if err != nil {
 		return found, newest, err
@@ -114,9 +214,6 @@ func (p place) find(ctx context.Context, id string) (wire.SessionKey, time.Time,
 		if at.After(newest) {
 			found, newest = key, at
 		}
-	}
-	if found.SessionID == "" {
-		return found, newest, fmt.Errorf("sessions: session %s: %w in %s", id, ErrNotFound, p)
 	}
 	return found, newest, nil
 }

@@ -44,29 +44,20 @@ type Folder struct {
 // NewFolder returns a store in dir, which is made when something is appended.
 func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
-// AgentFolder returns the store that stands on the agent's own files: those below CLAUDE_CONFIG_DIR, or below .claude
-// in the user's home.
-func AgentFolder() (*Folder, error) {
-	config := os.Getenv("CLAUDE_CONFIG_DIR")
-	if config == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, fmt.Errorf("sessions: the agent's folder: %w", err)
-		}
-		config = filepath.Join(home, ".claude")
-	}
-	return NewFolder(filepath.Join(config, sessionfile.Folder)), nil
-}
-
 // String returns the folder's path.
 func (f *Folder) String() string { return f.dir }
+
+// path returns where a transcript lies.
+func (f *Folder) path(key wire.SessionKey) string {
+	return filepath.Join(f.dir, filepath.FromSlash(sessionfile.Path(key)))
+}
 
 func (f *Folder) skip(l SkippedLine) {
 	switch {
 	case f.Skipped != nil:
 		f.Skipped(l)
 	case !l.Torn:
-		slog.Warn("a line of a transcript was left out", "file", filepath.Join(f.dir, sessionfile.Path(l.Key)),
+		slog.Warn("a line of a transcript was left out", "file", f.path(l.Key),
 			"line", l.Line, "offset", l.Offset, "error", l.Err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/internal/sessionfile"
@@ -72,7 +73,7 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *tally, a *ad
 	if err != nil {
 		return nil, err
 	}
-	size, ended, err := t.catchUp(ctx, file)
+	size, ended, err := a.look(ctx, t, file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -82,7 +83,9 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *tally, a *ad
 		t.file = nil
 		return nil, errors.Join(err, cut(root, name, size, n))
 	}
-	t.wrote(size, text)
+	if a.named() {
+		t.wrote(size, text)
+	}
 	return func() error {
 		t.file = nil
 		return cut(root, name, size, n)
@@ -157,6 +160,26 @@ func newAddition(key wire.SessionKey, entries []wire.JSON) (*addition, error) {
 		a.uuids = append(a.uuids, uuids[i])
 	}
 	return a, nil
+}
+
+// named reports whether a line has a UUID, so that it may be there already.
+func (a *addition) named() bool {
+	return slices.ContainsFunc(a.uuids, func(uuid string) bool { return uuid != "" })
+}
+
+// look returns the size of the file, and whether its last line has an end, once nobody seems to be in the middle of it. It
+// reads the file for UUIDs only if the addition has any: to rename a long session should not take long.
+func (a *addition) look(ctx context.Context, t *tally, file *os.File) (size int64, ended bool, err error) {
+	if a.named() {
+		if size, ended, err = t.catchUp(ctx, file); ended || err != nil {
+			return size, ended, err
+		}
+	}
+	size, ended, err = awaitEnd(ctx, file)
+	if a.named() && err == nil { // what was written meanwhile
+		return t.catchUp(ctx, file)
+	}
+	return size, ended, err
 }
 
 // text returns the lines that a file does not have, and notes their UUIDs. A last line without an end gets one first,

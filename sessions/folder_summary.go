@@ -8,12 +8,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/clewdev/clew/wire"
 )
 
 // window is how much of the beginning and of the end of a file a summary is made from, at least.
 const window = 64 << 10
+
+var windows = sync.Pool{New: func() any { return new([window]byte) }}
 
 // summary returns the summary of a session from the first and the last entries of its file, and the file's size.
 func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summary, size int64, err error) {
@@ -30,7 +33,7 @@ func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summ
 		return summary, 0, fmt.Errorf("sessions: read %s: %w", key, err)
 	}
 	defer file.Close()
-	read, err := summary.addStart(ctx, io.NewSectionReader(file, 0, size))
+	read, err := summary.addStart(ctx, file, size)
 	if err == nil {
 		err = summary.addEnd(file, read, size)
 	}
@@ -42,33 +45,70 @@ func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summ
 
 // addStart adds the first entries, and returns where they end. It goes on until there is a title: in front of the first
 // prompt may be more than usual, and the prompt itself may have pictures.
-func (s *Summary) addStart(ctx context.Context, file *io.SectionReader) (read int64, err error) {
-	for l, err := range readLines(file) {
+func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read int64, err error) {
+	buffer := windows.Get().(*[window]byte) //nolint:forcetypeassert // nothing else is in there
+	defer windows.Put(buffer)
+	text, err := readAt(file, buffer[:min(size, window)], 0)
+	if err != nil {
+		return 0, err
+	}
+	if int64(len(text)) < size {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	}
+	s.addLines(text)
+	read = int64(len(text))
+	if read == size || read > 0 && s.Title() != "" {
+		return read, ctx.Err()
+	}
+	return s.addMore(ctx, file, read, size)
+}
+
+// addMore adds entries until there is a title, and returns where they end.
+func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64) (read int64, err error) {
+	read = start
+	for l, err := range readLines(io.NewSectionReader(file, start, size-start)) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return 0, err
 		}
 		s.add(l.text)
-		if read = l.next; read >= window && s.Title() != "" {
+		if read = start + l.next; read >= window && s.Title() != "" {
 			break
 		}
 	}
 	return read, nil
 }
 
-// addEnd adds the last entries of a file, of which the first ones were read.
+// addEnd adds the last entries of a file, of which the first ones were read. Calls from before a gap between them may
+// have their results in it.
 func (s *Summary) addEnd(file *os.File, read, size int64) error {
+	buffer := windows.Get().(*[window]byte) //nolint:forcetypeassert // nothing else is in there
+	defer windows.Put(buffer)
 	start := max(read, size-window)
-	text := make([]byte, size-start)
-	n, err := file.ReadAt(text, start)
-	if err != nil && !errors.Is(err, io.EOF) {
+	text, err := readAt(file, buffer[:size-start], start)
+	if err != nil {
 		return err
 	}
-	text = text[:n]
 	if start > read { // in the middle of a line
 		text = text[bytes.IndexByte(text, '\n')+1:]
+		s.Unfinished = ""
 	}
-	for line := range bytes.SplitSeq(text, []byte("\n")) {
-		s.add(line)
-	}
+	s.addLines(text)
 	return nil
+}
+
+func (s *Summary) addLines(text []byte) {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if len(line) > 0 {
+			s.add(line)
+		}
+	}
+}
+
+// readAt returns what there is of a part of a file. The file may have become shorter.
+func readAt(file *os.File, buffer []byte, offset int64) ([]byte, error) {
+	n, err := file.ReadAt(buffer, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return buffer[:n], nil
 }

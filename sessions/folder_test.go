@@ -120,6 +120,7 @@ func TestFolderBadLines(t *testing.T) {
 		`  {"uuid":"4"}` + "\r", `{"torn":"`,
 	}, "\n")
 	write(t, dir, "p/"+idA+".jsonl", content)
+	touch(t, dir, "p/"+idA+".jsonl", 0)
 	s := sessions.NewFolder(dir)
 	type place struct {
 		line   int
@@ -150,6 +151,7 @@ func TestFolderCompletesLastLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "p/"+idA+".jsonl", `{"uuid":"1"}`)
+	touch(t, dir, "p/"+idA+".jsonl", 0)
 	s := sessions.NewFolder(dir)
 	checkLoad(t, s, keyA, `{"uuid":"1"}`)
 	mustAppend(t, s, keyA, `{"uuid":"1"}`)

@@ -198,6 +198,11 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 	if old, ok := m["logicalParentUuid"]; ok {
 		m["logicalParentUuid"] = quotedOrNull(ids[unquoted(old)])
 	}
+	for _, name := range namingMembers {
+		if old, ok := m[name]; ok {
+			m[name] = renamed(old, ids)
+		}
+	}
 	origin, err := encode(map[string]string{"sessionId": f.from, "messageUuid": n.uuid})
 	if err != nil {
 		return "", err
@@ -207,6 +212,40 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 		delete(m, name)
 	}
 	return encode(m)
+}
+
+// namingMembers are those that name other entries by their UUIDs, somewhere in them.
+var namingMembers = []string{"compactMetadata", "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid"}
+
+// renamed returns a value with new UUIDs in place of old ones.
+func renamed(value json.RawMessage, ids map[string]string) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return value
+	}
+	text, err := encode(renamedIn(v, ids))
+	if err != nil {
+		return value
+	}
+	return json.RawMessage(text)
+}
+
+func renamedIn(v any, ids map[string]string) any {
+	switch v := v.(type) {
+	case string:
+		return cmp.Or(ids[v], v)
+	case []any:
+		for i := range v {
+			v[i] = renamedIn(v[i], ids)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = renamedIn(v[name], ids)
+		}
+	}
+	return v
 }
 
 func quoted(text string) json.RawMessage {

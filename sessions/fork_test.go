@@ -2,6 +2,7 @@ package sessions_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -204,5 +205,40 @@ func TestForkRecorded(t *testing.T) {
 	want := lines(t, sessions.Messages(t.Context(), recordedAgent, from))
 	if diff := cmp.Diff(want, lines(t, sessions.Messages(t.Context(), fork, &sessions.Options{Store: s}))); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+// What a compaction has kept is found in a fork, too, where it has other UUIDs.
+func TestForkKeepsWhatACompactionKept(t *testing.T) {
+	t.Parallel()
+	s := sessions.NewMemory()
+	mustAppend(t, s, keyA,
+		user("1", ""), assistant("2", "1"), user("3", "2"), assistant("4", "3"),
+		entry("system", "c", "", `,"compactMetadata":{"preTokens":12345678901234567,`+
+			`"preservedMessages":{"anchorUuid":"s","uuids":["3","4"]}}`),
+		entry("user", "s", "c", `,"isCompactSummary":true`), user("5", "4"),
+		entry("assistant", "6", "5", `,"supersedesUuids":["4"]`),
+	)
+	id, err := sessions.Fork(t.Context(), idA, &sessions.ForkOptions{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for msg, err := range sessions.Messages(t.Context(), id, &sessions.Options{Store: s}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f forked
+		if err := wire.JSON(msg.Raw()).Decode(&f); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, f.ForkedFrom.MessageUUID)
+	}
+	if diff := cmp.Diff([]string{"s", "3", "5", "6"}, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	fork := wire.SessionKey{Project: keyA.Project, SessionID: id}
+	if all := fmt.Sprint(mustLoad(t, s, fork)); !strings.Contains(all, `"preTokens":12345678901234567`) {
+		t.Error("a number is not as it was")
 	}
 }

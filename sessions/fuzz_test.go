@@ -17,6 +17,7 @@ func FuzzFolder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
 		write(t, dir, "p/"+idA+".jsonl", content)
+		touch(t, dir, "p/"+idA+".jsonl", 0) // so that nobody seems to be writing it
 		s := sessions.NewFolder(dir)
 		skipped := 0
 		s.Skipped = func(sessions.SkippedLine) { skipped++ }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,10 +15,15 @@ type Info struct {
 	ID string
 	// Project is the name that the agent gave to the working folder. It can't be turned back into the path: see CWD.
 	Project string
+	// Path is that of the session's own transcript, or "" if the store is not a [Folder].
+	Path string
 	// Modified is the time of the last entry.
 	Modified time.Time
 	// Size is that of the session's own transcript in bytes, or 0 if the store does not know it.
 	Size int64
+	// Ongoing says that an agent seems to work in the session: its last turn has not come to its end, and neither the last
+	// entry nor the file is older than two minutes.
+	Ongoing bool
 	Summary
 	// Err says why the session could not be read. The summary is empty then.
 	Err error
@@ -29,52 +32,43 @@ type Info struct {
 // Key returns the key of the session's own transcript.
 func (i Info) Key() wire.SessionKey { return wire.SessionKey{Project: i.Project, SessionID: i.ID} }
 
-// ListOptions say which sessions to list. Nil and the zero value mean all of the agent's own folder.
-type ListOptions struct {
-	// Store, Project and ProjectName are those of [Options].
-	Store       Store
-	Project     string
-	ProjectName string
-	// Limit is the length of the list, and Offset how many sessions are passed over before it. A Limit of 0 or less
-	// means no limit.
-	Limit  int
-	Offset int
-}
+// maxQuiet is how long an agent that works may write nothing.
+const maxQuiet = 2 * time.Minute
 
 // maxLoads is how many sessions are read at the same time.
 const maxLoads = 16
 
-// List returns sessions, the newest first. What has an ID that is no UUID, the transcripts of subagents that older
-// agents kept as sessions, and sessions in which nobody has said anything, or nothing but /clear, are left out. One that
-// can't be read is in the list with its error. If the user may not read a project, the sessions of the others come back
-// with that error.
+// List returns sessions, the newest first or as the options say. Of those with the same ID, as copies of a session have,
+// the newest counts. What has an ID that is no UUID, the transcripts of subagents that older agents kept as sessions, and
+// sessions in which nobody has said anything, or nothing but /clear, are left out. One that can't be read is in the list
+// with its error, unless it has to pass a filter. If the user may not read a project, the sessions of the others come
+// back with that error.
 //
 // Sessions in files are read at their beginning and end, 64 KiB each or up to a title, so that a list of large ones is
-// fast. A store that is a [Summarizer] is asked for summaries; sessions of others, and those that it has none of, are
-// loaded, 16 at a time, as many as the limit needs.
+// fast. What stands in the middle of a larger file alone, such as a title that was given there, is not found; [Open] and
+// read it to be sure. A store that is a [Summarizer] is asked for summaries; sessions of others, and those that it has
+// none of, are loaded, 16 at a time, and as many as the limit needs if the newest are wanted.
 func List(ctx context.Context, opts *ListOptions) ([]Info, error) {
 	if opts == nil {
 		opts = new(ListOptions)
 	}
-	p, err := (&Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}).place()
+	where := &Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}
+	all, err := where.places(!opts.OnlyFolder)
 	if err != nil {
 		return nil, err
 	}
-	infos, failed := p.all(ctx)
-	l := lister{place: p, summaries: map[string]map[string]Summary{}}
-	skip, limit := max(opts.Offset, 0), opts.Limit
-	var listed []Info
-	for some := range slices.Chunk(infos, maxLoads) {
-		if err := l.summarize(ctx, some); err != nil {
-			return nil, err
-		}
-		listed = append(listed, slices.DeleteFunc(some, func(i Info) bool { return !i.worthListing() })...)
-		if limit > 0 && len(listed)-skip >= limit {
-			listed = listed[:skip+limit]
-			break
-		}
+	found, failed := all.sessions(ctx)
+	listed, err := opts.list(ctx, opts.candidates(found))
+	if err != nil {
+		return nil, err
 	}
-	return listed[min(skip, len(listed)):], failed
+	return listed, failed
+}
+
+// A listed session is one that was found, and the place where.
+type listed struct {
+	Info
+	in *lister
 }
 
 func (i Info) worthListing() bool {
@@ -86,37 +80,34 @@ func (s *Summary) onlyCleared() bool {
 	return s.FirstPrompt == "" && s.FirstCommand == "/clear" && s.Title() == s.FirstCommand
 }
 
-// all returns the sessions of the place without summaries, the newest first. With the error that some projects may not
-// be read, it returns those of the others.
-func (p place) all(ctx context.Context) ([]Info, error) {
-	projects, err := p.projects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var infos []Info
+// sessions returns the sessions of the places without summaries. With the error that some projects may not be read, it
+// returns those of the others.
+func (ps places) sessions(ctx context.Context) ([]listed, error) {
+	var all []listed
 	var forbidden []error
-	for _, project := range projects {
-		times, err := p.store.Sessions(ctx, project)
-		if errors.Is(err, fs.ErrPermission) {
-			forbidden = append(forbidden, err)
-			continue
-		}
+	for _, p := range ps {
+		l := &lister{place: p, summaries: map[string]map[string]Summary{}}
+		projects, err := p.projects(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for id, at := range times {
-			if isUUID(id) {
-				infos = append(infos, Info{ID: id, Project: project, Modified: at})
+		for _, project := range projects {
+			times, err := p.store.Sessions(ctx, project)
+			if errors.Is(err, fs.ErrPermission) {
+				forbidden = append(forbidden, err)
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for id, at := range times {
+				if isUUID(id) {
+					all = append(all, listed{Info{ID: id, Project: project, Modified: at}, l})
+				}
 			}
 		}
 	}
-	slices.SortFunc(infos, func(a, b Info) int {
-		if c := b.Modified.Compare(a.Modified); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Key().String(), b.Key().String())
-	})
-	return infos, errors.Join(forbidden...)
+	return all, errors.Join(forbidden...)
 }
 
 // A lister knows the summaries that a store keeps, by project and ID.
@@ -125,15 +116,20 @@ type lister struct {
 	summaries map[string]map[string]Summary
 }
 
-// summarize fills in the summaries of sessions, at the same time. It fails only when the context ends.
-func (l *lister) summarize(ctx context.Context, infos []Info) error {
+// summarize fills in the summaries of sessions, some at the same time. It fails only when the context ends.
+func summarize(ctx context.Context, sessions []listed) error {
 	var wg sync.WaitGroup
-	for i := range infos {
-		info := &infos[i]
-		if l.kept(ctx, info) {
+	free := make(chan struct{}, maxLoads)
+	for i := range sessions {
+		s := &sessions[i]
+		if s.in.kept(ctx, &s.Info) {
 			continue
 		}
-		wg.Go(func() { l.fill(ctx, info) })
+		free <- struct{}{}
+		wg.Go(func() {
+			s.in.fill(ctx, &s.Info)
+			<-free
+		})
 	}
 	wg.Wait()
 	return ctx.Err()
@@ -153,13 +149,16 @@ func (l *lister) kept(ctx context.Context, info *Info) bool {
 		l.summaries[info.Project] = found
 	}
 	info.Summary, ok = l.summaries[info.Project][info.ID]
+	info.noteOngoing()
 	return ok
 }
 
 // fill reads the summary of a session.
 func (p place) fill(ctx context.Context, info *Info) {
 	if folder, ok := p.store.(*Folder); ok {
+		info.Path = folder.path(info.Key())
 		info.Summary, info.Size, info.Err = folder.summary(ctx, info.Key())
+		info.noteOngoing()
 		return
 	}
 	var summary Summary
@@ -171,15 +170,20 @@ func (p place) fill(ctx context.Context, info *Info) {
 		summary.Add(entry)
 	}
 	info.Summary = summary
+	info.noteOngoing()
+}
+
+func (i *Info) noteOngoing() {
+	last := i.Modified
+	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title makes a file newer
+		last = i.LastTime
+	}
+	i.Ongoing = i.Working() && time.Since(last) <= maxQuiet
 }
 
 // Get returns what is known of one session. It returns an error that wraps [ErrNotFound] if there is none.
 func Get(ctx context.Context, id string, opts *Options) (Info, error) {
-	p, err := opts.place()
-	if err != nil {
-		return Info{}, err
-	}
-	key, at, err := p.find(ctx, id)
+	p, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
 		return Info{}, err
 	}

@@ -82,7 +82,8 @@ func TestListFolder(t *testing.T) {
 	}
 	info, err := sessions.Get(t.Context(), id(1), &sessions.Options{Store: sessions.NewFolder(dir)})
 	want := sessions.Info{
-		ID: id(1), Project: "p", Modified: info.Modified, Size: 56, Summary: sessions.Summary{CWD: "/one", FirstPrompt: "One"},
+		ID: id(1), Project: "p", Path: filepath.Join(dir, "p", id(1)+".jsonl"), Modified: info.Modified, Size: 56,
+		Summary: sessions.Summary{CWD: "/one", FirstPrompt: "One", Unfinished: "turn"},
 	}
 	if diff := cmp.Diff(want, info); diff != "" || err != nil {
 		t.Errorf("Get: %v (-want +got):\n%s", err, diff)
@@ -160,7 +161,10 @@ func TestListLongFirstLines(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, infos, err)
 			continue
 		}
-		want := sessions.Summary{Created: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), CWD: "/first", FirstPrompt: "Look"}
+		want := sessions.Summary{
+			Created: time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), LastTime: time.Date(2026, 5, 2, 0, 0, 0, 0, time.UTC),
+			CWD: "/first", FirstPrompt: "Look",
+		}
 		if diff := cmp.Diff(want, infos[0].Summary); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

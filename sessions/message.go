@@ -28,8 +28,9 @@ type Message struct {
 }
 
 // Messages returns the conversation of a session as the agent would continue it: from the last message back to the
-// first, or to the last compaction, without branches that were left, without messages of subagents and without those
-// that were made for the model alone. All results of calls that were made at the same time are there.
+// first, or to the last compaction, without branches that were left, without messages of subagents, without those that
+// were made for the model alone, and without those that were taken back or replaced. Messages that a compaction has kept
+// are there behind its summary, and so are all results of calls that were made at the same time.
 //
 // It loads the transcript when the loop begins. An error is the last pair, and wraps [ErrNotFound] if there is no such
 // session.
@@ -46,7 +47,7 @@ func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Message,
 			return
 		}
 		for _, node := range c.conversation() {
-			if node.visible() && !yield(node.message(), nil) {
+			if node.visible() && !c.takenBack[node.uuid] && !yield(node.message(), nil) {
 				return
 			}
 		}
@@ -99,7 +100,7 @@ func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter
 			return
 		}
 		for _, node := range c.wholeConversation() {
-			if !node.spoken() || node.meta {
+			if !node.spoken() || node.meta || c.takenBack[node.uuid] {
 				continue
 			}
 			msg := node.message()
@@ -126,15 +127,6 @@ func (o *Options) findSubagent(ctx context.Context, id, agent string) (wire.Sess
 		}
 	}
 	return key, p, fmt.Errorf("sessions: subagent %q of session %s: %w in %s", agent, id, ErrNotFound, p)
-}
-
-func (o *Options) find(ctx context.Context, id string) (place, wire.SessionKey, error) {
-	p, err := o.place()
-	if err != nil {
-		return p, wire.SessionKey{}, err
-	}
-	key, _, err := p.find(ctx, id)
-	return p, key, err
 }
 
 // parents returns what the file beside a subagent's transcript says of who started it.

@@ -36,6 +36,11 @@ func result(uuid, parent, id string) wire.JSON {
 	return entry("user", uuid, parent, `,"message":{"content":[{"type":"tool_result","tool_use_id":"`+id+`"}]}`)
 }
 
+// rewind is what the agent writes when a prompt is taken out of the conversation.
+func rewind(uuid string) wire.JSON {
+	return wire.JSON(`{"type":"last-prompt","explicit":true,"rewound":true,"cutUuid":"` + uuid + `"}`)
+}
+
 func TestMessagesChain(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -53,6 +58,17 @@ func TestMessagesChain(t *testing.T) {
 			[]wire.JSON{user("1", ""), assistant("2", "1"), user("3", "2"), assistant("4", "3"), user("5", "2"), assistant("6", "5")},
 			"1 2 5 6",
 		},
+		"a rewind": {
+			[]wire.JSON{user("1", ""), assistant("2", "1"), user("3", "2"), assistant("4", "3"), rewind("3")}, "1 2",
+		},
+		"a rewind and another prompt": {
+			[]wire.JSON{user("1", ""), assistant("2", "1"), user("3", "2"), assistant("4", "3"), rewind("3"), user("5", "2")}, "1 2 5",
+		},
+		"a rewind to the start": {[]wire.JSON{user("1", ""), assistant("2", "1"), rewind("1")}, ""},
+		"a rewind that was given up": {
+			[]wire.JSON{user("1", ""), assistant("2", "1"), user("3", "2"), rewind("3"), assistant("4", "3")}, "1 2 3 4",
+		},
+		"a rewind to nowhere": {[]wire.JSON{user("1", ""), assistant("2", "1"), rewind("x")}, "1 2"},
 		"a subagent at the end": {
 			[]wire.JSON{user("1", ""), assistant("2", "1"), entry("user", "x", "", `,"isSidechain":true`)}, "1 2",
 		},
@@ -69,6 +85,52 @@ func TestMessagesChain(t *testing.T) {
 				entry("user", "3", "c", `,"isCompactSummary":true`), assistant("4", "3"),
 			},
 			"3 4",
+		},
+		"messages kept by a compaction": {
+			[]wire.JSON{
+				user("1", ""), assistant("2", "1"), user("3", "2"), assistant("4", "3"),
+				entry("system", "c", "", `,"compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["3","4"]}}`),
+				entry("user", "s", "c", `,"isCompactSummary":true`), user("5", "4"), assistant("6", "5"),
+			},
+			"s 3 4 5 6",
+		},
+		"a part kept by a compaction": {
+			[]wire.JSON{
+				user("1", ""), assistant("2", "1"), user("3", "2"), entry("progress", "p", "3", ""), assistant("4", "p"),
+				entry("system", "c", "", `,"compactMetadata":{"preservedSegment":{"headUuid":"3","anchorUuid":"s","tailUuid":"4"}}`),
+				entry("user", "s", "c", `,"isCompactSummary":true`), user("5", "s"), assistant("6", "5"),
+			},
+			"s 3 4 5 6",
+		},
+		"kept messages that are missing": {
+			[]wire.JSON{
+				user("3", ""),
+				entry("system", "c", "", `,"compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["3","gone"]}}`),
+				entry("user", "s", "c", `,"isCompactSummary":true`), assistant("5", "s"),
+			},
+			"s 5",
+		},
+		"kept behind nothing": {
+			[]wire.JSON{
+				user("3", ""), entry("system", "c", "", `,"compactMetadata":{"preservedSegment":{"headUuid":"3","tailUuid":"3"}}`),
+				entry("user", "s", "c", ""), assistant("5", "s"),
+			},
+			"s 5",
+		},
+		"a compaction that keeps its own summary": {
+			[]wire.JSON{
+				entry("system", "c", "", `,"compactMetadata":{"preservedSegment":{"headUuid":"s","anchorUuid":"s","tailUuid":"s"}}`),
+				entry("user", "s", "c", ""), assistant("5", "s"),
+			},
+			"s 5",
+		},
+		"what was taken back": {
+			[]wire.JSON{
+				user("1", ""), assistant("2", "1"), user("3", "2"),
+				entry("assistant", "4", "3", `,"supersedesUuids":["2"],"retractedMessageUuids":["gone"]`),
+				entry("system", "r", "4", `,"refusedUserMessageUuid":"3"`), assistant("5", "r"),
+			},
+			"1 4 5",
 		},
 		"a missing parent":   {[]wire.JSON{user("1", ""), user("2", "gone"), assistant("3", "2")}, "2 3"},
 		"a cycle":            {[]wire.JSON{user("1", "2"), assistant("2", "1")}, "1 2"},

@@ -9,9 +9,15 @@ import (
 // maxPrompt is the length of a prompt in a summary, in characters.
 const maxPrompt = 200
 
+// Texts in the user's role begin so that tell of the end of a task, and of an interruption.
+const (
+	taskNotification = "<task-notification>"
+	interruption     = "[Request interrupted by user"
+)
+
 // notPrompts begin texts in the user's role that the user did not write.
 var notPrompts = []string{
-	"<local-command-", "<session-start-hook>", "<tick>", "<goal>", "<task-notification>", "[Request interrupted by user",
+	"<local-command-", "<session-start-hook>", "<tick>", "<goal>", taskNotification, interruption,
 }
 
 // readPrompt returns what the user wrote in a message, on one line, or the slash command if it is one. A message with

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -13,9 +14,15 @@ import (
 type Summary struct {
 	// Created is the time of the first entry that has one.
 	Created time.Time `json:"created,omitzero"`
+	// LastTime is the time of the last entry that has one.
+	LastTime time.Time `json:"last_time,omitzero"`
 	// CWD is the first working folder, GitBranch the last branch.
 	CWD       string `json:"cwd,omitempty"`
 	GitBranch string `json:"git_branch,omitempty"`
+	// Model, PermissionMode and Version are the last ones: of the model that answered, and of the agent.
+	Model          string `json:"model,omitempty"`
+	PermissionMode string `json:"permission_mode,omitempty"`
+	Version        string `json:"version,omitempty"`
 	// FirstPrompt is the first text that the user wrote, on one line and not longer than 200 characters.
 	FirstPrompt string `json:"first_prompt,omitempty"`
 	// FirstCommand is the first slash command, which stands in for a prompt.
@@ -27,8 +34,15 @@ type Summary struct {
 	// Recap is the title that older agents gave.
 	Recap string `json:"recap,omitempty"`
 	Tag   string `json:"tag,omitempty"`
+	// TeamName and AgentName are those of a member of a team, which has a session of its own. AgentName may also be that
+	// of a session without a team.
+	TeamName  string `json:"team_name,omitempty"`
+	AgentName string `json:"agent_name,omitempty"`
 	// Sidechain says that the transcript is that of a subagent, kept as a session of its own by an older agent.
 	Sidechain bool `json:"sidechain,omitempty"`
+	// Unfinished is what the last entries leave open, in words: turn if something should follow them, the ID of each call
+	// that has no result, and, with a ~ in front, of each that has ended the turn. See [Summary.Working].
+	Unfinished string `json:"unfinished,omitempty"`
 }
 
 // Title returns the best name there is for the session: its title, else a prompt, or "".
@@ -44,15 +58,19 @@ func (s *Summary) add(entry []byte) {
 	if !ok {
 		return
 	}
-	if s.Created.IsZero() {
-		s.Created = h.created()
-		s.Sidechain = s.Sidechain || h.sidechain
-	}
+	s.addTime(&h)
 	s.CWD = cmp.Or(s.CWD, short(h.cwd))
 	s.GitBranch = cmp.Or(short(h.gitBranch), s.GitBranch)
+	s.PermissionMode = cmp.Or(short(h.permissionMode), s.PermissionMode)
+	s.Version = cmp.Or(short(h.version), s.Version)
+	s.TeamName = cmp.Or(s.TeamName, short(h.team))
+	s.AgentName = cmp.Or(short(h.agent), s.AgentName)
+	s.follow(&h)
 	switch h.kind {
 	case "user":
 		s.addPrompt(&h)
+	case "assistant":
+		s.addModel(&h)
 	case "custom-title":
 		s.CustomTitle = short(h.customTitle)
 	case "ai-title":
@@ -63,6 +81,27 @@ func (s *Summary) add(entry []byte) {
 		s.Recap = cmp.Or(short(h.summary), s.Recap)
 	case "tag":
 		s.Tag = short(h.tag)
+	}
+}
+
+func (s *Summary) addTime(h *head) {
+	at := h.created()
+	if s.Created.IsZero() {
+		s.Created = at
+		s.Sidechain = s.Sidechain || h.sidechain
+	}
+	if !at.IsZero() {
+		s.LastTime = at
+	}
+}
+
+// syntheticModel is what the agent names for an answer that it made up itself.
+const syntheticModel = "<synthetic>"
+
+func (s *Summary) addModel(h *head) {
+	model := unquoted(jsonlex.Lookup(h.message, 0, "model"))
+	if model != syntheticModel && (!h.sidechain || s.Sidechain) {
+		s.Model = cmp.Or(short(model), s.Model)
 	}
 }
 

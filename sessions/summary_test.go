@@ -127,7 +127,9 @@ func TestSummaryFields(t *testing.T) {
 		`{"type":"tag","tag":"two"}`,
 	)
 	want := sessions.Summary{
-		Created: time.Date(2026, 11, 15, 0, 44, 52, 918e6, time.UTC), CWD: "/first", GitBranch: "feature", Tag: "two",
+		Created:  time.Date(2026, 11, 15, 0, 44, 52, 918e6, time.UTC),
+		LastTime: time.Date(2026, 11, 15, 0, 45, 0, 0, time.UTC),
+		CWD:      "/first", GitBranch: "feature", Tag: "two",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/clewdev/clew/wire"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Folder is where projects lie below the folder of the agent's settings.
@@ -23,9 +24,10 @@ const (
 // maxProjectName is the length at which the agent cuts the name of a project, and tells it from others by a hash.
 const maxProjectName = 200
 
-// ProjectName returns the name that the agent gives to a working folder, which must be its real path.
+// ProjectName returns the name that the agent gives to a working folder, which must be its real path. It is the same for
+// a path with composed letters and for one with the decomposed ones of some file systems.
 func ProjectName(dir string) string {
-	units := utf16.Encode([]rune(dir))
+	units := utf16.Encode([]rune(norm.NFC.String(dir)))
 	name := make([]byte, len(units))
 	for i, unit := range units {
 		name[i] = '-'
@@ -37,6 +39,20 @@ func ProjectName(dir string) string {
 		return string(name)
 	}
 	return string(name[:maxProjectName]) + "-" + hash(units)
+}
+
+// maxGivenName is the length of the longest name of a project that the agent takes from its environment.
+const maxGivenName = 64
+
+// GivenName reports whether the agent takes a name from CLAUDE_CODE_PROJECT_DIR_NAME for the project of any working
+// folder. It passes over another one.
+func GivenName(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !isAlphanumeric(c) && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxGivenName
 }
 
 // CutName reports whether the name of a project was cut.

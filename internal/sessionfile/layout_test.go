@@ -14,7 +14,9 @@ func TestProjectName(t *testing.T) {
 		{"/Users/foo/my-project", "-Users-foo-my-project"},
 		{"/home/user/my.project_v2", "-home-user-my-project-v2"},
 		{`C:\Users\me\proj`, "C--Users-me-proj"},
-		{"/tmp/café", "-tmp-caf-"},
+		{"/tmp/caf\u00e9", "-tmp-caf-"},
+		{"/tmp/cafe\u0301", "-tmp-caf-"},
+		{"/" + strings.Repeat("e\u0301", 199), strings.Repeat("-", 200)},
 		{"/tmp/😀x", "-tmp---x"},
 		{"", ""},
 		{"/tmp/" + strings.Repeat("a", 250), "-tmp-" + strings.Repeat("a", 195) + "-bxbzwn"},
@@ -77,6 +79,20 @@ func TestSameCut(t *testing.T) {
 	for _, tt := range tests {
 		if got := sessionfile.SameCut(tt.a, tt.b); got != tt.want {
 			t.Errorf("%.10s, %.10s: got %v", tt.a, tt.b, got)
+		}
+	}
+}
+
+func TestGivenName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a", "a_b", "-lead", "_x", "A1", strings.Repeat("a", 64)} {
+		if !sessionfile.GivenName(name) {
+			t.Errorf("%q is not taken", name)
+		}
+	}
+	for _, name := range []string{"", "a.b", "a b", "é", ".", "..", "a/b", `a\b`, "a@b", " a", strings.Repeat("a", 65)} {
+		if sessionfile.GivenName(name) {
+			t.Errorf("%q is taken", name)
 		}
 	}
 }

@@ -1,0 +1,158 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A Session is a recorded session in files, open for reading. Its methods may be called from several goroutines.
+type Session struct {
+	// Info is what was known of the session when it was opened.
+	Info
+
+	files *files
+}
+
+// Open opens a session. It must be in files, the agent's own or those of a [Folder]. The caller has to close it.
+func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
+	p, key, at, err := opts.findWithTime(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	folder, ok := p.store.(*Folder)
+	if !ok {
+		return nil, fmt.Errorf("sessions: session %s is in a %T, not in files", id, p.store)
+	}
+	info := Info{ID: id, Project: key.Project, Modified: at}
+	if p.fill(ctx, &info); info.Err != nil {
+		return nil, info.Err
+	}
+	root, err := os.OpenRoot(folder.dir)
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	defer root.Close()
+	project, err := root.OpenRoot(key.Project)
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	return &Session{Info: info, files: &files{root: project, name: id}}, nil
+}
+
+// Path returns the path of the session's own transcript.
+func (s *Session) Path() string { return s.Info.Path }
+
+// Close releases the session's folder. What was read stays good.
+func (s *Session) Close() error { return s.files.root.Close() }
+
+// Read reads the session as it is now, with its subagents under the items that started them. Only opts.Read,
+// opts.OnlyMain and opts.Progress count. See the function [Read].
+func (s *Session) Read(ctx context.Context, opts *ReadOptions) (*transcript.Transcript, error) {
+	return s.files.read(ctx, opts)
+}
+
+// Entry reads one entry again, by the place that the transcript gives for it, such as [transcript.DisplayItem.ResultAt].
+// agent is the ID of the subagent in whose transcript it is, or "" for the session's own.
+func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (transcript.Entry, error) {
+	name := s.files.name + transcriptExtension
+	if agent != "" {
+		var err error
+		if name, err = s.files.agentFile(ctx, agent); err != nil {
+			return transcript.Entry{}, err
+		}
+	}
+	line, err := s.files.line(name, at)
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("sessions: line %d of %s: %w", at.Line, name, err)
+	}
+	entry, err := transcript.DecodeEntry(line)
+	if err != nil {
+		return transcript.Entry{}, fmt.Errorf("sessions: line %d of %s: %w", at.Line, name, err)
+	}
+	entry.Position = at
+	return entry, nil
+}
+
+// line reads a part of a file that is a line.
+func (f *files) line(name string, at wire.Position) ([]byte, error) {
+	if at.Offset < 0 || at.Bytes <= 0 || at.Bytes > maxEntry {
+		return nil, fmt.Errorf("%d bytes at %d are no line", at.Bytes, at.Offset)
+	}
+	file, _, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	line := make([]byte, at.Bytes)
+	if _, err := file.ReadAt(line, at.Offset); err != nil {
+		return nil, err
+	}
+	return bytes.Trim(line, "\x00\r\n"), nil
+}
+
+// maxSpill is the size of the largest result that [Session.Spill] reads.
+const maxSpill = 16 << 20
+
+// Spill reads a long result of a tool that the agent has put into a file of its own. name is its path, as the transcript
+// has it, or its name. Only files of the session itself are read, whatever the path says: those in its folder of results.
+// One that is longer than 16 MiB is an error.
+func (s *Session) Spill(name string) ([]byte, error) {
+	content, err := s.files.spill(name)
+	if err != nil {
+		return nil, fmt.Errorf("sessions: the result %q: %w", name, err)
+	}
+	return content, nil
+}
+
+// spillFolder is where results lie, in the session's folder.
+const spillFolder = "tool-results"
+
+func (f *files) spill(name string) ([]byte, error) {
+	rel, err := f.spillName(name)
+	if err != nil {
+		return nil, err
+	}
+	results, err := f.root.OpenRoot(path.Join(f.name, spillFolder))
+	if err != nil {
+		return nil, err
+	}
+	defer results.Close()
+	if err := regular(results, rel); err != nil {
+		return nil, err
+	}
+	file, err := results.Open(rel)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxSpill+1))
+	if err == nil && len(content) > maxSpill {
+		err = errors.New("it is longer than 16 MiB")
+	}
+	return content, err
+}
+
+// spillName returns the name of a result in the folder of results. The path may be that of another machine, from which
+// the session was copied.
+func (f *files) spillName(name string) (string, error) {
+	slashed := strings.ReplaceAll(name, `\`, "/")
+	folder := "/" + f.name + "/" + spillFolder + "/"
+	if i := strings.LastIndex(slashed, folder); i >= 0 {
+		return slashed[i+len(folder):], nil
+	}
+	if filepath.IsAbs(name) || path.IsAbs(slashed) || !fs.ValidPath(slashed) {
+		return "", errors.New("it is not one of the session")
+	}
+	return slashed, nil
+}

@@ -1,0 +1,403 @@
+package sessions_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// must fails the test at an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTailReplaced(t *testing.T) {
+	old := ask("1", "") + reply("2", "1") + ask("3", "2")
+	tests := map[string]struct {
+		change func(t *testing.T, file string)
+		want   []string
+	}{
+		"cut": {
+			func(t *testing.T, file string) { must(t, os.Truncate(file, int64(len(ask("1", ""))))) },
+			[]string{"ask 1"},
+		},
+		"emptied": {func(t *testing.T, file string) { must(t, os.Truncate(file, 0)) }, nil},
+		"cut and longer than before": {
+			func(t *testing.T, file string) {
+				put(t, file, ask("7", "")+reply("8", "7")+ask("9", "8")+ask("10", "9"))
+			},
+			[]string{"ask 7", "say 8", "ask 9", "ask 10"},
+		},
+		"of the same length": {
+			func(t *testing.T, file string) { put(t, file, ask("7", "")+reply("8", "7")+ask("9", "8")) },
+			[]string{"ask 7", "say 8", "ask 9"},
+		},
+		"another file": {
+			func(t *testing.T, file string) {
+				put(t, file+".new", old+ask("4", "3"))
+				must(t, os.Rename(file+".new", file))
+			},
+			[]string{"ask 1", "say 2", "ask 3", "ask 4"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+				put(t, file, old)
+				f := follow(t, file, opts)
+				f.want("", "ask 1", "say 2", "ask 3")
+				test.change(t, file)
+				if u := f.want("", test.want...); !u.Reset || u.Gone || u.Transcript == nil {
+					t.Errorf("got %+v", u)
+				}
+				appendTo(t, file, ask("new", ""))
+				for u := f.next(); !strings.HasSuffix(strings.Join(newTexts(u), " "), "ask new"); u = f.next() {
+				}
+				f.settle()
+			})
+		})
+	}
+}
+
+func TestTailGoneAndBack(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, spawn("1", "", "t1", `{}`))
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		put(t, sidecar(file, "a"), `{"toolUseId":"t1"}`)
+		f := follow(t, file, opts)
+		f.want("", "")
+		agent := f.want("a", "ask a").Agent
+
+		must(t, os.Remove(agentPath(file, "a")))
+		if u := f.want("a"); !u.Gone || u.Transcript != nil || u.Agent != agent || len(f.main.Chunks[0].Items[0].Agents) > 0 {
+			t.Errorf("got %+v", u)
+		}
+		put(t, agentPath(file, "a"), agentLine("b", ""))
+		if u := f.want("a", "ask b"); u.Gone || u.Reset || u.Agent != agent {
+			t.Errorf("got %+v", u)
+		}
+		f.settle()
+
+		must(t, os.Remove(file))
+		if u := f.want(""); !u.Gone || u.Transcript != nil {
+			t.Errorf("got %+v", u)
+		}
+		put(t, file, ask("2", "")+spawn("1", "2", "t1", `{}`))
+		if u := f.want("", "ask 2", ""); u.Gone {
+			t.Errorf("got %+v", u)
+		}
+		f.settle()
+	})
+}
+
+func sidecar(file, id string) string {
+	return strings.TrimSuffix(agentPath(file, id), ".jsonl") + ".meta.json"
+}
+
+// Neither the file nor any of the folders has to be there at the start.
+func TestTailAppears(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		file = filepath.Join(filepath.Dir(file), "later", "still", filepath.Base(file))
+		f := follow(t, file, opts)
+		wait := make(chan struct{})
+		go func() {
+			defer close(wait)
+			put(t, file, ask("1", "")+spawn("2", "1", "t1", `{}`))
+		}()
+		for f.next(); len(f.main.Chunks) < 2; f.next() {
+		}
+		<-wait
+		own := strings.TrimSuffix(file, ".jsonl")
+		for _, path := range []string{
+			agentPath(file, "a"), filepath.Join(own, "subagents", "workflows", "run1", "agent-w1.jsonl"),
+			filepath.Join(own, "subagents", "workflows", "run1", "agent-w2.jsonl"),
+			filepath.Join(own, "subagents", "workflows", "run2", "agent-w3.jsonl"),
+			filepath.Join(filepath.Dir(file), "agent-beside.jsonl"),
+		} {
+			id := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "agent-")
+			put(t, path, "")
+			appendTo(t, path, agentLine(id, ""))
+			u := f.want(id, "ask "+id)
+			if want := filepath.Base(filepath.Dir(path)); strings.HasPrefix(want, "run") && u.Agent.Workflow != want {
+				t.Errorf("%s is of the workflow %q, want %q", id, u.Agent.Workflow, want)
+			}
+		}
+		put(t, filepath.Join(own, "tool-results", "agent-x.jsonl"), agentLine("x", ""))
+		put(t, filepath.Join(own, "subagents", "notes.jsonl"), agentLine("y", ""))
+		put(t, filepath.Join(filepath.Dir(file), "agent-stranger.jsonl"), strings.ReplaceAll(agentLine("z", ""), idA, idB))
+		appendTo(t, file, ask("3", "2"))
+		f.want("", "ask 3")
+		f.settle()
+	})
+}
+
+// The folders may be removed and made again.
+func TestTailFolderComesAgain(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		dir := filepath.Join(filepath.Dir(file), "p")
+		file = filepath.Join(dir, filepath.Base(file))
+		for i, remove := range []func() error{
+			func() error { return os.RemoveAll(strings.TrimSuffix(file, ".jsonl")) },
+			func() error { return os.RemoveAll(dir) },
+			func() error { return os.Rename(dir, dir+".old") },
+		} {
+			put(t, file, ask("1", ""))
+			put(t, agentPath(file, "a"), agentLine("a", ""))
+			f := follow(t, file, opts)
+			f.want("", "ask 1")
+			f.want("a", "ask a")
+			must(t, remove())
+			for u := f.next(); !u.Gone; u = f.next() {
+			}
+			put(t, file, ask("2", "")+ask("3", "2"))
+			put(t, agentPath(file, "a"), agentLine("b", "")+agentLine("c", "b"))
+			f.settle()
+			appendTo(t, agentPath(file, "a"), agentLine("d", "c"))
+			appendTo(t, file, ask("4", "3"))
+			f.settle()
+			must(t, os.RemoveAll(dir))
+			if t.Failed() {
+				t.Fatalf("after removal %d", i)
+			}
+		}
+	})
+}
+
+// skill is a call of a tool that may start a subagent or not.
+func skill(uuid, parent, call string) string {
+	return said("assistant", uuid, parent, `[{"type":"tool_use","id":"`+call+`","name":"Skill","input":{}}]`, "")
+}
+
+// A teammate has a session of its own, which may come before or after the call.
+func TestTailMates(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		mate := func(id, name string) string {
+			path := filepath.Join(filepath.Dir(file), id+".jsonl")
+			own := `"teamName":"red","agentName":"` + name + `","sessionId":"` + id + `"`
+			put(t, path, strings.ReplaceAll(ask("m", ""), `"sessionId":"`+idA+`"`, own))
+			return path
+		}
+		put(t, file, ask("1", ""))
+		mate(idB, "early")
+		f := follow(t, file, opts)
+		f.want("", "ask 1")
+		appendTo(t, file, spawn("2", "1", "t1", `{"name":"early","team_name":"red"}`)+
+			spawn("3", "2", "t2", `{"name":"late","team_name":"red"}`))
+		f.want("", "")
+		if u := f.want("early@red", "ask m"); u.Agent.CallID != "t1" {
+			t.Errorf("got %+v", u.Agent)
+		}
+		path := mate(id(1), "late")
+		if u := f.want("late@red", "ask m"); u.Agent.CallID != "t2" {
+			t.Errorf("got %+v", u.Agent)
+		}
+		appendTo(t, path, ask("n", "m"))
+		f.want("late@red", "ask n")
+		mate(id(2), "stranger")
+		f.settle()
+	})
+}
+
+// What lies beside the transcript of a subagent may come late, half written, or again.
+func TestTailSidecar(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, ask("1", "")+skill("2", "1", "t1"))
+		put(t, sidecar(file, "early"), `{"toolUseId":"t2"}`)
+		f := follow(t, file, opts)
+		f.want("", "ask 1", "")
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		if u := f.want("a", "ask a"); u.Agent.LinkedBy != "" || len(f.main.Unlinked) != 1 {
+			t.Errorf("linked by %q", u.Agent.LinkedBy)
+		}
+		put(t, sidecar(file, "a"), `{"toolUse`)
+		put(t, sidecar(file, "a"), `{"toolUseId":"t1"}`)
+		u := f.want("a")
+		if u.Agent.CallID != "t1" || len(f.main.Chunks[1].Items[0].Agents) != 1 || len(f.main.Unlinked) > 0 {
+			t.Errorf("got %+v", u.Agent)
+		}
+		put(t, sidecar(file, "a"), `{"toolUseId":"t1","finished":true}`)
+		if u := f.want("a"); !u.Agent.Meta.Finished {
+			t.Errorf("got %+v", u.Agent.Meta)
+		}
+		// A call that nothing but the sidecar tells apart from others comes after it.
+		put(t, agentPath(file, "early"), agentLine("e", ""))
+		f.want("early", "ask e")
+		appendTo(t, file, skill("3", "2", "t2"))
+		f.want("", "")
+		if u := f.want("early"); u.Agent.CallID != "t2" {
+			t.Errorf("got %+v", u.Agent)
+		}
+		f.settle()
+	})
+}
+
+// A notice that comes late tells which call has started a subagent.
+func TestTailNotice(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, skill("1", "", "t1")+ask("2", "1"))
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		f := follow(t, file, opts)
+		f.want("", "", "ask 2")
+		f.want("a", "ask a")
+		notice := `"<task-notification>\n<task-id>a</task-id>\n<tool-use-id>t1</tool-use-id>\n</task-notification>"`
+		appendTo(t, file, said("user", "3", "2", notice, `,"origin":{"kind":"task-notification"}`))
+		for u := f.next(); u.Agent == nil; u = f.next() {
+		}
+		if agents := f.main.Chunks[0].Items[0].Agents; len(agents) != 1 || agents[0].LinkedBy != transcript.LinkedByNotice {
+			t.Errorf("got %+v", agents)
+		}
+		f.settle()
+	})
+}
+
+// Subagents of a branch stay under their items when the branch is made anew.
+func TestTailBranch(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, ask("1", "")+spawn("2", "1", "t1", `{}`)+ask("3", "1"))
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		put(t, sidecar(file, "a"), `{"toolUseId":"t1"}`)
+		f := follow(t, file, opts)
+		f.want("", "ask 1", "ask 3")
+		f.want("a", "ask a")
+		appendTo(t, file, string(entry("attachment", "4", "2", `,"attachment":{"type":"environment"}`))+"\n")
+		f.want("")
+		if agents := f.main.Branches[0].Chunks[0].Items[0].Agents; len(agents) != 1 {
+			t.Errorf("%d subagents in the branch", len(agents))
+		}
+		f.settle()
+	})
+}
+
+// Symbolic links to transcripts of subagents, and to folders of them, are not followed. The session itself may be one.
+func TestTailLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need rights there")
+	}
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		elsewhere := t.TempDir()
+		real := filepath.Join(elsewhere, idB+".jsonl")
+		put(t, filepath.Join(elsewhere, "agent-x.jsonl"), agentLine("x", ""))
+		put(t, filepath.Join(elsewhere, "runs", "agent-y.jsonl"), agentLine("y", ""))
+		put(t, real, ask("1", ""))
+		put(t, agentPath(real, "a"), agentLine("a", ""))
+		must(t, os.Symlink(real, file))
+		must(t, os.Symlink(filepath.Join(elsewhere, "agent-x.jsonl"), agentPath(real, "x")))
+		must(t, os.Symlink(filepath.Join(elsewhere, "runs"), filepath.Join(filepath.Dir(agentPath(real, "x")), "workflows")))
+		f := follow(t, file, opts)
+		f.want("", "ask 1")
+		f.want("a", "ask a")
+		appendTo(t, file, ask("2", "1"))
+		f.want("", "ask 2")
+		appendTo(t, filepath.Join(elsewhere, "agent-x.jsonl"), agentLine("z", "x"))
+		must(t, os.Remove(agentPath(real, "a")))
+		must(t, os.Symlink(filepath.Join(elsewhere, "agent-x.jsonl"), agentPath(real, "a")))
+		if u := f.next(); agentID(u) != "a" || !u.Gone && u.Err == nil {
+			t.Errorf("got %+v", u)
+		}
+	})
+}
+
+// A folder of subagents that is a link is none.
+func TestTailLinkedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need rights there")
+	}
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		elsewhere := filepath.Join(t.TempDir(), idB+".jsonl")
+		put(t, agentPath(elsewhere, "x"), agentLine("x", ""))
+		must(t, os.Symlink(strings.TrimSuffix(elsewhere, ".jsonl"), strings.TrimSuffix(file, ".jsonl")))
+		put(t, file, ask("1", ""))
+		f := follow(t, file, opts)
+		f.want("", "ask 1")
+		appendTo(t, file, ask("2", "1"))
+		f.want("", "ask 2")
+	})
+}
+
+// A transcript that can't be read costs that subagent only, and is told once.
+func TestTailUnreadableAgent(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, ask("1", ""))
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		put(t, agentPath(file, "b"), agentLine("b", ""))
+		f := follow(t, file, opts)
+		f.want("", "ask 1")
+		f.want("a", "ask a")
+		f.want("b", "ask b")
+		// A folder in the place of the file can't be read, whoever one is.
+		must(t, os.Rename(agentPath(file, "a"), filepath.Join(filepath.Dir(file), "kept")))
+		must(t, os.Mkdir(agentPath(file, "a"), 0o700))
+		u := f.next()
+		for u.Gone {
+			u = f.next()
+		}
+		if agentID(u) != "a" || u.Err == nil || !strings.Contains(u.Err.Error(), "not a regular file") {
+			t.Fatalf("got %+v", u)
+		}
+		appendTo(t, file, ask("2", "1"))
+		f.want("", "ask 2")
+		appendTo(t, agentPath(file, "b"), agentLine("c", "b"))
+		f.want("b", "ask c")
+		must(t, os.Remove(agentPath(file, "a")))
+		must(t, os.Rename(filepath.Join(filepath.Dir(file), "kept"), agentPath(file, "a")))
+		appendTo(t, agentPath(file, "a"), agentLine("d", "a"))
+		for u = f.next(); agentID(u) != "a" || u.Transcript == nil || len(u.Transcript.Chunks) < 2; u = f.next() {
+		}
+		f.settle()
+		must(t, os.Remove(agentPath(file, "a")))
+		must(t, os.Mkdir(agentPath(file, "a"), 0o700))
+		for u = f.next(); u.Err == nil; u = f.next() {
+		}
+	})
+}
+
+// forbid takes all rights to a path away until the test ends, or skips the test if that changes nothing.
+func forbid(t *testing.T, path string) {
+	t.Helper()
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("everything can be read here")
+	}
+	must(t, os.Chmod(path, 0))
+	t.Cleanup(func() { _ = os.Chmod(path, 0o700) })
+}
+
+func TestTailForbidden(t *testing.T) {
+	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
+		put(t, file, ask("1", ""))
+		put(t, agentPath(file, "a"), agentLine("a", ""))
+		put(t, agentPath(file, "b"), agentLine("b", ""))
+		runs := filepath.Join(filepath.Dir(agentPath(file, "b")), "workflows")
+		put(t, filepath.Join(runs, "agent-w.jsonl"), agentLine("w", ""))
+		forbid(t, agentPath(file, "a"))
+		forbid(t, runs)
+		f := follow(t, file, opts)
+		f.want("", "ask 1")
+		if u := f.next(); agentID(u) != "a" || u.Err == nil || u.Transcript != nil {
+			t.Errorf("got %+v", u)
+		}
+		f.want("b", "ask b")
+		if u := f.next(); u.Agent != nil || u.Err == nil || u.Transcript != f.main || u.First != 1 {
+			t.Errorf("got %+v", u)
+		}
+		appendTo(t, file, ask("2", "1"))
+		f.want("", "ask 2")
+		must(t, os.Chmod(agentPath(file, "a"), 0o600))
+		f.want("a", "ask a")
+		must(t, os.Chmod(runs, 0o700))
+		f.want("w", "ask w")
+		f.settle()
+		appendTo(t, file, ask("3", "2"))
+		must(t, os.Chmod(file, 0))
+		if _, err, _ := f.pull(); err == nil {
+			t.Error("a session that can't be read goes on")
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package sessions_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A troupe writes a session and its subagents at random: subagents of subagents, in workflows, with and without files
+// beside them, rewinds, compactions, notices and broken lines.
+type troupe struct {
+	rng   *rand.Rand
+	file  string
+	paths []string
+	texts map[string]*strings.Builder
+	count int
+	piece int // the length of the longest piece
+}
+
+func newTroupe(seed uint64, file string) *troupe {
+	tr := &troupe{rng: rand.New(rand.NewPCG(seed, 6)), file: file, texts: map[string]*strings.Builder{}, piece: 700}
+	tr.play(file, "", 0)
+	return tr
+}
+
+func (tr *troupe) id(prefix string) string {
+	tr.count++
+	return fmt.Sprint(prefix, tr.count)
+}
+
+// play writes the transcript of an agent, "" for the session itself.
+func (tr *troupe) play(path, agent string, depth int) {
+	text := new(strings.Builder)
+	tr.texts[path] = text
+	tr.paths = append(tr.paths, path)
+	uuids := []string{""}
+	line := func(kind, content, more string) {
+		uuid, parent := tr.id("u"), uuids[len(uuids)-1]
+		if tr.rng.IntN(15) == 0 {
+			parent = uuids[tr.rng.IntN(len(uuids))]
+		}
+		if agent != "" {
+			more += fmt.Sprintf(`,"isSidechain":true,"agentId":%q`, agent)
+		}
+		text.WriteString(said(kind, uuid, parent, content, more))
+		uuids = append(uuids, uuid)
+	}
+	line("user", `"begin `+tr.id("")+`"`, "")
+	for range 3 + tr.rng.IntN(25) {
+		switch tr.rng.IntN(9) {
+		case 0:
+			line("user", `"ask `+tr.id("")+`"`, "")
+		case 1, 2:
+			line("assistant", `[{"type":"text","text":"say `+tr.id("")+`"}]`, "")
+		case 3, 4:
+			call := tr.id("t")
+			line("assistant", `[{"type":"tool_use","id":"`+call+`","name":"Bash","input":{"command":"ls"}}]`, "")
+			line("user", `[{"type":"tool_result","tool_use_id":"`+call+`","content":"out"}]`, `,"toolUseResult":"out"`)
+		case 5, 6:
+			if depth < 3 && tr.count < 400 {
+				tr.spawn(agent, depth, line)
+			}
+		case 7:
+			text.WriteString("{\"broken\n\n" + `{"type":"summary","summary":"In short"}` + "\n")
+		case 8:
+			line("system", `""`, `,"subtype":"compact_boundary","compactMetadata":{"trigger":"auto"}`)
+		}
+	}
+}
+
+// spawn has an agent start another one.
+func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more string)) {
+	call, id := tr.id("t"), tr.id("a")
+	path, tool := agentPath(tr.file, id), "Agent"
+	if tr.rng.IntN(4) == 0 {
+		path, tool = filepath.Join(filepath.Dir(path), "workflows", "run"+call, filepath.Base(path)), "Workflow"
+	}
+	prompt := `"prompt":"begin ` + fmt.Sprint(tr.count+1) + `"`
+	line("assistant", `[{"type":"tool_use","id":"`+call+`","name":"`+tool+`","input":{`+prompt+`}}]`, "")
+	if tr.rng.IntN(3) > 0 {
+		meta := new(strings.Builder)
+		fmt.Fprintf(meta, `{"toolUseId":%q,"parentAgentId":%q,"agentType":"Explore","finished":true}`, call, parent)
+		beside := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
+		tr.texts[beside], tr.paths = meta, append(tr.paths, beside)
+	}
+	tr.play(path, id, depth+1)
+	switch tr.rng.IntN(3) {
+	case 0:
+		line("user", `[{"type":"tool_result","tool_use_id":"`+call+`","content":"done"}]`,
+			fmt.Sprintf(`,"toolUseResult":{"status":"completed","agentId":%q,"runId":"run%s"}`, id, call))
+	case 1:
+		line("user", `"<task-notification>\n<task-id>`+id+`</task-id>\n<tool-use-id>`+call+
+			`</tool-use-id>\n</task-notification>"`, "")
+	}
+}
+
+// perform writes all of it in pieces, some of each file by turns.
+func (tr *troupe) perform(t *testing.T) {
+	rest := map[string]string{}
+	for path, text := range tr.texts {
+		rest[path] = text.String()
+	}
+	for len(tr.paths) > 0 {
+		i := tr.rng.IntN(len(tr.paths))
+		path := tr.paths[i]
+		n := min(len(rest[path]), 1+tr.rng.IntN(tr.piece))
+		if err := writePiece(path, rest[path][:n]); err != nil {
+			t.Error(err)
+			return
+		}
+		if rest[path] = rest[path][n:]; rest[path] == "" {
+			tr.paths = append(tr.paths[:i], tr.paths[i+1:]...)
+		}
+	}
+}
+
+func writePiece(path, piece string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.WriteString(piece)
+	return err
+}
+
+// However a session is written, what is followed is in the end what can be read, and each update tells what has
+// changed.
+func TestTailRandom(t *testing.T) {
+	t.Parallel()
+	agents := 0
+	for seed := range uint64(25) {
+		file := filepath.Join(t.TempDir(), idA+".jsonl")
+		opts := &sessions.TailOptions{PollInterval: time.Duration(seed%2) * time.Millisecond}
+		tr := newTroupe(seed, file)
+		agents += len(tr.paths)
+		f := follow(t, file, opts)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			tr.perform(t)
+			put(t, agentPath(file, "last"), agentLine("last", ""))
+		})
+		for agentID(f.next()) != "last" {
+		}
+		wg.Wait()
+		f.settle()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if agents < 100 {
+		t.Errorf("only %d files", agents)
+	}
+}
+
+// The same for sessions as the agent writes them.
+func TestTailCorpus(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	if _, err := corpus.Projects(from, 5, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob(filepath.Join(from, "*", "*-*-*-*-*.jsonl"))
+	if err != nil || len(sources) < 8 {
+		t.Fatalf("%d sessions, %v", len(sources), err)
+	}
+	for i, source := range sources {
+		file := filepath.Join(t.TempDir(), "p", filepath.Base(source))
+		tr := &troupe{rng: rand.New(rand.NewPCG(uint64(i), 7)), texts: map[string]*strings.Builder{}, piece: 64 << 10}
+		tr.copy(t, source, file)
+		tr.copy(t, filepath.Join(strings.TrimSuffix(source, ".jsonl"), "subagents"),
+			filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents"))
+		f := follow(t, file, nil)
+		var wg sync.WaitGroup
+		wg.Go(func() { tr.perform(t) })
+		f.next()
+		wg.Wait()
+		f.settle()
+	}
+}
+
+// copy takes files that exist, to be written elsewhere.
+func (tr *troupe) copy(t *testing.T, from, to string) {
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if len(content) > 0 {
+			path = to + strings.TrimPrefix(path, from)
+			tr.paths, tr.texts[path] = append(tr.paths, path), new(strings.Builder)
+			tr.texts[path].Write(content)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,242 @@
+package sessions_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree returns the files below a folder with their contents. All must be for the user alone.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s: others may use it: %v", path, info.Mode())
+		}
+		if rel, _ := filepath.Rel(dir, path); !entry.IsDir() {
+			files[filepath.ToSlash(rel)] = read(t, dir, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// trashScene has a session with all that the agent keeps of one.
+func trashScene(t *testing.T) (dir string, opts *sessions.Options) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "projects")
+	write(t, dir, "p/"+idA+".jsonl", string(prompt(`"Mine"`))+"\n")
+	write(t, dir, "p/"+idA+"/subagents/agent-1.jsonl", "{}\n")
+	write(t, dir, "p/"+idA+"/tool-results/x.txt", "long")
+	write(t, dir, "p/"+idB+".jsonl", string(prompt(`"Other"`))+"\n")
+	return dir, &sessions.Options{Store: sessions.NewFolder(dir)}
+}
+
+func TestDeleteAndRestore(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	before := tree(t, dir)
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"p/" + idB + ".jsonl"}, keys(tree(t, dir))); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	trashed, err := sessions.Trash(t.Context(), opts)
+	if err != nil || len(trashed) != 1 {
+		t.Fatalf("got %+v, %v", trashed, err)
+	}
+	got := trashed[0]
+	if got.ID != idA || got.Project != "p" || got.Title != "Mine" || time.Since(got.Deleted) > time.Hour {
+		t.Errorf("got %+v", got)
+	}
+	if kept := tree(t, got.Path); len(kept) != 4 || kept[idA+".jsonl"] != before["p/"+idA+".jsonl"] {
+		t.Errorf("in the trash are %v", kept)
+	}
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	if err := sessions.Restore(t.Context(), idA, opts); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
+	if err := sessions.Restore(t.Context(), "../"+idA, opts); err == nil || errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("got %v, want an error that the ID is none", err)
+	}
+	if left := tree(t, dir+"-trash"); len(left) != 0 {
+		t.Errorf("in the trash are still %v", left)
+	}
+}
+
+func keys(files map[string]string) []string {
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	return names
+}
+
+// A session that is there again is never overwritten, nor is what lies in its folder.
+func TestRestoreOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"its file": idA + ".jsonl", "its folder": idA + "/subagents/agent-9.jsonl"} {
+		dir, opts := trashScene(t)
+		if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "p/"+file, "{\"new\":1}\n")
+		before, trash := tree(t, dir), tree(t, dir+"-trash")
+		if err := sessions.Restore(t.Context(), idA, opts); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: got %v, want that it exists", name, err)
+		}
+		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(trash, tree(t, dir+"-trash")); diff != "" {
+			t.Errorf("%s: the trash (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// An empty file counts as no session.
+func TestRestoreOverEmptyFile(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "p/"+idA+".jsonl", "")
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, dir, "p/"+idA+".jsonl"); got == "" {
+		t.Error("nothing was restored")
+	}
+}
+
+// The last one that was deleted comes back first.
+func TestDeleteTwice(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "q/"+idA+".jsonl", string(prompt(`"Second"`))+"\n")
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	trashed, err := sessions.Trash(t.Context(), opts)
+	if err != nil || len(trashed) != 2 || trashed[0].Title != "Second" {
+		t.Fatalf("got %+v, %v", trashed, err)
+	}
+	of := &sessions.Options{Store: opts.Store, ProjectName: "p"}
+	if trashed, err = sessions.Trash(t.Context(), of); err != nil || len(trashed) != 1 || trashed[0].Title != "Mine" {
+		t.Errorf("of a project: got %+v, %v", trashed, err)
+	}
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := sessions.Get(t.Context(), idA, opts); err != nil || info.Title() != "Second" {
+		t.Errorf("got %q, %v", info.Title(), err)
+	}
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Errorf("into another project: %v", err)
+	}
+}
+
+func TestEraseAndEmptyTrash(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	if err := sessions.Erase(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir + "-trash"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a trash: %v", err)
+	}
+	if err := sessions.Delete(t.Context(), idB, opts); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"-trash", "other/file", "x") // not of this package
+	if err := sessions.EmptyTrash(t.Context(), time.Now().Add(-time.Hour), opts); err != nil {
+		t.Fatal(err)
+	}
+	if trashed, err := sessions.Trash(t.Context(), opts); err != nil || len(trashed) != 1 {
+		t.Errorf("got %+v, %v", trashed, err)
+	}
+	if err := sessions.EmptyTrash(t.Context(), time.Time{}, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"other/file": "x"}, tree(t, dir+"-trash")); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// A note in the trash may say anything.
+func TestTrashNotes(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	for i, note := range []string{
+		"", "{", `{"project":"..","session_id":"` + idA + `"}`, `{"project":"p","session_id":"../../x"}`,
+		`{"project":"a/b","session_id":"` + idA + `"}`, `{"project":"p","session_id":"` + idB + `"}`,
+	} {
+		write(t, dir+"-trash", id(i)+"/deleted.json", note)
+		write(t, dir+"-trash", id(i)+"/"+idA+".jsonl", "{}\n")
+	}
+	if trashed, err := sessions.Trash(t.Context(), opts); err != nil || len(trashed) != 0 {
+		t.Errorf("got %+v, %v", trashed, err)
+	}
+}
+
+// A folder that can't be moved leaves all as it was.
+func TestDeleteFails(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	write(t, filepath.Dir(dir), "projects-trash", "a file")
+	before := tree(t, dir)
+	if err := sessions.Delete(t.Context(), idA, opts); err == nil {
+		t.Error("deleted")
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// Other stores have no trash.
+func TestTrashOfOtherStores(t *testing.T) {
+	t.Parallel()
+	s := sessions.NewMemory()
+	mustAppend(t, s, keyA, user("1", ""))
+	opts := &sessions.Options{Store: s}
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if trashed, err := sessions.Trash(t.Context(), opts); err != nil || len(trashed) != 0 {
+		t.Errorf("got %+v, %v", trashed, err)
+	}
+	mustAppend(t, s, keyA, user("1", ""))
+	if err := sessions.Erase(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	checkLoad(t, s, keyA)
+	none := &sessions.Options{Store: sessions.NewFolder(filepath.Join(t.TempDir(), "none", "projects"))}
+	if trashed, err := sessions.Trash(t.Context(), none); err != nil || len(trashed) != 0 {
+		t.Errorf("of no folder: got %+v, %v", trashed, err)
+	}
+}

@@ -1,0 +1,148 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// UsageOptions say of which sessions [Usage] is to tell. Nil and the zero value mean all of them in the agent's own
+// folder.
+type UsageOptions struct {
+	// Store has the sessions. Nil means the folders below.
+	Store Store
+	// Roots are folders of projects, like the one that [NewFolder] takes. Nil means the agent's own, see [AgentFolder].
+	// They are not used if Store is set.
+	Roots []string
+	// Project is the path of a working folder. Empty means all projects, if the store is a [ProjectLister].
+	Project string
+	// ProjectName is the name that the agent gave to that folder. It is used instead of Project where it is set.
+	ProjectName string
+	// Since and Until limit the answers to those that were given from Since on and before Until. The zero time means no
+	// limit. All transcripts are read nevertheless: a copy of an answer may tell more than the answer.
+	Since, Until time.Time
+	// Progress is called now and then with how many bytes were read, and how many there are in all, or 0 for a store that
+	// is no [Folder]. It is called by one goroutine at a time, and what waits for it does not read.
+	Progress func(done, total int64)
+}
+
+// A UsageReport is what the model was used for, as far as transcripts tell.
+type UsageReport struct {
+	// Tally has each answer of the model once, with Project, SessionID and AgentID from the place of its transcript.
+	Tally transcript.Tally
+	// Files and Bytes are what was read.
+	Files int
+	Bytes int64
+	// BadLines counts the lines that are not entries. Bad are these, by path and offset, but at most a thousand of them.
+	BadLines int
+	Bad      []BadLine
+	// Unread are the errors of files and folders that could not be read, or not to their ends.
+	Unread []error
+}
+
+// A BadLine is a line of a transcript that is not an entry.
+type BadLine struct {
+	Path string
+	// Line is the number of the line, from 1, and Offset is where it begins.
+	Line   int
+	Offset int64
+	// Torn says that it is the last line and has no end: somebody writes it at this moment, or was stopped.
+	Torn bool
+	Err  error
+}
+
+// maxBad is how many bad lines a report has.
+const maxBad = 1000
+
+// Usage reads all transcripts of all sessions, those of subagents included, and tells what the model was used for. Each
+// answer is there once, however many lines and files have it. Transcripts of compactions are left out, since they
+// repeat a conversation.
+//
+// It reads with as many goroutines as there are processors, in little memory, and blocks until all is read. A bad line,
+// or a file that can't be read, is in the report; the error is that of the context, or of a store that can't be listed.
+// opts may be nil.
+func Usage(ctx context.Context, opts *UsageOptions) (*UsageReport, error) {
+	if opts == nil {
+		opts = new(UsageOptions)
+	}
+	folders, err := opts.folders()
+	if err != nil {
+		return nil, err
+	}
+	report := new(UsageReport)
+	if folders == nil {
+		err = report.readStore(ctx, opts)
+	} else {
+		err = report.readFolders(ctx, opts, folders)
+	}
+	if err != nil {
+		return nil, err
+	}
+	report.sort()
+	report.limit(opts.Since, opts.Until)
+	return report, nil
+}
+
+// folders returns the folders to read, or nil if a store is none.
+func (o *UsageOptions) folders() ([]*Folder, error) {
+	if folder, ok := o.Store.(*Folder); ok {
+		return []*Folder{folder}, nil
+	}
+	if o.Store != nil {
+		return nil, nil
+	}
+	if o.Roots == nil {
+		return agentFolders()
+	}
+	folders := make([]*Folder, 0, len(o.Roots))
+	for _, root := range o.Roots {
+		folders = append(folders, NewFolder(root))
+	}
+	return folders, nil
+}
+
+// place returns where a store's sessions are.
+func (o *UsageOptions) place(store Store) (place, error) {
+	where, err := (&Options{Store: store, Project: o.Project, ProjectName: o.ProjectName}).places(false)
+	if err != nil {
+		return place{}, err
+	}
+	return where[0], nil
+}
+
+// limit leaves the answers of a span of time.
+func (r *UsageReport) limit(since, until time.Time) {
+	if since.IsZero() && until.IsZero() {
+		return
+	}
+	calls := r.Tally.Calls()
+	r.Tally = transcript.Tally{}
+	for _, c := range calls {
+		if !c.Time.Before(since) && (until.IsZero() || c.Time.Before(until)) {
+			r.Tally.Add(c)
+		}
+	}
+}
+
+// bad counts a bad line, and reports whether it keeps it.
+func (r *UsageReport) bad(l BadLine) bool {
+	r.BadLines++
+	if len(r.Bad) == maxBad {
+		return false
+	}
+	r.Bad = append(r.Bad, l)
+	return true
+}
+
+// sort puts what went wrong in order.
+func (r *UsageReport) sort() {
+	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	// Each part of a file that can't be read says so.
+	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
+	slices.SortFunc(r.Bad, func(a, b BadLine) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line))
+	})
+}

@@ -1,0 +1,80 @@
+package sessions
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// readPieces cuts data into parts of that size and returns what is read of each, a line of text for each line.
+func readPieces(data string, size, maxLine int) []string {
+	var got []string
+	r := partReader{large: new(sync.Mutex), max: maxLine}
+	for start := 0; start < len(data); start += size {
+		r.reset(strings.NewReader(data), int64(start), int64(min(start+size, len(data))))
+		for r.next() {
+			switch {
+			case r.long:
+				got = append(got, fmt.Sprintf("%d long", r.offset))
+			case !r.blank():
+				got = append(got, fmt.Sprintf("%d %s %v", r.offset, r.text, r.ended))
+			}
+		}
+		r.release()
+	}
+	return got
+}
+
+func TestPartReaderReadsEachLineOnce(t *testing.T) {
+	t.Parallel()
+	nuls := strings.Repeat("\x00", 40)
+	tests := []struct {
+		name, data string
+		want       []string
+	}{
+		{"lines", "one\ntwo\n\nthree\n", []string{"0 one true", "4 two true", "9 three true"}},
+		{"no end", "one\ntwo", []string{"0 one true", "4 two false"}},
+		{"one line", "one", []string{"0 one false"}},
+		{"NUL bytes in front", nuls + "one\n" + nuls + "\ntwo\n" + nuls, []string{"0 one true", "85 two true"}},
+		{"a mark in front", "\ufeffone\n\ufefftwo\n", []string{"0 one true", "7 \ufefftwo true"}},
+		{"too long", "one\n" + strings.Repeat("x", 33) + "\ntwo\n", []string{"0 one true", "4 long", "38 two true"}},
+		{"as long as can be", strings.Repeat("x", 32) + "\n", []string{"0 " + strings.Repeat("x", 32) + " true"}},
+		{"too long and no end", "one\n" + strings.Repeat("x", 99), []string{"0 one true", "4 long"}},
+	}
+	for _, tt := range tests {
+		for size := 1; size <= len(tt.data)+1; size++ {
+			if diff := cmp.Diff(tt.want, readPieces(tt.data, size, 32)); diff != "" {
+				t.Fatalf("%s in parts of %d (-want +got)\n%s", tt.name, size, diff)
+			}
+		}
+	}
+}
+
+func TestPartReaderGivesMemoryBack(t *testing.T) {
+	t.Parallel()
+	long := append(bytes.Repeat([]byte("x"), 3*largeLine), "\nshort\n"...)
+	data := append(bytes.Repeat([]byte{0}, 3*largeLine), long...)
+	var large sync.Mutex
+	r := partReader{large: &large, max: maxEntry}
+	r.reset(bytes.NewReader(data), 0, int64(len(data)))
+	if !r.next() || len(bytes.TrimLeft(r.text, "\x00")) != 3*largeLine || large.TryLock() {
+		t.Fatalf("a line of %d bytes, or others may read a large one as well", len(r.text))
+	}
+	if !r.next() || string(r.text) != "short" || len(r.buf) != readSize || !large.TryLock() {
+		t.Errorf("%q, a buffer of %d bytes, or others may not read a large line", r.text, len(r.buf))
+	}
+}
+
+func TestPartReaderPassesNULsInLittleMemory(t *testing.T) {
+	t.Parallel()
+	data := append(bytes.Repeat([]byte{0}, 3*largeLine), "one\n"...)
+	r := partReader{large: new(sync.Mutex), max: maxEntry}
+	r.reset(bytes.NewReader(data), 0, int64(len(data)))
+	if !r.next() || string(r.text) != "one" || len(r.buf) != readSize {
+		t.Errorf("%.20q, a buffer of %d bytes", r.text, len(r.buf))
+	}
+}

@@ -1,0 +1,237 @@
+package sessions_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
+)
+
+// usageOf is a line of an answer that used so many tokens.
+func usageOf(id string, tokens int) string {
+	return fmt.Sprintf(`{"type":"assistant","uuid":"%s-%d","requestId":"r-%[1]s","sessionId":"in-the-line",`+
+		`"timestamp":"2026-11-15T00:00:%02[2]dZ",`+
+		`"message":{"id":"%[1]s","model":"m","usage":{"output_tokens":%[2]d}}}`, id, tokens)
+}
+
+// projectsFolder makes a folder with those files, lines by path.
+func projectsFolder(t *testing.T, files map[string][]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, lines := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// counted lists what a report has counted: project, session, subagent, message and tokens.
+func counted(r *sessions.UsageReport) []string {
+	var list []string
+	for _, c := range r.Tally.Calls() {
+		list = append(list, strings.Join([]string{c.Project, c.SessionID, c.AgentID, c.MessageID,
+			fmt.Sprint(c.Usage.OutputTokens)}, " "))
+	}
+	return list
+}
+
+func usage(t *testing.T, opts *sessions.UsageOptions) *sessions.UsageReport {
+	t.Helper()
+	r, err := sessions.Usage(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var usageFiles = map[string][]string{
+	"p/one.jsonl": {`{"type":"mode"}`, usageOf("a", 2), usageOf("a", 9), usageOf("b", 5),
+		""},
+	"p/one/subagents/agent-x.jsonl":             {usageOf("c", 7)},
+	"p/one/subagents/workflows/w/agent-y.jsonl": {usageOf("d", 11), usageOf("b", 50)}, // repeats what the session has
+	"p/one/tool-results/z.jsonl":                {usageOf("no", 1)},
+	"p/one/subagents/agent-acompact-1.jsonl":    {usageOf("no", 1)},
+	"p/agent-old.jsonl":                         {usageOf("e", 13)},
+	"p/one/subagents/agent-x.meta.json":         {usageOf("no", 1)},
+	"p/empty.jsonl":                             nil,
+	"q/fork.jsonl":                              {usageOf("a", 9), usageOf("f", 17)},
+	"q/gone/subagents/agent-z.jsonl":            {usageOf("g", 19)},
+	"stray.jsonl":                               {usageOf("no", 1)},
+}
+
+// An answer belongs to the session that it was given in, whatever the IDs: a fork begins with a line of its own, and
+// has copies of older ones behind it.
+func TestUsageOfForks(t *testing.T) {
+	t.Parallel()
+	const begun = `{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-15T00:00:30Z"}`
+	padding := `{"type":"progress","data":"` + strings.Repeat("x", 5<<20) + `"}` // the copies are in a part of their own
+	files := map[string][]string{
+		"p/b.jsonl": {usageOf("one", 1), usageOf("two", 2)},
+		"p/a.jsonl": {`{"type":"mode"}`, begun, usageOf("one", 1), usageOf("two", 2), usageOf("three", 33)},
+		"p/0.jsonl": {begun, padding, usageOf("one", 1), usageOf("two", 2), usageOf("four", 44)},
+	}
+	want := []string{"p b  one 1", "p b  two 2", "p a  three 33", "p 0  four 44"}
+	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Roots: []string{projectsFolder(t, files)}}))); diff != "" {
+		t.Errorf("files (-want +got)\n%s", diff)
+	}
+	store := sessions.NewMemory()
+	for name, lines := range files {
+		key := wire.SessionKey{Project: "p", SessionID: strings.TrimSuffix(filepath.Base(name), ".jsonl")}
+		for _, line := range lines {
+			if err := store.Append(t.Context(), key, []wire.JSON{wire.JSON(line)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Store: store}))); diff != "" {
+		t.Errorf("store (-want +got)\n%s", diff)
+	}
+}
+
+func TestUsageCountsEachAnswerOnce(t *testing.T) {
+	t.Parallel()
+	roots := []string{projectsFolder(t, usageFiles), filepath.Join(t.TempDir(), "absent")}
+	r := usage(t, &sessions.UsageOptions{Roots: roots})
+	want := []string{"p one  b 5", "p one x c 7", "p one  a 9", "p one y d 11", "p in-the-line old e 13", "q fork  f 17",
+		"q gone z g 19"}
+	if diff := cmp.Diff(want, counted(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if r.Files != 6 || r.BadLines != 0 || r.Unread != nil {
+		t.Errorf("%d files, %d bad lines, unread %v", r.Files, r.BadLines, r.Unread)
+	}
+}
+
+func TestUsageOfProjectAndTime(t *testing.T) {
+	t.Parallel()
+	dir := projectsFolder(t, usageFiles)
+	second := func(n int) time.Time { return time.Date(2026, 11, 15, 0, 0, n, 0, time.UTC) }
+	tests := []struct {
+		name string
+		opts sessions.UsageOptions
+		want []string
+	}{
+		{"a project", sessions.UsageOptions{ProjectName: "q"}, []string{"q fork  a 9", "q fork  f 17", "q gone z g 19"}},
+		{"another", sessions.UsageOptions{ProjectName: "none"}, nil},
+		{"a span", sessions.UsageOptions{Since: second(7), Until: second(11)}, []string{"p one x c 7", "p one  a 9"}},
+		{"a store", sessions.UsageOptions{Store: sessions.NewFolder(dir), ProjectName: "q", Since: second(18)},
+			[]string{"q gone z g 19"}},
+	}
+	for _, tt := range tests {
+		if tt.opts.Store == nil {
+			tt.opts.Roots = []string{dir}
+		}
+		if diff := cmp.Diff(tt.want, counted(usage(t, &tt.opts))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestUsageOfAStore(t *testing.T) {
+	t.Parallel()
+	var store sessions.Memory
+	for key, line := range map[wire.SessionKey]string{
+		{Project: "p", SessionID: "one"}:                                        usageOf("a", 9),
+		{Project: "p", SessionID: "one", Subpath: "subagents/agent-x"}:          usageOf("b", 5),
+		{Project: "p", SessionID: "one", Subpath: "subagents/agent-acompact-1"}: usageOf("no", 1),
+		{Project: "q", SessionID: "two"}:                                        usageOf("a", 2),
+	} {
+		if err := store.Append(t.Context(), key, []wire.JSON{wire.JSON(line)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := usage(t, &sessions.UsageOptions{Store: &store})
+	if diff := cmp.Diff([]string{"p one x b 5", "p one  a 9"}, counted(r)); diff != "" || r.Files != 3 {
+		t.Errorf("%d files (-want +got)\n%s", r.Files, diff)
+	}
+}
+
+func TestUsageReportsBadLines(t *testing.T) {
+	t.Parallel()
+	filler := `{"type":"user","text":"` + strings.Repeat("x", 1000) + `"}`
+	var lines []string
+	offset, wantOffset := 0, 0
+	for i := 1; i <= 10_000; i++ { // several parts
+		line := filler
+		switch i {
+		case 2:
+			line = strings.Repeat("\x00", 5)
+		case 3, 5000:
+			line = usageOf("a", i%100)
+		case 9000:
+			line, wantOffset = "not an entry", offset
+		}
+		lines = append(lines, line)
+		offset += len(line) + 1
+	}
+	lines = append(lines, usageOf("b", 1)[:40])
+	dir := projectsFolder(t, map[string][]string{"p/large.jsonl": lines, "p/bad.jsonl": {"{", usageOf("c", 7)}})
+	var done, total int64
+	r := usage(t, &sessions.UsageOptions{Roots: []string{dir}, Progress: func(d, all int64) { done, total = d, all }})
+	if diff := cmp.Diff([]string{"p large  a 3", "p bad  c 7"}, counted(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want := []sessions.BadLine{
+		{Path: filepath.Join(dir, "p", "bad.jsonl"), Line: 1},
+		{Path: filepath.Join(dir, "p", "large.jsonl"), Line: 9000, Offset: int64(wantOffset)},
+		{Path: filepath.Join(dir, "p", "large.jsonl"), Line: 10001, Offset: int64(offset), Torn: true},
+	}
+	for i := range r.Bad {
+		if r.Bad[i].Err == nil {
+			t.Errorf("%+v has no error", r.Bad[i])
+		}
+		r.Bad[i].Err = nil
+	}
+	if diff := cmp.Diff(want, r.Bad); diff != "" || r.BadLines != 3 {
+		t.Errorf("%d bad lines (-want +got)\n%s", r.BadLines, diff)
+	}
+	if done != r.Bytes || total != r.Bytes {
+		t.Errorf("progress ended with %d of %d, read %d", done, total, r.Bytes)
+	}
+}
+
+func TestUsageReportsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a privilege")
+	}
+	dir := projectsFolder(t, map[string][]string{"p/one.jsonl": {usageOf("a", 1)}})
+	outside := filepath.Join(projectsFolder(t, map[string][]string{"x.jsonl": {usageOf("no", 1)}}), "x.jsonl")
+	for name, target := range map[string]string{"out.jsonl": outside, "in.jsonl": "one.jsonl", "nowhere.jsonl": "none"} {
+		if err := os.Symlink(target, filepath.Join(dir, "p", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := usage(t, &sessions.UsageOptions{Roots: []string{dir}})
+	if diff := cmp.Diff([]string{"p in  a 1"}, counted(r)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(r.Unread) != 1 || !strings.Contains(r.Unread[0].Error(), "out.jsonl") {
+		t.Errorf("unread %v", r.Unread)
+	}
+}
+
+func TestUsageEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	opts := &sessions.UsageOptions{Roots: []string{projectsFolder(t, usageFiles)}}
+	if _, err := sessions.Usage(ctx, opts); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
