@@ -34,11 +34,11 @@ record: agent ## Record the dialogues in testdata anew, from the pinned Claude C
 	CLEW_RECORD=1 go test ./internal/record -run TestRecord -count=1
 
 .PHONY: bench
-bench: ## Compare decoding with encoding/json, in one run, as ratios
+bench: ## Compare decoding with encoding/json, and measure transcripts, in one run, as ratios
 	go run ./internal/bench
 
 .PHONY: bench-peers
-bench-peers: agent ## Compare driving the agent with the official SDKs, which it installs for a while, as ratios
+bench-peers: agent ## Compare with the official SDKs and ccusage, which it installs for a while, as ratios
 	go run ./internal/bench/peers
 
 .PHONY: fuzz
@@ -47,7 +47,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 	while read -r pkg target; do \
 		[ -n "$$pkg" ] || continue; \
 		echo "$$pkg $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$pkg" </dev/null; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg" </dev/null; \
 	done <<<"$$targets"
 
 .PHONY: generate

@@ -1,17 +1,24 @@
-// Command bench compares decoding a stream with package wire to what a program
-// would use instead: encoding/json into structs or a map, and json.Valid as the
-// floor for reading at all.
+// Command bench measures what can be measured without other programs, in two
+// parts; -only names one of them.
 //
-// Everything runs in one process on one processor. A round takes one slice of
-// the stream and gives it to every contestant, in random order and with a fresh
-// heap. The ratios are medians over the rounds of the ratio inside a round, so
-// that noise from the rest of the machine hits both sides.
+// The part "stream" compares decoding a stream with package wire to what a
+// program would use instead: encoding/json into structs or a map, and json.Valid
+// as the floor for reading at all. Everything runs in one process on one
+// processor. A round takes one slice of the stream and gives it to every
+// contestant, in random order and with a fresh heap. The ratios are medians over
+// the rounds of the ratio inside a round, so that noise from the rest of the
+// machine hits both sides.
+//
+// The part "transcripts" makes a folder of projects and measures totals, lists
+// and reading over it, each in a process of its own, so that the peak of its
+// memory is known, and on all processors.
 //
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as
 // one object.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -23,14 +30,35 @@ import (
 )
 
 type options struct {
+	only   string
 	rounds int
 	size   int
 	seed   uint64
 	json   bool
+
+	transcriptRounds int
+	projectsSize     int
+	hugeSize         int
+
+	child, path string
 }
+
+// The parts of the benchmark.
+const (
+	streamPart      = "stream"
+	transcriptsPart = "transcripts"
+)
+
+func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
 func main() {
 	var o options
+	flag.StringVar(&o.only, "only", "", "the one part to measure: "+streamPart+" or "+transcriptsPart)
+	flag.IntVar(&o.transcriptRounds, "transcript-rounds", 5, "how often to do each work over transcripts")
+	flag.IntVar(&o.projectsSize, "projects", corpus.ProjectsSize, "bytes of the generated transcripts")
+	flag.IntVar(&o.hugeSize, "huge", hugeTranscript, "bytes of the one huge transcript")
+	flag.StringVar(&o.child, "child", "", "the job of a process that this program starts")
+	flag.StringVar(&o.path, "path", "", "what the job is about")
 	flag.IntVar(&o.rounds, "rounds", 48, "slices to measure, each with every contestant")
 	flag.IntVar(&o.size, "size", corpus.DefaultSize, "bytes of the generated stream")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the generated stream")
@@ -43,11 +71,16 @@ func main() {
 }
 
 func run(w io.Writer, o options) error {
-	if o.rounds < 1 || o.size < 1 {
-		return fmt.Errorf("-rounds and -size must be positive")
+	if o.child != "" {
+		return runChild(w, o.child, o.path)
 	}
-	runtime.GOMAXPROCS(1)
-	rep, err := measureAll(o)
+	if min(o.rounds, o.size, o.transcriptRounds, o.projectsSize, o.hugeSize) < 1 {
+		return fmt.Errorf("rounds and sizes must be positive")
+	}
+	if o.only != "" && o.only != streamPart && o.only != transcriptsPart {
+		return fmt.Errorf("-only: there is no part %q", o.only)
+	}
+	rep, err := measureAll(context.Background(), o)
 	if err != nil {
 		return err
 	}
@@ -59,29 +92,41 @@ func run(w io.Writer, o options) error {
 	return rep.writeMarkdown(w)
 }
 
-func measureAll(o options) (*report, error) {
-	rep, err := measureStream(o)
-	if err != nil {
-		return nil, err
+func measureAll(ctx context.Context, o options) (*report, error) {
+	rep := newReport(o)
+	if o.wants(streamPart) {
+		if err := rep.measureStream(o); err != nil {
+			return nil, err
+		}
 	}
-	if rep.Huge, err = measureHuge(o.seed); err != nil {
-		return nil, err
+	if o.wants(transcriptsPart) {
+		var err error
+		if rep.Transcripts, err = measureTranscripts(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeTranscripts()
 	}
-	rep.judge()
 	return rep, nil
 }
 
-func measureStream(o options) (*report, error) {
+// measureStream fills in the part about streams.
+func (r *report) measureStream(o options) error {
+	runtime.GOMAXPROCS(1)
 	parts, err := newSlices(o.seed, o.size)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkWire(parts); err != nil {
-		return nil, err
+		return err
 	}
 	s, err := measureRounds(parts, o.rounds)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return newReport(o, parts, s), nil
+	r.stream(o, parts, s)
+	if r.Huge, err = measureHuge(o.seed); err != nil {
+		return err
+	}
+	r.judge()
+	return nil
 }

@@ -8,10 +8,16 @@ import (
 
 func (r *report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, one processor used. Stream: seed %d, %.1f MB, %d frames. %d rounds.\n\n",
-		r.Go, r.System, r.Seed, float64(r.Bytes)/1e6, r.Frames, r.Rounds)
-	r.writeContestants(&b)
-	r.writeHuge(&b)
+	fmt.Fprintf(&b, "%s, %s, seed %d.\n\n", r.Go, r.System, r.Seed)
+	if r.Rows != nil {
+		fmt.Fprintf(&b, "One processor used. Stream: %.1f MB, %d frames. %d rounds.\n\n", float64(r.Bytes)/1e6, r.Frames,
+			r.Rounds)
+		r.writeContestants(&b)
+		r.writeHuge(&b)
+	}
+	if r.Transcripts != nil {
+		r.writeTranscripts(&b)
+	}
 	r.writeGoals(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -24,7 +30,8 @@ func (r *report) writeContestants(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f | %.1f | %.0f | %.2f | %.2f | %.2f |\n", c.Name, c.BestMBps,
 			c.MedianMBps, c.NsPerFrame, c.AllocsPer, c.BytesPer, c.TimesStructs, c.TimesMap, c.TimesValid)
 	}
-	fmt.Fprintf(b, "\nFraming adds %.1f %% to decoding (wire.Reader against lines already split, raw kept).\n\n", r.Framing)
+	fmt.Fprintf(b, "\nFraming adds %.1f %% to decoding (wire.Reader against lines already split, raw kept).\n\n",
+		r.Framing)
 }
 
 func (r *report) writeHuge(b *strings.Builder) {

@@ -11,13 +11,15 @@ type report struct {
 	Go      string     `json:"go"`
 	System  string     `json:"system"`
 	Seed    uint64     `json:"seed"`
-	Bytes   int        `json:"bytes"`
-	Frames  int        `json:"frames"`
-	Rounds  int        `json:"rounds"`
-	Rows    []row      `json:"contestants"`
-	Framing float64    `json:"framing_percent"`
-	Huge    []hugeCase `json:"huge"`
-	Goals   []goal     `json:"goals"`
+	Bytes   int        `json:"bytes,omitempty"`
+	Frames  int        `json:"frames,omitempty"`
+	Rounds  int        `json:"rounds,omitempty"`
+	Rows    []row      `json:"contestants,omitempty"`
+	Framing float64    `json:"framing_percent,omitempty"`
+	Huge    []hugeCase `json:"huge,omitempty"`
+	// Transcripts is the part about transcripts.
+	Transcripts []work `json:"transcripts,omitempty"`
+	Goals       []goal `json:"goals"`
 }
 
 // A row is one contestant.
@@ -33,22 +35,24 @@ type row struct {
 	TimesValid   float64 `json:"times_valid"`
 }
 
-func newReport(o options, parts []slice, s *series) *report {
-	rep := &report{
-		Go:      runtime.Version(),
-		System:  fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Seed:    o.seed,
-		Rounds:  o.rounds,
-		Framing: 100 * (s.ratio(wireReader, wireRaw) - 1),
+func newReport(o options) *report {
+	return &report{
+		Go:     runtime.Version(),
+		System: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Seed:   o.seed,
 	}
+}
+
+// stream fills in the figures of the contestants.
+func (r *report) stream(o options, parts []slice, s *series) {
+	r.Rounds, r.Framing = o.rounds, 100*(s.ratio(wireReader, wireRaw)-1)
 	for _, part := range parts {
-		rep.Bytes += len(part.data)
-		rep.Frames += part.frames()
+		r.Bytes += len(part.data)
+		r.Frames += part.frames()
 	}
 	for i, c := range contestants() {
-		rep.Rows = append(rep.Rows, newRow(c.name, i, parts, s))
+		r.Rows = append(r.Rows, newRow(c.name, i, parts, s))
 	}
-	return rep
 }
 
 func newRow(name string, i int, parts []slice, s *series) row {

@@ -1,7 +1,8 @@
 // Command peers compares driving an agent with Clew to driving it with the official SDKs for TypeScript and Python, and
-// to running the agent by itself.
+// to running the agent by itself; and it compares adding up the usage of all sessions to the program that people use for
+// that.
 //
-// It installs both SDKs, each at one version, into a folder that it removes in the end; what cannot be installed is
+// It installs the others, each at one version, into a folder that it removes in the end; what cannot be installed is
 // left out, and the report says so. Each host is a program of its own and starts anew for each query. The hosts take
 // turns, over the same agent: a simulated one that writes as fast as its pipe takes it, or Claude Code over a scripted
 // model. Ratios are medians over the rounds of the ratio inside a round, so that noise from the rest of the machine
@@ -76,6 +77,7 @@ func measurements() []measurement {
 		{"warm", (*bench).warm},
 		{"turns", (*bench).turns},
 		{"idle", (*bench).idle},
+		{"usage", (*bench).usage},
 	}
 }
 

@@ -24,6 +24,7 @@ func (r *report) writeMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "One of %d idle sessions takes %.1f goroutines and %.1f KB.\n\n",
 			r.Idle.Sessions, r.Idle.Goroutines, r.Idle.Bytes/1024)
 	}
+	r.writeUsage(&b)
 	r.writeGoals(&b)
 	_, err := io.WriteString(w, b.String())
 	return err

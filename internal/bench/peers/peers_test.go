@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/bench/peers/contest"
+	"github.com/clewdev/clew/internal/corpus"
 )
 
 func TestOptionsChosen(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ only, want string }{
-		{"", "events results share cold warm turns idle"},
+		{"", "events results share cold warm turns idle usage"},
 		{"idle,events", "events idle"},
 	} {
 		chosen, err := options{rounds: 1, only: tt.only}.chosen()
@@ -145,5 +146,44 @@ func TestTestCleansUp(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestUsageRows(t *testing.T) {
+	t.Parallel()
+	rows := sumUsage([]usageRow{
+		{Name: ours, PeakMB: 30, seconds: []float64{9, 0.4, 0.5, 0.5}},
+		{Name: ccusage, PeakMB: 150, seconds: []float64{9, 1.2, 1, 2}},
+	}, 400e6)
+	r := newReport(3)
+	r.Usage = rows
+	r.usageGoals()
+	var b strings.Builder
+	if err := r.writeMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| clew | 0.500 | 800 | 30.0 | 1.00 |",
+		"| ccusage | 1.200 | 333 | 150.0 | 3.00 |",
+		"| totals, memory | ≤ 100 MB | 30.00 MB | yes |",
+		"| totals, against ccusage | ≥ 2 × | 3.00 × | yes |",
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("no line %q in\n%s", want, &b)
+		}
+	}
+}
+
+func TestCheckTotals(t *testing.T) {
+	t.Parallel()
+	want := corpus.Tokens{Input: 1, Output: 2, CacheWrite: 3, CacheRead: 4}
+	for text, ok := range map[string]bool{
+		`{"daily":[],"totals":{"inputTokens":1,"outputTokens":2,"cacheCreationTokens":3,"cacheReadTokens":4,"totalTokens":10}}`: true,
+		`{"totals":{"inputTokens":1,"outputTokens":2,"cacheCreationTokens":3,"cacheReadTokens":5}}`:                             false,
+		`No data`: false,
+	} {
+		if err := checkTotals([]byte(text), want); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

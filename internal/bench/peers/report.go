@@ -22,6 +22,7 @@ type report struct {
 	Warm     []warmRow       `json:"warm,omitempty"`
 	Turns    []turnsRow      `json:"turns,omitempty"`
 	Idle     *contest.Idle   `json:"idle,omitempty"`
+	Usage    []usageRow      `json:"usage,omitempty"`
 	Goals    []goal          `json:"goals"`
 }
 

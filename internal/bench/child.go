@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// Figures are what a process measured of one piece of work.
+type figures struct {
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// Peak is how many bytes of the process were in memory at most, 0 where the system does not tell.
+	Peak int `json:"peak_bytes"`
+	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers used.
+	Count  int `json:"count"`
+	Tokens int `json:"tokens"`
+}
+
+// A job is a piece of work that is measured in a process of its own, so that its memory is its own. It gets the path of
+// a folder of projects or of a transcript.
+type job func(path string, f *figures) error
+
+// The jobs.
+const (
+	totalsJob = "totals"
+	listJob   = "list"
+	readJob   = "read"
+	streamJob = "stream"
+	validJob  = "valid"
+	tailJob   = "tail"
+)
+
+func jobs() map[string]job {
+	return map[string]job{totalsJob: totals, listJob: list, readJob: read, streamJob: stream,
+		validJob: validLines, tailJob: tail}
+}
+
+// runChild does a job and prints the figures.
+func runChild(w io.Writer, name, path string) error {
+	do, ok := jobs()[name]
+	if !ok {
+		return fmt.Errorf("there is no job %q", name)
+	}
+	var f figures
+	start := time.Now()
+	if err := do(path, &f); err != nil {
+		return err
+	}
+	if f.Elapsed == 0 {
+		f.Elapsed = time.Since(start)
+	}
+	f.Peak = peak()
+	return json.NewEncoder(w).Encode(f)
+}
+
+// inChild lets a process of this program do a job.
+func inChild(ctx context.Context, name, path string) (figures, error) {
+	var f figures
+	program, err := os.Executable()
+	if err != nil {
+		return f, err
+	}
+	cmd := exec.CommandContext(ctx, program, "-child", name, "-path", path)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		first, _, _ := strings.Cut(complaints.String(), "\n")
+		return f, fmt.Errorf("%s: %w: %s", name, err, first)
+	}
+	err = json.Unmarshal(out, &f)
+	return f, err
+}
+
+func totals(path string, f *figures) error {
+	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Roots: []string{path}})
+	if err != nil {
+		return err
+	}
+	if r.BadLines > 0 || r.Unread != nil {
+		return fmt.Errorf("%d bad lines, unread %v", r.BadLines, r.Unread)
+	}
+	usage, n := r.Tally.Total()
+	f.Count, f.Tokens = n, usage.TotalTokens()
+	return nil
+}
+
+func list(path string, f *figures) error {
+	infos, err := sessions.List(context.Background(), &sessions.ListOptions{Store: sessions.NewFolder(path)})
+	f.Count = len(infos)
+	return err
+}
+
+func read(path string, f *figures) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	t, err := transcript.Read(file, nil)
+	if err != nil {
+		return err
+	}
+	f.Count = len(t.Chunks)
+	runtime.KeepAlive(t)
+	return nil
+}
+
+// stream reads a transcript to chunks, and keeps none of them.
+func stream(path string, f *figures) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for _, err := range transcript.Stream(file, nil) {
+		if err != nil {
+			return err
+		}
+		f.Count++
+	}
+	return nil
+}
+
+// validLines is the floor: encoding/json checks the lines and keeps nothing.
+func validLines(path string, f *figures) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<28)
+	for lines.Scan() {
+		if line := bytes.TrimLeft(lines.Bytes(), "\x00"); !json.Valid(line) {
+			return fmt.Errorf("line %d is not JSON", f.Count+1)
+		}
+		f.Count++
+	}
+	return lines.Err()
+}
+
+// tail follows a transcript, appends 10 KB to it, and measures the time until the chunks of those are there.
+func tail(path string, f *figures) error {
+	before := 0
+	var appended time.Time
+	for u, err := range sessions.TailFile(context.Background(), path, &sessions.TailOptions{OnlyMain: true}) {
+		if err != nil {
+			return err
+		}
+		f.Count = len(u.Transcript.Chunks)
+		if appended.IsZero() {
+			before = f.Count
+			appended = time.Now()
+			err = appendLines(path)
+		} else if f.Count == before+appendedLines {
+			f.Elapsed = time.Since(appended)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const appendedLines = 10
+
+func appendLines(path string) error {
+	var lines []byte
+	for i := range appendedLines {
+		lines = fmt.Appendf(lines,
+			`{"type":"user","uuid":"tail-%d-%d","timestamp":"2026-12-01T00:00:0%dZ","message":{"role":"user","content":"%s"}}`+"\n",
+			os.Getpid(), i, i, strings.Repeat("word ", 180))
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(lines)
+	return errors.Join(err, file.Close())
+}
+
+// peak returns how many bytes of this process were in memory at most, or 0 where the system has no such file.
+func peak() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kilobytes, _ := strconv.Atoi(number)
+	return kilobytes << 10
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+// peakOf returns 0: only Linux tells.
+func peakOf(*os.ProcessState) int { return 0 }

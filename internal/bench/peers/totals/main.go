@@ -1,0 +1,36 @@
+// Command totals prints what the sessions below a folder of projects used, as JSON. It is a program of its own, so that its
+// memory is that of a small program and of nothing else.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/clewdev/clew/internal/bench/peers/contest"
+	"github.com/clewdev/clew/sessions"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "totals:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: totals PROJECTS")
+	}
+	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Roots: args})
+	if err != nil {
+		return err
+	}
+	sum, _ := r.Tally.Total()
+	var out contest.Totals
+	out.Totals.Input, out.Totals.Output = sum.InputTokens, sum.OutputTokens
+	out.Totals.CacheWrite, out.Totals.CacheRead = sum.CacheCreationTokens, sum.CacheReadTokens
+	return json.NewEncoder(os.Stdout).Encode(out)
+}

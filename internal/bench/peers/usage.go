@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/bench/peers/contest"
+	"github.com/clewdev/clew/internal/corpus"
+)
+
+// The program that we compare totals with, at this version.
+const (
+	ccusage        = "ccusage"
+	ccusagePackage = "ccusage@20.0.24"
+)
+
+// A usageRow is how long one program took for the totals of all sessions, from its start to its end.
+type usageRow struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	MBps    float64 `json:"mb_per_s"`
+	PeakMB  float64 `json:"peak_mb"`
+	// Times is how many times as fast ours is.
+	Times float64 `json:"clew_times"`
+
+	command []string
+	seconds []float64
+}
+
+// usage measures the totals over a folder of projects. Each program has to find the true ones.
+func (b *bench) usage(ctx context.Context) error {
+	program := b.path("totals")
+	if _, err := output(ctx, "go", "build", "-o", program,
+		"github.com/clewdev/clew/internal/bench/peers/totals"); err != nil {
+		return err
+	}
+	config := b.path("config")
+	truth, err := corpus.Projects(filepath.Join(config, "projects"), 1, corpus.ProjectsSize)
+	if err != nil {
+		return err
+	}
+	rows := []usageRow{{Name: ours, command: []string{program, filepath.Join(config, "projects")}}}
+	if command, err := b.installCcusage(ctx); err != nil {
+		b.report.note("%s is left out: %v", ccusage, err)
+	} else {
+		rows = append(rows, usageRow{Name: ccusage, command: command})
+	}
+	for round := range b.rounds + 1 {
+		for i := range rows {
+			if err := b.addUp(ctx, &rows[(round+i)%len(rows)], truth.Tokens); err != nil {
+				return err
+			}
+		}
+	}
+	b.report.Usage = sumUsage(rows, truth.Bytes)
+	b.report.usageGoals()
+	return nil
+}
+
+// installCcusage installs the package with its native program, which it returns as a command. The package has one for
+// the usual platforms only, and as a file that cannot be run yet.
+func (b *bench) installCcusage(ctx context.Context) ([]string, error) {
+	dir := b.path(ccusage)
+	_, err := output(ctx, "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
+		"--no-package-lock", ccusagePackage)
+	if err != nil {
+		return nil, err
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "node_modules", "@ccusage", "ccusage-*", "bin", "ccusage"))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%s has %d native programs for this platform", ccusagePackage, len(found))
+	}
+	if err := os.Chmod(found[0], 0o700); err != nil {
+		return nil, err
+	}
+	b.report.version("%s, native", ccusagePackage)
+	return []string{found[0], "claude", "daily", "--offline", "--json"}, nil
+}
+
+// addUp runs a program once and checks what it found.
+func (b *bench) addUp(ctx context.Context, row *usageRow, want corpus.Tokens) error {
+	cmd := exec.CommandContext(ctx, row.command[0], row.command[1:]...)
+	cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+b.path("config"), "HOME="+b.path("config"))
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	start := time.Now()
+	out, err := cmd.Output()
+	elapsed := time.Since(start)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", row.Name, err, complaints.String())
+	}
+	if err := checkTotals(out, want); err != nil {
+		return fmt.Errorf("%s: %w", row.Name, err)
+	}
+	row.seconds = append(row.seconds, elapsed.Seconds())
+	row.PeakMB = max(row.PeakMB, float64(peakOf(cmd.ProcessState))/1e6)
+	return nil
+}
+
+func checkTotals(out []byte, want corpus.Tokens) error {
+	var got contest.Totals
+	if err := json.Unmarshal(out, &got); err != nil {
+		return err
+	}
+	t := got.Totals
+	if tokens := (corpus.Tokens{Input: t.Input, Output: t.Output, CacheWrite: t.CacheWrite,
+		CacheRead: t.CacheRead}); tokens != want {
+		return fmt.Errorf("found %+v, true are %+v", tokens, want)
+	}
+	return nil
+}
+
+// sumUsage makes the figures of the rounds. The first is to warm up what the system caches. Ours is the first row.
+func sumUsage(rows []usageRow, size int64) []usageRow {
+	for i := range rows {
+		row := &rows[i]
+		row.Seconds = median(row.seconds[1:])
+		row.MBps = float64(size) / 1e6 / row.Seconds
+		ratios := slices.Clone(row.seconds[1:])
+		for round := range ratios {
+			ratios[round] /= rows[0].seconds[round+1]
+		}
+		row.Times = median(ratios)
+	}
+	return rows
+}
+
+func (r *report) usageGoals() {
+	for _, row := range r.Usage {
+		if row.Name == ccusage {
+			r.atLeast("totals, against "+ccusage, 2, "×", row.Times)
+		} else if row.PeakMB > 0 {
+			r.atMost("totals, memory", 100, "MB", row.PeakMB)
+		}
+	}
+}
+
+func (r *report) writeUsage(b *strings.Builder) {
+	if len(r.Usage) == 0 {
+		return
+	}
+	b.WriteString("| totals over all sessions | s | MB/s | peak MB | clew is × |\n|---|--:|--:|--:|--:|\n")
+	for _, row := range r.Usage {
+		fmt.Fprintf(b, "| %s | %.3f | %.0f | %.1f | %.2f |\n", row.Name, row.Seconds, row.MBps, row.PeakMB, row.Times)
+	}
+	b.WriteByte('\n')
+}
