@@ -1,0 +1,143 @@
+package costs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A chain is a row of processes that go on with each other's sessions. Each turn costs four thousandths of a dollar.
+type chain struct {
+	model *clewtest.Model
+	opts  *clew.Options
+}
+
+func newChain(t *testing.T) *chain {
+	model := clewtest.NewModel(t)
+	model.On("").Reply(clewtest.Text("Yes.")).Usage(1000, 0, 0, 0)
+	return &chain{model, options(t, model)}
+}
+
+// run has turns in a new process, which ends in peace, and returns the ID of its session. An ID that it gets is that of
+// a session to resume.
+func (c *chain) run(t *testing.T, resume string, prompts ...string) string {
+	t.Helper()
+	opts := *c.opts
+	opts.Resume = resume
+	return c.with(t, &opts, prompts...)
+}
+
+func (c *chain) with(t *testing.T, opts *clew.Options, prompts ...string) string {
+	t.Helper()
+	s := connect(t, opts)
+	for _, prompt := range prompts {
+		ask(t, s, prompt)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s.ID()
+}
+
+// all returns each call of all sessions once, and all accounts.
+func (c *chain) all(t *testing.T) record {
+	t.Helper()
+	var r record
+	var tally transcript.Tally
+	for _, session := range read(t, c.model) {
+		for _, call := range session.calls {
+			tally.Add(call)
+		}
+		r.states = append(r.states, session.states...)
+	}
+	r.calls = tally.Calls()
+	return r
+}
+
+// want checks what calls and accounts come to, in turns.
+func (r record) want(t *testing.T, computed, agent int) {
+	t.Helper()
+	got := transcript.Reconcile(r.calls, r.states, transcript.DefaultPrices())
+	const turn = 4 * transcript.Dollar / 1000
+	if got.Computed != turn*transcript.Money(computed) || got.Agent != turn*transcript.Money(agent) {
+		t.Errorf("%s, and %s to the agent, want %d and %d turns", got.Computed, got.Agent, computed, agent)
+	}
+}
+
+// A process that resumes a session goes on from the last account, and writes another.
+func TestRealAccountGoesOn(t *testing.T) {
+	t.Parallel()
+	c := newChain(t)
+	id := c.run(t, "", "One", "Two")
+	c.run(t, id, "Three")
+	c.run(t, id)
+	r := sole(t, c.model)
+	if len(r.states) != 3 {
+		t.Errorf("%d accounts", len(r.states))
+	}
+	for _, s := range r.states {
+		if !s.Start.Equal(r.states[0].Start) {
+			t.Errorf("an account begins at %v, and the first at %v", s.Start, r.states[0].Start)
+		}
+	}
+	r.want(t, 3, 3)
+}
+
+// A process that is killed writes no account, and the next one goes on from the one before.
+func TestRealAccountIsLostWithTheProcess(t *testing.T) {
+	t.Parallel()
+	c := newChain(t)
+	id := c.run(t, "", "One")
+	opts := *c.opts
+	opts.Resume = id
+	s := connect(t, &opts)
+	ask(t, s, "Two")
+	waitForCalls(t, c.model, 2)
+	agent, err := os.FindProcess(s.Info().PID)
+	if err == nil {
+		err = agent.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	c.run(t, id, "Three")
+	r := sole(t, c.model)
+	r.want(t, 3, 2)
+	if got := transcript.Reconcile(r.calls, r.states, transcript.DefaultPrices()); got.Models[0].Reason !=
+		transcript.ReasonUncounted {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A fork goes on from the account of the session that it was forked from; so does that session itself.
+func TestRealAccountOfFork(t *testing.T) {
+	t.Parallel()
+	c := newChain(t)
+	id := c.run(t, "", "One", "Two")
+	opts := *c.opts
+	opts.Resume, opts.ForkSession = id, true
+	fork := c.with(t, &opts, "Three")
+	c.run(t, id, "Four", "Five")
+	read(t, c.model)[fork].want(t, 3, 3)
+	read(t, c.model)[id].want(t, 4, 4)
+	c.all(t).want(t, 5, 5)
+}
+
+// A session that was cleared has an account of its own.
+func TestRealAccountAfterClear(t *testing.T) {
+	t.Parallel()
+	c := newChain(t)
+	c.run(t, "", "One", "/clear", "Two", "Three")
+	records := read(t, c.model)
+	if len(records) != 2 {
+		t.Errorf("%d sessions", len(records))
+	}
+	for _, r := range records {
+		r.want(t, len(r.calls), len(r.calls))
+	}
+	c.all(t).want(t, 3, 3)
+}

@@ -1,0 +1,252 @@
+package transcripts_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+	"github.com/google/go-cmp/cmp"
+)
+
+func agent(name, prompt string, background bool) wire.Block {
+	return clewtest.ToolUse("Agent", map[string]any{
+		"description": name, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": background,
+	})
+}
+
+func notified(r *clewtest.Request) bool {
+	return strings.Contains(r.Turn().Text(), "<task-notification>")
+}
+
+// An account is a project in which everything happened that makes lines come twice, or not at all: calls at the same
+// time, subagents of subagents and in the background, a failure and a new try, an interrupt, a compaction, a new
+// conversation in the same process, a resume, and forks of both kinds.
+type account struct {
+	script
+	opts *clew.Options
+	ids  map[string]string      // the names of the sessions by their IDs
+	live *transcript.Transcript // of the first process
+	// total is what the first session has cost, in dollars, by the agent's last result.
+	total       float64
+	interrupted int // the index of the reply
+}
+
+// The summary of a compaction is an answer that stands in no transcript.
+var summaryUsage = transcript.Usage{InputTokens: 10, OutputTokens: 20}
+
+func (a *account) scriptFirst() {
+	m := a.model
+	a.add(m.On("Do both"), "first", "",
+		clewtest.Thinking("Both, then.", "signature"), clewtest.Text("Both."), bash("echo one"), bash("echo two"))
+	a.add(m.OnToolResult("two"), "first", "", clewtest.Text("Done"), clewtest.Text("both."))
+
+	a.add(m.On("Delegate"), "first", "", agent("Outer", "OUTER", false), agent("Other", "OTHER", false))
+	a.add(m.On("OUTER"), "first", "Outer", agent("Inner", "INNER", false))
+	a.add(m.On("INNER"), "first", "Inner", bash("echo inside"))
+	a.add(m.OnToolResult("inside"), "first", "Inner", clewtest.Text("Inner answer."))
+	a.add(m.OnToolResult("Inner answer."), "first", "Outer", clewtest.Text("Outer answer."))
+	a.add(m.On("OTHER"), "first", "Other", clewtest.Text("Other answer."))
+	a.add(m.OnToolResult("Outer answer."), "first", "", clewtest.Text("Delegated."))
+
+	a.add(m.On("Behind"), "first", "", agent("Hidden", "HIDDEN", true))
+	a.add(m.On("HIDDEN"), "first", "Hidden", bash(untilGo+"; echo hidden"))
+	a.add(m.OnToolResult("agent launched"), "first", "", clewtest.Text("Started."))
+	a.add(m.OnToolResult("hidden"), "first", "Hidden", clewtest.Text("Hidden answer."))
+	a.add(m.When(notified), "first", "", clewtest.Text("It is over."))
+
+	m.On("Overloaded").Fail(529).Once()
+	a.add(m.On("Overloaded"), "first", "", clewtest.Text("At last."))
+	a.add(m.On("Long"), "first", "", clewtest.Text(strings.Repeat("word ", 500))).ChunkSize(10).Pace(20 * time.Millisecond)
+	a.interrupted = len(a.replies) - 1
+	a.replies[a.interrupted].Usage.OutputTokens = 1 // what the model has said at the beginning
+	m.On("CRITICAL: Respond with TEXT ONLY").Reply(clewtest.Text("<summary>\nAll that.\n</summary>")).
+		Usage(summaryUsage.InputTokens, summaryUsage.OutputTokens, 0, 0)
+	a.add(m.On("After that"), "first", "", clewtest.Text("Afterwards."))
+	m.On("Refused").Fail(400).Message("scripted refusal") // the next prompt repeats it
+}
+
+func (a *account) scriptRest() {
+	m := a.model
+	a.add(m.On("Anew"), "second", "", clewtest.Text("New."))
+	a.add(m.On("Resumed"), "first", "", clewtest.Text("Again."))
+	a.add(m.On("Forked"), "fork", "", clewtest.Text("Apart."))
+	a.add(m.On("Copied"), "copy", "", clewtest.Text("Copy."))
+}
+
+func openAccount(t *testing.T) *account {
+	model := clewtest.NewModel(t)
+	a := &account{script: script{model: model}, opts: sceneOptions(t, model), ids: map[string]string{}}
+	a.opts.IncludePartialMessages = true
+	a.opts.Env = append(a.opts.Env, "CLAUDE_CODE_MAX_RETRIES=1")
+	a.scriptRest()
+	a.scriptFirst()
+	return a
+}
+
+// run has all sessions, one process after the other.
+func (a *account) run(t *testing.T) {
+	p := play(t, a.opts)
+	p.ask(t, "Do both", "Delegate", "Behind")
+	letGo(t, a.opts.Dir)
+	p.wait(t)
+	p.ask(t, "Overloaded")
+	if err := p.say(t, clew.NewUserMessage(clew.Text("Refused")), nil); err == nil {
+		t.Error("no error of a call that was refused")
+	}
+	var once sync.Once
+	err := p.say(t, clew.NewUserMessage(clew.Text("Long")), func(msg wire.Message) {
+		if e, ok := msg.(*wire.StreamEventMessage); ok && e.Event.EventType() == "content_block_delta" {
+			once.Do(func() { _, _ = p.Interrupt(t.Context()) })
+		}
+	})
+	if err == nil {
+		t.Error("no error of a turn that was interrupted")
+	}
+	p.ask(t, "/compact", "After that")
+	a.ids[p.ID()], a.total = "first", p.result.TotalCostUSD
+	p.ask(t, "/clear", "Anew")
+	a.live = p.live.Transcript()
+	transcript.Link(a.live, transcript.InlineAgents(a.live))
+	a.ids[p.end(t)] = "second"
+	a.again(t)
+}
+
+// again takes the first session up, and makes forks of it.
+func (a *account) again(t *testing.T) {
+	opts := *a.opts
+	opts.Resume = a.id("first")
+	a.next(t, &opts, "first", "Resumed")
+	opts.ForkSession = true
+	a.next(t, &opts, "fork", "Forked")
+	copied, err := sessions.Fork(t.Context(), opts.Resume, &sessions.ForkOptions{Store: projects(a.model)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Resume, opts.ForkSession = copied, false
+	a.next(t, &opts, "copy", "Copied")
+}
+
+func (a *account) next(t *testing.T, opts *clew.Options, name, prompt string) {
+	p := play(t, opts)
+	p.ask(t, prompt)
+	a.ids[p.end(t)] = name
+}
+
+// id returns the ID of a session.
+func (a *account) id(name string) string {
+	for id, n := range a.ids {
+		if n == name {
+			return id
+		}
+	}
+	return ""
+}
+
+// Each answer counts once, for the session and the subagent that got it, and costs what the agent says, as far as the
+// agent has written it down.
+func TestRealUsage(t *testing.T) {
+	t.Parallel()
+	a := openAccount(t)
+	a.run(t)
+	transcripts := map[string]*transcript.Transcript{}
+	agents := map[string]string{}
+	for id, name := range a.ids {
+		transcripts[name] = recorded(t, a.model, id)
+		for id, agent := range agentsOf(transcripts[name]) {
+			agents[id] = agent.Description()
+		}
+	}
+	calls := a.usage(t)
+	if diff := cmp.Diff(a.said(""), told(t, calls, a.ids, agents)); diff != "" {
+		t.Errorf("all (-script +transcripts):\n%s", diff)
+	}
+	for _, name := range []string{"first", "second"} {
+		if diff := cmp.Diff(a.said(name), told(t, callsOf(transcripts[name]), a.ids, agents)); diff != "" {
+			t.Errorf("%s (-script +transcript):\n%s", name, diff)
+		}
+	}
+	a.testReport(t, calls, agents)
+	a.testCosts(t, calls, transcripts)
+	a.testLive(t, transcripts)
+}
+
+func (a *account) usage(t *testing.T) []transcript.Call {
+	t.Helper()
+	report, err := sessions.Usage(t.Context(), &sessions.UsageOptions{Store: projects(a.model)})
+	if err != nil || report.BadLines > 0 || len(report.Unread) > 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	return report.Tally.Calls()
+}
+
+// callsOf returns the calls of a session and of its subagents.
+func callsOf(tr *transcript.Transcript) []transcript.Call {
+	calls := tr.Calls()
+	for _, agent := range agentsOf(tr) {
+		calls = append(calls, agent.Transcript.Calls()...)
+	}
+	return calls
+}
+
+// testReport compares the costs of each subagent of each session.
+func (a *account) testReport(t *testing.T, calls []transcript.Call, agents map[string]string) {
+	type owner struct{ session, agent string }
+	want, got := map[owner]transcript.Money{}, map[owner]transcript.Money{}
+	for _, r := range a.replies {
+		want[owner{r.Session, r.Agent}] += cost(r.Usage)
+	}
+	report := transcript.NewReport(calls, &transcript.ReportOptions{By: []transcript.Dimension{transcript.BySession, transcript.ByAgent}})
+	for _, row := range report.Rows {
+		got[owner{a.ids[row.Key.Session], agents[row.Key.Agent]}] += row.Cost
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(owner{})); diff != "" {
+		t.Errorf("costs (-script +report):\n%s", diff)
+	}
+}
+
+// testCosts compares what the transcripts tell with the agent's own account. It has counted the summary, which stands
+// in no transcript, and not the answer that was interrupted.
+func (a *account) testCosts(t *testing.T, calls []transcript.Call, transcripts map[string]*transcript.Transcript) {
+	var states []transcript.CostState
+	for _, tr := range transcripts {
+		states = append(states, tr.CostStates...)
+	}
+	u := a.replies[a.interrupted].Usage
+	want := transcript.UsageSum{
+		InputTokens: summaryUsage.InputTokens - u.InputTokens, OutputTokens: summaryUsage.OutputTokens - u.OutputTokens,
+		CacheReadTokens: -u.CacheReadTokens, CacheCreationTokens: -u.CacheCreationTokens,
+	}
+	r := transcript.Reconcile(calls, states, transcript.DefaultPrices())
+	if len(r.Models) != 1 || r.Models[0].Reason != transcript.ReasonBoth {
+		t.Fatalf("got %+v", r)
+	}
+	if diff := cmp.Diff(want, r.Models[0].Usage); diff != "" {
+		t.Errorf("the difference (-want +got):\n%s", diff)
+	}
+	if r.Difference.String() != (cost(summaryUsage) - cost(u)).String() {
+		t.Errorf("the difference is %s", r.Difference.Decimal())
+	}
+	if own := transcripts["first"].CostStates[0].TotalCost.Dollars(); own != a.total {
+		t.Errorf("the agent has told of $%v, and written down $%v", a.total, own)
+	}
+}
+
+// testLive compares the chunks of the first process as it ran. Its second conversation has left the first one behind.
+func (a *account) testLive(t *testing.T, transcripts map[string]*transcript.Transcript) {
+	if diff := cmp.Diff(transcripts["second"].Chunks, a.live.Chunks, notStreamed); diff != "" {
+		t.Errorf("second (-disk +live):\n%s", diff)
+	}
+	if len(a.live.Branches) != 1 {
+		t.Fatalf("%d branches", len(a.live.Branches))
+	}
+	first := transcripts["first"].Chunks
+	if diff := cmp.Diff(first[:len(first)-2], a.live.Branches[0].Chunks, notStreamed); diff != "" { // it was resumed
+		t.Errorf("first (-disk +live):\n%s", diff)
+	}
+}
