@@ -142,6 +142,35 @@ var runs = []run{
 		want:  "Birds (fork)\n",
 	},
 	{
+		name: "transcript",
+		model: func(m *clewtest.Model) {
+			call := map[string]any{"description": "Count files", "prompt": "COUNT", "subagent_type": "general-purpose",
+				"run_in_background": false}
+			m.On("Let a subagent").Reply(clewtest.Text("Let's see."), clewtest.ToolUse("Agent", call)).Usage(1000, 100, 0, 0)
+			m.On("COUNT").Reply(clewtest.ToolUse("Glob", map[string]string{"pattern": "*"})).Usage(2000, 100, 0, 0)
+			m.OnToolResult("dot.png").Reply(clewtest.Text("Two.")).Usage(3000, 100, 0, 0)
+			m.OnToolResult("Two.").Reply(clewtest.Text("There are two.")).Usage(4000, 100, 0, 0)
+		},
+		want: "user: Let a subagent count the files here.\noutput: Let's see.\nAgent: general-purpose - Count files\n" +
+			"    user: COUNT\n    Glob: \"*\"\n    output: Two.\n    [2 answers, $0.0240]\n" +
+			"output: There are two.\n[2 answers, $0.0240]\n",
+	},
+	{
+		name:  "usage",
+		args:  []string{"Name a bird.", "Name a fish."},
+		model: func(m *clewtest.Model) { m.On("").Reply(clewtest.Text("The wren.")).Usage(1000, 100, 0, 0) },
+		want: "20...  claude-...  1100 tokens, $0.0060  \"Name a ...\"\n20...  claude-...  1100 tokens, $0.0060  \"Name a ...\"\n" +
+			"in all: 2200 tokens, $0.0120\n",
+	},
+	{
+		name: "tail",
+		model: func(m *clewtest.Model) {
+			m.On("a bird").Reply(clewtest.Text("The wren."))
+			m.On("Where does it live").Reply(clewtest.Text("In the hedge."))
+		},
+		want: "user: Name a bird.\nai: The wren.\nuser: Where does it live?\nai: In the hedge.\n",
+	},
+	{
 		name: "agents",
 		model: func(m *clewtest.Model) {
 			call := map[string]any{"description": "Proofread", "prompt": "Read it", "subagent_type": "proofreader",
