@@ -63,21 +63,18 @@ func isTest(f *ast.FuncDecl) bool {
 }
 
 // subtestNames returns the strings that can be names of subtests in a test that
-// has some: those in the test, and in the variables of its package that it uses.
+// has some, by itself or by a function that it calls: those in the test, and in
+// the variables of its package that it uses.
 func subtestNames(files []*ast.File, test *ast.FuncDecl) map[string]bool {
 	names, used := map[string]bool{}, map[string]bool{}
-	runs := false
 	ast.Inspect(test, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Ident:
+		if n, ok := n.(*ast.Ident); ok {
 			used[n.Name] = true
-		case *ast.CallExpr:
-			runs = runs || isRun(n)
 		}
 		addNames(names, n)
 		return true
 	})
-	if !runs {
+	if !runsAny(files, used) {
 		return nil
 	}
 	for _, file := range files {
@@ -86,6 +83,23 @@ func subtestNames(files []*ast.File, test *ast.FuncDecl) map[string]bool {
 		}
 	}
 	return names
+}
+
+// runsAny reports whether one of the functions with these names runs subtests.
+func runsAny(files []*ast.File, used map[string]bool) bool {
+	runs := false
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && used[f.Name.Name] {
+				ast.Inspect(f, func(n ast.Node) bool {
+					call, ok := n.(*ast.CallExpr)
+					runs = runs || ok && isRun(call)
+					return true
+				})
+			}
+		}
+	}
+	return runs
 }
 
 // valuesOf returns the values of the file's variables with these names.

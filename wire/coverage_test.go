@@ -54,6 +54,17 @@ func specifiedRows() map[string][]string {
 			"Implementation Checklist",
 		},
 		"Black-box cases": numbered("", 120),
+
+		"Lines":                     numbered("", 9),
+		"Entries":                   numbered("", 6),
+		"Classification":            numbered("", 36),
+		"Sanitising":                numbered("", 7),
+		"Chunks":                    numbered("", 22),
+		"Tool summaries":            numbered("", 24),
+		"Subagents and teams":       numbered("", 27),
+		"Ongoing":                   numbered("", 14),
+		"Parser package":            numbered("", 35),
+		"What the package promises": numbered("", 37),
 	}
 	maps.Copy(rows, flowRows)
 	return rows
