@@ -36,7 +36,7 @@ type Update struct {
 	// First is the index of the first chunk that is new or has changed, or the number of chunks if none has. Subagents
 	// that come under an item don't count: they have updates of their own.
 	First int
-	// Reset says that the file was cut or replaced, and was read anew.
+	// Reset says that the file was cut, replaced or moved, and was read anew.
 	Reset bool
 	// Gone says that the file is not there any more. If it comes again, it is read from its start.
 	Gone bool
@@ -51,7 +51,8 @@ type Update struct {
 // for a last line that has no end yet.
 //
 // It ends with the error of the context, or when the loop is left; then nothing stays behind. A session that is not
-// there, and one whose file can't be read, is the error of the last pair. The file may go and come again: see [Update].
+// there, and one whose file can't be read, is the error of the last pair. The file may go and come again, see [Update], and
+// is followed to the folder of another project: agents that change their working folder take it along.
 //
 // An update costs as much as the new lines are long, except after a rewind, and when a subagent starts or ends. What an
 // agent writes at once may come in one update or in several. The last line waits until it has an end. It is held in
@@ -59,18 +60,66 @@ type Update struct {
 func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, error] {
 	own := opts.clone()
 	return func(yield func(*Update, error) bool) {
-		p, key, err := own.find(ctx, id)
+		folder, path, err := own.locate(ctx, id)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		folder, ok := p.store.(*Folder)
-		if !ok {
-			yield(nil, fmt.Errorf("sessions: session %s can't be followed: it is in a %T, not in files", id, p.store))
-			return
+		f := following{id: id, folder: folder, opts: own, yield: yield}
+		for path != "" {
+			path = f.follow(ctx, path)
 		}
-		TailFile(ctx, folder.path(key), &own)(yield)
 	}
+}
+
+// locate returns the file of a session, and the store that it is in.
+func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, error) {
+	p, key, err := o.find(ctx, id)
+	if err != nil {
+		return nil, "", err
+	}
+	folder, ok := p.store.(*Folder)
+	if !ok {
+		return nil, "", fmt.Errorf("sessions: session %s can't be followed: it is in a %T, not in files", id, p.store)
+	}
+	path := folder.path(key)
+	return folder, path, nil
+}
+
+// A following is one loop over a session that may move to the folder of another project, as it does when the agent
+// changes its working folder.
+type following struct {
+	id     string
+	folder *Folder
+	opts   TailOptions
+	moved  bool
+	yield  func(*Update, error) bool
+}
+
+// follow follows the session in a file, and returns where it has moved to, or "" when the loop has ended.
+func (f *following) follow(ctx context.Context, path string) (next string) {
+	TailFile(ctx, path, &f.opts)(func(u *Update, err error) bool {
+		if err == nil && u.Gone && u.Agent == nil {
+			if next = f.elsewhere(ctx, path); next != "" {
+				f.moved = true
+				return false
+			}
+		}
+		if f.moved && err == nil {
+			u.Reset, f.moved = true, false
+		}
+		return f.yield(u, err)
+	})
+	return next
+}
+
+// elsewhere returns the file of the session if it is now another one, or "".
+func (f *following) elsewhere(ctx context.Context, path string) string {
+	anywhere := TailOptions{Options: Options{Store: f.folder}}
+	if _, found, err := anywhere.locate(ctx, f.id); err == nil && found != path {
+		return found
+	}
+	return ""
 }
 
 // TailFile follows the transcript in a file, and the subagents that lie around it as the agent lays them out. Neither

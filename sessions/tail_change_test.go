@@ -1,6 +1,8 @@
 package sessions_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/google/go-cmp/cmp"
 )
 
 // must fails the test at an error.
@@ -95,6 +98,40 @@ func TestTailGoneAndBack(t *testing.T) {
 			t.Errorf("got %+v", u)
 		}
 		f.settle()
+	})
+}
+
+// An agent that changes its working folder moves the transcript to the folder of another project.
+func TestTailMoves(t *testing.T) {
+	inModes(t, func(t *testing.T, _ string, opts *sessions.TailOptions) {
+		const id = "5a76896e-b26d-4278-b16c-ca14ea0507e0"
+		dir := t.TempDir()
+		old, moved := filepath.Join(dir, "old", id+".jsonl"), filepath.Join(dir, "new", id+".jsonl")
+		put(t, old, ask("1", ""))
+		put(t, filepath.Join(dir, "new", "other.jsonl"), "")
+		where := sessions.TailOptions{Options: sessions.Options{Store: sessions.NewFolder(dir), ProjectName: "old"}}
+		if opts != nil {
+			where.PollInterval = opts.PollInterval
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), tailLimit)
+		defer cancel()
+		var got []string
+		for u, err := range sessions.Tail(ctx, id, &where) {
+			must(t, err)
+			got = append(got, fmt.Sprint(u.Reset, chunkTexts(u.Transcript.Chunks)))
+			switch len(got) {
+			case 1:
+				must(t, os.Rename(old, moved))
+			case 2:
+				appendTo(t, moved, reply("2", "1"))
+			}
+			if len(got) == 3 {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"false [ask 1]", "true [ask 1]", "false [ask 1 say 2]"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	})
 }
 
