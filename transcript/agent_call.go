@@ -36,13 +36,15 @@ func newCall(item *DisplayItem, owner *Agent) *call {
 }
 
 // free reports whether no agent was linked to the call yet.
-func (c *call) free() bool { return len(c.item.Agents) == 0 }
+func (c *call) free(*Agent) bool { return len(c.item.Agents) == 0 }
+
+// any is true of each call.
+func (c *call) any(*Agent) bool { return true }
 
 // open reports whether the call may be taken for that of an agent that nothing names.
 func (c *call) open(a *Agent) bool {
-	return c.item.Type == ItemSubagent && c.free() && !c.namesAnother(a) &&
-		a.started() && a.Meta.ToolUseID == "" && a.Workflow == "" &&
-		(a.Meta.ParentAgentID == "" || c.madeBy(a.Meta.ParentAgentID))
+	return c.item.Type == ItemSubagent && c.free(a) && !c.namesAnother(a) &&
+		(a.Meta.ParentAgentID == "" || c.madeByParent(a))
 }
 
 // namesAnother reports whether the result of the call says that it started another agent. The names of teammates are
@@ -53,9 +55,6 @@ func (c *call) namesAnother(a *Agent) bool {
 	}
 	return c.item.AgentID != ""
 }
-
-// team reports whether the call asks for a teammate.
-func (c *call) team() bool { return c.teammate() != "" }
 
 // teammate returns name@team if the call has started one, or asks for one.
 func (c *call) teammate() string {
@@ -68,46 +67,98 @@ func (c *call) teammate() string {
 	return ""
 }
 
-// madeBy reports whether the agent of that ID made the call; "" is the session itself.
-func (c *call) madeBy(id string) bool {
+// madeByParent reports whether the agent's parent made the call, which may be the session itself.
+func (c *call) madeByParent(a *Agent) bool { return c.ownerID() == a.Meta.ParentAgentID }
+
+// ownerID returns the ID of the agent that made the call; "" is the session itself.
+func (c *call) ownerID() string {
 	if c.owner == nil {
-		return id == ""
+		return ""
 	}
-	return c.owner.ID == id
+	return c.owner.ID
 }
 
-func (c *call) namedBySidecar(a *Agent) bool {
-	return a.Meta.ToolUseID != "" && c.item.ToolID == a.Meta.ToolUseID
-}
+// id and sidecarCall are the ID of the call, and of the one that the sidecar names.
+func (c *call) id() string           { return c.item.ToolID }
+func (a *Agent) sidecarCall() string { return a.Meta.ToolUseID }
 
-// namesAgent reports whether the result of the call says that it started the agent, and no other one has it.
-func (c *call) namesAgent(a *Agent) bool {
-	return c.free() && c.item.AgentID != "" && (c.item.AgentID == a.ID || c.item.AgentID == a.Teammate())
-}
+// started and id are the ID of the agent that the result of the call names, and of the agent.
+func (c *call) started() string { return c.item.AgentID }
+func (a *Agent) id() string     { return a.ID }
 
-func (c *call) startedRun(id string) bool {
-	if c.item.ToolName != "Workflow" {
-		return false
+// startedSubagent is started of a tool that is known to start subagents.
+func (c *call) startedSubagent() string {
+	if c.item.Type != ItemSubagent {
+		return ""
 	}
+	return c.item.AgentID
+}
+
+// ofWorkflow and inWorkflow are a word for the calls and agents of workflows.
+func (c *call) ofWorkflow() string {
+	if c.item.ToolName != workflowTool {
+		return ""
+	}
+	return workflowTool
+}
+
+func (a *Agent) inWorkflow() string {
+	if a.Workflow == "" {
+		return ""
+	}
+	return workflowTool
+}
+
+const workflowTool = "Workflow"
+
+// startedRun reports whether the call of a workflow started the run that the agent belongs to.
+func (c *call) startedRun(a *Agent) bool {
+	id := a.Workflow
 	if c.RunID == "" && c.TaskID == "" && c.TranscriptDir == "" {
 		return strings.Contains(c.item.ToolResult, id)
 	}
 	return c.RunID == id || c.TaskID == id || path.Base(c.TranscriptDir) == id
 }
 
-func (c *call) greeted(a *Agent) bool {
-	g := a.greeting()
-	return g != nil && g.TeammateSummary != "" && g.TeammateSummary == c.Description
+// teamGreeting and greetingSummary are what a teammate was called for, and what it was greeted with.
+func (c *call) teamGreeting() string {
+	if c.teammate() == "" {
+		return ""
+	}
+	return c.spawnInput.Description
 }
 
-func (c *call) hasPrompt(a *Agent) bool {
-	prompt := strings.TrimSpace(c.Prompt)
-	return prompt != "" && prompt == strings.TrimSpace(a.prompt())
+func (a *Agent) greetingSummary() string {
+	if g := a.greeting(); g != nil {
+		return g.TeammateSummary
+	}
+	return ""
 }
 
-// isNextOf reports whether the call may be that of the next agent. Those of a team come in no order.
-func (c *call) isNextOf(a *Agent) bool {
-	return a.greeting() == nil && a.Teammate() == "" && c.madeBy(a.Meta.ParentAgentID)
+// trimmedPrompt is what the call tells the agent to do, unless that is a teammate, and what an agent was told.
+func (c *call) trimmedPrompt() string {
+	if c.teammate() != "" {
+		return ""
+	}
+	return strings.TrimSpace(c.Prompt)
+}
+
+func (a *Agent) trimmedPrompt() string { return strings.TrimSpace(a.prompt()) }
+
+// next is who made the call or started the agent, in whose order the next call is that of the next agent. Those of a team
+// come in no order.
+func (c *call) next() string {
+	if c.item.Type != ItemSubagent || c.item.AgentID != "" || c.teammate() != "" {
+		return ""
+	}
+	return "by " + c.ownerID()
+}
+
+func (a *Agent) next() string {
+	if a.greeting() != nil || a.Teammate() != "" {
+		return ""
+	}
+	return "by " + a.Meta.ParentAgentID
 }
 
 func (c *call) facts() callFacts {
@@ -118,7 +169,7 @@ func (c *call) facts() callFacts {
 
 // complete puts the agents of the call into their order, and tells the item what they know of themselves.
 func (c *call) complete() {
-	if c.free() {
+	if len(c.item.Agents) == 0 {
 		return
 	}
 	slices.SortStableFunc(c.item.Agents, compareStarts)

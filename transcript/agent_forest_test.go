@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // A forest is a session with agents of any depth, of which some know more about their calls than others.
@@ -156,6 +158,35 @@ func TestLinkForestsWithSidecars(t *testing.T) {
 		for a, call := range f.truth {
 			if a.CallID != call || a.ParentID != a.Meta.ParentAgentID || a.LinkedBy != LinkedBySidecar {
 				t.Fatalf("seed %d: agent %s is under %s of %q by %s, want %s", seed, a.ID, a.CallID, a.ParentID, a.LinkedBy, call)
+			}
+		}
+	}
+}
+
+// However agents are found, thousands of them don't take long: each looks at few calls.
+func TestLinkThousands(t *testing.T) {
+	t.Parallel()
+	const n = 4_000
+	for by, name := range map[LinkedBy]func(a *Agent, i int){
+		LinkedBySidecar: func(a *Agent, i int) { a.Meta.ToolUseID = fmt.Sprint("call-", i) },
+		"":              func(a *Agent, i int) { a.Meta.ToolUseID = fmt.Sprint("lost-", i) },
+		LinkedByPrompt:  func(a *Agent, i int) { a.Transcript.Chunks[0].Text = fmt.Sprint("prompt ", i) },
+		LinkedByOrder:   func(*Agent, int) {},
+	} {
+		calls := Chunk{Type: AIChunk}
+		agents := make([]*Agent, n)
+		for i := range agents {
+			calls.Items = append(calls.Items, DisplayItem{
+				Type: ItemSubagent, ToolID: fmt.Sprint("call-", i), ToolInput: wire.JSON(fmt.Sprintf(`{"prompt":"prompt %d"}`, i)),
+			})
+			started := []Chunk{{Type: UserChunk, Text: "?", Timestamp: at(i)}}
+			agents[i] = &Agent{ID: fmt.Sprint("a", i), Transcript: &Transcript{Chunks: started}}
+			name(agents[i], i)
+		}
+		Link(&Transcript{Chunks: []Chunk{calls}}, agents)
+		for i, a := range agents {
+			if a.LinkedBy != by || by != "" && a.CallID != fmt.Sprint("call-", i) {
+				t.Fatalf("agent %d is linked by %q to %s, want %q", i, a.LinkedBy, a.CallID, by)
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 // mayStart reports whether an item is the call of a tool that starts agents, or one that something says has started
 // one.
 func (l *linker) mayStart(item *DisplayItem) bool {
-	return item.Type == ItemSubagent || item.ToolName == "Workflow" || item.AgentID != "" ||
+	return item.Type == ItemSubagent || item.ToolName == workflowTool || item.AgentID != "" ||
 		item.ToolID != "" && l.named[item.ToolID]
 }
 
@@ -166,49 +166,73 @@ func unlinkItem(item *DisplayItem) {
 	}
 }
 
-// A linkRule says which call started an agent.
+// A linkRule says which call started an agent: the first one whose key is the agent's, unless that is "", and that fits.
 type linkRule struct {
-	by      LinkedBy
-	matches func(a *Agent, c *call) bool
+	by    LinkedBy
+	agent func(a *Agent) string
+	call  func(c *call) string
+	fits  func(c *call, a *Agent) bool
 }
 
 // rules returns the rules in the order of their trust.
 func (l *linker) rules() []linkRule {
 	return []linkRule{
-		{LinkedBySidecar, func(a *Agent, c *call) bool { return c.namedBySidecar(a) && c.madeBy(a.Meta.ParentAgentID) }},
-		{LinkedBySidecar, func(a *Agent, c *call) bool { return c.namedBySidecar(a) }},
-		{LinkedByResult, func(a *Agent, c *call) bool { return c.namesAgent(a) && c.item.Type == ItemSubagent }},
-		{LinkedByResult, func(a *Agent, c *call) bool { return c.namesAgent(a) }},
-		{LinkedByWorkflow, func(a *Agent, c *call) bool { return a.Workflow != "" && c.startedRun(a.Workflow) }},
-		{LinkedByNotice, func(a *Agent, c *call) bool { return c.free() && l.noticed(a, c) }},
-		{LinkedByTeam, func(a *Agent, c *call) bool { return c.open(a) && c.team() && c.teammate() == a.Teammate() }},
-		{LinkedByTeam, func(a *Agent, c *call) bool { return c.open(a) && c.team() && c.greeted(a) }},
-		{LinkedByPrompt, func(a *Agent, c *call) bool { return c.open(a) && !c.team() && c.hasPrompt(a) }},
-		{LinkedByOrder, func(a *Agent, c *call) bool { return c.open(a) && !c.team() && c.isNextOf(a) }},
+		{LinkedBySidecar, (*Agent).sidecarCall, (*call).id, (*call).madeByParent},
+		{LinkedBySidecar, (*Agent).sidecarCall, (*call).id, (*call).any},
+		{LinkedByResult, (*Agent).id, (*call).startedSubagent, (*call).free},
+		{LinkedByResult, (*Agent).Teammate, (*call).startedSubagent, (*call).free},
+		{LinkedByResult, (*Agent).id, (*call).started, (*call).free},
+		{LinkedByResult, (*Agent).Teammate, (*call).started, (*call).free},
+		{LinkedByWorkflow, (*Agent).inWorkflow, (*call).ofWorkflow, (*call).startedRun},
+		{LinkedByNotice, func(a *Agent) string { return l.notices[a.ID] }, (*call).id, (*call).free},
+		{LinkedByTeam, ifNothingNames((*Agent).Teammate), (*call).teammate, (*call).open},
+		{LinkedByTeam, ifNothingNames((*Agent).greetingSummary), (*call).teamGreeting, (*call).open},
+		{LinkedByPrompt, ifNothingNames((*Agent).trimmedPrompt), (*call).trimmedPrompt, (*call).open},
+		{LinkedByOrder, ifNothingNames((*Agent).next), (*call).next, (*call).open},
 	}
 }
 
-// noticed reports whether a notice of the agent's end names the call.
-func (l *linker) noticed(a *Agent, c *call) bool {
-	id := l.notices[a.ID]
-	return id != "" && c.item.ToolID == id
+// ifNothingNames returns the key for agents whose calls nothing names.
+func ifNothingNames(key func(*Agent) string) func(*Agent) string {
+	return func(a *Agent) string {
+		if !a.started() || a.Meta.ToolUseID != "" || a.Workflow != "" {
+			return ""
+		}
+		return key(a)
+	}
 }
 
 // apply links the agents that are left and that the rule has a call for.
 func (l *linker) apply(rule linkRule) {
+	calls := map[string][]*call{}
+	for _, c := range l.calls {
+		if key := rule.call(c); key != "" {
+			calls[key] = append(calls[key], c)
+		}
+	}
 	left := l.left[:0]
 	for _, a := range l.left {
-		i := -1
-		if a.Kind() == AgentWork {
-			i = slices.IndexFunc(l.calls, func(c *call) bool { return rule.matches(a, c) && !l.loops(a, c) })
-		}
-		if i < 0 {
+		if a.Kind() != AgentWork || !l.start(a, calls, rule) {
 			left = append(left, a)
-			continue
 		}
-		l.link(a, l.calls[i], rule.by)
 	}
 	l.left = left
+}
+
+// start links an agent to the first of the calls that the rule allows. A call that no other agent fits any more is taken
+// from them, so that nobody looks at it again.
+func (l *linker) start(a *Agent, calls map[string][]*call, rule linkRule) bool {
+	key := rule.agent(a)
+	i := slices.IndexFunc(calls[key], func(c *call) bool { return rule.fits(c, a) && !l.loops(a, c) })
+	if key == "" || i < 0 {
+		return false
+	}
+	c := calls[key][i]
+	l.link(a, c, rule.by)
+	if !rule.fits(c, a) {
+		calls[key] = slices.Delete(calls[key], i, i+1)
+	}
+	return true
 }
 
 func (l *linker) link(a *Agent, c *call, by LinkedBy) {

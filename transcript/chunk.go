@@ -42,7 +42,8 @@ type Chunk struct {
 	// DurationMs is the time from the first to the last message that tells one.
 	DurationMs int64
 
-	// IsError says that a system chunk reports an error.
+	// Stderr and IsError are those of a system chunk's [SystemMsg].
+	Stderr  string
 	IsError bool
 	// Compaction is set for compaction chunks.
 	Compaction *Compaction

@@ -50,7 +50,7 @@ func (c *chunker) add(d *digest) {
 			Images: m.Images, Documents: m.Documents, Queued: m.Queued,
 		})
 	case *SystemMsg:
-		c.push(d, Chunk{Type: SystemChunk, Text: m.Output, IsError: m.IsError})
+		c.push(d, Chunk{Type: SystemChunk, Text: m.Output, Stderr: m.Stderr, IsError: m.IsError})
 	case *CompactMsg:
 		c.addCompact(d, m)
 	case *TeammateMsg:
@@ -73,9 +73,7 @@ func (c *chunker) changed() int {
 	return first
 }
 
-// interrupt takes a line that says that the user stopped the agent.
-func (c *chunker) interrupt(line int, at time.Time) { c.add(newInterruption(source{line: line}, at)) }
-
+// addInterruption takes a line that says that the user stopped the agent.
 func (c *chunker) addInterruption(d *digest) {
 	i := c.lastChunk()
 	c.list[i].Interrupted = true
@@ -188,8 +186,8 @@ func (c *chunker) addItem(item DisplayItem) place {
 
 // count says that the digest is in the chunk.
 func (c *chunker) count(i int, d *digest) {
-	if d.line > 0 {
-		c.list[i].Lines = append(c.list[i].Lines, d.line)
+	if d.at.Line > 0 {
+		c.list[i].Lines = append(c.list[i].Lines, d.at.Line)
 	}
 	c.touch(i)
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/wire"
 )
 
-// conversation returns n rounds of a prompt and an answer with ten calls and their results, and how many bytes of text
+// toolRounds returns n rounds of a prompt and an answer with ten calls and their results, and how many bytes of text
 // there are in them.
-func conversation(n int) (msgs []ClassifiedMsg, size int64) {
+func toolRounds(n int) (msgs []ClassifiedMsg, size int64) {
 	input := `{"command":"go test ./...","description":"Run the tests"}`
 	printed := strings.Repeat("ok  \tgithub.com/clewdev/clew/wire\t0.5s\n", 50)
 	for i := range n {
@@ -27,7 +29,7 @@ func conversation(n int) (msgs []ClassifiedMsg, size int64) {
 }
 
 func BenchmarkBuildChunks(b *testing.B) {
-	msgs, size := conversation(100)
+	msgs, size := toolRounds(100)
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -42,10 +44,10 @@ func BenchmarkChunker(b *testing.B) {
 	for _, rounds := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("messages=%d", rounds*40), func(b *testing.B) {
 			var digests []*digest
-			msgs, _ := conversation(rounds)
+			msgs, _ := toolRounds(rounds)
 			for _, msg := range msgs {
 				if _, ok := msg.(*AIMsg); ok {
-					digests = append(digests, newDigest(msg, source{line: 1}))
+					digests = append(digests, newDigest(msg, wire.Position{Line: 1}))
 				}
 			}
 			b.ReportAllocs()

@@ -25,10 +25,10 @@ func chunkAll(msgs ...ClassifiedMsg) *chunker {
 
 func chunkNext(c *chunker, line int, msg ClassifiedMsg) {
 	if msg == nil {
-		c.interrupt(line, atMillis(int64(line)))
+		c.add(newInterruption(wire.Position{Line: line}, atMillis(int64(line))))
 		return
 	}
-	c.add(newDigest(msg, source{line, wire.Position{Line: line, Offset: int64(100 * line)}}))
+	c.add(newDigest(msg, wire.Position{Line: line, Offset: int64(100 * line)}))
 }
 
 func linesOf(chunks []Chunk) [][]int {
@@ -134,7 +134,7 @@ func TestInterruption(t *testing.T) {
 func TestInterruptionEndsTheDuration(t *testing.T) {
 	t.Parallel()
 	c := chunkAll(ai(0, "m", text("This answ")))
-	c.interrupt(2, atMillis(700))
+	c.add(newInterruption(wire.Position{Line: 2}, atMillis(700)))
 	if got := c.chunks()[0].DurationMs; got != 700 {
 		t.Errorf("DurationMs = %d, want 700", got)
 	}
@@ -304,7 +304,7 @@ func TestDigestsCanBeUsedAgain(t *testing.T) {
 		var digests []*digest
 		for i, msg := range randomMessages(rand.New(rand.NewPCG(seed, 8)), 40) {
 			if msg != nil {
-				digests = append(digests, newDigest(msg, source{line: i + 1}))
+				digests = append(digests, newDigest(msg, wire.Position{Line: i + 1}))
 			}
 		}
 		var first, second chunker

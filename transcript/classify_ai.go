@@ -7,9 +7,6 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// syntheticModel is the model of answers that the agent itself has made up.
-const syntheticModel = "<synthetic>"
-
 func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
 	m := e.Message
 	if m == nil {
@@ -23,7 +20,7 @@ func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
 		msg.Usage = *m.Usage
 	}
 	msg.readBlocks()
-	if m.Model == syntheticModel {
+	if m.Model == synthetic {
 		return made(e, msg.Text)
 	}
 	return msg, ""

@@ -57,18 +57,18 @@ func TestClassifyAnswers(t *testing.T) {
 		{name: "content of another shape", line: aiLine(`{"a":1}`, "claude-opus-5-5"), want: object},
 		{name: "no message", line: `{"type":"assistant","uuid":"u"}`, noise: "empty"},
 		{
-			name: "made up", line: aiLine(`[{"type":"text","text":"No response requested."}]`, syntheticModel), noise: "synthetic",
+			name: "made up", line: aiLine(`[{"type":"text","text":"No response requested."}]`, synthetic), noise: "synthetic",
 		}, {
 			name: "API error", want: &SystemMsg{Timestamp: lineTime, Output: "API Error: 400 bad request", IsError: true},
-			line: strings.Replace(aiLine(`[{"type":"text","text":"API Error: 400 bad request"}]`, syntheticModel),
+			line: strings.Replace(aiLine(`[{"type":"text","text":"API Error: 400 bad request"}]`, synthetic),
 				`"type":"assistant",`, `"type":"assistant","isApiErrorMessage":true,`, 1),
 		}, {
 			name: "limit reached", want: &SystemMsg{Timestamp: lineTime, Output: "You've hit your limit", IsError: true},
-			line: strings.Replace(aiLine(`[{"type":"text","text":"You've hit your limit"}]`, syntheticModel),
+			line: strings.Replace(aiLine(`[{"type":"text","text":"You've hit your limit"}]`, synthetic),
 				`"type":"assistant",`, `"type":"assistant","isApiErrorMessage":true,`, 1),
 		}, {
 			name: "API error not marked", want: &SystemMsg{Timestamp: lineTime, Output: "API Error: 500", IsError: true},
-			line: aiLine(`[{"type":"text","text":"API Error: 500"}]`, syntheticModel),
+			line: aiLine(`[{"type":"text","text":"API Error: 500"}]`, synthetic),
 		},
 	})
 }

@@ -239,7 +239,7 @@ func TestContextCompactions(t *testing.T) {
 		bareBoundaryLine, // 9
 		bareBoundaryLine,
 		contextAnswer("m3", 650, ""), // 11
-		bareBoundaryLine,
+		strings.Replace(bareBoundaryLine, `}`, `,"compactMetadata":{"durationMs":9000000000000000000,"preTokens":-1}}`, 1),
 	).report(nil)
 	wantBy := []map[ContextClass]int{
 		{"system": 200, "tools": 1000, "conversation": 800},

@@ -8,9 +8,10 @@ import (
 // A CostState is the agent's own account of what a session has used. It writes one when its process ends in peace, or
 // moves on to another session; it writes none when it is killed.
 //
-// A process that resumes a session goes on from the last account, and so does a fork, from that of the session that it
-// was forked from. So of several accounts with the same Start the last one has it all, and those of forks have the
-// beginning in common: [Reconcile] takes care of that.
+// A process that resumes a session goes on from the last account, and so does a fork that the agent makes, from that of
+// the session that it was forked from. So of several accounts with the same Start the last one has it all, and those of
+// forks have the beginning in common: [Reconcile] takes care of that. A fork that a program has made, as sessions.Fork
+// does, begins an account of its own.
 type CostState struct {
 	SessionID string `json:"sessionId"`
 	TotalCost Money  `json:"totalCost"`
@@ -87,9 +88,6 @@ func CostStateOf(e *Entry) (CostState, bool) {
 	}
 	return s, true
 }
-
-// readCostState reads an entry of type cost-state.
-func readCostState(e *Entry) (CostState, bool) { return CostStateOf(e) }
 
 func (u *modelUsage) sum() UsageSum {
 	return UsageSum{

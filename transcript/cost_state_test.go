@@ -38,7 +38,7 @@ func readRecording(t *testing.T, name string) recording {
 			if c, ok := CallOf(&e); ok {
 				tally.Add(c)
 			}
-			if s, ok := readCostState(&e); ok {
+			if s, ok := CostStateOf(&e); ok {
 				r.states = append(r.states, s)
 			}
 		}
@@ -101,7 +101,7 @@ func TestCostState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := readCostState(&e)
+		got, ok := CostStateOf(&e)
 		if diff := cmp.Diff(tt.want, got); diff != "" || ok != tt.ok {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, ok, diff)
 		}

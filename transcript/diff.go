@@ -134,6 +134,9 @@ func (h *Hunk) apply(b *strings.Builder, lines []string) (used int, ok bool) {
 			used++
 		case '\\':
 			continue
+		case '+':
+		default:
+			return 0, false
 		}
 		if line[0] != '-' {
 			b.WriteString(text)

@@ -462,6 +462,7 @@ func TestApplyRefuses(t *testing.T) {
 		"behind the end":   {Hunks: hunk(9, 1, "-a", "+y")},
 		"before the start": {Hunks: hunk(0, 1, "-a", "+y")},
 		"no mark":          {Hunks: hunk(1, 1, "")},
+		"another mark":     {Hunks: hunk(1, 1, "-a", "y")},
 		"too many lines":   {Hunks: hunk(2, 2, "-b", "-c")},
 		"an end too many":  {Hunks: hunk(2, 1, "-b", noNewline)},
 		"out of order":     {Hunks: append(hunk(2, 1, "-b"), hunk(1, 1, "-a")...)},

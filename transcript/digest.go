@@ -6,16 +6,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A source is where a message comes from.
-type source struct {
-	line int // counted from 1; 0 if it is not known
-	at   wire.Position
-}
-
 // A digest is what chunks need of a message, and all that a builder keeps of it. It is never changed: chunks can be
 // built from it again, and share its strings.
 type digest struct {
-	source
+	at          wire.Position // of its line, as far as that is known
 	time        time.Time
 	msg         ClassifiedMsg // unless it is an answer or an interruption
 	answer      *answerDigest
@@ -72,8 +66,8 @@ type outcome struct {
 
 // newDigest takes from a message what chunks need. The message's blocks are not needed afterwards. Its strings are
 // taken as they are: they must not hold on to longer ones, as those of a decoder that keeps raw text do.
-func newDigest(msg ClassifiedMsg, from source) *digest {
-	d := &digest{source: from, time: msg.Time()}
+func newDigest(msg ClassifiedMsg, at wire.Position) *digest {
+	d := &digest{at: at, time: msg.Time()}
 	if m, ok := msg.(*AIMsg); ok {
 		d.answer = newAnswer(m)
 	} else {
@@ -83,8 +77,8 @@ func newDigest(msg ClassifiedMsg, from source) *digest {
 }
 
 // newInterruption returns the digest of a line that says that the user stopped the agent.
-func newInterruption(from source, at time.Time) *digest {
-	return &digest{source: from, time: at, interrupted: true}
+func newInterruption(at wire.Position, when time.Time) *digest {
+	return &digest{at: at, time: when, interrupted: true}
 }
 
 func newAnswer(m *AIMsg) *answerDigest {

@@ -1,19 +1,22 @@
 package transcript
 
-import "github.com/clewdev/clew/internal/jsonlex"
+import (
+	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/wire"
+)
 
 // digest classifies an entry, and returns what chunks need of it, or nil and the name under which it is counted as noise.
-func (c *classifier) digest(e *Entry, from source) (d *digest, noise string) {
+func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string) {
 	c.lean, c.parts = true, nil
 	msg, noise := c.classify(e)
 	ai, ok := msg.(*AIMsg)
 	switch {
 	case ok:
-		return &digest{source: from, time: msg.Time(), answer: newAnswerOf(ai, c.parts)}, ""
+		return &digest{at: at, time: msg.Time(), answer: newAnswerOf(ai, c.parts)}, ""
 	case msg != nil:
-		return newDigest(msg, from), ""
+		return newDigest(msg, at), ""
 	case noise == noiseInterruption:
-		return newInterruption(from, e.Timestamp), ""
+		return newInterruption(at, e.Timestamp), ""
 	}
 	return nil, noise
 }

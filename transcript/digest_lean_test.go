@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -16,16 +17,16 @@ func checkLean(t *testing.T, line []byte) {
 	if err != nil {
 		return
 	}
-	from := source{line: 1}
-	got, gotNoise := (&classifier{maxResult: -1, sidechain: true}).digest(&e, from)
+	at := wire.Position{Line: 1}
+	got, gotNoise := (&classifier{maxResult: -1, sidechain: true}).digest(&e, at)
 	c := classifier{maxResult: -1, sidechain: true}
 	msg, wantNoise := c.classify(&e)
 	var want *digest
 	switch {
 	case msg != nil:
-		want = newDigest(msg, from)
+		want = newDigest(msg, at)
 	case wantNoise == noiseInterruption:
-		want, wantNoise = newInterruption(from, e.Timestamp), ""
+		want, wantNoise = newInterruption(at, e.Timestamp), ""
 	}
 	all := cmp.Exporter(func(reflect.Type) bool { return true })
 	if diff := cmp.Diff(want, got, all); diff != "" || gotNoise != wantNoise {

@@ -182,11 +182,5 @@ func startsSubagent(name string) bool { return name == "Task" || name == "Agent"
 // subagentOf returns the type and the description of the subagent that a call starts.
 func subagentOf(input wire.JSON) (kind, desc string) {
 	data := []byte(input)
-	return stringMember(data, "subagent_type"), stringMember(data, "description")
-}
-
-// stringMember returns a member of an object, or "" if it is no string.
-func stringMember(object []byte, name string) string {
-	text, _ := jsonlex.Unquote(jsonlex.Lookup(object, 0, name))
-	return string(text)
+	return textAt(data, "subagent_type"), textAt(data, "description")
 }

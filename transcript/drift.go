@@ -54,7 +54,8 @@ type driftKey struct {
 }
 
 const (
-	// maxFindings bounds the memory for a file that is no transcript. What does not fit is counted as otherNames.
+	// maxFindings bounds the memory for a file, or a line, that is no transcript's. Of a file, what does not fit is counted
+	// as otherNames.
 	maxFindings = 1000
 	maxNameLen  = 100
 	otherNames  = "*"
@@ -92,7 +93,7 @@ func (d Drift) MarshalJSON() ([]byte, error) { return json.Marshal(d.Findings())
 // note counts what is unknown of an entry. Entries that have no version belong to that of the one before.
 func (d *Drift) note(e *Entry) {
 	if e.Version != "" {
-		d.version = e.Version
+		d.version = cutName(e.Version)
 	}
 	for _, u := range e.Unknown {
 		u.Name = cutName(u.Name)

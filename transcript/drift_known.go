@@ -103,6 +103,9 @@ func (d *entryDecoder) other(key []byte) {
 
 // noteField notes the key that was read last. It shares the line's memory if it can.
 func (d *entryDecoder) noteField(key []byte) {
+	if len(d.fields) == maxFindings {
+		return
+	}
 	if at := d.Pos() - len(key) - len(`":`); at >= 0 && bytes.Equal(d.line[at:at+len(key)], key) {
 		key = d.line[at : at+len(key)]
 	} else {
@@ -135,7 +138,7 @@ func (d *entryDecoder) survey() {
 }
 
 func (e *Entry) notes(kind UnknownKind, name string, known bool) {
-	if !known {
+	if !known && len(e.Unknown) < maxFindings {
 		e.Unknown = append(e.Unknown, Unknown{kind, name})
 	}
 }

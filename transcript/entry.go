@@ -67,7 +67,7 @@ type Entry struct {
 	// CompactMetadata is that of a compact_boundary.
 	CompactMetadata json.RawMessage
 
-	// Unknown is what the entry has that this package does not know.
+	// Unknown is what the entry has that this package does not know, up to 1,000 names.
 	Unknown []Unknown
 
 	facts resultFacts // what ToolUseResult tells

@@ -39,7 +39,7 @@ func (d *entryDecoder) content() []byte {
 	for ok := d.FirstElem(); ok; ok = d.NextElem() {
 		if d.Peek() != '{' {
 			d.Skip()
-		} else if _, kind := d.typed(); !knownBlock(kind) {
+		} else if _, kind := d.typed(); !knownBlock(kind) && len(d.blocks) < maxFindings {
 			d.blocks = append(d.blocks, kind)
 		}
 	}

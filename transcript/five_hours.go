@@ -92,7 +92,7 @@ func gapBefore(blocks []Block, next *Block) (Block, bool) {
 
 // judge sets what depends on the times of the block.
 func (b *Block) judge(now time.Time) {
-	b.Active = !now.IsZero() && now.Before(b.End) && now.Sub(b.Last) < blockLength
+	b.Active = !now.Before(b.Start) && now.Before(b.End) && now.Sub(b.Last) < blockLength
 	took := b.Last.Sub(b.First)
 	if took <= 0 {
 		return
@@ -108,9 +108,14 @@ func (b *Block) judge(now time.Time) {
 	left := b.End.Sub(now)
 	b.Projection = &Projection{
 		Remaining: left,
-		Tokens:    tokens + int(b.Burn.TokensPerMinute*left.Minutes()+0.5),
-		Cost:      b.Cost.plus(b.Cost.times(int64(left), int64(took))),
+		Tokens:    int(Money(tokens).projected(left, took)),
+		Cost:      b.Cost.projected(left, took),
 	}
+}
+
+// projected returns what an amount, of anything, comes to if it goes on to grow for left as it did for took.
+func (m Money) projected(left, took time.Duration) Money {
+	return m.plus(m.times(int64(left), int64(took)))
 }
 
 // blockStarts returns where the block of each call begins: the zero time for a call without a time.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -99,6 +100,34 @@ func TestBlockActive(t *testing.T) {
 	}
 	if !got.UnknownCost || got.Cost != Dollar*8/1000 {
 		t.Errorf("it costs %s, unknown %v", got.Cost, got.UnknownCost)
+	}
+}
+
+// A block that has not begun is not active, so that at most one is.
+func TestBlockBeforeItsStart(t *testing.T) {
+	t.Parallel()
+	active := 0
+	for _, b := range Blocks(callsAt("04:30:00", "10:30:00", "18:30:00"), &BlockOptions{Now: clockAt("04:40:00")}) {
+		if b.Active {
+			active++
+		}
+	}
+	if active != 1 {
+		t.Errorf("%d blocks are active", active)
+	}
+}
+
+// Absurd counts in no time come to no absurd sums.
+func TestBlockWithoutEndOfTokens(t *testing.T) {
+	t.Parallel()
+	calls := callsAt("10:30:00", "10:30:00")
+	calls[1].Time = calls[1].Time.Add(1)
+	for i := range calls {
+		calls[i].Usage = Usage{InputTokens: math.MaxInt64 / 4}
+	}
+	b := Blocks(calls, &BlockOptions{Now: clockAt("10:31:00")})[0]
+	if p := b.Projection; p == nil || p.Tokens != math.MaxInt || p.Cost != maxMoney || b.Burn.CostPerHour != maxMoney {
+		t.Errorf("got %+v, %+v", b.Burn, p)
 	}
 }
 

@@ -3,12 +3,10 @@ package transcript
 import (
 	"cmp"
 	"time"
-
-	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // Info is what the entries of a transcript say of the session. Where they differ the last one counts, except for Created
-// and CWD.
+// and CWD. Those of subagents in the same file tell only the times.
 type Info struct {
 	SessionID string
 	AgentID   string
@@ -44,13 +42,7 @@ func (i *Info) note(e *Entry) {
 	last(&i.TeamName, e.TeamName)
 	last(&i.AgentName, e.AgentName)
 	i.CWD = cmp.Or(i.CWD, e.CWD)
-	if !e.Timestamp.IsZero() {
-		if i.Created.IsZero() {
-			i.Created = e.Timestamp
-		}
-		i.Modified = e.Timestamp
-	}
-	if m := e.Message; m != nil && e.Type == "assistant" && m.Model != "<synthetic>" {
+	if m := e.Message; m != nil && e.Type == "assistant" && m.Model != synthetic {
 		last(&i.Model, m.Model)
 	}
 	if !e.Chained() {
@@ -58,32 +50,36 @@ func (i *Info) note(e *Entry) {
 	}
 }
 
+func (i *Info) noteTime(e *Entry) {
+	if e.Timestamp.IsZero() {
+		return
+	}
+	if i.Created.IsZero() {
+		i.Created = e.Timestamp
+	}
+	i.Modified = e.Timestamp
+}
+
 // noteBeside takes what stands beside the conversation.
 func (i *Info) noteBeside(e *Entry) {
 	switch e.Type {
 	case "custom-title":
-		i.Title = e.member("customTitle")
+		i.Title = textAt(e.Raw, "customTitle")
 	case "ai-title":
-		i.AITitle = e.member("aiTitle")
+		i.AITitle = textAt(e.Raw, "aiTitle")
 	case "summary":
-		i.Recap = e.member("summary")
+		i.Recap = textAt(e.Raw, "summary")
 	case "last-prompt":
-		last(&i.LastPrompt, e.member("lastPrompt"))
+		last(&i.LastPrompt, textAt(e.Raw, "lastPrompt"))
 	case "tag":
-		i.Tag = e.member("tag")
+		i.Tag = textAt(e.Raw, "tag")
 	case "agent-name":
 		i.AgentName = e.AgentName
 	case "cost-state":
-		if state, ok := readCostState(e); ok {
+		if state, ok := CostStateOf(e); ok {
 			i.CostStates = append(i.CostStates, state)
 		}
 	}
-}
-
-// member returns a member of the entry that is a string, or "".
-func (e *Entry) member(name string) string {
-	text, _ := jsonlex.Unquote(jsonlex.Lookup(e.Raw, 0, name))
-	return string(text)
 }
 
 // last keeps the later of two texts, unless it is empty.

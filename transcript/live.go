@@ -3,8 +3,6 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
-	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,9 +73,6 @@ func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	return entries
 }
 
-// partial returns the text so far of an answer that is being streamed, as far as it is in no entry yet.
-func (s *liveState) partial() string { return string(s.open) }
-
 // learn notes what messages tell that are no entries.
 func (s *liveState) learn(msg wire.Message) {
 	switch msg := msg.(type) {
@@ -97,57 +92,6 @@ func (s *liveState) learn(msg wire.Message) {
 	case *wire.ConversationResetMessage:
 		s.session = msg.NewConversationID
 		s.thread("").last = ""
-	}
-}
-
-func (s *liveState) learnAgent(msg *wire.TaskStartedMessage) {
-	if msg.TaskType != wire.TaskTypeLocalAgent {
-		return
-	}
-	if s.agents == nil {
-		s.agents = map[string]string{}
-	}
-	s.agents[msg.TaskID] = msg.Description
-}
-
-// await notes that a call waits for a task. Its result tells the end then, and no notice does.
-func (s *liveState) await(msg *wire.TaskStartedMessage) {
-	if msg.Backgrounded {
-		return
-	}
-	if s.awaited == nil {
-		s.awaited = map[string]string{}
-	}
-	s.awaited[msg.TaskID] = msg.ToolUseID
-}
-
-// stream follows the text of a block that is being streamed.
-func (s *liveState) stream(msg wire.Message) {
-	switch msg := msg.(type) {
-	case *wire.AssistantMessage:
-		if msg.ParentToolUseID == "" {
-			s.open = s.open[:0]
-		}
-	case *wire.ResultMessage:
-		s.open = s.open[:0]
-	case *wire.StreamEventMessage:
-		if msg.ParentToolUseID == "" {
-			s.event(msg.Event)
-		}
-	}
-}
-
-func (s *liveState) event(event wire.Event) {
-	switch event := event.(type) {
-	case *wire.MessageStartEvent:
-		s.open = s.open[:0]
-	case *wire.ContentBlockStartEvent:
-		s.open = s.open[:0]
-		if block, ok := event.ContentBlock.(*wire.TextBlock); ok {
-			s.open = append(s.open, block.Text...)
-		}
-	case *wire.TextDeltaEvent:
-		s.open = append(s.open, event.Text...)
 	}
 }
 
@@ -224,44 +168,4 @@ func (s *liveState) thread(call string) *liveThread {
 		s.threads[call] = new(liveThread)
 	}
 	return s.threads[call]
-}
-
-// A sentPrompt is one that the agent may repeat.
-type sentPrompt struct {
-	uuid string
-	sum  uint64
-}
-
-const maxSent = 32
-
-// repeated reports whether msg repeats a prompt that has been here already.
-func (s *liveState) repeated(msg *wire.UserMessage, sum uint64) bool {
-	i := slices.IndexFunc(s.sent, func(p sentPrompt) bool {
-		return p.uuid != "" && p.uuid == msg.UUID || p.uuid == "" && p.sum == sum
-	})
-	if i < 0 {
-		return false
-	}
-	s.sent = slices.Delete(s.sent, i, i+1)
-	return true
-}
-
-func (s *liveState) remember(msg *wire.UserMessage, sum uint64) {
-	if len(s.sent) == maxSent {
-		s.sent = slices.Delete(s.sent, 0, 1)
-	}
-	s.sent = append(s.sent, sentPrompt{msg.UUID, sum})
-}
-
-// contentSum returns a number that tells contents apart.
-func contentSum(content wire.Content) uint64 {
-	h := fnv.New64a()
-	for _, block := range content {
-		text := block.BlockType()
-		if b, ok := block.(*wire.TextBlock); ok {
-			text = b.Text
-		}
-		h.Write([]byte(text))
-	}
-	return h.Sum64()
 }

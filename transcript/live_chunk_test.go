@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -50,6 +51,35 @@ func TestLiveAgreesWithDisk(t *testing.T) {
 			}
 			compareAgents(t, dir, live)
 		})
+	}
+}
+
+// What a rewind takes out of a running session is a branch, and no longer in the context.
+func TestRewindOfARunningSession(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder(nil)
+	turn := func(number string, tokens int) {
+		content := wire.Content{&wire.TextBlock{Text: number}}
+		b.AddMessage(&wire.UserMessage{UUID: "u" + number, APIMessage: wire.APIMessage{Content: content}}, time.Time{})
+		b.AddMessage(&wire.AssistantMessage{UUID: "a" + number, APIMessage: wire.APIMessage{
+			ID: "m" + number, Model: "claude", Content: content, Usage: &wire.Usage{InputTokens: tokens},
+		}}, time.Time{})
+		b.AddMessage(&wire.ResultMessage{}, time.Time{})
+	}
+	turn("1", 100)
+	turn("2", 900)
+	b.Rewind("u2", "a1")
+	turn("3", 200)
+	tr := b.Transcript()
+	if got := saidIn(tr.Chunks); got != "1 1 3 3" || len(tr.Branches) != 1 || saidIn(tr.Branches[0].Chunks) != "2 2" {
+		t.Errorf("conversation %q, branches %+v", got, tr.Branches)
+	}
+	var tokens []int
+	for _, turn := range tr.Context().Turns {
+		tokens = append(tokens, turn.Tokens)
+	}
+	if diff := cmp.Diff([]int{100, 200}, tokens); diff != "" {
+		t.Errorf("context (-want +got):\n%s", diff)
 	}
 }
 

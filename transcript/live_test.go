@@ -399,19 +399,19 @@ func TestAResetBeginsAnotherConversation(t *testing.T) {
 
 func TestPartialAnswer(t *testing.T) {
 	t.Parallel()
-	var s liveState
+	b := NewBuilder(nil)
 	var longest string
 	for _, msg := range recordedDialogue(t, filepath.Join("testdata", "recorded", "hello_partial")) {
-		s.entries(msg, time.Time{})
-		if _, ok := msg.(*wire.AssistantMessage); ok && s.partial() != "" {
-			t.Errorf("%q is left of an answer that has come", s.partial())
+		b.AddMessage(msg, time.Time{})
+		if _, ok := msg.(*wire.AssistantMessage); ok && b.Partial() != "" {
+			t.Errorf("%q is left of an answer that has come", b.Partial())
 		}
-		if text := s.partial(); len(text) > len(longest) {
+		if text := b.Partial(); len(text) > len(longest) {
 			longest = text
 		}
 	}
-	if longest != "Hello, this is a scripted answer." || s.partial() != "" {
-		t.Errorf("partial answer %q, at the end %q", longest, s.partial())
+	if longest != "Hello, this is a scripted answer." || b.Partial() != "" {
+		t.Errorf("partial answer %q, at the end %q", longest, b.Partial())
 	}
 }
 

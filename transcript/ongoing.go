@@ -1,11 +1,6 @@
 package transcript
 
-import (
-	"strings"
-
-	"github.com/clewdev/clew/internal/jsonlex"
-	"github.com/clewdev/clew/wire"
-)
+import "strings"
 
 // Ongoing reports whether the agent has more to do after chunks: it has to answer a prompt, waits for a tool or a
 // subagent, or was last seen thinking or using tools. An answer in words or as structured output, a plan that waits for
@@ -70,20 +65,10 @@ func endsTurn(item *DisplayItem) bool {
 	case "StructuredOutput":
 		return item.HasResult && !item.ToolError
 	case "SendMessage":
-		if approvesShutdown(item.ToolInput) {
+		in, _ := item.Input()
+		if message, ok := in.(*SendMessageInput); ok && message.ApprovesShutdown() {
 			return true
 		}
 	}
 	return item.Structured == `"`+rejected+`"` || strings.TrimSpace(item.ToolResult) == rejected
-}
-
-// approvesShutdown reports whether a message tells the team that the agent goes. Newer agents put it into a member of
-// the input.
-func approvesShutdown(input wire.JSON) bool {
-	data := []byte(input)
-	if inner := jsonlex.Lookup(data, 0, "message"); len(inner) > 0 && inner[0] == '{' {
-		data = inner
-	}
-	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
-	return string(kind) == "shutdown_response" && string(jsonlex.Lookup(data, 0, "approve")) == "true"
 }

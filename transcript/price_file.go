@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // ParsePrices reads a table in the form that [Prices] has as JSON, for [Prices.With]:
@@ -75,7 +76,7 @@ func decodeStrictly(data []byte, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}
-	if d.More() {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more than one value")
 	}
 	return nil

@@ -230,6 +230,7 @@ func TestParsePricesRefuses(t *testing.T) {
 	}
 	tests := map[string]struct{ text, want string }{
 		"no JSON":          {`{`, "unexpected EOF"},
+		"too many braces":  {model(price) + `}`, "more than one value"},
 		"two values":       {model(price) + `{}`, "more than one value"},
 		"unknown member":   {`{"prices":{}}`, "prices"},
 		"mistyped rate":    {model(price + `,"cacheWrites5m":1`), "cacheWrites5m"},

@@ -53,8 +53,9 @@ const (
 )
 
 // Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of one session, with its
-// subagents, or of many. For many, the calls should be those of one [Tally], where each counts once; for a fork alone,
-// they should be all that its transcript has, the copied ones too, since its account has them.
+// subagents, or of many. For many, the calls should be those of one [Tally], where each counts once. For a fork alone,
+// they should be all that its transcript has, the copied ones too, since its account has them; but of a fork that a
+// program has made, only those that are not Forked.
 func Reconcile(calls []Call, states []CostState, prices Prices) Reconciliation {
 	n := pricer{prices: prices}
 	models := make(map[string]*ModelReconciliation)

@@ -64,12 +64,17 @@ func (g *grouping) day(at time.Time) string {
 	return at.In(g.in).Format(time.DateOnly)
 }
 
-// hour returns the beginning of the hour. It goes back from the time: where clocks are set back, an hour comes twice.
+// hour returns the beginning of the hour. It goes back from the time, as far as the clocks were not set meanwhile: where
+// they are set back, an hour comes twice.
 func (g *grouping) hour(at time.Time) time.Time {
 	if at.IsZero() {
 		return time.Time{}
 	}
 	at = at.In(g.in).Round(0) // without what tells equal times apart
-	return at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second -
+	begin := at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second -
 		time.Duration(at.Nanosecond()))
+	if set, _ := at.ZoneBounds(); begin.Before(set) {
+		return set
+	}
+	return begin
 }

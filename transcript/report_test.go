@@ -140,6 +140,29 @@ func TestReportClocksSetBack(t *testing.T) {
 	}
 }
 
+// Where clocks are set by half an hour, hours still begin where the clock says so, or where it was set.
+func TestReportClocksSetByHalfAnHour(t *testing.T) {
+	t.Parallel()
+	howe, err := time.LoadLocation("Australia/Lord_Howe")
+	if err != nil {
+		t.Skip(err)
+	}
+	back := time.Date(2026, 4, 4, 15, 0, 0, 0, time.UTC)      // from two to half past one
+	forward := time.Date(2026, 10, 3, 15, 30, 0, 0, time.UTC) // from two to half past two
+	tests := []struct{ at, want time.Time }{
+		{back.Add(-time.Minute), back.Add(-time.Hour)},
+		{back, back}, {back.Add(29 * time.Minute), back}, {back.Add(30 * time.Minute), back.Add(30 * time.Minute)},
+		{forward.Add(-time.Minute), forward.Add(-time.Hour)},
+		{forward, forward}, {forward.Add(29 * time.Minute), forward}, {forward.Add(30 * time.Minute), forward.Add(30 * time.Minute)},
+	}
+	for _, tt := range tests {
+		rows := NewReport([]Call{{Time: tt.at}}, &ReportOptions{By: []Dimension{ByHour}, Location: howe}).Rows
+		if got := rows[0].Key.Hour; !got.Equal(tt.want) {
+			t.Errorf("the hour of %v begins at %v, want %v", tt.at.In(howe), got, tt.want.In(howe))
+		}
+	}
+}
+
 func TestReportWithoutTime(t *testing.T) {
 	t.Parallel()
 	calls := []Call{{Model: "claude-opus-5-5", Usage: Usage{InputTokens: 1}}}

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"errors"
 	"io"
 	"iter"
 
@@ -15,8 +14,9 @@ const streamWindow = 32
 // the file. The error of the reader comes last, with a nil chunk.
 //
 // What has to be known of the whole is not there: what was left behind by a rewind is among the chunks, an entry that
-// comes twice is there twice, entries that were taken back are not hidden, and lines that are no entries are passed over.
-// For that there is [Read].
+// comes twice is there twice, entries that were taken back are not hidden, and a result that comes very late is an output
+// of its own. Lines that are no entries are passed over, and so are subagents in the same file. For all that there is
+// [Read].
 func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 	return func(yield func(*Chunk, error) bool) {
 		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}
@@ -52,7 +52,7 @@ func (s *stream) read(r io.Reader) error {
 		if n := len(s.chunker.chunks()); n >= 2*streamWindow {
 			s.let(n - streamWindow)
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // one that is wrapped says that something broke
 			return nil
 		}
 		if err != nil {
@@ -70,7 +70,7 @@ func (s *stream) addLine(line []byte, at wire.Position) {
 	if !s.begun {
 		s.begun, s.classifier.sidechain = true, e.IsSidechain
 	}
-	if d, _ := s.classifier.digest(e, source{line: at.Line, at: at}); d != nil {
+	if d, _ := s.classifier.digest(e, at); d != nil {
 		s.chunker.add(d)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -67,11 +68,38 @@ func TestStreamEqualsRead(t *testing.T) {
 	}
 }
 
-// 100 MB of conversation take the memory of some dozen turns.
+// So do the recorded transcripts in which nothing was left behind or taken back.
+func TestStreamEqualsReadOfRecorded(t *testing.T) {
+	t.Parallel()
+	compared := 0
+	for _, path := range recordedTranscripts(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := readFile(t, path, nil)
+		if len(want.Branches) > 0 || want.Noise["superseded"]+want.Noise["duplicate"] > 0 {
+			continue
+		}
+		compared++
+		var got []Chunk
+		for chunk := range Stream(bytes.NewReader(text), nil) {
+			got = append(got, *chunk)
+		}
+		if diff := cmp.Diff(want.Chunks, got); diff != "" {
+			t.Errorf("%s (-read +stream):\n%s", path, diff)
+		}
+	}
+	if compared < 10 {
+		t.Errorf("only %d transcripts were compared", compared)
+	}
+}
+
+// 40 MB of conversation take the memory of some dozen turns.
 func TestStreamHoldsLittle(t *testing.T) {
 	var most uint64
 	chunks := 0
-	for _, err := range Stream(longTranscript(2000, 50_000), nil) {
+	for _, err := range Stream(longTranscript(800, 50_000), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,10 +110,10 @@ func TestStreamHoldsLittle(t *testing.T) {
 			most = max(most, stats.HeapAlloc)
 		}
 	}
-	if chunks != 6000 {
+	if chunks != 2400 {
 		t.Errorf("%d chunks", chunks)
 	}
-	if most > 40<<20 {
+	if most > 20<<20 {
 		t.Errorf("%d MB are in use", most>>20)
 	}
 }
@@ -108,5 +136,13 @@ func TestStreamEnds(t *testing.T) {
 	}
 	for range Stream(longTranscript(300, 10), nil) {
 		break
+	}
+	cut := fmt.Errorf("line is dead: %w", io.EOF)
+	got = nil
+	for _, err := range Stream(iotest.ErrReader(cut), nil) {
+		got = append(got, err.Error())
+	}
+	if diff := cmp.Diff([]string{cut.Error()}, got); diff != "" {
+		t.Errorf("an end that is an error (-want +got):\n%s", diff)
 	}
 }

@@ -251,6 +251,8 @@ func TestTruncate(t *testing.T) {
 		{"hello!", 5, "hell…"},
 		{"a\nb", 5, "a b"},
 		{"a\r\n\tb\x1b\u0085\u2028c", 20, "a   b   c"},
+		{"exe.\u202egpj\u2069", 20, "exe. gpj "},
+		{"👩\u200d💻", 5, "👩\u200d💻"},
 		{"héllö", 5, "héllö"},
 		{"日本語テキスト", 4, "日本語…"},
 		{"😀😀😀", 2, "😀…"},

@@ -13,42 +13,36 @@ import (
 // What it holds does not depend on the order in which the lines came, nor on how they were spread over tallies that
 // were merged. The zero value is ready. It is for one goroutine at a time.
 type Tally struct {
-	answers map[string]*answer
+	// answers are the best copies.
+	answers map[answerKey]*Call
 	// unnamed are calls with neither an ID nor a UUID: nothing tells one from another.
 	unnamed []Call
 }
 
-// An answer is the best copy of one answer, and the next one whose message has the same ID.
-type answer struct {
-	Call
-	next *answer
-}
+// An answerKey is what copies of an answer have in common. Those that may be copies of any answer with the ID have no
+// request.
+type answerKey struct{ id, request string }
 
 // Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are those with the same
 // MessageID where one has no RequestID or is a sidechain's, since a sidechain may repeat what was said before under
 // a RequestID of its own. Of the copies it keeps that of the main conversation, then the one with the most tokens.
 func (t *Tally) Add(c Call) {
-	id := c.MessageID
+	key := answerKey{c.MessageID, c.request()}
 	switch {
-	case id == "" && c.UUID == "":
+	case c.MessageID == "" && c.UUID == "":
 		t.unnamed = append(t.unnamed, c)
 		return
-	case id == "":
-		id = "\x00" + c.UUID // never that of a message
+	case c.MessageID == "":
+		key.id = "\x00" + c.UUID // never that of a message
 	}
 	if t.answers == nil {
-		t.answers = map[string]*answer{}
+		t.answers = map[answerKey]*Call{}
 	}
-	first := t.answers[id]
-	for a := first; a != nil; a = a.next {
-		if a.request() == c.request() {
-			if compareCopies(&c, &a.Call) < 0 {
-				a.Call = c
-			}
-			return
-		}
+	if best := t.answers[key]; best == nil {
+		t.answers[key] = &c
+	} else if compareCopies(&c, best) < 0 {
+		*best = c
 	}
-	t.answers[id] = &answer{c, first}
 }
 
 // AddLine takes note of the answer that a line of a transcript counts for, if it counts for one. It returns an error if
@@ -67,10 +61,8 @@ func (t *Tally) Merge(o *Tally) {
 	if o == nil {
 		return
 	}
-	for _, first := range o.answers {
-		for a := first; a != nil; a = a.next {
-			t.Add(a.Call)
-		}
+	for _, c := range o.answers {
+		t.Add(*c)
 	}
 	t.unnamed = append(t.unnamed, o.unnamed...)
 }
@@ -87,60 +79,47 @@ func (t *Tally) Calls() []Call {
 	return calls
 }
 
-// calls is Calls in any order.
+// calls is Calls in any order. What has no request competes with the best of the answers that it may be a copy of, and
+// takes its place.
 func (t *Tally) calls() []Call {
 	calls := make([]Call, 0, len(t.unnamed)+len(t.answers))
 	calls = append(calls, t.unnamed...)
-	for _, first := range t.answers {
-		calls = first.settle(calls)
+	rivals := t.rivals()
+	for key, c := range t.answers {
+		rival := rivals[key.id]
+		switch {
+		case rival == nil || key.request != "" && rival != c:
+			calls = append(calls, *c)
+		case key.request == "" && compareCopies(c, rival) < 0:
+			calls = append(calls, *c)
+			calls[len(calls)-1].RequestID = rival.RequestID
+		case key.request == "":
+			calls = append(calls, *rival)
+		}
 	}
 	return calls
+}
+
+// rivals returns the best answer with a request for each ID of which there is a copy without.
+func (t *Tally) rivals() map[string]*Call {
+	best := map[string]*Call{}
+	for key, c := range t.answers {
+		if key.request == "" || t.answers[answerKey{id: key.id}] == nil {
+			continue
+		}
+		if b := best[key.id]; b == nil || compareCopies(c, b) < 0 {
+			best[key.id] = c
+		}
+	}
+	return best
 }
 
 // Total returns the sum of all answers and how many there are.
-func (t *Tally) Total() (Usage, int) {
-	var sum Usage
+func (t *Tally) Total() (UsageSum, int) {
+	var sum UsageSum
 	calls := t.calls()
 	for i := range calls {
-		sum.add(&calls[i].Usage)
+		sum = sum.plus(sumOf(&calls[i].Usage), 1)
 	}
 	return sum, len(calls)
-}
-
-// settle appends the answers whose message has one ID. What has no request of its own competes with the best of the
-// others: that is what it may be a copy of.
-func (a *answer) settle(calls []Call) []Call {
-	var loose, best *answer
-	for c := a; c != nil; c = c.next {
-		switch {
-		case c.request() == "":
-			loose = c
-		case best == nil || compareCopies(&c.Call, &best.Call) < 0:
-			best = c
-		}
-	}
-	for c := a; c != nil; c = c.next {
-		switch {
-		case best == nil, c != loose && c != best:
-			calls = append(calls, c.Call)
-		case c == best && loose != nil && compareCopies(&loose.Call, &best.Call) < 0:
-			calls = append(calls, loose.Call)
-		case c == best:
-			calls = append(calls, best.Call)
-		}
-	}
-	return calls
-}
-
-// add adds the counts of o. A sum is of no tier and no speed.
-func (u *Usage) add(o *Usage) {
-	u.InputTokens += o.InputTokens
-	u.OutputTokens += o.OutputTokens
-	u.CacheReadTokens += o.CacheReadTokens
-	u.CacheCreationTokens += o.CacheCreationTokens
-	u.CacheCreation5mTokens += o.CacheCreation5mTokens
-	u.CacheCreation1hTokens += o.CacheCreation1hTokens
-	u.ThinkingTokens += o.ThinkingTokens
-	u.WebSearches += o.WebSearches
-	u.WebFetches += o.WebFetches
 }

@@ -12,7 +12,7 @@ type Call struct {
 	// UUID is that of the entry where MessageID is empty, and empty otherwise.
 	UUID  string
 	Model string
-	// Time is that of the answer's last line.
+	// Time is that of the line: in a [Tally], of the last one that has the final count.
 	Time  time.Time
 	Usage Usage
 	// Sidechain says that a subagent was answered.
@@ -110,6 +110,7 @@ func compareUsage(a, b *Usage) int {
 		cmp.Compare(b.ThinkingTokens, a.ThinkingTokens),
 		cmp.Compare(b.WebSearches, a.WebSearches),
 		cmp.Compare(b.WebFetches, a.WebFetches),
+		compareBools(b.InferenceUS, a.InferenceUS),
 		cmp.Compare(b.ServiceTier, a.ServiceTier),
 	)
 }

@@ -88,11 +88,13 @@ func TeamAgent(t *Transcript) (id string, ok bool) {
 // beside its own: see [TeamAgent].
 func Teammates(t *Transcript) []string {
 	var ids []string
+	seen := map[string]bool{"": true}
 	for item := range t.items() {
-		if item.Type != ItemSubagent {
+		if item.Type != ItemSubagent && item.AgentID == "" {
 			continue
 		}
-		if id := newCall(item, nil).teammate(); id != "" && !slices.Contains(ids, id) {
+		if id := newCall(item, nil).teammate(); !seen[id] {
+			seen[id] = true
 			ids = append(ids, id)
 		}
 	}

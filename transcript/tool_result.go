@@ -17,7 +17,7 @@ type Result interface{ toolResult() }
 type TextResult struct{ Text string }
 
 // Rejected reports whether the user did not let the tool run.
-func (r *TextResult) Rejected() bool { return r.Text == "User rejected tool use" }
+func (r *TextResult) Rejected() bool { return r.Text == rejected }
 
 // Failure returns what went wrong, or "" if the text does not say that something did.
 func (r *TextResult) Failure() string {

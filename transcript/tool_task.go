@@ -142,6 +142,16 @@ func (in *SendMessageInput) Text() string {
 	return in.Content
 }
 
+// ApprovesShutdown reports whether the agent says that it ends, as it was asked to.
+func (in *SendMessageInput) ApprovesShutdown() bool {
+	answer := *in
+	if firstByte(in.Message) == '{' {
+		answer = SendMessageInput{}
+		_ = decodeLoosely(in.Message, &answer)
+	}
+	return answer.Type == "shutdown_response" && answer.Approve
+}
+
 // A SendMessageResult says whether a message was sent.
 type SendMessageResult struct {
 	Success   bool   `json:"success"`

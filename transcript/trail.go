@@ -51,7 +51,7 @@ func (t *tree) walk(tr *trail) {
 // put puts a node on the trail.
 func (t *tree) put(tr *trail, at int32) {
 	n := &t.nodes[at]
-	n.trail = tr.number
+	n.trail, n.joined = tr.number, t.joins(tr, n)
 	for _, call := range n.calls {
 		tr.calls[call] = true
 	}
@@ -82,9 +82,18 @@ func (t *tree) belongs(tr *trail, at int32) bool {
 // holds reports whether what hangs on the place is on the trail.
 func (t *tree) holds(tr *trail, parent int32) bool { return parent == none || t.on(tr, parent) }
 
+// joins reports whether all between a node and its lead is on the trail, and the lead too.
+func (t *tree) joins(tr *trail, n *node) bool {
+	if n.parent == none || !t.on(tr, n.parent) {
+		return false
+	}
+	above := &t.nodes[n.parent]
+	return above.speaks() || above.joined
+}
+
 // follow puts a node that was just added on the trail if it belongs there. It reports false if the trail is another one
-// now: then all has to be traced anew. seen says that an earlier entry has a part of the same answer.
-func (t *tree) follow(tr *trail, at int32, seen bool) (ok bool) {
+// now, or may be: then all has to be traced anew.
+func (t *tree) follow(tr *trail, at int32) (ok bool) {
 	n := &t.nodes[at]
 	if !n.leads() {
 		if t.belongs(tr, at) {
@@ -92,14 +101,10 @@ func (t *tree) follow(tr *trail, at int32, seen bool) (ok bool) {
 		}
 		return true
 	}
-	above := n.parent
-	for above != none && t.on(tr, above) && !t.nodes[above].speaks() {
-		above = t.nodes[above].parent
-	}
-	if tr.tip == none || above == none || !t.on(tr, above) || seen && !tr.messages[n.message] {
+	if tr.tip == none || !t.joins(tr, n) || n.again && !tr.messages[n.message] {
 		return false
 	}
-	if above != tr.tip && !t.sameAnswer(tr, above) {
+	if n.lead != tr.tip && !t.sameAnswer(tr, n.lead) {
 		return false
 	}
 	tr.tip = at
@@ -110,19 +115,27 @@ func (t *tree) follow(tr *trail, at int32, seen bool) (ok bool) {
 	return true
 }
 
+// longAnswer is how many entries of an answer, with what is between them, are worth being looked at again.
+const longAnswer = 1000
+
 // sameAnswer reports whether a node and the tip are parts of one answer, with nothing between them that would not belong
-// to the trail if the way did not lead through it.
+// to the trail if the way did not lead through it. Of a long answer it does not know.
 func (t *tree) sameAnswer(tr *trail, at int32) bool {
 	head := t.nodes[tr.tip].head
 	if t.nodes[at].head != head {
 		return false
 	}
-	for at := tr.tip; at != head; at = t.nodes[at].parent {
+	at = tr.tip
+	for range longAnswer {
+		if at == head {
+			return true
+		}
 		if t.nodes[at].role == roleResult && !t.answers(tr, at) {
 			return false
 		}
+		at = t.nodes[at].parent
 	}
-	return true
+	return false
 }
 
 // answers reports whether a node has the result of a call on the trail.

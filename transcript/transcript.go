@@ -12,9 +12,10 @@ type Transcript struct {
 	Chunks []Chunk
 	// Branches are parts of the conversation that were left behind, by a rewind or a new try, in the order of the file.
 	Branches []Branch
-	// Invalid are the lines that are no entries.
+	// Invalid are the lines that are no entries, up to 1,000. The others are counted as the noise "invalid".
 	Invalid []InvalidLine
-	// Noise counts the entries that show nothing, by what they are, such as "progress" or "attachment:environment".
+	// Noise counts the entries that show nothing, by what they are, such as "progress" or "attachment:environment". Beyond
+	// 1,000 names, and where a name is long, they are "other".
 	Noise map[string]int
 	// Sidechains are the conversations of subagents that older agents wrote into the same file.
 	Sidechains []*Transcript
@@ -27,24 +28,15 @@ type Transcript struct {
 
 	Info
 
-	builder *Builder // nil for one that was made by hand
-}
-
-// Calls returns the answers of the model that the transcript has, each of them once, by time. Those of subagents in the
-// same file are among them, those of branches too: they were paid for.
-func (t *Transcript) Calls() []Call {
-	if t.builder == nil {
-		return nil
-	}
-	return t.builder.tally.Calls()
+	assembly *assembly // nil for one that was made by hand
 }
 
 // Context returns how the model's context filled up.
 func (t *Transcript) Context() ContextReport {
-	if t.builder == nil {
+	if t.assembly == nil {
 		return ContextReport{}
 	}
-	return t.builder.context.report(t.builder.shownLines())
+	return t.assembly.context.report(t.assembly.conversation.shownLines())
 }
 
 // A Branch is a part of the conversation that was left behind.

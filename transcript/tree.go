@@ -1,53 +1,12 @@
 package transcript
 
-// A node is an entry of the conversation's tree.
-type node struct {
-	// parent is the index of the entry before it in the conversation, or none. It always comes before the node in the
-	// file: so there are no cycles.
-	parent int32
-	// head is the first entry of the answer that the node is a part of, or the node itself.
-	head    int32
-	role    role
-	orphan  bool // the result of a call that nobody has made
-	hidden  bool // taken back by another entry
-	left    bool // a rewind has left it behind
-	message string
-	calls   []string // the tools that it calls, by ID
-	results []string // the calls whose results it has
-	digest  *digest  // nil for what is not shown
-	trail   int32    // the number of the trail that it is on, or none
-	line    int
-}
-
-// none is the parent of a root.
-const none = -1
-
-// A role is what an entry does in the tree.
-type role uint8
-
-const (
-	// A remark is what the agent writes beside what was said. It belongs to whatever it hangs on.
-	roleRemark role = iota
-	// A prompt is what the user said. A compaction is one too: the conversation goes on from it.
-	rolePrompt
-	// An answer is one entry of what the model said.
-	roleAnswer
-	// A result is what tools gave back. It belongs to the calls.
-	roleResult
-)
-
-// speaks reports whether the user or the model says something.
-func (n *node) speaks() bool { return n.role == rolePrompt || n.role == roleAnswer }
-
-// leads reports whether the conversation can end with the node.
-func (n *node) leads() bool { return !n.hidden && n.speaks() }
-
 // A tree holds the entries of one conversation, with all that was left behind, in the order of the file.
 type tree struct {
 	nodes  []node
 	places map[identity]int32
 	hidden map[identity]bool // UUIDs that were taken back before they came
-	called map[string]bool
+	called map[string]bool   // tools, by the IDs of their calls
+	spoken map[string]bool   // answers, by the IDs of their messages
 	// relinked are entries that a compaction has kept, with the entry that they follow since.
 	relinked map[identity]identity
 	// cuts are the places of entries that a rewind has left behind, and how many nodes there were then.
@@ -56,7 +15,7 @@ type tree struct {
 }
 
 func newTree() tree {
-	return tree{places: map[identity]int32{}, called: map[string]bool{}, last: none}
+	return tree{places: map[identity]int32{}, called: map[string]bool{}, spoken: map[string]bool{}, last: none}
 }
 
 func (t *tree) has(uuid string) bool {
@@ -69,11 +28,16 @@ func (t *tree) add(e *Entry, n node) int32 {
 	id := identify(e.UUID)
 	at := int32(len(t.nodes)) //nolint:gosec // a transcript has fewer entries
 	n.parent, n.trail = t.parent(e), none
+	n.lead = t.leadOf(&n)
 	n.head = t.headOf(at, &n)
 	n.hidden = t.hidden[id]
 	n.orphan = n.role == roleResult && !t.anyCalled(n.results)
 	for _, call := range n.calls {
 		t.called[call] = true
+	}
+	if n.role == roleAnswer && n.message != "" {
+		n.again = t.spoken[n.message]
+		t.spoken[n.message] = true
 	}
 	t.places[id] = at
 	t.nodes = append(t.nodes, n)
@@ -108,18 +72,17 @@ func (t *tree) headOf(at int32, n *node) int32 {
 	if n.role != roleAnswer || n.message == "" {
 		return at
 	}
-	if above := t.leading(n.parent); above != none && t.nodes[above].message == n.message && t.nodes[above].role == roleAnswer {
-		return t.nodes[above].head
+	if n.lead != none && t.nodes[n.lead].role == roleAnswer && t.nodes[n.lead].message == n.message {
+		return t.nodes[n.lead].head
 	}
 	return at
 }
 
-// leading returns the prompt or answer at the place or nearest above it, or none.
-func (t *tree) leading(at int32) int32 {
-	for at != none && !t.nodes[at].speaks() {
-		at = t.nodes[at].parent
+func (t *tree) leadOf(n *node) int32 {
+	if n.parent == none || t.nodes[n.parent].speaks() {
+		return n.parent
 	}
-	return at
+	return t.nodes[n.parent].lead
 }
 
 func (t *tree) anyCalled(ids []string) bool {
@@ -190,17 +153,4 @@ func (t *tree) lineAbove(n *node) int {
 		return 0
 	}
 	return t.nodes[at].line
-}
-
-// relink notes what a compaction has kept: what follows these entries from now on follows its summary.
-func (t *tree) relink(kept []string, anchor string) {
-	if anchor == "" {
-		return
-	}
-	if t.relinked == nil {
-		t.relinked = map[identity]identity{}
-	}
-	for _, uuid := range kept {
-		t.relinked[identify(uuid)] = identify(anchor)
-	}
 }

@@ -7,8 +7,9 @@ import (
 
 const ellipsis = "…"
 
-// Truncate makes one line of s that is at most maxLen runes long: line breaks and other control characters become
-// spaces, and what was cut off is replaced by an ellipsis, which counts. It returns "" if maxLen is 0 or less.
+// Truncate makes one line of s that is at most maxLen runes long: line breaks, other control characters and those that
+// turn the direction of text become spaces, and what was cut off is replaced by an ellipsis, which counts. So a terminal
+// shows it as it is, whoever wrote it. It returns "" if maxLen is 0 or less.
 func Truncate(s string, maxLen int) string {
 	if maxLen <= 0 {
 		return ""
@@ -22,7 +23,7 @@ func Truncate(s string, maxLen int) string {
 	return string(appendLine(nil, []byte(s), maxLen))
 }
 
-// isLine reports whether s is UTF-8 without control characters.
+// isLine reports whether s is UTF-8 that needs no change.
 func isLine(s string) bool {
 	for _, r := range s {
 		if breaks(r) || r == utf8.RuneError {
@@ -34,7 +35,10 @@ func isLine(s string) bool {
 
 // breaks reports whether a rune has no place inside a line.
 func breaks(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+	if r <= unicode.MaxLatin1 {
+		return unicode.IsControl(r)
+	}
+	return r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // appendLine appends text to dst as [Truncate] does.
