@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -176,6 +177,7 @@ func (o *Options) findWithTime(ctx context.Context, id string) (place, wire.Sess
 	var found place
 	var foundKey wire.SessionKey
 	var newest time.Time
+	var forbidden []error
 	if !isUUID(id) {
 		return found, foundKey, newest, fmt.Errorf("sessions: %q is not the ID of a session", id)
 	}
@@ -185,7 +187,9 @@ func (o *Options) findWithTime(ctx context.Context, id string) (place, wire.Sess
 	}
 	for _, p := range all {
 		key, at, err := p.find(ctx, id)
-		if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			forbidden = append(forbidden, err)
+		} else if err != nil {
 			return found, foundKey, newest, err
 		}
 		if at.After(newest) {
@@ -193,29 +197,33 @@ func (o *Options) findWithTime(ctx context.Context, id string) (place, wire.Sess
 		}
 	}
 	if newest.IsZero() {
-		return found, foundKey, newest, fmt.Errorf("sessions: session %s: %w in %s", id, ErrNotFound, all)
+		err := fmt.Errorf("sessions: session %s: %w in %s", id, ErrNotFound, all)
+		return found, foundKey, newest, errors.Join(append([]error{err}, forbidden...)...)
 	}
 	return found, foundKey, newest, nil
 }
 
 // find returns the key of a session and its time, that of the newest if several projects have one of that ID. The time is
-// zero if none has.
+// zero if none has. With the error that some projects may not be read, it returns what the others have.
 func (p place) find(ctx context.Context, id string) (found wire.SessionKey, newest time.Time, err error) {
 	projects, err := p.projects(ctx)
 	if err != nil {
 		return found, newest, err
 	}
+	var forbidden []error
 	for _, project := range projects {
 		key := wire.SessionKey{Project: project, SessionID: id}
 		at, err := p.modified(ctx, key)
-		if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			forbidden = append(forbidden, err)
+		} else if err != nil {
 			return found, newest, err
 		}
 		if at.After(newest) {
 			found, newest = key, at
 		}
 	}
-	return found, newest, nil
+	return found, newest, errors.Join(forbidden...)
 }
 
 // modified returns the time of the last append to a session, or the zero time if there is none.

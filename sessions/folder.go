@@ -138,7 +138,7 @@ func eachSession(root *os.Root, project string, visit func(id string, info fs.Fi
 		if err != nil {
 			continue
 		}
-		if info := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
+		if info, _ := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
 			break
 		}
 	}
@@ -147,12 +147,12 @@ func eachSession(root *os.Root, project string, visit func(id string, info fs.Fi
 
 // sessionFile returns the file of a session, or nil. One without content is not there: the agent leaves such files
 // behind.
-func sessionFile(root *os.Root, key wire.SessionKey) fs.FileInfo {
+func sessionFile(root *os.Root, key wire.SessionKey) (fs.FileInfo, error) {
 	info, err := root.Stat(sessionfile.Path(key))
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
+		return nil, err
 	}
-	return info
+	return info, nil
 }
 
 // modified returns the time of a session's file, or the zero time if there is none.
@@ -162,8 +162,12 @@ func (f *Folder) modified(key wire.SessionKey) (time.Time, error) {
 		return time.Time{}, err
 	}
 	defer root.Close()
-	if info := sessionFile(root, key); info != nil {
+	info, err := sessionFile(root, key)
+	switch {
+	case info != nil:
 		return info.ModTime(), nil
+	case errors.Is(err, fs.ErrPermission):
+		return time.Time{}, fmt.Errorf("sessions: %w", err)
 	}
 	return time.Time{}, nil
 }

@@ -104,7 +104,10 @@ func TestFolderWithoutPermission(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "p/"+idA+".jsonl", string(prompt(`"Mine"`)))
 	write(t, dir, "q/"+idB+".jsonl", string(prompt(`"Another's"`)))
-	for name, mode := range map[string]os.FileMode{".": 0o500, "q": 0} {
+	below := "p/" + idA + "/subagents/"
+	write(t, dir, below+"workflows/a/agent-1.jsonl", string(prompt(`"Hidden"`)))
+	write(t, dir, below+"workflows/b/agent-2.jsonl", string(prompt(`"Seen"`)))
+	for name, mode := range map[string]os.FileMode{".": 0o500, "q": 0, below + "workflows/a": 0} {
 		path := filepath.Join(dir, name)
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -118,5 +121,13 @@ func TestFolderWithoutPermission(t *testing.T) {
 	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: s})
 	if got := titles(infos); !errors.Is(err, os.ErrPermission) || len(got) != 1 || got[0] != "Mine" {
 		t.Errorf("got %q, %v", got, err)
+	}
+	_, err = sessions.Get(t.Context(), idB, &sessions.Options{Store: s})
+	if !errors.Is(err, os.ErrPermission) || !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	read, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Options: sessions.Options{Store: s}})
+	if !errors.Is(err, os.ErrPermission) || read == nil || len(read.Unlinked) != 1 || read.Unlinked[0].ID != "2" {
+		t.Errorf("got %+v, %v", read, err)
 	}
 }

@@ -13,8 +13,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// window is how much of the beginning and of the end of a file a summary is made from, at least.
-const window = 64 << 10
+const (
+	// window is how much of the beginning and of the end of a file a summary is made from, at least.
+	window = 64 << 10
+	// maxSearch is how far a title is looked for: behind a prompt with many pictures, and not behind all that may be there.
+	maxSearch = 16 << 20
+)
 
 var windows = sync.Pool{New: func() any { return new([window]byte) }}
 
@@ -55,7 +59,7 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 	if int64(len(text)) < size {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	s.addLines(text)
+	s.addLines(bytes.TrimPrefix(text, []byte(byteOrderMark)))
 	read = int64(len(text))
 	if read == size || read > 0 && s.Title() != "" {
 		return read, ctx.Err()
@@ -66,9 +70,12 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 // addMore adds entries until there is a title, and returns where they end.
 func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64) (read int64, err error) {
 	read = start
-	for l, err := range readLines(io.NewSectionReader(file, start, size-start)) {
+	for l, err := range readLines(io.NewSectionReader(file, start, min(size-start, maxSearch))) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return 0, err
+		}
+		if !l.ended && start+l.next < size { // it goes on
+			break
 		}
 		s.add(l.text)
 		if read = start + l.next; read >= window && s.Title() != "" {
@@ -98,8 +105,10 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 
 func (s *Summary) addLines(text []byte) {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
-		if len(line) > 0 {
-			s.add(line)
+		for piece := range bytes.SplitSeq(line, []byte{0}) {
+			if len(piece) > 0 {
+				s.add(piece)
+			}
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestFolderBadLines(t *testing.T) {
 		got = append(got, place{l.Line, l.Offset, l.Torn})
 	}
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `  {"uuid":"4"}`+"\r")
-	want := []place{{3, 14, false}, {4, 23, false}, {5, 36, false}, {6, 137, false}, {7, 141, false}, {9, 182, true}}
+	want := []place{{3, 14, false}, {4, 23, false}, {6, 137, false}, {7, 141, false}, {9, 182, true}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(place{})); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
@@ -145,6 +145,22 @@ func TestFolderBadLines(t *testing.T) {
 		t.Errorf("after an append: got %q, want %q", got, want)
 	}
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `  {"uuid":"4"}`+"\r", `{"uuid":"5"}`)
+}
+
+// What an agent wrote behind the NUL bytes that a crash has left is there, also in a list.
+func TestFolderEntryBehindNULs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	entry := string(prompt(`"Here"`))
+	write(t, dir, "p/"+idA+".jsonl", strings.Repeat("\x00", 200_000)+entry+"\n")
+	s := sessions.NewFolder(dir)
+	s.Skipped = func(l sessions.SkippedLine) { t.Errorf("left out: %+v", l) }
+	checkLoad(t, s, keyA, wire.JSON(entry))
+	write(t, dir, "p/"+idA+".jsonl", `{"type":"mode"}`+"\n\x00\x00"+entry+"\n")
+	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: s})
+	if diff := cmp.Diff([]string{"Here"}, titles(infos)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
 }
 
 func TestFolderCompletesLastLine(t *testing.T) {

@@ -13,6 +13,7 @@ func FuzzFolder(f *testing.F) {
 	f.Add("{\"uuid\":\"1\"}\n{\"type\":\"user\",\"uuid\":\"2\",\"parentUuid\":\"2\"}\n")
 	f.Add("{\"uuid\":\"1\"")
 	f.Add("\x00\x00\n\xff{}\n\r\n[]")
+	f.Add("\ufeff{}\x00\x00{\"uuid\":\"1\"}\n{\x00")
 	f.Add("{\"type\":\"user\",\"uuid\":\"2\",\"message\":{\"content\":[{\"type\":\"tool_result\"},7,{\"type\":\"text\"}]}}")
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
@@ -23,7 +24,7 @@ func FuzzFolder(f *testing.F) {
 		s.Skipped = func(sessions.SkippedLine) { skipped++ }
 		before := mustLoad(t, s, keyA)
 		filled := 0
-		for line := range strings.Lines(content) {
+		for line := range strings.SplitSeq(strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\x00", "\n"), "\n") {
 			if strings.TrimSpace(line) != "" {
 				filled++
 			}

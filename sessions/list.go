@@ -17,7 +17,8 @@ type Info struct {
 	Project string
 	// Path is that of the session's own transcript, or "" if the store is not a [Folder].
 	Path string
-	// Modified is the time of the last entry.
+	// Modified is when the session's own transcript was last written to. A new title, or a copy of the file, counts: when
+	// something was last said is LastTime.
 	Modified time.Time
 	// Size is that of the session's own transcript in bytes, or 0 if the store does not know it.
 	Size int64
@@ -44,10 +45,10 @@ const maxLoads = 16
 // with its error, unless it has to pass a filter. If the user may not read a project, the sessions of the others come
 // back with that error.
 //
-// Sessions in files are read at their beginning and end, 64 KiB each or up to a title, so that a list of large ones is
-// fast. What stands in the middle of a larger file alone, such as a title that was given there, is not found; [Open] and
-// read it to be sure. A store that is a [Summarizer] is asked for summaries; sessions of others, and those that it has
-// none of, are loaded, 16 at a time, and as many as the limit needs if the newest are wanted.
+// Sessions in files are read at their beginning and end, 64 KiB each or up to a title in the first 16 MiB, so that a list
+// of large ones is fast. What stands in the middle of a larger file alone, such as a title that was given there, is not
+// found; [Open] and read it to be sure. A store that is a [Summarizer] is asked for summaries; sessions of others, and
+// those that it has none of, are loaded, 16 at a time, and as many as the limit needs if the newest are wanted.
 func List(ctx context.Context, opts *ListOptions) ([]Info, error) {
 	if opts == nil {
 		opts = new(ListOptions)
@@ -71,8 +72,12 @@ type listed struct {
 	in *lister
 }
 
+// worthListing reports whether somebody would look for the session. One that was deleted meanwhile is gone.
 func (i Info) worthListing() bool {
-	return i.Err != nil || !i.Sidechain && i.Title() != "" && !i.onlyCleared()
+	if i.Err != nil {
+		return !errors.Is(i.Err, fs.ErrNotExist)
+	}
+	return !i.Sidechain && i.Title() != "" && !i.onlyCleared()
 }
 
 // onlyCleared reports whether the session was begun by /clear, and ended without a prompt.

@@ -18,7 +18,7 @@ type ListOptions struct {
 	// OnlyFolder leaves out the sessions of other working trees of the git repository in which Project lies.
 	OnlyFolder bool
 
-	// Since and Until are times between which the last entry was made: not before Since, and before Until. Zero means any.
+	// Since and Until are times between which [Info.Modified] lies: not before Since, and before Until. Zero means any.
 	Since, Until time.Time
 	// Branch and Tag are what the session has. Empty means any.
 	Branch, Tag string

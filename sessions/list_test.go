@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -138,6 +139,34 @@ func TestListLargeFile(t *testing.T) {
 	want := sessions.Summary{FirstPrompt: "First", CustomTitle: "Early", Tag: "late"}
 	if diff := cmp.Diff(want, infos[0].Summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// A file in which there is no title for a long time is not read to its end, nor into memory.
+func TestListFileOfNULs(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "p", idA+".jsonl")
+	write(t, dir, "p/"+idA+".jsonl", "")
+	if err := os.Truncate(name, 256<<20); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteString("\n" + `{"type":"custom-title","customTitle":"At the end"}` + "\n")
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: sessions.NewFolder(dir)})
+	runtime.ReadMemStats(&after)
+	if diff := cmp.Diff([]string{"At the end"}, titles(infos)); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 128 {
+		t.Errorf("it took %d MiB", took)
 	}
 }
 
@@ -333,5 +362,49 @@ func TestFindNewestOfSeveral(t *testing.T) {
 	info, err := sessions.Get(t.Context(), idA, &sessions.Options{Store: sessions.NewFolder(dir)})
 	if err != nil || info.Project != "b" {
 		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+// A session that is not found may be in a project that could not be read.
+func TestFindInForbiddenProject(t *testing.T) {
+	t.Parallel()
+	memory := sessions.NewMemory()
+	for i, project := range []string{"a", "forbidden", "z"} {
+		mustAppend(t, memory, wire.SessionKey{Project: project, SessionID: id(i)}, prompt(`"In `+project+`"`))
+	}
+	opts := &sessions.Options{Store: forbiddenStore{Memory: memory}}
+	if info, err := sessions.Get(t.Context(), id(2), opts); err != nil || info.Title() != "In z" {
+		t.Errorf("got %q, %v", info.Title(), err)
+	}
+	if _, err := sessions.Get(t.Context(), id(1), opts); !errors.Is(err, sessions.ErrNotFound) || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want %v and %v", err, sessions.ErrNotFound, fs.ErrPermission)
+	}
+}
+
+// A goneStore has a session that is deleted before it can be loaded.
+type goneStore struct {
+	sessions.Store
+	gone string
+}
+
+func (s goneStore) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
+	if key.SessionID == s.gone {
+		return func(yield func(wire.JSON, error) bool) { yield("", fs.ErrNotExist) }
+	}
+	return s.Store.Load(ctx, key)
+}
+
+func TestListLeavesOutWhatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	memory := sessions.NewMemory()
+	for i := range 3 {
+		mustAppend(t, memory, wire.SessionKey{Project: "p", SessionID: id(i)}, prompt(fmt.Sprintf(`"Prompt %d"`, i)))
+	}
+	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: goneStore{memory, id(1)}, ProjectName: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Prompt 0", "Prompt 2"}, slices.Sorted(slices.Values(titles(infos)))); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -53,6 +52,9 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 // ReadFile reads the transcript in a file, with the subagents that lie beside it as the agent lays them out. opts.Options
 // do not count. See [Read].
 func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.Transcript, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -150,7 +152,7 @@ func (r *reading) parts(sources []source) []part {
 		parts = append(parts, part{s.agent, func(ctx context.Context) (*transcript.Transcript, error) {
 			t, err := r.source(ctx, s)
 			if err != nil {
-				return nil, fmt.Errorf("sessions: read %s: %w", s.name, err)
+				return nil, fmt.Errorf("sessions: read %s: %w", filepath.Join(r.root.Name(), s.name), err)
 			}
 			return t, nil
 		}})
@@ -198,21 +200,6 @@ func (r *reading) tell(n int64) {
 // teamCalls returns the names of the teammates that calls in a transcript have started, as name@team.
 func teamCalls(t *transcript.Transcript) map[string]bool {
 	names := map[string]bool{}
-	chunks := t.Chunks
-	for _, b := range t.Branches {
-		chunks = append(chunks[:len(chunks):len(chunks)], b.Chunks...)
-	}
-	for _, c := range chunks {
-		for _, item := range c.Items {
-			if strings.Contains(item.AgentID, "@") {
-				names[item.AgentID] = true
-			}
-			input := []byte(item.ToolInput)
-			name, team := unquoted(jsonlex.Lookup(input, 0, "name")), unquoted(jsonlex.Lookup(input, 0, "team_name"))
-			if item.Type == transcript.ItemSubagent && name != "" && team != "" {
-				names[name+"@"+team] = true
-			}
-		}
-	}
+	note(names, transcript.Teammates(t))
 	return names
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -176,6 +178,26 @@ func TestReadErrors(t *testing.T) {
 	}
 	if got, err := sessions.ReadFile(ended, file, nil); !errors.Is(err, context.Canceled) || got != nil {
 		t.Errorf("got %v, %v, want context.Canceled", got, err)
+	}
+}
+
+// An error names the file by its path, and says why.
+func TestReadFileNamesThePath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	loop := filepath.Join(dir, "loop.jsonl")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"loop": "too many", "folder": "not a regular file", "missing": "no such file"} {
+		path := filepath.Join(dir, name+".jsonl")
+		_, err := sessions.ReadFile(t.Context(), path, nil)
+		if err == nil || !strings.Contains(err.Error(), path) || runtime.GOOS != "windows" && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

@@ -23,6 +23,9 @@ const (
 	workflowFolder      = "workflows"
 )
 
+// maxFirst is how much of a transcript is read for its first entry.
+const maxFirst = 1 << 20
+
 // maxSidecar is the size of the largest file beside a subagent's transcript that is read.
 const maxSidecar = 1 << 20
 
@@ -78,13 +81,14 @@ func (f *files) agents(ctx context.Context) ([]source, error) {
 // agentsBelow returns the subagents in the session's folder, at any depth.
 func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
 	var found []source
+	var unread []error
 	top := path.Join(f.name, agentFolder)
 	err := fs.WalkDir(f.root.FS(), top, func(name string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			unread = append(unread, err)
 		}
 		if err != nil || !entry.Type().IsRegular() {
-			return errors.Join(err, ctx.Err())
+			return ctx.Err()
 		}
 		agent := newAgent(strings.TrimPrefix(name, f.name+"/"))
 		info, err := entry.Info()
@@ -93,7 +97,7 @@ func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
 		}
 		return nil
 	})
-	return found, err
+	return found, errors.Join(append(unread, err)...)
 }
 
 // newAgent returns the subagent whose transcript lies at a path with slashes below the session's folder, or nil if it is
@@ -173,8 +177,8 @@ func (f *files) first(name string) (*head, int64) {
 		return new(head), 0
 	}
 	defer file.Close()
-	for l, err := range readLines(io.NewSectionReader(file, 0, size)) {
-		if err != nil || l.offset > window {
+	for l, err := range readLines(io.NewSectionReader(file, 0, min(size, maxFirst))) {
+		if err != nil {
 			break
 		}
 		if h, ok := readHead(l.text); ok && h.session != "" {

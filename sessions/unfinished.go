@@ -1,11 +1,12 @@
 package sessions
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
 )
 
 // openTurn is the word in [Summary.Unfinished] that says that something should follow the last entry.
@@ -44,7 +45,7 @@ func (s *Summary) follow(h *head) {
 func (s *Summary) followUser(h *head) {
 	if results := readCalls(h.message).results; len(results) > 0 {
 		for _, id := range results {
-			s.answered(id, rejected(h.toolResult))
+			s.answered(id, stops(h.toolResult))
 		}
 		return
 	}
@@ -53,12 +54,25 @@ func (s *Summary) followUser(h *head) {
 	case len(texts) > 0 && strings.HasPrefix(strings.TrimSpace(texts[0]), interruption):
 		s.Unfinished = ""
 	case slices.ContainsFunc(texts, wantsAnswer):
+		if !slices.ContainsFunc(texts, comesBetween) { // nobody waits any more for what was open before a prompt
+			s.Unfinished = ""
+		}
 		s.setTurn(true)
 	}
 }
 
-// rejected reports whether the user did not allow a call, and stopped the agent by that.
-func rejected(result []byte) bool { return bytes.Equal(result, []byte(`"User rejected tool use"`)) }
+// comesBetween reports whether a text in the user's role may come while calls have no results yet: other agents wrote it.
+func comesBetween(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, taskNotification) || strings.HasPrefix(text, "<teammate-message")
+}
+
+// stops reports whether the agent does nothing after a result: the user did not allow the call, or it was the output that
+// was asked for.
+func stops(result []byte) bool {
+	text := unquoted(result)
+	return text == "User rejected tool use" || text == "Structured output provided successfully"
+}
 
 // wantsAnswer reports whether a text in the user's role is something that the agent answers to.
 func wantsAnswer(text string) bool {
@@ -104,9 +118,9 @@ func endsTurn(call []byte) bool {
 	case "ExitPlanMode":
 		return true
 	case "SendMessage":
-		input := jsonlex.Lookup(call, 0, "input")
-		return unquoted(jsonlex.Lookup(input, 0, "type")) == "shutdown_response" &&
-			string(jsonlex.Lookup(input, 0, "approve")) == "true"
+		in, _ := transcript.DecodeInput("SendMessage", wire.JSON(jsonlex.Lookup(call, 0, "input")))
+		message, ok := in.(*transcript.SendMessageInput)
+		return ok && message.ApprovesShutdown()
 	}
 	return false
 }
@@ -134,15 +148,14 @@ func (s *Summary) called(id string, ends bool) {
 	s.Unfinished = strings.Join(words, " ")
 }
 
-// answered takes note of the result of a call. Something follows it, unless the call has ended the turn, or the user by
-// rejecting it.
-func (s *Summary) answered(id string, rejected bool) {
+// answered takes note of the result of a call. Something follows it, unless the call has ended the turn, or its result.
+func (s *Summary) answered(id string, stops bool) {
 	if ended := s.withoutWord("~" + id); len(ended) < len(strings.Fields(s.Unfinished)) {
 		s.Unfinished = strings.Join(ended, " ")
 		return
 	}
 	s.Unfinished = strings.Join(s.withoutWord(id), " ")
-	s.setTurn(!rejected)
+	s.setTurn(!stops)
 }
 
 func (s *Summary) withoutWord(word string) []string {

@@ -34,22 +34,32 @@ func TestSummaryWorking(t *testing.T) {
 	bash := toolUse("t1", "Bash", "{}")
 	thinking := `{"type":"thinking","thinking":""}`
 	approve := toolUse("t2", "SendMessage", `{"type":"shutdown_response","approve":true}`)
+	newApprove := toolUse("t2", "SendMessage", `{"to":"lead","message":{"type":"shutdown_response","approve":true}}`)
+	refuse := toolUse("t2", "SendMessage", `{"to":"lead","message":{"type":"shutdown_response","approve":false}}`)
+	structured := toolUse("t1", "StructuredOutput", "{}")
 	tests := map[string]struct {
 		entries []wire.JSON
 		want    bool
 	}{
-		"nothing":                      {nil, false},
-		"a prompt":                     {[]wire.JSON{ask}, true},
-		"thinking":                     {[]wire.JSON{ask, answer("", thinking)}, true},
-		"an answer":                    {[]wire.JSON{ask, answer("end_turn", text("Done."))}, false},
-		"an answer of older agents":    {[]wire.JSON{ask, answer("", text("Done."))}, false},
-		"a blank answer":               {[]wire.JSON{ask, answer("", text(" \n"))}, true},
-		"a text before a call":         {[]wire.JSON{ask, answer("tool_use", text("I look."))}, true},
-		"a call":                       {[]wire.JSON{ask, answer("tool_use", bash)}, true},
-		"a result":                     {[]wire.JSON{ask, answer("tool_use", bash), toolResult("t1", "{}")}, true},
-		"an answer after it":           {[]wire.JSON{ask, answer("tool_use", bash), toolResult("t1", "{}"), answer("", text("So."))}, false},
-		"a call before a text":         {[]wire.JSON{ask, answer("end_turn", bash, text("Meanwhile."))}, true},
-		"another call without result":  {[]wire.JSON{answer("", bash, toolUse("t2", "Agent", "{}")), toolResult("t2", "{}"), answer("", text("x"))}, true},
+		"nothing":                        {nil, false},
+		"a prompt":                       {[]wire.JSON{ask}, true},
+		"thinking":                       {[]wire.JSON{ask, answer("", thinking)}, true},
+		"an answer":                      {[]wire.JSON{ask, answer("end_turn", text("Done."))}, false},
+		"an answer of older agents":      {[]wire.JSON{ask, answer("", text("Done."))}, false},
+		"a blank answer":                 {[]wire.JSON{ask, answer("", text(" \n"))}, true},
+		"a text before a call":           {[]wire.JSON{ask, answer("tool_use", text("I look."))}, true},
+		"a call":                         {[]wire.JSON{ask, answer("tool_use", bash)}, true},
+		"a result":                       {[]wire.JSON{ask, answer("tool_use", bash), toolResult("t1", "{}")}, true},
+		"an answer after it":             {[]wire.JSON{ask, answer("tool_use", bash), toolResult("t1", "{}"), answer("", text("So."))}, false},
+		"a call before a text":           {[]wire.JSON{ask, answer("end_turn", bash, text("Meanwhile."))}, true},
+		"another call without result":    {[]wire.JSON{answer("", bash, toolUse("t2", "Agent", "{}")), toolResult("t2", "{}"), answer("", text("x"))}, true},
+		"a call of a turn that was left": {[]wire.JSON{ask, answer("tool_use", bash), ask, answer("end_turn", text("So."))}, false},
+		"a call before a task's end": {[]wire.JSON{
+			ask, answer("tool_use", bash), prompt(`"<task-notification>x</task-notification>"`), answer("", text("x")),
+		}, true},
+		"a call before a teammate's mail": {[]wire.JSON{
+			ask, answer("tool_use", bash), prompt(`"<teammate-message teammate_id=\"x\">y</teammate-message>"`), answer("", text("x")),
+		}, true},
 		"a rejected call":              {[]wire.JSON{ask, answer("tool_use", bash), toolResult("t1", `"User rejected tool use"`)}, false},
 		"an interruption":              {[]wire.JSON{ask, answer("tool_use", bash), prompt(`"[Request interrupted by user for tool use]"`)}, false},
 		"an interruption in blocks":    {[]wire.JSON{ask, answer("", bash), prompt(`[{"type":"text","text":"[Request interrupted by user]"}]`)}, false},
@@ -57,6 +67,11 @@ func TestSummaryWorking(t *testing.T) {
 		"a plan and its result":        {[]wire.JSON{ask, answer("tool_use", toolUse("t1", "ExitPlanMode", "{}")), toolResult("t1", "{}")}, false},
 		"work on a plan":               {[]wire.JSON{answer("", toolUse("t1", "ExitPlanMode", "{}")), toolResult("t1", "{}"), answer("", bash)}, true},
 		"a shutdown":                   {[]wire.JSON{ask, answer("tool_use", approve), toolResult("t2", "{}")}, false},
+		"a shutdown in a member":       {[]wire.JSON{ask, answer("tool_use", newApprove), toolResult("t2", "{}")}, false},
+		"a shutdown that is refused":   {[]wire.JSON{ask, answer("tool_use", refuse), toolResult("t2", "{}")}, true},
+		"structured output":            {[]wire.JSON{ask, answer("tool_use", structured), toolResult("t1", `"Structured output provided successfully"`)}, false},
+		"structured output to check":   {[]wire.JSON{ask, answer("tool_use", structured)}, true},
+		"structured output, no fit":    {[]wire.JSON{ask, answer("tool_use", structured), toolResult("t1", `"Error: no fit"`)}, true},
 		"another message":              {[]wire.JSON{ask, answer("tool_use", toolUse("t2", "SendMessage", `{"type":"message"}`))}, true},
 		"the end of a task":            {[]wire.JSON{answer("", text("x")), prompt(`"<task-notification>x</task-notification>"`)}, true},
 		"a command":                    {[]wire.JSON{prompt(`"<command-name>/cost</command-name>"`)}, false},

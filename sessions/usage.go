@@ -3,21 +3,23 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 )
 
 // UsageOptions say of which sessions [Usage] is to tell. Nil and the zero value mean all of them in the agent's own
 // folder.
 type UsageOptions struct {
-	// Store has the sessions. Nil means the folders below.
+	// Store has the sessions. Nil means files below Roots.
 	Store Store
-	// Roots are folders of projects, like the one that [NewFolder] takes. Nil means the agent's own, see [AgentFolder].
-	// They are not used if Store is set.
+	// Roots are the folders of the agents' settings. None means those of [Roots]. They are not used if Store is set.
 	Roots []string
-	// Project is the path of a working folder. Empty means all projects, if the store is a [ProjectLister].
+	// Project is the path of a working folder; other working trees of its repository don't count. Empty means all
+	// projects, if the store is a [ProjectLister].
 	Project string
 	// ProjectName is the name that the agent gave to that folder. It is used instead of Project where it is set.
 	ProjectName string
@@ -68,15 +70,15 @@ func Usage(ctx context.Context, opts *UsageOptions) (*UsageReport, error) {
 	if opts == nil {
 		opts = new(UsageOptions)
 	}
-	folders, err := opts.folders()
+	where, err := opts.places()
 	if err != nil {
 		return nil, err
 	}
 	report := new(UsageReport)
-	if folders == nil {
-		err = report.readStore(ctx, opts)
+	if _, ok := where[0].store.(*Folder); ok {
+		err = report.readFolders(ctx, opts, where)
 	} else {
-		err = report.readFolders(ctx, opts, folders)
+		err = report.readStore(ctx, opts, where[0])
 	}
 	if err != nil {
 		return nil, err
@@ -86,31 +88,22 @@ func Usage(ctx context.Context, opts *UsageOptions) (*UsageReport, error) {
 	return report, nil
 }
 
-// folders returns the folders to read, or nil if a store is none.
-func (o *UsageOptions) folders() ([]*Folder, error) {
-	if folder, ok := o.Store.(*Folder); ok {
-		return []*Folder{folder}, nil
+// places returns where to read: one store, or any number of folders.
+func (o *UsageOptions) places() (places, error) {
+	where := Options{Store: o.Store, Project: o.Project, ProjectName: o.ProjectName}
+	if o.Store != nil || len(o.Roots) == 0 {
+		return where.places(false)
 	}
-	if o.Store != nil {
-		return nil, nil
-	}
-	if o.Roots == nil {
-		return agentFolders()
-	}
-	folders := make([]*Folder, 0, len(o.Roots))
+	var all places
 	for _, root := range o.Roots {
-		folders = append(folders, NewFolder(root))
+		where.Store = NewFolder(filepath.Join(root, sessionfile.Folder))
+		in, err := where.places(false)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, in...)
 	}
-	return folders, nil
-}
-
-// place returns where a store's sessions are.
-func (o *UsageOptions) place(store Store) (place, error) {
-	where, err := (&Options{Store: store, Project: o.Project, ProjectName: o.ProjectName}).places(false)
-	if err != nil {
-		return place{}, err
-	}
-	return where[0], nil
+	return all, nil
 }
 
 // limit leaves the answers of a span of time.

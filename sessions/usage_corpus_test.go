@@ -31,16 +31,16 @@ func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	for seed := range uint64(20) {
-		dir := filepath.Join(t.TempDir(), "projects")
+		root := t.TempDir()
 		create := corpus.Projects
 		if seed%2 == 1 {
 			create = corpus.GatewayProjects
 		}
-		truth, err := create(dir, seed+1, size)
+		truth, err := create(filepath.Join(root, "projects"), seed+1, size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkTruth(t, truth, usage(t, &sessions.UsageOptions{Roots: []string{dir}}))
+		checkTruth(t, truth, usage(t, &sessions.UsageOptions{Roots: []string{root}}))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed+1)
 		}

@@ -110,19 +110,16 @@ func (p *usagePart) fault(err error) error {
 }
 
 // list adds the transcripts of a folder to the run.
-func (run *usageRun) list(ctx context.Context, opts *UsageOptions, folder *Folder) error {
+func (run *usageRun) list(ctx context.Context, in place) error {
+	folder := in.store.(*Folder) //nolint:forcetypeassert // it was asked before
 	root, err := folder.root()
 	if root == nil {
 		return err
 	}
 	run.roots = append(run.roots, root)
 	projects := []string{"."}
-	if opts.Project != "" || opts.ProjectName != "" {
-		p, err := opts.place(folder)
-		if err != nil {
-			return err
-		}
-		if projects, err = p.projects(ctx); err != nil {
+	if len(in.names) > 0 {
+		if projects, err = in.projects(ctx); err != nil {
 			return err
 		}
 	}

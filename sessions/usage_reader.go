@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"sync"
 )
 
@@ -45,7 +46,7 @@ func (p *partReader) reset(file io.ReaderAt, start, end int64) {
 	p.r, p.w, p.eof, p.err, p.line = 0, 0, false, nil, 0
 	if start > 0 { // the line that has begun before belongs to another part
 		p.at--
-		p.pass()
+		p.pass(end)
 	}
 }
 
@@ -83,7 +84,7 @@ func (p *partReader) next() bool {
 		switch {
 		case scanned > p.max:
 			p.line++
-			p.long, p.ended = true, p.pass()
+			p.long, p.ended = true, p.pass(math.MaxInt64)
 			return p.err == nil
 		case p.ended:
 			p.take(scanned)
@@ -116,15 +117,15 @@ func (p *partReader) passNULs() {
 	}
 }
 
-// pass drops all up to the end of the line, and reports whether there is one.
-func (p *partReader) pass() bool {
+// pass drops all up to the end of the line, and reports whether there is one. It gives up at an offset of limit.
+func (p *partReader) pass(limit int64) bool {
 	for {
 		if i := bytes.IndexByte(p.buf[p.r:p.w], '\n'); i >= 0 {
 			p.r += i + 1
 			return true
 		}
 		p.r = p.w
-		if !p.fill() {
+		if p.at >= limit || !p.fill() {
 			return false
 		}
 	}

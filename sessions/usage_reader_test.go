@@ -78,3 +78,37 @@ func TestPartReaderPassesNULsInLittleMemory(t *testing.T) {
 		t.Errorf("%.20q, a buffer of %d bytes", r.text, len(r.buf))
 	}
 }
+
+// countingReader counts what is read.
+type countingReader struct {
+	*strings.Reader
+	read int64
+}
+
+func (c *countingReader) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.Reader.ReadAt(b, at)
+	c.read += int64(n)
+	return n, err
+}
+
+// The parts that a long line, or a run of NUL bytes, goes through don't read all of it.
+func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
+	t.Parallel()
+	const size, parts = 4 * readSize, 16
+	for _, data := range []string{
+		strings.Repeat("x", parts*size), strings.Repeat("\x00", parts*size), strings.Repeat("x", parts*size-1) + "\n",
+	} {
+		file := &countingReader{Reader: strings.NewReader(data)}
+		r := partReader{large: new(sync.Mutex), max: maxEntry}
+		for start := int64(0); start < int64(len(data)); start += size {
+			r.reset(file, start, start+size)
+			for r.next() {
+				r.release()
+			}
+		}
+		r.release()
+		if most := int64(3 * len(data)); file.read > most {
+			t.Errorf("%d bytes of a file of %d were read", file.read, len(data))
+		}
+	}
+}

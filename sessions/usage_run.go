@@ -1,6 +1,8 @@
 package sessions
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -11,11 +13,11 @@ import (
 )
 
 // readFolders reads folders of files with several goroutines.
-func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, folders []*Folder) error {
+func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, where places) error {
 	run := &usageRun{report: r, progress: opts.Progress}
 	defer run.close()
-	for _, folder := range folders {
-		if err := run.list(ctx, opts, folder); err != nil {
+	for _, p := range where {
+		if err := run.list(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -118,7 +120,8 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 	return p.fault(w.reader.err)
 }
 
-// line adds up the line that was read.
+// line adds up the line that was read. NUL bytes in it, which a crash has left, are the end of one entry and come before
+// the next.
 func (w *usageWorker) line(p *usagePart) error {
 	if w.reader.long {
 		return errTooLong
@@ -126,8 +129,22 @@ func (w *usageWorker) line(p *usagePart) error {
 	if w.reader.blank() {
 		return nil
 	}
-	p.begin(w.reader.text)
-	c, ok, err := w.decoder.Decode(w.reader.text)
+	err := w.entry(p, w.reader.text)
+	if err == nil || bytes.IndexByte(w.reader.text, 0) < 0 {
+		return err
+	}
+	err = nil
+	for piece := range bytes.SplitSeq(w.reader.text, []byte{0}) {
+		if len(bytes.TrimSpace(piece)) > 0 {
+			err = cmp.Or(err, w.entry(p, piece))
+		}
+	}
+	return err
+}
+
+func (w *usageWorker) entry(p *usagePart, text []byte) error {
+	p.begin(text)
+	c, ok, err := w.decoder.Decode(text)
 	if ok {
 		w.tally.Add(p.place(c))
 	}

@@ -9,11 +9,7 @@ import (
 )
 
 // readStore reads a store of another kind, one transcript after the other.
-func (r *UsageReport) readStore(ctx context.Context, opts *UsageOptions) error {
-	p, err := opts.place(opts.Store)
-	if err != nil {
-		return err
-	}
+func (r *UsageReport) readStore(ctx context.Context, opts *UsageOptions, p place) error {
 	projects, err := p.projects(ctx)
 	if err != nil {
 		return err

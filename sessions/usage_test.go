@@ -24,12 +24,12 @@ func usageOf(id string, tokens int) string {
 		`"message":{"id":"%[1]s","model":"m","usage":{"output_tokens":%[2]d}}}`, id, tokens)
 }
 
-// projectsFolder makes a folder with those files, lines by path.
-func projectsFolder(t *testing.T, files map[string][]string) string {
+// usageRoot makes a folder of settings with those files in its projects, lines by path.
+func usageRoot(t *testing.T, files map[string][]string) string {
 	t.Helper()
-	dir := t.TempDir()
+	root := t.TempDir()
 	for name, lines := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
+		path := filepath.Join(root, "projects", filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func projectsFolder(t *testing.T, files map[string][]string) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	return root
 }
 
 // counted lists what a report has counted: project, session, subagent, message and tokens.
@@ -86,7 +86,7 @@ func TestUsageOfForks(t *testing.T) {
 		"p/0.jsonl": {begun, padding, usageOf("one", 1), usageOf("two", 2), usageOf("four", 44)},
 	}
 	want := []string{"p b  one 1", "p b  two 2", "p a  three 33", "p 0  four 44"}
-	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Roots: []string{projectsFolder(t, files)}}))); diff != "" {
+	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Roots: []string{usageRoot(t, files)}}))); diff != "" {
 		t.Errorf("files (-want +got)\n%s", diff)
 	}
 	store := sessions.NewMemory()
@@ -105,7 +105,7 @@ func TestUsageOfForks(t *testing.T) {
 
 func TestUsageCountsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
-	roots := []string{projectsFolder(t, usageFiles), filepath.Join(t.TempDir(), "absent")}
+	roots := []string{usageRoot(t, usageFiles), filepath.Join(t.TempDir(), "absent")}
 	r := usage(t, &sessions.UsageOptions{Roots: roots})
 	want := []string{"p one  b 5", "p one x c 7", "p one  a 9", "p one y d 11", "p in-the-line old e 13", "q fork  f 17",
 		"q gone z g 19"}
@@ -119,7 +119,7 @@ func TestUsageCountsEachAnswerOnce(t *testing.T) {
 
 func TestUsageOfProjectAndTime(t *testing.T) {
 	t.Parallel()
-	dir := projectsFolder(t, usageFiles)
+	root := usageRoot(t, usageFiles)
 	second := func(n int) time.Time { return time.Date(2026, 11, 15, 0, 0, n, 0, time.UTC) }
 	tests := []struct {
 		name string
@@ -129,12 +129,13 @@ func TestUsageOfProjectAndTime(t *testing.T) {
 		{"a project", sessions.UsageOptions{ProjectName: "q"}, []string{"q fork  a 9", "q fork  f 17", "q gone z g 19"}},
 		{"another", sessions.UsageOptions{ProjectName: "none"}, nil},
 		{"a span", sessions.UsageOptions{Since: second(7), Until: second(11)}, []string{"p one x c 7", "p one  a 9"}},
-		{"a store", sessions.UsageOptions{Store: sessions.NewFolder(dir), ProjectName: "q", Since: second(18)},
-			[]string{"q gone z g 19"}},
+		{"a store", sessions.UsageOptions{
+			Store: sessions.NewFolder(filepath.Join(root, "projects")), ProjectName: "q", Since: second(18),
+		}, []string{"q gone z g 19"}},
 	}
 	for _, tt := range tests {
 		if tt.opts.Store == nil {
-			tt.opts.Roots = []string{dir}
+			tt.opts.Roots = []string{root}
 		}
 		if diff := cmp.Diff(tt.want, counted(usage(t, &tt.opts))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
@@ -180,16 +181,17 @@ func TestUsageReportsBadLines(t *testing.T) {
 		offset += len(line) + 1
 	}
 	lines = append(lines, usageOf("b", 1)[:40])
-	dir := projectsFolder(t, map[string][]string{"p/large.jsonl": lines, "p/bad.jsonl": {"{", usageOf("c", 7)}})
+	root := usageRoot(t, map[string][]string{"p/large.jsonl": lines, "p/bad.jsonl": {"{", usageOf("c", 7)}})
 	var done, total int64
-	r := usage(t, &sessions.UsageOptions{Roots: []string{dir}, Progress: func(d, all int64) { done, total = d, all }})
+	r := usage(t, &sessions.UsageOptions{Roots: []string{root}, Progress: func(d, all int64) { done, total = d, all }})
 	if diff := cmp.Diff([]string{"p large  a 3", "p bad  c 7"}, counted(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	dir := filepath.Join(root, "projects", "p")
 	want := []sessions.BadLine{
-		{Path: filepath.Join(dir, "p", "bad.jsonl"), Line: 1},
-		{Path: filepath.Join(dir, "p", "large.jsonl"), Line: 9000, Offset: int64(wantOffset)},
-		{Path: filepath.Join(dir, "p", "large.jsonl"), Line: 10001, Offset: int64(offset), Torn: true},
+		{Path: filepath.Join(dir, "bad.jsonl"), Line: 1},
+		{Path: filepath.Join(dir, "large.jsonl"), Line: 9000, Offset: int64(wantOffset)},
+		{Path: filepath.Join(dir, "large.jsonl"), Line: 10001, Offset: int64(offset), Torn: true},
 	}
 	for i := range r.Bad {
 		if r.Bad[i].Err == nil {
@@ -210,14 +212,14 @@ func TestUsageReportsWhatItCannotRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need a privilege")
 	}
-	dir := projectsFolder(t, map[string][]string{"p/one.jsonl": {usageOf("a", 1)}})
-	outside := filepath.Join(projectsFolder(t, map[string][]string{"x.jsonl": {usageOf("no", 1)}}), "x.jsonl")
+	root := usageRoot(t, map[string][]string{"p/one.jsonl": {usageOf("a", 1)}})
+	outside := filepath.Join(usageRoot(t, map[string][]string{"x.jsonl": {usageOf("no", 1)}}), "projects", "x.jsonl")
 	for name, target := range map[string]string{"out.jsonl": outside, "in.jsonl": "one.jsonl", "nowhere.jsonl": "none"} {
-		if err := os.Symlink(target, filepath.Join(dir, "p", name)); err != nil {
+		if err := os.Symlink(target, filepath.Join(root, "projects", "p", name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := usage(t, &sessions.UsageOptions{Roots: []string{dir}})
+	r := usage(t, &sessions.UsageOptions{Roots: []string{root}})
 	if diff := cmp.Diff([]string{"p in  a 1"}, counted(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -230,7 +232,7 @@ func TestUsageEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	opts := &sessions.UsageOptions{Roots: []string{projectsFolder(t, usageFiles)}}
+	opts := &sessions.UsageOptions{Roots: []string{usageRoot(t, usageFiles)}}
 	if _, err := sessions.Usage(ctx, opts); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -86,7 +86,7 @@ func inChild(ctx context.Context, name, path string) (figures, error) {
 }
 
 func totals(path string, f *figures) error {
-	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Roots: []string{path}})
+	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Store: sessions.NewFolder(path)})
 	if err != nil {
 		return err
 	}

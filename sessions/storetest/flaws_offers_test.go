@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
@@ -69,4 +71,18 @@ var offerFlaws = map[string]flaw{
 	"a late time is refused": {"offers/any time can be summed up", refusing(func(entries []wire.JSON) bool {
 		return slices.ContainsFunc(entries, func(entry wire.JSON) bool { return strings.Contains(string(entry), `"9999-`) })
 	})},
+}
+
+// A field that the conversation leaves empty is one that a store may lose unnoticed.
+func TestConversationFillsSummary(t *testing.T) {
+	t.Parallel()
+	var s sessions.Summary
+	for _, entry := range conversation {
+		s.Add(entry)
+	}
+	for field, value := range reflect.ValueOf(s).Fields() {
+		if value.IsZero() {
+			t.Errorf("%s is empty", field.Name)
+		}
+	}
 }

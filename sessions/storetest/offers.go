@@ -88,12 +88,16 @@ var titles = []wire.JSON{
 
 // conversation has something for each field of a summary.
 var conversation = []wire.JSON{
-	`{"type":"user","uuid":"1","timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code","gitBranch":"main",` +
+	`{"type":"user","uuid":"0","isSidechain":true,"timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code",` +
+		`"gitBranch":"main","teamName":"red","message":{"role":"user","content":"<command-name>/model</command-name>"}}`,
+	`{"type":"user","uuid":"1","parentUuid":"0","version":"2.1.1","permissionMode":"plan","agentName":"scout",` +
 		`"message":{"role":"user","content":"First prompt"}}`,
 	`{"type":"assistant","uuid":"2","parentUuid":"1","timestamp":"2026-03-01T10:00:01Z","gitBranch":"main",` +
-		`"message":{"role":"assistant","content":[{"type":"text","text":"Yes"}]}}`,
+		`"message":{"role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"Yes"},` +
+		`{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]}}`,
 	`{"type":"user","uuid":"3","parentUuid":"2","gitBranch":"feature",` +
 		`"message":{"role":"user","content":[{"type":"text","text":"Second prompt"}]}}`,
+	`{"type":"summary","summary":"A recap","leafUuid":"3"}`,
 	`{"type":"ai-title","aiTitle":"A title"}`,
 	`{"type":"last-prompt","lastPrompt":"Second prompt"}`,
 	`{"type":"tag","tag":"first"}`,
