@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
+	"unicode"
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -21,8 +23,23 @@ func Example_readBack() {
 		log.Fatal(err)
 	}
 	for _, chunk := range t.Chunks {
-		fmt.Println(chunk.Type, chunk.Text)
+		fmt.Println(chunk.Type, transcript.Truncate(chunk.Text, 80))
 	}
 	costs := transcript.Cost(t.Calls(), transcript.DefaultPrices())
-	fmt.Println(list[0].Title(), costs.Total)
+	fmt.Println(transcript.Truncate(list[0].Title(), 80), costs.Total)
+}
+
+// Show a text of several lines without what a terminal would obey.
+func Example_escape() {
+	chunk := transcript.Chunk{Text: "One\x1b[2J\n\tTwo"}
+	shown := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, chunk.Text)
+	fmt.Println(shown)
+	// Output:
+	// One�[2J
+	// 	Two
 }

@@ -153,7 +153,7 @@ var runs = []run{
 		},
 		want: "user: Let a subagent count the files here.\noutput: Let's see.\nAgent: general-purpose - Count files\n" +
 			"    user: COUNT\n    Glob: \"*\"\n    output: Two.\n    [2 answers, $0.0240]\n" +
-			"output: There are two.\n[2 answers, $0.0240]\n",
+			"output: There are two.\n[4 answers, $0.0480]\n",
 	},
 	{
 		name:  "usage",

@@ -1,4 +1,4 @@
-// Transcript prints a recorded session as a person would look at it, with its subagents and what each of them cost.
+// Transcript prints a recorded session as a person would look at it, with its subagents and what they cost.
 // Without an ID it has a session of its own first.
 //
 //	go run ./examples/transcript [session]
@@ -59,11 +59,13 @@ func showItem(item *transcript.DisplayItem, indent string) {
 		say(indent, item.Type.String(), item.Text)
 	}
 	for _, agent := range item.Agents {
-		show(agent.Transcript, indent+"    ")
+		if agent.Transcript != nil { // it has written something
+			show(agent.Transcript, indent+"    ")
+		}
 	}
 }
 
 // say prints one line. Whatever a tool has read may be in it: Truncate leaves no control characters.
 func say(indent, who, text string) {
-	fmt.Printf("%s%s: %s\n", indent, who, transcript.Truncate(text, 80))
+	fmt.Println(indent + transcript.Truncate(who+": "+text, 80))
 }

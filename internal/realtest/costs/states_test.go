@@ -2,10 +2,13 @@ package costs_test
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -125,6 +128,24 @@ func TestRealAccountOfFork(t *testing.T) {
 	read(t, c.model)[fork].want(t, 3, 3)
 	read(t, c.model)[id].want(t, 4, 4)
 	c.all(t).want(t, 5, 5)
+}
+
+// A fork that a program has made has an account of its own, without what was copied.
+func TestRealAccountOfCopy(t *testing.T) {
+	t.Parallel()
+	c := newChain(t)
+	id := c.run(t, "", "One", "Two")
+	store := sessions.NewFolder(filepath.Join(c.model.ConfigDir(), "projects"))
+	copied, err := sessions.Fork(t.Context(), id, &sessions.ForkOptions{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, copied, "Three")
+	r := read(t, c.model)[copied]
+	r.want(t, 3, 1)
+	r.calls = slices.DeleteFunc(r.calls, func(call transcript.Call) bool { return call.Forked })
+	r.want(t, 1, 1)
+	c.all(t).want(t, 3, 3)
 }
 
 // A session that was cleared has an account of its own.

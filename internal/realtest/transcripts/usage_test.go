@@ -167,7 +167,7 @@ func TestRealUsage(t *testing.T) {
 		t.Errorf("all (-script +transcripts):\n%s", diff)
 	}
 	for _, name := range []string{"first", "second"} {
-		if diff := cmp.Diff(a.said(name), told(t, callsOf(transcripts[name]), a.ids, agents)); diff != "" {
+		if diff := cmp.Diff(a.said(name), told(t, transcripts[name].Calls(), a.ids, agents)); diff != "" {
 			t.Errorf("%s (-script +transcript):\n%s", name, diff)
 		}
 	}
@@ -183,15 +183,6 @@ func (a *account) usage(t *testing.T) []transcript.Call {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	return report.Tally.Calls()
-}
-
-// callsOf returns the calls of a session and of its subagents.
-func callsOf(tr *transcript.Transcript) []transcript.Call {
-	calls := tr.Calls()
-	for _, agent := range agentsOf(tr) {
-		calls = append(calls, agent.Transcript.Calls()...)
-	}
-	return calls
 }
 
 // testReport compares the costs of each subagent of each session.
