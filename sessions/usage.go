@@ -35,6 +35,9 @@ type UsageOptions struct {
 type UsageReport struct {
 	// Tally has each answer of the model once, with Project, SessionID and AgentID from the place of its transcript.
 	Tally transcript.Tally
+	// CostStates are the agent's own accounts, for [transcript.Reconcile]. They are of whole sessions: Since and Until
+	// don't limit them.
+	CostStates []transcript.CostState
 	// Files and Bytes are what was read.
 	Files int
 	Bytes int64
@@ -130,11 +133,26 @@ func (r *UsageReport) bad(l BadLine) bool {
 	return true
 }
 
-// sort puts what went wrong in order.
+// costStateOf returns the agent's account that a line has, if it has one. The decoder has just read the line.
+func costStateOf(line []byte, decoder *transcript.CallDecoder) (transcript.CostState, bool) {
+	if decoder.EntryType() != "cost-state" {
+		return transcript.CostState{}, false
+	}
+	entry, err := transcript.DecodeEntry(line)
+	if err != nil {
+		return transcript.CostState{}, false
+	}
+	return transcript.CostStateOf(&entry)
+}
+
+// sort puts accounts, and what went wrong, in order.
 func (r *UsageReport) sort() {
 	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	// Each part of a file that can't be read says so.
 	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
+	slices.SortStableFunc(r.CostStates, func(a, b transcript.CostState) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Duration, b.Duration))
+	})
 	slices.SortFunc(r.Bad, func(a, b BadLine) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line))
 	})

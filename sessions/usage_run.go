@@ -30,6 +30,7 @@ func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, where
 	group.Wait()
 	for i := range workers {
 		r.Tally.Merge(&workers[i].tally)
+		r.CostStates = append(r.CostStates, workers[i].states...)
 	}
 	run.numberLines()
 	return ctx.Err()
@@ -83,6 +84,7 @@ func (run *usageRun) bad(part int, l BadLine) {
 type usageWorker struct {
 	run     *usageRun
 	tally   transcript.Tally
+	states  []transcript.CostState
 	decoder transcript.CallDecoder
 	reader  partReader
 }
@@ -147,6 +149,8 @@ func (w *usageWorker) entry(p *usagePart, text []byte) error {
 	c, ok, err := w.decoder.Decode(text)
 	if ok {
 		w.tally.Add(p.place(c))
+	} else if state, ok := costStateOf(text, &w.decoder); ok {
+		w.states = append(w.states, state)
 	}
 	return err
 }

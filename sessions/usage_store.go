@@ -65,6 +65,8 @@ func (r *UsageReport) readTranscript(ctx context.Context, opts *UsageOptions, ke
 		c, ok, err := decoder.Decode([]byte(entry))
 		if ok {
 			r.Tally.Add(part.place(c))
+		} else if state, ok := costStateOf([]byte(entry), &decoder); ok {
+			r.CostStates = append(r.CostStates, state)
 		}
 		if err != nil {
 			r.bad(BadLine{Path: part.name, Line: number, Err: err})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -235,5 +236,40 @@ func TestUsageEndsWithItsContext(t *testing.T) {
 	opts := &sessions.UsageOptions{Roots: []string{usageRoot(t, usageFiles)}}
 	if _, err := sessions.Usage(ctx, opts); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The agent's accounts are found in files and in other stores, and words about accounts are none.
+func TestUsageCostStates(t *testing.T) {
+	t.Parallel()
+	const id = "fe0b5e52-371c-42e2-8907-aa73e2762bd3"
+	entries := []string{
+		`{"type":"user","uuid":"u","message":{"role":"user","content":"what is a \"cost-state\"?"},"x":"cost-state"}`,
+		`{"sessionId":"` + id + `","totalCostUSD":0.5,"startTime":1794703485539,"totalDuration":7,"type":"cost-state"}`,
+		`{"type":"cost-state","sessionId":"` + id + `","totalCostUSD":0.25,"startTime":1794703485539,"totalDuration":5}`,
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "projects", "p", id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(entries, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	memory := sessions.NewMemory()
+	for _, e := range entries {
+		key := wire.SessionKey{Project: "p", SessionID: id}
+		if err := memory.Append(t.Context(), key, []wire.JSON{wire.JSON(e)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, opts := range []*sessions.UsageOptions{{Roots: []string{root}}, {Store: memory, Since: time.Now()}} {
+		var costs []transcript.Money
+		for _, s := range usage(t, opts).CostStates {
+			costs = append(costs, s.TotalCost)
+		}
+		if diff := cmp.Diff([]transcript.Money{transcript.Dollar / 4, transcript.Dollar / 2}, costs); diff != "" {
+			t.Errorf("accounts (-want +got)\n%s", diff)
+		}
 	}
 }

@@ -20,11 +20,13 @@ const (
 	ByProject
 	BySession
 	ByAgent // the subagents of all sessions; the main conversations are one group
+	ByWeek  // from Monday on
+	ByMonth
 )
 
-var dimensionNames = [...]string{"model", "day", "hour", "block", "project", "session", "agent"}
+var dimensionNames = [...]string{"model", "day", "hour", "block", "project", "session", "agent", "week", "month"}
 
-// String returns the word for the dimension: model, day, hour, block, project, session or agent.
+// String returns the word for the dimension: model, day, hour, block, project, session, agent, week or month.
 func (d Dimension) String() string {
 	if d < 0 || int(d) >= len(dimensionNames) {
 		return fmt.Sprintf("Dimension(%d)", int(d))
@@ -45,7 +47,7 @@ func ParseDimension(word string) (Dimension, error) {
 type ReportOptions struct {
 	// By are the dimensions: calls are in the same row if they are alike in all of them.
 	By []Dimension
-	// Location is where days and hours begin; nil means UTC.
+	// Location is where months, weeks, days and hours begin; nil means UTC.
 	Location *time.Location
 	// Prices are what models cost; nil means [DefaultPrices].
 	Prices *Prices
@@ -70,8 +72,11 @@ type Row struct {
 
 // A Key says what the calls of a row have in common. Only the dimensions of the report are set.
 type Key struct {
-	// Day is written as 2026-11-15. It is empty, and Hour and Block are zero, for calls without a time.
-	Day string `json:"day,omitempty"`
+	// Month is written as 2026-11, and Day as 2026-11-15; Week is the Monday that it begins with, written as a day. They
+	// are empty, and Hour and Block are zero, for calls without a time.
+	Month string `json:"month,omitempty"`
+	Week  string `json:"week,omitempty"`
+	Day   string `json:"day,omitempty"`
 	// Hour and Block are the times at which these begin.
 	Hour    time.Time `json:"hour,omitzero"`
 	Block   time.Time `json:"block,omitzero"`
@@ -129,7 +134,8 @@ func (g *group) add(model string, c *Call, cost Money, known bool) {
 
 func (k *Key) compare(o *Key) int {
 	return cmp.Or(
-		cmp.Compare(k.Day, o.Day), k.Hour.Compare(o.Hour), k.Block.Compare(o.Block),
+		cmp.Compare(k.Month, o.Month), cmp.Compare(k.Week, o.Week), cmp.Compare(k.Day, o.Day),
+		k.Hour.Compare(o.Hour), k.Block.Compare(o.Block),
 		cmp.Compare(k.Project, o.Project), cmp.Compare(k.Session, o.Session), cmp.Compare(k.Agent, o.Agent),
 		cmp.Compare(k.Model, o.Model),
 	)

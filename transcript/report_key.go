@@ -42,6 +42,10 @@ func (g *grouping) key(i int, c *Call) Key {
 			k.Model = g.model(c.Model).name
 		case ByDay:
 			k.Day = g.day(c.Time)
+		case ByWeek:
+			k.Week = g.week(c.Time)
+		case ByMonth:
+			k.Month = g.month(c.Time)
 		case ByHour:
 			k.Hour = g.hour(c.Time)
 		case ByBlock:
@@ -62,6 +66,23 @@ func (g *grouping) day(at time.Time) string {
 		return ""
 	}
 	return at.In(g.in).Format(time.DateOnly)
+}
+
+// week returns the Monday before the time, or of it.
+func (g *grouping) week(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	at = at.In(g.in)
+	sinceMonday := (int(at.Weekday()) + 6) % 7
+	return time.Date(at.Year(), at.Month(), at.Day()-sinceMonday, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+func (g *grouping) month(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(g.in).Format("2006-01")
 }
 
 // hour returns the beginning of the hour. It goes back from the time, as far as the clocks were not set meanwhile: where

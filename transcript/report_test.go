@@ -70,6 +70,14 @@ func TestReport(t *testing.T) {
 		{"day elsewhere", &ReportOptions{By: []Dimension{ByDay}, Location: east}, []rowLine{
 			{Key{Day: "2026-11-15"}, 3, 2007, "0.0052?"}, {Key{Day: "2026-11-16"}, 1, 1000, "0.004"},
 		}},
+		{"week", &ReportOptions{By: []Dimension{ByWeek}}, []rowLine{{Key{Week: "2026-11-09"}, 4, 3007, "0.0092?"}}},
+		{"week elsewhere", &ReportOptions{By: []Dimension{ByWeek}, Location: east}, []rowLine{
+			{Key{Week: "2026-11-09"}, 3, 2007, "0.0052?"}, {Key{Week: "2026-11-16"}, 1, 1000, "0.004"},
+		}},
+		{"month", &ReportOptions{By: []Dimension{ByMonth}}, []rowLine{{Key{Month: "2026-11"}, 4, 3007, "0.0092?"}}},
+		{"month elsewhere", &ReportOptions{By: []Dimension{ByMonth}, Location: time.FixedZone("", -15*24*3600)}, []rowLine{
+			{Key{Month: "2026-10"}, 4, 3007, "0.0092?"},
+		}},
 		{"hour", &ReportOptions{By: []Dimension{ByHour}}, []rowLine{
 			{Key{Hour: clockAt("01:00:00")}, 2, 2000, "0.0052"},
 			{Key{Hour: clockAt("02:00:00")}, 1, 7, "0?"},
@@ -177,15 +185,15 @@ func TestReportWithoutTime(t *testing.T) {
 
 func TestDimension(t *testing.T) {
 	t.Parallel()
-	for d := ByModel; d <= ByAgent; d++ {
+	for d := ByModel; d <= ByMonth; d++ {
 		if got, err := ParseDimension(d.String()); err != nil || got != d {
 			t.Errorf("%s is %v, error %v", d, got, err)
 		}
 	}
-	if d, err := ParseDimension("week"); err == nil {
-		t.Errorf("week is %v", d)
+	if d, err := ParseDimension("year"); err == nil {
+		t.Errorf("year is %v", d)
 	}
-	if got := Dimension(7).String(); got != "Dimension(7)" {
+	if got := Dimension(9).String(); got != "Dimension(9)" {
 		t.Errorf("a dimension that is none is %q", got)
 	}
 }
@@ -244,7 +252,7 @@ func TestReportAddsUp(t *testing.T) {
 		for _, u := range costs.Unknown {
 			want.Usage = want.Usage.plus(u.Usage, 1)
 		}
-		for d := ByModel; d <= ByAgent; d++ {
+		for d := ByModel; d <= ByMonth; d++ {
 			r.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
 			by := []Dimension{d, Dimension(r.IntN(len(dimensionNames)))}[:1+r.IntN(2)]
 			report := NewReport(calls, &ReportOptions{By: by, Location: zones[r.IntN(len(zones))]})

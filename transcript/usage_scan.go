@@ -25,6 +25,9 @@ func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	return c, ok, nil
 }
 
+// EntryType returns the type of the entry that was decoded last.
+func (d *CallDecoder) EntryType() string { return d.scan.kind }
+
 // A callScanner is what is behind a CallDecoder. It has what was read of a line so far.
 type callScanner struct {
 	entryDecoder
