@@ -29,7 +29,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders hold what only the program needs.
-	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "fleet"}
+	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "fleet", "render"}
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
 	toolFolders = []string{"archtest", "bench", "corpus", "realtest", "record", "wiregen"}

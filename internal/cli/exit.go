@@ -13,8 +13,9 @@ import (
 // The codes that the program exits with.
 const (
 	exitDone        = 0
-	exitFailed      = 1 // the output could not be written
+	exitFailed      = 1 // the turn failed, or the output could not be written
 	exitUsage       = 2
+	exitAgent       = 3 // there is no agent binary
 	exitInput       = 4 // a file cannot be read
 	exitInterrupted = 130
 )

@@ -3,6 +3,7 @@ package cli
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -76,4 +77,33 @@ func isPlain(line []byte) bool {
 func appendUnit(dst []byte, unit rune) []byte {
 	const digits = "0123456789abcdef"
 	return append(dst, '\\', 'u', digits[unit>>12&15], digits[unit>>8&15], digits[unit>>4&15], digits[unit&15])
+}
+
+// harmless makes a text of several lines fit for a terminal: what could move the
+// cursor, change the order of what is read or hide in it is escaped as in a Go
+// string. Line ends, tabs, spaces of all kinds and the joiners of emoji stay.
+func harmless(s string) string {
+	if !strings.ContainsFunc(s, isHarmful) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isHarmful(r) {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func isHarmful(r rune) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029':
+		return true
+	}
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r)
 }

@@ -15,8 +15,9 @@ func newRoot(s Streams) *cobra.Command {
 
 Exit codes:
   0    done
-  1    the output could not be written
+  1    the turn failed, or the output could not be written
   2    wrong usage
+  3    the agent binary was not found
   4    the input could not be read
   130  interrupted`,
 		Args: noSuchCommand,
@@ -28,6 +29,9 @@ Exit codes:
 	root.SetHelpFunc(showHelp)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newInspect(s), newVersion(s))
+	root.AddCommand(newStats(s))
+	root.AddCommand(newRun(s))
+	root.AddCommand(newLs(s), newShow(s), newTail(s))
 	strictCompletion(root)
 	return root
 }

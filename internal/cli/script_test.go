@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"clew": func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
+		"claude": playScriptedAgent,
+		"clew":   func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
 	})
 }
 
@@ -29,6 +30,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"agent":    scriptAgent,
 			"exits":    scriptExits,
 			"unescape": scriptUnescape,
 		},
@@ -39,6 +41,7 @@ func TestScript(t *testing.T) {
 			return os.Geteuid() == 0, nil // whom permissions do not stop
 		},
 		Setup: func(env *testscript.Env) error {
+			env.Values[testKey{}] = env.T()
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
 			return nil

@@ -68,9 +68,12 @@ func formatSize(n int64) string {
 
 // group writes a number with a comma between thousands.
 func group(n int64) string {
-	digits := strconv.FormatInt(n, 10)
+	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
+	}
+	if negative {
+		return "-" + digits
 	}
 	return digits
 }

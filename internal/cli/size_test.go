@@ -58,7 +58,9 @@ func TestFormatSize(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648"} {
+	for n, want := range map[int64]string{
+		-1234: "-1,234", -123: "-123", 0: "0", 999: "999", 1000: "1,000", 123456: "123,456", 2147483648: "2,147,483,648",
+	} {
 		if got := group(n); got != want {
 			t.Errorf("group(%d) = %s, want %s", n, got, want)
 		}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+const hostileID = "11111111-2222-4333-8444-555555555555"
+
+// hostileHome makes a home of an agent with the hostile session in it, and
+// returns the path of its transcript.
+func hostileHome(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	t.Setenv("COLUMNS", "")
+	project := filepath.Join(dir, "projects", "-home-dev")
+	subagents := filepath.Join(project, hostileID, "subagents")
+	if err := os.MkdirAll(subagents, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(project, hostileID+".jsonl")
+	copyHostile(t, "transcript.jsonl", path)
+	copyHostile(t, "agent.jsonl", filepath.Join(subagents, "agent-abc123.jsonl"))
+	copyHostile(t, "agent.meta.json", filepath.Join(subagents, "agent-abc123.meta.json"))
+	return path
+}
+
+func copyHostile(t *testing.T, name, target string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "hostile", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkHarmless fails if a terminal might obey or hide a part of the text.
+func checkHarmless(t *testing.T, stream, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Errorf("%s is not UTF-8", stream)
+	}
+	for i, r := range text {
+		if r != '\n' && !strconv.IsPrint(r) {
+			t.Errorf("%s has %U in %q", stream, r, text[max(i-20, 0):min(i+20, len(text))])
+			return
+		}
+	}
+}
+
+// A hostile transcript reaches the terminal through no verb and no format.
+func TestHostileTranscript(t *testing.T) {
+	path := hostileHome(t)
+	for _, line := range []string{
+		"ls --all", "ls --all --json", "ls --all --text owned",
+		"show ID", "show ID --expand --thinking --branches", "show ID --diff", "show ID --agent abc",
+		"show ID --format json", "show ID --format ndjson", "show ID --format messages",
+		"show FILE --expand", "show - --expand",
+		"show testdata/hostile/stream.ndjson --expand", "show testdata/hostile/stream.ndjson --format json",
+	} {
+		t.Run(line, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			stdin, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := strings.Fields(strings.NewReplacer("ID", hostileID, "FILE", "\x00").Replace(line))
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "\x00", path)
+			}
+			code := execute(t.Context(), args, Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+			if code != exitDone {
+				t.Errorf("exit code %d: %s", code, errs.String())
+			}
+			if !strings.Contains(out.String(), "owned") && !strings.Contains(out.String(), "Title") {
+				t.Errorf("the session is not shown:\n%s", out.String())
+			}
+			checkHarmless(t, "stdout", out.String())
+			checkHarmless(t, "stderr", errs.String())
+		})
+	}
+}
+
+// A watcher is a writer that calls a function once it was given a text.
+type watcher struct {
+	all  bytes.Buffer
+	text string
+	seen func()
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if w.text != "" && strings.Contains(w.all.String(), w.text) {
+		w.text = ""
+		w.seen()
+	}
+	return n, err
+}
+
+func TestTailHostile(t *testing.T) {
+	hostileHome(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out := &watcher{text: "你好", seen: cancel}
+	var errs bytes.Buffer
+	args := []string{"tail", hostileID, "--expand", "--thinking", "-n", "99"}
+	code := execute(ctx, args, Streams{Out: out, Err: &errs})
+	if code != exitInterrupted {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if out.text != "" {
+		t.Errorf("the answer is not shown:\n%s", out.all.String())
+	}
+	checkHarmless(t, "stdout", out.all.String())
+	checkHarmless(t, "stderr", errs.String())
+}
+
+// What is appended is shown, behind the end of what was there.
+func TestTailFollows(t *testing.T) {
+	path := hostileHome(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out := &watcher{text: "你好"}
+	out.seen = func() {
+		out.text, out.seen = "One more", cancel
+		appendTo(t, path, `{"type":"user","parentUuid":"00000000-0000-4000-8000-000000000009",`+
+			`"uuid":"00000000-0000-4000-8000-000000000099",`+
+			`"sessionId":"`+hostileID+`","timestamp":"2026-11-15T11:00:00Z","message":{"role":"user","content":"One more"}}`+"\n")
+	}
+	args := []string{"tail", hostileID, "-n", "1"}
+	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(out.all.String(), "#2 you 2026") || strings.Contains(out.all.String(), "#1 you") {
+		t.Errorf("it shows:\n%s", out.all.String())
+	}
+}
+
+// What a subagent adds is shown behind its name; what it did before is not, once
+// it had ended.
+func TestTailSubagent(t *testing.T) {
+	path := hostileHome(t)
+	agent := filepath.Join(filepath.Dir(path), hostileID, "subagents", "agent-abc123.jsonl")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out := &watcher{text: "你好"}
+	out.seen = func() {
+		out.text, out.seen = "Deeper", cancel
+		appendTo(t, agent, `{"type":"user","parentUuid":"00000000-0000-4000-8000-000000000011",`+
+			`"uuid":"00000000-0000-4000-8000-000000000098",`+
+			`"sessionId":"`+hostileID+`","agentId":"abc123","isSidechain":true,"timestamp":"2026-11-15T11:00:00Z",`+
+			`"message":{"role":"user","content":"Deeper"}}`+"\n")
+	}
+	args := []string{"tail", hostileID, "-n", "1"}
+	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	_, added, _ := strings.Cut(out.all.String(), "你好")
+	named := strings.Contains(added, "@ agent abc123, Explore")
+	if !named || !strings.Contains(added, "#2 you") || strings.Contains(added, "#1 you") {
+		t.Errorf("it adds:\n%s", added)
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, err = file.WriteString(text)
+	if closeErr := file.Close(); err != nil || closeErr != nil {
+		t.Error(err, closeErr)
+	}
+}

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/sessions"
+	"github.com/spf13/cobra"
+)
+
+type lsOptions struct {
+	streams Streams
+	all     bool
+	ongoing bool
+	json    bool
+	reverse bool
+	since   moment
+	until   moment
+	order   sortOrder
+	list    sessions.ListOptions
+}
+
+const lsHelp = `Lists the sessions of this project, those of other working trees of the
+repository included, the newest first. A * stands at sessions in which an agent
+seems to work.
+
+Where the output is no terminal, titles are not cut. With --json, there is one
+object for each session, with its id, project, path, size, times, title and what
+else is known of it.
+
+Times are dates such as 2026-11-01, with a time as in 2026-11-01T15:04, or ages:
+90m, 36h, 7d.`
+
+func newLs(s Streams) *cobra.Command {
+	o := &lsOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List sessions",
+		Long:  lsHelp,
+		Example: `  clew ls
+  clew ls --all --since 7d
+  clew ls --model opus --text "login page" --json | jq -r .id`,
+		Args: atMost(0),
+		RunE: runE(o.run),
+	}
+	f := cmd.Flags()
+	addOnOff(cmd, &o.all, "all", "sessions of all projects")
+	f.StringVar(&o.list.Project, "project", "", "sessions of the project in this `folder`")
+	f.StringVar(&o.list.Branch, "branch", "", "sessions on this git `branch`")
+	f.StringVar(&o.list.Tag, "tag", "", "sessions with this `tag`")
+	f.StringVar(&o.list.Model, "model", "", "sessions whose model has this `part` in its name")
+	f.StringVar(&o.list.Text, "text", "", "sessions with this `part` in the title, or in the first or last prompt")
+	f.Var(&o.since, "since", "sessions written to at this time or later")
+	f.Var(&o.until, "until", "sessions written to before this time")
+	addOnOff(cmd, &o.ongoing, "ongoing", "only sessions in which an agent works; with =false the others")
+	f.Var(&o.order, "sort", "order of the list: modified, created, size or title")
+	addOnOff(cmd, &o.reverse, "reverse", "turn the order round")
+	f.IntVar(&o.list.Limit, "limit", 0, "list at most this `number` of sessions; 0 means all")
+	addOnOff(cmd, &o.json, "json", "print one JSON object per session")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if f.Changed("ongoing") {
+			o.list.Ongoing = &o.ongoing
+		}
+		if o.all && f.Changed("project") {
+			return misused(cmd, errors.New("--all and --project exclude each other"))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (o *lsOptions) run(ctx context.Context, _ []string) error {
+	list := o.list
+	list.Since, list.Until = time.Time(o.since), time.Time(o.until)
+	list.Sort, list.Reverse = sessions.SortBy(o.order), o.reverse
+	if !o.all && list.Project == "" {
+		list.Project = "."
+	}
+	infos, err := sessions.List(ctx, &list)
+	if writeErr := o.print(infos); writeErr != nil {
+		return outputError(writeErr)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted()
+	case err != nil:
+		return sessionsError(err)
+	case len(infos) == 0 && !o.json:
+		o.sayNone()
+	}
+	return nil
+}
+
+func (o *lsOptions) sayNone() {
+	text := "There are no such sessions."
+	if !o.all {
+		text = "There are no such sessions in this project; --all lists those of all projects."
+	}
+	_, _ = fmt.Fprintln(o.streams.Err, text)
+}
+
+func (o *lsOptions) print(infos []sessions.Info) error {
+	if o.json {
+		return o.printJSON(infos)
+	}
+	if len(infos) == 0 {
+		return nil
+	}
+	_, err := io.WriteString(o.streams.Out, o.table(infos, textWidth(o.streams.Out, 0)))
+	return err
+}
+
+func (o *lsOptions) printJSON(infos []sessions.Info) error {
+	var out bytes.Buffer
+	for i := range infos {
+		line, err := jsonLine(newSessionRecord(&infos[i]))
+		if err != nil {
+			return err
+		}
+		out.Write(line)
+	}
+	_, err := o.streams.Out.Write(out.Bytes())
+	return err
+}
+
+const (
+	narrow     = 72 // columns, below which only the most important ones are shown
+	cellWidth  = 20
+	timeLayout = "2006-01-02 15:04"
+)
+
+// table returns the list as a table that fits into so many columns; 0 is no
+// limit.
+func (o *lsOptions) table(infos []sessions.Info, columns int) string {
+	wide := columns == 0 || columns >= narrow
+	head := []string{"ID", "MODIFIED"}
+	if wide && o.all {
+		head = append(head, "PROJECT")
+	}
+	if wide {
+		head = append(head, "BRANCH", "MODEL")
+	}
+	rows := [][]string{append(head, "TITLE")}
+	for i := range infos {
+		rows = append(rows, o.row(&infos[i], wide))
+	}
+	return alignRows(rows, columns)
+}
+
+func (o *lsOptions) row(info *sessions.Info, wide bool) []string {
+	id := info.ID[:min(8, len(info.ID))]
+	if info.Ongoing {
+		id += "*"
+	}
+	cells := []string{id, info.Modified.Local().Format(timeLayout)}
+	if wide && o.all {
+		project := info.Project
+		if info.CWD != "" {
+			project = filepath.Base(info.CWD)
+		}
+		cells = append(cells, shortCell(project))
+	}
+	if wide {
+		cells = append(cells, shortCell(info.GitBranch), shortCell(strings.TrimPrefix(info.Model, "claude-")))
+	}
+	title := info.Title()
+	if info.Err != nil {
+		title = "cannot be read: " + cause(info.Err).Error()
+	}
+	return append(cells, cmp.Or(render.Line(title), "-"))
+}
+
+func shortCell(text string) string { return cmp.Or(render.Fit(render.Line(text), cellWidth), "-") }
+
+// alignRows puts clean cells under each other, and cuts the lines to columns.
+func alignRows(rows [][]string, columns int) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			widths[i] = max(widths[i], render.Width(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell + strings.Repeat(" ", max(widths[i]-render.Width(cell), 0)+2)
+		}
+		line = strings.TrimRight(line, " ")
+		if columns > 0 {
+			line = render.Fit(line, columns)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// A sessionRecord is a line of the list in JSON.
+type sessionRecord struct {
+	ID       string    `json:"id"`
+	Project  string    `json:"project"`
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	Ongoing  bool      `json:"ongoing"`
+	Title    string    `json:"title"`
+	sessions.Summary
+	Error string `json:"error,omitempty"`
+}
+
+func newSessionRecord(info *sessions.Info) sessionRecord {
+	r := sessionRecord{
+		ID: info.ID, Project: info.Project, Path: info.Path, Size: info.Size, Modified: info.Modified,
+		Ongoing: info.Ongoing, Title: info.Title(), Summary: info.Summary,
+	}
+	if info.Err != nil {
+		r.Error = info.Err.Error()
+	}
+	return r
+}
+
+// sessionsError says that the agent's folders could not be read.
+func sessionsError(err error) error {
+	f := &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
+	if errors.Is(err, os.ErrPermission) {
+		f.hint = "Make the folder readable for you."
+	} else if roots, err := sessions.Roots(); err != nil || len(roots) == 0 {
+		f.hint = "Set CLAUDE_CONFIG_DIR to the folder in which the agent keeps its files."
+	}
+	return f
+}

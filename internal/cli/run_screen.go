@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A screen is stdout and stderr of a run, which may be the same terminal: a line
+// of one does not begin within a line of the other. On a terminal, stderr ends in a
+// line that says what the agent is busy with, and for how long. Its methods but
+// follow may be called from several goroutines.
+type screen struct {
+	out, err io.Writer
+	shared   bool // both are terminals
+	width    int  // of stderr, or 0 where lines are not cut
+
+	mu      sync.Mutex
+	midLine bool // the last byte on stdout did not end a line
+	label   string
+	since   time.Time
+	frame   int
+	visible bool
+	paused  bool
+	tools   map[string]string // names by id of the call
+
+	stop func()
+}
+
+func newScreen(s Streams) *screen {
+	scr := &screen{out: s.Out, err: s.Err, tools: map[string]string{}, stop: func() {}}
+	if !isTerminal(s.Err) {
+		return scr
+	}
+	scr.shared = isTerminal(s.Out)
+	scr.width = terminalWidth(s.Err)
+	if os.Getenv("TERM") != "dumb" {
+		scr.animate()
+	}
+	return scr
+}
+
+// animate draws the last line until the screen is closed.
+func (s *screen) animate() {
+	tick := time.NewTicker(redrawInterval)
+	done := make(chan struct{})
+	var drawing sync.WaitGroup
+	drawing.Go(func() {
+		for {
+			select {
+			case <-tick.C:
+				s.draw()
+			case <-done:
+				return
+			}
+		}
+	})
+	s.stop = sync.OnceFunc(func() {
+		tick.Stop()
+		close(done)
+		drawing.Wait()
+	})
+}
+
+func (s *screen) draw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.label == "" || s.paused || s.shared && s.midLine {
+		return
+	}
+	spokes := []string{"|", "/", "-", `\`}
+	s.frame++
+	elapsed := time.Since(s.since).Truncate(time.Second)
+	line := fmt.Sprintf("%s %v %s", spokes[s.frame%len(spokes)], elapsed, s.label)
+	s.visible = true
+	s.toErr(clearLine + fitLine(line, s.width))
+}
+
+// close takes the last line off the screen.
+func (s *screen) close() {
+	s.stop()
+	s.rest()
+}
+
+// rest says that the agent is not busy any more.
+func (s *screen) rest() { s.busy("") }
+
+// busy sets what the agent is busy with.
+func (s *screen) busy(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.label, s.since = label, time.Now()
+}
+
+// wipe takes the last line away until it is drawn again.
+func (s *screen) wipe() {
+	if s.visible {
+		s.visible = false
+		s.toErr(clearLine)
+	}
+}
+
+// toErr ignores errors: work does not stop because nobody can watch it.
+func (s *screen) toErr(text string) { _, _ = io.WriteString(s.err, text) }
+
+// write writes to stdout.
+func (s *screen) write(text string) error {
+	if text == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared {
+		s.wipe()
+	}
+	s.midLine = !strings.HasSuffix(text, "\n")
+	_, err := io.WriteString(s.out, text)
+	return err
+}
+
+// newLine ends the line on stdout, if there is one.
+func (s *screen) newLine() error {
+	s.mu.Lock()
+	open := s.midLine
+	s.mu.Unlock()
+	if open {
+		return s.write("\n")
+	}
+	return nil
+}
+
+// note writes a line to stderr.
+func (s *screen) note(line string) { s.say(printable(line) + "\n") }
+
+// brief is note for a line that may be cut.
+func (s *screen) brief(line string) { s.say(fitLine(printable(line), s.width) + "\n") }
+
+// say writes to stderr as it is, below what is on stdout.
+func (s *screen) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	if s.shared && s.midLine {
+		s.midLine = false
+		_, _ = io.WriteString(s.out, "\n") // the next write to stdout tells of an error
+	}
+	s.toErr(text)
+}
+
+// pause keeps the last line away, for a question.
+func (s *screen) pause(paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.paused = paused
+}
+
+// follow tells on stderr what the agent does.
+func (s *screen) follow(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.AssistantMessage:
+		for _, block := range m.Content {
+			if use, ok := block.(*wire.ToolUseBlock); ok {
+				s.toolBegins(use, m.ParentToolUseID != "")
+			}
+		}
+	case *wire.UserMessage:
+		for _, block := range m.Content {
+			if result, ok := block.(*wire.ToolResultBlock); ok {
+				s.toolEnds(result)
+			}
+		}
+	case *wire.APIRetryMessage:
+		s.note(fmt.Sprintf("the API failed (%s); attempt %d of %d follows", m.Error, m.Attempt, m.MaxRetries))
+	case *wire.TextLine:
+		if text := strings.TrimSpace(m.Raw()); text != "" {
+			s.note("the agent wrote: " + clip(text))
+		}
+	case *wire.InvalidFrame:
+		s.note("the agent wrote a broken frame: " + clip(m.Err.Error()))
+	}
+}
+
+func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
+	line := use.Name
+	if summary := transcript.ToolSummary(use.Name, use.Input); summary != use.Name {
+		line += ": " + clip(summary)
+	}
+	s.tools[use.ID] = use.Name
+	indent := ""
+	if inSubagent {
+		indent = "  "
+	}
+	s.brief(indent + "* " + line)
+	s.busy(printable(line))
+}
+
+func (s *screen) toolEnds(result *wire.ToolResultBlock) {
+	name, known := s.tools[result.ToolUseID]
+	delete(s.tools, result.ToolUseID)
+	if known && result.Failed() {
+		first, _, _ := strings.Cut(strings.TrimSpace(result.Text()), "\n")
+		s.brief("! " + name + " failed: " + clip(first))
+	}
+	if len(s.tools) == 0 {
+		s.busy("thinking")
+	}
+}
+
+// fitLine keeps a line from wrapping. A width of 0 leaves it as it is.
+func fitLine(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	cells := 0
+	for i, r := range line {
+		cells++
+		if r >= firstWide {
+			cells++
+		}
+		if cells >= width {
+			return line[:i]
+		}
+	}
+	return line
+}
+
+// firstWide is where the characters begin that may take two cells.
+const firstWide = 0x1100

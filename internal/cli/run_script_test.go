@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/clewtest"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// testKey is the key of the test that a script belongs to.
+type testKey struct{}
+
+// scripted begins the names of the variables that make the program claude a
+// simulated agent. Under their own names they would make one of clew, too, which is
+// the same binary.
+const scripted = "SCRIPTED_"
+
+// scriptAgent runs "agent DIALOGUE": from here on the program claude plays it.
+func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: agent DIALOGUE")
+	}
+	t, ok := ts.Value(testKey{}).(testing.TB)
+	if !ok {
+		ts.Fatalf("the script belongs to no test")
+	}
+	agent := clewtest.NewAgent(t, clewtest.LoadDialogue(t, ts.MkAbs(args[0])))
+	for _, variable := range agent.Env() {
+		name, value, _ := strings.Cut(variable, "=")
+		ts.Setenv(scripted+name, value)
+	}
+}
+
+// playScriptedAgent is the program claude.
+func playScriptedAgent() {
+	path, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	cmd := exec.Command(path, os.Args[1:]...) //nolint:noctx // it ends with its input
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	for _, variable := range os.Environ() {
+		if own, ok := strings.CutPrefix(variable, scripted); ok {
+			cmd.Env = append(cmd.Env, own)
+		}
+	}
+	if len(cmd.Env) == 0 {
+		fmt.Fprintln(os.Stderr, "the script has no agent")
+		os.Exit(1)
+	}
+	cmd.Env = append(os.Environ(), cmd.Env...)
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		os.Exit(exit.ExitCode())
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}

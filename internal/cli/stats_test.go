@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/google/go-cmp/cmp"
+)
+
+// statsOf runs clew stats --json over all projects.
+func statsOf(t *testing.T, args ...string) *transcript.Report {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args = append([]string{"stats", "--all", "--json", "--timezone", "UTC"}, args...)
+	code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	if code != exitDone || errs.Len() > 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	var r transcript.Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+func corpusTokens(u transcript.UsageSum) corpus.Tokens {
+	return corpus.Tokens{
+		Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationTokens, CacheRead: u.CacheReadTokens,
+	}
+}
+
+func TestStatsIsExact(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", root)
+	truth, err := corpus.Projects(filepath.Join(root, "projects"), 7, 2<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySession := map[string]corpus.Tokens{}
+	for id, s := range truth.Sessions {
+		if s.Tokens != (corpus.Tokens{}) {
+			bySession[id] = s.Tokens
+		}
+	}
+	models, months := map[string]corpus.Tokens{}, map[string]corpus.Tokens{}
+	for name, tokens := range truth.ByModel {
+		name = transcript.DefaultPrices().Name(name)
+		models[name] = models[name].Plus(tokens)
+	}
+	for day, tokens := range truth.ByDay {
+		months[day[:7]] = months[day[:7]].Plus(tokens)
+	}
+	for _, tt := range []struct {
+		by   string
+		want map[string]corpus.Tokens
+		key  func(transcript.Key) string
+	}{
+		{"day", truth.ByDay, func(k transcript.Key) string { return k.Day }},
+		{"month", months, func(k transcript.Key) string { return k.Month }},
+		{"model", models, func(k transcript.Key) string { return k.Model }},
+		{"session", bySession, func(k transcript.Key) string { return k.Session }},
+		{"block,day", truth.ByDay, func(k transcript.Key) string { return k.Day }},
+	} {
+		r := statsOf(t, "--by", tt.by)
+		got := map[string]corpus.Tokens{}
+		var cost transcript.Money
+		for _, row := range r.Rows {
+			got[tt.key(row.Key)] = got[tt.key(row.Key)].Plus(corpusTokens(row.Usage))
+			cost += row.Cost
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("by %s (-want +got):\n%s", tt.by, diff)
+		}
+		if r.Total.Calls != truth.Answers || corpusTokens(r.Total.Usage) != truth.Tokens || r.Total.Cost != cost || cost == 0 {
+			t.Errorf("by %s: total %+v, rows cost %v; want %d answers, %+v", tt.by, r.Total, cost, truth.Answers, truth.Tokens)
+		}
+	}
+}
+
+func TestParseMoment(t *testing.T) {
+	t.Parallel()
+	paris, err := parseZone("Europe/Paris")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 10, 26, 9, 30, 0, 0, paris) // the day after the clocks were set back
+	for _, tt := range []struct{ text, since, until string }{
+		{"2026-10-25", "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
+		{"today", "2026-10-26T00:00:00+01:00", "2026-10-27T00:00:00+01:00"},
+		{"yesterday", "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
+		{"2d", "2026-10-24T09:30:00+02:00", "2026-10-24T09:30:00+02:00"},
+		{"1w", "2026-10-19T09:30:00+02:00", "2026-10-19T09:30:00+02:00"},
+		{"48h", "2026-10-24T10:30:00+02:00", "2026-10-24T10:30:00+02:00"},
+		{"2026-10-20T14:00", "2026-10-20T14:00:00+02:00", "2026-10-20T14:00:00+02:00"},
+		{"2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z"},
+	} {
+		since, err := parseMoment("since", tt.text, now, false)
+		if got := since.Format(time.RFC3339); got != tt.since || err != nil {
+			t.Errorf("since %s is %s, want %s, error %v", tt.text, got, tt.since, err)
+		}
+		until, err := parseMoment("until", tt.text, now, true)
+		if got := until.Format(time.RFC3339); got != tt.until || err != nil {
+			t.Errorf("until %s is %s, want %s, error %v", tt.text, got, tt.until, err)
+		}
+	}
+	for _, bad := range []string{"soon", "7", "d", "-7d", "2026-13-01", "123456d", "\x1b[2J"} {
+		if at, err := parseMoment("since", bad, now, false); err == nil {
+			t.Errorf("%q is %v", bad, at)
+		}
+	}
+}
+
+// On a narrow screen no line is wider than that, as long as there is room for the figures.
+func TestStatsNarrow(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", root)
+	if _, err := corpus.Projects(filepath.Join(root, "projects"), 7, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	r := &statsReport{By: []string{"day"}, by: []transcript.Dimension{transcript.ByDay}, Report: statsOf(t)}
+	for _, text := range []string{r.text(canvas{width: 40}), r.plot(canvas{width: 40, cell: "█"})} {
+		for line := range strings.Lines(text) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 && !strings.HasPrefix(line, "+ ") {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+	}
+	if text := r.plot(canvas{width: 40, cell: "█"}); !strings.Contains(text, "██████") {
+		t.Errorf("there is no bar:\n%s", text)
+	}
+}
+
+func TestBlockThatGoesOn(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	used := new(sessions.UsageReport)
+	for i, at := range []time.Time{start, start.Add(time.Hour)} {
+		used.Tally.Add(transcript.Call{
+			MessageID: string(rune('a' + i)), Model: "claude-opus-5-5", Time: at, Usage: transcript.Usage{OutputTokens: 1000},
+		})
+	}
+	prices := transcript.DefaultPrices()
+	opts := &transcript.ReportOptions{By: []transcript.Dimension{transcript.ByBlock}, Location: time.UTC, Prices: &prices}
+	text := newStatsReport(used, opts, start.Add(2*time.Hour)).text(canvas{})
+	const want = "The last block goes on until 2026-11-15 17:00. " +
+		"If it goes on like this, it comes to 8,000 tokens and $0.1600."
+	if !strings.Contains(text, want) {
+		t.Errorf("%s\nlacks: %s", text, want)
+	}
+}
+
+func TestStatsInterrupted(t *testing.T) {
+	t.Setenv("CLAUDE_CONFIG_DIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	code := execute(ctx, []string{"stats", "--all"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	if code != exitInterrupted || out.Len() > 0 || errs.String() != "clew stats: interrupted\n" {
+		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// A canvas is what is printed on.
+type canvas struct {
+	width int // 0 means any
+	cell  string
+}
+
+func (o *statsOptions) canvas() canvas {
+	s := canvas{cell: "█"}
+	if isTerminal(o.streams.Out) {
+		s.width = terminalWidth(o.streams.Out)
+	}
+	if os.Getenv("TERM") == "dumb" {
+		s.cell = "#"
+	}
+	return s
+}
+
+// text is the table. Where it does not fit, kinds of tokens are not told apart.
+func (r *statsReport) text(on canvas) string {
+	t := r.table(true)
+	if on.width > 0 && t.width() > on.width {
+		t = r.table(false)
+	}
+	w := new(strings.Builder)
+	t.print(w)
+	r.remarks(w)
+	return w.String()
+}
+
+func (r *statsReport) table(detailed bool) *table {
+	headings := make([]string, 0, len(r.by)+6)
+	for _, name := range r.By {
+		headings = append(headings, strings.ToUpper(name))
+	}
+	if detailed {
+		headings = append(headings, "ANSWERS>", "INPUT>", "OUTPUT>", "CACHE WRITE>", "CACHE READ>", "COST>")
+	} else {
+		headings = append(headings, "TOKENS>", "COST>")
+	}
+	t := newTable(headings...)
+	for i := range r.Rows {
+		t.add(append(r.labels(&r.Rows[i].Key), statsCells(&r.Rows[i].Totals, detailed)...)...)
+	}
+	total := append([]string{"total"}, make([]string, len(r.by)-1)...)
+	t.add(append(total, statsCells(&r.Total, detailed)...)...)
+	return t
+}
+
+func statsCells(t *transcript.Totals, detailed bool) []string {
+	u := &t.Usage
+	if !detailed {
+		return []string{group(int64(u.TotalTokens())), shownCost(t)}
+	}
+	return []string{
+		group(int64(t.Calls)), group(int64(u.InputTokens)), group(int64(u.OutputTokens)),
+		group(int64(u.CacheCreationTokens)), group(int64(u.CacheReadTokens)), shownCost(t),
+	}
+}
+
+func shownCost(t *transcript.Totals) string {
+	if t.UnknownCost {
+		return t.Cost.String() + "+"
+	}
+	return t.Cost.String()
+}
+
+// width returns how long the longest line can be.
+func (t *table) width() int {
+	sum := 2 * (len(t.widths) - 1)
+	for _, w := range t.widths {
+		sum += w
+	}
+	return sum
+}
+
+// remarks are what there is to say below the figures.
+func (r *statsReport) remarks(w *strings.Builder) {
+	if models := r.unpriced(); models != "" {
+		fmt.Fprintf(w, "\n+ no price is known for %s; give one with --prices\n", models)
+	}
+	for _, b := range r.Blocks {
+		if p := b.Projection; p != nil {
+			fmt.Fprintf(w, "\nThe last block goes on until %s. If it goes on like this, it comes to %s tokens and %s.\n",
+				r.clock(b.End), group(int64(p.Tokens)), p.Cost)
+		}
+	}
+}
+
+// plot draws a bar for each row: of its cost, or of its tokens if nothing has a
+// cost.
+func (r *statsReport) plot(on canvas) string {
+	width := on.width
+	if width == 0 {
+		width = 80
+	}
+	bars := make([]plotLine, len(r.Rows))
+	for i := range r.Rows {
+		bars[i] = r.plotLine(&r.Rows[i])
+	}
+	w := new(strings.Builder)
+	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell})
+	fmt.Fprintf(w, "\ntotal: %s tokens, %s\n", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total))
+	r.remarks(w)
+	return w.String()
+}
+
+// A plotLine is one bar of a plot, with what is written before it.
+type plotLine struct {
+	label, figure string
+	value         int64
+}
+
+func (r *statsReport) plotLine(row *transcript.Row) plotLine {
+	b := plotLine{label: printable(strings.Join(r.labels(&row.Key), "  "))}
+	if r.Total.Cost > 0 {
+		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals)
+	} else {
+		b.value = int64(row.Usage.TotalTokens())
+		b.figure = group(b.value)
+	}
+	return b
+}
+
+// drawBars draws bars of which the longest fills the line. Labels get half of it
+// at most.
+func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
+	label, figure, most := 0, 0, int64(1)
+	for i := range bars {
+		bars[i].label = shorten(bars[i].label, on.width/2)
+		label = max(label, utf8.RuneCountInString(bars[i].label))
+		figure = max(figure, len(bars[i].figure))
+		most = max(most, bars[i].value)
+	}
+	room := max(on.width-label-figure-5, 1)
+	for _, b := range bars {
+		cells := int(float64(b.value)/float64(most)*float64(room) + 0.5)
+		if b.value > 0 {
+			cells = max(cells, 1)
+		}
+		line := fmt.Sprintf("%-*s  %*s  %s", label, b.label, figure, b.figure, strings.Repeat(on.cell, max(cells, 0)))
+		w.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// shorten cuts a text to so many characters.
+func shorten(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:max(most-1, 0)]) + "…"
+}

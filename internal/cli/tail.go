@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/spf13/cobra"
+)
+
+type tailOptions struct {
+	streams  Streams
+	look     look
+	lines    int
+	onlyMain bool
+
+	started time.Time
+	feeds   map[string]*render.Feed // by the ID of the subagent; "" is the session
+}
+
+const tailHelp = `Shows the end of a session, and then what is added to it, until it is
+interrupted. Without an argument, that is the newest session of this project, or
+of all if it has none.
+
+Prompts are shown at once, answers as they are complete, and calls of tools when
+their results are there. What subagents do stands behind a line with their name.`
+
+func newTail(s Streams) *cobra.Command {
+	o := &tailOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "tail [ID|FILE]",
+		Short: "Follow a session as it grows",
+		Long:  tailHelp,
+		Example: `  clew tail
+  clew tail 4f1c -n 1 --thinking`,
+		Args: atMost(1),
+		RunE: runE(o.run),
+	}
+	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "begin with this `number` of prompts and answers")
+	o.look.addFlags(cmd)
+	addOnOff(cmd, &o.onlyMain, "only-main", "leave out the subagents")
+	return cmd
+}
+
+func (o *tailOptions) run(ctx context.Context, args []string) error {
+	word := "last"
+	if len(args) > 0 {
+		word = args[0]
+	}
+	src, err := findSource(ctx, word)
+	if err != nil {
+		return err
+	}
+	if src.stdin {
+		return &failure{code: exitUsage, err: errors.New("stdin cannot be followed"), hint: "Use: clew show -"}
+	}
+	if src.info.ID == "" {
+		in, err := openInput(ctx, src.path, nil) // says what is wrong with it
+		if err != nil {
+			return err
+		}
+		_ = in.Close() // opened to be read
+	}
+	o.started, o.feeds = time.Now(), map[string]*render.Feed{}
+	return o.follow(ctx, o.updates(ctx, src))
+}
+
+func (o *tailOptions) updates(ctx context.Context, src source) iter.Seq2[*sessions.Update, error] {
+	opts := &sessions.TailOptions{OnlyMain: o.onlyMain}
+	if src.info.ID == "" {
+		return sessions.TailFile(ctx, src.path, opts)
+	}
+	opts.ProjectName = src.info.Project
+	return sessions.Tail(ctx, src.info.ID, opts)
+}
+
+func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Update, error]) error {
+	for u, err := range updates {
+		if err != nil {
+			if ctx.Err() != nil {
+				return &failure{code: exitInterrupted, err: errors.New("interrupted")}
+			}
+			return sessionsError(err)
+		}
+		o.remark(u)
+		if _, err := io.WriteString(o.streams.Out, o.text(u)); err != nil {
+			return outputError(err)
+		}
+	}
+	return nil
+}
+
+// remark tells what happened to the files, if stderr can be written.
+func (o *tailOptions) remark(u *sessions.Update) {
+	switch {
+	case u.Err != nil:
+		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: "+escaped(u.Err.Error()))
+	case u.Gone && u.Agent == nil:
+		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: the transcript is gone; waiting for it to come again")
+	}
+}
+
+// text returns what an update has to show.
+func (o *tailOptions) text(u *sessions.Update) string {
+	if u.Transcript == nil || u.Agent != nil && u.Agent.Kind() != transcript.AgentWork {
+		return ""
+	}
+	id := ""
+	if u.Agent != nil {
+		id = u.Agent.ID
+	}
+	chunks := u.Transcript.Chunks
+	feed := o.feeds[id]
+	if feed == nil {
+		feed = &render.Feed{Options: o.look.options(o.streams)}
+		o.feeds[id] = feed
+		feed.Skip(chunks, o.past(u))
+	}
+	if u.Agent != nil {
+		feed.Label = render.AgentTitle(u.Agent)
+	}
+	return feed.Next(chunks, u.First, false)
+}
+
+// past returns how many chunks there is no need to show at the beginning: all of
+// a subagent that had ended before, and those before the last few.
+func (o *tailOptions) past(u *sessions.Update) int {
+	n := len(u.Transcript.Chunks)
+	if u.Agent != nil && !u.Agent.Ongoing() && u.Transcript.Modified.Before(o.started) {
+		return n
+	}
+	return max(n-max(o.lines, 0), 0)
+}

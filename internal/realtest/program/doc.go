@@ -1,0 +1,2 @@
+// Package program has the tests of the program clew with the real agent, over a scripted model.
+package program

@@ -1,0 +1,139 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// A Feed shows a transcript while it grows. What was shown stays: it shows the
+// items of the last chunk one by one as they are complete, and begins again
+// after a rewind.
+type Feed struct {
+	Options
+	// Label stands before each chunk, if it is not "". It has to be clean.
+	Label string
+
+	chunks int     // that are complete and were shown
+	begun  []place // where each chunk that was begun begins
+	turn   int
+	open   bool // the next chunk was begun
+	items  int  // of it that were shown
+}
+
+// Skip passes over the first n chunks.
+func (f *Feed) Skip(chunks []transcript.Chunk, n int) {
+	for i := range min(n, len(chunks)) {
+		f.begin(&chunks[i])
+		f.end()
+	}
+}
+
+// Next returns the text of what is new. The first chunk that is new or has
+// changed is that of the index first. If final is set, nothing more comes, and
+// what is open is shown too.
+func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
+	var b strings.Builder
+	if kept := f.kept(chunks, first); kept < len(f.begun) {
+		b.WriteString(f.rewind(chunks[:kept]))
+	}
+	for f.chunks < len(chunks) {
+		c := &chunks[f.chunks]
+		last := f.chunks == len(chunks)-1 && !final
+		if last && c.Type == transcript.AIChunk && f.ready(c) == 0 {
+			break
+		}
+		b.WriteString(f.show(c, last))
+		if last && c.Type == transcript.AIChunk {
+			break
+		}
+	}
+	return b.String()
+}
+
+// kept returns how many of the chunks that were begun are still there.
+func (f *Feed) kept(chunks []transcript.Chunk, first int) int {
+	for i := min(first, len(f.begun)); i < len(f.begun); i++ {
+		if i >= len(chunks) || f.begun[i] != placeOf(&chunks[i]) {
+			return i
+		}
+	}
+	return len(f.begun)
+}
+
+// A place tells a chunk from another one in its stead.
+type place struct {
+	line int // 0 if that is not known
+	time int64
+}
+
+func placeOf(c *transcript.Chunk) place {
+	p := place{time: c.Timestamp.UnixNano()}
+	if len(c.Lines) > 0 {
+		p.line = c.Lines[0]
+	}
+	return p
+}
+
+// rewind goes back to the end of the chunks that are left.
+func (f *Feed) rewind(kept []transcript.Chunk) string {
+	text := ""
+	if f.open {
+		text = "\n"
+	}
+	f.chunks, f.turn, f.begun, f.open, f.items = 0, 0, nil, false, 0
+	f.Skip(kept, len(kept))
+	return text + f.line(dim, "--- the conversation goes on from an earlier place ---") + "\n"
+}
+
+// ready returns how many items of an open chunk are complete: those before the
+// first call that has no result yet.
+func (f *Feed) ready(c *transcript.Chunk) int {
+	for i := range c.Items {
+		item := &c.Items[i]
+		isCall := item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent
+		if isCall && !item.HasResult {
+			return i
+		}
+	}
+	return len(c.Items)
+}
+
+// show returns what is new of the next chunk, and leaves it open if it is the
+// last one of an agent that may go on.
+func (f *Feed) show(c *transcript.Chunk, last bool) string {
+	var b strings.Builder
+	if !f.open {
+		f.begin(c)
+		if f.Label != "" {
+			b.WriteString(f.line(dim, f.fit(f.Label)))
+		}
+		b.WriteString(f.head(c, f.turn))
+	}
+	open := last && c.Type == transcript.AIChunk
+	end := len(c.Items)
+	if open {
+		end = f.ready(c)
+	}
+	for ; f.items < end; f.items++ {
+		b.WriteString(f.item(&c.Items[f.items]))
+	}
+	if !open {
+		b.WriteString(f.tail(c))
+		f.end()
+	}
+	return b.String()
+}
+
+func (f *Feed) begin(c *transcript.Chunk) {
+	f.open = true
+	f.begun = append(f.begun, placeOf(c))
+	if c.Type == transcript.UserChunk {
+		f.turn++
+	}
+}
+
+func (f *Feed) end() {
+	f.open, f.items = false, 0
+	f.chunks++
+}

@@ -1,0 +1,112 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/google/go-cmp/cmp"
+)
+
+func prompt(line int, text string) transcript.Chunk {
+	return transcript.Chunk{Type: transcript.UserChunk, Text: text, Lines: []int{line}}
+}
+
+func answer(line int, items ...transcript.DisplayItem) transcript.Chunk {
+	return transcript.Chunk{Type: transcript.AIChunk, Items: items, Lines: []int{line}}
+}
+
+func said(text string) transcript.DisplayItem {
+	return transcript.DisplayItem{Type: transcript.ItemOutput, Text: text}
+}
+
+func called(result string) transcript.DisplayItem {
+	return transcript.DisplayItem{
+		Type: transcript.ItemToolCall, ToolName: "Bash", ToolSummary: "ls", ToolResult: result, HasResult: result != "",
+	}
+}
+
+// An answer is shown item by item, and a call when its result is there.
+func TestFeedOpenAnswer(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	var got []string
+	for _, chunks := range [][]transcript.Chunk{
+		{prompt(1, "Hello")},
+		{prompt(1, "Hello"), answer(2, called(""))},
+		{prompt(1, "Hello"), answer(2, said("Looking."), called(""))},
+		{prompt(1, "Hello"), answer(2, said("Looking."), called("a.txt"))},
+		{prompt(1, "Hello"), answer(2, said("Looking."), called("a.txt"), said("Done.")), prompt(5, "More")},
+	} {
+		got = append(got, f.Next(chunks, 0, false))
+	}
+	want := []string{
+		"#1 you\n  Hello\n\n",
+		"",
+		"agent\n  Looking.\n",
+		"  * Bash ls\n    a.txt\n",
+		"  Done.\n\n#2 you\n  More\n\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A call that gets no result is shown at the end.
+func TestFeedFinal(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	chunks := []transcript.Chunk{answer(1, called(""))}
+	if got := f.Next(chunks, 0, false); got != "" {
+		t.Errorf("before the end: %q", got)
+	}
+	if diff := cmp.Diff("agent\n  * Bash ls (no result)\n\n", f.Next(chunks, 1, true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFeedRewind(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(3, "Three")}, 0, false)
+	got := f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(4, "Other")}, 0, false)
+	want := "--- the conversation goes on from an earlier place ---\n\n#2 you\n  Other\n\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A feed that is final at once shows what Chunks shows.
+func TestFeedEqualsChunks(t *testing.T) {
+	t.Parallel()
+	chunks := []transcript.Chunk{prompt(1, "One"), answer(2, said("Two"), called("x")), prompt(3, "Three")}
+	if diff := cmp.Diff(Options{}.Chunks(chunks, 1), (&Feed{}).Next(chunks, 0, true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestExpandShowsAll(t *testing.T) {
+	t.Parallel()
+	c := answer(1, called("1\n2\n3\n4\n5"))
+	c.Items[0].Agents = []*transcript.Agent{{ID: "a1", Transcript: &transcript.Transcript{
+		Chunks: []transcript.Chunk{prompt(1, "Dig")},
+	}}}
+	short := Options{}.Chunk(&c, 1)
+	if diff := cmp.Diff("agent\n  * Bash ls\n    1\n    2\n    3\n    … 2 lines more\n    @ agent a1\n\n", short); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	long := Options{Expand: true}.Chunk(&c, 1)
+	if !strings.Contains(long, "    5\n") || !strings.Contains(long, "      #1 you\n        Dig\n") {
+		t.Errorf("expanded:\n%s", long)
+	}
+}
+
+// Colours are ours alone, and end on their line.
+func TestColour(t *testing.T) {
+	t.Parallel()
+	c := prompt(1, "red \x1b[31m")
+	got := Options{Colour: true}.Chunk(&c, 1)
+	if diff := cmp.Diff("\x1b[1m#1 you\x1b[0m\n  red \\x1b[31m\n\n", got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

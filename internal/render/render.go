@@ -1,0 +1,216 @@
+// Package render makes text for a terminal of what an agent did. It is pure: from
+// the chunks of a transcript to lines, in which nothing is left that a terminal
+// would obey.
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// Options say how chunks are shown.
+type Options struct {
+	// Width is how many columns there are. 0 means that lines are not broken.
+	Width int
+	// Colour allows escape sequences of our own.
+	Colour bool
+	// Expand shows the inputs and results of tools whole, and what subagents did.
+	Expand bool
+	// Thinking shows what the agent thought.
+	Thinking bool
+	// Zone is the time zone to show times in. Nil means the local one.
+	Zone *time.Location
+
+	indent int
+}
+
+const (
+	maxDepth   = 8 // of subagents below subagents
+	shortLines = 3 // of a result that is not expanded
+)
+
+// Chunk returns the lines of a chunk, with an empty one behind them. The turn is
+// the number of the prompt that it belongs to, and is shown at prompts.
+func (o Options) Chunk(c *transcript.Chunk, turn int) string {
+	var b strings.Builder
+	b.WriteString(o.head(c, turn))
+	for i := range c.Items {
+		b.WriteString(o.item(&c.Items[i]))
+	}
+	b.WriteString(o.tail(c))
+	return b.String()
+}
+
+// Chunks returns the lines of several chunks, the first of them in the turn.
+func (o Options) Chunks(chunks []transcript.Chunk, turn int) string {
+	var b strings.Builder
+	for i := range chunks {
+		if i > 0 && chunks[i].Type == transcript.UserChunk {
+			turn++
+		}
+		b.WriteString(o.Chunk(&chunks[i], turn))
+	}
+	return b.String()
+}
+
+// head returns what stands before the items of a chunk.
+func (o Options) head(c *transcript.Chunk, turn int) string {
+	title := o.title(c, turn)
+	if !c.Timestamp.IsZero() {
+		title += " " + c.Timestamp.In(cmp.Or(o.Zone, time.Local)).Format("2006-01-02 15:04:05")
+	}
+	text := o.line(bold, title)
+	if c.Type != transcript.AIChunk || len(c.Items) == 0 {
+		text += o.in(2).block(plain, c.Text)
+	}
+	return text
+}
+
+func (o Options) title(c *transcript.Chunk, turn int) string {
+	switch c.Type {
+	case transcript.UserChunk:
+		return fmt.Sprintf("#%d you%s", turn, attached(c))
+	case transcript.AIChunk:
+		return Line(cmp.Or(c.Model, "agent"))
+	case transcript.CompactChunk:
+		return "compacted"
+	}
+	return "system"
+}
+
+func attached(c *transcript.Chunk) string {
+	text := ""
+	if c.Images > 0 {
+		text += fmt.Sprintf(" (%s)", count(c.Images, "image"))
+	}
+	if c.Documents > 0 {
+		text += fmt.Sprintf(" (%s)", count(c.Documents, "document"))
+	}
+	return text
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// tail returns what stands behind the items of a chunk.
+func (o Options) tail(c *transcript.Chunk) string {
+	text := o.in(2).block(red, c.Stderr)
+	if c.Interrupted {
+		text += o.in(2).line(red, "interrupted")
+	}
+	return text + "\n"
+}
+
+func (o Options) item(i *transcript.DisplayItem) string {
+	in := o.in(2)
+	switch i.Type {
+	case transcript.ItemThinking:
+		if !o.Thinking {
+			return ""
+		}
+		return in.line(dim, "~ thinking") + in.in(2).block(dim, i.Text)
+	case transcript.ItemToolCall, transcript.ItemSubagent:
+		return in.call(i)
+	case transcript.ItemTeammateMessage:
+		return in.line(dim, "@ "+Line(i.TeammateID)) + in.in(2).block(plain, i.Text)
+	}
+	return in.block(plain, i.Text)
+}
+
+// call returns the lines of a tool call, its result and its subagents.
+func (o Options) call(i *transcript.DisplayItem) string {
+	mark, style := "*", plain
+	if i.ToolError {
+		mark, style = "!", red
+	}
+	name := cmp.Or(Line(i.ToolName), "tool")
+	text := strings.TrimSpace(fmt.Sprintf("%s %s %s", mark, name, Line(cmp.Or(i.ToolSummary, i.SubagentDesc))))
+	if !i.HasResult {
+		text += " (no result)"
+	}
+	if !o.Expand {
+		text = o.line(style, o.fit(text))
+	} else {
+		text = o.line(style, text) + o.in(2).block(dim, string(i.ToolInput))
+	}
+	text += o.in(2).result(i)
+	for _, agent := range i.Agents {
+		text += o.in(2).agent(agent)
+	}
+	return text
+}
+
+// result returns the result of a call: whole, or the first lines of it.
+func (o Options) result(i *transcript.DisplayItem) string {
+	if o.Expand {
+		return o.block(dim, i.ToolResult)
+	}
+	text, more := firstLines(i.ToolResult, shortLines)
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" {
+			b.WriteString(o.line(dim, o.fit(strings.TrimRight(Clean(line), " "))))
+		}
+	}
+	if more > 0 {
+		b.WriteString(o.line(dim, fmt.Sprintf("… %s more", count(more, "line"))))
+	}
+	return b.String()
+}
+
+// firstLines returns the first lines of a text, and how many there are behind.
+func firstLines(text string, n int) (head string, more int) {
+	text = strings.Trim(text, "\n")
+	end := 0
+	for range n {
+		i := strings.IndexByte(text[end:], '\n')
+		if i < 0 {
+			return text, 0
+		}
+		end += i + 1
+	}
+	return text[:end-1], strings.Count(text[end:], "\n") + 1
+}
+
+// agent returns a line about a subagent, and, expanded, all that it did.
+func (o Options) agent(a *transcript.Agent) string {
+	text := o.line(dim, o.fit(AgentTitle(a)))
+	if !o.Expand || a.Transcript == nil {
+		return text
+	}
+	if o.indent > 2*maxDepth {
+		return text + o.line(dim, "… what it did is too deep down to show")
+	}
+	return text + o.in(2).Chunks(a.Transcript.Chunks, 1)
+}
+
+// Unlinked returns the subagents that hang at none of the items, as if they hung
+// at the end.
+func (o Options) Unlinked(t *transcript.Transcript) string {
+	text := ""
+	for _, a := range t.Unlinked {
+		if a.Kind() == transcript.AgentWork {
+			text += o.agent(a)
+		}
+	}
+	return text
+}
+
+// AgentTitle returns a clean line that names a subagent.
+func AgentTitle(a *transcript.Agent) string {
+	text := "@ agent " + Line(a.ID)
+	for _, part := range []string{a.Type(), a.Description()} {
+		if part != "" {
+			text += ", " + Line(part)
+		}
+	}
+	return text
+}

@@ -1,0 +1,122 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+const (
+	tabStop = 4
+	joiner  = '\u200d' // makes one picture of two, and hides nothing
+)
+
+// Clean makes a text that comes from elsewhere fit for a terminal. Line breaks
+// stay, tabs and unusual spaces become spaces, and what a terminal might obey or
+// hide is escaped as in a Go string.
+func Clean(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+		case r == '\t':
+			b.WriteString(strings.Repeat(" ", tabStop))
+		case r == '\n', r == joiner, strconv.IsPrint(r):
+			b.WriteRune(r)
+		case unicode.Is(unicode.Zs, r):
+			b.WriteByte(' ')
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// Line is [Clean] for a text that has to stay on one line.
+func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+
+// Width returns how many columns a clean line takes.
+func Width(line string) int {
+	n := 0
+	for _, r := range line {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if r == joiner || unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Fit cuts a clean line to columns, with an ellipsis for what is gone.
+func Fit(line string, columns int) string {
+	if cut(line, columns) == len(line) {
+		return line
+	}
+	return line[:cut(line, columns-1)] + "…"
+}
+
+// cut returns how many bytes of a line fit into columns.
+func cut(line string, columns int) int {
+	n := 0
+	for i, r := range line {
+		if n += runeWidth(r); n > columns {
+			return i
+		}
+	}
+	return len(line)
+}
+
+// Wrap breaks the lines of a clean text so that they fit into columns, between
+// words where there are any. 0 columns means no limit.
+func Wrap(text string, columns int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		head := line
+		for columns > 0 && line != "" {
+			head, line = breakLine(line, columns)
+			if line != "" {
+				lines = append(lines, head)
+			}
+		}
+		lines = append(lines, head)
+	}
+	return lines
+}
+
+// breakLine takes from a line what fits, which is at least one rune.
+func breakLine(line string, columns int) (head, rest string) {
+	end := cut(line, columns)
+	if end == len(line) {
+		return line, ""
+	}
+	if end == 0 {
+		_, end = utf8.DecodeRuneInString(line)
+	}
+	if strings.HasPrefix(line[end:], " ") {
+		return strings.TrimRight(line[:end], " "), strings.TrimLeft(line[end:], " ")
+	}
+	if space := strings.LastIndexByte(line[:end], ' '); space > 0 && strings.Trim(line[:space], " ") != "" {
+		end = space + 1
+	}
+	return strings.TrimRight(line[:end], " "), line[end:]
+}
