@@ -68,8 +68,12 @@ func statsCells(t *transcript.Totals, detailed bool) []string {
 	}
 }
 
+// shownCost returns what is known of a cost: a plus says that there is more, of models without a price.
 func shownCost(t *transcript.Totals) string {
-	if t.UnknownCost {
+	switch {
+	case t.UnknownCost && t.Cost == 0:
+		return "unknown"
+	case t.UnknownCost:
 		return t.Cost.String() + "+"
 	}
 	return t.Cost.String()
