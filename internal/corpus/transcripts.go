@@ -93,7 +93,7 @@ func sessionSizes(g *generator, size int) []int {
 // newRecording begins session i of count.
 func (p *projects) newRecording(i, count int) *recording {
 	folders := min(20, count/4)
-	cwd := fmt.Sprintf("/home/dev/work/%s.%02d", vocabulary[i%folders*5], i%folders)
+	cwd := fmt.Sprintf("/home/dev/code/%s.%02d", vocabulary[i%folders*5], i%folders)
 	r := &recording{
 		projects: p, cwd: cwd, project: sessionfile.ProjectName(cwd), id: p.uuid(),
 		branch: pick(p.generator, []string{"main", "feat/" + p.word(), "fix/" + p.word() + "-" + p.word()}),
