@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -219,18 +220,5 @@ func fitLine(line string, width int) string {
 	if width <= 0 {
 		return line
 	}
-	cells := 0
-	for i, r := range line {
-		cells++
-		if r >= firstWide {
-			cells++
-		}
-		if cells >= width {
-			return line[:i]
-		}
-	}
-	return line
+	return render.Cut(line, width-1)
 }
-
-// firstWide is where the characters begin that may take two cells.
-const firstWide = 0x1100

@@ -71,8 +71,11 @@ func Fit(line string, columns int) string {
 	if cut(line, columns) == len(line) {
 		return line
 	}
-	return line[:cut(line, columns-1)] + "…"
+	return Cut(line, columns-1) + "…"
 }
+
+// Cut returns what of a clean line fits into columns.
+func Cut(line string, columns int) string { return line[:cut(line, columns)] }
 
 // cut returns how many bytes of a line fit into columns.
 func cut(line string, columns int) int {
