@@ -69,9 +69,10 @@ func (c *succession) open(opts *clew.Options) *clew.Session {
 	return dial(c.t, opts)
 }
 
-// kill ends the newest agent, in a bubble, and waits until that was noticed.
+// kill ends the newest agent, in a bubble, once what it has sent is read, and waits until its end was noticed.
 func (c *succession) kill() {
 	c.t.Helper()
+	synctest.Wait()
 	c.mu.Lock()
 	conn := c.conns[len(c.conns)-1]
 	c.mu.Unlock()
