@@ -67,7 +67,7 @@ func (l *life) lastResult() *wire.ResultMessage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.early) - 1; i >= 0; i-- {
-		if result, ok := l.early[i].(*wire.ResultMessage); ok && result.IsError {
+		if result, ok := l.early[i].(*wire.ResultMessage); ok && result.Failed() {
 			return result
 		}
 	}

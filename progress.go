@@ -76,9 +76,9 @@ func (p *progress) see(msg wire.Message) bool {
 
 func (p *progress) result(m *wire.ResultMessage) {
 	settled := p.prompts.see(m)
-	p.fine = p.fine || len(settled) > 0 && !m.IsError
+	p.fine = p.fine || len(settled) > 0 && !m.Failed()
 	p.failed, p.owed = nil, false
-	if m.IsError {
+	if m.Failed() {
 		p.failed = m
 	}
 	if m.SessionID != "" {

@@ -35,7 +35,7 @@ func (t *turn) err() error {
 	switch {
 	case t.lost != nil:
 		return t.lost
-	case t.result != nil && t.result.IsError:
+	case t.result != nil && t.result.Failed():
 		return &ResultError{Result: t.result}
 	case t.result == nil && t.cancel:
 		return ErrCancelled

@@ -64,17 +64,25 @@ func TestRunFails(t *testing.T) {
 // In a session the turn fails, and the session lives on.
 func TestTurnFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(aFailure).Expect(aPrompt).Send(aResult))))
-		msgs, err := hearOut(t, s.Turn(t.Context(), "Hi"))
-		if failed, ok := errors.AsType[*clew.ResultError](err); !ok || len(msgs) != 1 || failed.Result != msgs[0] {
-			t.Errorf("messages %v, error %v", msgs, err)
-		}
-		if msgs, err := hearOut(t, s.Turn(t.Context(), "Hi")); len(msgs) != 1 || err != nil {
-			t.Errorf("messages %v, error %v", msgs, err)
-		}
-		wantClosed(t, s)
-	})
+	for name, failure := range map[string]string{
+		"with the flag":  aFailure,
+		"by its subtype": `{"type":"result","subtype":"error_max_turns","is_error":false,"session_id":"s","uuid":"r"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(failure).Expect(aPrompt).Send(aResult))))
+				msgs, err := hearOut(t, s.Turn(t.Context(), "Hi"))
+				if failed, ok := errors.AsType[*clew.ResultError](err); !ok || len(msgs) != 1 || failed.Result != msgs[0] {
+					t.Errorf("messages %v, error %v", msgs, err)
+				}
+				if msgs, err := hearOut(t, s.Turn(t.Context(), "Hi")); len(msgs) != 1 || err != nil {
+					t.Errorf("messages %v, error %v", msgs, err)
+				}
+				wantClosed(t, s)
+			})
+		})
+	}
 }
 
 func TestTextOfAFailure(t *testing.T) {

@@ -273,11 +273,8 @@ func (c *Collector) SessionID() string { return c.session }
 // Done reports whether the turn has ended with its result.
 func (c *Collector) Done() bool { return c.done }
 
-// IsError reports whether the turn has ended with an error: the result has the
-// flag, or a subtype that begins with "error", since agents may leave out the flag.
-func (c *Collector) IsError() bool {
-	return c.done && (c.result.IsError || strings.HasPrefix(string(c.result.Subtype), "error"))
-}
+// IsError reports whether the turn has ended with a result that is [ResultMessage.Failed].
+func (c *Collector) IsError() bool { return c.done && c.result.Failed() }
 
 // Result returns the newest result, or nil. It is that of the turn before as
 // long as Done is false.

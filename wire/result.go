@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // A ResultMessage ends a turn, whether it went well or not. One run can yield
 // several: a background task that finishes starts a turn of its own.
 //
@@ -9,7 +11,7 @@ type ResultMessage struct {
 
 	Subtype ResultSubtype `json:"subtype" wire:"required,intern"`
 	IsError bool          `json:"is_error"`
-	// Result is the final text, or the text of the error when IsError is set.
+	// Result is the final text, or the text of the error of a turn that failed.
 	Result string `json:"result"`
 	// Errors are the messages of a result that is not a success.
 	Errors []string `json:"errors" wire:"lenient"`
@@ -80,6 +82,12 @@ type ResultMessage struct {
 
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
+}
+
+// Failed reports whether the turn has failed: the result has the flag, or a subtype
+// that begins with "error", since agents may leave out the flag.
+func (m *ResultMessage) Failed() bool {
+	return m.IsError || strings.HasPrefix(string(m.Subtype), "error")
 }
 
 // A ResultSubtype says how a turn ended. A success can still have IsError set:
