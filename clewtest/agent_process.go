@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -24,9 +25,10 @@ const (
 // endGrace is how long an agent may read what is left of its input when the test has ended.
 const endGrace = 500 * time.Millisecond
 
-// A test binary that is started as an agent plays its scenario and exits here, before flags are parsed and tests run.
+// A test binary that is started as an agent plays its scenario and exits here, before flags are parsed and tests run. Any
+// other program that has this package linked in, see [Outside], does its own work.
 func init() {
-	if value := os.Getenv(agentVariable); value != "" {
+	if value := os.Getenv(agentVariable); value != "" && testing.Testing() {
 		os.Exit(processMain(value))
 	}
 }
@@ -52,6 +54,10 @@ func (a *Agent) Path() string {
 // binary is killed. It has no place within testing/synctest, which does not wait for connections.
 func (a *Agent) Env() []string {
 	a.t.Helper()
+	if !testing.Testing() {
+		a.t.Errorf("clewtest: an agent as a process needs a test binary")
+		return nil
+	}
 	h := a.listen()
 	if h == nil {
 		return nil

@@ -44,7 +44,7 @@ func testReview(t *testing.T) {
 	agent := clewtest.RealAgent(t)
 	model := clewtest.NewModel(t)
 	model.On("Is it spelled right?").Once().
-		Reply(clewtest.Text("I look."), clewtest.ToolUse("Bash", map[string]string{"command": "cat *.txt", "description": "Read"}))
+		Reply(clewtest.Text("I look."), clewtest.ToolUse("Bash", map[string]string{"command": "cat text.txt", "description": "Read"}))
 	model.OnToolResult("No such file").Reply(clewtest.Text("There is nothing to read."))
 
 	reviewer := &Reviewer{Agent: agent, Env: model.Env(), Dir: t.TempDir()}
