@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -112,7 +113,7 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 	if p.start > 0 {
 		p.findBegin(file)
 	}
-	w.reader.reset(file, p.start, p.end)
+	w.reader.reset(&endingReader{ctx, file}, p.start, p.end)
 	for ctx.Err() == nil && w.reader.next() {
 		if err := w.line(p); err != nil {
 			w.run.bad(part, BadLine{Line: w.reader.line, Offset: w.reader.offset, Torn: !w.reader.ended, Err: err})
@@ -120,6 +121,20 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 	}
 	p.lines = w.reader.line
 	return p.fault(w.reader.err)
+}
+
+// An endingReader reads until its context ends, in the middle of a line, too: a crash can leave gigabytes of NUL bytes.
+type endingReader struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+// ReadAt returns the error of the context once that has ended.
+func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, at)
 }
 
 // line adds up the line that was read. NUL bytes in it, which a crash has left, are the end of one entry and come before
