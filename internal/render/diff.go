@@ -15,11 +15,14 @@ func (o Options) Diff(f *transcript.FileChanges) string {
 	b.WriteString(o.line(bold, fmt.Sprintf("%s +%d -%d", Line(f.Path), f.Added, f.Removed)))
 	for i := range f.Calls {
 		for line := range strings.SplitSeq(strings.TrimRight(Clean(f.Calls[i].String()), "\n"), "\n") {
-			b.WriteString(o.styled(diffStyle(line), line) + "\n")
+			b.WriteString(o.DiffLine(line) + "\n")
 		}
 	}
 	return b.String() + "\n"
 }
+
+// DiffLine returns a clean line of a diff in the colour of its kind.
+func (o Options) DiffLine(line string) string { return o.styled(diffStyle(line), line) }
 
 func diffStyle(line string) style {
 	switch {

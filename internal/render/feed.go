@@ -19,6 +19,8 @@ type Feed struct {
 	turn   int
 	open   bool // the next chunk was begun
 	items  int  // of it that were shown
+
+	growth
 }
 
 // Skip passes over the first n chunks.
@@ -47,6 +49,9 @@ func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 		if last && c.Type == transcript.AIChunk {
 			break
 		}
+	}
+	if final {
+		b.WriteString(f.abandon())
 	}
 	return b.String()
 }
@@ -77,9 +82,9 @@ func placeOf(c *transcript.Chunk) place {
 
 // rewind goes back to the end of the chunks that are left.
 func (f *Feed) rewind(kept []transcript.Chunk) string {
-	text := ""
+	text := f.abandon()
 	if f.open {
-		text = "\n"
+		text += "\n"
 	}
 	f.chunks, f.turn, f.begun, f.open, f.items = 0, 0, nil, false, 0
 	f.Skip(kept, len(kept))
@@ -87,9 +92,10 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 }
 
 // ready returns how many items of an open chunk are complete: those before the
-// first call that has no result yet.
+// first call that has no result yet. Those that were shown are not looked at again:
+// there may be very many.
 func (f *Feed) ready(c *transcript.Chunk) int {
-	for i := range c.Items {
+	for i := f.items; i < len(c.Items); i++ {
 		item := &c.Items[i]
 		isCall := item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent
 		if isCall && !item.HasResult {
@@ -105,10 +111,10 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	var b strings.Builder
 	if !f.open {
 		f.begin(c)
-		if f.Label != "" {
-			b.WriteString(f.line(dim, f.fit(f.Label)))
+		if c.Type != transcript.AIChunk || !f.headed {
+			b.WriteString(f.abandon() + f.heading(c))
 		}
-		b.WriteString(f.head(c, f.turn))
+		f.headed = false
 	}
 	open := last && c.Type == transcript.AIChunk
 	end := len(c.Items)
@@ -116,13 +122,23 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 		end = f.ready(c)
 	}
 	for ; f.items < end; f.items++ {
-		b.WriteString(f.item(&c.Items[f.items]))
+		b.WriteString(f.next(&c.Items[f.items]))
 	}
+	f.waiting = end < len(c.Items)
 	if !open {
-		b.WriteString(f.tail(c))
+		b.WriteString(f.Stop() + f.tail(c))
 		f.end()
 	}
 	return b.String()
+}
+
+// heading returns what stands before the items of a chunk.
+func (f *Feed) heading(c *transcript.Chunk) string {
+	text := f.head(c, f.turn)
+	if f.Label != "" {
+		text = f.line(dim, f.fit(f.Label)) + text
+	}
+	return text
 }
 
 func (f *Feed) begin(c *transcript.Chunk) {

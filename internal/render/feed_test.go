@@ -52,6 +52,18 @@ func TestFeedOpenAnswer(t *testing.T) {
 	}
 }
 
+// What was shown is not looked at again: with each look at all of it, long answers
+// would take time that grows with the square of their length.
+func TestFeedLooksOnce(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	f.Next([]transcript.Chunk{answer(1, called("a.txt"))}, 0, false)
+	unlike := answer(1, called(""), said("Done."))
+	if got := f.Next([]transcript.Chunk{unlike}, 0, false); got != "  Done.\n" {
+		t.Errorf("shown: %q", got)
+	}
+}
+
 // A call that gets no result is shown at the end.
 func TestFeedFinal(t *testing.T) {
 	t.Parallel()
@@ -108,5 +120,52 @@ func TestColour(t *testing.T) {
 	got := Options{Colour: true}.Chunk(&c, 1)
 	if diff := cmp.Diff("\x1b[1m#1 you\x1b[0m\n  red \\x1b[31m\n\n", got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A text is shown while it is written, and only once.
+func TestFeedGrows(t *testing.T) {
+	t.Parallel()
+	f := &Feed{Options: Options{Width: 20}}
+	chunks := []transcript.Chunk{prompt(1, "Hello")}
+	got := []string{
+		f.Next(chunks, 0, false),
+		f.Grow("opus", "Let me "),
+		f.Grow("opus", "look at th"),
+		f.Interject("Warning: \x1b[31m"),
+	}
+	chunks = append(chunks, answer(2, said("Let me look at this.")))
+	got = append(got, f.Next(chunks, 1, false))
+	chunks[1].Items = append(chunks[1].Items, called(""))
+	got = append(got, f.Next(chunks, 1, false), f.Grow("opus", "Too early."))
+	chunks[1].Items[1] = called("a.txt")
+	got = append(got, f.Next(chunks, 1, false), f.Grow("opus", "Taken "), f.Grow("opus", "back. "), f.Stop())
+	got = append(got, f.Grow("opus", "Other"))
+	chunks[1].Items = append(chunks[1].Items, said("Something else."))
+	got = append(got, f.Next(chunks, 1, false), f.Result("failed", "Boom"), f.Next(chunks, 2, true))
+	want := []string{
+		"#1 you\n  Hello\n\n",
+		"opus\n  Let me",
+		" look at",
+		" th\nWarning: \\x1b[31m\n",
+		"  is.\n",
+		"", "",
+		"  * Bash ls\n    a.txt\n", "  Taken", " back.", "\n",
+		"",
+		"  Other\n  Something else.\n", "failed\n  Boom\n", "\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A text that gets into no chunk is not lost, nor runs into the next one.
+func TestFeedGrowsForNothing(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	chunks := []transcript.Chunk{prompt(1, "Hello")}
+	got := f.Grow("", "Half") + f.Next(chunks, 0, false) + f.Grow("", "Again") + f.Next(chunks, 1, true)
+	if want := "agent\n  Half\n\n#1 you\n  Hello\n\nagent\n  Again\n\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -153,7 +153,7 @@ func (o Options) result(i *transcript.DisplayItem) string {
 	if o.Expand {
 		return o.block(dim, i.ToolResult)
 	}
-	text, more := firstLines(i.ToolResult, shortLines)
+	text, more := firstLines(report(i), shortLines)
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != "" {
@@ -164,6 +164,14 @@ func (o Options) result(i *transcript.DisplayItem) string {
 		b.WriteString(o.line(dim, fmt.Sprintf("… %s more", count(more, "line"))))
 	}
 	return b.String()
+}
+
+// report returns the result of a call without what the agent has noted above the report of a subagent.
+func report(i *transcript.DisplayItem) string {
+	if _, said, noted := strings.Cut(i.ToolResult, "\n[Subagent hand-back]\n"); noted && len(i.Agents) > 0 {
+		return strings.TrimSpace(said)
+	}
+	return i.ToolResult
 }
 
 // firstLines returns the first lines of a text, and how many there are behind.

@@ -12,12 +12,20 @@ import (
 const (
 	tabStop = 4
 	joiner  = '\u200d' // makes one picture of two, and hides nothing
+
+	nonJoiner = '\u200c' // keeps letters apart
 )
 
 // Clean makes a text that comes from elsewhere fit for a terminal. Line breaks
 // stay, tabs and unusual spaces become spaces, and what a terminal might obey or
 // hide is escaped as in a Go string.
-func Clean(s string) string {
+func Clean(s string) string { return clean(s, false) }
+
+// CleanExactly is [Clean] for a text that is not laid out here, and may be wanted as
+// it is: tabs, spaces of all kinds and the joiners of scripts and emoji stay.
+func CleanExactly(s string) string { return clean(s, true) }
+
+func clean(s string, exactly bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -25,10 +33,10 @@ func Clean(s string) string {
 		case r == utf8.RuneError && size == 1:
 			b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
 		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
+		case r == '\n', r == joiner, strconv.IsPrint(r), exactly && isLayout(r):
+			b.WriteRune(r)
 		case r == '\t':
 			b.WriteString(strings.Repeat(" ", tabStop))
-		case r == '\n', r == joiner, strconv.IsPrint(r):
-			b.WriteRune(r)
 		case unicode.Is(unicode.Zs, r):
 			b.WriteByte(' ')
 		default:
@@ -39,6 +47,9 @@ func Clean(s string) string {
 	}
 	return b.String()
 }
+
+// isLayout reports whether a rune that is not printed only sets others apart.
+func isLayout(r rune) bool { return r == '\t' || r == nonJoiner || unicode.Is(unicode.Zs, r) }
 
 // Line is [Clean] for a text that has to stay on one line.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
