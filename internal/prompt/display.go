@@ -1,0 +1,97 @@
+package prompt
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clewdev/clew/internal/render"
+)
+
+// A Display draws editors on a terminal in raw mode, from the line on which the cursor
+// is downwards. It ignores errors: who types notices them.
+type Display struct {
+	// Out is the terminal.
+	Out io.Writer
+	// Size returns how many columns and rows it has.
+	Size func() (columns, rows int)
+	// Colour says whether it may get other text than plain one.
+	Colour bool
+
+	drawn view // what is on the screen, without rows if nothing is
+}
+
+// Begin has the terminal mark what is pasted, and End takes that back.
+func (d *Display) Begin() { d.write("\x1b[?2004h") }
+
+// End takes back what Begin did.
+func (d *Display) End() { d.write("\x1b[?2004l") }
+
+func (d *Display) write(text string) { _, _ = io.WriteString(d.Out, text) }
+
+func (d *Display) size() size {
+	columns, rows := d.Size()
+	return size{max(columns, 6), max(rows, 3)}
+}
+
+// Draw shows the editor in place of what was drawn before.
+func (d *Display) Draw(e *Editor) { d.replace(e.view(d.size())) }
+
+// Finish shows the text of an editor for the last time. What is written next begins
+// below.
+func (d *Display) Finish(e *Editor) {
+	d.replace(e.final(d.size()))
+	d.drawn = view{}
+	d.write("\r\n")
+}
+
+// Erase takes what was drawn off the screen.
+func (d *Display) Erase() { d.replace(view{}) }
+
+// Clear wipes the whole screen.
+func (d *Display) Clear() {
+	d.drawn = view{}
+	d.write("\x1b[H\x1b[2J")
+}
+
+func (d *Display) replace(v view) {
+	var b strings.Builder
+	b.WriteString(d.home())
+	for i, row := range v.rows {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if row.dim && d.Colour {
+			b.WriteString("\x1b[2m" + row.text + "\x1b[0m")
+		} else {
+			b.WriteString(row.text)
+		}
+	}
+	up(&b, len(v.rows)-1-v.cursor)
+	b.WriteByte('\r')
+	if v.column > 0 {
+		fmt.Fprintf(&b, "\x1b[%dC", v.column)
+	}
+	d.drawn = v
+	d.write(b.String())
+}
+
+// home moves the cursor to where drawing began, and wipes what is below. A terminal
+// that has become narrower has broken the rows that no longer fit.
+func (d *Display) home() string {
+	columns := d.size().columns
+	var b strings.Builder
+	rows := 0
+	for i := 0; i < d.drawn.cursor && i < len(d.drawn.rows); i++ {
+		rows += 1 + max(render.Width(d.drawn.rows[i].text)-1, 0)/columns
+	}
+	up(&b, rows+d.drawn.column/columns)
+	b.WriteString("\r\x1b[J")
+	return b.String()
+}
+
+func up(b *strings.Builder, rows int) {
+	if rows > 0 {
+		fmt.Fprintf(b, "\x1b[%dA", rows)
+	}
+}

@@ -1,0 +1,249 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// An Event is what a key led to.
+type Event int
+
+// What a key can lead to.
+const (
+	Edited    Event = iota // the text may have changed
+	Submitted              // the text is complete
+	Ended                  // there is no text, and will be none
+)
+
+// An Editor holds a text that is being typed.
+type Editor struct {
+	// Header is a line above the text. It may be cut.
+	Header string
+	// Complete returns what the end of the text that stands before the cursor can
+	// become, and where that end begins. Nil means that nothing can be completed.
+	Complete func(before string) (from int, choices []Choice)
+	// History has what was typed before. Nil means nothing.
+	History *History
+
+	text   []rune
+	at     int      // where the cursor is
+	hints  []string // lines below the text, clean
+	leave  bool     // the next interrupt ends
+	recall int      // how far back in the history the text comes from
+	draft  []rune   // the text that is not from there
+}
+
+// Text returns what has been typed.
+func (e *Editor) Text() string { return string(e.text) }
+
+// SetText replaces the text. The cursor is behind it then.
+func (e *Editor) SetText(text string) {
+	e.text = []rune(text)
+	e.at = len(e.text)
+}
+
+// Press acts on a key.
+func (e *Editor) Press(k Key) Event {
+	leave := e.leave
+	e.hints, e.leave = nil, false
+	switch k.Code {
+	case Enter:
+		return e.enter()
+	case EOF:
+		if len(e.text) == 0 {
+			return Ended
+		}
+		e.cut(e.at, e.after(e.at))
+	case Interrupt:
+		return e.interrupt(leave)
+	case Tab:
+		e.complete()
+	case Up, Down:
+		e.climb(k.Code == Up)
+	default:
+		e.edit(k)
+	}
+	return Edited
+}
+
+// enter ends the text, unless that ends in a backslash, which a line break replaces.
+func (e *Editor) enter() Event {
+	if n := len(e.text); n > 0 && e.text[n-1] == '\\' {
+		e.text[n-1] = '\n'
+		e.at = n
+		return Edited
+	}
+	if strings.TrimSpace(e.Text()) == "" {
+		e.SetText("")
+		return Edited
+	}
+	return Submitted
+}
+
+func (e *Editor) interrupt(leave bool) Event {
+	switch {
+	case len(e.text) > 0:
+		e.SetText("")
+		e.recall, e.draft = 0, nil
+	case leave:
+		return Ended
+	default:
+		e.leave, e.hints = true, []string{"Ctrl-C once more, or Ctrl-D, ends the chat."}
+	}
+	return Edited
+}
+
+// edit changes the text or moves the cursor.
+func (e *Editor) edit(k Key) {
+	switch k.Code {
+	case Rune:
+		e.insert([]rune{k.Rune})
+	case Paste:
+		e.insert([]rune(k.Text))
+	case Newline:
+		e.insert([]rune{'\n'})
+	case Backspace:
+		e.cut(e.before(e.at), e.at)
+	case Delete:
+		e.cut(e.at, e.after(e.at))
+	case KillEnd:
+		e.cut(e.at, max(e.lineEnd(e.at), min(e.at+1, len(e.text)))) // at the end of a line, its break
+	case KillStart:
+		e.cut(e.lineStart(e.at), e.at)
+	case KillWord:
+		e.cut(e.wordStart(), e.at)
+	default:
+		e.move(k.Code)
+	}
+}
+
+func (e *Editor) move(code Code) {
+	switch code {
+	case Left:
+		e.at = e.before(e.at)
+	case Right:
+		e.at = e.after(e.at)
+	case WordLeft:
+		e.at = e.wordStart()
+	case WordRight:
+		e.at = e.wordEnd()
+	case Home:
+		e.at = e.lineStart(e.at)
+	case End:
+		e.at = e.lineEnd(e.at)
+	}
+}
+
+func (e *Editor) insert(text []rune) {
+	e.text = slices.Insert(e.text, e.at, text...)
+	e.at += len(text)
+}
+
+func (e *Editor) cut(from, to int) {
+	e.text = slices.Delete(e.text, from, to)
+	e.at = from
+}
+
+// before returns where the character before i begins, together with what is drawn
+// upon it.
+func (e *Editor) before(i int) int {
+	for i > 0 {
+		i--
+		if !e.joined(i) {
+			break
+		}
+	}
+	return i
+}
+
+// after returns where the character at i ends.
+func (e *Editor) after(i int) int {
+	for i < len(e.text) {
+		i++
+		if !e.joined(i) {
+			break
+		}
+	}
+	return i
+}
+
+const joiner = '\u200d'
+
+// joined reports whether the rune at i belongs to the character before it.
+func (e *Editor) joined(i int) bool {
+	if i == 0 || i >= len(e.text) || e.text[i-1] == '\n' {
+		return false
+	}
+	return e.text[i] == joiner || e.text[i-1] == joiner || unicode.In(e.text[i], unicode.Mn, unicode.Me)
+}
+
+func (e *Editor) lineStart(i int) int {
+	for i > 0 && e.text[i-1] != '\n' {
+		i--
+	}
+	return i
+}
+
+func (e *Editor) lineEnd(i int) int {
+	for i < len(e.text) && e.text[i] != '\n' {
+		i++
+	}
+	return i
+}
+
+func (e *Editor) wordStart() int {
+	i := e.at
+	for i > 0 && unicode.IsSpace(e.text[i-1]) {
+		i--
+	}
+	for i > 0 && !unicode.IsSpace(e.text[i-1]) {
+		i--
+	}
+	return i
+}
+
+func (e *Editor) wordEnd() int {
+	i := e.at
+	for i < len(e.text) && unicode.IsSpace(e.text[i]) {
+		i++
+	}
+	for i < len(e.text) && !unicode.IsSpace(e.text[i]) {
+		i++
+	}
+	return i
+}
+
+// climb moves by a line. Beyond the first and the last one is the history.
+func (e *Editor) climb(up bool) {
+	start, end := e.lineStart(e.at), e.lineEnd(e.at)
+	column := e.at - start
+	switch {
+	case up && start > 0:
+		above := e.lineStart(start - 1)
+		e.at = min(above+column, start-1)
+	case !up && end < len(e.text):
+		e.at = min(end+1+column, e.lineEnd(end+1))
+	case up:
+		e.remember(e.recall + 1)
+	default:
+		e.remember(e.recall - 1)
+	}
+}
+
+// remember shows the nth newest text of the history, or at 0 the one that was being
+// typed.
+func (e *Editor) remember(n int) {
+	if e.History == nil || n < 0 || n > e.History.Len() {
+		return
+	}
+	if e.recall == 0 {
+		e.draft = e.text
+	}
+	e.recall = n
+	if n == 0 {
+		e.SetText(string(e.draft))
+		return
+	}
+	e.SetText(e.History.Newest(n))
+}
