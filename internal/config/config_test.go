@@ -1,0 +1,255 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write makes a file of settings, and returns its path.
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func environment(variables map[string]string) func(string) string {
+	return func(name string) string { return variables[name] }
+}
+
+func TestLoadFirstFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	places := Places{
+		Project: write(t, dir, "project", "model: a"),
+		User:    write(t, dir, "user", "model: b\neffort: high"),
+		System:  write(t, dir, "system", "model: c"),
+		Getenv:  environment(nil),
+	}
+	c := Load(places)
+	if c.File != places.Project || !c.IsProject || c.Values["model"].String() != "a" || len(c.Values) != 1 {
+		t.Errorf("with all: %+v", c)
+	}
+	if diff := cmp.Diff([]string{places.User, places.System}, c.PassedOver); diff != "" {
+		t.Errorf("passed over (-want +got):\n%s", diff)
+	}
+	places.Project = filepath.Join(dir, "none")
+	if c := Load(places); c.File != places.User || c.IsProject || c.Values["model"].String() != "b" {
+		t.Errorf("without one of the project: %+v", c)
+	}
+	places.User = ""
+	if c := Load(places); c.File != places.System || c.Values["model"].String() != "c" {
+		t.Errorf("without one of the user: %+v", c)
+	}
+	places.System = filepath.Join(dir, "system", "below")
+	if c := Load(places); c.File != "" || len(c.Problems) > 0 {
+		t.Errorf("without any: %+v", c)
+	}
+}
+
+// In the folder of the user's settings, the file there is the user's.
+func TestLoadProjectIsUser(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "clew.yaml", "agent_path: x")
+	c := Load(Places{Project: path, User: path, Getenv: environment(nil)})
+	if c.IsProject || len(c.Problems) > 0 || len(c.PassedOver) > 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestLoadVariables(t *testing.T) {
+	t.Parallel()
+	separator := string(filepath.ListSeparator)
+	c := Load(Places{
+		File: write(t, t.TempDir(), "clew.yaml", "model: a\nmax_turns: 5\nexpand: true"),
+		Getenv: environment(map[string]string{
+			"CLEW_MODEL": "b", "CLEW_TOOLS": " Read, Bash(a,(b),c) ,,", "CLEW_ADD_DIRS": "x" + separator + "y",
+			"CLEW_MAX_TURNS": "-1", "CLEW_EXPAND": "0", "CLAUDE_CONFIG_DIR": "/a,/b",
+		}),
+	})
+	got := map[string]any{}
+	for key, v := range c.Values {
+		got[key] = v.Data()
+	}
+	want := map[string]any{
+		"model": "b", "tools": []string{"Read", "Bash(a,(b),c)"}, "add_dirs": []string{"x", "y"}, "expand": false,
+		"config_dirs": []string{"/a", "/b"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(c.Problems) != 1 || c.Problems[0].Error() != "CLEW_MAX_TURNS: max_turns has to be a whole number, 0 or more" {
+		t.Errorf("problems: %v", c.Problems)
+	}
+}
+
+// Paths begin in the folder of the file. A program that is named without one is looked for in PATH, and no other.
+func TestLoadPaths(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const sep = string(filepath.Separator)
+	for _, tt := range []struct{ file, path, want string }{
+		{"clew.yaml", "./claude", "." + sep + "claude"},
+		{"clew.yaml", "bin/claude", "bin" + sep + "claude"},
+		{"clew.yaml", "claude", "claude"},
+		{"clew.yaml", "~/claude", filepath.Join("home", "claude")},
+		{"below/clew.yaml", "./claude", "below" + sep + "claude"},
+		{"below/clew.yaml", "../claude", "." + sep + "claude"},
+	} {
+		if err := os.MkdirAll("below", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, ".", tt.file, "agent_path: "+tt.path)
+		c := Load(Places{File: tt.file, Home: "home", Getenv: environment(nil)})
+		if got := c.Values["agent_path"].String(); got != tt.want {
+			t.Errorf("%s in %s is %s, want %s", tt.path, tt.file, got, tt.want)
+		}
+	}
+}
+
+func TestLoadTypes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"max_turns: 5":                    "",
+		"max_turns: 0x10":                 "",
+		"max_turns: 5.5":                  "1:12: max_turns has to be a whole number, 0 or more",
+		"max_turns: -5":                   "1:12: max_turns has to be a whole number, 0 or more",
+		"max_turns: 99999999999999999999": "1:12: max_turns has to be a whole number, 0 or more",
+		"max_turns: \"5\"":                "1:12: max_turns has to be a whole number, 0 or more",
+		"max_budget_usd: 1.5":             "",
+		"max_budget_usd: .inf":            "1:17: max_budget_usd has to be a number, 0 or more",
+		"max_budget_usd: .nan":            "1:17: max_budget_usd has to be a number, 0 or more",
+		"model: true":                     "1:8: model has to be a text, such as opus",
+		"model: {a: b}":                   "1:8: model has to be a text, such as opus",
+		"model: [a]":                      "1:8: model has to be a text, such as opus",
+		"model: !!str 5":                  "1:8: model has to be a text, such as opus",
+		"model: ~":                        "",
+		"model: |\n  opus":                "",
+		"model: \"a\\u200bb\"":            "1:8: model has a character that cannot be seen",
+		"timeout: 90":                     "1:10: timeout has to be a duration such as 90s or 5m",
+		"settings: 5":                     "1:11: settings has to be a path",
+		"tools:\n- Read\n- Edit":          "",
+		"tools: [[Read]]":                 "1:8: tools has to be a list of texts, such as [Read, Grep, Glob]",
+		"config_dirs: [\"a,b\"]":          "",
+		"config_dirs: [\"a,b\", c]":       "1:14: a comma cannot be in one of several config_dirs",
+		"Model: opus":                     "1:1: there is no setting Model",
+		"? [a]\n: b":                      "2:1: it is not YAML: found an invalid key for this map",
+		"<<: {model: a}":                  "1:1: there is no setting <<",
+		"{model: opus}":                   "",
+		"\ufeffmodel: opus":               "",
+		"model: opus\r\neffort: high\r\n": "",
+		"just words":                      "1:1: it has no settings",
+		"":                                "",
+		"---\n":                           "",
+	} {
+		path := write(t, t.TempDir(), "clew.yaml", text)
+		c := Load(Places{File: path, Getenv: environment(nil)})
+		got := ""
+		if len(c.Problems) > 0 {
+			got = strings.TrimPrefix(c.Problems[0].Error(), path+":")
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"modl": "model", "maxTurns": "max_turns", "permission-mode": "permission_mode", "colour": "color",
+		"allowedTools": "allowed_tools", "time": "", "": "", "x": "", strings.Repeat("m", 1000): "",
+	} {
+		if got := nearest(word); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	got := Strangers([]string{
+		"CLEW_MODEL=x", "CLEW_MODL=x", "CLEW_AGENT=x", "CLEW_FAMILY=1", "CLEW_X", "PATH=x", "CLEW_AGENT_PATH=x",
+	})
+	want := map[string]string{"CLEW_MODL": "CLEW_MODEL", "CLEW_X": "", "CLEW_AGENT_PATH": "CLEW_AGENT"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a new file has as comments can be used as it stands.
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	for _, project := range []bool{true, false} {
+		text := regexp.MustCompile(`(?m)^#(\w+: )`).ReplaceAllString(Template(project), "$1")
+		path := write(t, t.TempDir(), "clew.yaml", text)
+		places := Places{User: path, Getenv: environment(nil)}
+		if project {
+			places = Places{Project: path, Getenv: environment(nil)}
+		}
+		c := Load(places)
+		if len(c.Problems) > 0 {
+			t.Errorf("project is %v: %v", project, c.Problems)
+		}
+		for _, s := range All() {
+			if _, ok := c.Values[s.Key]; ok == (project && s.Personal) {
+				t.Errorf("project is %v: %s is set: %v", project, s.Key, ok)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > 81 {
+				t.Errorf("a line is long: %s", line)
+			}
+		}
+	}
+}
+
+// Each setting has what a reader and a program need to know of it.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	keys, variables := map[string]bool{}, map[string]bool{}
+	for _, s := range All() {
+		if s.Doc == "" || s.Example == "" || s.Variable == "" || (s.Flag == "") != (len(s.Commands) == 0) {
+			t.Errorf("%s lacks something: %+v", s.Key, s)
+		}
+		if named := s.Kind == File || s.Kind == Program || s.Kind == FileList; named && !s.Personal {
+			t.Errorf("%s is a path, and the file of a project can set it", s.Key)
+		}
+		if keys[s.Key] || variables[s.Variable] {
+			t.Errorf("%s is there twice", s.Key)
+		}
+		keys[s.Key], variables[s.Variable] = true, true
+	}
+}
+
+// Whatever is in the file of a project: it never panics or hangs, sets nothing that is personal, and each problem has a
+// place.
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{
+		Template(true), "agent_path: x\npermission_mode: auto", "tools: [a, &b c, *b]", "? a\n: b", "a: |\n b\n---\nc",
+		"<<: *x", "{", "\t", "model: !!binary x", "- - - -", "[[[[[[", "{{{{{", "model: \"\\x", "%YAML 1.2\n---\nmodel: x",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c := &Config{IsProject: true, Values: map[string]Value{}}
+		(&parser{config: c, file: "clew.yaml"}).parse([]byte(text))
+		for key, v := range c.Values {
+			if v.Setting.Personal || v.Line < 1 || key == "permission_mode" && !v.Setting.mayBeInProject(v.Texts) {
+				t.Errorf("%s is %v, from %v", key, v.Texts, v.Origin)
+			}
+			v.Data()
+		}
+		for _, p := range c.Problems {
+			if p.Reason == "" || p.File == "" {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+}
