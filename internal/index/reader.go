@@ -1,0 +1,244 @@
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A state is how far a file was read, and what is needed to go on there.
+type state struct {
+	Offset  int64             `json:"offset"`
+	Lines   int64             `json:"lines"` // line feeds before the offset
+	Time    int64             `json:"time"`  // of the last entry that has one
+	Turns   int64             `json:"turns"`
+	Tip     string            `json:"tip,omitempty"`     // the last entry of the conversation
+	Rewound bool              `json:"rewound,omitempty"` // the turns can't be counted
+	Session string            `json:"session,omitempty"` // as the entries name it
+	Folder  string            `json:"folder,omitempty"`  // the name of the first working folder
+	Calls   map[string]string `json:"calls,omitempty"`   // the tools of calls that have no result yet
+	Guard   uint64            `json:"guard"`             // of the bytes before the offset
+}
+
+const (
+	// maxCalls is how many calls without results are remembered.
+	maxCalls = 1000
+	// maxLine is the length of the longest line that is looked at.
+	maxLine = 64 << 20
+	// pieceSize is how long the pieces of a spill are.
+	pieceSize = 1 << 20
+	readSize  = 256 << 10
+	// guarded is how many bytes before the offset tell that a file was only
+	// appended to.
+	guarded = 512
+)
+
+// A visitor gets the passages of a file.
+type visitor func(p *place, text string) error
+
+// A reader reads files passage by passage. It is for one goroutine at a time.
+type reader struct {
+	dissector *dissector
+	buf       []byte
+	progress  func(n int) // may be nil
+
+	state *state
+	base  state // where reading began
+	visit visitor
+	err   error
+}
+
+func newReader() *reader {
+	return &reader{dissector: newDissector(), buf: make([]byte, readSize)}
+}
+
+// read visits the passages of a file from a state on, and moves the state to the
+// end. A file that is gone has none.
+func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit visitor) error {
+	file, err := os.Open(f.Path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r.state, r.base, r.visit, r.err = s, *s, visit, nil
+	if s.Time == 0 {
+		s.Time = f.Info.ModTime().UnixMilli()
+		if !f.Spill {
+			s.Time = 0
+		}
+	}
+	if f.Spill {
+		return r.spill(ctx, file)
+	}
+	if err := r.transcript(ctx, file); err != nil {
+		return err
+	}
+	s.Guard, err = guard(file, s.Offset)
+	return err
+}
+
+// transcript reads the lines of a transcript.
+func (r *reader) transcript(ctx context.Context, file *os.File) error {
+	splitter := transcript.NewLineSplitter(maxLine)
+	ignore := func(transcript.InvalidLine) {}
+	for at := r.base.Offset; ; {
+		n, err := file.ReadAt(r.buf, at)
+		at += int64(n)
+		r.state.Lines += int64(bytes.Count(r.buf[:n], []byte("\n")))
+		splitter.Feed(r.buf[:n], r.line, ignore)
+		r.tell(n)
+		switch {
+		case r.err != nil:
+			return r.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF):
+			splitter.Flush(r.line, ignore)
+			r.state.Offset = r.base.Offset + splitter.Offset()
+			return r.err
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (r *reader) tell(n int) {
+	if r.progress != nil {
+		r.progress(n)
+	}
+}
+
+// line visits the passages of a line.
+func (r *reader) line(line []byte, at wire.Position) {
+	if r.err != nil {
+		return
+	}
+	e, err := transcript.DecodeEntry(line)
+	if err != nil {
+		return
+	}
+	r.note(&e)
+	p := place{
+		offset: r.base.Offset + at.Offset, length: int64(len(line)), line: r.base.Lines + int64(at.Line),
+		time: r.state.Time, agent: e.AgentID,
+	}
+	for i, passage := range r.dissector.passages(&e) {
+		if passage.turn {
+			r.state.Turns++
+		}
+		p.nth, p.role, p.tool, p.turn = int64(i), passage.role, r.toolOf(&passage), r.state.Turns
+		if r.err = r.visit(&p, passage.text); r.err != nil {
+			return
+		}
+	}
+	if e.Chained() && !e.IsSidechain {
+		r.state.Tip = e.UUID
+	}
+}
+
+// note takes from an entry what later ones need.
+func (r *reader) note(e *transcript.Entry) {
+	s := r.state
+	if !e.Timestamp.IsZero() {
+		s.Time = e.Timestamp.UnixMilli()
+	}
+	if s.Session == "" {
+		s.Session = e.SessionID
+	}
+	if s.Folder == "" && e.CWD != "" {
+		s.Folder = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
+	}
+	if e.Type == "user" && !e.IsSidechain && e.ParentUUID != "" && s.Tip != "" && e.ParentUUID != s.Tip && e.ToolUseResult == nil {
+		s.Rewound = true
+	}
+}
+
+// toolOf returns the name of a passage's tool.
+func (r *reader) toolOf(p *passage) string {
+	if p.tool == "" {
+		name := r.state.Calls[p.call]
+		delete(r.state.Calls, p.call)
+		return name
+	}
+	if r.state.Calls == nil {
+		r.state.Calls = map[string]string{}
+	}
+	if p.call != "" && len(r.state.Calls) < maxCalls {
+		r.state.Calls[p.call] = p.tool
+	}
+	return p.tool
+}
+
+// spill reads a spill in pieces. What looks like no text is passed over.
+func (r *reader) spill(ctx context.Context, file *os.File) error {
+	piece := make([]byte, pieceSize)
+	p := place{role: Tool, line: 1, time: r.state.Time}
+	for ctx.Err() == nil {
+		n, err := io.ReadFull(io.NewSectionReader(file, p.offset, pieceSize), piece)
+		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, guarded)], 0) >= 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if n == pieceSize {
+			n = pieceEnd(piece)
+		}
+		p.length = int64(n)
+		if err := r.visit(&p, string(piece[:n])); err != nil {
+			return err
+		}
+		p.offset += int64(n)
+		p.line += int64(bytes.Count(piece[:n], []byte("\n")))
+		r.tell(n)
+	}
+	r.state.Offset = p.offset
+	return ctx.Err()
+}
+
+// pieceEnd returns where a piece ends that is not the last one: behind a line, or at
+// least between words.
+func pieceEnd(piece []byte) int {
+	return cmp.Or(bytes.LastIndexByte(piece, '\n')+1, bytes.LastIndexAny(piece, " \t,;:{}[]\"")+1, len(piece))
+}
+
+// guard returns a sum of the bytes before an offset.
+func guard(file io.ReaderAt, offset int64) (uint64, error) {
+	from := max(0, offset-guarded)
+	sum := fnv.New64a()
+	_, err := io.Copy(sum, io.NewSectionReader(file, from, offset-from))
+	return sum.Sum64(), err
+}
+
+// text reads a passage again.
+func (r *reader) text(file io.ReaderAt, p *place, spill bool) (string, bool) {
+	data := make([]byte, p.length)
+	if n, err := file.ReadAt(data, p.offset); err != nil && n < len(data) {
+		return "", false
+	}
+	if spill {
+		return string(data), true
+	}
+	e, err := transcript.DecodeEntry(data)
+	if err != nil {
+		return "", false
+	}
+	passages := r.dissector.passages(&e)
+	if p.nth >= int64(len(passages)) {
+		return "", false
+	}
+	return passages[p.nth].text, true
+}
