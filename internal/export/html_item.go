@@ -1,0 +1,287 @@
+package export
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+func (p *page) item(i *Item) {
+	if p.full() {
+		return
+	}
+	switch i.Type {
+	case transcript.ItemThinking:
+		p.thinking(i)
+	case transcript.ItemToolCall, transcript.ItemSubagent:
+		p.call(i)
+	case transcript.ItemTeammateMessage:
+		p.teammate(i)
+	default:
+		p.prose(i.Text)
+		p.images(i)
+	}
+}
+
+func (p *page) thinking(i *Item) {
+	if !p.Thinking || strings.TrimSpace(i.Text) == "" {
+		return
+	}
+	p.raw(`<details class="thinking"` + p.open() + `><summary>Thinking</summary>`)
+	p.prose(i.Text)
+	p.raw("</details>")
+}
+
+func (p *page) teammate(i *Item) {
+	p.raw(`<section class="teammate"><p class="by"><span class="who">`)
+	p.text(cmp.Or(oneLine(i.Teammate, 60), "teammate"))
+	p.raw("</span>")
+	p.element("span", `class="note"`, oneLine(i.TeammateSummary, 100))
+	p.raw("</p>")
+	p.prose(i.Text)
+	p.raw("</section>")
+}
+
+// call writes a call of a tool. Small changes of files are open: they are what
+// one looks for.
+func (p *page) call(i *Item) {
+	diffs := i.diffs()
+	open := p.open()
+	if lines := diffLines(diffs); lines > 0 && lines <= 40 {
+		open = " open"
+	}
+	p.raw(`<details class="tool` + p.state(i) + `"` + open + `><summary>`)
+	p.callLine(i, diffs)
+	p.raw(`</summary><div class="body">`)
+	if len(diffs) == 0 || i.Tool == "Bash" || i.Tool == "PowerShell" {
+		p.input(i)
+	}
+	for k := range diffs {
+		p.diff(&diffs[k])
+	}
+	if len(diffs) == 0 || i.Tool == "Bash" || i.Tool == "PowerShell" {
+		p.result(i)
+	}
+	p.images(i)
+	p.injected(i.Injected)
+	p.raw("</div></details>")
+	for k := range i.Agents {
+		p.subagent(&i.Agents[k])
+	}
+}
+
+func (p *page) state(i *Item) string {
+	switch {
+	case i.IsError:
+		return " failed"
+	case !i.HasResult:
+		return " pending"
+	}
+	return ""
+}
+
+// callLine writes the line that is always visible.
+func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
+	p.element("span", `class="name"`, cmp.Or(oneLine(i.Tool, 60), "tool"))
+	if what := cmp.Or(i.Summary, i.Description); what != i.Tool {
+		p.element("span", `class="what"`, oneLine(what, 160))
+	}
+	added, removed := 0, 0
+	for k := range diffs {
+		added, removed = added+diffs[k].Added, removed+diffs[k].Removed
+	}
+	if added+removed > 0 {
+		p.rawf(`<span class="plus">+%d</span><span class="minus">−%d</span>`, added, removed)
+	}
+	switch {
+	case i.IsError:
+		p.raw(`<span class="flag">failed</span>`)
+	case !i.HasResult:
+		p.raw(`<span class="flag">no result</span>`)
+	}
+	if i.DurationMS > 0 {
+		p.element("span", `class="note"`, formatDuration(i.DurationMS))
+	}
+}
+
+// input writes what a tool was called with, in the way that suits the tool.
+func (p *page) input(i *Item) {
+	item := i.restore()
+	input, err := item.Input()
+	if err != nil {
+		p.output(`class="in"`, string(i.Input))
+		return
+	}
+	switch input := input.(type) {
+	case *transcript.BashInput:
+		p.code(input.Command, findLanguage("shell"))
+	case *transcript.WriteInput:
+		p.code(input.Content, languageOf(input.FilePath))
+	case *transcript.AgentInput:
+		p.prose(input.Prompt)
+	case *transcript.ExitPlanModeInput:
+		p.prose(input.Plan)
+	case *transcript.TodoWriteInput:
+		p.todos(input.Todos)
+	default:
+		p.code(indent(i.Input), findLanguage("json"))
+	}
+}
+
+// indent returns a JSON text in several lines, unless it is short.
+func indent(text wire.JSON) string {
+	var b bytes.Buffer
+	if len(text) < 60 || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+func (p *page) code(code string, l *language) {
+	if strings.TrimSpace(code) == "" {
+		return
+	}
+	head, missing := shorten(code, p.most)
+	p.raw(`<pre class="in"><code>`)
+	p.highlight(head, l)
+	p.raw("</code></pre>")
+	p.missing(missing)
+}
+
+func (p *page) todos(todos []transcript.Todo) {
+	p.raw(`<ul class="todos">`)
+	for k, t := range todos {
+		if k >= maxTodos && p.page > 0 {
+			p.element("li", `class="missing"`, fmt.Sprintf("%d more; --full shows all", len(todos)-k))
+			break
+		}
+		sign := map[string]string{"completed": "☑", "in_progress": "▸"}[t.Status]
+		p.element("li", "", cmp.Or(sign, "☐")+" "+oneLine(t.Content, 300))
+	}
+	p.raw("</ul>")
+}
+
+// result writes what came back.
+func (p *page) result(i *Item) {
+	text, class := i.Result, "out"
+	if i.Output != "" {
+		text = i.Output
+	}
+	if i.IsError {
+		class += " err"
+	}
+	if strings.TrimSpace(text) == "" {
+		if i.HasResult && i.ImageCount == 0 {
+			p.raw(`<p class="missing">no output</p>`)
+		}
+		return
+	}
+	head, missing := shorten(text, p.most)
+	p.raw(`<pre class="` + class + `"><code>`)
+	p.highlight(head, p.resultLanguage(i))
+	p.raw("</code></pre>")
+	p.missing(missing)
+}
+
+// resultLanguage returns the language of a result, if that is a file or JSON.
+func (p *page) resultLanguage(i *Item) *language {
+	if i.IsError {
+		return nil
+	}
+	if i.Tool == "Read" {
+		if in, err := transcript.DecodeInput(i.Tool, i.Input); err == nil {
+			if read, ok := in.(*transcript.ReadInput); ok {
+				return languageOf(read.FilePath)
+			}
+		}
+	}
+	if text := strings.TrimSpace(i.Result); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
+		return findLanguage("json")
+	}
+	return nil
+}
+
+// imageTypes are the types of pictures that a page may have: none of them can
+// hold a script.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// images writes the pictures of a result. What they are is their type, whatever
+// else they hold.
+func (p *page) images(i *Item) {
+	shown := 0
+	for k := range i.Images {
+		if image := &i.Images[k]; image.isWhatItSays() && p.hasRoom(image) {
+			data := base64.StdEncoding.EncodeToString(image.Data)
+			p.raw(`<img alt="picture in the result" src="data:` + image.MediaType + `;base64,` + data + `">`)
+			shown++
+		}
+	}
+	if left := i.ImageCount - shown; left > 0 {
+		p.element("p", `class="missing"`, plural(left, "picture")+" not shown")
+	}
+}
+
+func (p *page) subagent(a *Agent) {
+	if p.full() {
+		return
+	}
+	p.raw(`<details class="agent"` + p.open() + `><summary><span class="name">`)
+	p.text(cmp.Or(oneLine(a.Type, 40), "Subagent"))
+	p.raw("</span>")
+	p.element("span", `class="what"`, oneLine(a.Description, 120))
+	p.element("span", `class="note"`, plural(callsIn(a.Chunks), "tool call"))
+	switch transcript.LinkedBy(a.LinkedBy) {
+	case transcript.LinkedByOrder, transcript.LinkedByPrompt, transcript.LinkedByTeam:
+		p.raw(`<span class="note">guessed to belong here</span>`)
+	}
+	p.raw(`</summary><div class="inside">`)
+	if p.depth >= maxDepth {
+		p.raw(`<p class="missing">what it did is too deep down to show</p>`)
+	} else {
+		inside := *p
+		inside.depth++
+		inside.place = fmt.Sprintf("%sa%s-", p.place, placeName(a.ID))
+		inside.conversation(a.Chunks, a.Branches)
+	}
+	p.raw("</div></details>")
+}
+
+// placeName returns the letters and digits of an ID.
+func placeName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, cutAt(id, 64))
+}
+
+func callsIn(chunks []Chunk) int {
+	n := 0
+	for i := range chunks {
+		for j := range chunks[i].Items {
+			if chunks[i].Items[j].isCall() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// unlinked writes the subagents that no call is known to have started.
+func (p *page) unlinked() {
+	if len(p.doc.Unlinked) == 0 {
+		return
+	}
+	p.raw(`<section class="chunk"><h2>Other subagents</h2>`)
+	for i := range p.doc.Unlinked {
+		p.subagent(&p.doc.Unlinked[i])
+	}
+	p.raw("</section>")
+}

@@ -1,0 +1,281 @@
+package export
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clewdev/clew/transcript"
+)
+
+// A sheet is a document on its way to Markdown.
+type sheet struct {
+	w io.Writer
+	*View
+	err    error
+	indent string // before each line
+	depth  int
+}
+
+func writeMarkdown(w io.Writer, d *Document, view *View) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	s := &sheet{w: out, View: view}
+	s.summary(d)
+	s.conversation(d.Chunks)
+	for i := range d.Branches {
+		s.block(fmt.Sprintf("---\n\n*Left behind by a rewind, at line %d:*", d.Branches[i].FromLine))
+		s.conversation(d.Branches[i].Chunks)
+	}
+	if len(d.Unlinked) > 0 {
+		s.block("## Other subagents")
+		s.agents(d.Unlinked)
+	}
+	if d.Redacted != nil {
+		s.block("---\n\nRedacted: " + redactedText(d.Redacted, len(d.Redacted)))
+	}
+	if s.err == nil {
+		s.err = out.Flush()
+	}
+	return s.err
+}
+
+// block writes lines, and an empty one behind them.
+func (s *sheet) block(text string) {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		b.WriteString(strings.TrimRight(s.indent+line, " ") + "\n")
+	}
+	b.WriteString(strings.TrimRight(s.indent, " ") + "\n")
+	if s.err == nil {
+		_, s.err = io.WriteString(s.w, b.String())
+	}
+}
+
+func (s *sheet) summary(d *Document) {
+	s.block("# " + inline(d.heading()))
+	t, n := &d.Totals, d.count()
+	lines := []string{}
+	add := func(name, text string) {
+		if text != "" {
+			lines = append(lines, "- "+name+": "+text)
+		}
+	}
+	add("Session", code(d.SessionID))
+	add("Project", code(d.CWD))
+	add("Branch", code(d.GitBranch))
+	add("Model", code(d.Model))
+	if !d.Created.IsZero() {
+		add("Time", s.time(d.Created, "2006-01-02 15:04")+" to "+s.time(d.Modified, "2006-01-02 15:04"))
+	}
+	add("Turns", fmt.Sprint(n.turns))
+	add("Tool calls", fmt.Sprintf("%d, %d failed", n.calls, n.failed))
+	if n.files > 0 {
+		add("Files changed", fmt.Sprintf("%d, +%d -%d", n.files, n.added, n.removed))
+	}
+	add("Tokens", fmt.Sprintf("%s in, %s from cache, %s written to cache, %s out",
+		formatCount(t.Usage.InputTokens), formatCount(t.Usage.CacheReadTokens),
+		formatCount(t.Usage.CacheCreationTokens), formatCount(t.Usage.OutputTokens)))
+	add("Cost", formatCost(t)+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown day"), 20)))
+	s.block(strings.Join(lines, "\n"))
+}
+
+func (s *sheet) conversation(chunks []Chunk) {
+	for i := range chunks {
+		s.chunk(&chunks[i])
+	}
+}
+
+func (s *sheet) chunk(c *Chunk) {
+	at := ""
+	if !c.Time.IsZero() {
+		at = " · " + s.time(c.Time, "2006-01-02 15:04:05")
+	}
+	switch c.Type {
+	case transcript.UserChunk:
+		who := "You"
+		if s.depth > 0 {
+			who = "Prompt"
+		}
+		s.block(fmt.Sprintf("## %d. %s%s", c.Turn, who, at))
+		s.quote(strings.TrimSpace(attachedLine(c) + c.Text))
+	case transcript.CompactChunk:
+		s.block("## Compacted" + at)
+		s.prose(c.Text)
+	case transcript.SystemChunk:
+		s.quote(c.Text)
+	default:
+		s.block("### " + inline(cmp.Or(oneLine(c.Model, 60), "Agent")) + at)
+		s.items(c)
+	}
+	s.fence(c.Stderr, "")
+	if c.Interrupted {
+		s.block("*Interrupted by the user.*")
+	}
+}
+
+func attachedLine(c *Chunk) string {
+	if text := attached(c); text != "" {
+		return "(" + text + ")\n"
+	}
+	return ""
+}
+
+func (s *sheet) items(c *Chunk) {
+	for i := range c.Items {
+		s.item(&c.Items[i])
+	}
+	if len(c.Items) == 0 {
+		s.prose(c.Text)
+	}
+}
+
+func (s *sheet) item(i *Item) {
+	switch i.Type {
+	case transcript.ItemThinking:
+		if s.Thinking && strings.TrimSpace(i.Text) != "" {
+			s.block("*Thinking:*")
+			s.quote(i.Text)
+		}
+	case transcript.ItemToolCall, transcript.ItemSubagent:
+		s.call(i)
+	case transcript.ItemTeammateMessage:
+		s.block("**" + inline(cmp.Or(oneLine(i.Teammate, 60), "teammate")) + "**")
+		s.quote(i.Text)
+	default:
+		s.prose(i.Text)
+	}
+}
+
+func (s *sheet) call(i *Item) {
+	line := "**" + inline(cmp.Or(oneLine(i.Tool, 60), "tool")) + "**"
+	if what := oneLine(cmp.Or(i.Summary, i.Description), 160); what != "" && what != i.Tool {
+		line += " " + code(what)
+	}
+	switch {
+	case i.IsError:
+		line += " (failed)"
+	case !i.HasResult:
+		line += " (no result)"
+	}
+	s.block(line)
+	diffs := i.diffs()
+	if len(diffs) == 0 {
+		s.input(i)
+	}
+	for k := range diffs {
+		s.fence(diffs[k].String(), "diff")
+	}
+	if len(diffs) == 0 || i.Tool == "Bash" {
+		s.fence(cmp.Or(i.Output, i.Result), "")
+	}
+	if i.ImageCount > 0 {
+		s.block("*" + plural(i.ImageCount, "picture") + "*")
+	}
+	s.agents(i.Agents)
+}
+
+func (s *sheet) input(i *Item) {
+	item := i.restore()
+	if input, err := item.Input(); err == nil {
+		switch input := input.(type) {
+		case *transcript.BashInput:
+			s.fence(input.Command, "sh")
+			return
+		case *transcript.AgentInput:
+			s.quote(input.Prompt)
+			return
+		}
+	}
+	s.fence(indent(i.Input), "json")
+}
+
+// agents writes what subagents did, indented as quotes are.
+func (s *sheet) agents(agents []Agent) {
+	for i := range agents {
+		a := &agents[i]
+		title := strings.TrimSpace(oneLine(a.Type, 40) + " " + oneLine(a.Description, 120))
+		s.block("**Subagent** " + inline(cmp.Or(title, oneLine(a.ID, 60))))
+		if s.depth >= maxDepth {
+			s.block("*What it did is too deep down to show.*")
+			continue
+		}
+		inside := &sheet{w: s.w, View: s.View, err: s.err, indent: s.indent + "> ", depth: s.depth + 1}
+		inside.conversation(a.Chunks)
+		s.err = inside.err
+	}
+}
+
+// quote writes a text that is not Markdown, as a quote.
+func (s *sheet) quote(text string) {
+	head, missing := shorten(text, s.limit())
+	lines := strings.Split(strings.TrimRight(clean(head), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight("> "+escapeLine(line), " ")
+		if i+1 < len(lines) && line != "" && lines[i+1] != "" {
+			lines[i] += "  " // a line break
+		}
+	}
+	if text != "" {
+		s.block(strings.Join(lines, "\n"))
+	}
+	s.missing(missing)
+}
+
+// prose writes a text that is Markdown.
+func (s *sheet) prose(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	head, missing := shorten(text, s.limit())
+	s.block(safeMarkdown(head))
+	s.missing(missing)
+}
+
+// fence writes a text between lines of backticks, of which it has none so long.
+func (s *sheet) fence(text, language string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	head, missing := shorten(text, s.limit())
+	head = strings.Trim(clean(head), "\n")
+	ticks := strings.Repeat("`", max(3, longestRun(head, '`')+1))
+	s.block(ticks + language + "\n" + head + "\n" + ticks)
+	s.missing(missing)
+}
+
+func (s *sheet) missing(n int) {
+	if n > 0 {
+		s.block("*" + formatSize(n) + " more are not shown; --full shows all.*")
+	}
+}
+
+func longestRun(text string, c byte) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		if text[i] != c {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// code returns a text as code inside of a line, or "".
+func code(text string) string {
+	text = oneLine(text, 300)
+	if text == "" {
+		return ""
+	}
+	ticks := strings.Repeat("`", longestRun(text, '`')+1)
+	if len(ticks) > 1 {
+		return ticks + " " + text + " " + ticks
+	}
+	return ticks + text + ticks
+}
+
+// inline returns a line of text as such.
+func inline(text string) string { return escapeLine(clean(strings.ReplaceAll(text, "\n", " "))) }

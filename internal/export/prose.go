@@ -1,0 +1,191 @@
+package export
+
+import (
+	"bytes"
+	"html"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
+)
+
+// maxProse is the longest text that is read as Markdown. What is longer is shown
+// as it is: nobody writes that much by hand, and nesting costs more than its
+// length.
+const maxProse = 64 << 10
+
+// prose writes a text in Markdown.
+func (p *page) prose(text string) {
+	var b bytes.Buffer
+	if len(text) > maxProse || deep(text) || markdown().Convert([]byte(clean(text)), &b) != nil {
+		p.part(`class="plain"`, text)
+		return
+	}
+	p.raw(`<div class="prose">`)
+	p.raw(b.String())
+	p.raw("</div>")
+}
+
+// deep reports whether a line of the text begins with marks that nest more than
+// anybody means.
+func deep(text string) bool {
+	for line := range strings.Lines(text) {
+		head := line[:len(line)-len(strings.TrimLeft(line, " \t>*-+0123456789.)"))]
+		if strings.Count(head, ">")+strings.Count(head, "- ")+strings.Count(head, "* ")+strings.Count(head, "+ ") > 20 {
+			return true
+		}
+	}
+	return false
+}
+
+// markdown is the converter. It may be used by several goroutines.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	// The policy of the page forbids styles of single elements.
+	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
+	return goldmark.New(
+		goldmark.WithExtensions(table, extension.Strikethrough, extension.Linkify, extension.TaskList),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(proseRenderer{}, 1))),
+	)
+})
+
+// A proseRenderer writes what must not come from a transcript as it is: tags,
+// links, pictures and code.
+type proseRenderer struct{}
+
+// RegisterFuncs names the nodes that it writes.
+func (proseRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindRawHTML, renderRawHTML)
+	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
+	r.Register(ast.KindLink, renderLink)
+	r.Register(ast.KindAutoLink, renderAutoLink)
+	r.Register(ast.KindImage, renderImage)
+	r.Register(ast.KindHeading, renderHeading)
+	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
+	r.Register(ast.KindCodeBlock, renderCodeBlock)
+}
+
+// renderRawHTML shows tags inside of a paragraph.
+func renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if raw, ok := n.(*ast.RawHTML); ok && entering {
+		_, _ = w.WriteString(html.EscapeString(string(raw.Segments.Value(source))))
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+// renderHTMLBlock shows tags that stand for themselves.
+func renderHTMLBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	block, ok := n.(*ast.HTMLBlock)
+	if !ok || !entering {
+		return ast.WalkContinue, nil
+	}
+	text := string(block.Lines().Value(source))
+	if block.HasClosure() {
+		text += string(block.ClosureLine.Value(source))
+	}
+	_, _ = w.WriteString(`<pre class="plain">` + html.EscapeString(text) + "</pre>\n")
+	return ast.WalkContinue, nil
+}
+
+// safeURL returns a URL if a click on it can do no harm.
+func safeURL(text string) (string, bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", false
+	}
+	isPage := (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	return u.String(), isPage || u.Scheme == "mailto"
+}
+
+// destination returns where a link leads that may be written with escapes.
+func destination(written []byte) []byte {
+	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(written)))
+}
+
+const linkRel = ` rel="noopener noreferrer nofollow"`
+
+func renderLink(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	link, ok := n.(*ast.Link)
+	if !ok {
+		return ast.WalkContinue, nil
+	}
+	target, safe := safeURL(string(destination(link.Destination)))
+	switch {
+	case safe && entering:
+		_, _ = w.WriteString(`<a href="` + html.EscapeString(target) + `"` + linkRel + ">")
+	case safe:
+		_, _ = w.WriteString("</a>")
+	case entering:
+		_, _ = w.WriteString(`<span class="link" title=` + attr(string(link.Destination)) + `>`)
+	default:
+		_, _ = w.WriteString("</span>")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderAutoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	link, ok := n.(*ast.AutoLink)
+	if !ok || !entering {
+		return ast.WalkContinue, nil
+	}
+	label, target := string(link.Label(source)), string(link.URL(source))
+	if link.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(target), "mailto:") {
+		target = "mailto:" + target
+	}
+	if target, safe := safeURL(target); safe {
+		_, _ = w.WriteString(`<a href="` + html.EscapeString(target) + `"` + linkRel + ">" + html.EscapeString(label) + "</a>")
+	} else {
+		_, _ = w.WriteString(html.EscapeString(label))
+	}
+	return ast.WalkContinue, nil
+}
+
+// renderImage shows the name of a picture and where it is. It is not loaded: the
+// page would tell others that it is read.
+func renderImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	image, ok := n.(*ast.Image)
+	if !ok {
+		return ast.WalkContinue, nil
+	}
+	if entering {
+		_, _ = w.WriteString(`<span class="link" title=` + attr(string(image.Destination)) + `>picture: `)
+	} else {
+		_, _ = w.WriteString("</span>")
+	}
+	return ast.WalkContinue, nil
+}
+
+// renderHeading puts headings below those of the page.
+func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	heading, ok := n.(*ast.Heading)
+	if !ok {
+		return ast.WalkContinue, nil
+	}
+	tag := "h" + strconv.Itoa(min(heading.Level+2, 6)) + ">"
+	if entering {
+		_, _ = w.WriteString("<" + tag)
+	} else {
+		_, _ = w.WriteString("</" + tag + "\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	name := ""
+	if fenced, ok := n.(*ast.FencedCodeBlock); ok {
+		name = string(fenced.Language(source))
+	}
+	m := &markup{w: w}
+	m.raw("<pre><code>")
+	m.highlight(string(n.Lines().Value(source)), findLanguage(name))
+	m.raw("</code></pre>\n")
+	return ast.WalkSkipChildren, m.err
+}
