@@ -31,7 +31,7 @@ agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm,
 
 .PHONY: record
 record: agent ## Record the dialogues in testdata anew, from the pinned Claude Code over a scripted model
-	CLEW_RECORD=1 go test ./internal/record -run TestRecord -count=1
+	CLEW_RECORD=1 go test ./internal/record ./internal/realtest/program -run TestRecord -count=1
 
 .PHONY: bench
 bench: ## Compare decoding with encoding/json, and measure transcripts, in one run, as ratios
@@ -66,8 +66,12 @@ vet:
 	GOOS=darwin go vet ./...
 
 .PHONY: demo
-demo: ## Show the whole tour: not available yet
-	@echo "make $@: not available yet" >&2; exit 1
+demo: ## Show the whole tour of the program, without key, network or agent
+	go run ./cmd/clew demo
+
+.PHONY: pictures
+pictures: ## Make the pictures in docs/pictures and the output in the README anew, with a chromium
+	go run ./internal/pictures
 
 $(AGENT):
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/spf13/cobra"
 )
 
 // Streams are where a command reads from and prints to. Where one is an
@@ -22,17 +24,38 @@ type Streams struct {
 // returns the code to exit with. The first interrupt, or request to terminate,
 // ends the command in good order, the second one at once.
 func Main(args []string, s Streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted(tidier(s))
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	// Unless somebody listens, this signal ends the program in the middle of a
 	// write, with its progress bar left on the screen.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return execute(ctx, args, s)
 }
 
+// untilInterrupted returns a context that the first interrupt ends. The second one
+// ends the program: it is listened for all the time, so that none is lost.
+func untilInterrupted(tidy func()) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		tidy()
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
+}
+
 func execute(ctx context.Context, args []string, s Streams) int {
-	root := newRoot(s) //nolint:contextcheck // the commands get ctx when they run
+	return perform(ctx, newRoot(s), args, s) //nolint:contextcheck // the commands get ctx when they run
+}
+
+func perform(ctx context.Context, root *cobra.Command, args []string, s Streams) int {
 	out := &outlet{w: s.Out}
 	root.SetArgs(args)
 	root.SetIn(s.In)

@@ -52,6 +52,8 @@ func runE(run runner) func(*cobra.Command, []string) error {
 	}
 }
 
+func errStopped() error { return &failure{code: exitInterrupted, err: errors.New("interrupted")} }
+
 func outputError(err error) error {
 	return fmt.Errorf("the output cannot be written: %w", cause(err))
 }

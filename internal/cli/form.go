@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"strings"
+
+	"github.com/clewdev/clew/internal/export"
 )
 
 // A form is how a conversation is written down.
@@ -13,6 +16,7 @@ const (
 	unknownForm form = iota
 	transcriptForm
 	streamForm // stream-json
+	exportForm // JSON of "clew export"
 )
 
 const sniffed = 64 << 10 // bytes, in which the form has to show
@@ -41,6 +45,9 @@ func sniff(r *bufio.Reader) form {
 // formOf tells the form by the lines of head; the last one counts as a line if
 // there is no more to come.
 func formOf(head []byte, last bool) form {
+	if export.Looks(head) {
+		return exportForm
+	}
 	for line := range bytes.Lines(head) {
 		if !last && !bytes.HasSuffix(line, []byte("\n")) {
 			return unknownForm
@@ -66,6 +73,16 @@ func lineForm(line []byte) form {
 		if _, ok := members[name]; ok {
 			return transcriptForm
 		}
+	}
+	return typeForm(members["type"])
+}
+
+// typeForm tells the form by a type that only one of them has, for want of more.
+func typeForm(name json.RawMessage) form {
+	switch strings.Trim(string(name), `"`) {
+	case "assistant", "result", "stream_event", "message_start", "message_delta", "message_stop",
+		"content_block_start", "content_block_delta", "content_block_stop":
+		return streamForm
 	}
 	return unknownForm
 }

@@ -18,6 +18,8 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	// Cobra adds these flags when a command runs; "clew help" runs another one.
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
+	verb := verbOf(cmd)
+	hideConfigFlag(cmd.Root(), verb != "" && verb != "config" && verb != "doctor")
 	// An outlet keeps the error.
 	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
 }
@@ -28,17 +30,28 @@ func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show how a command is used",
+
+		ValidArgsFunction: completeTopic,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			topic, rest, err := cmd.Root().Find(args)
+			topic, err := findTopic(cmd, args)
 			if err != nil {
-				return misused(cmd, err)
-			}
-			if len(rest) > 0 {
-				return noSuchCommand(topic, rest)
+				return err
 			}
 			return topic.Help()
 		},
 	}
+}
+
+// findTopic returns the command that the arguments of cmd name.
+func findTopic(cmd *cobra.Command, args []string) (*cobra.Command, error) {
+	topic, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return nil, misused(cmd, err)
+	}
+	if len(rest) > 0 {
+		return nil, noSuchCommand(topic, rest)
+	}
+	return topic, nil
 }
 
 // An outlet is where cobra prints: help, the version, completion scripts. Cobra

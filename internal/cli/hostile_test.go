@@ -22,6 +22,7 @@ func hostileHome(t *testing.T) string {
 	dir := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", dir)
 	t.Setenv("COLUMNS", "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	project := filepath.Join(dir, "projects", "-home-dev")
 	subagents := filepath.Join(project, hostileID, "subagents")
 	if err := os.MkdirAll(subagents, 0o700); err != nil {
@@ -64,10 +65,17 @@ func TestHostileTranscript(t *testing.T) {
 	path := hostileHome(t)
 	for _, line := range []string{
 		"ls --all", "ls --all --json", "ls --all --text owned",
+		"stats --all --by model", "stats --all --by model --plot", "stats --all --by model --csv",
+		"stats --all --by model,session --json",
 		"show ID", "show ID --expand --thinking --branches", "show ID --diff", "show ID --agent abc",
 		"show ID --format json", "show ID --format ndjson", "show ID --format messages",
-		"show FILE --expand", "show - --expand",
-		"show testdata/hostile/stream.ndjson --expand", "show testdata/hostile/stream.ndjson --format json",
+		"show FILE --expand", "show - --expand", "show FILE --format messages", "show - --format messages",
+		"show testdata/hostile/stream.ndjson --expand", "show testdata/hostile/stream.ndjson --format messages",
+		"show testdata/hostile/stream.ndjson --format json",
+		"search owned --limit 0", "search owned --json --limit 0", "search owned --no-index", "search --regex (?s)owned.*",
+		"show ID --format markdown --thinking --branches", "show ID --format html --thinking --branches --expand",
+		"export ID -o - --format html", "export ID -o - --format markdown", "export ID -o - --format json",
+		"export ID -o - --format html --redact --full --expand", "export FILE -o - --format md", "export - -o -",
 	} {
 		t.Run(line, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -109,7 +109,7 @@ func (o *inspectOptions) report(out *bufio.Writer) report {
 	if o.json {
 		return newListing(out)
 	}
-	return &summary{out: out}
+	return &summary{out: out, columns: textWidth(o.streams.Out, 0)}
 }
 
 // read takes the frames of src until they end, or the report wants no more.

@@ -32,8 +32,16 @@ func (l *look) options(s Streams) render.Options {
 
 // coloured reports whether a stream may get colours.
 func coloured(stream any) bool {
-	return isTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	switch os.Getenv("CLEW_COLOR") {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return isTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
 }
+
+func emphasized(line string) string { return "\x1b[1m" + line + "\x1b[0m" }
 
 // textWidth returns how many columns text may take: those of the terminal, or of
 // COLUMNS where there is none, or a number for want of both.

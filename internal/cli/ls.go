@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,6 +26,7 @@ type lsOptions struct {
 	until   moment
 	order   sortOrder
 	list    sessions.ListOptions
+	none    string // what to say if there are none, or "" for the usual
 }
 
 const lsHelp = `Lists the sessions of this project, those of other working trees of the
@@ -60,7 +60,8 @@ func newLs(s Streams) *cobra.Command {
 	f.StringVar(&o.list.Model, "model", "", "sessions whose model has this `part` in its name")
 	f.StringVar(&o.list.Text, "text", "", "sessions with this `part` in the title, or in the first or last prompt")
 	f.Var(&o.since, "since", "sessions written to at this time or later")
-	f.Var(&o.until, "until", "sessions written to before this time")
+	o.until.end = true
+	f.Var(&o.until, "until", "sessions written to up to this time")
 	addOnOff(cmd, &o.ongoing, "ongoing", "only sessions in which an agent works; with =false the others")
 	f.Var(&o.order, "sort", "order of the list: modified, created, size or title")
 	addOnOff(cmd, &o.reverse, "reverse", "turn the order round")
@@ -80,7 +81,7 @@ func newLs(s Streams) *cobra.Command {
 
 func (o *lsOptions) run(ctx context.Context, _ []string) error {
 	list := o.list
-	list.Since, list.Until = time.Time(o.since), time.Time(o.until)
+	list.Since, list.Until = o.since.Time, o.until.Time
 	list.Sort, list.Reverse = sessions.SortBy(o.order), o.reverse
 	if !o.all && list.Project == "" {
 		list.Project = "."
@@ -105,7 +106,7 @@ func (o *lsOptions) sayNone() {
 	if !o.all {
 		text = "There are no such sessions in this project; --all lists those of all projects."
 	}
-	_, _ = fmt.Fprintln(o.streams.Err, text)
+	_, _ = fmt.Fprintln(o.streams.Err, cmp.Or(o.none, text))
 }
 
 func (o *lsOptions) print(infos []sessions.Info) error {
@@ -153,24 +154,24 @@ func (o *lsOptions) table(infos []sessions.Info, columns int) string {
 	for i := range infos {
 		rows = append(rows, o.row(&infos[i], wide))
 	}
-	return alignRows(rows, columns)
+	lines := alignRows(rows, columns)
+	if coloured(o.streams.Out) {
+		lines[0] = emphasized(lines[0])
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 func (o *lsOptions) row(info *sessions.Info, wide bool) []string {
-	id := info.ID[:min(8, len(info.ID))]
+	id := shortID(info.ID)
 	if info.Ongoing {
 		id += "*"
 	}
 	cells := []string{id, info.Modified.Local().Format(timeLayout)}
 	if wide && o.all {
-		project := info.Project
-		if info.CWD != "" {
-			project = filepath.Base(info.CWD)
-		}
-		cells = append(cells, shortCell(project))
+		cells = append(cells, shortCell(projectName(info.CWD, info.Project)))
 	}
 	if wide {
-		cells = append(cells, shortCell(info.GitBranch), shortCell(strings.TrimPrefix(info.Model, "claude-")))
+		cells = append(cells, shortCell(branchName(info.GitBranch)), shortCell(strings.TrimPrefix(info.Model, "claude-")))
 	}
 	title := info.Title()
 	if info.Err != nil {
@@ -179,29 +180,37 @@ func (o *lsOptions) row(info *sessions.Info, wide bool) []string {
 	return append(cells, cmp.Or(render.Line(title), "-"))
 }
 
+// branchName returns a branch, and "" for HEAD, which the agent writes where there is none.
+func branchName(branch string) string {
+	if branch == "HEAD" {
+		return ""
+	}
+	return branch
+}
+
 func shortCell(text string) string { return cmp.Or(render.Fit(render.Line(text), cellWidth), "-") }
 
 // alignRows puts clean cells under each other, and cuts the lines to columns.
-func alignRows(rows [][]string, columns int) string {
+func alignRows(rows [][]string, columns int) []string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
 			widths[i] = max(widths[i], render.Width(cell))
 		}
 	}
-	var b strings.Builder
+	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		line := ""
 		for i, cell := range row {
-			line += cell + strings.Repeat(" ", max(widths[i]-render.Width(cell), 0)+2)
+			line += pad(cell, widths[i], false) + strings.Repeat(" ", cellGap)
 		}
 		line = strings.TrimRight(line, " ")
 		if columns > 0 {
 			line = render.Fit(line, columns)
 		}
-		b.WriteString(line + "\n")
+		lines = append(lines, line)
 	}
-	return b.String()
+	return lines
 }
 
 // A sessionRecord is a line of the list in JSON.

@@ -2,50 +2,35 @@ package cli
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/clewdev/clew/sessions"
 )
 
-// A moment is a flag for a time: a date, a date with a time, or an age.
-type moment time.Time
+// A moment is a flag for a time: a day, a day with a time, or an age.
+type moment struct {
+	time.Time
+	end bool // a day is its end
+}
 
 // Type is what the help calls the value.
 func (m *moment) Type() string { return "time" }
 
 func (m *moment) String() string {
-	if t := time.Time(*m); !t.IsZero() {
-		return t.Format(time.RFC3339)
+	if m.IsZero() {
+		return ""
 	}
-	return ""
+	return m.Format(time.RFC3339)
 }
 
 // Set reads a time, which is local unless it says otherwise.
 func (m *moment) Set(text string) error {
-	if age, ok := parseAge(text); ok {
-		*m = moment(time.Now().Add(-age))
-		return nil
+	at, err := parseMoment("", text, time.Now(), m.end)
+	if err != nil || text == "" {
+		return errors.New("it is a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			*m = moment(t)
-			return nil
-		}
-	}
-	return errors.New("it is a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
-}
-
-// parseAge reads a duration of Go, or a number of days.
-func parseAge(text string) (time.Duration, bool) {
-	const longest = 100_000 // days, which a duration can hold
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		return time.Duration(n) * 24 * time.Hour, err == nil && n >= 0 && n <= longest
-	}
-	age, err := time.ParseDuration(text)
-	return age, err == nil && age >= 0
+	m.Time = at
+	return nil
 }
 
 // A sortOrder is a flag for the order of a list.

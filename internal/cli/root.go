@@ -8,10 +8,12 @@ import (
 )
 
 func newRoot(s Streams) *cobra.Command {
+	st := &settings{streams: s}
 	root := &cobra.Command{
 		Use:   "clew",
 		Short: "A toolkit for Claude Code",
-		Long: `Clew reads what Claude Code writes, and shows it.
+		Long: `Clew runs Claude Code, reads what it writes, and shows it. Without a command, it
+lists the sessions of this project, as "clew ls" does.
 
 Exit codes:
   0    done
@@ -20,8 +22,13 @@ Exit codes:
   3    the agent binary was not found
   4    the input could not be read
   130  interrupted`,
+		Example: `  clew demo
+  clew run "Why does the build fail?"
+  clew ls --all`,
 		Args: noSuchCommand,
-		RunE: printHelp,
+		RunE: runE((&lsOptions{streams: s, none: noSessionsYet}).run),
+
+		PersistentPreRunE: st.prepare,
 
 		Version: readBuild().Version,
 	}
@@ -31,23 +38,25 @@ Exit codes:
 	root.AddCommand(newInspect(s), newVersion(s))
 	root.AddCommand(newStats(s))
 	root.AddCommand(newRun(s))
+	root.AddCommand(newChat(s))
 	root.AddCommand(newLs(s), newShow(s), newTail(s))
-	strictCompletion(root)
+	root.AddCommand(newMan(s))
+	root.AddCommand(newConfig(s, st), newDoctor(s, st))
+	st.addFlag(root)
+	root.AddCommand(newSearch(s))
+	root.AddCommand(newExport(s))
+	root.AddCommand(newDemo(s, st))
+	addCompletion(root, st)
 	return root
 }
 
-func printHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+const noSessionsYet = `There are no sessions of this project yet.
+  clew run "PROMPT"  begins one
+  clew ls --all      lists those of all projects
+  clew demo          shows what clew can do, without a key or an agent
+  clew help          lists all commands`
 
-// strictCompletion has cobra add its completion command, and makes an unknown
-// shell an error there; left alone, it prints the help.
-func strictCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "completion" {
-			cmd.Args, cmd.RunE = noSuchCommand, printHelp
-		}
-	}
-}
+func printHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // noSuchCommand refuses the arguments of a command that only has commands: a word
 // that reaches it is none of them.

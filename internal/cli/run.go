@@ -24,8 +24,8 @@ what comes from stdin if that is - or left out.
 
 With --output-format text, the answer appears on stdout while it is written, and
 what the agent does with its tools on stderr. With json, stdout gets one object at
-the end:
-  result             the final text
+the end, also when it fails:
+  result             the final text, or what was said until it failed
   structured_output  the answer that fits --json-schema, left out without one
   session_id         what --resume takes
   total_cost_usd     an estimate, of the whole session
@@ -33,10 +33,12 @@ the end:
   num_turns          how many answers of the model it took
   duration_ms        how long it took
   error              why it failed, or ""
-With stream-json, stdout gets the agent's messages, one JSON object per line.
+With stream-json, stdout gets the agent's messages, one JSON object per line. What
+the agent writes besides them is a part of text, and on stderr otherwise.
 
 A tool that neither a rule nor the permission mode decides about is asked about
-on the terminal. Where stdin or stderr is none, it is denied, and the model told so.
+on the terminal, and so is what the agent wants to know; also when the prompt comes
+from a pipe. Where there is none, it is denied, and the model told so.
 
 The first Ctrl-C interrupts the turn, the second one ends the program.`
 
@@ -86,17 +88,21 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	scr := newScreen(o.streams)
 	defer scr.close()
 	opts.IncludePartialMessages = o.partial || o.format == formatText
-	opts.CanUseTool = newAsker(ctx, o.streams, scr).decide
+	asker := newAsker(ctx, o.streams, scr)
+	asker.serve(opts)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
-	err = converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, screen: scr})
+	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, asker: asker}))
 	scr.rest()
-	return runFailure(ctx, errors.Join(p.finish(err), err))
+	if unwritten := p.finish(err); unwritten != nil {
+		return unwritten
+	}
+	return runFailure(ctx, err)
 }
 
 func (o *runOptions) printer(scr *screen, structured bool) printer {
 	switch o.format {
 	case formatJSON:
-		return &objectPrinter{screen: scr}
+		return newObjectPrinter(scr)
 	case formatStreamJSON:
 		return &framePrinter{screen: scr}
 	}
@@ -108,26 +114,28 @@ type conversation struct {
 	prompt  string
 	opts    *clew.Options
 	printer printer
-	screen  *screen
+	asker   *asker
 }
 
 // converse runs a turn. When ctx ends, it interrupts the agent and waits for what
 // that still has to say.
 func converse(ctx context.Context, c conversation) error {
-	c.screen.busy("starting")
+	scr := c.asker.screen
+	scr.busy("starting")
 	session, err := clew.Connect(ctx, c.opts)
 	if err != nil {
 		return err
 	}
 	defer session.Close() //nolint:errcheck // how the agent ends after all was said is of no interest
-	c.screen.busy("thinking")
+	scr.busy("thinking")
 	turn, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stopped := make(chan struct{})
 	keep := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		time.AfterFunc(stopLimit, cancel)
-		c.screen.note("interrupting")
+		scr.stop() // whatever comes next, it is the end
+		scr.note("interrupting")
 		_, _ = session.Interrupt(turn) // if that fails, the limit ends the turn
 	})
 	defer func() {
@@ -140,10 +148,11 @@ func converse(ctx context.Context, c conversation) error {
 		if err != nil {
 			return err
 		}
-		c.screen.follow(msg)
+		c.asker.settle()
 		if err := c.printer.print(msg); err != nil {
 			return &writeError{err} // nobody hears the rest: Close interrupts the turn
 		}
+		scr.follow(msg)
 	}
 	return nil
 }

@@ -2,34 +2,50 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/transcript"
 )
 
-// An asker puts the agent's questions whether it may use a tool to the user, one at
-// a time.
+// An asker puts the agent's questions to the user, one at a time, each below what the
+// agent has said before it.
 type asker struct {
-	ctx    context.Context // of the run: nobody is asked after its end
-	in     io.Reader       // nil where nobody can be asked
-	screen *screen
+	ctx     context.Context // of the run: nobody is asked after its end
+	streams Streams
+	screen  *screen
+	// room makes room for a question, until leave is called. The question ends with
+	// the context that it returns.
+	room func(ctx context.Context) (asked context.Context, leave func())
 
-	mu    sync.Mutex
+	mu    sync.Mutex // held while there is a question
 	begin sync.Once
+	place place
 	lines chan string // closed at the end of the input
 }
 
 func newAsker(ctx context.Context, s Streams, scr *screen) *asker {
-	a := &asker{ctx: ctx, screen: scr, lines: make(chan string)}
-	if isTerminal(s.In) && isTerminal(s.Err) {
-		a.in = s.In
+	return &asker{ctx: ctx, streams: s, screen: scr, room: noRoom, lines: make(chan string)}
+}
+
+// noRoom is for questions that need none.
+func noRoom(ctx context.Context) (asked context.Context, leave func()) { return ctx, func() {} }
+
+// serve has the agent ask here, unless somebody else decides.
+func (a *asker) serve(opts *clew.Options) {
+	if opts.PermissionPromptTool != "" || opts.PermissionPrompts == clew.PermissionPromptsNone {
+		return
 	}
-	return a
+	opts.CanUseTool = a.decide
+	if a.canAsk() {
+		opts.OnQuestion = a.choose
+	}
 }
 
 const (
@@ -39,23 +55,68 @@ const (
 )
 
 // decide is a [clew.CanUseToolFunc].
-func (a *asker) decide(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-	switch {
-	case req.RequiresUserInteraction || req.ToolName == "AskUserQuestion":
-		a.screen.note("! " + req.ToolName + " denied: the agent can't put a choice to you here")
-		return clew.Deny(noChoices), nil
-	case a.in == nil:
-		a.screen.note("! " + req.ToolName + " denied: there is no terminal to ask on; " +
-			"see --allowedTools and --permission-mode")
-		return clew.Deny(nobodyToAsk), nil
-	}
+func (a *asker) decide(ctx context.Context, req *clew.PermissionRequest) (result clew.PermissionResult, err error) {
+	err = a.put(ctx, req, func(ctx context.Context) (err error) {
+		result, err = a.permit(ctx, req)
+		return err
+	})
+	return result, err
+}
+
+// put asks a question about a call of a tool when it is its turn, unless the agent has
+// withdrawn it until then.
+func (a *asker) put(ctx context.Context, about *clew.PermissionRequest, ask func(context.Context) error) error {
+	a.screen.awaitTool(ctx, about.ToolUseID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.screen.pause(true)
-	defer a.screen.pause(false)
-	a.dropStale()
-	a.screen.say(describe(req))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	asked, leave := a.room(ctx)
+	defer leave()
+	return ask(asked)
+}
+
+// settle waits until no question is open, which other text would tear.
+func (a *asker) settle() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+}
+
+func (a *asker) permit(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+	err := a.open()
+	switch {
+	case needsChoice(req):
+		a.screen.note("! " + req.ToolName + " denied: the agent can't put a choice to you here")
+		return clew.Deny(noChoices), nil
+	case err != nil:
+		a.screen.note("! " + req.ToolName + " denied: " + err.Error() + "; see --allowedTools and --permission-mode")
+		return clew.Deny(nobodyToAsk), nil
+	}
+	defer a.hold()()
+	a.say(describe(req, a.coloured()))
 	return a.ask(ctx, req)
+}
+
+// needsChoice reports whether yes and no are no answers. Whether a plan may be carried
+// out is yes or no.
+func needsChoice(req *clew.PermissionRequest) bool {
+	return req.ToolName == "AskUserQuestion" || req.RequiresUserInteraction && req.ToolName != "ExitPlanMode"
+}
+
+// canAsk reports whether there is somebody to ask.
+func (a *asker) canAsk() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open() == nil
+}
+
+// hold keeps the screen still until what it returns is called.
+func (a *asker) hold() (release func()) {
+	a.screen.pause(true)
+	a.dropStale()
+	a.begin.Do(func() { go a.read() })
+	return func() { a.screen.pause(false) }
 }
 
 // dropStale drops a line that was typed before its question could be read, such as the
@@ -67,6 +128,10 @@ func (a *asker) dropStale() {
 	}
 }
 
+// errUserStopped is the cause that ends a question which the user has answered with an
+// interrupt.
+var errUserStopped = errors.New("interrupted by the user")
+
 // ask repeats the question until it has an answer.
 func (a *asker) ask(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	always := len(req.Suggestions) > 0 && !req.SuppressAlwaysAllowRule
@@ -74,20 +139,32 @@ func (a *asker) ask(ctx context.Context, req *clew.PermissionRequest) (clew.Perm
 	if always {
 		question = "Allow it? [y]es, once / [a]lways / [n]o: "
 	}
-	a.begin.Do(func() { go a.read() })
 	for {
-		a.screen.say(question)
-		select {
-		case line, more := <-a.lines:
-			if result := answerOf(line, req, always); result != nil || !more {
-				return orDenied(result), nil
-			}
-		case <-ctx.Done():
-			a.screen.say("\n")
-			return nil, ctx.Err()
-		case <-a.ctx.Done():
-			return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}, nil
+		line, more, err := a.answer(ctx, question)
+		switch {
+		case a.ctx.Err() != nil, errors.Is(context.Cause(ctx), errUserStopped):
+			return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}, nil //nolint:nilerr // the answer says it
+		case err != nil:
+			return nil, err
 		}
+		if result := answerOf(line, req, always); result != nil || !more {
+			return orDenied(result), nil
+		}
+	}
+}
+
+// answer returns the line that is typed below a question. There is no more when the
+// input has ended.
+func (a *asker) answer(ctx context.Context, question string) (line string, more bool, err error) {
+	a.say(question)
+	select {
+	case line, more = <-a.lines:
+		return line, more, nil
+	case <-ctx.Done():
+		a.say("\n")
+		return "", false, ctx.Err()
+	case <-a.ctx.Done():
+		return "", false, a.ctx.Err()
 	}
 }
 
@@ -122,7 +199,7 @@ func answerOf(line string, req *clew.PermissionRequest, always bool) clew.Permis
 // it is left behind when the program ends.
 func (a *asker) read() {
 	defer close(a.lines)
-	for in := bufio.NewScanner(a.in); in.Scan(); {
+	for in := bufio.NewScanner(a.place.in); in.Scan(); {
 		select {
 		case a.lines <- in.Text():
 		case <-a.ctx.Done():
@@ -134,30 +211,34 @@ func (a *asker) read() {
 // maxShown is how many bytes of a diff or a command are shown in a question.
 const maxShown = 16 << 10
 
-// describe shows what the agent wants to do.
-func describe(req *clew.PermissionRequest) string {
+// describe shows what the agent wants to do, a change in colours if it may.
+func describe(req *clew.PermissionRequest, colour bool) string {
 	var b strings.Builder
 	summary := clip(transcript.ToolSummary(req.ToolName, req.Input))
 	fmt.Fprintf(&b, "? The agent wants to use %s: %s\n", printable(req.ToolName), printable(summary))
 	if req.DecisionReason != "" {
 		fmt.Fprintf(&b, "  %s\n", printable(clip(req.DecisionReason)))
 	}
-	for line := range strings.Lines(shown(details(req))) {
-		b.WriteString("  " + harmless(strings.TrimSuffix(line, "\n")) + "\n")
+	diff, isChange := transcript.InputDiff(req.ToolName, req.Input)
+	text := details(req)
+	if isChange {
+		text = diff.String()
+	}
+	look := render.Options{Colour: colour && isChange}
+	for line := range strings.Lines(shown(text)) {
+		b.WriteString("  " + look.DiffLine(harmless(strings.TrimSuffix(line, "\n"))) + "\n")
 	}
 	return b.String()
 }
 
-// details returns the change, the command or the whole input that a question is about.
+// details returns the command, the plan or the whole input that a question is about.
 func details(req *clew.PermissionRequest) string {
-	if diff, ok := transcript.InputDiff(req.ToolName, req.Input); ok {
-		return diff.String()
-	}
 	var input struct {
 		Command string `json:"command"`
+		Plan    string `json:"plan"`
 	}
-	if req.DecodeInput(&input) == nil && input.Command != "" {
-		return input.Command
+	if req.DecodeInput(&input) == nil {
+		return cmp.Or(input.Command, input.Plan, string(req.Input))
 	}
 	return string(req.Input)
 }

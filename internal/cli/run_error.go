@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -8,7 +9,26 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// runFailure returns how a run ended, or nil.
+// A runError is how a run failed, with a reason to be told. The reason may quote
+// the agent.
+type runError struct {
+	reason string
+	err    error
+}
+
+func (e *runError) Error() string { return e.reason }
+
+func (e *runError) Unwrap() error { return e.err }
+
+// explain adds to an error why the run failed. Nil stays nil.
+func explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &runError{reason: reason(ctx, err), err: err}
+}
+
+// runFailure returns how the program ends after a run that ended with err.
 func runFailure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -16,13 +36,12 @@ func runFailure(ctx context.Context, err error) error {
 	if broken, ok := errors.AsType[*writeError](err); ok {
 		return broken
 	}
-	f := &failure{code: exitFailed, err: errors.New(harmless(reason(err)))}
+	f := &failure{code: exitFailed, err: errors.New(harmless(err.Error()))}
 	switch {
-	case errors.Is(context.Cause(ctx), errTimeout):
-		f.err = errTimeout
+	case timedOut(ctx):
 		f.hint = "Give it more time with --timeout, or go on with --continue."
 	case ctx.Err() != nil:
-		f.code, f.err = exitInterrupted, errors.New("interrupted")
+		f.code = exitInterrupted
 	case errors.As(err, new(*clew.NotFoundError)):
 		f.code = exitAgent
 		f.hint = "Install Claude Code, or name its binary with --agent-path or CLEW_AGENT."
@@ -33,23 +52,46 @@ func runFailure(ctx context.Context, err error) error {
 	return f
 }
 
+func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeout) }
+
 // reason says why a run failed, on behalf of the program.
-func reason(err error) string {
+func reason(ctx context.Context, err error) string {
+	switch {
+	case timedOut(ctx):
+		return errTimeout.Error()
+	case ctx.Err() != nil:
+		return "interrupted"
+	}
 	if missing, ok := errors.AsType[*clew.NotFoundError](err); ok {
 		return "the agent binary was not found; looked at " + strings.Join(missing.Looked, ", ")
 	}
 	if wrong, ok := errors.AsType[*clew.OptionsError](err); ok && flagNames[wrong.Option] != "" {
-		return flagNames[wrong.Option] + ": " + wrong.Reason
+		return flagNames[wrong.Option] + ": " + withFlags(wrong.Reason)
 	}
 	return strings.TrimPrefix(err.Error(), "clew: ")
 }
 
+// withFlags names the flags in place of the options that a text is about.
+func withFlags(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		words[i] = cmp.Or(flagNames[word], word)
+	}
+	return strings.Join(words, " ")
+}
+
 // flagNames are the flags by the options that they set.
 var flagNames = map[string]string{
-	"Resume": "--resume", "Continue": "--continue", "ForkSession": "--fork-session", "SessionID": "--session-id",
-	"Ephemeral": "--no-session-persistence", "Model": "--model", "FallbackModels": "--fallback-model",
-	"Effort": "--effort", "Agent": "--agent", "MaxTurns": "--max-turns", "MaxBudgetUSD": "--max-budget-usd",
-	"OutputSchema": "--json-schema", "PermissionMode": "--permission-mode", "Tools": "--tools",
-	"AllowedTools": "--allowedTools", "DisallowedTools": "--disallowedTools", "AddDirs": "--add-dir",
-	"MCPConfigFiles": "--mcp-config", "SettingsFile": "--settings", "SettingSources": "--setting-sources",
+	"AddDirs": "--add-dir", "Agent": "--agent", "Agents": "--agents", "AllowedTools": "--allowedTools",
+	"AutoCompactTokens": "--autocompact", "Bare": "--bare", "Betas": "--betas", "Continue": "--continue",
+	"DebugCategories": "--debug", "DebugFile": "--debug-file", "DisallowedTools": "--disallowedTools",
+	"Effort": "--effort", "Ephemeral": "--no-session-persistence", "ExtraArgs": "--agent-arg",
+	"FallbackModels": "--fallback-model", "ForkSession": "--fork-session", "ManagedSettings": "--managed-settings",
+	"MaxBudgetUSD": "--max-budget-usd", "MaxTurns": "--max-turns", "MCPConfigFiles": "--mcp-config", "Model": "--model",
+	"OutputSchema": "--json-schema", "PermissionMode": "--permission-mode",
+	"PermissionPrompts": "--permission-prompts", "PermissionPromptTool": "--permission-prompt-tool",
+	"Plugins": "--plugin-dir", "ProjectConfigRoot": "--project-config-root", "Resume": "--resume",
+	"ResumeAt": "--resume-session-at", "SessionID": "--session-id", "Settings": "--settings",
+	"SettingsFile": "--settings", "SettingSources": "--setting-sources", "SystemPrompt": "--system-prompt",
+	"TaskBudget": "--task-budget", "Thinking": "--thinking", "Title": "--name", "Tools": "--tools",
 }

@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -38,108 +34,147 @@ func (f *outputFormat) Set(text string) error {
 
 // The agentFlags are options of the agent, under the names that its own flags have.
 type agentFlags struct {
-	opts           clew.Options
-	tools          []string
-	permissionMode string
-	effort         string
-	sources        string
-	fallback       string
-	systemPrompt   string
-	appendPrompt   string
-	schemaFile     string
+	opts clew.Options
+
+	tools, betas, fallback, sources string // lists
+	permissionMode, prompts, effort string
+	skipPermissions                 bool
+	thinking                        clew.ThinkingConfig
+	thinkingMode, thinkingDisplay   string
+	systemPrompt, systemPromptFile  string
+	appendPrompt, appendPromptFile  string
+	staticPrompt                    bool
+	snapshot                        string
+	schema, agents, settings        string
+	managedSettings, debug          string
+	plugins, allowed, disallowed    []string
 
 	changed func(flag string) bool
 }
 
 func (f *agentFlags) add(cmd *cobra.Command) {
+	f.changed = cmd.Flags().Changed
+	f.addSession(cmd)
+	f.addModel(cmd)
+	f.addPrompt(cmd)
+	f.addTools(cmd)
+	f.addSurroundings(cmd)
+	f.addReports(cmd)
+	f.addDebug(cmd)
+}
+
+func (f *agentFlags) addSession(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
-	f.changed = set.Changed
 	set.StringVarP(&o.Resume, "resume", "r", "", "go on with the `session` of this ID or title")
 	set.VarPF((*onOff)(&o.Continue), "continue", "c", "go on with the newest session of this folder").NoOptDefVal = "true"
 	addOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, leave the old session as it is")
+	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, forget what came behind the message of this `UUID`")
 	set.StringVar(&o.SessionID, "session-id", "", "ID of the new session, a `UUID`")
+	set.StringVarP(&o.Title, "name", "n", "", "`title` of the session")
 	addOnOff(cmd, &o.Ephemeral, "no-session-persistence", "keep the session off the disk")
+}
+
+func (f *agentFlags) addModel(cmd *cobra.Command) {
+	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&o.Model, "model", "", "alias or name of the `model`")
 	set.StringVar(&f.fallback, "fallback-model", "", "`models` to try while that one is overloaded, with commas")
 	set.StringVar(&f.effort, "effort", "", "how much work an answer is worth, a `level`: low, medium, high, xhigh or max")
-	set.StringVar(&o.Agent, "agent", "", "`name` of the agent that leads the session")
-	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` in place of Claude Code's own system prompt")
-	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` behind the system prompt")
+	set.StringVar(&f.thinkingMode, "thinking", "", "whether the model thinks, a `mode`: adaptive, enabled or disabled")
+	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "how many `tokens` it may think, at most")
+	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "how its thoughts are shown, a `form`: summarized or omitted")
+	set.StringVar(&f.betas, "betas", "", "beta `features` of the API, with commas")
 	set.IntVar(&o.MaxTurns, "max-turns", 0, "end after this `number` of answers of the model")
 	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "end when the session has cost these `dollars`")
-	set.StringVar(&f.schemaFile, "json-schema", "", "`file` with the JSON schema that the final answer has to fit")
+	set.IntVar(&o.TaskBudget, "task-budget", 0, "how many `tokens` the model is told to make do with")
+	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation when it has so many `tokens`")
+	set.StringVar(&f.schema, "json-schema", "", "`file` with the JSON schema that the final answer has to fit, or the schema")
+}
+
+func (f *agentFlags) addPrompt(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` in place of Claude Code's own system prompt")
+	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "`file` with that text")
+	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` behind the system prompt")
+	set.StringVar(&f.appendPromptFile, "append-system-prompt-file", "", "`file` with that text")
+	addOnOff(cmd, &f.staticPrompt, "exclude-dynamic-system-prompt-sections",
+		"have the first message tell what depends on the machine, not the system prompt")
+	set.StringVar(&f.snapshot, "system-prompt-snapshot", "",
+		"with `off`, make the system prompt anew for each request")
+}
+
+func (f *agentFlags) addTools(cmd *cobra.Command) {
+	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&f.permissionMode, "permission-mode", "",
 		"`mode` that decides whether a tool may run: default, acceptEdits, plan, dontAsk, auto, bypassPermissions")
-	set.StringArrayVar(&f.tools, "tools", nil, "built-in `tools`, with commas; an empty list means none")
+	addOnOff(cmd, &f.skipPermissions, "dangerously-skip-permissions", "the same as --permission-mode bypassPermissions")
+	set.StringVar(&f.prompts, "permission-prompts", "", "`who` is asked about tools: host, or none")
+	set.StringVar(&o.PermissionPromptTool, "permission-prompt-tool", "", "MCP `tool` that is asked about tools instead")
+	set.Var((*joined)(&f.tools), "tools", "built-in `tools`, with commas; an empty list means none")
 	set.StringArrayVar(&o.AllowedTools, "allowedTools", nil,
 		"`rule` for tools that may run, such as \"Bash(git log:*)\"; repeatable")
 	set.StringArrayVar(&o.DisallowedTools, "disallowedTools", nil, "`rule` for tools that may not run; repeatable")
+	set.StringArrayVar(&f.allowed, "allowed-tools", nil, "the same as --allowedTools")
+	set.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "the same as --disallowedTools")
+	set.Lookup("allowed-tools").Hidden = true
+	set.Lookup("disallowed-tools").Hidden = true
+}
+
+func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
+	set, o := cmd.Flags(), &f.opts
+	set.StringVar(&o.Agent, "agent", "", "`name` of the agent that leads the session")
+	set.StringVar(&f.agents, "agents", "", "`file` with subagents by name, a JSON object, or the object")
 	set.StringArrayVar(&o.AddDirs, "add-dir", nil, "another `folder` that tools may use; repeatable")
 	set.StringArrayVar(&o.MCPConfigFiles, "mcp-config", nil, "`file` with MCP servers; repeatable")
 	addOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use no other MCP servers than those")
-	set.StringVar(&o.SettingsFile, "settings", "", "`file` with settings that win over the others")
-	set.StringVar(&f.sources, "setting-sources", "", "`settings` to read, with commas: user, project, local")
+	set.StringArrayVar(&f.plugins, "plugin-dir", nil, "`folder` or .zip file of a plugin; repeatable")
+	set.StringVar(&f.settings, "settings", "", "`file` with settings that win over the others, or a JSON object of them")
+	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that only restrict")
+	set.StringVar(&f.sources, "setting-sources", "", "`settings` to read, with commas: user, project, local; \"\" means none")
+	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "`folder` that the project's settings are read from")
+	addOnOff(cmd, &o.Bare, "bare", "leave out hooks, plugins, memory, CLAUDE.md and most tools")
+	addOnOff(cmd, &o.SafeMode, "safe-mode", "leave out all customizations")
+	addOnOff(cmd, &o.Restricted, "restricted", "leave out tools that run code, and keep the others to the working folders")
+	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "turn all skills and commands off")
 	set.StringVar(&o.AgentPath, "agent-path", "", "`file` of the agent binary (default $CLEW_AGENT, or claude in PATH)")
+	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "another `argument` of the agent, such as --new=1; repeatable")
 }
 
-// options returns what the flags say.
-func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
-	o := f.opts
-	o.PermissionMode = clew.PermissionMode(f.permissionMode)
-	o.Effort = clew.Effort(f.effort)
-	o.FallbackModels = list(f.fallback)
-	if f.changed("tools") {
-		o.Tools = append([]string{}, list(strings.Join(f.tools, ","))...)
-	}
-	if f.changed("setting-sources") {
-		o.SettingSources = []clew.SettingSource{}
-		for _, name := range list(f.sources) {
-			o.SettingSources = append(o.SettingSources, clew.SettingSource(name))
-		}
-	}
-	if f.changed("system-prompt") || f.appendPrompt != "" {
-		o.SystemPrompt = &clew.SystemPrompt{Append: f.appendPrompt}
-		if f.changed("system-prompt") {
-			o.SystemPrompt.Custom = []string{f.systemPrompt}
-		}
-	}
-	if !f.changed("json-schema") {
-		return &o, nil
-	}
-	schema, err := readSchema(ctx, f.schemaFile)
-	o.OutputSchema = schema
-	return &o, err
+// addReports adds flags for what is among the messages of the agent.
+func (f *agentFlags) addReports(cmd *cobra.Command) {
+	o := &f.opts
+	addOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, tell of hooks, too")
+	addOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, tell what subagents say, too")
+	addOnOff(cmd, &o.ReplayUserMessages, "replay-user-messages", "with stream-json, send the prompt back, too")
+	addOnOff(cmd, &o.PromptSuggestions, "prompt-suggestions", "with stream-json, suggest a next prompt, too")
+}
+
+// allDebug stands for all categories of the debug log.
+const allDebug = "all"
+
+func (f *agentFlags) addDebug(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVarP(&f.debug, "debug", "d", "", "have the agent write a debug log, of all `categories` or of some, with commas")
+	set.Lookup("debug").NoOptDefVal = allDebug
+	set.StringVar(&f.opts.DebugFile, "debug-file", "", "`file` for the debug log")
+}
+
+// A joined flag adds up what it is given, with commas.
+type joined string
+
+// Type names the value in the help.
+func (j *joined) Type() string { return "string" }
+
+func (j *joined) String() string { return string(*j) }
+
+// Set adds to the list.
+func (j *joined) Set(text string) error {
+	*j += joined("," + text)
+	return nil
 }
 
 // list splits a list at its commas.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-}
-
-// readSchema reads the file of a JSON schema.
-func readSchema(ctx context.Context, name string) (wire.JSON, error) {
-	if name == "" {
-		return "", badFlag("--json-schema is empty: it is the name of a file")
-	}
-	in, err := openInput(ctx, name, nil)
-	if err != nil {
-		var f *failure
-		if errors.As(err, &f) && f.hint != "" {
-			f.hint = "Give --json-schema the path of a file with a JSON schema."
-		}
-		return "", err
-	}
-	defer in.Close()
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return "", &failure{code: exitInput, err: in.readError(err)}
-	}
-	var object map[string]wire.JSON
-	if err := wire.JSON(text).Decode(&object); err != nil || object == nil {
-		err = fmt.Errorf("%s is no JSON schema: it has to be a JSON object", printable(name))
-		return "", &failure{code: exitInput, err: err}
-	}
-	return wire.JSON(text), nil
 }
 
 func badFlag(text string) error {

@@ -1,22 +1,24 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 
-	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
 )
 
-// A textPrinter writes what the model says, as it is written.
+// A textPrinter writes what the model says, as it is written, and lines that are
+// not JSON, each as it came.
 type textPrinter struct {
 	screen     *screen
 	structured bool   // only the structured output is wanted
 	streamed   []byte // what has been written of the block that is being written
 	message    string // the message that was last seen complete
 	apart      bool   // what is written next begins a line of its own
-	said       bool   // anything has been written
+	said       speech // of the model
 	result     *wire.ResultMessage
 }
 
@@ -30,10 +32,24 @@ func (p *textPrinter) print(msg wire.Message) error {
 		if m.ParentToolUseID == "" && !m.APIErrorMessage {
 			return p.complete(m)
 		}
+	case *wire.TextLine:
+		return p.line(m.Text)
 	case *wire.ResultMessage:
 		p.result = m
 	}
 	return nil
+}
+
+// line writes a line that is not JSON.
+func (p *textPrinter) line(text string) error {
+	if p.structured {
+		p.screen.wrote(text)
+		return nil
+	}
+	if err := p.screen.newLine(); err != nil {
+		return err
+	}
+	return p.screen.write(harmless(text) + "\n")
 }
 
 func (p *textPrinter) event(event wire.Event) error {
@@ -56,9 +72,10 @@ func (p *textPrinter) grow(text string) error {
 		if err := p.screen.newLine(); err != nil {
 			return err
 		}
+		p.said.next()
 	}
 	p.streamed = append(p.streamed, text...)
-	p.said = true
+	p.said.add(text)
 	return p.screen.write(harmless(text))
 }
 
@@ -86,20 +103,13 @@ func (p *textPrinter) complete(m *wire.AssistantMessage) error {
 	return nil
 }
 
-// finish writes the result, if nothing has been said before, and ends the line.
+// finish writes the result, unless it was said before, and ends the line.
 func (p *textPrinter) finish(err error) error {
 	if errors.As(err, new(*writeError)) {
 		return nil
 	}
-	if r := p.result; r != nil && err == nil {
-		text := ""
-		switch {
-		case p.structured:
-			text = string(escapeLine([]byte(r.StructuredOutput)))
-		case !p.said:
-			text = harmless(r.Result)
-		}
-		if err := p.screen.write(text); err != nil {
+	if p.result != nil && err == nil {
+		if err := p.conclude(p.result); err != nil {
 			return &writeError{err}
 		}
 	}
@@ -109,13 +119,33 @@ func (p *textPrinter) finish(err error) error {
 	return nil
 }
 
+func (p *textPrinter) conclude(r *wire.ResultMessage) error {
+	text := ""
+	switch {
+	case p.structured:
+		text = string(escapeLine([]byte(r.StructuredOutput)))
+	case !p.said.has(r.Result):
+		text = harmless(r.Result)
+	}
+	if text == "" {
+		return nil
+	}
+	if err := p.screen.newLine(); err != nil {
+		return err
+	}
+	return p.screen.write(text)
+}
+
 // A framePrinter writes the messages themselves, one per line. What is not JSON is
 // left out.
 type framePrinter struct{ screen *screen }
 
 func (p *framePrinter) print(msg wire.Message) error {
-	switch msg.(type) {
-	case *wire.KeepAliveMessage, *wire.TextLine:
+	switch m := msg.(type) {
+	case *wire.KeepAliveMessage:
+		return nil
+	case *wire.TextLine:
+		p.screen.wrote(m.Text)
 		return nil
 	}
 	line := strings.TrimSpace(msg.Raw())
@@ -130,7 +160,12 @@ func (p *framePrinter) finish(error) error { return nil }
 // An objectPrinter writes one object at the end.
 type objectPrinter struct {
 	screen *screen
-	result *wire.ResultMessage
+	turn   wire.Collector
+	text   textPrinter // writes nowhere
+}
+
+func newObjectPrinter(scr *screen) *objectPrinter {
+	return &objectPrinter{screen: scr, text: textPrinter{screen: newScreen(Streams{Out: io.Discard, Err: io.Discard})}}
 }
 
 // A runOutcome is that object.
@@ -146,27 +181,16 @@ type runOutcome struct {
 }
 
 func (p *objectPrinter) print(msg wire.Message) error {
-	if result, ok := msg.(*wire.ResultMessage); ok {
-		p.result = result
+	if line, ok := msg.(*wire.TextLine); ok {
+		p.screen.wrote(line.Text)
+		return nil
 	}
-	return nil
+	p.turn.Add(msg)
+	return p.text.print(msg)
 }
 
 func (p *objectPrinter) finish(err error) error {
-	var outcome runOutcome
-	if r := p.result; r != nil {
-		outcome = runOutcome{
-			Result: r.Result, StructuredOutput: r.StructuredOutput, SessionID: r.SessionID, TotalCostUSD: r.TotalCostUSD,
-			Usage: r.Usage, NumTurns: r.NumTurns, DurationMS: r.Duration.Duration().Milliseconds(),
-		}
-	}
-	if err != nil {
-		outcome.Error = reason(err)
-		if failed, ok := errors.AsType[*clew.ResultError](err); ok && failed.Result.IsError {
-			outcome.Result = "" // it is the error
-		}
-	}
-	line, err := json.Marshal(outcome)
+	line, err := json.Marshal(p.outcome(err))
 	if err == nil {
 		err = p.screen.write(string(escapeLine(append(line, '\n'))))
 	}
@@ -174,4 +198,21 @@ func (p *objectPrinter) finish(err error) error {
 		return &writeError{err}
 	}
 	return nil
+}
+
+// outcome returns what the result says. Without one, or where it is that of a failure,
+// there is what was said until then.
+func (p *objectPrinter) outcome(err error) runOutcome {
+	o := runOutcome{Result: p.text.said.String(), SessionID: p.turn.SessionID()}
+	if r := p.turn.Result(); r != nil && p.turn.Done() {
+		if !r.Failed() {
+			o.Result = cmp.Or(r.Result, o.Result)
+		}
+		o.StructuredOutput, o.TotalCostUSD, o.Usage = r.StructuredOutput, r.TotalCostUSD, r.Usage
+		o.NumTurns, o.DurationMS = r.NumTurns, r.Duration.Duration().Milliseconds()
+	}
+	if err != nil {
+		o.Error = err.Error()
+	}
+	return o
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,11 +16,11 @@ import (
 
 // A screen is stdout and stderr of a run, which may be the same terminal: a line
 // of one does not begin within a line of the other. On a terminal, stderr ends in a
-// line that says what the agent is busy with, and for how long. Its methods but
-// follow may be called from several goroutines.
+// line that says what the agent is busy with, and for how long. Its methods may be
+// called from several goroutines.
 type screen struct {
 	out, err io.Writer
-	shared   bool // both are terminals
+	shared   bool // both are terminals, or the same
 	width    int  // of stderr, or 0 where lines are not cut
 
 	mu      sync.Mutex
@@ -30,12 +31,14 @@ type screen struct {
 	visible bool
 	paused  bool
 	tools   map[string]string // names by id of the call
+	changed sync.Cond         // tools has grown, or the label is gone
 
-	stop func()
+	stop func() // has the last line not drawn any more
 }
 
 func newScreen(s Streams) *screen {
-	scr := &screen{out: s.Out, err: s.Err, tools: map[string]string{}, stop: func() {}}
+	scr := &screen{out: s.Out, err: s.Err, shared: s.Out == s.Err, tools: map[string]string{}, stop: func() {}}
+	scr.changed.L = &scr.mu
 	if !isTerminal(s.Err) {
 		return scr
 	}
@@ -98,6 +101,10 @@ func (s *screen) busy(label string) {
 	defer s.mu.Unlock()
 	s.wipe()
 	s.label, s.since = label, time.Now()
+	if label == "" {
+		clear(s.tools) // the results of those that are left won't come
+		s.changed.Broadcast()
+	}
 }
 
 // wipe takes the last line away until it is drawn again.
@@ -140,6 +147,9 @@ func (s *screen) newLine() error {
 // note writes a line to stderr.
 func (s *screen) note(line string) { s.say(printable(line) + "\n") }
 
+// wrote tells of a line of the agent that has no place on stdout.
+func (s *screen) wrote(line string) { s.note("the agent wrote: " + clip(line)) }
+
 // brief is note for a line that may be cut.
 func (s *screen) brief(line string) { s.say(fitLine(printable(line), s.width) + "\n") }
 
@@ -155,12 +165,13 @@ func (s *screen) say(text string) {
 	s.toErr(text)
 }
 
-// pause keeps the last line away, for a question.
+// pause keeps the last line away, for a question. How long the user thinks does not
+// count as time that the agent takes.
 func (s *screen) pause(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.paused = paused
+	s.paused, s.since = paused, time.Now()
 }
 
 // follow tells on stderr what the agent does.
@@ -180,10 +191,6 @@ func (s *screen) follow(msg wire.Message) {
 		}
 	case *wire.APIRetryMessage:
 		s.note(fmt.Sprintf("the API failed (%s); attempt %d of %d follows", m.Error, m.Attempt, m.MaxRetries))
-	case *wire.TextLine:
-		if text := strings.TrimSpace(m.Raw()); text != "" {
-			s.note("the agent wrote: " + clip(text))
-		}
 	case *wire.InvalidFrame:
 		s.note("the agent wrote a broken frame: " + clip(m.Err.Error()))
 	}
@@ -194,23 +201,55 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 	if summary := transcript.ToolSummary(use.Name, use.Input); summary != use.Name {
 		line += ": " + clip(summary)
 	}
-	s.tools[use.ID] = use.Name
 	indent := ""
 	if inSubagent {
 		indent = "  "
 	}
 	s.brief(indent + "* " + line)
 	s.busy(printable(line))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools[use.ID] = use.Name
+	s.changed.Broadcast()
+}
+
+// toolLimit is how long a question waits for the call that it is about.
+const toolLimit = time.Second
+
+// awaitTool waits until the call with this id is on the screen: agents tell of a call
+// right before they ask about it, and questions overtake messages. It does not wait for
+// one that is not told of while the agent is not busy, or within the limit.
+func (s *screen) awaitTool(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, toolLimit)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.has(id) && s.label != "" && ctx.Err() == nil {
+		s.changed.Wait()
+	}
+}
+
+func (s *screen) has(call string) bool {
+	_, known := s.tools[call]
+	return known
 }
 
 func (s *screen) toolEnds(result *wire.ToolResultBlock) {
+	s.mu.Lock()
 	name, known := s.tools[result.ToolUseID]
 	delete(s.tools, result.ToolUseID)
+	left := len(s.tools)
+	s.mu.Unlock()
 	if known && result.Failed() {
 		first, _, _ := strings.Cut(strings.TrimSpace(result.Text()), "\n")
 		s.brief("! " + name + " failed: " + clip(first))
 	}
-	if len(s.tools) == 0 {
+	if left == 0 {
 		s.busy("thinking")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +35,32 @@ func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(variable, "=")
 		ts.Setenv(scripted+name, value)
 	}
+	agents, _ := ts.Value(agentKey{}).(*scriptedAgent)
+	agents.Agent = agent
+}
+
+// agentKey is the key of the scriptedAgent of a script, the one that plays now.
+type agentKey struct{}
+
+type scriptedAgent struct{ *clewtest.Agent }
+
+var initialized = regexp.MustCompile(`(?m)^> (.*"subtype":"initialize".*)$`)
+
+// scriptLaunch runs "launch": it writes the arguments that the agent was last started
+// with to the file argv, one per line, and the initialize request that it got to the
+// file initialize.
+func scriptLaunch(ts *testscript.TestScript, neg bool, args []string) {
+	agent, _ := ts.Value(agentKey{}).(*scriptedAgent)
+	if neg || len(args) > 0 || agent.Agent == nil {
+		ts.Fatalf("usage: launch, behind agent")
+	}
+	request := initialized.FindStringSubmatch(agent.Dialogue())
+	if request == nil {
+		ts.Fatalf("the agent got no initialize request")
+	}
+	argv := strings.Join(agent.Args(), "\n") + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs("argv"), []byte(argv), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("initialize"), []byte(request[1]+"\n"), 0o600))
 }
 
 // playScriptedAgent is the program claude.

@@ -14,6 +14,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
+		console = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
+	}
 	testscript.Main(m, map[string]func(){
 		"claude": playScriptedAgent,
 		"clew":   func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },
@@ -32,6 +35,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":    scriptAgent,
 			"exits":    scriptExits,
+			"launch":   scriptLaunch,
 			"unescape": scriptUnescape,
 		},
 		Condition: func(name string) (bool, error) {
@@ -42,6 +46,7 @@ func TestScript(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[testKey{}] = env.T()
+			env.Values[agentKey{}] = &scriptedAgent{}
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
 			return nil

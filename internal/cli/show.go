@@ -6,43 +6,45 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"strings"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/export"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/wire"
 	"github.com/spf13/cobra"
 )
 
 type showOptions struct {
-	streams  Streams
-	look     look
-	format   showFormat
-	turns    turnRange
-	agent    string
-	diff     bool
-	branches bool
+	part
+	streams Streams
+	name    string // of the command
+	format  showFormat
+	diff    bool
+	to      func(reading) error // takes what was read, instead of stdout; may be nil
 }
 
 const showLong = `Shows a session: prompts, answers, tools and subagents. The session is named by
 its ID, by the beginning of it, or as "last": the newest one of this project, or
-of all if it has none. A FILE is a transcript or stream-json, and so is what -
-reads from stdin; that is shown as it comes.
+of all if it has none. A FILE is a transcript, stream-json, or JSON that was
+exported, and so is what - reads from stdin; that is shown as it comes, answers
+while they are written if they come so. Lines among stream-json that are not JSON
+are a part of text.
 
 Formats:
   text      for a terminal
+  markdown  for other programs
+  html      a page for a browser; "clew export" puts it into a file
   json      one object with what is known of the session, and its chunks
   ndjson    one object for each chunk
   messages  one object for each message that the agent would continue with,
-            with role and content as the API takes them; of sessions only
+            with role and content as the API takes them
 
 The text of a transcript of more than 16 MiB is shown while it is read: what a
 rewind has left behind is among it, and what subagents did is not. Each of
---agent, --branches, --diff and --format=json reads the whole first.`
+--agent, --branches, --diff, --redact and --format reads the whole first.`
 
 func newShow(s Streams) *cobra.Command {
-	o := &showOptions{streams: s, format: "text"}
+	o := &showOptions{streams: s, name: "clew show", format: "text"}
 	cmd := &cobra.Command{
 		Use:   "show ID|FILE|-",
 		Short: "Show a session",
@@ -54,12 +56,9 @@ func newShow(s Streams) *cobra.Command {
 		Args: exactlyOne("a session, a file, or -"),
 		RunE: runE(o.run),
 	}
-	cmd.Flags().Var(&o.format, "format", "text, json, ndjson or messages")
-	o.look.addFlags(cmd)
-	cmd.Flags().Var(&o.turns, "turn", "show these turns only, such as 3, 3..5 or 3..")
-	cmd.Flags().StringVar(&o.agent, "agent", "", "show the subagent with this `ID`, or the beginning of one")
+	cmd.Flags().Var(&o.format, "format", "text, markdown, html, json, ndjson or messages")
+	o.part.addFlags(cmd)
 	addOnOff(cmd, &o.diff, "diff", "show what was changed in files instead")
-	addOnOff(cmd, &o.branches, "branches", "show what was left behind by rewinds, too")
 	return cmd
 }
 
@@ -85,7 +84,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	case err != nil:
 		return err
 	case o.format == "messages":
-		return o.messages(ctx, src)
+		return o.messages(ctx, src, args[0])
 	case src.info.ID != "" && (o.whole() || src.info.Size < largeFile):
 		return o.session(ctx, src)
 	}
@@ -94,14 +93,19 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 
 // whole reports whether everything has to be read before something is shown.
 func (o *showOptions) whole() bool {
-	return o.format != "text" || o.agent != "" || o.diff || o.branches
+	return o.format != "text" || o.agent != "" || o.diff || o.branches || o.redact
 }
 
 func (o *showOptions) session(ctx context.Context, src source) error {
+	if err := o.tooLarge(src.info.ID, src.info.Size); err != nil {
+		return err
+	}
 	t, err := sessions.Read(ctx, src.info.ID, &sessions.ReadOptions{
 		Options: sessions.Options{ProjectName: src.info.Project},
 	})
-	return o.finish(ctx, t, err, src.info.ID)
+	files := filesOf(ctx, src.path)
+	defer files.close()
+	return o.finish(ctx, reading{Transcript: t, name: src.info.ID, files: files}, err)
 }
 
 // file shows a file or stdin.
@@ -119,32 +123,74 @@ func (o *showOptions) file(ctx context.Context, src source, name string) error {
 	if ctx.Err() != nil {
 		return errInterrupted()
 	}
+	named := strings.HasSuffix(in.name, ".jsonl") // as a session's, which may have subagents
 	switch {
-	case f == transcriptForm && in.file != nil && in.size >= 0 && (o.whole() || in.size < largeFile):
+	case f == exportForm:
+		return o.exported(ctx, r, in)
+	case f == transcriptForm && in.file != nil && named && in.size >= 0 && (o.whole() || in.size < largeFile):
+		if err := o.tooLarge(in.name, in.size); err != nil {
+			return err
+		}
 		t, err := sessions.ReadFile(ctx, in.name, nil)
-		return o.finish(ctx, t, err, in.name)
-	case f == transcriptForm && in.file != nil && !o.whole():
+		files := filesOf(ctx, in.name)
+		defer files.close()
+		return o.finish(ctx, reading{Transcript: t, name: in.name, files: files}, err)
+	case f == transcriptForm && in.file != nil && !o.whole() && (in.size < 0 || in.size >= largeFile):
 		return o.large(ctx, r, in)
 	}
 	return o.live(ctx, r, in, f)
 }
 
+// maxWhole is the size of the largest transcript that is held in memory.
+const maxWhole = 1 << 30
+
+// tooLarge refuses a transcript of which the memory would have to hold too much.
+func (o *showOptions) tooLarge(name string, size int64) error {
+	if size <= maxWhole {
+		return nil
+	}
+	return &failure{
+		code: exitInput,
+		err:  fmt.Errorf("%s is too large to be read whole: %s", printable(name), formatSize(size)),
+		hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
+	}
+}
+
+// exported shows a document that was exported as JSON.
+func (o *showOptions) exported(ctx context.Context, r io.Reader, in *input) error {
+	doc, err := export.Read(r)
+	switch {
+	case errors.Is(err, export.ErrFormat):
+		why := escaped(strings.TrimPrefix(err.Error(), "export: "))
+		return &failure{
+			code: exitInput, err: fmt.Errorf("%s cannot be read: %s", printable(in.name), why),
+			hint: "Export the session again.",
+		}
+	case err != nil:
+		return o.readFailure(ctx, in, err, nil)
+	}
+	return o.finish(ctx, reading{Transcript: doc.Transcript(), doc: doc, name: in.name}, nil)
+}
+
 // finish shows a transcript that was read whole, or as far as err let it.
-func (o *showOptions) finish(ctx context.Context, t *transcript.Transcript, err error, name string) error {
+func (o *showOptions) finish(ctx context.Context, r reading, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted()
-	case t == nil:
+	case r.Transcript == nil:
 		why := escaped(cause(err).Error())
-		return &failure{code: exitInput, err: fmt.Errorf("%s cannot be read: %s", printable(name), why)}
+		return &failure{code: exitInput, err: fmt.Errorf("%s cannot be read: %s", printable(r.name), why)}
 	case err != nil:
 		o.warn(escaped(err.Error()))
 	}
-	if len(t.Chunks) == 0 {
-		return noConversation(name)
+	o.warnInvalid(r.Transcript)
+	if len(r.Chunks) == 0 {
+		return noConversation(r.name)
 	}
-	o.warnInvalid(t)
-	return o.print(t)
+	if o.to != nil {
+		return o.to(r)
+	}
+	return o.print(ctx, r)
 }
 
 func noConversation(name string) error {
@@ -156,7 +202,7 @@ func noConversation(name string) error {
 }
 
 // warn tells of something that is not shown, if stderr can be written.
-func (o *showOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew show: "+text) }
+func (o *showOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, o.name+": "+text) }
 
 func (o *showOptions) warnInvalid(t *transcript.Transcript) {
 	if n := len(t.Invalid); n > 0 {
@@ -204,70 +250,4 @@ func (o *showOptions) readFailure(ctx context.Context, in *input, err, flushErr 
 		return errInterrupted()
 	}
 	return &failure{code: exitInput, err: in.readError(err)}
-}
-
-// live shows what is read as it comes, if that can be shown in parts.
-func (o *showOptions) live(ctx context.Context, r io.Reader, in *input, f form) error {
-	b := transcript.NewBuilder(nil)
-	feed := &render.Feed{Options: o.look.options(o.streams)}
-	parts := !o.whole() && o.turns.text == ""
-	show := func(final bool) error {
-		if !parts {
-			return nil
-		}
-		_, err := io.WriteString(o.streams.Out, feed.Next(b.Transcript().Chunks, b.Changed(), final))
-		return err
-	}
-	err := take(b, r, f, func() error { return show(false) })
-	_ = b.Close() // a last line without an end is among the invalid ones
-	t := b.Transcript()
-	if showErr := show(true); showErr != nil {
-		return outputError(showErr)
-	}
-	var written *writeError
-	switch {
-	case errors.As(err, &written):
-		return outputError(written.err)
-	case err != nil:
-		return o.readFailure(ctx, in, err, nil)
-	case parts && len(t.Chunks) > 0:
-		o.warnInvalid(t)
-		return nil
-	}
-	transcript.Link(t, transcript.InlineAgents(t))
-	return o.finish(ctx, t, nil, in.name)
-}
-
-// take reads to the end, and calls shown whenever there is something new.
-func take(b *transcript.Builder, r io.Reader, f form, shown func() error) error {
-	if f != streamForm {
-		return takeLines(b, r, shown)
-	}
-	for msg, err := range wire.NewReader(r, nil).Messages() {
-		if err != nil {
-			return err
-		}
-		b.AddMessage(msg, time.Time{})
-		if err := shown(); err != nil {
-			return &writeError{err}
-		}
-	}
-	return nil
-}
-
-func takeLines(b *transcript.Builder, r io.Reader, shown func() error) error {
-	buf := make([]byte, sniffed)
-	for {
-		n, err := r.Read(buf)
-		_, _ = b.Write(buf[:n]) // never fails
-		if err := shown(); err != nil {
-			return &writeError{err}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,6 +23,8 @@ type statsOptions struct {
 	project      string
 	all          bool
 	prices       string
+	order        statsOrder
+	limit        int
 
 	plot, json, csv       bool
 	reconcile, priceTable bool
@@ -36,7 +37,10 @@ lines and files have it.
 --by groups by month, week, day, hour, block, model, project, session or agent,
 or by several of these. Weeks begin on Monday. A block is a stretch of five
 hours, as subscriptions count it: over all projects, so with --all. Groups are in
-the order of time, or the most expensive first where no time is asked for.
+the order of time, or the most expensive first where no time is asked for, unless
+--sort says otherwise. --limit shows the first of them; the total is that of all.
+Of sessions, the beginning of the ID and the title are shown; --json and --csv
+have whole IDs, and the folders of projects.
 
 --since and --until take a day (2026-11-15, today, yesterday), a time
 (2026-11-15T14:00, in the time zone, or with an offset of its own), or how long
@@ -61,6 +65,7 @@ func newStats(s Streams) *cobra.Command {
 		Example: `  clew stats
   clew stats --all --by month,model
   clew stats --all --since 7d --plot
+  clew stats --all --by project,model --sort tokens --limit 10
   clew stats --all --by session --csv >usage.csv
   clew stats --all --json | jq .total.cost`,
 		Args: atMost(0),
@@ -75,6 +80,8 @@ func newStats(s Streams) *cobra.Command {
 	flags.StringVar(&o.project, "project", "", "count the project of this `folder` (default the current folder)")
 	addOnOff(cmd, &o.all, "all", "count all projects")
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices to use besides the built-in ones, or in their place")
+	flags.Var(&o.order, "sort", "order of the groups: name, or cost, tokens or answers with the most first")
+	flags.IntVar(&o.limit, "limit", 0, "show at most this `number` of groups; 0 means all")
 	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	addOnOff(cmd, &o.csv, "csv", "print comma-separated values, without a total")
@@ -106,7 +113,11 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 		err = o.printReconciliation(used, prices)
 	} else {
 		opts := &transcript.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
-		err = o.print(newStatsReport(used, opts, o.now()))
+		r := newStatsReport(used, opts, o.now())
+		r.sort(o.order)
+		r.cut(o.limit)
+		r.learnNames(ctx, want.Project)
+		err = o.print(r)
 	}
 	if err != nil {
 		return err
@@ -120,6 +131,8 @@ func (o *statsOptions) check() error {
 		{{"plot", o.plot}, {"json", o.json}, {"csv", o.csv}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"plot", o.plot}, {"csv", o.csv}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"by", o.by.given}},
+		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"sort", o.order != ""}},
+		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"limit", o.limit != 0}},
 		{{"project", o.project != ""}, {"all", o.all}},
 		{{"reconcile", o.reconcile}, {"since", o.since != ""}},
 		{{"reconcile", o.reconcile}, {"until", o.until != ""}},
@@ -127,6 +140,9 @@ func (o *statsOptions) check() error {
 		if err := atMostOne(group); err != nil {
 			return err
 		}
+	}
+	if o.limit < 0 {
+		return usageError("--limit is less than nothing", "")
 	}
 	return nil
 }
@@ -173,7 +189,7 @@ func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*
 	bar.clear()
 	switch {
 	case ctx.Err() != nil:
-		return nil, &failure{code: exitInterrupted, err: errors.New("interrupted")}
+		return nil, errStopped()
 	case err != nil:
 		return nil, &failure{
 			code: exitInput, err: fmt.Errorf("the transcripts cannot be read: %s", escaped(err.Error())),

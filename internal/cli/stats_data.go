@@ -30,10 +30,24 @@ func (o *statsOptions) writeCSV(r *statsReport) error {
 	for i := range r.Rows {
 		records = append(records, append(csvNames(r.names(&r.Rows[i].Key)), csvFigures(&r.Rows[i].Totals)...))
 	}
+	if r.isBy(transcript.ByProject) {
+		addColumn(records, "cwd", func(i int) string { return r.Rows[i].CWD })
+	}
+	if r.isBy(transcript.BySession) {
+		addColumn(records, "title", func(i int) string { return r.Rows[i].Title })
+	}
 	if err := w.WriteAll(records); err != nil {
 		return err
 	}
 	return o.write(text.String())
+}
+
+// addColumn puts a name behind each record, the first of which has the headings.
+func addColumn(records [][]string, heading string, name func(row int) string) {
+	records[0] = append(records[0], heading)
+	for i := range records[1:] {
+		records[i+1] = append(records[i+1], csvNames([]string{name(i)})...)
+	}
 }
 
 func csvFigures(t *transcript.Totals) []string {

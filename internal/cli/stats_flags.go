@@ -50,6 +50,23 @@ func (d *dimensions) Set(text string) error {
 	return nil
 }
 
+// A statsOrder is a flag for the order of groups. "" is what fits them.
+type statsOrder string
+
+// Type names the sort of value in the help.
+func (o *statsOrder) Type() string { return "order" }
+
+func (o *statsOrder) String() string { return string(*o) }
+
+// Set reads the name of an order.
+func (o *statsOrder) Set(text string) error {
+	if !slices.Contains([]string{"name", "cost", "tokens", "answers"}, text) {
+		return errors.New("it is name, cost, tokens or answers")
+	}
+	*o = statsOrder(text)
+	return nil
+}
+
 // A chosen is whether a flag was given.
 type chosen struct {
 	name string
@@ -85,7 +102,7 @@ func parseZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-var longAgo = regexp.MustCompile(`^([0-9]{1,5})([hdw])$`)
+var longAgo = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
 
 // parseMoment reads the time that a flag was given, in the time zone of now. "" is
 // the zero time. A day is its begin, or, with whole, its end.
@@ -95,6 +112,9 @@ func parseMoment(flag, text string, now time.Time, whole bool) (time.Time, error
 	}
 	if m := longAgo.FindStringSubmatch(text); m != nil {
 		return backFrom(now, m[1], m[2]), nil
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
 	}
 	if day, ok := parseDay(text, now); ok {
 		if whole {
@@ -111,13 +131,10 @@ func parseMoment(flag, text string, now time.Time, whole bool) (time.Time, error
 		"Give a day such as 2026-11-15 or yesterday, a time such as 2026-11-15T14:00, or how long ago: 12h, 7d, 2w.")
 }
 
-// backFrom goes back by hours, or by days on the calendar.
+// backFrom goes back by days or weeks on the calendar.
 func backFrom(now time.Time, number, unit string) time.Time {
 	n, _ := strconv.Atoi(number) // five digits at most
-	switch unit {
-	case "h":
-		return now.Add(-time.Duration(n) * time.Hour)
-	case "w":
+	if unit == "w" {
 		n *= 7
 	}
 	return now.AddDate(0, 0, -n)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,7 +23,7 @@ func (o *statsOptions) readPrices(ctx context.Context) (transcript.Prices, error
 	}
 	data, err := await(ctx, func() ([]byte, error) { return readAtMost(o.prices, maxPrices) })
 	if ctx.Err() != nil {
-		return prices, &failure{code: exitInterrupted, err: errors.New("interrupted")}
+		return prices, errStopped()
 	}
 	var own transcript.Prices
 	if err == nil {
@@ -62,7 +61,9 @@ func (o *statsOptions) printPrices(p transcript.Prices) error {
 		return o.writeJSON(p)
 	}
 	w := new(strings.Builder)
-	fmt.Fprintf(w, "List prices of %s, in dollars for a million tokens:\n\n", p.Date)
+	columns := o.canvas().width
+	title := fmt.Sprintf("List prices of %s, in dollars for a million tokens:", p.Date)
+	w.WriteString(wrapped(title, columns) + "\n")
 	t := newTable("MODEL", "INPUT>", "OUTPUT>", "CACHE READ>", "WRITE 5M>", "WRITE 1H>", "FAST>")
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
 		m := p.Models[name]
@@ -75,7 +76,7 @@ func (o *statsOptions) printPrices(p transcript.Prices) error {
 			t.add(append(append([]string{"  above " + group(int64(long.AboveTokens))}, shownRates(&long.Rates)...), "")...)
 		}
 	}
-	t.print(w)
+	t.print(w, columns)
 	return o.write(w.String())
 }
 

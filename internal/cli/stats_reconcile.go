@@ -29,7 +29,7 @@ func (o *statsOptions) printReconciliation(used *sessions.UsageReport, prices tr
 	case len(accounts) == 0:
 		return o.write("no accounts of the agent: it writes one when a session ends, and older ones write none\n")
 	}
-	return o.write(r.text())
+	return o.write(r.text(o.canvas().width))
 }
 
 type reconciliation struct {
@@ -40,7 +40,7 @@ type reconciliation struct {
 	LeftOut int `json:"leftOut"`
 }
 
-func (r *reconciliation) text() string {
+func (r *reconciliation) text(columns int) string {
 	w := new(strings.Builder)
 	t := newTable("MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY")
 	tokens, own := 0, 0
@@ -59,12 +59,13 @@ func (r *reconciliation) text() string {
 	}
 	t.add("total", group(int64(tokens)), group(int64(own)),
 		r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
-	t.print(w)
-	fmt.Fprintf(w, "\nsessions with an account of the agent: %s; answers in others, left out: %s\n",
+	t.print(w, columns)
+	covered := fmt.Sprintf("sessions with an account of the agent: %s; answers in others, left out: %s",
 		group(int64(r.Sessions)), group(int64(r.LeftOut)))
+	w.WriteString("\n" + wrapped(covered, columns))
 	for _, e := range explanations {
 		if slices.Contains(reasons, e.reason) {
-			fmt.Fprintf(w, "%s: %s\n", e.reason, e.text)
+			w.WriteString(wrapped(fmt.Sprintf("%s: %s", e.reason, e.text), columns))
 		}
 	}
 	return w.String()

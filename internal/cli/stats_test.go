@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/google/go-cmp/cmp"
@@ -98,6 +99,7 @@ func TestParseMoment(t *testing.T) {
 		{"yesterday", "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"},
 		{"2d", "2026-10-24T09:30:00+02:00", "2026-10-24T09:30:00+02:00"},
 		{"1w", "2026-10-19T09:30:00+02:00", "2026-10-19T09:30:00+02:00"},
+		{"30m", "2026-10-26T09:00:00+01:00", "2026-10-26T09:00:00+01:00"},
 		{"48h", "2026-10-24T10:30:00+02:00", "2026-10-24T10:30:00+02:00"},
 		{"2026-10-20T14:00", "2026-10-20T14:00:00+02:00", "2026-10-20T14:00:00+02:00"},
 		{"2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z"},
@@ -118,23 +120,27 @@ func TestParseMoment(t *testing.T) {
 	}
 }
 
-// On a narrow screen no line is wider than that, as long as there is room for the figures.
+// On a narrow screen no line is wider than that.
 func TestStatsNarrow(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", root)
 	if _, err := corpus.Projects(filepath.Join(root, "projects"), 7, 1<<20); err != nil {
 		t.Fatal(err)
 	}
-	r := &statsReport{By: []string{"day"}, by: []transcript.Dimension{transcript.ByDay}, Report: statsOf(t)}
-	for _, text := range []string{r.text(canvas{width: 40}), r.plot(canvas{width: 40, cell: "█"})} {
-		for line := range strings.Lines(text) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 && !strings.HasPrefix(line, "+ ") {
-				t.Errorf("%d columns: %s", n, line)
+	t.Setenv("COLUMNS", "40")
+	for _, args := range []string{"", "--plot", "--by project", "--by session", "--by session,model --plot", "--by project,day"} {
+		var out, errs bytes.Buffer
+		if code := execute(t.Context(), append([]string{"stats", "--all"}, strings.Fields(args)...), Streams{Out: &out, Err: &errs}); code != 0 {
+			t.Errorf("%s: exit code %d: %s", args, code, errs.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := render.Width(strings.TrimRight(line, "\n")); n > 40 {
+				t.Errorf("%s: %d columns: %s", args, n, line)
 			}
 		}
-	}
-	if text := r.plot(canvas{width: 40, cell: "█"}); !strings.Contains(text, "██████") {
-		t.Errorf("there is no bar:\n%s", text)
+		if plot := strings.Contains(args, "--plot"); plot != strings.Contains(out.String(), "███") {
+			t.Errorf("%s:\n%s", args, out.String())
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -16,10 +18,7 @@ type canvas struct {
 }
 
 func (o *statsOptions) canvas() canvas {
-	s := canvas{cell: "█"}
-	if isTerminal(o.streams.Out) {
-		s.width = terminalWidth(o.streams.Out)
-	}
+	s := canvas{cell: "█", width: textWidth(o.streams.Out, 0)}
 	if os.Getenv("TERM") == "dumb" {
 		s.cell = "#"
 	}
@@ -33,8 +32,8 @@ func (r *statsReport) text(on canvas) string {
 		t = r.table(false)
 	}
 	w := new(strings.Builder)
-	t.print(w)
-	r.remarks(w)
+	t.print(w, on.width)
+	r.remarks(w, on)
 	return w.String()
 }
 
@@ -48,14 +47,24 @@ func (r *statsReport) table(detailed bool) *table {
 	} else {
 		headings = append(headings, "TOKENS>", "COST>")
 	}
-	t := newTable(headings...)
-	for i := range r.Rows {
-		t.add(append(r.labels(&r.Rows[i].Key), statsCells(&r.Rows[i].Totals, detailed)...)...)
+	if r.isBy(transcript.BySession) {
+		headings = append(headings, "TITLE")
 	}
-	total := append([]string{"total"}, make([]string, len(r.by)-1)...)
-	t.add(append(total, statsCells(&r.Total, detailed)...)...)
+	t := newTable(headings...)
+	add := func(labels []string, totals *transcript.Totals, title string) {
+		cells := slices.Concat(labels, statsCells(totals, detailed), []string{title})
+		t.add(cells[:len(headings)]...)
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		add(r.labels(row), &row.Totals, cmp.Or(shortTitle(row.Title), "-"))
+	}
+	add(append([]string{"total"}, make([]string, len(r.by)-1)...), &r.Total, "")
 	return t
 }
+
+// shortTitle returns as much of a title as tells a session from others.
+func shortTitle(title string) string { return render.Fit(render.Line(title), 40) }
 
 func statsCells(t *transcript.Totals, detailed bool) []string {
 	u := &t.Usage
@@ -79,24 +88,21 @@ func shownCost(t *transcript.Totals) string {
 	return t.Cost.String()
 }
 
-// width returns how long the longest line can be.
-func (t *table) width() int {
-	sum := 2 * (len(t.widths) - 1)
-	for _, w := range t.widths {
-		sum += w
-	}
-	return sum
-}
-
 // remarks are what there is to say below the figures.
-func (r *statsReport) remarks(w *strings.Builder) {
+func (r *statsReport) remarks(w *strings.Builder, on canvas) {
+	if r.LeftOut > 0 {
+		text := "groups that are not shown, but are in the total: " + group(int64(r.LeftOut))
+		w.WriteString("\n" + wrapped(text, on.width))
+	}
 	if models := r.unpriced(); models != "" {
-		fmt.Fprintf(w, "\n+ no price is known for %s; give one with --prices\n", models)
+		text := fmt.Sprintf("+ no price is known for %s; give one with --prices", models)
+		w.WriteString("\n" + wrapped(text, on.width))
 	}
 	for _, b := range r.Blocks {
 		if p := b.Projection; p != nil {
-			fmt.Fprintf(w, "\nThe last block goes on until %s. If it goes on like this, it comes to %s tokens and %s.\n",
+			text := fmt.Sprintf("The last block goes on until %s. If it goes on like this, it comes to %s tokens and %s.",
 				r.clock(b.End), group(int64(p.Tokens)), p.Cost)
+			w.WriteString("\n" + wrapped(text, on.width))
 		}
 	}
 }
@@ -114,8 +120,9 @@ func (r *statsReport) plot(on canvas) string {
 	}
 	w := new(strings.Builder)
 	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell})
-	fmt.Fprintf(w, "\ntotal: %s tokens, %s\n", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total))
-	r.remarks(w)
+	total := fmt.Sprintf("total: %s tokens, %s", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total))
+	w.WriteString("\n" + wrapped(total, on.width))
+	r.remarks(w, on)
 	return w.String()
 }
 
@@ -125,8 +132,12 @@ type plotLine struct {
 	value         int64
 }
 
-func (r *statsReport) plotLine(row *transcript.Row) plotLine {
-	b := plotLine{label: printable(strings.Join(r.labels(&row.Key), "  "))}
+func (r *statsReport) plotLine(row *statsRow) plotLine {
+	labels := r.labels(row)
+	if row.Title != "" {
+		labels = append(labels, shortTitle(row.Title))
+	}
+	b := plotLine{label: printable(strings.Join(labels, "  "))}
 	if r.Total.Cost > 0 {
 		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals)
 	} else {
@@ -141,8 +152,8 @@ func (r *statsReport) plotLine(row *transcript.Row) plotLine {
 func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	label, figure, most := 0, 0, int64(1)
 	for i := range bars {
-		bars[i].label = shorten(bars[i].label, on.width/2)
-		label = max(label, utf8.RuneCountInString(bars[i].label))
+		bars[i].label = render.Fit(bars[i].label, on.width/2)
+		label = max(label, render.Width(bars[i].label))
 		figure = max(figure, len(bars[i].figure))
 		most = max(most, bars[i].value)
 	}
@@ -152,15 +163,7 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 		if b.value > 0 {
 			cells = max(cells, 1)
 		}
-		line := fmt.Sprintf("%-*s  %*s  %s", label, b.label, figure, b.figure, strings.Repeat(on.cell, max(cells, 0)))
-		w.WriteString(strings.TrimRight(line, " ") + "\n")
+		line := pad(b.label, label, false) + "  " + pad(b.figure, figure, true) + "  "
+		w.WriteString(strings.TrimRight(line+strings.Repeat(on.cell, max(cells, 0)), " ") + "\n")
 	}
-}
-
-// shorten cuts a text to so many characters.
-func shorten(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:max(most-1, 0)]) + "…"
 }

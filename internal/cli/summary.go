@@ -12,7 +12,8 @@ import (
 
 // A summary is the report for people: tables of what was in the stream.
 type summary struct {
-	out io.Writer
+	out     io.Writer
+	columns int // of the screen; 0 means any
 
 	total         stat
 	kinds         tally[wire.Kind]
@@ -76,7 +77,7 @@ func (s *summary) text() string {
 	if s.total.count == 0 {
 		return "no frames\n"
 	}
-	w := new(strings.Builder)
+	w := &page{columns: s.columns}
 	s.printKinds(w)
 	printTally(w, "unknown kinds", &s.unknownKinds, compareKinds, wire.Kind.String)
 	printTally(w, "unknown fields", &s.unknownFields, compareFields, fieldName.String)
@@ -88,8 +89,14 @@ func (s *summary) text() string {
 	return w.String()
 }
 
+// A page is a text in the making, and how wide it may become.
+type page struct {
+	strings.Builder
+	columns int
+}
+
 // printKinds prints the main table.
-func (s *summary) printKinds(w *strings.Builder) {
+func (s *summary) printKinds(w *page) {
 	t := newTable("TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
 	row := func(kind, subtype string, s *stat) {
 		t.add(kind, subtype, group(s.count), group(s.bytes), group(s.largest))
@@ -110,39 +117,39 @@ func (s *summary) printKinds(w *strings.Builder) {
 		}
 	}
 	row("total", "", &s.total)
-	t.print(w)
+	t.print(&w.Builder, w.columns)
 }
 
 // printTally prints how often each name was met, and where first.
-func printTally[K comparable](w *strings.Builder, title string, names *tally[K], compare func(a, b K) int, show func(K) string) {
+func printTally[K comparable](w *page, title string, names *tally[K], compare func(a, b K) int, show func(K) string) {
 	if len(names.stats) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s:\n", title)
+	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
 	t := newTable("  NAME", "COUNT>", "FIRST LINE>")
 	for _, name := range names.names(compare) {
 		s := names.stats[name]
 		t.add("  "+show(name), group(s.count), strconv.Itoa(s.line))
 	}
-	t.print(w)
+	t.print(&w.Builder, w.columns)
 	if n := names.rest.count; n > 0 {
-		fmt.Fprintf(w, "  and %s more, under names that are not listed\n", group(n))
+		w.WriteString(wrapped(fmt.Sprintf("  and %s more, under names that are not listed", group(n)), w.columns))
 	}
 }
 
 // printNotes prints the first remarks of a sort.
-func printNotes(w *strings.Builder, title, heading string, all *notes) {
+func printNotes(w *page, title, heading string, all *notes) {
 	if len(all.kept) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s:\n", title)
+	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
 	t := newTable("  LINE>", "OFFSET>", heading)
 	for _, n := range all.kept {
 		t.add(strconv.Itoa(n.pos.Line), strconv.FormatInt(n.pos.Offset, 10), n.text)
 	}
-	t.print(w)
+	t.print(&w.Builder, w.columns)
 	if more := all.total.count - int64(len(all.kept)); more > 0 {
-		fmt.Fprintf(w, "  and %s more\n", group(more))
+		fmt.Fprintf(&w.Builder, "  and %s more\n", group(more))
 	}
 }
 

@@ -21,8 +21,10 @@ func newVersion(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Args:  atMost(0),
-		RunE:  runE(o.run),
+		Example: `  clew version
+  clew version --json | jq -r .revision`,
+		Args: atMost(0),
+		RunE: runE(o.run),
 	}
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	return cmd

@@ -25,7 +25,7 @@ func TestRealPoolForgets(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("the secret word").Usage(1000, 1000, 0, 0).
 		Reply(clewtest.Text("Hush."), bash("cd sub && touch bobbin && export WORD=thimble && pwd"))
-	model.On("Where are we").Reply(bash("pwd; echo [$WORD]"))
+	model.On("Where are we").Reply(bash(`pwd; echo "[$WORD]"`))
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	opts := over(t, model, &clew.Options{CanUseTool: allow()})
 	if err := os.Mkdir(filepath.Join(opts.Dir, "sub"), 0o700); err != nil {

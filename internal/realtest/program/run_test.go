@@ -3,6 +3,7 @@ package program_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,17 +36,31 @@ func newStage(t *testing.T) *stage {
 	return &stage{model: clewtest.NewModel(t), agent: clewtest.RealAgent(t), dir: t.TempDir()}
 }
 
-// run runs "clew ARGS".
-func (s *stage) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+// command returns "clew ARGS", not yet started.
+func (s *stage) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out, errs strings.Builder
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, &out, &errs
+	cmd.Dir, cmd.SysProcAttr = s.dir, detached()
 	cmd.Env = append(s.model.Env(), programVariable+"=1", "CLEW_AGENT="+s.agent)
+	return cmd
+}
+
+// run runs "clew ARGS".
+func (s *stage) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return s.runWith(t, nil, args...)
+}
+
+// runWith runs "clew ARGS" with an input.
+func (s *stage) runWith(t *testing.T, in io.Reader, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs strings.Builder
+	cmd := s.command(t, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/prompt"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/wire"
+)
+
+// A chatCommand is a command of this program.
+type chatCommand struct {
+	name string
+	hint string // what may follow the name
+	note string
+	run  func(c *chat, ctx context.Context, argument string) error
+}
+
+// chatCommands is a function because one of them lists them.
+func chatCommands() []chatCommand {
+	return []chatCommand{
+		{"context", "", "show what the context is full of", (*chat).showContext},
+		{"cost", "", "show what the session has cost", (*chat).showCost},
+		{"exit", "", "end the chat", func(*chat, context.Context, string) error { return io.EOF }},
+		{"help", "", "list the commands", (*chat).showHelp},
+		{"mode", "[MODE]", "show the permission mode, or change it", (*chat).setMode},
+		{"model", "[MODEL]", "show the model, or change it", (*chat).setModel},
+	}
+}
+
+// ownCommand returns the command of this program that a text is, if it is one.
+func (c *chat) ownCommand(text string) (command func(context.Context) error, ok bool) {
+	word, argument, _ := strings.Cut(strings.TrimSpace(text), " ")
+	name, slashed := strings.CutPrefix(word, "/")
+	if !slashed {
+		return nil, false
+	}
+	for _, own := range chatCommands() {
+		if own.name == name {
+			return func(ctx context.Context) error { return own.run(c, ctx, strings.TrimSpace(argument)) }, true
+		}
+	}
+	return nil, false
+}
+
+func isOwn(name string) bool {
+	return slices.ContainsFunc(chatCommands(), func(own chatCommand) bool { return own.name == name })
+}
+
+// commandLimit is how long the agent may take about a command.
+const commandLimit = time.Minute
+
+// ask does something with the session that the user waits for, and may interrupt. A
+// refusal is told; only the end of the session is an error.
+func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
+	waiting, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	over := c.user.attend(cancel)
+	defer over()
+	c.screen.busy("waiting")
+	err := do(waiting)
+	c.screen.rest()
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return ctx.Err()
+	case c.session.Err() != nil:
+		return c.session.Err()
+	case waiting.Err() != nil:
+		c.screen.note("the agent has not answered")
+	default:
+		c.screen.say(harmless(reason(ctx, err)) + "\n")
+	}
+	return nil
+}
+
+// print writes text of several lines to stdout.
+func (c *chat) print(text string) error {
+	if err := c.screen.write(harmless(strings.TrimRight(text, "\n")) + "\n"); err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+func (c *chat) setModel(ctx context.Context, name string) error {
+	if name == "" {
+		return c.print(orUnknown(c.status.model))
+	}
+	return c.ask(ctx, func(ctx context.Context) error {
+		model, err := c.session.SetModel(ctx, name)
+		if err == nil {
+			c.status.model = cmp.Or(model, name)
+			c.screen.note("the model is " + c.status.model + " from now on")
+		}
+		return err
+	})
+}
+
+func (c *chat) setMode(ctx context.Context, name string) error {
+	if name == "" {
+		return c.print(orUnknown(string(c.status.mode)))
+	}
+	return c.ask(ctx, func(ctx context.Context) error {
+		err := c.session.SetPermissionMode(ctx, wire.PermissionMode(name))
+		if err == nil {
+			c.status.mode = wire.PermissionMode(name)
+			c.screen.note("the permission mode is " + name + " from now on")
+		}
+		return err
+	})
+}
+
+func orUnknown(text string) string { return cmp.Or(text, "not known yet") }
+
+func (c *chat) showCost(ctx context.Context, _ string) error {
+	var text string
+	err := c.ask(ctx, func(ctx context.Context) (err error) {
+		text, err = c.session.SessionCost(ctx)
+		return err
+	})
+	if err != nil || text == "" {
+		return err
+	}
+	return c.print(text)
+}
+
+func (c *chat) showContext(ctx context.Context, _ string) error {
+	var text strings.Builder
+	err := c.ask(ctx, func(ctx context.Context) error {
+		report, err := c.session.ContextUsage(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&text, "%s of %s tokens, %.0f%%\n",
+			group(int64(report.TotalTokens)), group(int64(report.MaxTokens)), report.Percentage)
+		for _, part := range report.Categories {
+			fmt.Fprintf(&text, "%10s  %s\n", group(int64(part.Tokens)), render.Line(part.Name))
+		}
+		return nil
+	})
+	if err != nil || text.Len() == 0 {
+		return err
+	}
+	return c.print(text.String())
+}
+
+func (c *chat) showHelp(context.Context, string) error {
+	var text strings.Builder
+	text.WriteString("Commands of clew chat:\n")
+	for _, own := range chatCommands() {
+		fmt.Fprintf(&text, "  /%-15s %s\n", strings.TrimSpace(own.name+" "+own.hint), own.note)
+	}
+	var hidden, others []string
+	for _, command := range c.status.commands {
+		if name := "/" + render.Line(command.Name); isOwn(command.Name) {
+			hidden = append(hidden, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(hidden)
+	slices.Sort(others)
+	width := c.screen.width
+	if width == 0 {
+		width = textWidth(nil, 80)
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(&text, "They win over these of the agent: %s\n", strings.Join(hidden, ", "))
+	}
+	if len(others) > 0 {
+		text.WriteString("Commands of the agent:\n")
+		for _, line := range render.Wrap(strings.Join(others, " "), max(width-3, 10)) {
+			text.WriteString("  " + line + "\n")
+		}
+	}
+	return c.print(text.String())
+}
+
+// complete returns what the end of a text can become: a command at its start, or what
+// follows one.
+func (c *chat) complete(before string) (from int, choices []prompt.Choice) {
+	word, argument, spaced := strings.Cut(before, " ")
+	if !strings.HasPrefix(word, "/") || strings.ContainsAny(argument, " \n") || strings.Contains(word, "\n") {
+		return 0, nil
+	}
+	if !spaced {
+		return 0, beginning(before, c.commandChoices())
+	}
+	switch word {
+	case "/model":
+		for _, m := range c.status.models {
+			choices = append(choices, prompt.Choice{Text: m.Value, Note: m.DisplayName})
+		}
+	case "/mode":
+		for _, mode := range permissionModes {
+			choices = append(choices, prompt.Choice{Text: string(mode)})
+		}
+	}
+	return len(word) + 1, beginning(argument, choices)
+}
+
+var permissionModes = []wire.PermissionMode{
+	wire.PermissionModeAcceptEdits, wire.PermissionModeAuto, wire.PermissionModeBypassPermissions,
+	wire.PermissionModeDefault, wire.PermissionModeDontAsk, wire.PermissionModePlan,
+}
+
+// commandChoices are the commands of this program and, behind them, those of the agent.
+func (c *chat) commandChoices() []prompt.Choice {
+	var all []prompt.Choice
+	for _, own := range chatCommands() {
+		all = append(all, prompt.Choice{Text: "/" + own.name, Note: own.note})
+	}
+	for _, command := range c.status.commands {
+		if !isOwn(command.Name) {
+			all = append(all, prompt.Choice{Text: "/" + command.Name, Note: command.Description})
+		}
+	}
+	return all
+}
+
+// beginning returns the choices that begin with a text.
+func beginning(with string, choices []prompt.Choice) []prompt.Choice {
+	return slices.DeleteFunc(choices, func(c prompt.Choice) bool {
+		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)
+	})
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/clewdev/clew/internal/prompt"
+	"github.com/clewdev/clew/internal/render"
+	"golang.org/x/term"
+)
+
+// A typist is a user at a terminal, which is in raw mode from begin on. Its keys go to
+// the question that is open, else to the editor, and else, while a turn runs, they
+// wait; but for Ctrl-C, which interrupts.
+type typist struct {
+	chat    *chat
+	in      *os.File
+	display *prompt.Display
+	history *prompt.History
+	asker   *asker
+	answers *answers
+	begun   bool // there was a prompt
+
+	mu        sync.Mutex
+	editor    *prompt.Editor // nil while a turn runs
+	entered   chan prompt.Event
+	typed     []prompt.Key // since the editor was left
+	interrupt func()       // nil while nothing runs
+	withdraw  func()       // ends the question, nil while there is none
+	line      []rune       // the answer to it so far
+	gone      bool         // the terminal can't be read any more
+}
+
+// maxTyped is how many keys wait while a turn runs.
+const maxTyped = 4096
+
+func newTypist(ctx context.Context, s Streams, c *chat) *typist {
+	in := s.In.(*os.File) //nolint:forcetypeassert // it is a terminal
+	c.screen.raw(s)
+	u := &typist{chat: c, in: in, answers: newAnswers(), entered: make(chan prompt.Event, 1)}
+	u.asker = newAsker(ctx, s, c.screen)
+	u.asker.place.in, u.asker.room = u.answers, u.room
+	u.display = &prompt.Display{Out: s.Err, Size: u.size, Colour: coloured(s.Err)}
+	return u
+}
+
+func (u *typist) size() (columns, rows int) { return terminalSize(u.in) }
+
+// begin puts the terminal into raw mode.
+func (u *typist) begin() (end func(), err error) {
+	u.history = openChatHistory()
+	fd := int(u.in.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, &failure{code: exitInput, err: err}
+	}
+	u.display.Begin()
+	stop := onResize(u.redraw)
+	go u.read()
+	return func() {
+		stop()
+		u.answers.close()
+		u.leave()
+		u.display.End()
+		_ = term.Restore(fd, before) // there is nothing else to try
+	}, nil
+}
+
+// read is left behind when the chat ends: nothing can end a read of a terminal.
+func (u *typist) read() {
+	_ = prompt.ReadKeys(u.in, u.press) // the end is the end
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.gone = true
+	u.enter(prompt.Ended)
+}
+
+// next has the user edit a prompt.
+func (u *typist) next(ctx context.Context, proposal string) (string, error) {
+	u.chat.weigh(ctx)
+	u.asker.settle()
+	u.chat.screen.resize(u.size())
+	if err := u.chat.screen.newLine(); err != nil {
+		return "", &writeError{err}
+	}
+	if u.begun {
+		u.chat.screen.say("\n")
+	}
+	u.begun = true
+	editor := &prompt.Editor{Header: u.chat.status.line(), Complete: u.chat.complete, History: u.history}
+	editor.SetText(proposal)
+	u.open(editor)
+	defer u.leave()
+	select {
+	case event := <-u.entered:
+		if event == prompt.Ended {
+			return "", io.EOF
+		}
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	text := editor.Text()
+	_ = u.history.Add(strings.TrimSpace(text)) // a chat goes on without one
+	return text, nil
+}
+
+// open shows an editor, and gives it what was typed before it was there.
+func (u *typist) open(e *prompt.Editor) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.editor = e
+	if u.withdraw == nil {
+		u.display.Draw(e)
+	}
+	if u.gone {
+		u.enter(prompt.Ended)
+	}
+	typed := u.typed
+	u.typed = nil
+	for _, key := range typed {
+		u.route(key)
+	}
+}
+
+// leave takes the editor away, if there still is one.
+func (u *typist) leave() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.editor != nil {
+		u.display.Erase()
+		u.editor = nil
+	}
+}
+
+// press acts on keys that came at once: none of them answers a question that another
+// one of them has led to.
+func (u *typist) press(keys []prompt.Key) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, key := range keys {
+		u.route(key)
+	}
+}
+
+// route gives a key to who is meant.
+func (u *typist) route(key prompt.Key) {
+	switch {
+	case u.withdraw != nil:
+		u.reply(key)
+	case u.editor != nil:
+		u.edit(key)
+	case key.Code == prompt.Interrupt && u.interrupt != nil:
+		u.interrupt()
+	case len(u.typed) < maxTyped:
+		u.typed = append(u.typed, key)
+	}
+}
+
+func (u *typist) edit(key prompt.Key) {
+	if key.Code == prompt.Redraw {
+		u.display.Clear()
+	}
+	switch event := u.editor.Press(key); event {
+	case prompt.Submitted:
+		u.display.Finish(u.editor)
+		u.enter(event)
+	case prompt.Ended:
+		u.enter(event)
+	default:
+		u.display.Draw(u.editor)
+	}
+}
+
+// enter says how the editing ended. What is typed from now on waits.
+func (u *typist) enter(event prompt.Event) {
+	if u.editor == nil {
+		return
+	}
+	if event == prompt.Ended {
+		u.display.Erase()
+	}
+	u.editor = nil
+	u.entered <- event
+}
+
+func (u *typist) redraw() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.editor != nil && u.withdraw == nil {
+		u.display.Draw(u.editor)
+	}
+}
+
+func (u *typist) attend(interrupt func()) (over func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.interrupt = interrupt
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.interrupt = nil
+	}
+}
+
+func (u *typist) asks() *asker { return u.asker }
+
+// room makes room for a question, also while the editor is open. Ctrl-C ends it, and
+// interrupts the turn.
+func (u *typist) room(ctx context.Context) (asked context.Context, leave func()) {
+	asked, cancel := context.WithCancelCause(ctx)
+	u.ask(func() { cancel(errUserStopped) })
+	return asked, func() {
+		if errors.Is(context.Cause(asked), errUserStopped) {
+			u.stop()
+		}
+		cancel(nil)
+		u.ask(nil)
+	}
+}
+
+// stop interrupts the turn, if one runs.
+func (u *typist) stop() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.interrupt != nil {
+		u.interrupt()
+	}
+}
+
+// ask makes room for a question, or with nil for what was there before.
+func (u *typist) ask(withdraw func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.withdraw, u.line = withdraw, nil
+	u.answers.drop()
+	switch {
+	case u.editor == nil:
+	case withdraw != nil:
+		u.display.Erase()
+	default:
+		u.display.Draw(u.editor)
+	}
+}
+
+// reply edits the answer to a question.
+func (u *typist) reply(key prompt.Key) {
+	switch key.Code {
+	case prompt.Interrupt:
+		u.withdraw()
+	case prompt.Enter:
+		u.chat.screen.say("\n")
+		u.answers.add(string(u.line))
+		u.line = nil
+	case prompt.Rune:
+		u.extend(string(key.Rune))
+	case prompt.Paste:
+		u.extend(strings.ReplaceAll(key.Text, "\n", " "))
+	case prompt.Backspace:
+		if n := len(u.line); n > 0 {
+			u.chat.screen.say(wiped(render.Clean(string(u.line[n-1]))))
+			u.line = u.line[:n-1]
+		}
+	}
+}
+
+func (u *typist) extend(text string) {
+	u.line = append(u.line, []rune(text)...)
+	u.chat.screen.say(render.Clean(text))
+}
+
+// wiped takes a text back that the cursor is right behind.
+func wiped(text string) string {
+	return strings.Repeat("\b \b", render.Width(text))
+}
+
+// openChatHistory returns what was typed in other chats. Without a folder to keep it
+// in, or when that can't be read, it is empty, and lasts as long as the chat.
+func openChatHistory() *prompt.History {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return new(prompt.History)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	history, err := prompt.OpenHistory(filepath.Join(state, "clew", "history"))
+	if err != nil {
+		return new(prompt.History)
+	}
+	return history
+}

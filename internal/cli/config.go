@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/clewdev/clew/internal/config"
+	"github.com/spf13/cobra"
+)
+
+type configOptions struct {
+	streams  Streams
+	settings *settings
+	json     bool
+}
+
+const configHelp = `Shows the settings, and where each one comes from: the default, a line of a file,
+or a variable. A flag wins over a variable, a variable over the file.
+
+The file is the first one there is:
+  ./clew.yaml            that of the project
+  clew/clew.yaml         in your own folder of settings, such as ~/.config
+  /etc/clew/clew.yaml    that of the machine
+or the one that --config names. Only one is read, and what it does not set has its
+default. Paths in it begin in its folder, or with ~ in your home.
+
+A project may be somebody else's. So its file cannot set what runs programs, widens
+permissions or names files: allowed_tools, add_dirs, mcp_config, settings,
+setting_sources, agent_path, config_dirs, prices and color; and permission_mode
+only to default, plan or dontAsk.
+
+An unknown key or a wrong type is an error with its line, and all commands but
+config, doctor, demo, man, completion, version and help end there, with code 4;
+with code 2 where it is a variable.
+
+Of ANTHROPIC_API_KEY, which the agent gets, it is only shown whether it is set.`
+
+func newConfig(s Streams, st *settings) *cobra.Command {
+	o := &configOptions{streams: s, settings: st}
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings, and where each one comes from",
+		Long:  configHelp,
+		Example: `  clew config
+  clew config --json | jq '.settings[] | select(.from != "default")'
+  clew config init --user`,
+		Args: noSuchCommand,
+		RunE: runE(o.run),
+	}
+	addOnOff(cmd, &o.json, "json", "print one JSON object")
+	cmd.AddCommand(newConfigInit(s, st))
+	return cmd
+}
+
+func (o *configOptions) run(ctx context.Context, _ []string) error {
+	c, err := o.settings.load(ctx)
+	if err != nil {
+		return errStopped()
+	}
+	text := o.text(c)
+	if o.json {
+		line, err := jsonLine(newConfigReport(c))
+		if err != nil {
+			return err
+		}
+		text = string(line)
+	}
+	if _, err := io.WriteString(o.streams.Out, text); err != nil {
+		return outputError(err)
+	}
+	if !o.json {
+		o.complain(c.Problems)
+	}
+	return nil
+}
+
+// complain tells what is wrong, if stderr can be written.
+func (o *configOptions) complain(problems []config.Problem) {
+	for _, p := range problems {
+		text := "clew config: " + printable(p.Error())
+		if p.Hint != "" {
+			text += "\n" + escaped(p.Hint)
+		}
+		_, _ = fmt.Fprintln(o.streams.Err, text)
+	}
+}
+
+func (o *configOptions) text(c *config.Config) string {
+	var b strings.Builder
+	columns := textWidth(o.streams.Out, 0)
+	b.WriteString(wrapped("File: "+printable(cmp.Or(c.File, "none")), columns))
+	for _, path := range c.PassedOver {
+		b.WriteString(wrapped("Not read, since that one comes first: "+printable(path), columns))
+	}
+	t := newTable("SETTING", "VALUE", "FROM")
+	for _, s := range config.All() {
+		shown, from := cmp.Or(s.Default, "-"), "default"
+		if v, ok := c.Values[s.Key]; ok {
+			shown, from = cmp.Or(v.String(), `""`), v.Origin.String()
+		}
+		t.add(s.Key, shown, from)
+	}
+	t.add(keyVariable, isSet(keyVariable), "environment")
+	b.WriteString("\n")
+	t.print(&b, columns)
+	return b.String()
+}
+
+// keyVariable has the key of the API, which the agent inherits.
+const keyVariable = "ANTHROPIC_API_KEY"
+
+func isSet(variable string) string {
+	if os.Getenv(variable) == "" {
+		return "not set"
+	}
+	return "set"
+}
+
+// A configReport is the settings in JSON.
+type configReport struct {
+	File       string          `json:"file"`
+	PassedOver []string        `json:"passed_over"`
+	APIKeySet  bool            `json:"api_key_set"`
+	Settings   []settingRecord `json:"settings"`
+	Problems   []problemRecord `json:"problems"`
+}
+
+type settingRecord struct {
+	Key      string `json:"key"`
+	Value    any    `json:"value"` // null unless it is set
+	From     string `json:"from"`  // default, file or variable
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Variable string `json:"variable"`
+	Flag     string `json:"flag,omitempty"`
+	Personal bool   `json:"personal"` // the file of a project cannot set it
+}
+
+type problemRecord struct {
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Column   int    `json:"column,omitempty"`
+	Variable string `json:"variable,omitempty"`
+	Reason   string `json:"reason"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+func newConfigReport(c *config.Config) configReport {
+	r := configReport{
+		File: c.File, PassedOver: append([]string{}, c.PassedOver...), APIKeySet: os.Getenv(keyVariable) != "",
+		Problems: []problemRecord{},
+	}
+	for _, s := range config.All() {
+		record := settingRecord{Key: s.Key, From: "default", Variable: s.Variable, Personal: s.Personal}
+		if s.Flag != "" {
+			record.Flag = "--" + s.Flag
+		}
+		if v, ok := c.Values[s.Key]; ok {
+			record.Value, record.From, record.File, record.Line = v.Data(), "file", v.File, v.Line
+			if v.Origin.Variable != "" {
+				record.From = "variable"
+			}
+		}
+		r.Settings = append(r.Settings, record)
+	}
+	for _, p := range c.Problems {
+		r.Problems = append(r.Problems, problemRecord{
+			File: p.File, Line: p.Line, Column: p.Column, Variable: p.Variable, Reason: p.Reason, Hint: p.Hint,
+		})
+	}
+	return r
+}

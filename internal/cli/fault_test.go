@@ -1,0 +1,375 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/clewtest"
+)
+
+// A faultUse is a use of the program that goes through every fault below. A new
+// verb, and each of its formats, needs a line in faultUses.
+type faultUse struct {
+	line  string // ID stands for a session, and FILE for its transcript
+	stdin bool   // it reads the transcript from stdin
+	input string // it reads this from stdin
+	agent bool   // it drives an agent
+	// endless says that it goes on until somebody ends it.
+	endless bool
+	// prose says that it is for people: its lines fit the screen.
+	prose bool
+	// farewell says that it ends with a word on stderr.
+	farewell bool
+	// homeless is the code that it exits with where there is no home.
+	homeless int
+}
+
+var faultUses = []faultUse{
+	{line: "ls --all", prose: true, homeless: exitInput},
+	{line: "ls --all --json", homeless: exitInput},
+	{line: "show ID", prose: true, homeless: exitInput},
+	{line: "show ID --expand --thinking --branches", prose: true, homeless: exitInput},
+	{line: "show ID --diff", homeless: exitInput}, // broken lines are no diff
+	{line: "show ID --format json", homeless: exitInput},
+	{line: "show ID --format ndjson", homeless: exitInput},
+	{line: "show ID --format messages", homeless: exitInput},
+	{line: "show last", prose: true, homeless: exitInput},
+	{line: "show FILE", prose: true},
+	{line: "show FILE --format json"},
+	{line: "show -", prose: true, stdin: true},
+	{line: "show - --format json", stdin: true},
+	{line: "tail ID -n 99", prose: true, endless: true, homeless: exitInput},
+	{line: "tail FILE -n 99", prose: true, endless: true},
+	{line: "stats --all", prose: true, homeless: exitInput},
+	{line: "stats --all --by project,session,model,agent", prose: true, homeless: exitInput},
+	{line: "stats --all --by session --plot", prose: true, homeless: exitInput},
+	{line: "stats --all --reconcile", prose: true, homeless: exitInput},
+	{line: "stats --all --json", homeless: exitInput},
+	{line: "stats --all --csv", homeless: exitInput},
+	{line: "stats --price-table", prose: true},
+	{line: "inspect FILE", prose: true},
+	{line: "inspect -", prose: true, stdin: true},
+	{line: "inspect --json FILE"},
+	{line: "run Hi", agent: true},
+	{line: "run --output-format json Hi", agent: true},
+	{line: "run --output-format stream-json Hi", agent: true},
+	{line: "chat", agent: true, input: "Hi\n", farewell: true},
+	{line: "search Fix", prose: true, homeless: exitInput},
+	{line: "search --no-index Fix", prose: true, homeless: exitInput},
+	{line: "search --regex Fi.", prose: true, homeless: exitInput},
+	{line: "search --json Fix", homeless: exitInput},
+	{line: "export ID -o -", homeless: exitInput},
+	{line: "export ID -o - --format markdown", homeless: exitInput},
+	{line: "export ID -o - --format json --redact", homeless: exitInput},
+	{line: "export FILE --force --json"},
+	{line: "export --list-rules", prose: true},
+	{line: "config", prose: true},
+	{line: "config --json"},
+	{line: "config init --force"},
+	{line: "doctor", prose: true},
+	{line: "doctor --json"},
+	{line: "demo --fast"},
+	{line: "version", prose: true},
+	{line: "version --json"},
+	{line: "help"},
+	{line: "help show"},
+	{line: "completion bash"},
+	{line: "man"},
+	{line: "man show"},
+}
+
+// verb is the name of the command.
+func (u faultUse) verb() string { return strings.Fields(u.line)[0] }
+
+const faultID = "5e55104a-0000-4000-8000-000000000001"
+
+// A faultPlace is a home with one session in it.
+type faultPlace struct {
+	home    string
+	project string // the folder with the transcripts
+	file    string // the transcript of the session
+}
+
+func newFaultPlace(t *testing.T) faultPlace {
+	t.Helper()
+	p := faultPlace{home: t.TempDir()}
+	p.project = filepath.Join(p.home, ".claude", "projects", "-a-project-with-a-rather-long-name-你好你好")
+	p.file = filepath.Join(p.project, faultID+".jsonl")
+	if err := os.MkdirAll(p.project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, faultTranscript(1))
+	tells := "#!/bin/sh\necho " + testedAgent + "\n"
+	if err := os.WriteFile(filepath.Join(p.home, "claude"), []byte(tells), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p faultPlace) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(p.file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// faultTranscript is a session of some turns: prompts, tools, changes of files,
+// in words and lines of all widths.
+func faultTranscript(turns int) string {
+	var b strings.Builder
+	parent, n := "null", 0
+	entry := func(kind, message string) {
+		n++
+		uuid := fmt.Sprintf(`"00000000-0000-4000-8000-%012d"`, n)
+		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":%s,"uuid":%s,`+
+			`"timestamp":"2026-11-15T10:%02d:%02d.000Z","cwd":"/a/project","sessionId":%q,"version":"2.1.325",`+
+			`"gitBranch":"main"}`+"\n",
+			parent, kind, message, uuid, n/60%60, n%60, faultID)
+		parent = uuid
+	}
+	wide := strings.Repeat("你好", 40) + strings.Repeat("Donaudampfschifffahrt", 6) + strings.Repeat(" some words", 20)
+	answer := func(content string) string {
+		return fmt.Sprintf(`{"id":"m%d","type":"message","role":"assistant","model":"claude-opus-5-5","content":[%s],`+
+			`"usage":{"input_tokens":123456789,"output_tokens":12345678,"cache_read_input_tokens":987654321}}`, n, content)
+	}
+	for range turns {
+		entry("user", fmt.Sprintf(`{"role":"user","content":"Fix %s"}`, wide))
+		entry("assistant", answer(fmt.Sprintf(`{"type":"thinking","thinking":%q,"signature":""}`, wide)))
+		entry("assistant", answer(fmt.Sprintf(`{"type":"tool_use","id":"t%d","name":"Write",`+
+			`"input":{"file_path":"/a/project/%s.txt","content":"%s\n"}}`, n, wide[:42], wide)))
+		entry("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":%q}]}`,
+			n-1, strings.Repeat(wide+"\n", 5)))
+		entry("assistant", answer(fmt.Sprintf(`{"type":"text","text":"Done: %s"}`, wide)))
+	}
+	fmt.Fprintf(&b, `{"type":"cost-state","sessionId":%q,"totalCostUSD":1234.5,"totalDuration":1,`+
+		`"startTime":1793485800000,"modelUsage":`+
+		`{"claude-opus-5-5":{"inputTokens":450,"outputTokens":120,"costUSD":1234.5}}}`+"\n", faultID)
+	return b.String()
+}
+
+// command returns the use as a process. Its environment is the home and nothing
+// else of the user.
+func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
+	t.Helper()
+	args := strings.Fields(u.line)
+	for i := range args {
+		args[i] = strings.NewReplacer("ID", faultID, "FILE", p.file).Replace(args[i])
+	}
+	cmd := exec.CommandContext(t.Context(), "clew", args...)
+	cmd.Dir = p.home
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = []string{
+		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "TZ=UTC", "GORACE=atexit_sleep_ms=0",
+	}
+	if u.agent {
+		cmd.Env = append(cmd.Env, faultAgent(t)...)
+	} else {
+		cmd.Env = append(cmd.Env, "CLEW_AGENT="+filepath.Join(p.home, "claude"))
+	}
+	if u.input != "" {
+		cmd.Stdin = strings.NewReader(u.input)
+	}
+	if u.stdin {
+		in, err := os.Open(p.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = in.Close() })
+		cmd.Stdin = in
+	}
+	return cmd
+}
+
+// faultAgent returns what makes the program find an agent that says a word.
+func faultAgent(t *testing.T) []string {
+	t.Helper()
+	agent := clewtest.NewAgent(lenient{t}, prompted().
+		Send(`{"type":"result","subtype":"success","result":"Well","session_id":"s","uuid":"r"}`))
+	env := []string{"CLEW_AGENT=claude"}
+	for _, variable := range agent.Env() {
+		env = append(env, scripted+variable)
+	}
+	return env
+}
+
+// A lenient test lets an agent be interrupted or left at any time.
+type lenient struct{ testing.TB }
+
+func (l lenient) Errorf(format string, args ...any) { l.Logf(format, args...) }
+
+func (l lenient) Error(args ...any) { l.Log(args...) }
+
+// A faultOutcome is what there is to see of a process that has ended.
+type faultOutcome struct {
+	code      int
+	out, errs string
+}
+
+// faultLimit is how long the slowest machine may take for a use.
+const faultLimit = time.Minute
+
+// run runs a process to its end.
+func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
+	t.Helper()
+	return p.start(t, cmd)()
+}
+
+// start starts a process, and returns what waits for it. That fails the test if it
+// takes long or leaves a stack trace.
+func (p faultPlace) start(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome) {
+	t.Helper()
+	var out, errs strings.Builder
+	if cmd.Stdout == nil {
+		cmd.Stdout = &out
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &errs
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(faultLimit, func() {
+		t.Error("it does not end")
+		_ = cmd.Process.Kill()
+	})
+	return func() faultOutcome {
+		t.Helper()
+		defer stop.Stop()
+		var exit *exec.ExitError
+		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		o := faultOutcome{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+		o.checkTraces(t)
+		return o
+	}
+}
+
+func (o faultOutcome) checkTraces(t *testing.T) {
+	t.Helper()
+	for _, text := range []string{o.out, o.errs} {
+		if strings.Contains(text, "goroutine ") || strings.Contains(text, "panic: ") {
+			t.Errorf("a stack trace:\n%s", text)
+		}
+	}
+	if o.code < 0 {
+		t.Errorf("it ended by a signal: %s", o.errs)
+	}
+}
+
+// everyUse runs a test for each use.
+func everyUse(t *testing.T, test func(t *testing.T, p faultPlace, u faultUse)) {
+	t.Helper()
+	for _, u := range faultUses {
+		t.Run(u.line, func(t *testing.T) {
+			t.Parallel()
+			test(t, newFaultPlace(t), u)
+		})
+	}
+}
+
+// Every command that is shown has its line above.
+func TestFaultUsesCoverTheVerbs(t *testing.T) {
+	t.Parallel()
+	verbs := map[string]bool{}
+	for _, u := range faultUses {
+		verbs[u.verb()] = true
+	}
+	for _, cmd := range newRoot(Streams{}).Commands() {
+		if cmd.IsAvailableCommand() && !verbs[cmd.Name()] {
+			t.Errorf("no fault is tested with %s: add a line to faultUses", cmd.Name())
+		}
+	}
+}
+
+// Without a fault, every use works.
+func TestFaultNone(t *testing.T) {
+	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
+		if u.endless {
+			t.Skip("it goes on")
+		}
+		if o := p.run(t, p.command(t, u)); o.code != exitDone || o.out == "" {
+			t.Errorf("exit code %d, stdout %q, stderr %q", o.code, o.out, o.errs)
+		}
+	})
+}
+
+// A reader that has left is no failure, and nothing to talk about.
+func TestFaultClosedPipe(t *testing.T) {
+	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Close()
+		defer w.Close()
+		cmd := p.command(t, u)
+		cmd.Stdout = w
+		if o := p.run(t, cmd); o.code != exitDone || o.errs != "" && !u.farewell {
+			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
+		}
+	})
+}
+
+func TestFaultFullDisk(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no /dev/full")
+	}
+	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer full.Close()
+		cmd := p.command(t, u)
+		cmd.Stdout = full
+		o := p.run(t, cmd)
+		if o.code != exitFailed || !strings.HasSuffix(o.errs, "the output cannot be written: no space left on device\n") {
+			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
+		}
+	})
+}
+
+// Where streams are closed, there is nothing to read, nobody to tell, and no trace.
+func TestFaultClosedStreams(t *testing.T) {
+	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
+		if u.endless {
+			t.Skip("it goes on")
+		}
+		for _, closed := range []string{"<&-", ">&-", "2>&-", "<&- >&- 2>&-"} {
+			cmd := p.command(t, u)
+			cmd.Args = append([]string{"sh", "-c", `exec "$0" "$@" ` + closed, cmd.Path}, cmd.Args[1:]...)
+			cmd.Path = "/bin/sh"
+			o := p.run(t, cmd)
+			if want := []int{exitDone, exitFailed, exitInput}; o.code > exitFailed && o.code != exitInput {
+				t.Errorf("%s: exit code %d, want one of %v; stderr %q", closed, o.code, want, o.errs)
+			}
+		}
+	})
+}
+
+func TestFaultNoHome(t *testing.T) {
+	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
+		if u.endless && u.homeless == exitDone {
+			t.Skip("it goes on")
+		}
+		cmd := p.command(t, u)
+		cmd.Env = append(cmd.Env, "HOME=")
+		o := p.run(t, cmd)
+		if o.code != u.homeless {
+			t.Errorf("exit code %d, want %d: %s", o.code, u.homeless, o.errs)
+		}
+		if u.homeless != exitDone && !strings.Contains(o.errs, "CLAUDE_CONFIG_DIR") {
+			t.Errorf("it does not say what to do: %s", o.errs)
+		}
+	})
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func openConsole() (in, out *os.File, err error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	return tty, tty, err
+}
+
+// inForeground reports whether the program may read from its terminal. Those in the
+// background are stopped when they try.
+func inForeground(tty *os.File) bool {
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp() // an error means that it is another's terminal, which stops nobody
+}

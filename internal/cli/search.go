@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/index"
+	"github.com/clewdev/clew/sessions"
+	"github.com/spf13/cobra"
+)
+
+type searchOptions struct {
+	streams Streams
+	now     func() time.Time
+
+	project string
+	since   moment
+	until   moment
+	role    searchRole
+	tool    string
+	limit   int
+	regex   bool
+	noIndex bool
+	json    bool
+}
+
+const searchHelp = `Finds words in the sessions of all projects: in prompts, answers and thinking, in
+what tools were given and what they returned, in subagents, and in long results
+that the agent has put into files of their own. The newest come first.
+
+A text has to have all of the words, in capital or small letters. An argument
+with spaces in it is a phrase, and so is a name such as main.go or parse_line:
+its words have to follow each other. With * behind, the last word may go on. An
+argument may have several words and "phrases" in double quotes. Parts of words
+are found with --regex; languages that put no spaces between words need none.
+
+Each result tells the session, the time, the project, the turn or the subagent,
+and what the text is. To read on:
+  clew show ID --turn 3
+  clew show ID --agent AGENT
+
+With --json, there is one object for each result, with session, project, path,
+line, time, role and an excerpt in which matches are bytes from start to end, and
+with turn, agent, tool and spill where there is one.
+
+The first search makes an index in your cache folder, and later ones add what has
+changed. It has words and places, but no texts. --regex and --no-index read the
+transcripts instead.
+
+The exit code is 0 even if nothing was found.`
+
+func newSearch(s Streams) *cobra.Command {
+	o := &searchOptions{streams: s, now: time.Now}
+	cmd := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Find words in sessions",
+		Long:  searchHelp,
+		Example: `  clew search login page
+  clew search "login page" 'valid*' --role prompt --since 30d
+  clew search panic --tool Bash --project .
+  clew search --regex 'panic: .*nil'
+  clew search deadlock --json | jq -r .session`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return misused(cmd, errors.New("there is nothing to search for"))
+			}
+			return nil
+		},
+		RunE: runE(o.run),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.project, "project", "", "search the project in this `folder`")
+	f.Var(&o.since, "since", "search what was said at this time or later")
+	o.until.end = true
+	f.Var(&o.until, "until", "search what was said up to this time")
+	f.Var(&o.role, "role", "search texts of this sort: prompt, answer, tool or thinking")
+	f.StringVar(&o.tool, "tool", "", "search inputs and results of the tool with this `name`")
+	f.IntVar(&o.limit, "limit", 20, "show at most this `number` of results; 0 means all")
+	addOnOff(cmd, &o.regex, "regex", "take the argument for a regular expression (RE2)")
+	addOnOff(cmd, &o.noIndex, "no-index", "read the transcripts, and make no index")
+	addOnOff(cmd, &o.json, "json", "print one JSON object per result")
+	return cmd
+}
+
+// A searchRole is a flag for a sort of text.
+type searchRole index.Role
+
+// Type is what the help calls the value.
+func (r *searchRole) Type() string { return "role" }
+
+func (r *searchRole) String() string { return index.Role(*r).String() }
+
+// Set reads the name of a role.
+func (r *searchRole) Set(text string) error {
+	for i, name := range index.Roles {
+		if name == text && text != "" {
+			*r = searchRole(i)
+			return nil
+		}
+	}
+	return errors.New("it is prompt, answer, tool or thinking")
+}
+
+func (o *searchOptions) run(ctx context.Context, args []string) error {
+	query, err := o.query(args)
+	if err != nil {
+		return err
+	}
+	files, unlisted := listFiles(ctx, nil)
+	if o.project != "" && unlisted == nil {
+		query.Projects = map[string]bool{}
+		var wanted []sessions.File
+		wanted, unlisted = listFiles(ctx, &sessions.Options{Project: o.project})
+		for _, f := range wanted {
+			query.Projects[f.Project] = true
+		}
+	}
+	if unlisted != nil && len(files) == 0 {
+		return findError(ctx, unlisted)
+	}
+	result, err := o.search(ctx, files, query)
+	if result == nil {
+		return err
+	}
+	if writeErr := o.print(result); writeErr != nil {
+		return outputError(writeErr)
+	}
+	if err != nil {
+		return err
+	}
+	return o.complain(result, unlisted)
+}
+
+// query makes a query of arguments and flags.
+func (o *searchOptions) query(args []string) (*index.Query, error) {
+	if !o.regex {
+		q, err := index.Words(args)
+		if err != nil {
+			return nil, usageError(escaped(err.Error()), "Signs are found with --regex: clew search --regex '\\+\\+'")
+		}
+		return o.filtered(q)
+	}
+	if len(args) > 1 {
+		return nil, usageError("--regex takes one argument", "Put the expression in quotes.")
+	}
+	q, err := index.Pattern(args[0])
+	if err != nil {
+		return nil, usageError(escaped(err.Error()), "")
+	}
+	return o.filtered(q)
+}
+
+func (o *searchOptions) filtered(q *index.Query) (*index.Query, error) {
+	if o.limit < 0 {
+		return nil, usageError("--limit is less than 0", "")
+	}
+	q.Since, q.Until = o.since.Time, o.until.Time
+	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		return nil, usageError("--since is not before --until", "")
+	}
+	q.Role, q.Tool, q.Limit = index.Role(o.role), o.tool, o.limit
+	return q, nil
+}
+
+// listFiles returns the files of sessions, as far as folders can be read.
+func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.File, err error) {
+	for f, err := range sessions.Files(ctx, where) {
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// search asks the index, or reads the files where there can be none.
+func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
+	if !o.regex && !o.noIndex {
+		result, err := o.searchIndex(ctx, files, q)
+		switch {
+		case ctx.Err() != nil:
+			return nil, &failure{code: exitInterrupted, err: errors.New("interrupted; the next search goes on from here")}
+		case err == nil:
+			return result, nil
+		case errors.Is(err, index.ErrBusy):
+			o.note("another clew writes the index; reading the transcripts instead")
+		default:
+			o.note("there can be no index, reading the transcripts instead: " + escaped(cause(err).Error()))
+		}
+	}
+	tell, clearLine := o.bar()
+	result, err := index.Scan(ctx, files, q, tell)
+	clearLine()
+	if err != nil {
+		return result, errInterrupted()
+	}
+	return result, nil
+}
+
+func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
+	path, err := indexPath()
+	if err != nil {
+		return nil, err
+	}
+	tell, clearLine := o.bar()
+	defer clearLine()
+	x := &index.Index{Path: path, Progress: tell, Note: o.note}
+	return x.Search(ctx, files, q)
+}
+
+// indexPath returns where the index lies. There is one for each set of folders in
+// which agents keep their files.
+func indexPath() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	roots, err := sessions.Roots()
+	if err != nil {
+		return "", err
+	}
+	sum := fnv.New64a()
+	_, _ = io.WriteString(sum, strings.Join(roots, "\x00")) // never fails
+	return filepath.Join(cache, "clew", fmt.Sprintf("search-%016x.db", sum.Sum64())), nil
+}
+
+// bar returns what tells of progress where somebody watches, and what takes that
+// off the screen.
+func (o *searchOptions) bar() (tell func(done, total int64), clearLine func()) {
+	if !isTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
+		return nil, func() {}
+	}
+	bar := newProgress(o.streams.Err, -1, o.now)
+	return func(done, total int64) {
+		bar.total = total
+		bar.add(int(done - bar.read))
+	}, bar.clear
+}
+
+// note tells something beside the results. There is nowhere to report that stderr
+// is closed.
+func (o *searchOptions) note(text string) {
+	_, _ = fmt.Fprintln(o.streams.Err, "clew search: "+text)
+}
+
+// complain tells what the result lacks.
+func (o *searchOptions) complain(result *index.Result, unlisted error) error {
+	if result.More > 0 {
+		atMost := ""
+		if result.AtMost {
+			atMost = "at most "
+		}
+		o.note(fmt.Sprintf("%s%s more; --limit 0 shows all", atMost, group(int64(result.More))))
+	}
+	if len(result.Hits) == 0 && !o.json {
+		o.note("nothing was found")
+	}
+	unread := result.Unread
+	if unlisted != nil {
+		unread = append(unread, unlisted)
+	}
+	if len(unread) == 0 {
+		return nil
+	}
+	text := cmp.Or(strings.TrimPrefix(unread[0].Error(), "sessions: "), "unknown")
+	return &failure{
+		code: exitInput,
+		err:  fmt.Errorf("files that cannot be read, and were not searched: %d; the first is %s", len(unread), escaped(text)),
+	}
+}
