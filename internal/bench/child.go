@@ -22,6 +22,8 @@ import (
 // Figures are what a process measured of one piece of work.
 type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
+	// First is the time until a program printed its first byte.
+	First time.Duration `json:"first_ns,omitempty"`
 	// Peak is how many bytes of the process were in memory at most, 0 where the system does not tell.
 	Peak int `json:"peak_bytes"`
 	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers used.
@@ -30,56 +32,73 @@ type figures struct {
 }
 
 // A job is a piece of work that is measured in a process of its own, so that its memory is its own. It gets the path of
-// a folder of projects or of a transcript.
-type job func(path string, f *figures) error
+// a folder of projects, of a transcript or of a program, and arguments for the last.
+type job func(path string, args []string, f *figures) error
+
+// about is a job that takes no arguments.
+func about(do func(path string, f *figures) error) job {
+	return func(path string, _ []string, f *figures) error { return do(path, f) }
+}
 
 // The jobs.
 const (
-	totalsJob = "totals"
-	listJob   = "list"
-	readJob   = "read"
-	streamJob = "stream"
-	validJob  = "valid"
-	tailJob   = "tail"
+	totalsJob  = "totals"
+	listJob    = "list"
+	readJob    = "read"
+	streamJob  = "stream"
+	validJob   = "valid"
+	tailJob    = "tail"
+	programJob = "program"
 )
 
 func jobs() map[string]job {
-	return map[string]job{totalsJob: totals, listJob: list, readJob: read, streamJob: stream,
-		validJob: validLines, tailJob: tail}
+	return map[string]job{totalsJob: about(totals), listJob: about(list), readJob: about(read), streamJob: about(stream),
+		validJob: about(validLines), tailJob: about(tail), programJob: useProgram}
 }
 
 // runChild does a job and prints the figures.
-func runChild(w io.Writer, name, path string) error {
-	do, ok := jobs()[name]
+func runChild(w io.Writer, c child) error {
+	do, ok := jobs()[c.job]
 	if !ok {
-		return fmt.Errorf("there is no job %q", name)
+		return fmt.Errorf("there is no job %q", c.job)
 	}
 	var f figures
 	start := time.Now()
-	if err := do(path, &f); err != nil {
+	if err := do(c.path, c.args, &f); err != nil {
 		return err
 	}
 	if f.Elapsed == 0 {
 		f.Elapsed = time.Since(start)
 	}
-	f.Peak = peak()
+	if c.job != programJob {
+		f.Peak = peak()
+	}
 	return json.NewEncoder(w).Encode(f)
 }
 
+// A child is what a process of this program is to do.
+type child struct {
+	job, path string
+	args      []string
+	env       []string // nil means that of this process
+}
+
 // inChild lets a process of this program do a job.
-func inChild(ctx context.Context, name, path string) (figures, error) {
+func inChild(ctx context.Context, c child) (figures, error) {
 	var f figures
 	program, err := os.Executable()
 	if err != nil {
 		return f, err
 	}
-	cmd := exec.CommandContext(ctx, program, "-child", name, "-path", path)
+	args := append([]string{"-child", c.job, "-path", c.path, "--"}, c.args...)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = c.env
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
 	if err != nil {
 		first, _, _ := strings.Cut(complaints.String(), "\n")
-		return f, fmt.Errorf("%s: %w: %s", name, err, first)
+		return f, fmt.Errorf("%s: %w: %s", c.job, err, first)
 	}
 	err = json.Unmarshal(out, &f)
 	return f, err

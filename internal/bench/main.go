@@ -1,5 +1,5 @@
-// Command bench measures what can be measured without other programs, in two
-// parts; -only names one of them.
+// Command bench measures what can be measured without other programs, in
+// three parts; -only names one of them.
 //
 // The part "stream" compares decoding a stream with package wire to what a
 // program would use instead: encoding/json into structs or a map, and json.Valid
@@ -13,6 +13,9 @@
 // and reading over it, each in a process of its own, so that the peak of its
 // memory is known, and on all processors.
 //
+// The part "program" builds clew and measures how long its users wait: for its
+// start, for a list, for the beginning of a long session, for a search.
+//
 // The report is Markdown, ready for docs/benchmarks.md; -json prints the same as
 // one object.
 package main
@@ -25,6 +28,8 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/clewdev/clew/internal/corpus"
 )
@@ -40,30 +45,34 @@ type options struct {
 	projectsSize     int
 	hugeSize         int
 
-	child, path string
+	child child
 }
 
 // The parts of the benchmark.
 const (
 	streamPart      = "stream"
 	transcriptsPart = "transcripts"
+	programPart     = "program"
 )
+
+func parts() []string { return []string{streamPart, transcriptsPart, programPart} }
 
 func (o options) wants(part string) bool { return o.only == "" || o.only == part }
 
 func main() {
 	var o options
-	flag.StringVar(&o.only, "only", "", "the one part to measure: "+streamPart+" or "+transcriptsPart)
-	flag.IntVar(&o.transcriptRounds, "transcript-rounds", 5, "how often to do each work over transcripts")
+	flag.StringVar(&o.only, "only", "", "the one part to measure: "+strings.Join(parts(), ", "))
+	flag.IntVar(&o.transcriptRounds, "transcript-rounds", 5, "how often to do each work over transcripts, and each use of the program")
 	flag.IntVar(&o.projectsSize, "projects", corpus.ProjectsSize, "bytes of the generated transcripts")
 	flag.IntVar(&o.hugeSize, "huge", hugeTranscript, "bytes of the one huge transcript")
-	flag.StringVar(&o.child, "child", "", "the job of a process that this program starts")
-	flag.StringVar(&o.path, "path", "", "what the job is about")
+	flag.StringVar(&o.child.job, "child", "", "the job of a process that this program starts")
+	flag.StringVar(&o.child.path, "path", "", "what the job is about")
 	flag.IntVar(&o.rounds, "rounds", 48, "slices to measure, each with every contestant")
 	flag.IntVar(&o.size, "size", corpus.DefaultSize, "bytes of the generated stream")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the generated stream")
 	flag.BoolVar(&o.json, "json", false, "print one JSON object instead of Markdown")
 	flag.Parse()
+	o.child.args = flag.Args()
 	if err := run(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -71,13 +80,13 @@ func main() {
 }
 
 func run(w io.Writer, o options) error {
-	if o.child != "" {
-		return runChild(w, o.child, o.path)
+	if o.child.job != "" {
+		return runChild(w, o.child)
 	}
 	if min(o.rounds, o.size, o.transcriptRounds, o.projectsSize, o.hugeSize) < 1 {
 		return fmt.Errorf("rounds and sizes must be positive")
 	}
-	if o.only != "" && o.only != streamPart && o.only != transcriptsPart {
+	if o.only != "" && !slices.Contains(parts(), o.only) {
 		return fmt.Errorf("-only: there is no part %q", o.only)
 	}
 	rep, err := measureAll(context.Background(), o)
@@ -105,6 +114,13 @@ func measureAll(ctx context.Context, o options) (*report, error) {
 			return nil, err
 		}
 		rep.judgeTranscripts()
+	}
+	if o.wants(programPart) {
+		var err error
+		if rep.Program, err = measureProgram(ctx, o); err != nil {
+			return nil, err
+		}
+		rep.judgeProgram()
 	}
 	return rep, nil
 }

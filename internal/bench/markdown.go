@@ -18,6 +18,9 @@ func (r *report) writeMarkdown(w io.Writer) error {
 	if r.Transcripts != nil {
 		r.writeTranscripts(&b)
 	}
+	if r.Program != nil {
+		r.writeProgram(&b)
+	}
 	r.writeGoals(&b)
 	_, err := io.WriteString(w, b.String())
 	return err

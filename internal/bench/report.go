@@ -19,7 +19,9 @@ type report struct {
 	Huge    []hugeCase `json:"huge,omitempty"`
 	// Transcripts is the part about transcripts.
 	Transcripts []work `json:"transcripts,omitempty"`
-	Goals       []goal `json:"goals"`
+	// Program is the part about the program as its users meet it.
+	Program []use  `json:"program,omitempty"`
+	Goals   []goal `json:"goals"`
 }
 
 // A row is one contestant.

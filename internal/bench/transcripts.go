@@ -123,7 +123,7 @@ func counts(want int) func(figures) error {
 
 // run does the work once.
 func (w *work) run(ctx context.Context) error {
-	f, err := inChild(ctx, w.job, w.path)
+	f, err := inChild(ctx, child{job: w.job, path: w.path})
 	if err == nil && w.check != nil {
 		err = w.check(f)
 	}
