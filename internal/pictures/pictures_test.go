@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The README shows what the program prints today.
+func TestReadmeShowsTheDemo(t *testing.T) {
+	t.Parallel()
+	kept, err := os.ReadFile(filepath.Join("..", "..", readme))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := demoBlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := replaceBlock(string(kept), block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(kept)); diff != "" {
+		t.Errorf("run make pictures (-printed +shown):\n%s", diff)
+	}
+}
+
+func TestReplaceBlock(t *testing.T) {
+	t.Parallel()
+	got, err := replaceBlock("a\n"+blockBegins+"old\n"+blockEnds+"b\n", "new\n")
+	if err != nil || got != "a\n"+blockBegins+"new\n"+blockEnds+"b\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, text := range []string{"", blockBegins, blockEnds} {
+		if _, err := replaceBlock(text, "new\n"); err == nil {
+			t.Errorf("%q has a place for a block", text)
+		}
+	}
+}
+
+// screen returns what a text leaves on the terminal.
+func screen(t *testing.T, written string) (string, *terminal) {
+	t.Helper()
+	term := newTerminal()
+	if err := term.write(written); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, line := range term.lines {
+		lines = append(lines, text(line))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n"), term
+}
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", columns)
+	tests := []struct{ name, written, want string }{
+		{"lines", "a\r\nb\r\n", "a\nb"},
+		{"a line over another", "abc\rd", "dbc"},
+		{"an erased line", "abc\r\x1b[Kd", "d"},
+		{"an erased line, all of it", "abc\x1b[2K\rd", "d"},
+		{"up", "a\r\nb\r\n\x1b[2Ac", "c\nb"},
+		{"up without a number", "a\r\nb\x1b[A\rc", "c\nb"},
+		{"a full line", long + "\r\na", long + "\na"},
+		{"a longer one", long + "a", long + "\na"},
+		{"scrolling", "a" + strings.Repeat("\r\nb", rows), strings.TrimSuffix(strings.Repeat("b\n", rows), "\n")},
+		{"other letters", "…é", "…é"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got, _ := screen(t, tt.written); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestTerminalStyles(t *testing.T) {
+	t.Parallel()
+	_, term := screen(t, "\x1b[1;36ma\x1b[0mb\x1b[2mc\x1b[22m\x1b[91md\x1b[39me\x1b[mf")
+	want := []cell{
+		{'a', style{bold: true, colour: 36}},
+		{'b', style{}},
+		{'c', style{dim: true}},
+		{'d', style{colour: 91}},
+		{'e', style{}},
+		{'f', style{}},
+	}
+	for i, c := range want {
+		if got := term.lines[0][i]; got != c {
+			t.Errorf("%c is %+v, want %+v", c.char, got, c)
+		}
+	}
+}
+
+// What the program begins to use has to be learned here first.
+func TestTerminalRefuses(t *testing.T) {
+	t.Parallel()
+	for _, written := range []string{"\x1b]0;title\a", "\x1b[5;5H", "\x1b[38;5;9m", "\x1b"} {
+		if err := newTerminal().write(written); err == nil {
+			t.Errorf("%q is obeyed", written)
+		}
+	}
+}
+
+// A program is heard wherever its output is cut, and answered once.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		said := "/tmp/x Allow it? …\n"
+		p := &cutProgram{rest: said, answered: make(chan string, 2)}
+		var all strings.Builder
+		for _, piece := range watch(p, "/nowhere", time.Now()) {
+			if !utf8.ValidString(piece.text) {
+				t.Errorf("%q is cut within a character", piece.text)
+			}
+			all.WriteString(piece.text)
+		}
+		if all.String() != said {
+			t.Errorf("heard %q", all.String())
+		}
+		time.Sleep(2 * thinkingTime)
+		if len(p.answered) != 1 || <-p.answered != "y\n" {
+			t.Errorf("answered another number of times than once")
+		}
+	})
+}
+
+// A cutProgram writes a byte at a time.
+type cutProgram struct {
+	rest     string
+	answered chan string
+}
+
+func (p *cutProgram) Read(buf []byte) (int, error) {
+	if p.rest == "" {
+		return 0, io.EOF
+	}
+	buf[0], p.rest = p.rest[0], p.rest[1:]
+	return 1, nil
+}
+
+func (p *cutProgram) Write(text []byte) (int, error) {
+	p.answered <- string(text)
+	return len(text), nil
+}
+
+func TestFilm(t *testing.T) {
+	t.Parallel()
+	frames, err := filmOf([]piece{
+		{0, "hello\r\n"},
+		{time.Second, "$ clew\r\n"},
+		{time.Second + time.Millisecond, "a"},
+		{time.Second + 2*time.Millisecond, "b"},
+		{2 * time.Second, "c"},
+		{time.Minute, "d"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range frames {
+		got = append(got, f.at.Round(100*time.Millisecond).String()+" "+text(f.lines[2]))
+	}
+	if diff := cmp.Diff([]string{"0s ab", "1s abc", "4s abcd"}, got); diff != "" {
+		t.Errorf("frames (-want +got):\n%s", diff)
+	}
+}
+
+func TestDrawFilm(t *testing.T) {
+	t.Parallel()
+	frames, err := filmOf([]piece{
+		{0, "$ clew <b>&\r\n"},
+		{time.Second, "\x1b[1;36mAllow it?\x1b[0m yes\r\n"},
+		{2 * time.Second, "\x1b[A\x1b[K"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := drawFilm(frames)
+	for _, want := range []string{
+		"$ clew &lt;b&gt;&amp;</text>",
+		`<tspan class="b c36">Allow it?</tspan> yes</text>`,
+		"@keyframes k1{0%{opacity:0}14.29%{opacity:1}28.57%{opacity:0}}",
+		`<g id="g1" class="s p">`, // the question is seen where nothing moves
+	} {
+		if !strings.Contains(drawn, want) {
+			t.Errorf("no %s in\n%s", want, drawn)
+		}
+	}
+	checkXML(t, drawn)
+}
+
+// The picture that is kept is one that pages can show: well-formed, small, without scripts, links and loaded parts.
+func TestKeptPicture(t *testing.T) {
+	t.Parallel()
+	kept, err := os.ReadFile(filepath.Join("..", "..", terminalFile))
+	if err != nil {
+		t.Fatalf("%v: run make pictures", err)
+	}
+	checkXML(t, string(kept))
+	if len(kept) > terminalBytes {
+		t.Errorf("%d bytes", len(kept))
+	}
+	for _, bad := range []string{"<script", "href", "url(", "/tmp/pictures"} {
+		if strings.Contains(string(kept), bad) {
+			t.Errorf("the picture has %s", bad)
+		}
+	}
+}
+
+func checkXML(t *testing.T, text string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNoBrowser(t *testing.T) {
+	t.Setenv("CHROME", "")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := findBrowser(); err == nil || !strings.Contains(err.Error(), "CHROME") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("CHROME", "no-such-browser")
+	if _, err := findBrowser(); err == nil {
+		t.Error("there is a browser")
+	}
+}
