@@ -201,13 +201,6 @@ func faultAgent(t *testing.T) []string {
 	return env
 }
 
-// A lenient test lets an agent be interrupted or left at any time.
-type lenient struct{ testing.TB }
-
-func (l lenient) Errorf(format string, args ...any) { l.Logf(format, args...) }
-
-func (l lenient) Error(args ...any) { l.Log(args...) }
-
 // A faultOutcome is what there is to see of a process that has ended.
 type faultOutcome struct {
 	code      int

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 
@@ -114,14 +115,20 @@ func (a *asker) canAsk() bool {
 // hold keeps the screen still until what it returns is called.
 func (a *asker) hold() (release func()) {
 	a.screen.pause(true)
-	a.dropStale()
+	a.dropTyped()
 	a.begin.Do(func() { go a.read() })
 	return func() { a.screen.pause(false) }
 }
 
-// dropStale drops a line that was typed before its question could be read, such as the
-// answer to one that the agent has withdrawn.
-func (a *asker) dropStale() {
+// forget drops what was typed and not read yet. Scripts of tests type ahead.
+var forget = forgetTyped
+
+// dropTyped drops what was typed before a question could be read, such as the answer to
+// one that the agent has withdrawn.
+func (a *asker) dropTyped() {
+	if tty, ok := a.place.in.(*os.File); ok {
+		forget(tty)
+	}
 	select {
 	case <-a.lines:
 	default:

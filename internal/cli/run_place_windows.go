@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"os"
+
+	"golang.org/x/sys/windows"
 )
 
 func openConsole() (in, out *os.File, err error) {
@@ -13,3 +15,8 @@ func openConsole() (in, out *os.File, err error) {
 
 // inForeground reports whether the program may read from its terminal.
 func inForeground(*os.File) bool { return true }
+
+// forgetTyped drops what was typed at a terminal and not read yet.
+func forgetTyped(tty *os.File) {
+	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // what is no terminal has nothing typed
+}

@@ -21,14 +21,18 @@ type testKey struct{}
 // the same binary.
 const scripted = "SCRIPTED_"
 
-// scriptAgent runs "agent DIALOGUE": from here on the program claude plays it.
+// scriptAgent runs "agent [-lenient] DIALOGUE": from here on the program claude plays it,
+// a lenient one as far as it gets.
 func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: agent DIALOGUE")
-	}
 	t, ok := ts.Value(testKey{}).(testing.TB)
 	if !ok {
 		ts.Fatalf("the script belongs to no test")
+	}
+	if len(args) > 1 && args[0] == "-lenient" {
+		t, args = lenient{t}, args[1:]
+	}
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: agent [-lenient] DIALOGUE")
 	}
 	agent := clewtest.NewAgent(t, clewtest.LoadDialogue(t, ts.MkAbs(args[0])))
 	for _, variable := range agent.Env() {
@@ -38,6 +42,13 @@ func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
 	agents, _ := ts.Value(agentKey{}).(*scriptedAgent)
 	agents.Agent = agent
 }
+
+// A lenient test lets an agent be interrupted or left at any time.
+type lenient struct{ testing.TB }
+
+func (l lenient) Errorf(format string, args ...any) { l.Logf(format, args...) }
+
+func (l lenient) Error(args ...any) { l.Log(args...) }
 
 // agentKey is the key of the scriptedAgent of a script, the one that plays now.
 type agentKey struct{}

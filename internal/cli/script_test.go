@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
 		console = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
+	forget = func(*os.File) {}
 	testscript.Main(m, map[string]func(){
 		"claude": playScriptedAgent,
 		"clew":   func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },

@@ -137,7 +137,7 @@ var redactions = map[string]struct {
 		},
 		[]string{
 			"docker run -u 1000:1000 img", "git push -u origin main", `curl -u "$USER:$PASS" x`, "docker run -p 8080:80 nginx",
-			"--token TOKEN", "--password-stdin", "PWD=/work/v2", "OLDPWD=/work/v2", "the password must be changed", "auth: true",
+			"--token TOKEN", "--password-stdin", "PWD=/srv/v2", "OLDPWD=/srv/v2", "the password must be changed", "auth: true",
 			"token = next2()", "secret garden", "git checkout -b 'a b'", "password = os.Getenv2(x)",
 		},
 	},
@@ -244,7 +244,7 @@ func TestRedactJSON(t *testing.T) {
 		`["+-----BEGIN PRIVATE KEY-----","+MIIEabc","+-----END PRIVATE KEY-----","+x"]`: `["+-----BEGIN PRIVATE KEY-----","+[redacted:private-key]","+-----END PRIVATE KEY-----","+x"]`,
 		`{"token":["a","b"],"x":["c","d"]}`:                                             `{"token":["[redacted:setting]","[redacted:setting]"],"x":["c","d"]}`,
 		`{"pass":"a","STRIPE_KEY":"b"}`:                                                 `{"pass":"[redacted:setting]","STRIPE_KEY":"[redacted:setting]"}`,
-		`{"auth":"dXNlcjpwYXNz1","pwd":"/work/v2"}`:                                     `{"auth":"[redacted:setting]","pwd":"/work/v2"}`,
+		`{"auth":"dXNlcjpwYXNz1","pwd":"/srv/v2"}`:                                      `{"auth":"[redacted:setting]","pwd":"/srv/v2"}`,
 		`{"data":"iVBORw0KGgo` + strings.Repeat("A", 60) + `"}`:                         `{"data":"[redacted:picture]"}`,
 		`{ "a" : "b" }`:             `{ "a" : "b" }`,
 		`not json /home/ann/x`:      `not json /home/user/x`,
