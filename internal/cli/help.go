@@ -18,8 +18,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	// Cobra adds these flags when a command runs; "clew help" runs another one.
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
-	verb := verbOf(cmd)
-	hideConfigFlag(cmd.Root(), verb != "" && verb != "config" && verb != "doctor")
+	hideConfigFlag(cmd)
 	// An outlet keeps the error.
 	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
 }

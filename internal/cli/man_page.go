@@ -14,6 +14,7 @@ import (
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
+	hideConfigFlag(cmd)
 	p := new(manText)
 	p.request("TH", strings.ToUpper(manName(cmd)), "1", "", "clew "+readBuild().Version, "Clew")
 	p.request("SH", "NAME")

@@ -31,13 +31,14 @@ type settings struct {
 
 func (s *settings) addFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.file, "config", "", "`file` of settings to read, and no other one")
-	hideConfigFlag(root, true)
+	_ = root.PersistentFlags().MarkHidden("config")
 }
 
-// hideConfigFlag keeps a flag that all commands have out of their help, but for those that are about it.
-func hideConfigFlag(root *cobra.Command, hidden bool) {
-	if flag := root.PersistentFlags().Lookup("config"); flag != nil {
-		flag.Hidden = hidden
+// hideConfigFlag keeps a flag that all commands have out of the help of cmd, unless that is about it.
+func hideConfigFlag(cmd *cobra.Command) {
+	if flag := cmd.Root().PersistentFlags().Lookup("config"); flag != nil {
+		verb := verbOf(cmd)
+		flag.Hidden = verb != "" && verb != "config" && verb != "doctor"
 	}
 }
 
