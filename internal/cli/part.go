@@ -53,6 +53,9 @@ func (p *part) document(ctx context.Context, r reading) (*export.Document, map[s
 	}
 	opts := &export.Options{Branches: p.branches}
 	opts.Chunks, opts.Turn = p.turns.of(t.Chunks)
+	if p.turns.text != "" && len(opts.Chunks) == 0 {
+		return nil, nil, p.turns.none(countTurns(t.Chunks))
+	}
 	var doc *export.Document
 	if r.doc != nil {
 		doc = r.doc.Part(t, opts)

@@ -214,7 +214,7 @@ func (o *showOptions) warnInvalid(t *transcript.Transcript) {
 // large shows a long transcript while it is read.
 func (o *showOptions) large(ctx context.Context, r io.Reader, in *input) error {
 	out := bufio.NewWriterSize(o.streams.Out, 16<<10)
-	opts, turn, empty := o.look.options(o.streams), 0, true
+	opts, turn, empty, shown := o.look.options(o.streams), 0, true, false
 	for c, err := range transcript.Stream(&patient{ctx: ctx, src: r}, nil) {
 		if err != nil {
 			return o.readFailure(ctx, in, err, out.Flush())
@@ -229,6 +229,7 @@ func (o *showOptions) large(ctx context.Context, r io.Reader, in *input) error {
 		if !o.turns.has(turn) {
 			continue
 		}
+		shown = true
 		if _, err := io.WriteString(out, opts.Chunk(c, turn)); err != nil {
 			return outputError(err)
 		}
@@ -236,8 +237,11 @@ func (o *showOptions) large(ctx context.Context, r io.Reader, in *input) error {
 	if err := out.Flush(); err != nil {
 		return outputError(err)
 	}
-	if empty {
+	switch {
+	case empty:
 		return noConversation(in.name)
+	case !shown:
+		return o.turns.none(turn)
 	}
 	return nil
 }

@@ -142,4 +142,9 @@ func TestShowLargeFile(t *testing.T) {
 	if diff := cmp.Diff(show("--branches"), streamed); diff != "" {
 		t.Errorf("(-whole +streamed):\n%.2000s", diff)
 	}
+	var errs bytes.Buffer
+	code := execute(t.Context(), []string{"show", path, "--turn", "9999"}, Streams{Out: io.Discard, Err: &errs})
+	if code != exitUsage || !strings.HasPrefix(errs.String(), "clew show: there is no turn 9999\n") {
+		t.Errorf("a turn that is not there: exit code %d: %s", code, errs.String())
+	}
 }

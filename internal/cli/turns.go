@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -66,4 +67,21 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 		}
 	}
 	return chunks[from:end], first
+}
+
+// none is the failure to find any of those turns in a session that has so many.
+func (t *turnRange) none(turns int) error {
+	return &failure{
+		code: exitUsage, err: fmt.Errorf("there is no turn %s", t.text),
+		hint: fmt.Sprintf("The number of turns is %d.", turns),
+	}
+}
+
+func countTurns(chunks []transcript.Chunk) (n int) {
+	for i := range chunks {
+		if chunks[i].Type == transcript.UserChunk {
+			n++
+		}
+	}
+	return n
 }
