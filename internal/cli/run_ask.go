@@ -144,6 +144,7 @@ func (a *asker) ask(ctx context.Context, req *clew.PermissionRequest) (clew.Perm
 	always := len(req.Suggestions) > 0 && !req.SuppressAlwaysAllowRule
 	question := "Allow it? [y]es, once / [n]o: "
 	if always {
+		a.say(describeAlways(req.Suggestions))
 		question = "Allow it? [y]es, once / [a]lways / [n]o: "
 	}
 	for {
