@@ -19,7 +19,9 @@ type configOptions struct {
 }
 
 const configHelp = `Shows the settings, and where each one comes from: the default, a line of a file,
-or a variable. A flag wins over a variable, a variable over the file.
+or a variable. A flag wins over a variable, a variable over the file. The variable
+of model is CLEW_MODEL, and so on; only agent_path has CLEW_AGENT, and config_dirs
+CLAUDE_CONFIG_DIR.
 
 The file is the first one there is:
   ./clew.yaml            that of the project

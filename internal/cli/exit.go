@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -67,6 +69,24 @@ func misused(cmd *cobra.Command, err error) error {
 		err:     errors.New(escaped(err.Error())),
 		hint:    fmt.Sprintf("Run %q for help.", cmd.CommandPath()+" --help"),
 	}
+}
+
+// misusedFlag reports a flag that is wrong. What Go says of a number is nothing for users.
+func misusedFlag(cmd *cobra.Command, err error) error {
+	if number, ok := errors.AsType[*strconv.NumError](err); ok {
+		err = errors.New(strings.TrimSuffix(err.Error(), number.Error()) + wrongNumber(number))
+	}
+	return misused(cmd, err)
+}
+
+func wrongNumber(err *strconv.NumError) string {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return "it is out of range"
+	case err.Func == "ParseFloat":
+		return "it is a number"
+	}
+	return "it is a whole number"
 }
 
 // atMost allows n arguments.

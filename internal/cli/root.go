@@ -32,7 +32,7 @@ Exit codes:
 
 		Version: readBuild().Version,
 	}
-	root.SetFlagErrorFunc(misused)
+	root.SetFlagErrorFunc(misusedFlag)
 	root.SetHelpFunc(showHelp)
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(newInspect(s), newVersion(s))
