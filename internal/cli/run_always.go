@@ -23,7 +23,7 @@ func changeOf(u *clew.PermissionUpdate) string {
 	case clew.PermissionUpdateSetMode:
 		return "permission mode " + string(u.Mode)
 	case clew.PermissionUpdateAddDirectories:
-		return "use " + strings.Join(u.Directories, ", ")
+		return "tools may use " + strings.Join(u.Directories, ", ")
 	}
 	return strings.TrimSpace(string(u.Type) + " " + rulesText(u.Rules) + strings.Join(u.Directories, ", "))
 }

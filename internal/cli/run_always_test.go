@@ -23,7 +23,7 @@ func TestDescribeAlways(t *testing.T) {
 	want := `  always: permission mode acceptEdits, in this session
   always: allow Bash(make *), Read, kept in .claude/settings.local.json
   always: allow Bash(a\x1b[2J\nb), kept in your own settings
-  always: use /a, /b, kept in .claude/settings.json
+  always: tools may use /a, /b, kept in .claude/settings.json
   always: removeRules Edit, kept in elsewhere
   always: new
 `
