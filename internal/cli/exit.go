@@ -71,8 +71,12 @@ func misused(cmd *cobra.Command, err error) error {
 	}
 }
 
-// misusedFlag reports a flag that is wrong. What Go says of a number is nothing for users.
+// misusedFlag reports a flag that is wrong. What Go says of numbers and durations is
+// nothing for users.
 func misusedFlag(cmd *cobra.Command, err error) error {
+	if which, _, ok := strings.Cut(err.Error(), "time: "); ok {
+		err = errors.New(which + "it is a duration such as 90s or 5m")
+	}
 	if number, ok := errors.AsType[*strconv.NumError](err); ok {
 		err = errors.New(strings.TrimSuffix(err.Error(), number.Error()) + wrongNumber(number))
 	}

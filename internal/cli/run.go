@@ -60,6 +60,7 @@ func newRun(s Streams) *cobra.Command {
 	addOnOff(cmd, &o.partial, "include-partial-messages", "with stream-json, send answers while they grow, too")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "interrupt the turn after so long, such as 90s or 5m")
 	o.flags.add(cmd)
+	o.flags.addReports(cmd)
 	return cmd
 }
 

@@ -59,7 +59,6 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	f.addPrompt(cmd)
 	f.addTools(cmd)
 	f.addSurroundings(cmd)
-	f.addReports(cmd)
 	f.addDebug(cmd)
 }
 

@@ -35,6 +35,7 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 	var f agentFlags
 	cmd := &cobra.Command{}
 	f.add(cmd)
+	f.addReports(cmd)
 	err := cmd.ParseFlags(strings.Fields(`--resume r --continue --fork-session --session-id i --resume-session-at a --name n
 		--no-session-persistence --model m --fallback-model f --effort low --max-thinking-tokens 1 --betas b --max-turns 1
 		--max-budget-usd 1 --task-budget 1 --autocompact 1 --json-schema {} --system-prompt p --permission-mode plan
