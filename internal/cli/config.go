@@ -36,8 +36,8 @@ setting_sources, agent_path, config_dirs, prices and color; and permission_mode
 only to default, plan or dontAsk.
 
 An unknown key or a wrong type is an error with its line, and all commands but
-config, doctor, demo, man, completion, version and help end there, with code 4;
-with code 2 where it is a variable.
+doctor, demo, man, completion, version and help end there, with code 4; with code 2
+where it is a variable. This one shows all that is wrong before.
 
 Of ANTHROPIC_API_KEY, which the agent gets, it is only shown whether it is set.`
 
@@ -74,10 +74,13 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 	if _, err := io.WriteString(o.streams.Out, text); err != nil {
 		return outputError(err)
 	}
+	if len(c.Problems) == 0 {
+		return nil
+	}
 	if !o.json {
 		o.complain(c.Problems)
 	}
-	return nil
+	return &failure{code: problemCode(c.Problems[0]), err: fmt.Errorf("wrong settings: %d", len(c.Problems))}
 }
 
 // complain tells what is wrong, if stderr can be written.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +38,27 @@ func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 	for _, path := range f.plugins {
 		o.Plugins = append(o.Plugins, clew.PluginConfig{Path: path})
 	}
-	return &o, errors.Join(f.permissions(&o), f.prompt(ctx, &o), f.objects(ctx, &o))
+	return &o, errors.Join(f.resume(ctx, &o), f.permissions(&o), f.prompt(ctx, &o), f.objects(ctx, &o))
+}
+
+var partOfID = regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
+
+// resume completes the ID of the session to go on with, of which "clew ls" shows the beginning. What is none may be a
+// title, which the agent finds.
+func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
+	if !partOfID.MatchString(o.Resume) {
+		return nil
+	}
+	found, err := sessionsBy(ctx, o.Resume)
+	switch {
+	case ctx.Err() != nil:
+		return findError(ctx, err)
+	case len(found) > 1:
+		return ambiguous(o.Resume, found)
+	case len(found) == 1:
+		o.Resume = found[0].ID
+	}
+	return nil
 }
 
 func (f *agentFlags) thinkingConfig() *clew.ThinkingConfig {

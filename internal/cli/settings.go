@@ -106,14 +106,20 @@ func verbOf(cmd *cobra.Command) string {
 	return name
 }
 
-// settingsFailure tells of the first problem. A file that is wrong is a bad input, a variable bad usage.
+// problemCode is the code to exit with: a file that is wrong is a bad input, a variable bad usage.
+func problemCode(p config.Problem) int {
+	if p.Variable != "" {
+		return exitUsage
+	}
+	return exitInput
+}
+
+// settingsFailure tells of the first problem.
 func settingsFailure(cmd *cobra.Command, problems []config.Problem) *failure {
 	first := problems[0]
 	f := &failure{
-		code: exitInput, command: cmd.CommandPath(), err: errors.New(printable(first.Error())), hint: escaped(first.Hint),
-	}
-	if first.Variable != "" {
-		f.code = exitUsage
+		code: problemCode(first), command: cmd.CommandPath(), err: errors.New(printable(first.Error())),
+		hint: escaped(first.Hint),
 	}
 	if more := len(problems) - 1; more > 0 {
 		f.hint = strings.TrimSpace(f.hint + fmt.Sprintf("\nRun \"clew config\" to see %d more of this.", more))

@@ -213,6 +213,9 @@ func (o *showOptions) warnInvalid(t *transcript.Transcript) {
 
 // large shows a long transcript while it is read.
 func (o *showOptions) large(ctx context.Context, r io.Reader, in *input) error {
+	if o.look.expand {
+		o.warn("what subagents did is left out of so long a session; --agent shows one, --format=markdown all")
+	}
 	out := bufio.NewWriterSize(o.streams.Out, 16<<10)
 	opts, turn, empty, shown := o.look.options(o.streams), 0, true, false
 	for c, err := range transcript.Stream(&patient{ctx: ctx, src: r}, nil) {

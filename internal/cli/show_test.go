@@ -147,4 +147,9 @@ func TestShowLargeFile(t *testing.T) {
 	if code != exitUsage || !strings.HasPrefix(errs.String(), "clew show: there is no turn 9999\n") {
 		t.Errorf("a turn that is not there: exit code %d: %s", code, errs.String())
 	}
+	errs.Reset()
+	execute(t.Context(), []string{"show", path, "--turn", "7", "--expand"}, Streams{Out: io.Discard, Err: &errs})
+	if !strings.Contains(errs.String(), "what subagents did is left out") {
+		t.Errorf("it does not tell what it leaves out: %q", errs.String())
+	}
 }

@@ -53,13 +53,7 @@ func lastSession(ctx context.Context) (source, error) {
 }
 
 func sessionBy(ctx context.Context, prefix string) (source, error) {
-	infos, err := sessions.List(ctx, nil)
-	var found []sessions.Info
-	for _, info := range infos {
-		if strings.HasPrefix(info.ID, strings.ToLower(prefix)) {
-			found = append(found, info)
-		}
-	}
+	found, err := sessionsBy(ctx, prefix)
 	switch {
 	case len(found) == 1:
 		return source{info: found[0], path: found[0].Path}, nil
@@ -71,6 +65,17 @@ func sessionBy(ctx context.Context, prefix string) (source, error) {
 	return source{}, &failure{
 		code: exitInput, err: fmt.Errorf("there is no session and no file %s", printable(prefix)), hint: sourceHint,
 	}
+}
+
+// sessionsBy returns the sessions whose ID begins so.
+func sessionsBy(ctx context.Context, prefix string) (found []sessions.Info, err error) {
+	infos, err := sessions.List(ctx, nil)
+	for _, info := range infos {
+		if strings.HasPrefix(info.ID, strings.ToLower(prefix)) {
+			found = append(found, info)
+		}
+	}
+	return found, err
 }
 
 func findError(ctx context.Context, err error) error {
