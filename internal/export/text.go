@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/render"
 )
 
 const joiner = '\u200d' // makes one picture of two, and hides nothing
@@ -19,26 +20,22 @@ func clean(text string) string {
 		return text
 	}
 	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); {
-		if n := colourCode(text[i:]); n > 0 {
-			i += n
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(text[i]), 16))
-		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case isVisible(r):
-			b.WriteRune(r)
-		case unicode.Is(unicode.Zs, r):
-			b.WriteByte(' ')
+	for len(text) > 0 {
+		end := 1
+		switch n := colourCode(text); {
+		case n > 0:
+			end = n
+		case text[0] == '\t':
+			b.WriteByte('\t')
 		default:
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
+			if next := strings.IndexAny(text[1:], "\t\x1b"); next >= 0 {
+				end = 1 + next
+			} else {
+				end = len(text)
+			}
+			b.WriteString(render.Clean(text[:end]))
 		}
-		i += size
+		text = text[end:]
 	}
 	return b.String()
 }
