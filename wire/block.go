@@ -106,3 +106,306 @@ func (b *InvalidBlock) Err() error { return b.faults.err(b.fault) }
 func (b *InvalidBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil }
 
 func (b *InvalidBlock) encode(e *encoder) { e.verbatim(b.raw) }
+
+// A TextBlock is text, written by the model or by the user.
+//
+//wire:block text
+type TextBlock struct {
+	raw   string
+	plain bool // the whole content was a string
+
+	Text string `json:"text" wire:"required"`
+	// Citations are the places that the text relies on.
+	Citations    []Citation    `json:"citations" wire:"lenient"`
+	CacheControl *CacheControl `json:"cache_control"`
+}
+
+// A Citation is a place that a text relies on. Which fields are set depends on
+// its type.
+type Citation struct {
+	raw string
+
+	// Type is char_location, page_location, content_block_location,
+	// web_search_result_location or search_result_location.
+	Type              string `json:"type" wire:"intern"`
+	CitedText         string `json:"cited_text"`
+	DocumentIndex     int    `json:"document_index"`
+	DocumentTitle     string `json:"document_title"`
+	FileID            string `json:"file_id"`
+	StartCharIndex    int    `json:"start_char_index"`
+	EndCharIndex      int    `json:"end_char_index"`
+	StartPageNumber   int    `json:"start_page_number"`
+	EndPageNumber     int    `json:"end_page_number"`
+	StartBlockIndex   int    `json:"start_block_index"`
+	EndBlockIndex     int    `json:"end_block_index"`
+	URL               string `json:"url"`
+	Title             string `json:"title"`
+	EncryptedIndex    string `json:"encrypted_index"`
+	Source            string `json:"source"`
+	SearchResultIndex int    `json:"search_result_index"`
+}
+
+// CacheControl asks the API to cache the prompt up to its block.
+type CacheControl struct {
+	raw string
+
+	Type string `json:"type" wire:"intern"`
+	// TTL is 5m or 1h.
+	TTL string `json:"ttl" wire:"intern"`
+}
+
+// A ThinkingBlock is the model's reasoning. The signature lets the API check
+// that it comes back unchanged.
+//
+//wire:block thinking
+type ThinkingBlock struct {
+	raw string
+
+	Thinking  string `json:"thinking" wire:"required"`
+	Signature string `json:"signature"`
+}
+
+// A RedactedThinkingBlock is reasoning that only the API can read.
+//
+//wire:block redacted_thinking
+type RedactedThinkingBlock struct {
+	raw string
+
+	Data string `json:"data"`
+}
+
+// A CompactionBlock is a summary that stands for what came before it.
+//
+//wire:block compaction
+type CompactionBlock struct {
+	raw string
+
+	Content          string `json:"content"`
+	EncryptedContent string `json:"encrypted_content"`
+}
+
+// A FallbackBlock says that another model took over.
+//
+//wire:block fallback
+type FallbackBlock struct {
+	raw string
+
+	From    *FallbackModel   `json:"from"`
+	To      *FallbackModel   `json:"to"`
+	Trigger *FallbackTrigger `json:"trigger"`
+}
+
+// A FallbackModel is one side of a fallback.
+type FallbackModel struct {
+	raw string
+
+	Model string `json:"model" wire:"intern"`
+}
+
+// A FallbackTrigger says what caused a fallback.
+type FallbackTrigger struct {
+	raw string
+
+	Type     string `json:"type" wire:"intern"`
+	Category string `json:"category" wire:"intern"`
+}
+
+// An ImageBlock is a picture.
+//
+//wire:block image
+type ImageBlock struct {
+	raw string
+
+	Source          *Source       `json:"source"`
+	CacheControl    *CacheControl `json:"cache_control"`
+	Transformations JSON          `json:"transformations"`
+}
+
+// A DocumentBlock is a document: a PDF or plain text.
+//
+//wire:block document
+type DocumentBlock struct {
+	raw string
+
+	Source       *Source          `json:"source"`
+	Title        string           `json:"title"`
+	Context      string           `json:"context"`
+	Citations    *CitationsConfig `json:"citations"`
+	CacheControl *CacheControl    `json:"cache_control"`
+}
+
+// CitationsConfig turns citations of a document on.
+type CitationsConfig struct {
+	raw string
+
+	Enabled bool `json:"enabled"`
+}
+
+// A Source is where a picture or a document comes from.
+type Source struct {
+	raw string
+
+	// Type is base64, text, content, url or file.
+	Type      string `json:"type" wire:"intern"`
+	MediaType string `json:"media_type" wire:"intern"`
+	// Data is base64 or plain text, by the type.
+	Data   string `json:"data"`
+	URL    string `json:"url"`
+	FileID string `json:"file_id"`
+	// Content is a string or a list of blocks, still JSON; see DecodeContent.
+	Content JSON `json:"content"`
+}
+
+// A SearchResultBlock is a passage that the user's own search found.
+//
+//wire:block search_result
+type SearchResultBlock struct {
+	raw string
+
+	Source string `json:"source"`
+	Title  string `json:"title"`
+	// Content is a list of text blocks, still JSON; see Blocks.
+	Content      JSON             `json:"content"`
+	Citations    *CitationsConfig `json:"citations"`
+	CacheControl *CacheControl    `json:"cache_control"`
+}
+
+// Blocks returns the passage as blocks.
+func (b *SearchResultBlock) Blocks() (Content, error) { return DecodeContent(b.Content) }
+
+// A ContainerUploadBlock is a file put into a container.
+//
+//wire:block container_upload
+type ContainerUploadBlock struct {
+	raw string
+
+	FileID string `json:"file_id"`
+}
+
+// A ToolUseBlock is the model's call of a tool.
+//
+//wire:block tool_use
+type ToolUseBlock struct {
+	raw string
+
+	ID   string `json:"id" wire:"required"`
+	Name string `json:"name" wire:"required,intern"`
+	// Input is the tool's input, still JSON; see DecodeInput.
+	Input       JSON    `json:"input"`
+	Caller      *Caller `json:"caller"`
+	ToolsetName string  `json:"toolset_name" wire:"intern"`
+}
+
+// DecodeInput decodes the input into v. A call without input counts as one with
+// an empty object.
+func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
+
+// A ServerToolUseBlock is the model's call of a tool that runs at the API, such
+// as web_search or code_execution.
+//
+//wire:block server_tool_use
+type ServerToolUseBlock struct {
+	raw string
+
+	ID     string  `json:"id" wire:"required"`
+	Name   string  `json:"name" wire:"required,intern"`
+	Input  JSON    `json:"input"`
+	Caller *Caller `json:"caller"`
+}
+
+// DecodeInput decodes the input into v.
+func (b *ServerToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
+
+// An MCPToolUseBlock is the model's call of a tool of an MCP server that the API
+// itself is connected to.
+//
+//wire:block mcp_tool_use
+type MCPToolUseBlock struct {
+	raw string
+
+	ID         string `json:"id" wire:"required"`
+	Name       string `json:"name" wire:"required,intern"`
+	ServerName string `json:"server_name" wire:"intern"`
+	Input      JSON   `json:"input"`
+}
+
+// DecodeInput decodes the input into v.
+func (b *MCPToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
+
+func decodeInput(input JSON, v any) error {
+	if input == "" {
+		input = "{}"
+	}
+	return input.Decode(v)
+}
+
+// A Caller says who called a tool: the model itself, or code that it runs.
+type Caller struct {
+	raw string
+
+	Type   string `json:"type" wire:"intern"`
+	ToolID string `json:"tool_id"`
+}
+
+// A ToolResultBlock is the result of a call.
+//
+//wire:block tool_result
+type ToolResultBlock struct {
+	raw string
+
+	ToolUseID string `json:"tool_use_id" wire:"required"`
+	// Content is a string or a list of blocks, still JSON; see Text and Blocks.
+	Content JSON `json:"content"`
+	// IsError is nil where the wire does not say. Absent and false both mean
+	// success; Failed tells.
+	IsError      *bool         `json:"is_error"`
+	CacheControl *CacheControl `json:"cache_control"`
+	ToolsetName  string        `json:"toolset_name" wire:"intern"`
+}
+
+// Failed reports whether the tool reported an error.
+func (b *ToolResultBlock) Failed() bool { return b.IsError != nil && *b.IsError }
+
+// Blocks returns the result as blocks; a string is one [*TextBlock].
+func (b *ToolResultBlock) Blocks() (Content, error) { return DecodeContent(b.Content) }
+
+// Text returns the text of the result: the string, or its text blocks in order.
+func (b *ToolResultBlock) Text() string { return textOf(b.Content) }
+
+// An MCPToolResultBlock is the result of an [MCPToolUseBlock].
+//
+//wire:block mcp_tool_result
+type MCPToolResultBlock struct {
+	raw string
+
+	ToolUseID string `json:"tool_use_id" wire:"required"`
+	// Content is a string or a list of text blocks, still JSON.
+	Content JSON  `json:"content"`
+	IsError *bool `json:"is_error"`
+}
+
+// Failed reports whether the tool reported an error.
+func (b *MCPToolResultBlock) Failed() bool { return b.IsError != nil && *b.IsError }
+
+// Blocks returns the result as blocks; a string is one [*TextBlock].
+func (b *MCPToolResultBlock) Blocks() (Content, error) { return DecodeContent(b.Content) }
+
+// Text returns the text of the result.
+func (b *MCPToolResultBlock) Text() string { return textOf(b.Content) }
+
+func textOf(content JSON) string {
+	blocks, err := DecodeContent(content)
+	if err != nil {
+		return ""
+	}
+	return blocks.Text()
+}
+
+// A ToolReferenceBlock names a tool that a search found.
+//
+//wire:block tool_reference
+type ToolReferenceBlock struct {
+	raw string
+
+	ToolName string `json:"tool_name" wire:"intern"`
+}

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
+	"strconv"
 	"sync"
 
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -229,4 +231,310 @@ func (d *decoder) forgive(m mark) bool {
 	d.Seek(d.text, m.pos, m.depth)
 	d.Skip()
 	return d.Err() == nil
+}
+
+// Content decodes the content of a message or of a tool's result, as
+// [DecodeContent] does, without changing data. With [ReaderOptions.DiscardRaw]
+// each block has memory of its own, so that one which is kept does not hold on
+// to the others.
+func (d *Decoder) Content(data []byte) (Content, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	defer d.d.unload()
+	d.d.load(data)
+	content := d.d.content()
+	d.d.End()
+	if err := d.d.Err(); err != nil {
+		return content, frameError(d.d.text, d.d.graver(err))
+	}
+	return content, nil
+}
+
+// Nearly every frame of a stream is a delta, and begins with the same bytes in
+// the same order. This file reads those without looking for members one by one.
+// Whatever is different, in the least, goes the ordinary way.
+
+const (
+	streamEventStart = `{"type":"stream_event",`
+	eventStart       = streamEventStart + `"event":`
+	deltaStart       = eventStart + `{"type":"content_block_delta","index":`
+	deltaKind        = `,"delta":{"type":"`
+)
+
+// streamEvent decodes a stream_event.
+func (d *decoder) streamEvent() Message {
+	at := d.mark()
+	msg := d.quickDelta()
+	d.behindEvent = d.Pos()
+	d.Seek(d.text, at.pos, at.depth)
+	if msg == nil {
+		msg = new(StreamEventMessage)
+	}
+	msg.decode(d)
+	return msg
+}
+
+// quickDelta reads the event of a frame that begins as usual, up to the event's
+// end, into one allocation with its message. Otherwise it returns nil.
+func (d *decoder) quickDelta() *StreamEventMessage {
+	start := d.Pos() + len(eventStart)
+	if !d.Literal(deltaStart) || d.Peek() < '0' || d.Peek() > '9' {
+		return nil
+	}
+	index := d.int()
+	if !d.Literal(deltaKind) {
+		return nil
+	}
+	switch {
+	case d.Literal(`text_delta","text":"`):
+		msg, delta := withDelta[TextDeltaEvent]()
+		delta.Text = d.quickText()
+		return d.quickEnd(msg, delta, index, start)
+	case d.Literal(`input_json_delta","partial_json":"`):
+		msg, delta := withDelta[InputJSONDeltaEvent]()
+		delta.PartialJSON = d.quickText()
+		return d.quickEnd(msg, delta, index, start)
+	case d.Literal(`thinking_delta","thinking":"`):
+		msg, delta := withDelta[ThinkingDeltaEvent]()
+		delta.Thinking = d.quickText()
+		if d.Literal(`,"estimated_tokens":`) {
+			delta.EstimatedTokens = d.int()
+		}
+		return d.quickEnd(msg, delta, index, start)
+	}
+	return nil
+}
+
+// withDelta makes a message and its event in one allocation.
+func withDelta[T any]() (*StreamEventMessage, *T) {
+	both := new(struct {
+		message StreamEventMessage
+		delta   T
+	})
+	return &both.message, &both.delta
+}
+
+// quickText reads a string whose opening quote has been taken.
+func (d *decoder) quickText() string {
+	d.Back()
+	return d.str()
+}
+
+// quickName is quickText for a string that is likely to come again.
+func (d *decoder) quickName() string {
+	d.Back()
+	return d.name()
+}
+
+func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start int) *StreamEventMessage {
+	if !d.Literal("}}") {
+		return nil
+	}
+	event.place(index, d.span(start))
+	m.Event = event
+	return m
+}
+
+// firstKey enters the frame, or goes on behind the event that quickDelta has
+// read: past the members that follow it as usual.
+func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
+	if v.Event == nil {
+		return d.FirstKey()
+	}
+	d.Seek(d.text, d.behindEvent, d.Depth()+1)
+	if d.Literal(`,"session_id":"`) {
+		v.SessionID = d.quickName()
+		*seen |= seenStreamEventMessageSessionID
+	}
+	d.Literal(`,"parent_tool_use_id":null`)
+	if d.Literal(`,"uuid":"`) {
+		v.UUID = d.quickText()
+		*seen |= seenStreamEventMessageUUID
+	}
+	if d.Literal(`,"api_message_id":"`) {
+		v.APIMessageID = d.quickName()
+	}
+	return d.NextKey()
+}
+
+// check records that a frame has no event.
+func (v *StreamEventMessage) check(d *decoder, start int) {
+	if v.Event == nil {
+		d.FailMissing(start, "event")
+	}
+}
+
+// The methods of this file decode one value each. A null is the zero value.
+
+func (d *decoder) str() string { return d.StringOrNull() }
+
+// name decodes a string that is likely to come again.
+func (d *decoder) name() string { return d.names.get(d.BytesOrNull()) }
+
+func (d *decoder) boolean() bool { return !d.Null() && d.Bool() }
+
+func (d *decoder) booleanPtr() *bool {
+	if d.Null() {
+		return nil
+	}
+	return new(d.Bool())
+}
+
+func (d *decoder) int64() int64 {
+	if d.Null() {
+		return 0
+	}
+	return d.Int()
+}
+
+func (d *decoder) int() int {
+	n := d.int64()
+	if strconv.IntSize == 32 && n != int64(int32(n)) {
+		d.Fail(jsonlex.OutOfRange, d.Pos(), "number does not fit into 32 bits")
+	}
+	return int(n)
+}
+
+func (d *decoder) intPtr() *int {
+	if d.Null() {
+		return nil
+	}
+	return new(d.int())
+}
+
+func (d *decoder) float() float64 {
+	if d.Null() {
+		return 0
+	}
+	return d.Float()
+}
+
+func (d *decoder) rawJSON() JSON {
+	if d.Null() {
+		return ""
+	}
+	return d.anyJSON()
+}
+
+func (d *decoder) anyJSON() JSON {
+	d.Peek()
+	start := d.Pos()
+	value := d.Skip()
+	if d.keepRaw {
+		return JSON(d.span(start))
+	}
+	return JSON(value)
+}
+
+func (d *decoder) rawJSONs() []JSON { return list(d, d.anyJSON) }
+
+func (d *decoder) nameList() []string { return list(d, d.name) }
+
+// list decodes an array, each element with elem. It is nil for null, and not nil
+// for an empty array.
+func list[T any](d *decoder, elem func() T) []T {
+	if d.Null() {
+		return nil
+	}
+	all := []T{}
+	for ok := d.FirstElem(); ok; ok = d.NextElem() {
+		all = append(all, elem())
+	}
+	return all
+}
+
+// dict decodes an object, each value with elem.
+func dict[T any](d *decoder, elem func() T) map[string]T {
+	if d.Null() {
+		return nil
+	}
+	all := map[string]T{}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		name := d.names.get(key)
+		all[name] = elem()
+	}
+	return all
+}
+
+// A shape is a struct of the wire.
+type shape[T any] interface {
+	*T
+	decode(*decoder)
+}
+
+func structOf[T any, P shape[T]](d *decoder) T {
+	var v T
+	if !d.Null() {
+		P(&v).decode(d)
+	}
+	return v
+}
+
+func pointerTo[T any, P shape[T]](d *decoder) P {
+	if d.Null() {
+		return nil
+	}
+	v := P(new(T))
+	v.decode(d)
+	return v
+}
+
+func structs[T any, P shape[T]](d *decoder) []T {
+	return list(d, func() T { return structOf[T, P](d) })
+}
+
+func structDict[T any, P shape[T]](d *decoder) map[string]T {
+	return dict(d, func() T { return structOf[T, P](d) })
+}
+
+// A nameTable shares strings that come again and again: ids of a session, names
+// of models and tools, values of enums. A newcomer takes the slot of its hash,
+// so that the table stays small. Readers that wait have none.
+type nameTable struct {
+	slots *[nameSlots]string
+}
+
+var nameTables = sync.Pool{New: func() any { return new([nameSlots]string) }}
+
+const (
+	nameSlots  = 1024
+	maxNameLen = 80
+)
+
+func (t *nameTable) get(b []byte) string {
+	if len(b) == 0 || len(b) > maxNameLen {
+		return string(b)
+	}
+	if t.slots == nil {
+		t.slots = nameTables.Get().(*[nameSlots]string) //nolint:forcetypeassert // nothing else is in there
+	}
+	slot := &t.slots[nameHash(b)%nameSlots]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
+}
+
+// free leaves the names to others.
+func (t *nameTable) free() {
+	if t.slots != nil {
+		nameTables.Put(t.slots)
+		t.slots = nil
+	}
+}
+
+// nameHash mixes the length and the first and last eight bytes.
+func nameHash(b []byte) uint64 {
+	h := uint64(len(b))
+	if len(b) >= 8 {
+		h ^= binary.LittleEndian.Uint64(b)
+		h = h*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(b[len(b)-8:])
+	} else {
+		for _, c := range b {
+			h = h<<8 | uint64(c)
+		}
+	}
+	h *= 0x9E3779B97F4A7C15
+	return h >> 32
 }

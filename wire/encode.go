@@ -3,7 +3,11 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -232,4 +236,366 @@ func (e *encoder) enter(name string) {
 	raw := e.take(name)
 	e.key(name)
 	e.begin(string(raw))
+}
+
+// writeList writes an array, each element with elem. A nil list is a member
+// without a value, an empty one an empty array.
+func writeList[T any](e *encoder, name string, all []T, elem func(i int, v T)) {
+	if all == nil {
+		e.none(name)
+		return
+	}
+	e.take(name)
+	e.key(name)
+	e.out = append(e.out, '[')
+	for i, v := range all {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		elem(i, v)
+	}
+	e.out = append(e.out, ']')
+}
+
+func (e *encoder) strs(name string, all []string) {
+	if raw := e.take(name); raw != nil && all != nil && readsAs(raw, all) {
+		e.member(name, raw)
+		return
+	}
+	writeList(e, name, all, func(_ int, s string) { e.out = jsonlex.AppendQuote(e.out, s) })
+}
+
+// readsAs reports whether raw is the array that decodes to all.
+func readsAs(raw []byte, all []string) bool {
+	var l jsonlex.Lexer
+	l.Reset(raw)
+	n := 0
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		s := ""
+		if !l.Null() {
+			s = string(l.Bytes())
+		}
+		if n == len(all) || s != all[n] {
+			return false
+		}
+		n++
+	}
+	return l.Err() == nil && n == len(all)
+}
+
+func (e *encoder) jsons(name string, all []JSON) {
+	writeList(e, name, all, func(_ int, v JSON) {
+		if v != "" {
+			e.check(name, v)
+		}
+		e.verbatim(string(v))
+	})
+}
+
+// content writes a list of blocks, or a string if it was read as one. An API
+// message that was made by hand always has it.
+func (e *encoder) content(name string, c Content) {
+	if text, ok := c.plain(); ok {
+		e.str(name, text, true)
+		return
+	}
+	if c == nil && e.objects[len(e.objects)-1].fresh {
+		c = Content{}
+	}
+	writeList(e, name, c, func(_ int, b Block) {
+		if b == nil {
+			e.fail(errors.New("wire: a block is nil"))
+			return
+		}
+		b.encode(e)
+	})
+}
+
+// plain returns the string that the content was read as, unless there is more
+// to it now.
+func (c Content) plain() (string, bool) {
+	if len(c) != 1 {
+		return "", false
+	}
+	b, ok := c[0].(*TextBlock)
+	if !ok || !b.plain || b.Citations != nil || b.CacheControl != nil {
+		return "", false
+	}
+	return b.Text, true
+}
+
+type structNode[T any] interface {
+	*T
+	node
+}
+
+func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
+	nulls := nullElems(e.take(name))
+	writeList(e, name, all, func(i int, v T) {
+		if _, null := slices.BinarySearch(nulls, i); null && blank[T, P](&v) {
+			e.verbatim("")
+			return
+		}
+		P(&all[i]).encode(e)
+	})
+}
+
+// writeInline writes the members of a struct that lie on the object that is open.
+func writeInline[T any, P interface {
+	*T
+	members(*encoder)
+}](e *encoder, v P) {
+	if v == nil {
+		v = new(T)
+	}
+	v.members(e)
+}
+
+// nullElems returns which elements of an array that was read are null.
+func nullElems(raw []byte) []int {
+	if !bytes.Contains(raw, []byte("null")) {
+		return nil
+	}
+	var nulls []int
+	var l jsonlex.Lexer
+	l.Reset(raw)
+	i := 0
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		if isNull(l.Skip()) {
+			nulls = append(nulls, i)
+		}
+		i++
+	}
+	return nulls
+}
+
+// blank reports whether v is written like the zero value.
+func blank[T any, P structNode[T]](v P) bool {
+	got, err := marshal(v)
+	zero, _ := marshal(P(new(T)))
+	return err == nil && string(got) == string(zero)
+}
+
+// writeDict writes an object with the keys of all, in order. A nil map is a
+// member without a value, an empty one an empty object.
+func writeDict[T any](e *encoder, name string, all map[string]T, elem func(string, T)) {
+	if all == nil {
+		e.none(name)
+		return
+	}
+	raw := e.take(name)
+	e.key(name)
+	e.begin(string(raw))
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		elem(key, all[key])
+	}
+	e.discard()
+	e.end()
+}
+
+// discard drops the members of the object that nobody has written: keys that
+// were removed from a map.
+func (e *encoder) discard() {
+	e.members = e.members[:e.objects[len(e.objects)-1].members]
+}
+
+func (e *encoder) intDict(name string, all map[string]int) {
+	writeDict(e, name, all, func(key string, v int) { e.int(key, int64(v), true) })
+}
+
+func writeStructDict[T any, P structNode[T]](e *encoder, name string, all map[string]T) {
+	writeDict(e, name, all, func(key string, v T) {
+		if isNull(e.take(key)) && blank[T, P](&v) {
+			e.none(key)
+			return
+		}
+		e.object(key, P(&v), true)
+	})
+}
+
+// The methods of this file write one member each. What was read is written as it
+// was as long as the value is what it stands for.
+
+// none writes a member that has no value, if it was read as null.
+func (e *encoder) none(name string) {
+	if raw := e.take(name); isNull(raw) {
+		e.member(name, raw)
+	}
+}
+
+// bent writes a lenient member that has no value because it was read with one
+// of another shape, which read does not take, and reports whether it did.
+func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
+	raw := e.take(name)
+	if !absent || raw == nil || isNull(raw) {
+		return false
+	}
+	var d decoder
+	d.load(raw)
+	read(&d)
+	if d.Err() == nil {
+		return false
+	}
+	e.member(name, raw)
+	return true
+}
+
+// scalar writes a member: what was read if the value is zero and was then, or
+// nothing if it is zero and need not be there, or else text.
+func (e *encoder) scalar(name string, text []byte, zero, required bool) {
+	raw := e.take(name)
+	spared := raw == nil && !e.objects[len(e.objects)-1].fresh // it was read without
+	switch {
+	case zero && raw != nil && isZero(raw):
+		e.member(name, raw)
+	case zero && (!required || spared):
+	default:
+		e.member(name, text)
+	}
+}
+
+func (e *encoder) str(name, v string, required bool) {
+	raw := e.take(name)
+	if len(raw) > 0 && raw[0] == '"' {
+		if s, ok := jsonlex.Unquote(raw); ok && string(s) == v {
+			e.member(name, raw)
+			return
+		}
+	}
+	var text []byte
+	if v != "" || required {
+		text = jsonlex.AppendQuote(nil, v)
+	}
+	e.scalar(name, text, v == "", required)
+}
+
+func (e *encoder) bool(name string, v, required bool) {
+	e.scalar(name, strconv.AppendBool(nil, v), !v, required)
+}
+
+func (e *encoder) boolPtr(name string, v *bool) {
+	if v == nil {
+		e.none(name)
+		return
+	}
+	e.take(name)
+	e.member(name, strconv.AppendBool(nil, *v))
+}
+
+func (e *encoder) int(name string, v int64, required bool) {
+	e.scalar(name, strconv.AppendInt(nil, v, 10), v == 0, required)
+}
+
+func (e *encoder) intPtr(name string, v *int) {
+	switch {
+	case v == nil:
+		e.none(name)
+	case isNull(e.take(name)):
+		e.member(name, strconv.AppendInt(nil, int64(*v), 10))
+	default:
+		e.int(name, int64(*v), true)
+	}
+}
+
+func (e *encoder) float(name string, v float64, required bool) {
+	raw := e.take(name)
+	if raw != nil {
+		if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f == v {
+			e.member(name, raw)
+			return
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		e.fail(fmt.Errorf("wire: %s: %w", name, err))
+	}
+	e.scalar(name, text, v == 0, required)
+}
+
+func (e *encoder) json(name string, v JSON) {
+	if v == "" {
+		e.none(name)
+		return
+	}
+	if raw := e.take(name); string(raw) != string(v) {
+		e.check(name, v)
+	}
+	e.member(name, []byte(v))
+}
+
+// check records that a value is not JSON.
+func (e *encoder) check(name string, v JSON) {
+	if err := jsonlex.Valid([]byte(v)); err != nil {
+		e.fail(fmt.Errorf("wire: %s is not JSON: %w", name, err))
+	}
+}
+
+// object writes a member that is a struct. One that comes out empty is left out
+// if it was not read, and null if it was read as that, unless it is required.
+func (e *encoder) object(name string, v node, required bool) {
+	raw := e.take(name)
+	before, filled := len(e.out), e.objects[len(e.objects)-1].filled
+	e.key(name)
+	start := len(e.out)
+	v.encode(e)
+	if required || string(e.out[start:]) != "{}" {
+		return
+	}
+	switch {
+	case raw == nil:
+		e.out = e.out[:before]
+		e.objects[len(e.objects)-1].filled = filled
+	case isNull(raw):
+		e.out = append(e.out[:start], raw...)
+	}
+}
+
+// node writes a member that is a variant of a sum.
+func (e *encoder) node(name string, v node) {
+	if v == nil {
+		e.none(name)
+		return
+	}
+	e.object(name, v, true)
+}
+
+// isNull reports whether a value that was read, if any, is null.
+func isNull(raw []byte) bool { return string(raw) == "null" }
+
+// isZero reports whether a value that was read is null, or what the zero value
+// of a string, a bool or a number is written as.
+func isZero(raw []byte) bool {
+	switch raw[0] {
+	case 'n', 'f':
+		return true
+	case '"':
+		return len(raw) == 2
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && f == 0
+}
+
+// The structs of this file don't write their members alone.
+
+func (v *StreamEventMessage) encode(e *encoder) {
+	if v.Event == nil {
+		e.fail(errors.New("wire: a StreamEventMessage has no event"))
+		return
+	}
+	if v.bare {
+		v.Event.encode(e)
+		return
+	}
+	e.begin(v.raw)
+	v.members(e)
+	e.end()
+}
+
+func (v *APIMessage) encode(e *encoder) {
+	e.begin(v.raw)
+	if kind := e.take("type"); kind != nil {
+		e.member("type", kind)
+	}
+	v.members(e)
+	e.end()
 }

@@ -1,5 +1,16 @@
 package wire
 
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+)
+
 // A Message is one frame of the stream. Its variants are
 //
 //   - the conversation: [*AssistantMessage], [*UserMessage], [*ResultMessage],
@@ -127,3 +138,263 @@ func (m *TextLine) Kind() Kind { return Kind{} }
 func (m *TextLine) Raw() string { return m.raw }
 
 func (m *TextLine) sealed() {}
+
+// UnknownFields returns the fields that msg was read with and that this package
+// does not know, each as its path: names joined by dots, [] behind a list. A path
+// appears once. It takes as long as decoding the message.
+func UnknownFields(msg Message) []string {
+	switch msg.(type) {
+	case *UnknownMessage, *CustomMessage, *InvalidFrame, *TextLine:
+		return nil
+	}
+	d := surveyors.Get().(*decoder)
+	defer surveyors.Put(d)
+	defer d.unload()
+	d.unknown = d.unknown[:0]
+	d.load([]byte(msg.Raw()))
+	d.message()
+	if len(d.unknown) == 0 {
+		return nil
+	}
+	paths := jsonlex.Paths(d.text, d.unknown)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+var surveyors = sync.Pool{New: func() any { return &decoder{survey: true} }}
+
+// unknownMember passes over a member that no field stands for. The type is known
+// everywhere: it has chosen the struct.
+func (d *decoder) unknownMember(key []byte) {
+	if d.survey && string(key) != "type" {
+		d.Peek()
+		d.unknown = append(d.unknown, d.Pos())
+	}
+	d.Skip()
+}
+
+// An Origin tells where a prompt came from.
+type Origin struct {
+	raw string
+
+	Kind OriginKind `json:"kind" wire:"required,intern"`
+
+	Server          string `json:"server" wire:"intern"`
+	From            string `json:"from" wire:"intern"`
+	FromMode        string `json:"fromMode" wire:"intern"`
+	Name            string `json:"name" wire:"intern"`
+	FromSession     string `json:"fromSession" wire:"intern"`
+	SenderTaskID    string `json:"senderTaskId" wire:"intern"`
+	Body            string `json:"body"`
+	VerifiedPeerPID int    `json:"verifiedPeerPid"`
+	Subkind         string `json:"subkind" wire:"intern"`
+	FireReason      string `json:"fireReason" wire:"intern"`
+	RunID           string `json:"runId" wire:"intern"`
+	Producer        string `json:"producer" wire:"intern"`
+}
+
+// An OriginKind is a kind of sender.
+type OriginKind string
+
+// The kinds of sender. A host that passes on what a person typed has to say so
+// with OriginHuman.
+const (
+	OriginHuman            OriginKind = "human"
+	OriginChannel          OriginKind = "channel"
+	OriginPeer             OriginKind = "peer"
+	OriginTaskNotification OriginKind = "task-notification"
+	OriginCoordinator      OriginKind = "coordinator"
+	OriginUnclassified     OriginKind = "unclassified"
+	OriginAutoContinuation OriginKind = "auto-continuation"
+	OriginObserver         OriginKind = "observer"
+	OriginObserverActivity OriginKind = "observer-activity"
+	OriginVoiceCall        OriginKind = "voice-call"
+)
+
+// JSON is a JSON text that is left as it is until somebody asks for what it
+// says. The empty JSON is no value at all, and is written as null.
+//
+// It converts to and from []byte and [json.RawMessage].
+type JSON string
+
+// Decode decodes the text into v, as encoding/json does.
+func (j JSON) Decode(v any) error { return json.Unmarshal([]byte(j), v) }
+
+// MarshalJSON returns the text.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if j == "" {
+		return []byte("null"), nil
+	}
+	return []byte(j), nil
+}
+
+// UnmarshalJSON keeps the text.
+func (j *JSON) UnmarshalJSON(data []byte) error {
+	*j = JSON(data)
+	return nil
+}
+
+// Millis is a duration as the wire gives it: a number of milliseconds, which
+// may have a fraction.
+type Millis float64
+
+// Duration returns m as a time.Duration, or the longest there is if m is longer.
+func (m Millis) Duration() time.Duration {
+	ns := float64(m) * float64(time.Millisecond)
+	switch {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64
+	case ns <= math.MinInt64:
+		return math.MinInt64
+	}
+	return time.Duration(ns)
+}
+
+// A Role says who speaks in an API message.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleSystem    Role = "system"
+)
+
+// A StopReason says why the model stopped. It is empty on the assistant
+// messages of a stream: the reason comes with the result.
+type StopReason string
+
+// The stop reasons of the API.
+const (
+	StopReasonEndTurn               StopReason = "end_turn"
+	StopReasonMaxTokens             StopReason = "max_tokens"
+	StopReasonStopSequence          StopReason = "stop_sequence"
+	StopReasonToolUse               StopReason = "tool_use"
+	StopReasonPauseTurn             StopReason = "pause_turn"
+	StopReasonCompaction            StopReason = "compaction"
+	StopReasonRefusal               StopReason = "refusal"
+	StopReasonContextWindowExceeded StopReason = "model_context_window_exceeded"
+)
+
+// An AssistantError says what went wrong when an assistant message stands for a
+// failed API call.
+type AssistantError string
+
+// The errors that the agent reports.
+const (
+	AssistantErrorAuthenticationFailed AssistantError = "authentication_failed"
+	AssistantErrorOAuthOrgNotAllowed   AssistantError = "oauth_org_not_allowed"
+	AssistantErrorAccountOnHold        AssistantError = "account_on_hold"
+	AssistantErrorVerificationRequired AssistantError = "verification_required"
+	AssistantErrorBilling              AssistantError = "billing_error"
+	AssistantErrorRateLimit            AssistantError = "rate_limit"
+	AssistantErrorOverloaded           AssistantError = "overloaded"
+	AssistantErrorInvalidRequest       AssistantError = "invalid_request"
+	AssistantErrorModelNotFound        AssistantError = "model_not_found"
+	AssistantErrorServer               AssistantError = "server_error"
+	AssistantErrorUnknown              AssistantError = "unknown"
+	AssistantErrorMaxOutputTokens      AssistantError = "max_output_tokens"
+	AssistantErrorCloudCredential      AssistantError = "cloud_credential_error"
+)
+
+// A PermissionMode is how the agent decides whether a tool may run.
+type PermissionMode string
+
+// The permission modes.
+const (
+	PermissionModeDefault           PermissionMode = "default"
+	PermissionModeAcceptEdits       PermissionMode = "acceptEdits"
+	PermissionModeBypassPermissions PermissionMode = "bypassPermissions"
+	PermissionModePlan              PermissionMode = "plan"
+	PermissionModeDontAsk           PermissionMode = "dontAsk"
+	PermissionModeAuto              PermissionMode = "auto"
+)
+
+// A FastModeState says whether fast mode is on.
+type FastModeState string
+
+// The states of fast mode.
+const (
+	FastModeStateOff      FastModeState = "off"
+	FastModeStateCooldown FastModeState = "cooldown"
+	FastModeStateOn       FastModeState = "on"
+)
+
+// A FastModeDisabledReason says why fast mode cannot be turned on.
+type FastModeDisabledReason string
+
+// The reasons for fast mode being out of reach.
+const (
+	FastModeDisabledFree               FastModeDisabledReason = "free"
+	FastModeDisabledPreference         FastModeDisabledReason = "preference"
+	FastModeDisabledExtraUsageDisabled FastModeDisabledReason = "extra_usage_disabled"
+	FastModeDisabledNetworkError       FastModeDisabledReason = "network_error"
+	FastModeDisabledUnknown            FastModeDisabledReason = "unknown"
+	FastModeDisabledNotFirstParty      FastModeDisabledReason = "not_first_party"
+	FastModeDisabledByEnv              FastModeDisabledReason = "disabled_by_env"
+	FastModeDisabledModelNotAllowed    FastModeDisabledReason = "model_not_allowed"
+	FastModeDisabledSDKOptInRequired   FastModeDisabledReason = "sdk_opt_in_required"
+	FastModeDisabledPending            FastModeDisabledReason = "pending"
+)
+
+// A Registry holds decoders for kinds of frames that this package does not know
+// yet. The zero value is empty and ready to use. It may be used from several
+// goroutines.
+type Registry struct {
+	mu       sync.RWMutex
+	decoders map[Kind]func(json.RawMessage) (any, error)
+}
+
+// Add makes frames of a kind come as [*CustomMessage], with what decode returns
+// as its Value. An error or a panic of decode makes the frame an
+// [*InvalidFrame]. A kind has a type alone, or the type system and a subtype.
+// Add refuses kinds that this package or an earlier Add knows.
+func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error)) error {
+	if kind.Type == "" || (kind.Type == "system") != (kind.Subtype != "") {
+		return fmt.Errorf("wire: a registered kind is a type, or system and a subtype, not %q", kind)
+	}
+	if Known(kind) {
+		return fmt.Errorf("wire: kind %s is known already", kind)
+	}
+	if decode == nil {
+		return fmt.Errorf("wire: kind %s has no decoder", kind)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.decoders[kind] != nil {
+		return fmt.Errorf("wire: kind %s is registered already", kind)
+	}
+	if r.decoders == nil {
+		r.decoders = map[Kind]func(json.RawMessage) (any, error){}
+	}
+	r.decoders[kind] = decode
+	return nil
+}
+
+func (r *Registry) lookup(kind Kind) func(json.RawMessage) (any, error) {
+	if r == nil {
+		return nil
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.decoders[kind]
+}
+
+// custom runs a decoder of the registry.
+func (d *decoder) custom(kind Kind, raw string, decode func(json.RawMessage) (any, error)) Message {
+	value, err := guarded(json.RawMessage(raw), decode)
+	if err != nil {
+		d.FailBecause(0, fmt.Errorf("decoder of %s: %w", kind, err))
+		return nil
+	}
+	return &CustomMessage{Value: value, raw: raw, kind: kind}
+}
+
+func guarded(raw json.RawMessage, decode func(json.RawMessage) (any, error)) (value any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return decode(raw)
+}

@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
 // A ToolProgressMessage says that a tool call is still running.
 //
 //wire:message tool_progress
@@ -185,4 +191,295 @@ type KeepAliveMessage struct {
 
 	// StartupMark names the point of its start-up that the agent has reached, where it reports them.
 	StartupMark string `json:"startup_mark" wire:"intern"`
+}
+
+// A ControlRequestMessage asks the other side for something: the host asks the
+// agent, or the agent its host.
+//
+//wire:message control_request
+type ControlRequestMessage struct {
+	raw string
+
+	// RequestID is what the answer and a cancellation refer to.
+	RequestID string         `json:"request_id"`
+	Request   ControlRequest `json:"request" wire:"lenient"`
+}
+
+// A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and
+// fields that depend on it, still JSON in [ControlRequest.Raw].
+//
+//wire:open
+type ControlRequest struct {
+	raw string
+
+	Subtype string `json:"subtype" wire:"intern"`
+}
+
+// A ControlResponseMessage answers a [ControlRequestMessage].
+//
+//wire:message control_response
+type ControlResponseMessage struct {
+	raw string
+
+	Response ControlResponse `json:"response" wire:"required"`
+}
+
+// A ControlResponse is the body of a [ControlResponseMessage].
+type ControlResponse struct {
+	raw string
+
+	// Subtype is success or error.
+	Subtype   string `json:"subtype" wire:"required,intern"`
+	RequestID string `json:"request_id" wire:"required"`
+	// Response is the answer; some successes have none.
+	Response JSON   `json:"response"`
+	Error    string `json:"error"`
+	// ErrorCode is unsupported_request for a request that the agent does not know.
+	ErrorCode string `json:"error_code" wire:"intern"`
+
+	// The requests of the agent that still wait for an answer, on the answer to
+	// initialize.
+	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests"`
+	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests"`
+	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests"`
+}
+
+// A ControlCancelRequestMessage withdraws a request. There is no answer to it.
+//
+//wire:message control_cancel_request
+type ControlCancelRequestMessage struct {
+	raw string
+
+	RequestID string `json:"request_id" wire:"required"`
+}
+
+// A RateLimitMessage says how an account stands against its usage limits. It
+// comes when that changes.
+//
+//wire:message rate_limit_event
+type RateLimitMessage struct {
+	raw string
+
+	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
+	UUID      string        `json:"uuid"`
+	SessionID string        `json:"session_id" wire:"intern"`
+}
+
+// RateLimitInfo is an account's standing against one limit, and against its
+// overage: paid usage beyond the plan.
+type RateLimitInfo struct {
+	raw string
+
+	Status RateLimitStatus `json:"status" wire:"required,intern"`
+	// ResetsAt is the Unix time at which the window starts anew.
+	ResetsAt int64         `json:"resetsAt"`
+	Type     RateLimitType `json:"rateLimitType" wire:"intern"`
+	// Utilization is the used share of the limit.
+	Utilization float64 `json:"utilization"`
+	// SurpassedThreshold is the share whose passing caused a warning.
+	SurpassedThreshold float64 `json:"surpassedThreshold"`
+
+	OverageStatus         RateLimitStatus       `json:"overageStatus" wire:"intern"`
+	OverageResetsAt       int64                 `json:"overageResetsAt"`
+	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason" wire:"intern"`
+	UsingOverage          bool                  `json:"isUsingOverage"`
+	OverageInUse          bool                  `json:"overageInUse"`
+	OverageEnabled        bool                  `json:"overageEnabled"`
+
+	Scope RateLimitScope `json:"limitScope" wire:"intern"`
+	// ErrorCode is "credits_required" when only credits let the account go on.
+	ErrorCode                       string `json:"errorCode" wire:"intern"`
+	CanUserPurchaseCredits          bool   `json:"canUserPurchaseCredits"`
+	HasChargeableSavedPaymentMethod bool   `json:"hasChargeableSavedPaymentMethod"`
+}
+
+// A RateLimitStatus says whether requests still pass.
+type RateLimitStatus string
+
+// The standings against a limit.
+const (
+	RateLimitAllowed        RateLimitStatus = "allowed"
+	RateLimitAllowedWarning RateLimitStatus = "allowed_warning"
+	RateLimitRejected       RateLimitStatus = "rejected"
+)
+
+// A RateLimitType says which limit is meant.
+type RateLimitType string
+
+// The limits.
+const (
+	RateLimitFiveHour                RateLimitType = "five_hour"
+	RateLimitSevenDay                RateLimitType = "seven_day"
+	RateLimitSevenDayOpus            RateLimitType = "seven_day_opus"
+	RateLimitSevenDaySonnet          RateLimitType = "seven_day_sonnet"
+	RateLimitSevenDayOverageIncluded RateLimitType = "seven_day_overage_included"
+	RateLimitOverage                 RateLimitType = "overage"
+)
+
+// A RateLimitScope says whom a limit is shared with.
+type RateLimitScope string
+
+// The scopes of a limit.
+const (
+	RateLimitScopeService   RateLimitScope = "service"
+	RateLimitScopeChannel   RateLimitScope = "channel"
+	RateLimitScopeGroupPool RateLimitScope = "group_pool"
+)
+
+// An OverageDisabledReason says why an account cannot go beyond its plan.
+type OverageDisabledReason string
+
+// The reasons.
+const (
+	OverageNotProvisioned           OverageDisabledReason = "overage_not_provisioned"
+	OverageOrgLevelDisabled         OverageDisabledReason = "org_level_disabled"
+	OverageOrgLevelDisabledUntil    OverageDisabledReason = "org_level_disabled_until"
+	OverageOutOfCredits             OverageDisabledReason = "out_of_credits"
+	OverageSeatTierLevelDisabled    OverageDisabledReason = "seat_tier_level_disabled"
+	OverageMemberLevelDisabled      OverageDisabledReason = "member_level_disabled"
+	OverageSeatTierZeroCreditLimit  OverageDisabledReason = "seat_tier_zero_credit_limit"
+	OverageGroupZeroCreditLimit     OverageDisabledReason = "group_zero_credit_limit"
+	OverageMemberZeroCreditLimit    OverageDisabledReason = "member_zero_credit_limit"
+	OverageOrgServiceLevelDisabled  OverageDisabledReason = "org_service_level_disabled"
+	OverageNoLimitsConfigured       OverageDisabledReason = "no_limits_configured"
+	OverageDisabledByFetchError     OverageDisabledReason = "fetch_error"
+	OverageDisabledForUnknownReason OverageDisabledReason = "unknown"
+)
+
+// A SessionKey names one transcript in a session store: that of a session, or
+// with a Subpath one below it, such as a subagent's.
+type SessionKey struct {
+	// Project is the folder name that the agent gives to a working folder.
+	Project string
+	// SessionID is the ID of the session.
+	SessionID string
+	// Subpath is a path with slashes, without an extension, such as
+	// "subagents/agent-1". It is empty for the session's own transcript.
+	Subpath string
+}
+
+// String returns the key as a path.
+func (k SessionKey) String() string {
+	if k.Subpath == "" {
+		return k.Project + "/" + k.SessionID
+	}
+	return k.Project + "/" + k.SessionID + "/" + k.Subpath
+}
+
+// Check returns an error unless every part of the key can be the name of a file
+// inside a folder: a key may come from somebody else, and must not lead
+// elsewhere.
+func (k SessionKey) Check() error {
+	for _, part := range []string{k.Project, k.SessionID} {
+		if !fileName(part) {
+			return fmt.Errorf("wire: %q is not part of a session key", part)
+		}
+	}
+	if k.Subpath == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(k.Subpath, "/") {
+		if !fileName(part) {
+			return fmt.Errorf("wire: %q is not a subpath of a session", k.Subpath)
+		}
+	}
+	return nil
+}
+
+// fileName reports whether name is a file's name on every system, and no path.
+func fileName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\:\x00") &&
+		utf8.ValidString(name)
+}
+
+// ContextUsage tells how full the context window is, and with what.
+type ContextUsage struct {
+	raw string
+
+	Model        string               `json:"model" wire:"intern"`
+	TotalTokens  int                  `json:"total_tokens"`
+	RawMaxTokens int                  `json:"raw_max_tokens"`
+	Percentage   float64              `json:"percentage"`
+	OverLimit    *ContextOverLimit    `json:"over_limit"`
+	Categories   []ContextCategory    `json:"categories"`
+	MCPTools     []ContextMCPTool     `json:"mcp_tools"`
+	MemoryFiles  []ContextMemoryFile  `json:"memory_files"`
+	Agents       []ContextAgentTokens `json:"agents"`
+	Skills       []ContextSkill       `json:"skills"`
+}
+
+// ContextOverLimit tells by how much the context is too long.
+type ContextOverLimit struct {
+	raw string
+
+	TokensOver int `json:"tokens_over"`
+	// Kind is hard_limit or compaction_window.
+	Kind string `json:"kind" wire:"intern"`
+}
+
+// A ContextCategory is one part of the context window.
+type ContextCategory struct {
+	raw string
+
+	Name   string `json:"name" wire:"intern"`
+	Tokens int    `json:"tokens"`
+	// Kind is used, free, buffer or deferred.
+	Kind string `json:"kind" wire:"intern"`
+}
+
+// A ContextMCPTool is what a tool of an MCP server takes of the context.
+type ContextMCPTool struct {
+	raw string
+
+	Name       string `json:"name"`
+	ServerName string `json:"server_name" wire:"intern"`
+	Tokens     int    `json:"tokens"`
+}
+
+// A ContextMemoryFile is what a memory file takes of the context.
+type ContextMemoryFile struct {
+	raw string
+
+	Path   string `json:"path"`
+	Type   string `json:"type" wire:"intern"`
+	Tokens int    `json:"tokens"`
+}
+
+// ContextAgentTokens is what an agent's description takes of the context.
+type ContextAgentTokens struct {
+	raw string
+
+	AgentType string `json:"agent_type" wire:"intern"`
+	Source    string `json:"source" wire:"intern"`
+	Tokens    int    `json:"tokens"`
+}
+
+// A ContextSkill is what a skill's description takes of the context.
+type ContextSkill struct {
+	raw string
+
+	Name       string `json:"name"`
+	Source     string `json:"source" wire:"intern"`
+	PluginName string `json:"plugin_name" wire:"intern"`
+	Tokens     int    `json:"tokens"`
+}
+
+// A UsageReport tells what the session has cost and what is left of the limits.
+type UsageReport struct {
+	raw string
+
+	Session    *SessionUsage `json:"session"`
+	RateLimits JSON          `json:"rate_limits"`
+}
+
+// SessionUsage is what a session has used so far.
+type SessionUsage struct {
+	raw string
+
+	TotalCostUSD      float64               `json:"total_cost_usd"`
+	TotalAPIDuration  Millis                `json:"total_api_duration_ms"`
+	TotalDuration     Millis                `json:"total_duration_ms"`
+	TotalLinesAdded   int                   `json:"total_lines_added"`
+	TotalLinesRemoved int                   `json:"total_lines_removed"`
+	ModelUsage        map[string]ModelUsage `json:"model_usage"`
 }
