@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
+	"golang.org/x/text/unicode/norm"
 )
 
 // ErrNotFound says that there is no such session, message or subagent. It comes wrapped, with what was looked for.
@@ -251,4 +253,216 @@ func isUUID(id string) bool {
 		}
 	}
 	return true
+}
+
+// Roots returns the folders in which agents of this user keep their settings and sessions, as far as they exist, each
+// once. With CLAUDE_CONFIG_DIR, those are the folders that it names: one, or several with commas between them. Otherwise
+// they are .claude in the user's home, and claude below XDG_CONFIG_HOME, which some agents have used.
+func Roots() ([]string, error) {
+	candidates, err := rootCandidates()
+	if err != nil {
+		return nil, err
+	}
+	var roots []string
+	var known []fs.FileInfo
+	for _, dir := range candidates {
+		dir, info := existing(dir)
+		if info == nil || containsFile(known, info) {
+			continue
+		}
+		roots, known = append(roots, dir), append(known, info)
+	}
+	return roots, nil
+}
+
+func containsFile(files []fs.FileInfo, info fs.FileInfo) bool {
+	for _, file := range files {
+		if os.SameFile(file, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// existing returns a folder under the name by which it exists: the agent composes the letters of its path, and some
+// systems decompose them. The info is nil if there is none.
+func existing(dir string) (string, fs.FileInfo) {
+	for _, dir := range []string{dir, norm.NFC.String(dir)} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir, info
+		}
+	}
+	return dir, nil
+}
+
+// rootCandidates returns the folders that may be roots, the agent's own first. There is at least one.
+func rootCandidates() ([]string, error) {
+	home, err := os.UserHomeDir()
+	if config := configured(home); len(config) > 0 {
+		return config, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sessions: the agent's folder: %w", err)
+	}
+	shared := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(shared) {
+		shared = filepath.Join(home, ".config")
+	}
+	return []string{filepath.Join(home, ".claude"), filepath.Join(shared, "claude")}, nil
+}
+
+// configured returns the folders that CLAUDE_CONFIG_DIR names. A comma may also be part of the name of one that exists.
+func configured(home string) []string {
+	value := os.Getenv("CLAUDE_CONFIG_DIR")
+	names := []string{value}
+	if _, info := existing(value); info == nil {
+		names = strings.Split(value, ",")
+	}
+	var dirs []string
+	for _, name := range names {
+		if name = strings.TrimSpace(name); name != "" {
+			dirs = append(dirs, rootOf(expandHome(name, home)))
+		}
+	}
+	return dirs
+}
+
+func expandHome(name, home string) string {
+	rest, ok := strings.CutPrefix(name, "~")
+	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(home, rest)
+	}
+	return name
+}
+
+// rootOf returns the root that is meant by a folder, which may be that of the projects inside it.
+func rootOf(dir string) string {
+	dir = filepath.Clean(dir)
+	if filepath.Base(dir) != sessionfile.Folder {
+		return dir
+	}
+	if _, inside := existing(filepath.Join(dir, sessionfile.Folder)); inside != nil {
+		return dir
+	}
+	return filepath.Dir(dir)
+}
+
+// AgentFolder returns the store that stands on the agent's own files: those below the first of [Roots], or below the
+// folder that would be that if there is none yet. Functions that are given no store look below all of them.
+func AgentFolder() (*Folder, error) {
+	folders, err := agentFolders()
+	if err != nil {
+		return nil, err
+	}
+	return folders[0], nil
+}
+
+// agentFolders returns the stores below all roots. There is at least one.
+func agentFolders() ([]*Folder, error) {
+	roots, err := Roots()
+	if err == nil && len(roots) == 0 {
+		roots, err = rootCandidates()
+		roots = roots[:min(1, len(roots))]
+	}
+	if err != nil {
+		return nil, err
+	}
+	var folders []*Folder
+	for _, root := range roots {
+		folders = append(folders, NewFolder(filepath.Join(root, sessionfile.Folder)))
+	}
+	return folders, nil
+}
+
+// The limits of what is read of a repository.
+const (
+	maxWorktrees = 256
+	maxGitFile   = 4 << 10
+)
+
+// withWorktrees returns dir and, if it lies in a git repository, the folders that are its other working trees, and the
+// places in them that correspond to dir. It reads git's files and starts nothing.
+func withWorktrees(dir string) []string {
+	dirs := []string{dir}
+	root, common := repository(dir)
+	if root == "" {
+		return dirs
+	}
+	rel, err := filepath.Rel(root, dir)
+	if err != nil {
+		return dirs
+	}
+	for _, tree := range worktrees(root, common) {
+		for _, at := range []string{filepath.Join(tree, rel), tree} {
+			if !slices.Contains(dirs, at) {
+				dirs = append(dirs, at)
+			}
+		}
+	}
+	return dirs
+}
+
+// repository returns the working tree in which dir lies, and the folder that it shares with the others of its repository.
+func repository(dir string) (root, common string) {
+	for root = dir; ; root = filepath.Dir(root) {
+		git := filepath.Join(root, ".git")
+		if info, err := os.Stat(git); err == nil && info.IsDir() {
+			return root, git
+		}
+		if target, ok := strings.CutPrefix(gitFile(git), "gitdir:"); ok {
+			git = from(root, strings.TrimSpace(target))
+			if shared := gitFile(filepath.Join(git, "commondir")); shared != "" {
+				return root, from(git, shared)
+			}
+			return root, git
+		}
+		if root == filepath.Dir(root) {
+			return "", ""
+		}
+	}
+}
+
+// worktrees returns the working trees of a repository, of which one is known.
+func worktrees(known, common string) []string {
+	trees := []string{known}
+	if filepath.Base(common) == ".git" {
+		trees = append(trees, filepath.Dir(common))
+	}
+	linked := filepath.Join(common, "worktrees")
+	entries, err := os.ReadDir(linked)
+	if err != nil {
+		return trees
+	}
+	for _, entry := range entries[:min(len(entries), maxWorktrees)] {
+		admin := filepath.Join(linked, entry.Name())
+		if git := gitFile(filepath.Join(admin, "gitdir")); git != "" {
+			trees = append(trees, filepath.Dir(from(admin, git)))
+		}
+	}
+	return trees
+}
+
+// from returns the path that a file in dir names.
+func from(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// gitFile returns the content of a small file on one line, or "".
+func gitFile(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxGitFile))
+	if err != nil || len(content) == maxGitFile {
+		return ""
+	}
+	return strings.TrimSpace(string(content))
 }

@@ -2,10 +2,12 @@ package sessions
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -122,3 +124,395 @@ func short(text string) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
+
+// openTurn is the word in [Summary.Unfinished] that says that something should follow the last entry.
+const openTurn = "turn"
+
+// The limits of what a summary keeps of calls without a result.
+const (
+	maxCalls  = 64
+	maxCallID = 128
+)
+
+// Working reports whether the last turn has not come to its end: the agent works, waits for a permission, or was stopped.
+func (s Summary) Working() bool {
+	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' })
+}
+
+// follow takes note of what an entry means for the turn: whether the agent has something left to do after it.
+func (s *Summary) follow(h *head) {
+	if h.meta || h.compactSummary || h.sidechain && !s.Sidechain {
+		return
+	}
+	switch h.kind {
+	case "user":
+		s.followUser(h)
+	case "assistant":
+		s.followAnswer(h.message)
+	case "system":
+		if h.subtype == "turn_duration" {
+			s.setTurn(false)
+		}
+	case "cost-state": // which the agent writes when it ends
+		s.Unfinished = ""
+	}
+}
+
+func (s *Summary) followUser(h *head) {
+	if results := readCalls(h.message).results; len(results) > 0 {
+		for _, id := range results {
+			s.answered(id, stops(h.toolResult))
+		}
+		return
+	}
+	texts := userTexts(h.message)
+	switch {
+	case len(texts) > 0 && strings.HasPrefix(strings.TrimSpace(texts[0]), interruption):
+		s.Unfinished = ""
+	case slices.ContainsFunc(texts, wantsAnswer):
+		if !slices.ContainsFunc(texts, comesBetween) { // nobody waits any more for what was open before a prompt
+			s.Unfinished = ""
+		}
+		s.setTurn(true)
+	}
+}
+
+// comesBetween reports whether a text in the user's role may come while calls have no results yet: other agents wrote it.
+func comesBetween(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, taskNotification) || strings.HasPrefix(text, "<teammate-message")
+}
+
+// stops reports whether the agent does nothing after a result: the user did not allow the call, or it was the output that
+// was asked for.
+func stops(result []byte) bool {
+	text := unquoted(result)
+	return text == "User rejected tool use" || text == "Structured output provided successfully"
+}
+
+// wantsAnswer reports whether a text in the user's role is something that the agent answers to.
+func wantsAnswer(text string) bool {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, taskNotification) {
+		return true
+	}
+	return text != "" && !foreign(text) && !strings.Contains(text, "<command-name>")
+}
+
+// followAnswer takes the blocks of an answer in their order: a text ends the turn, and what comes behind it does not.
+func (s *Summary) followAnswer(message []byte) {
+	content := jsonlex.Lookup(message, 0, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return
+	}
+	goesOn := unquoted(jsonlex.Lookup(message, 0, "stop_reason")) == "tool_use"
+	var l jsonlex.Lexer
+	l.Reset(content)
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		s.followBlock(l.Skip(), goesOn)
+	}
+}
+
+func (s *Summary) followBlock(block []byte, goesOn bool) {
+	switch unquoted(jsonlex.Lookup(block, 0, "type")) {
+	case "thinking", "redacted_thinking":
+		s.setTurn(true)
+	case "text":
+		if strings.TrimSpace(unquoted(jsonlex.Lookup(block, 0, "text"))) != "" {
+			s.setTurn(goesOn)
+		}
+	case "tool_use":
+		ends := endsTurn(block)
+		s.setTurn(!ends)
+		s.called(unquoted(jsonlex.Lookup(block, 0, "id")), ends)
+	}
+}
+
+// endsTurn reports whether a call is the last thing that an agent does: it waits for the user, or goes.
+func endsTurn(call []byte) bool {
+	switch unquoted(jsonlex.Lookup(call, 0, "name")) {
+	case "ExitPlanMode":
+		return true
+	case "SendMessage":
+		in, _ := transcript.DecodeInput("SendMessage", wire.JSON(jsonlex.Lookup(call, 0, "input")))
+		message, ok := in.(*transcript.SendMessageInput)
+		return ok && message.ApprovesShutdown()
+	}
+	return false
+}
+
+func (s *Summary) setTurn(open bool) {
+	words := s.withoutWord(openTurn)
+	if open {
+		words = slices.Insert(words, 0, openTurn)
+	}
+	s.Unfinished = strings.Join(words, " ")
+}
+
+// called takes note of a call, of which ends says whether it ends the turn.
+func (s *Summary) called(id string, ends bool) {
+	if id == "" || len(id) > maxCallID || len(strings.Fields(id)) != 1 || id == openTurn {
+		return
+	}
+	words := s.withoutWord(id)
+	if ends {
+		id = "~" + id
+	}
+	if words = append(words, id); len(words) > maxCalls {
+		words = slices.Delete(words, 1, 2)
+	}
+	s.Unfinished = strings.Join(words, " ")
+}
+
+// answered takes note of the result of a call. Something follows it, unless the call has ended the turn, or its result.
+func (s *Summary) answered(id string, stops bool) {
+	if ended := s.withoutWord("~" + id); len(ended) < len(strings.Fields(s.Unfinished)) {
+		s.Unfinished = strings.Join(ended, " ")
+		return
+	}
+	s.Unfinished = strings.Join(s.withoutWord(id), " ")
+	s.setTurn(!stops)
+}
+
+func (s *Summary) withoutWord(word string) []string {
+	return slices.DeleteFunc(strings.Fields(s.Unfinished), func(w string) bool { return w == word })
+}
+
+// maxPrompt is the length of a prompt in a summary, in characters.
+const maxPrompt = 200
+
+// Texts in the user's role begin so that tell of the end of a task, and of an interruption.
+const (
+	taskNotification = "<task-notification>"
+	interruption     = "[Request interrupted by user"
+)
+
+// notPrompts begin texts in the user's role that the user did not write.
+var notPrompts = []string{
+	"<local-command-", "<session-start-hook>", "<tick>", "<goal>", taskNotification, interruption,
+}
+
+// readPrompt returns what the user wrote in a message, on one line, or the slash command if it is one. A message with
+// the result of a tool has neither.
+func readPrompt(message []byte) (prompt, command string) {
+	for _, text := range userTexts(message) {
+		text = strings.TrimSpace(text)
+		if name := between(text, "<command-name>", "</command-name>"); name != "" {
+			command = oneLine(name)
+			continue
+		}
+		if text != "" && !foreign(text) {
+			return oneLine(text), command
+		}
+	}
+	return "", command
+}
+
+// userTexts returns the texts of a message, or none if there is a tool's result among its blocks.
+func userTexts(message []byte) []string {
+	content := jsonlex.Lookup(message, 0, "content")
+	if text, ok := jsonlex.Unquote(content); ok {
+		return []string{string(text)}
+	}
+	var l jsonlex.Lexer
+	l.Reset(content)
+	var texts []string
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		block := l.Skip()
+		if len(block) > 0 && block[0] == '"' {
+			texts = append(texts, unquoted(block))
+			continue
+		}
+		switch unquoted(jsonlex.Lookup(block, 0, "type")) {
+		case "tool_result":
+			return nil
+		case "text":
+			texts = append(texts, unquoted(jsonlex.Lookup(block, 0, "text")))
+		}
+	}
+	return texts
+}
+
+// unquoted returns what a JSON string stands for, and "" for anything else.
+func unquoted(value []byte) string {
+	text, _ := jsonlex.Unquote(value)
+	return string(text)
+}
+
+// foreign reports whether somebody other than the user wrote the text.
+func foreign(text string) bool {
+	for _, start := range notPrompts {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	for _, tag := range []string{"ide_opened_file", "ide_selection"} {
+		if strings.HasPrefix(text, "<"+tag+">") && strings.HasSuffix(text, "</"+tag+">") {
+			return true
+		}
+	}
+	return false
+}
+
+// between returns what stands between the first start and the end behind it, without space around it.
+func between(text, start, end string) string {
+	_, text, found := strings.Cut(text, start)
+	text, _, ended := strings.Cut(text, end)
+	if !found || !ended {
+		return ""
+	}
+	return strings.TrimSpace(text)
+}
+
+// oneLine returns a text without line ends, cut to the length of a prompt.
+func oneLine(text string) string {
+	text = strings.TrimSpace(lineEnds.Replace(text))
+	n := 0
+	for i := range text {
+		if n == maxPrompt {
+			return strings.TrimSpace(text[:i]) + "…"
+		}
+		n++
+	}
+	return text
+}
+
+var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// A head is what an entry says of itself: what it is, and how it belongs to the others. What is of another type than
+// expected counts as absent.
+type head struct {
+	kind, subtype, uuid, parent, time, session     string
+	cwd, gitBranch, version, permissionMode        string
+	team, agent                                    string
+	customTitle, aiTitle, lastPrompt, summary, tag string
+	sidechain, meta, compactSummary                bool
+	message, compaction                            []byte   // share the memory of the entry
+	toolResult                                     []byte   // as well
+	takenBack                                      []string // UUIDs of entries that are not to be shown any more
+}
+
+// readHead reads the members of an entry in one pass, without decoding the others. It reports false if the entry is not
+// a JSON object.
+func readHead(entry []byte) (head, bool) {
+	var h head
+	var l jsonlex.Lexer
+	l.Reset(entry)
+	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
+		text, flag, first := h.text(key), h.flag(key), l.Peek()
+		switch {
+		case text != nil && first == '"':
+			*text = l.String()
+		case flag != nil && (first == 't' || first == 'f'):
+			*flag = l.Bool()
+		default:
+			h.raw(key, l.Skip())
+		}
+	}
+	l.End()
+	return h, l.Err() == nil
+}
+
+func (h *head) text(key []byte) *string {
+	switch string(key) {
+	case "type":
+		return &h.kind
+	case "subtype":
+		return &h.subtype
+	case "uuid":
+		return &h.uuid
+	case "parentUuid":
+		return &h.parent
+	case "timestamp":
+		return &h.time
+	case "sessionId":
+		return &h.session
+	case "cwd":
+		return &h.cwd
+	case "gitBranch":
+		return &h.gitBranch
+	case "version":
+		return &h.version
+	case "permissionMode":
+		return &h.permissionMode
+	case "teamName":
+		return &h.team
+	case "agentName":
+		return &h.agent
+	case "customTitle":
+		return &h.customTitle
+	case "aiTitle":
+		return &h.aiTitle
+	case "lastPrompt":
+		return &h.lastPrompt
+	case "summary":
+		return &h.summary
+	case "tag":
+		return &h.tag
+	}
+	return nil
+}
+
+func (h *head) flag(key []byte) *bool {
+	switch string(key) {
+	case "isSidechain":
+		return &h.sidechain
+	case "isMeta":
+		return &h.meta
+	case "isCompactSummary":
+		return &h.compactSummary
+	}
+	return nil
+}
+
+// raw takes a member that is neither a text nor a flag.
+func (h *head) raw(key, value []byte) {
+	switch string(key) {
+	case "message":
+		h.message = value
+	case "compactMetadata":
+		h.compaction = value
+	case "toolUseResult":
+		h.toolResult = value
+	case "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid":
+		h.takenBack = append(h.takenBack, texts(value)...)
+	}
+}
+
+// texts returns the texts of a list, or the one that is the value itself.
+func texts(value []byte) []string {
+	if text := unquoted(value); text != "" {
+		return []string{text}
+	}
+	var all []string
+	var l jsonlex.Lexer
+	l.Reset(value)
+	for ok := len(value) > 0 && value[0] == '[' && l.FirstElem(); ok; ok = l.NextElem() {
+		if text := unquoted(l.Skip()); text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// created returns when the entry was made, or the zero time.
+func (h *head) created() time.Time {
+	at, err := time.Parse(time.RFC3339Nano, h.time)
+	at = at.UTC()
+	if err != nil || at.Year() < 1 || at.Year() > 9999 { // others have no JSON form
+		return time.Time{}
+	}
+	return at
+}
+
+// chained reports whether the entry is part of the chain that parents make.
+func (h *head) chained() bool {
+	switch h.kind {
+	case "user", "assistant", "system", "attachment", "progress":
+		return h.uuid != ""
+	}
+	return false
+}
+
+// spoken reports whether the entry is a message of the conversation.
+func (h *head) spoken() bool { return h.kind == "user" || h.kind == "assistant" }

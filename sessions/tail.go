@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/clewdev/clew/transcript"
@@ -148,4 +154,356 @@ func (o *TailOptions) clone() TailOptions {
 		return TailOptions{}
 	}
 	return *o
+}
+
+// A tailing is one loop over the updates of a session.
+type tailing struct {
+	opts   TailOptions
+	main   *tailed
+	agents []*tailed          // in the order in which they were found
+	byPath map[string]*tailed // all of them, by the paths of their transcripts and of the files beside them
+	places tailPlaces
+	watch  *watch
+	buffer []byte
+	yield  func(*Update) bool
+
+	named    map[string]bool // calls that something says have started subagents
+	outdated bool            // subagents have to be put under their items anew
+
+	// Of one look: the files to be read, and what is to be told.
+	touched []*tailed
+	refused []error
+	updates []*Update
+}
+
+// A tailed file is a transcript that is followed.
+type tailed struct {
+	followed
+	agent   *transcript.Agent // nil for the session itself
+	meta    os.FileInfo       // of the file beside it
+	failed  string            // why it can't be read
+	touched bool
+	linkFacts
+	place agentPlace
+}
+
+func newTailing(path string, opts TailOptions) (*tailing, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	folder, ok := strings.CutSuffix(path, transcriptExtension)
+	if !ok {
+		return nil, errors.New("its name does not end in " + transcriptExtension)
+	}
+	t := &tailing{
+		opts:   opts,
+		main:   &tailed{followed: followed{path: path, opts: opts.Read, stat: os.Stat}},
+		byPath: map[string]*tailed{},
+		places: newTailPlaces(folder),
+		watch:  newWatch(&opts),
+		buffer: make([]byte, copyBuffer),
+	}
+	t.byPath[path] = t.main
+	return t, nil
+}
+
+func (t *tailing) run(ctx context.Context, yield func(*Update) bool) error {
+	t.yield = yield
+	var changed *changes // nil means that anything may have changed
+	for {
+		if err := t.look(ctx, changed); err != nil {
+			return err
+		}
+		var err error
+		if changed, err = t.watch.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// look yields what is new in the files that may have changed. They are all read before, since what one of them says may
+// belong under an item of another.
+func (t *tailing) look(ctx context.Context, changed *changes) error {
+	t.touched, t.refused, t.updates = nil, nil, nil
+	t.find(changed)
+	for len(t.touched) > 0 { // to read one may touch others
+		f := t.touched[0]
+		t.touched, f.touched = t.touched[1:], false
+		if err := t.read(ctx, f, changed != nil); err != nil {
+			return err
+		}
+	}
+	t.link()
+	t.tellRefused()
+	for _, u := range t.updates {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !t.yield(u) {
+			return errLeft
+		}
+	}
+	return nil
+}
+
+// find touches the files that may have changed, that of the session first, and those that are new.
+func (t *tailing) find(changed *changes) {
+	if changed == nil {
+		t.watch.begin()
+		t.watch.add(t.places.project)
+		t.touch(t.main)
+		for _, f := range t.agents {
+			t.touch(f)
+		}
+		t.discoverAll()
+		return
+	}
+	if changed.has(t.main.path) {
+		t.touch(t.main)
+	}
+	for _, path := range changed.paths {
+		if f := t.byPath[path]; f != nil {
+			t.touch(f)
+			continue
+		}
+		t.discover(path)
+	}
+}
+
+func (t *tailing) touch(f *tailed) {
+	if !f.touched {
+		f.touched = true
+		t.touched = append(t.touched, f)
+	}
+}
+
+// read takes what is new in one file, and notes the update that tells of it. named says that an event has named the
+// file.
+func (t *tailing) read(ctx context.Context, f *tailed, named bool) error {
+	met := f.agent != nil && f.readMeta(named)
+	g, err := f.followed.read(ctx, t.buffer, named)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && f.agent == nil {
+		return fmt.Errorf("sessions: follow %s: %w", f.path, err)
+	}
+	u := &Update{Agent: f.agent, Reset: g.reset, Gone: g.gone, Err: tellOnce(&f.failed, f.path, err)}
+	if u.Err == nil && !g.tells() && !(met && f.agent.Transcript != nil) {
+		return nil
+	}
+	f.fill(u)
+	t.updates = append(t.updates, u)
+	isNew := f.outdates(u, t.named)
+	t.outdated = t.outdated || isNew || met
+	if f.agent == nil {
+		t.followMain(u, isNew)
+	}
+	return nil
+}
+
+// followMain looks for what an update of the session itself may have brought about.
+func (t *tailing) followMain(u *Update, isNew bool) {
+	if u.Reset || u.Gone { // so may its folders be
+		t.watch.renew()
+	}
+	if isNew && u.Transcript != nil && !t.opts.OnlyMain {
+		t.seekMates(u)
+	}
+}
+
+// fill puts what was read into an update.
+func (f *tailed) fill(u *Update) {
+	if f.builder != nil {
+		u.First = f.builder.Changed()
+		u.Transcript = f.builder.Transcript()
+	}
+	if f.agent != nil {
+		f.agent.Transcript = u.Transcript
+	}
+}
+
+// tellRefused notes updates for folders that can't be read.
+func (t *tailing) tellRefused() {
+	for _, err := range t.refused {
+		u := &Update{Err: err}
+		t.main.fill(u)
+		t.updates = append(t.updates, u)
+	}
+}
+
+// tellOnce returns an error for the caller unless the same one was told last, which told is.
+func tellOnce(told *string, path string, err error) error {
+	if err == nil {
+		*told = ""
+		return nil
+	}
+	if *told == err.Error() {
+		return nil
+	}
+	*told = err.Error()
+	return fmt.Errorf("sessions: follow %s: %w", path, err)
+}
+
+func sidecarOf(path string) string {
+	return strings.TrimSuffix(path, transcriptExtension) + sidecarExtension
+}
+
+// readMeta reads what is known of a subagent from the file beside its transcript, and reports whether that is new. What
+// was known stays so if the file goes, or is half written. named says that an event has named the file.
+func (f *tailed) readMeta(named bool) bool {
+	path := sidecarOf(f.path)
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSidecar {
+		return false
+	}
+	if !named && f.meta != nil && sameState(info, f.meta) {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	meta, err := transcript.DecodeAgentMeta(text)
+	if err != nil {
+		return false
+	}
+	isNew := f.meta == nil || meta.Raw != f.agent.Meta.Raw
+	f.meta, f.agent.Meta = info, meta
+	return isNew
+}
+
+func sameState(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
+
+// linkFacts are what was known of a transcript when subagents were last put under their items. To do that takes as long
+// as the session is, so it is done only if one of the facts is another one now.
+type linkFacts struct {
+	starts map[int]uint64     // what chunks tell of subagents, by index
+	tasks  int                // how many calls of tasks are known
+	branch *transcript.Branch // the first one: they are all made anew if one has changed
+	start  time.Time
+	kind   transcript.AgentKind
+	team   string // name@team
+}
+
+// An agentPlace is where a subagent hangs.
+type agentPlace struct {
+	by           transcript.LinkedBy
+	call, parent string
+}
+
+// outdates takes note of the facts after an update, and reports whether one is new.
+func (f *tailed) outdates(u *Update, named map[string]bool) bool {
+	t, before := u.Transcript, f.linkFacts
+	if t == nil {
+		f.linkFacts = linkFacts{}
+		return true
+	}
+	f.tasks, f.branch = len(t.TaskCalls), nil
+	if len(t.Branches) > 0 {
+		f.branch = &t.Branches[0]
+	}
+	if f.agent != nil {
+		f.start, f.kind = f.agent.Start(), f.agent.Kind()
+		f.team, _ = transcript.TeamAgent(t)
+	}
+	return f.noteStarts(u, named) || begins(u) || len(t.Sidechains) > 0 || f.tasks != before.tasks ||
+		f.branch != before.branch || f.kind != before.kind || f.team != before.team || !f.start.Equal(before.start)
+}
+
+// begins reports whether an update has the first words of a transcript, which tell what a subagent was started for.
+func begins(u *Update) bool {
+	return !slices.ContainsFunc(u.Transcript.Chunks[:u.First], func(c transcript.Chunk) bool {
+		return c.Type == transcript.UserChunk
+	})
+}
+
+// noteStarts takes note of what the chunks of an update tell of subagents, and reports whether that is new.
+func (f *tailed) noteStarts(u *Update, named map[string]bool) bool {
+	if f.starts == nil || u.First == 0 {
+		f.starts = map[int]uint64{}
+	}
+	isNew := false
+	for i := u.First; i < len(u.Transcript.Chunks); i++ {
+		if sum := sumOfStarts(u.Transcript.Chunks[i].Items, named); sum != f.starts[i] {
+			isNew = true
+			f.starts[i] = sum
+		}
+	}
+	return isNew
+}
+
+var startSeed = maphash.MakeSeed()
+
+// sumOfStarts returns a number that is another one if items tell something else of subagents, and 0 if they tell
+// nothing.
+func sumOfStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
+	type facts struct {
+		item                      int
+		call, agent               string
+		input, result, structured int
+	}
+	var sum uint64
+	for i := range items {
+		item := &items[i]
+		if item.Type == transcript.ItemSubagent || item.ToolName == "Workflow" || item.AgentID != "" || named[item.ToolID] {
+			sum ^= maphash.Comparable(startSeed, facts{
+				i, item.ToolID, item.AgentID, len(item.ToolInput), len(item.ToolResult), len(item.Structured),
+			})
+		}
+	}
+	return sum
+}
+
+// link puts the subagents under the items that started them, if something has changed that tells which those are.
+func (t *tailing) link() {
+	if !t.outdated || t.main.builder == nil || t.opts.OnlyMain {
+		return
+	}
+	t.outdated = false
+	main := t.main.builder.Transcript()
+	t.named = map[string]bool{}
+	t.name(main)
+	var agents []*transcript.Agent
+	for _, f := range t.agents {
+		if f.agent.Transcript != nil && f.offset > 0 { // has a line with an end
+			agents = append(agents, f.agent)
+			t.named[f.agent.Meta.ToolUseID] = true
+			t.name(f.agent.Transcript)
+		}
+	}
+	delete(t.named, "")
+	linkAgents(main, agents)
+	t.tellPlaces()
+}
+
+// name takes note of the calls that a transcript says have started tasks.
+func (t *tailing) name(from *transcript.Transcript) {
+	for _, call := range from.TaskCalls {
+		t.named[call] = true
+	}
+}
+
+// tellPlaces notes updates of subagents that hang elsewhere now, unless they have one.
+func (t *tailing) tellPlaces() {
+	told := map[*transcript.Agent]bool{}
+	for _, u := range t.updates {
+		told[u.Agent] = true
+	}
+	for _, f := range t.agents {
+		if f.agent.Transcript == nil {
+			continue
+		}
+		now := agentPlace{f.agent.LinkedBy, f.agent.CallID, f.agent.ParentID}
+		if now != f.place && !told[f.agent] {
+			u := &Update{Agent: f.agent}
+			f.fill(u)
+			t.updates = append(t.updates, u)
+		}
+		f.place = now
+	}
 }

@@ -2,11 +2,17 @@ package sessions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -129,3 +135,242 @@ func EmptyTrash(ctx context.Context, before time.Time, opts *Options) error {
 
 // key is that of the session's own transcript.
 func (t Trashed) key() wire.SessionKey { return wire.SessionKey{Project: t.Project, SessionID: t.ID} }
+
+// trashNote is the file in the folder of a deleted session that says where it was.
+const trashNote = "deleted.json"
+
+// A deletion is what trashNote has.
+type deletion struct {
+	Project   string    `json:"project"`
+	SessionID string    `json:"session_id"`
+	Title     string    `json:"title,omitempty"`
+	Deleted   time.Time `json:"deleted"`
+}
+
+// A bin is a folder's trash. Both lie in the same parent folder, so that a session is moved without being copied.
+type bin struct {
+	*os.Root        // of the parent
+	projects string // the names in there
+	trash    string
+}
+
+// bin opens the trash. It returns nil if there is no folder.
+func (f *Folder) bin() (*bin, error) {
+	dir, err := filepath.EvalSymlinks(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = f.dir, nil // there may be a trash still
+	}
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sessions: %w", err)
+	}
+	name := filepath.Base(dir)
+	return &bin{Root: root, projects: name, trash: name + "-trash"}, nil
+}
+
+// trash moves a session into the trash.
+func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
+	if err := ready(ctx, key); err != nil {
+		return err
+	}
+	summary, _, _ := f.summary(ctx, key) // without a title, it goes as well
+	f.deletes.Lock()
+	defer f.deletes.Unlock()
+	b, err := f.bin()
+	if b == nil {
+		return err
+	}
+	defer b.Close()
+	f.tallies.forgetSession(key)
+	if err := b.take(key, deletion{key.Project, key.SessionID, summary.Title(), time.Now().UTC()}); err != nil {
+		return fmt.Errorf("sessions: delete %s: %w", key, err)
+	}
+	return nil
+}
+
+// take moves a session into a folder of its own, with a note. The transcript of the session itself goes last: without it,
+// nobody would find the rest.
+func (b *bin) take(key wire.SessionKey, d deletion) error {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	dir := path.Join(b.trash, d.Deleted.Format("20060102T150405.000000000Z")+"-"+key.SessionID)
+	if err := b.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	err = b.WriteFile(path.Join(dir, trashNote), text, 0o600)
+	if err == nil {
+		err = b.move(b.at(key), b.in(dir, key))
+	}
+	if err != nil {
+		b.clear(dir)
+	}
+	return err
+}
+
+// clear removes a folder of the trash in which there is nothing but the note. What is left of a session stays.
+func (b *bin) clear(dir string) {
+	if entries, err := fs.ReadDir(b.FS(), dir); err == nil && len(entries) == 1 && entries[0].Name() == trashNote {
+		_ = b.Remove(path.Join(dir, trashNote))
+		_ = b.Remove(dir)
+	}
+}
+
+// A pair are the names of a session's transcript and of the folder with the rest, which may not be there.
+type pair struct{ file, rest string }
+
+// at is where a session lies.
+func (b *bin) at(key wire.SessionKey) pair {
+	return pair{path.Join(b.projects, sessionfile.Path(key)), path.Join(b.projects, key.String())}
+}
+
+// in is where a deleted session lies.
+func (b *bin) in(dir string, key wire.SessionKey) pair {
+	return pair{path.Join(dir, key.SessionID+".jsonl"), path.Join(dir, key.SessionID)}
+}
+
+// move moves both or none.
+func (b *bin) move(from, to pair) error {
+	rest := b.Rename(from.rest, to.rest)
+	if absent(rest) != nil {
+		return rest
+	}
+	err := b.Rename(from.file, to.file)
+	if err != nil && rest == nil {
+		err = errors.Join(err, b.Rename(to.rest, from.rest))
+	}
+	return err
+}
+
+// trashed returns the sessions in the trash.
+func (f *Folder) trashed(ctx context.Context) ([]Trashed, error) {
+	b, err := f.bin()
+	if b == nil {
+		return nil, err
+	}
+	defer b.Close()
+	entries, err := fs.ReadDir(b.FS(), b.trash)
+	if absent(err) != nil {
+		return nil, fmt.Errorf("sessions: the trash: %w", err)
+	}
+	var found []Trashed
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if t, ok := b.trashedIn(entry.Name()); ok {
+			found = append(found, t)
+		}
+	}
+	return found, nil
+}
+
+// trashedIn returns the session in a folder of the trash. What has no note of this package is none.
+func (b *bin) trashedIn(name string) (Trashed, bool) {
+	dir := path.Join(b.trash, name)
+	text, err := b.ReadFile(path.Join(dir, trashNote))
+	var d deletion
+	if err != nil || json.Unmarshal(text, &d) != nil {
+		return Trashed{}, false
+	}
+	t := Trashed{
+		ID: d.SessionID, Project: d.Project, Title: d.Title, Deleted: d.Deleted,
+		Path: filepath.Join(b.Name(), filepath.FromSlash(dir)),
+	}
+	if !isUUID(t.ID) || t.key().Check() != nil || regular(b.Root, b.in(dir, t.key()).file) != nil {
+		return Trashed{}, false
+	}
+	return t, true
+}
+
+// restore moves a session out of the trash.
+func (f *Folder) restore(ctx context.Context, t Trashed) error {
+	f.deletes.Lock()
+	defer f.deletes.Unlock()
+	b, err := f.bin()
+	if err == nil && b == nil {
+		err = fs.ErrNotExist
+	}
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return fmt.Errorf("sessions: restore %s: %w", t.key(), err)
+	}
+	defer b.Close()
+	f.tallies.forgetSession(t.key())
+	dir := path.Join(b.trash, filepath.Base(t.Path))
+	if err := b.giveBack(dir, t.key()); err != nil {
+		return fmt.Errorf("sessions: restore %s: %w", t.key(), err)
+	}
+	return nil
+}
+
+func (b *bin) giveBack(dir string, key wire.SessionKey) error {
+	to := b.at(key)
+	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
+		return err
+	}
+	if err := b.reserve(to.file); err != nil {
+		return err
+	}
+	err := b.moveBack(b.in(dir, key), to)
+	if err != nil {
+		b.release(to.file)
+		return err
+	}
+	b.clear(dir)
+	return nil
+}
+
+func (b *bin) moveBack(from, to pair) error {
+	if _, err := b.Lstat(to.rest); err == nil {
+		return fmt.Errorf("%s: %w", to.rest, fs.ErrExist)
+	}
+	return b.move(from, to)
+}
+
+// reserve makes an empty file, which counts as no session, so that nobody else can make one of that name, or takes one
+// that is there.
+func (b *bin) reserve(name string) error {
+	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	if b.empty(name) {
+		return nil
+	}
+	return err
+}
+
+// release removes a file that was reserved, unless somebody has written to it.
+func (b *bin) release(name string) {
+	if b.empty(name) {
+		_ = b.Remove(name)
+	}
+}
+
+func (b *bin) empty(name string) bool {
+	info, err := b.Lstat(name)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// erase removes a session from the trash.
+func (f *Folder) erase(ctx context.Context, t Trashed) error {
+	b, err := f.bin()
+	if err = errors.Join(err, ctx.Err()); err != nil || b == nil {
+		return err
+	}
+	defer b.Close()
+	if err := b.RemoveAll(path.Join(b.trash, filepath.Base(t.Path))); err != nil {
+		return fmt.Errorf("sessions: the trash: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,452 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/fsnotify/fsnotify"
+)
+
+// A followed file is a transcript of which the beginning was read.
+type followed struct {
+	path    string
+	opts    *transcript.ReadOptions
+	stat    func(path string) (fs.FileInfo, error) // follows symbolic links or does not
+	builder *transcript.Builder                    // nil while there is nothing
+	info    fs.FileInfo                            // of the file that was read
+	offset  int64                                  // up to where
+	end     []byte                                 // the last bytes before the offset
+}
+
+// fingerprint is how many bytes before the offset must be as they were.
+const fingerprint = 64
+
+// A growth tells what has become of a file since it was last looked at.
+type growth struct {
+	lines bool // some were completed
+	reset bool // the file is another one now, or was cut, and was read from its start
+	gone  bool
+}
+
+func (g growth) tells() bool { return g.lines || g.reset || g.gone }
+
+var errNotRegular = errors.New("not a regular file")
+
+// read takes what was added to the file. It costs as much as that is long. sure says to open the file even if it looks
+// as it did.
+func (f *followed) read(ctx context.Context, buffer []byte, sure bool) (growth, error) {
+	info, err := f.stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.lose(), nil
+	case err != nil:
+		return growth{}, err
+	case !info.Mode().IsRegular(): // to open a pipe would block
+		return growth{}, &fs.PathError{Op: "open", Path: f.path, Err: errNotRegular}
+	case !sure && f.looksSame(info):
+		return growth{}, nil
+	}
+	file, err := os.Open(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.lose(), nil
+	}
+	if err != nil {
+		return growth{}, err
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil || !os.SameFile(info, opened) { // replaced just now: the next look finds out by what
+		return growth{}, err
+	}
+	return f.take(ctx, file, opened, buffer)
+}
+
+func (f *followed) looksSame(info fs.FileInfo) bool {
+	return f.info != nil && info.Size() == f.offset && info.ModTime().Equal(f.info.ModTime()) && os.SameFile(info, f.info)
+}
+
+// take reads the open file from where it was left, or from its start if it is not what it was.
+func (f *followed) take(ctx context.Context, file *os.File, info fs.FileInfo, buffer []byte) (growth, error) {
+	var g growth
+	if g.reset = f.builder != nil && f.replaced(file, info); g.reset {
+		f.forget()
+	}
+	if f.builder == nil && info.Size() == 0 && !g.reset {
+		return g, nil
+	}
+	if f.builder == nil {
+		f.builder = transcript.NewBuilder(f.opts)
+	}
+	f.info = info
+	var err error
+	g.lines, err = f.copy(ctx, io.NewSectionReader(file, f.offset, info.Size()-f.offset), buffer)
+	return g, err
+}
+
+// replaced reports whether the file is not the one that was read, or was changed where it was read.
+func (f *followed) replaced(file *os.File, info fs.FileInfo) bool {
+	if info.Size() < f.offset || !os.SameFile(f.info, info) {
+		return true
+	}
+	end := make([]byte, len(f.end))
+	_, err := file.ReadAt(end, f.offset-int64(len(end)))
+	return err == nil && !bytes.Equal(end, f.end)
+}
+
+// copy gives the builder what is new. It reports whether that completes lines, as NUL bytes do too.
+func (f *followed) copy(ctx context.Context, from io.Reader, buffer []byte) (lines bool, err error) {
+	for {
+		n, err := from.Read(buffer)
+		piece := buffer[:n]
+		f.offset += int64(n)
+		_, _ = f.builder.Write(piece) // never fails
+		f.remember(piece)
+		lines = lines || bytes.IndexByte(piece, '\n') >= 0 || bytes.IndexByte(piece, 0) >= 0
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return lines, err
+		}
+	}
+}
+
+func (f *followed) remember(piece []byte) {
+	f.end = append(f.end, piece[max(0, len(piece)-fingerprint):]...)
+	f.end = append(f.end[:0], f.end[max(0, len(f.end)-fingerprint):]...)
+}
+
+// lose says that the file is not there.
+func (f *followed) lose() growth {
+	gone := f.builder != nil
+	f.forget()
+	return growth{gone: gone}
+}
+
+// forget drops what was read.
+func (f *followed) forget() { f.builder, f.info, f.offset, f.end = nil, nil, 0, f.end[:0] }
+
+// tailPlaces are where the subagents of a session may be.
+type tailPlaces struct {
+	session string // its ID
+	project string // the folder that it is in
+	folder  string // the session's own
+	agents  string // that of the subagents, in the session's own
+
+	refused    map[string]*string   // why folders can't be read
+	neighbours map[string]neighbour // other transcripts in the project's folder, by name
+	mates      map[string]bool      // name@team of those that the session has called for
+}
+
+// A neighbour is what the first entry of another transcript in the project's folder says.
+type neighbour struct{ session, mate string }
+
+func newTailPlaces(folder string) tailPlaces {
+	return tailPlaces{
+		session: filepath.Base(folder), project: filepath.Dir(folder),
+		folder: folder, agents: filepath.Join(folder, agentFolder),
+		refused: map[string]*string{}, neighbours: map[string]neighbour{}, mates: map[string]bool{},
+	}
+}
+
+// discoverAll finds all subagents that are new, and watches their folders.
+func (t *tailing) discoverAll() {
+	if t.opts.OnlyMain {
+		return
+	}
+	t.discover(t.places.folder)
+	t.discoverBeside()
+}
+
+// discover finds subagents that are new at a path, and below it. Symbolic links are not followed.
+func (t *tailing) discover(path string) {
+	if t.opts.OnlyMain {
+		return
+	}
+	if filepath.Dir(path) == t.places.project && path != t.places.folder {
+		t.consider(filepath.Base(path))
+		return
+	}
+	if path != t.places.folder && path != t.places.agents && !within(path, t.places.agents) {
+		return
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		t.addBelow(path)
+	case !info.IsDir():
+	case path == t.places.folder:
+		t.watch.add(path)
+		t.discover(t.places.agents)
+	default:
+		t.enter(path)
+	}
+}
+
+func within(path, folder string) bool {
+	return strings.HasPrefix(path, folder+string(filepath.Separator))
+}
+
+// enter finds the subagents in a folder. It watches the folder before it looks, so that nothing comes between.
+func (t *tailing) enter(folder string) {
+	t.watch.add(folder)
+	for _, entry := range t.list(folder) {
+		path := filepath.Join(folder, entry.Name())
+		switch {
+		case entry.IsDir():
+			t.enter(path)
+		case entry.Type().IsRegular():
+			t.addBelow(path)
+		}
+	}
+}
+
+// list returns what is in a folder. It tells if that can't be read.
+func (t *tailing) list(folder string) []fs.DirEntry {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	told := t.places.refused[folder]
+	if told == nil {
+		told = new(string)
+		t.places.refused[folder] = told
+	}
+	if err := tellOnce(told, folder, err); err != nil {
+		t.refused = append(t.refused, err)
+	}
+	return entries
+}
+
+// addBelow adds the subagent in the session's folder whose transcript a file is, if it is one and is new.
+func (t *tailing) addBelow(path string) {
+	if t.byPath[path] != nil {
+		return
+	}
+	rel, err := filepath.Rel(t.places.folder, path)
+	if err != nil {
+		return
+	}
+	if agent := newAgent(filepath.ToSlash(rel)); agent != nil {
+		t.add(path, agent)
+	}
+}
+
+func (t *tailing) add(path string, agent *transcript.Agent) {
+	f := &tailed{followed: followed{path: path, opts: t.opts.Read, stat: os.Lstat}, agent: agent}
+	t.agents = append(t.agents, f)
+	t.byPath[path], t.byPath[sidecarOf(path)] = f, f
+	t.touch(f)
+}
+
+// discoverBeside finds subagents that are new in the project's folder.
+func (t *tailing) discoverBeside() {
+	for _, entry := range t.list(t.places.project) {
+		if entry.Type().IsRegular() {
+			t.consider(entry.Name())
+		}
+	}
+}
+
+// seekMates finds the teammates that an update says the session has called for, which have sessions of their own.
+func (t *tailing) seekMates(u *Update) {
+	before := len(t.places.mates)
+	maps.Copy(t.places.mates, teamCalls(&transcript.Transcript{
+		Chunks: u.Transcript.Chunks[u.First:], Branches: u.Transcript.Branches,
+	}))
+	if len(t.places.mates) > before {
+		t.discoverBeside()
+	}
+}
+
+// consider adds a subagent whose transcript lies beside the session's own.
+func (t *tailing) consider(name string) {
+	path := filepath.Join(t.places.project, name)
+	id, ok := strings.CutSuffix(name, transcriptExtension)
+	if !ok || t.byPath[path] != nil {
+		return
+	}
+	agent := newAgent(name)
+	if agent == nil && (len(t.places.mates) == 0 || !isUUID(id)) {
+		return
+	}
+	n := t.neighbour(name)
+	switch {
+	case agent != nil && n.session == t.places.session:
+		t.add(path, agent)
+	case agent == nil && t.places.mates[n.mate]:
+		t.add(path, &transcript.Agent{ID: n.mate})
+	}
+}
+
+// neighbour returns what another transcript says of itself, which is read once.
+func (t *tailing) neighbour(name string) neighbour {
+	if n, ok := t.places.neighbours[name]; ok {
+		return n
+	}
+	root, err := os.OpenRoot(t.places.project)
+	if err != nil {
+		return neighbour{}
+	}
+	defer root.Close()
+	first, _ := (&files{root: root}).first(name)
+	n := neighbour{session: first.session, mate: first.agent + "@" + first.team}
+	if n.session != "" { // otherwise its first line may have no end yet
+		t.places.neighbours[name] = n
+	}
+	return n
+}
+
+// A watch tells when something may have changed in some folders. Where the system does not tell, it looks now and then.
+type watch struct {
+	notify  *notifier       // nil where the system does not tell
+	folders map[string]bool // those that are to be watched, and whether they are
+	poll    time.Duration
+}
+
+// A notifier is how the system tells of changes.
+type notifier struct {
+	*fsnotify.Watcher
+	add func(folder string) error
+}
+
+func newNotifier() (*notifier, error) {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	return &notifier{w, w.Add}, nil
+}
+
+// The intervals at which files are looked at: where the system tells of changes, in case it has missed one, as it does
+// for files of another machine, and where it does not.
+const (
+	slowPoll = 2 * time.Second
+	fastPoll = 200 * time.Millisecond
+)
+
+func newWatch(opts *TailOptions) *watch {
+	w := &watch{folders: map[string]bool{}, poll: opts.PollInterval}
+	if w.poll > 0 {
+		return w
+	}
+	create := opts.notify
+	if create == nil {
+		create = newNotifier
+	}
+	if notify, err := create(); err == nil {
+		w.notify = notify
+	}
+	return w
+}
+
+func (w *watch) close() {
+	if w.notify != nil {
+		_ = w.notify.Close()
+	}
+}
+
+// begin is called before all folders are added anew: those that could not be watched may be gone, or come now.
+func (w *watch) begin() {
+	maps.DeleteFunc(w.folders, func(_ string, watched bool) bool { return !watched })
+}
+
+// add watches a folder too. As long as that fails, everything is looked at more often.
+func (w *watch) add(folder string) {
+	if w.notify != nil && !w.folders[folder] {
+		w.folders[folder] = w.notify.add(folder) == nil
+	}
+}
+
+// renew forgets what is watched: folders of the same names may be others now.
+func (w *watch) renew() { clear(w.folders) }
+
+// interval is how long to wait at most.
+func (w *watch) interval() time.Duration {
+	if w.poll > 0 {
+		return w.poll
+	}
+	if w.notify == nil || len(w.folders) == 0 {
+		return fastPoll
+	}
+	for _, watched := range w.folders {
+		if !watched {
+			return fastPoll
+		}
+	}
+	return slowPoll
+}
+
+// wait blocks until something may have changed. It returns nil when that may be anything.
+func (w *watch) wait(ctx context.Context) (*changes, error) {
+	timer := time.NewTimer(w.interval())
+	defer timer.Stop()
+	var events chan fsnotify.Event
+	var faults chan error
+	if w.notify != nil {
+		events, faults = w.notify.Events, w.notify.Errors
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, nil
+	case _, ok := <-faults: // such as too many events at a time
+		w.check(ok)
+		return nil, nil
+	case event, ok := <-events:
+		if w.check(ok); !ok {
+			return nil, nil
+		}
+		return w.gather(event), nil
+	}
+}
+
+// check gives up on a notifier that has ended.
+func (w *watch) check(ok bool) {
+	if !ok {
+		w.close()
+		w.notify = nil
+	}
+}
+
+// maxGathered is how many events are told of at once.
+const maxGathered = 1000
+
+// gather returns what an event tells, with those that have come in the meantime.
+func (w *watch) gather(event fsnotify.Event) *changes {
+	c := new(changes)
+	for range maxGathered {
+		if _, ok := w.folders[event.Name]; ok && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+			delete(w.folders, event.Name) // if it comes again, it is to be watched anew
+			return nil
+		}
+		c.paths = append(c.paths, event.Name)
+		var ok bool
+		select {
+		case event, ok = <-w.notify.Events:
+			if !ok {
+				return c
+			}
+		default:
+			return c
+		}
+	}
+	return c
+}
+
+// changes are the files and folders that may have changed, some of them more than once. Nil means all there are.
+type changes struct{ paths []string }
+
+func (c *changes) has(path string) bool { return slices.Contains(c.paths, path) }

@@ -1,0 +1,515 @@
+package sessions
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/transcript"
+)
+
+// partSize is how much of a transcript one goroutine reads at once. A large transcript is cut, so that it does not keep
+// one goroutine at work when all others are done.
+const partSize = 4 << 20
+
+// A usagePart is a part of a transcript: the lines that begin from start on and before end.
+type usagePart struct {
+	root       *os.Root
+	dir        string // the path of root
+	name       string // of the file in root, with slashes
+	start, end int64
+
+	project, session, agent string
+
+	begun time.Time // the time of the transcript's first line that has one
+	lines int       // how many were read
+}
+
+// compactionPrefix is that of the files of compactions, which repeat a conversation.
+const compactionPrefix = "agent-acompact-"
+
+// newUsagePart tells whose transcript lies at a path below a folder of projects. It returns false if there is none that
+// counts.
+func newUsagePart(name string) (usagePart, bool) {
+	elements := strings.Split(name, "/")
+	base, ok := strings.CutSuffix(elements[len(elements)-1], ".jsonl")
+	if !ok || strings.HasPrefix(base, compactionPrefix) {
+		return usagePart{}, false
+	}
+	p := usagePart{name: name, project: elements[0]}
+	switch agent, isAgent := strings.CutPrefix(base, "agent-"); {
+	case len(elements) == 2 && isAgent: // older agents put those of subagents beside that of the session
+		p.agent = agent
+	case len(elements) == 2:
+		p.session = base
+	case len(elements) > 3 && elements[2] == "subagents":
+		p.session, p.agent = elements[1], agent
+	default:
+		return usagePart{}, false
+	}
+	return p, true
+}
+
+// place says in a call where it was found.
+func (p *usagePart) place(c transcript.Call) transcript.Call {
+	c.Project = p.project
+	c.SessionID = cmp.Or(p.session, c.SessionID)
+	if p.agent != "" {
+		c.AgentID, c.Sidechain = p.agent, true
+	}
+	c.Forked = c.Forked || c.Time.Before(p.begun)
+	return c
+}
+
+// begin notes when the transcript begins. The agent starts a fork with lines of its own, and copies older ones behind
+// them.
+func (p *usagePart) begin(line []byte) {
+	if !p.begun.IsZero() {
+		return
+	}
+	text, _ := jsonlex.Unquote(jsonlex.Lookup(line, 0, "timestamp"))
+	p.begun, _ = time.Parse(time.RFC3339, string(text))
+}
+
+// findBegin is begin for a part that does not have the first lines.
+func (p *usagePart) findBegin(file io.ReaderAt) {
+	for l, err := range readLines(io.NewSectionReader(file, 0, window)) {
+		if err != nil || !p.begun.IsZero() {
+			return
+		}
+		p.begin(l.text)
+	}
+}
+
+func (p *usagePart) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.name)) }
+
+// open opens the file if it is one: to open a pipe would block.
+func (p *usagePart) open() (*os.File, error) {
+	if err := regular(p.root, p.name); err != nil {
+		return nil, p.fault(err)
+	}
+	file, err := p.root.Open(p.name)
+	return file, p.fault(err)
+}
+
+// fault says whose error that is.
+func (p *usagePart) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sessions: %s: %w", p.path(), err)
+}
+
+// list adds the transcripts of a folder to the run.
+func (run *usageRun) list(ctx context.Context, in place) error {
+	folder := in.store.(*Folder) //nolint:forcetypeassert // it was asked before
+	root, err := folder.root()
+	if root == nil {
+		return err
+	}
+	run.roots = append(run.roots, root)
+	projects := []string{"."}
+	if len(in.names) > 0 {
+		if projects, err = in.projects(ctx); err != nil {
+			return err
+		}
+	}
+	for _, project := range projects {
+		if err := run.walk(ctx, usagePart{root: root, dir: folder.dir}, project); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk adds the transcripts below a folder, each as a part that is like the one given.
+func (run *usageRun) walk(ctx context.Context, like usagePart, dir string) error {
+	return fs.WalkDir(like.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				like.name = name
+				run.report.Unread = append(run.report.Unread, like.fault(err))
+			}
+			return nil
+		}
+		if entry.IsDir() {
+			if path.Base(name) == "tool-results" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if part, ok := newUsagePart(name); ok {
+			part.root, part.dir = like.root, like.dir
+			run.add(part)
+		}
+		return nil
+	})
+}
+
+// add cuts a transcript into parts.
+func (run *usageRun) add(p usagePart) {
+	info, err := p.root.Stat(p.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		run.report.Unread = append(run.report.Unread, p.fault(err))
+		return
+	}
+	size := info.Size()
+	if !info.Mode().IsRegular() || size == 0 {
+		return
+	}
+	run.report.Files++
+	run.report.Bytes += size
+	run.total += size
+	for ; p.start < size; p.start = p.end {
+		p.end = min(p.start+partSize, size)
+		run.parts = append(run.parts, p)
+	}
+}
+
+// numberLines makes the numbers of bad lines those inside of the file. The parts of a file follow each other.
+func (run *usageRun) numberLines() {
+	for i, at := range run.badParts {
+		for k := at; run.parts[k].start > 0; k-- {
+			run.report.Bad[i].Line += run.parts[k-1].lines
+		}
+	}
+}
+
+const (
+	// readSize is how much a partReader reads at once.
+	readSize = 256 << 10
+	// largeLine is the length from which on a line is large: only one goroutine at a time has such a line in memory.
+	largeLine = 4 << 20
+)
+
+// A partReader reads the lines of a part of a file, in bounded memory. The zero value is ready for reset.
+type partReader struct {
+	large *sync.Mutex
+	max   int // the length of the longest line
+
+	file io.ReaderAt
+	at   int64  // where to read on
+	end  int64  // lines that begin here or behind are not of this part
+	buf  []byte // its bytes from r on, before w, were read and belong to lines to come
+	r, w int
+	eof  bool
+	err  error
+	held bool // large is locked
+
+	// The line that next has found.
+	line   int    // its number in the part, from 1
+	offset int64  // where it begins in the file
+	text   []byte // without its end; valid until the next call
+	ended  bool
+	long   bool // longer than max: there is no text
+}
+
+// reset makes the reader read the lines of file that begin from start on and before end.
+func (p *partReader) reset(file io.ReaderAt, start, end int64) {
+	if p.buf == nil {
+		p.buf = make([]byte, readSize)
+	}
+	p.file, p.at, p.end = file, start, end
+	p.r, p.w, p.eof, p.err, p.line = 0, 0, false, nil, 0
+	if start > 0 { // the line that has begun before belongs to another part
+		p.at--
+		p.pass(end)
+	}
+}
+
+// release gives back what a large line took.
+func (p *partReader) release() {
+	if p.held {
+		p.buf = append(make([]byte, 0, readSize), p.buf[p.r:p.w]...)[:readSize]
+		p.r, p.w = 0, p.w-p.r
+		p.held = false
+		p.large.Unlock()
+	}
+}
+
+// position returns the offset of the next byte.
+func (p *partReader) position() int64 { return p.at - int64(p.w-p.r) }
+
+// next finds the next line, and reports false if there is none or reading has failed.
+func (p *partReader) next() bool {
+	p.release()
+	p.text, p.long, p.offset = nil, false, p.position()
+	if p.offset >= p.end || p.err != nil {
+		return false
+	}
+	p.ended = false
+	for scanned := 0; ; {
+		if scanned == 0 {
+			p.passNULs()
+		}
+		i := bytes.IndexByte(p.buf[p.r+scanned:p.w], '\n')
+		if i >= 0 {
+			scanned, p.ended = scanned+i, true
+		} else {
+			scanned = p.w - p.r
+		}
+		switch {
+		case scanned > p.max:
+			p.line++
+			p.long, p.ended = true, p.pass(math.MaxInt64)
+			return p.err == nil
+		case p.ended:
+			p.take(scanned)
+			p.r++
+			return true
+		case p.fill():
+		case p.err != nil || scanned == 0:
+			return false
+		default:
+			p.take(scanned)
+			return true
+		}
+	}
+}
+
+// take makes the next n bytes the line.
+func (p *partReader) take(n int) {
+	if p.line++; n > 0 && p.offset == 0 && p.position() == 0 {
+		p.text = bytes.TrimPrefix(p.buf[p.r:p.r+n], []byte("\ufeff"))
+	} else {
+		p.text = p.buf[p.r : p.r+n]
+	}
+	p.r += n
+}
+
+// passNULs drops NUL bytes at the beginning of a line. A crash can leave millions of them.
+func (p *partReader) passNULs() {
+	for p.r < p.w && p.buf[p.r] == 0 {
+		p.r++
+	}
+}
+
+// pass drops all up to the end of the line, and reports whether there is one. It gives up at an offset of limit.
+func (p *partReader) pass(limit int64) bool {
+	for {
+		if i := bytes.IndexByte(p.buf[p.r:p.w], '\n'); i >= 0 {
+			p.r += i + 1
+			return true
+		}
+		p.r = p.w
+		if p.at >= limit || !p.fill() {
+			return false
+		}
+	}
+}
+
+// fill reads more, and reports false if there is no more.
+func (p *partReader) fill() bool {
+	if p.eof || p.err != nil {
+		return false
+	}
+	p.makeRoom()
+	n, err := p.file.ReadAt(p.buf[p.w:min(len(p.buf), p.w+readSize)], p.at)
+	p.w += n
+	p.at += int64(n)
+	if p.eof = errors.Is(err, io.EOF); err != nil && !p.eof {
+		p.err = err
+	}
+	return n > 0
+}
+
+// makeRoom moves what is left to the front of the buffer, or into a larger one if it is full.
+func (p *partReader) makeRoom() {
+	if p.r > 0 {
+		p.w = copy(p.buf, p.buf[p.r:p.w])
+		p.r = 0
+	}
+	if p.w < len(p.buf) {
+		return
+	}
+	if !p.held && len(p.buf) >= largeLine {
+		p.large.Lock()
+		p.held = true
+	}
+	larger := make([]byte, min(2*len(p.buf), p.max+readSize))
+	copy(larger, p.buf)
+	p.buf = larger
+}
+
+// blank reports whether there is nothing but white space and NUL bytes in the line.
+func (p *partReader) blank() bool {
+	p.text = bytes.TrimLeft(p.text, "\x00")
+	return len(bytes.TrimSpace(p.text)) == 0
+}
+
+// readFolders reads folders of files with several goroutines.
+func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, where places) error {
+	run := &usageRun{report: r, progress: opts.Progress}
+	defer run.close()
+	for _, p := range where {
+		if err := run.list(ctx, p); err != nil {
+			return err
+		}
+	}
+	workers := make([]usageWorker, min(runtime.GOMAXPROCS(0), len(run.parts)))
+	var group sync.WaitGroup
+	for i := range workers {
+		workers[i].run = run
+		group.Go(func() { workers[i].work(ctx) })
+	}
+	group.Wait()
+	for i := range workers {
+		r.Tally.Merge(&workers[i].tally)
+		r.CostStates = append(r.CostStates, workers[i].states...)
+	}
+	run.numberLines()
+	return ctx.Err()
+}
+
+// A usageRun is the work that usageWorkers share.
+type usageRun struct {
+	report   *UsageReport
+	progress func(done, total int64)
+	parts    []usagePart
+	roots    []*os.Root
+	next     atomic.Int64 // the index of the next part
+	total    int64
+	large    sync.Mutex // held by the one worker that has a large line in memory
+
+	mu       sync.Mutex // guards what follows, and the report
+	done     int64
+	badParts []int // the parts of the bad lines in the report
+}
+
+func (run *usageRun) close() {
+	for _, root := range run.roots {
+		_ = root.Close()
+	}
+}
+
+// finish takes note of how a part went.
+func (run *usageRun) finish(p *usagePart, err error) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if err != nil {
+		run.report.Unread = append(run.report.Unread, err)
+	}
+	run.done += p.end - p.start
+	if run.progress != nil {
+		run.progress(run.done, run.total)
+	}
+}
+
+// bad takes note of a bad line of a part. Its number is that inside of the part, until all parts are read.
+func (run *usageRun) bad(part int, l BadLine) {
+	l.Path = run.parts[part].path()
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if run.report.bad(l) {
+		run.badParts = append(run.badParts, part)
+	}
+}
+
+// A usageWorker reads parts of transcripts.
+type usageWorker struct {
+	run     *usageRun
+	tally   transcript.Tally
+	states  []transcript.CostState
+	decoder transcript.CallDecoder
+	reader  partReader
+}
+
+func (w *usageWorker) work(ctx context.Context) {
+	w.reader.large, w.reader.max = &w.run.large, maxEntry
+	for ctx.Err() == nil {
+		i := int(w.run.next.Add(1) - 1)
+		if i >= len(w.run.parts) {
+			return
+		}
+		w.run.finish(&w.run.parts[i], w.read(ctx, i))
+	}
+}
+
+// read adds up a part.
+func (w *usageWorker) read(ctx context.Context, part int) error {
+	p := &w.run.parts[part]
+	file, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	defer w.reader.release()
+	if p.start > 0 {
+		p.findBegin(file)
+	}
+	w.reader.reset(&endingReader{ctx, file}, p.start, p.end)
+	for ctx.Err() == nil && w.reader.next() {
+		if err := w.line(p); err != nil {
+			w.run.bad(part, BadLine{Line: w.reader.line, Offset: w.reader.offset, Torn: !w.reader.ended, Err: err})
+		}
+	}
+	p.lines = w.reader.line
+	return p.fault(w.reader.err)
+}
+
+// An endingReader reads until its context ends, in the middle of a line, too: a crash can leave gigabytes of NUL bytes.
+type endingReader struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+// ReadAt returns the error of the context once that has ended.
+func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, at)
+}
+
+// line adds up the line that was read. NUL bytes in it, which a crash has left, are the end of one entry and come before
+// the next.
+func (w *usageWorker) line(p *usagePart) error {
+	if w.reader.long {
+		return errTooLong
+	}
+	if w.reader.blank() {
+		return nil
+	}
+	err := w.entry(p, w.reader.text)
+	if err == nil || bytes.IndexByte(w.reader.text, 0) < 0 {
+		return err
+	}
+	err = nil
+	for piece := range bytes.SplitSeq(w.reader.text, []byte{0}) {
+		if len(bytes.TrimSpace(piece)) > 0 {
+			err = cmp.Or(err, w.entry(p, piece))
+		}
+	}
+	return err
+}
+
+func (w *usageWorker) entry(p *usagePart, text []byte) error {
+	p.begin(text)
+	c, ok, err := w.decoder.Decode(text)
+	if ok {
+		w.tally.Add(p.place(c))
+	} else if state, ok := costStateOf(text, &w.decoder); ok {
+		w.states = append(w.states, state)
+	}
+	return err
+}
