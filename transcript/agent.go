@@ -1,10 +1,15 @@
 package transcript
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/wire"
 )
 
 // An Agent is a subagent: an agent that a tool of another one has started, with its own transcript.
@@ -165,4 +170,184 @@ func InlineAgents(t *Transcript) []*Agent {
 		agents[i].Meta.ToolUseID = chain.ToolUseID
 	}
 	return agents
+}
+
+// An AgentMeta is what the agent wrote down beside the transcript of a subagent, in agent-<id>.meta.json. Older
+// versions write fewer fields, and the oldest none at all.
+type AgentMeta struct {
+	AgentType   string
+	Description string
+	// Name is what other agents call it, if it has a name.
+	Name string
+
+	// ToolUseID is the call that started the agent, and ParentAgentID the agent that made the call; "" is the session
+	// itself.
+	ToolUseID     string
+	ParentAgentID string
+	// ParentSessionID is the session that a fork was made of.
+	ParentSessionID string
+	// SpawnDepth is 1 for an agent that the session itself has started.
+	SpawnDepth int
+
+	Model string
+	// PickedEffortModel is the model that the effort was picked for.
+	PickedEffortModel string
+	// RequestShape is background or foreground.
+	RequestShape string
+	// TaskKind is a word such as in_process_teammate.
+	TaskKind       string
+	TeamName       string
+	Color          string
+	PermissionMode string
+
+	CWD            string
+	WorktreePath   string
+	WorktreeBranch string
+
+	IsFork                bool
+	IsBuiltIn             bool
+	LaunchedWithDefaults  bool
+	RequestNonInteractive bool
+	// Finished says that the agent has come to its end.
+	Finished bool
+
+	// Raw is the whole text, with the fields that this package does not know.
+	Raw wire.JSON
+}
+
+// DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that the agent gives
+// them count as absent. The error says why data is no JSON object.
+func DecodeAgentMeta(data []byte) (AgentMeta, error) {
+	m := AgentMeta{Raw: wire.JSON(data)}
+	var l jsonlex.Lexer
+	l.Reset(data)
+	for key, ok := l.FirstKey(); ok; key, ok = l.NextKey() {
+		m.member(string(key), &l)
+	}
+	l.End()
+	if err := l.Err(); err != nil {
+		return AgentMeta{}, fmt.Errorf("transcript: agent meta: %w", err)
+	}
+	return m, nil
+}
+
+func (m *AgentMeta) member(key string, l *jsonlex.Lexer) {
+	first := l.Peek()
+	text, flag := m.text(key), m.flag(key)
+	switch {
+	case text != nil && first == '"':
+		*text = l.String()
+	case flag != nil && (first == 't' || first == 'f'):
+		*flag = l.Bool()
+	case key == "spawnDepth":
+		m.SpawnDepth = looseInt(l.Skip())
+	default:
+		l.Skip()
+	}
+}
+
+// looseInt returns the integer that value is, or 0.
+func looseInt(value []byte) int {
+	var l jsonlex.Lexer
+	l.Reset(value)
+	return int(l.Int())
+}
+
+func (m *AgentMeta) text(key string) *string {
+	switch key {
+	case "agentType":
+		return &m.AgentType
+	case "description":
+		return &m.Description
+	case "name":
+		return &m.Name
+	case "toolUseId":
+		return &m.ToolUseID
+	case "parentAgentId":
+		return &m.ParentAgentID
+	case "parentSessionId":
+		return &m.ParentSessionID
+	case "model":
+		return &m.Model
+	case "pickedEffortModel":
+		return &m.PickedEffortModel
+	case "requestShape":
+		return &m.RequestShape
+	case "taskKind":
+		return &m.TaskKind
+	case "teamName":
+		return &m.TeamName
+	case "color":
+		return &m.Color
+	case "permissionMode":
+		return &m.PermissionMode
+	case "cwd":
+		return &m.CWD
+	case "worktreePath":
+		return &m.WorktreePath
+	case "worktreeBranch":
+		return &m.WorktreeBranch
+	}
+	return nil
+}
+
+func (m *AgentMeta) flag(key string) *bool {
+	switch key {
+	case "isFork":
+		return &m.IsFork
+	case "isBuiltIn":
+		return &m.IsBuiltIn
+	case "launchedWithDefaults":
+		return &m.LaunchedWithDefaults
+	case "requestNonInteractive":
+		return &m.RequestNonInteractive
+	case "finished":
+		return &m.Finished
+	}
+	return nil
+}
+
+// taskCall returns the task and the call that has started it, if the entry is a notice of a task in the background that
+// names both. Such notices come as prompts, and are put into the queue of prompts before.
+func taskCall(e *Entry) (task, call string, ok bool) {
+	switch {
+	case e.Type == "queue-operation":
+		return readNotice(e.Content)
+	case e.Type == "user" && e.Message != nil && bytes.HasPrefix(e.Message.Content, []byte(`"<task-notification`)):
+		return readNotice(e.Message.Content)
+	}
+	return "", "", false
+}
+
+// readNotice reads a notice, which is a JSON string that holds tags, or another JSON text.
+func readNotice(content []byte) (task, call string, ok bool) {
+	if !bytes.Contains(content, []byte("task")) {
+		return "", "", false
+	}
+	text, isText := jsonlex.Unquote(content)
+	if !isText {
+		text = content
+	}
+	task = cmp.Or(between(text, "<task-id>", "<"), textMember(text, "task_id"))
+	call = cmp.Or(between(text, "<tool-use-id>", "<"), textMember(text, "tool_use_id"))
+	return task, call, task != "" && call != ""
+}
+
+// between returns what stands in text behind open and before the next end, if there is any.
+func between(text []byte, open, end string) string {
+	_, rest, found := bytes.Cut(text, []byte(open))
+	if !found {
+		return ""
+	}
+	inner, _, found := bytes.Cut(rest, []byte(end))
+	if !found {
+		return ""
+	}
+	return string(bytes.TrimSpace(inner))
+}
+
+// textMember returns the string of that name in the object that text is, if it is one.
+func textMember(text []byte, name string) string {
+	value, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, name))
+	return string(value)
 }

@@ -1,8 +1,13 @@
 package transcript
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -130,4 +135,234 @@ type DisplayItem struct {
 	TeammateColor string
 	// TeammateSummary is what the message is about, in a few words.
 	TeammateSummary string
+}
+
+var (
+	chunkTypes = []string{"user", "ai", "system", "compact"}
+	itemTypes  = []string{"thinking", "output", "tool", "subagent", "teammate"}
+)
+
+// String returns user, ai, system or compact.
+func (t ChunkType) String() string { return wordOf(int(t), chunkTypes, "ChunkType") }
+
+// MarshalText returns the word of the type. It fails for a type that there is not.
+func (t ChunkType) MarshalText() ([]byte, error) { return marshalWord(int(t), chunkTypes, "chunk") }
+
+// UnmarshalText takes the word of a type.
+func (t *ChunkType) UnmarshalText(text []byte) error {
+	n, err := parseWord(string(text), chunkTypes, "chunk")
+	if err == nil {
+		*t = ChunkType(n)
+	}
+	return err
+}
+
+// String returns thinking, output, tool, subagent or teammate.
+func (t DisplayItemType) String() string { return wordOf(int(t), itemTypes, "DisplayItemType") }
+
+// MarshalText returns the word of the type. It fails for a type that there is not.
+func (t DisplayItemType) MarshalText() ([]byte, error) { return marshalWord(int(t), itemTypes, "item") }
+
+// UnmarshalText takes the word of a type.
+func (t *DisplayItemType) UnmarshalText(text []byte) error {
+	n, err := parseWord(string(text), itemTypes, "item")
+	if err == nil {
+		*t = DisplayItemType(n)
+	}
+	return err
+}
+
+func wordOf(n int, words []string, name string) string {
+	if n < 0 || n >= len(words) {
+		return fmt.Sprintf("%s(%d)", name, n)
+	}
+	return words[n]
+}
+
+func marshalWord(n int, words []string, what string) ([]byte, error) {
+	if n < 0 || n >= len(words) {
+		return nil, fmt.Errorf("transcript: there is no type %d of %s", n, what)
+	}
+	return []byte(words[n]), nil
+}
+
+func parseWord(text string, words []string, what string) (int, error) {
+	n := slices.Index(words, text)
+	if n < 0 {
+		return 0, fmt.Errorf("transcript: unknown type of %s %q", what, text)
+	}
+	return n, nil
+}
+
+// ErrNotKept says that the structured result of a call is not in memory: it was too long, or the agent wrote none.
+var ErrNotKept = errors.New("transcript: the structured result was not kept")
+
+// ErrNoResult says that a call has no result yet.
+var ErrNoResult = errors.New("transcript: no result")
+
+var errNoCall = errors.New("transcript: the item is no call of a tool")
+
+// Input returns what the tool was called with. It returns an error for an item that is no call, and for an input that
+// is not JSON.
+func (i *DisplayItem) Input() (Input, error) {
+	if !i.isCall() {
+		return nil, errNoCall
+	}
+	return DecodeInput(i.ToolName, i.ToolInput)
+}
+
+// Result returns the structured result of the call. It returns an error that wraps [ErrNoResult] if there is no result
+// yet, and [ErrNotKept] if it is not in memory: then it is in the entry at ResultAt, if anywhere.
+func (i *DisplayItem) Result() (Result, error) {
+	switch {
+	case !i.isCall():
+		return nil, errNoCall
+	case !i.HasResult:
+		return nil, fmt.Errorf("%w of %s %s", ErrNoResult, i.ToolName, i.ToolID)
+	case i.Structured == "":
+		return nil, fmt.Errorf("%w: see line %d, at byte %d", ErrNotKept, i.ResultAt.Line, i.ResultAt.Offset)
+	}
+	return DecodeResult(i.ToolName, i.Structured)
+}
+
+func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
+
+// A LastOutputType says where the last output of a turn comes from.
+type LastOutputType int
+
+// The types of last outputs.
+const (
+	LastOutputText LastOutputType = iota
+	LastOutputToolResult
+)
+
+// A LastOutput is what a turn came to: the answer, or the result of a tool if there is no answer.
+type LastOutput struct {
+	Type LastOutputType
+	Text string
+	// ToolName is the tool whose result it is, and IsError says that the tool failed.
+	ToolName string
+	IsError  bool
+}
+
+// FindLastOutput returns the last output that has text, else the last result of a tool or a subagent that has text,
+// else nil.
+func FindLastOutput(items []DisplayItem) *LastOutput {
+	var result *LastOutput
+	for i := len(items) - 1; i >= 0; i-- {
+		switch item := &items[i]; item.Type {
+		case ItemOutput:
+			if !blank(item.Text) {
+				return &LastOutput{Type: LastOutputText, Text: item.Text, IsError: item.ToolError}
+			}
+		case ItemToolCall, ItemSubagent:
+			if result == nil && !blank(item.ToolResult) {
+				result = &LastOutput{LastOutputToolResult, item.ToolResult, item.ToolName, item.ToolError}
+			}
+		}
+	}
+	return result
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// Ongoing reports whether the agent has more to do after chunks: it has to answer a prompt, waits for a tool or a
+// subagent, or was last seen thinking or using tools. An answer in words or as structured output, a plan that waits for
+// approval, a refusal of the user and an interruption are ends. Chunks cannot tell whether the agent is still running.
+func Ongoing(chunks []Chunk) bool {
+	if len(chunks) == 0 {
+		return false
+	}
+	last := &chunks[len(chunks)-1]
+	if last.Interrupted || last.Type == UserChunk {
+		return !last.Interrupted
+	}
+	return ongoingTurn(currentTurn(chunks))
+}
+
+// currentTurn returns the chunks after the last prompt or interruption. A prompt that was queued belongs to the turn in
+// which it was typed.
+func currentTurn(chunks []Chunk) []Chunk {
+	for i := len(chunks) - 1; i >= 0; i-- {
+		ch := &chunks[i]
+		if ch.Interrupted || ch.Type == UserChunk && !ch.Queued {
+			return chunks[i+1:]
+		}
+	}
+	return chunks
+}
+
+func ongoingTurn(turn []Chunk) bool {
+	var active, anyItem, unfinished bool
+	for i := range turn {
+		for j := range turn[i].Items {
+			item := &turn[i].Items[j]
+			anyItem = true
+			switch item.Type {
+			case ItemThinking:
+				active = true
+			case ItemOutput:
+				isResult := item.ToolID != ""
+				active = isResult || active && blank(item.Text)
+			case ItemToolCall, ItemSubagent:
+				active = !endsTurn(item)
+				unfinished = unfinished || active && !item.HasResult
+			}
+		}
+		if ch := &turn[i]; ch.Type == AIChunk && !anyItem && !onlyInjected(ch) {
+			active = ch.StopReason != "end_turn"
+		}
+	}
+	return active || unfinished
+}
+
+// onlyInjected reports whether a chunk holds nothing that the model said.
+func onlyInjected(ch *Chunk) bool { return len(ch.Injected) > 0 && ch.Model == "" && ch.Text == "" }
+
+const rejected = "User rejected tool use"
+
+// endsTurn reports whether the agent waits for the user after a call, or is done.
+func endsTurn(item *DisplayItem) bool {
+	switch item.ToolName {
+	case "ExitPlanMode":
+		return true
+	case "StructuredOutput":
+		return item.HasResult && !item.ToolError
+	case "SendMessage":
+		in, _ := item.Input()
+		if message, ok := in.(*SendMessageInput); ok && message.ApprovesShutdown() {
+			return true
+		}
+	}
+	return item.Structured == `"`+rejected+`"` || strings.TrimSpace(item.ToolResult) == rejected
+}
+
+// SpillPath returns the path of the file that holds the whole output of a call whose result was too long for the
+// conversation. It returns false if there is none. Nothing is known of the path but that the transcript names it: who
+// reads it must check that it lies in the session's own folder.
+func SpillPath(item *DisplayItem) (string, bool) {
+	if item.SpillPath != "" {
+		return item.SpillPath, true
+	}
+	value := jsonlex.Lookup([]byte(item.Structured), 0, "persistedOutputPath")
+	if path, ok := jsonlex.Unquote(value); ok && len(path) > 0 {
+		return string(path), true
+	}
+	return spilledText(item.ToolResult)
+}
+
+// spilledText returns the path in a text that stands for an output.
+func spilledText(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "<persisted-output>")
+	if !ok {
+		return "", false
+	}
+	_, rest, ok = strings.Cut(rest, "saved to: ")
+	if !ok {
+		return "", false
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	line, _, _ = strings.Cut(line, "</persisted-output>")
+	path := strings.TrimSpace(line)
+	return path, path != ""
 }

@@ -1,8 +1,12 @@
 package transcript
 
 import (
+	"bytes"
+	"math/bits"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // A ContextReport tells how the model's context filled up in the course of a session.
@@ -89,4 +93,544 @@ func ContextWindow(model string) (tokens int, ok bool) {
 		return usualWindow, true
 	}
 	return 0, false
+}
+
+// A contextAccount keeps what the entries of a session add to the model's context. The zero value is ready.
+type contextAccount struct {
+	records     []contextRecord
+	calls       []contextCall
+	compactions []ContextCompaction
+	// message is the ID of the last answer, which takes several entries.
+	message string
+	// classes are the classes of the results of calls, by the call's ID, where it is not that of other tools.
+	classes map[string]uint8
+	lexer   jsonlex.Lexer
+}
+
+// A contextRecord is something that happened to the context at a line. There are many.
+type contextRecord struct {
+	line  int32
+	kind  recordKind
+	class uint8
+	// value is in tokens, or an index into calls or compactions.
+	value int32
+}
+
+type recordKind uint8
+
+const (
+	contextAdded     recordKind = iota
+	contextReplaced             // what there was of the class since the beginning
+	contextPrompt               // a turn begins
+	contextAnswered             // value: which call
+	contextCompacted            // value: which compaction
+)
+
+// A contextCall is an answer of the model.
+type contextCall struct {
+	time   time.Time
+	model  string
+	tokens int
+}
+
+// note takes an entry. One that is not displayed does not count, now and later: see also report. It keeps nothing of
+// the entry's raw members, and looks at most of them by their length alone.
+func (c *contextAccount) note(e *Entry, displayed bool) {
+	if !displayed {
+		return
+	}
+	switch e.Type {
+	case "assistant":
+		c.answer(e)
+	case "user":
+		c.user(e)
+	case "attachment":
+		c.attachment(e)
+	case "system":
+		c.system(e)
+	}
+	c.lexer.Reset(nil)
+}
+
+func (c *contextAccount) record(e *Entry, kind recordKind, class uint8, value int) {
+	if kind == contextAdded && value == 0 {
+		return
+	}
+	c.records = append(c.records, contextRecord{int32(e.Position.Line), kind, class, int32(value)})
+}
+
+func (c *contextAccount) answer(e *Entry) {
+	if e.Message == nil || e.Message.Model == synthetic {
+		return
+	}
+	c.usage(e)
+	l := &c.lexer
+	l.Reset(e.Message.Content)
+	if l.Peek() != '[' {
+		c.record(e, contextAdded, inConversation, estimate(e.Message.Content))
+		return
+	}
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		class, size := c.answerBlock(l.Skip())
+		c.record(e, contextAdded, class, size)
+	}
+}
+
+// usage records the answer that the entry belongs to, with what it took in: at the first entry, before what it adds.
+func (c *contextAccount) usage(e *Entry) {
+	tokens := e.Message.Usage.ContextTokens()
+	if tokens <= 0 {
+		return
+	}
+	if id := e.Message.ID; id != "" && id == c.message {
+		last := &c.calls[len(c.calls)-1]
+		last.tokens = max(last.tokens, tokens)
+		return
+	}
+	c.message = e.Message.ID
+	c.record(e, contextAnswered, 0, len(c.calls))
+	c.calls = append(c.calls, contextCall{e.Timestamp, e.Message.Model, tokens})
+}
+
+// answerBlock returns what a block of an answer adds.
+func (c *contextAccount) answerBlock(block []byte) (class uint8, size int) {
+	switch blockType(block) {
+	case "thinking":
+		return inThinking, thinkingSize(block)
+	case "tool_use":
+		c.called(block)
+		return inToolCalls, estimate(jsonlex.Lookup(block, 0, "input"))
+	case "text":
+		return inConversation, estimate(jsonlex.Lookup(block, 0, "text"))
+	}
+	return inToolCalls, estimate(block)
+}
+
+// thinkingSize estimates a block of thinking. Where its text is left out, its signature still tells how long it was.
+func thinkingSize(block []byte) int {
+	if text := jsonlex.Lookup(block, 0, "thinking"); len(text) > 2 {
+		return estimate(text)
+	}
+	for _, name := range []string{"signature", "data"} {
+		if text := jsonlex.Lookup(block, 0, name); text != nil {
+			return estimate(text) * 3 / 4 // it is in base64
+		}
+	}
+	return 0
+}
+
+// called remembers a call whose result is not counted with those of other tools.
+func (c *contextAccount) called(block []byte) {
+	name, _ := jsonlex.Unquote(jsonlex.Lookup(block, 0, "name"))
+	var class uint8
+	switch string(name) {
+	case "Read", "NotebookRead":
+		class = inFiles
+	case "Skill":
+		class = inSkills
+	default:
+		return
+	}
+	if c.classes == nil {
+		c.classes = map[string]uint8{}
+	}
+	c.classes[textMember(block, "id")] = class
+}
+
+// user records a prompt or a result. What it is, its first block tells.
+func (c *contextAccount) user(e *Entry) {
+	if e.Message == nil {
+		return
+	}
+	content := e.Message.Content
+	l := &c.lexer
+	l.Reset(content)
+	if l.Peek() == '[' && l.FirstElem() {
+		if block := content[l.Pos():]; blockType(block) == "tool_result" {
+			c.record(e, contextAdded, c.resultClass(block), estimate(content))
+			return
+		}
+	}
+	class := c.promptClass(e)
+	if class == inConversation && !e.IsCompactSummary {
+		c.record(e, contextPrompt, 0, 0)
+	}
+	c.record(e, contextAdded, class, estimate(content))
+}
+
+// promptClass returns the class of what was said to the model without being a result.
+func (c *contextAccount) promptClass(e *Entry) uint8 {
+	if !e.IsMeta {
+		return inConversation
+	}
+	if class, ok := c.classes[e.SourceToolUseID]; ok {
+		return class
+	}
+	return inSystem
+}
+
+// resultClass returns the class of the result in a block, which depends on the tool.
+func (c *contextAccount) resultClass(block []byte) uint8 {
+	if len(c.classes) == 0 {
+		return inToolCalls
+	}
+	id, _ := jsonlex.Unquote(jsonlex.Lookup(block, 0, "tool_use_id"))
+	class, ok := c.classes[string(id)]
+	if !ok {
+		return inToolCalls
+	}
+	if class == inFiles {
+		delete(c.classes, string(id)) // there are many, and one result each
+	}
+	return class
+}
+
+// blockType returns the type of the block that data begins with, or "" for one that is of no interest here.
+func blockType(data []byte) string {
+	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
+	switch string(kind) {
+	case "tool_result":
+		return "tool_result"
+	case "tool_use":
+		return "tool_use"
+	case "text":
+		return "text"
+	case "thinking", "redacted_thinking":
+		return "thinking"
+	}
+	return ""
+}
+
+func (c *contextAccount) attachment(e *Entry) {
+	if e.AttachmentType == "prompt_snapshot" {
+		c.snapshot(e)
+		return
+	}
+	c.record(e, contextAdded, attachmentClass(e.AttachmentType), estimate(attachedText(e)))
+}
+
+// snapshot records the system prompt and the definitions of tools, which are sent along with each request.
+func (c *contextAccount) snapshot(e *Entry) {
+	if prompt := jsonlex.Lookup(e.Attachment, 0, "systemPrompt"); prompt != nil {
+		c.record(e, contextReplaced, inSystem, estimate(prompt))
+	}
+	tools := jsonlex.Lookup(e.Attachment, 0, "tools")
+	if tools == nil {
+		return
+	}
+	size := 0
+	l := &c.lexer
+	l.Reset(tools)
+	if l.Peek() == '[' {
+		for ok := l.FirstElem(); ok; ok = l.NextElem() {
+			tool := l.Skip()
+			if schema := jsonlex.Lookup(tool, 0, "schema"); schema != nil {
+				tool = schema
+			}
+			size += estimate(tool)
+		}
+	}
+	c.record(e, contextReplaced, inTools, size)
+}
+
+func (c *contextAccount) system(e *Entry) {
+	switch e.Subtype {
+	case "compact_boundary":
+		c.compact(e, e.CompactMetadata, false)
+	case "microcompact_boundary":
+		c.compact(e, jsonlex.Lookup(e.Raw, 0, "microcompactMetadata"), true)
+	}
+}
+
+func (c *contextAccount) compact(e *Entry, meta []byte, micro bool) {
+	number := func(name string) int { return max(looseInt(jsonlex.Lookup(meta, 0, name)), 0) }
+	compaction := ContextCompaction{
+		Line: e.Position.Line, Time: e.Timestamp, Trigger: textMember(meta, "trigger"), Micro: micro,
+		Before: number("preTokens"), After: number("postTokens"),
+		Duration: milliseconds(float64(number("durationMs"))),
+	}
+	if saved := number("tokensSaved"); micro && saved > 0 {
+		compaction.After = max(compaction.Before-saved, 0)
+	}
+	c.record(e, contextCompacted, 0, len(c.compactions))
+	c.compactions = append(c.compactions, compaction)
+}
+
+// contextClasses are all classes, in the order in which a filling counts them.
+var contextClasses = [...]ContextClass{
+	ContextMemory, ContextSkills, ContextTools, ContextHooks, ContextFiles,
+	ContextToolCalls, ContextThinking, ContextConversation, ContextSystem,
+}
+
+// Indexes into contextClasses.
+const (
+	inMemory = iota
+	inSkills
+	inTools
+	inHooks
+	inFiles
+	inToolCalls
+	inThinking
+	inConversation
+	inSystem
+)
+
+// attachmentClass returns the class of what the agent has attached for the model.
+func attachmentClass(kind string) uint8 {
+	switch kind {
+	case "nested_memory", "instructions", "memory", "relevant_memories":
+		return inMemory
+	case "skill_listing", "invoked_skills", "dynamic_skill", "skill_discovery":
+		return inSkills
+	case "deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta":
+		return inTools
+	case "file", "edited_text_file", "edited_image_file", "compact_file_reference", "pdf_reference", "directory",
+		"already_read_file", "selected_lines_in_ide", "opened_file_in_ide", "mcp_resource", "read_truncation_notice":
+		return inFiles
+	case "queued_command", "teammate_mailbox":
+		return inConversation
+	}
+	if strings.HasPrefix(kind, "hook_") || kind == "async_hook_response" {
+		return inHooks
+	}
+	return inSystem
+}
+
+// attachedText returns the part of an attachment entry that goes to the model: newer versions write it beside the
+// attachment, as it was sent.
+func attachedText(e *Entry) []byte {
+	if text := jsonlex.Lookup(e.Raw, 0, "rendered"); text != nil {
+		return text
+	}
+	part := func(name string) []byte { return jsonlex.Lookup(e.Attachment, 0, name) }
+	switch e.AttachmentType {
+	case "hook_success":
+		return part("content") // and nothing if it has none
+	case "hook_blocking_error":
+		return part("blockingError")
+	case "queued_command":
+		return part("prompt")
+	case "skill_listing", "nested_memory", "file", "hook_additional_context", "invoked_skills":
+		if text := part("content"); text != nil {
+			return text
+		}
+	}
+	return e.Attachment
+}
+
+// pictureTokens is about what a picture takes, whatever the length of its text. In a text that is shorter than
+// pictureBytes it makes no difference.
+const (
+	pictureTokens = 1600
+	pictureBytes  = 32 << 10
+)
+
+// estimate returns about how many tokens a JSON text stands for.
+func estimate(text []byte) int {
+	size := len(text)
+	if size <= 2 { // "", [], {}
+		return 0
+	}
+	pictures := 0
+	if size > pictureBytes && bytes.Contains(text, []byte(`"base64"`)) {
+		var bytes int
+		pictures, bytes = encoded(text)
+		size -= bytes
+	}
+	return (size+3)/4 + pictures*pictureTokens
+}
+
+// encoded returns how many pictures and other files are in a JSON text, and the length of what they hold.
+func encoded(text []byte) (files, size int) {
+	const open = `"data":"`
+	for {
+		i := bytes.Index(text, []byte(open))
+		if i < 0 {
+			return files, size
+		}
+		text = text[i+len(open):]
+		end := bytes.IndexByte(text, '"')
+		if end < 0 {
+			return files, size
+		}
+		files++
+		size += end
+		text = text[end:]
+	}
+}
+
+// report returns what the entries so far tell. shown says which lines are part of the conversation now: a rewind takes
+// lines away that were noted before. Nil means all of them.
+func (c *contextAccount) report(shown func(line int) bool) ContextReport {
+	r := contextReporter{account: c, shown: shown}
+	r.begin()
+	for _, record := range c.records {
+		if r.shows(record) {
+			r.take(record)
+		}
+	}
+	r.endTurn()
+	r.measureWindows()
+	return r.ContextReport
+}
+
+// A filling is the tokens of each class, as estimated.
+type filling [len(contextClasses)]int
+
+// A contextReporter goes through the records once.
+type contextReporter struct {
+	ContextReport
+	account *contextAccount
+	shown   func(line int) bool
+
+	// fixed is what each request holds, and added what came since the last compaction.
+	fixed, added filling
+	// recorded says that the definitions of tools are in the transcript. If they are not, unseen is what the first answer
+	// took in beyond what is there, once measured is set.
+	recorded, measured bool
+	unseen             int
+	// last is the last answer of the turn, if there is one yet.
+	last    *ContextTurn
+	atLast  filling
+	tokens  int   // of the last answer
+	waiting []int // compactions that don't tell what is left
+}
+
+func (r *contextReporter) shows(record contextRecord) bool {
+	return r.shown == nil || r.shown(int(record.line))
+}
+
+// begin looks for the first system prompt and tools: they are written down after the first answer that they were sent
+// for.
+func (r *contextReporter) begin() {
+	var seen [len(contextClasses)]bool
+	for _, record := range r.account.records {
+		if record.kind == contextReplaced && !seen[record.class] && r.shows(record) {
+			seen[record.class] = true
+			r.fixed[record.class] = int(record.value)
+		}
+	}
+	r.recorded = seen[inTools]
+}
+
+func (r *contextReporter) take(record contextRecord) {
+	switch record.kind {
+	case contextAdded:
+		r.added[record.class] += int(record.value)
+	case contextReplaced:
+		r.fixed[record.class] = int(record.value)
+	case contextPrompt:
+		r.endTurn()
+	case contextAnswered:
+		r.answer(int(record.line), r.account.calls[record.value])
+	case contextCompacted:
+		r.compact(r.account.compactions[record.value])
+	}
+}
+
+func (r *contextReporter) answer(line int, call contextCall) {
+	r.last = &ContextTurn{Line: line, Time: call.time, Model: call.model, Tokens: call.tokens}
+	r.tokens = call.tokens
+	for i := range r.added {
+		r.atLast[i] = r.fixed[i] + r.added[i]
+	}
+	if !r.measured {
+		r.measured = true
+		r.unseen = max(call.tokens-r.atLast.sum(), 0)
+	}
+	for _, i := range r.waiting {
+		r.Compactions[i].After = call.tokens
+	}
+	r.waiting = nil
+}
+
+func (r *contextReporter) endTurn() {
+	if r.last == nil {
+		return
+	}
+	unseen := r.unseen
+	if r.recorded {
+		unseen = 0
+	}
+	r.last.By = r.atLast.scale(r.last.Tokens, unseen)
+	r.Turns = append(r.Turns, *r.last)
+	r.last = nil
+}
+
+func (r *contextReporter) compact(c ContextCompaction) {
+	if c.Before == 0 {
+		c.Before = r.tokens
+	}
+	if c.After == 0 {
+		r.waiting = append(r.waiting, len(r.Compactions))
+	}
+	r.Compactions = append(r.Compactions, c)
+	if c.Micro {
+		if c.After > 0 {
+			r.added[inToolCalls] = max(r.added[inToolCalls]-max(c.Before-c.After, 0), 0)
+		}
+		return
+	}
+	r.endTurn()
+	r.added = filling{}
+}
+
+// measureWindows fills in the windows: a model that took in more than it usually can has the larger one.
+func (r *contextReporter) measureWindows() {
+	windows := map[string]int{}
+	for _, turn := range r.Turns {
+		if _, ok := windows[turn.Model]; !ok {
+			windows[turn.Model], _ = ContextWindow(turn.Model)
+		}
+		if turn.Tokens > usualWindow {
+			windows[turn.Model] = largeWindow
+		}
+	}
+	for i := range r.Turns {
+		turn := &r.Turns[i]
+		if turn.Window = windows[turn.Model]; turn.Window > 0 {
+			turn.Percent = min(100*float64(turn.Tokens)/float64(turn.Window), 100)
+		}
+	}
+}
+
+func (f *filling) sum() int {
+	sum := 0
+	for _, tokens := range f {
+		sum += tokens
+	}
+	return sum
+}
+
+// scale makes the estimates add up to total, with what the transcript does not show put to the system's.
+func (f *filling) scale(total, unseen int) map[ContextClass]int {
+	sum := f.sum()
+	unseen = min(unseen, total)
+	if sum == 0 {
+		unseen = total
+	}
+	by := map[ContextClass]int{}
+	rest := total - unseen
+	before := 0 // rounding the running sum keeps the total exact
+	for i, tokens := range f {
+		until := before + tokens
+		if share := portion(until, sum, rest) - portion(before, sum, rest); share > 0 {
+			by[contextClasses[i]] = share
+		}
+		before = until
+	}
+	if unseen > 0 {
+		by[ContextSystem] += unseen
+	}
+	return by
+}
+
+// portion returns part/whole of total, rounded down. The part is at most the whole.
+func portion(part, whole, total int) int {
+	if whole == 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(part), uint64(total))
+	quotient, _ := bits.Div64(high, low, uint64(whole))
+	return int(quotient)
 }

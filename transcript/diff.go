@@ -172,3 +172,190 @@ func (h *Hunk) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
+
+// maxDiffSteps bounds the work of a comparison, and maxDiffEdits the memory that it takes. What is beyond them is
+// replaced as a whole.
+const (
+	maxDiffSteps = 20_000_000
+	maxDiffEdits = 1_500
+	contextLines = 3
+)
+
+// diffText returns the hunks that make the text after of the text before.
+func diffText(before, after string) []Hunk {
+	a, b := splitLines(before), splitLines(after)
+	return hunksOf(a, b, compareLines(a, b))
+}
+
+// A change replaces the lines a[fromA:toA] by b[fromB:toB].
+type change struct{ fromA, toA, fromB, toB int }
+
+// compareLines returns what differs, in order.
+func compareLines(a, b []string) []change {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	all := change{head, len(a) - tail, head, len(b) - tail}
+	if all.fromA == all.toA && all.fromB == all.toB {
+		return nil
+	}
+	if all.fromA == all.toA || all.fromB == all.toB {
+		return []change{all}
+	}
+	changes, ok := shortestEdit(numberLines(a[all.fromA:all.toA], b[all.fromB:all.toB]))
+	if !ok {
+		return []change{all}
+	}
+	for i := range changes {
+		c := &changes[i]
+		*c = change{c.fromA + head, c.toA + head, c.fromB + head, c.toB + head}
+	}
+	return changes
+}
+
+// numberLines gives equal lines equal numbers.
+func numberLines(a, b []string) (x, y []int32) {
+	numbers := map[string]int32{}
+	all := make([]int32, 0, len(a)+len(b))
+	for _, lines := range [][]string{a, b} {
+		for _, line := range lines {
+			n, ok := numbers[line]
+			if !ok {
+				n = int32(len(numbers))
+				numbers[line] = n
+			}
+			all = append(all, n)
+		}
+	}
+	return all[:len(a)], all[len(a):]
+}
+
+// shortestEdit finds the least number of lines to take away and to add, by following the furthest ways that n edits can
+// go for n = 0, 1, 2, … (Myers, 1986). It returns false if that is too much work.
+func shortestEdit(a, b []int32) ([]change, bool) {
+	limit := min(len(a)+len(b), maxDiffEdits)
+	furthest := make([]int32, 2*limit+3) // by diagonal x-y, shifted by limit+1: how far x goes
+	var trace [][]int32                  // furthest before each number of edits, from diagonal -n to n
+	steps := 0
+	for n := range limit + 1 {
+		trace = append(trace, append([]int32(nil), furthest[limit+1-n:limit+1+n+1]...))
+		for k := -n; k <= n; k += 2 {
+			x := advance(furthest, limit+1+k, n, k)
+			from := x
+			for x < len(a) && x-k < len(b) && x-k >= 0 && a[x] == b[x-k] {
+				x++
+			}
+			furthest[limit+1+k] = int32(x)
+			if x >= len(a) && x-k >= len(b) {
+				return retrace(trace, len(a), len(b)), true
+			}
+			if steps += 1 + x - from; steps > maxDiffSteps {
+				return nil, false
+			}
+		}
+	}
+	return nil, false
+}
+
+// advance returns where diagonal k begins with n edits: one down from the diagonal above, or one right from that below.
+func advance(furthest []int32, at, n, k int) int {
+	if n == 0 {
+		return 0
+	}
+	if k == -n || k != n && furthest[at-1] < furthest[at+1] {
+		return int(furthest[at+1])
+	}
+	return int(furthest[at-1]) + 1
+}
+
+// retrace follows the way back from the end, and returns its edits, those side by side as one.
+func retrace(trace [][]int32, x, y int) []change {
+	var edits []change // single lines, from the last to the first
+	for n := len(trace) - 1; n > 0; n-- {
+		before := trace[n] // from diagonal -n to n
+		k := x - y
+		down := k == -n || k != n && before[n+k-1] < before[n+k+1]
+		if down {
+			k++
+		} else {
+			k--
+		}
+		fromX := int(before[n+k])
+		fromY := fromX - k
+		if down {
+			edits = append(edits, change{fromX, fromX, fromY, fromY + 1})
+		} else {
+			edits = append(edits, change{fromX, fromX + 1, fromY, fromY})
+		}
+		x, y = fromX, fromY
+	}
+	return join(edits)
+}
+
+// join makes one change of edits that touch each other. They come last first.
+func join(edits []change) []change {
+	var changes []change
+	for i := len(edits) - 1; i >= 0; i-- {
+		e := edits[i]
+		if n := len(changes); n > 0 && changes[n-1].toA == e.fromA && changes[n-1].toB == e.fromB {
+			changes[n-1].toA, changes[n-1].toB = e.toA, e.toB
+			continue
+		}
+		changes = append(changes, e)
+	}
+	return changes
+}
+
+// hunksOf puts changes that are near each other into one hunk, with lines around them.
+func hunksOf(a, b []string, changes []change) []Hunk {
+	var hunks []Hunk
+	for len(changes) > 0 {
+		n := 1
+		for n < len(changes) && changes[n].fromA-changes[n-1].toA <= 2*contextLines {
+			n++
+		}
+		hunks = append(hunks, hunkOf(a, b, changes[:n]))
+		changes = changes[n:]
+	}
+	return hunks
+}
+
+func hunkOf(a, b []string, changes []change) Hunk {
+	first, last := changes[0], changes[len(changes)-1]
+	before, after := min(first.fromA, contextLines), min(len(a)-last.toA, contextLines)
+	h := Hunk{
+		OldStart: first.fromA - before + 1, OldLines: last.toA + after - (first.fromA - before),
+		NewStart: first.fromB - before + 1, NewLines: last.toB + after - (first.fromB - before),
+	}
+	if h.OldLines == 0 {
+		h.OldStart--
+	}
+	if h.NewLines == 0 {
+		h.NewStart--
+	}
+	same := first.fromA - before
+	for _, c := range changes {
+		h.add(" ", a[same:c.fromA])
+		h.add("-", a[c.fromA:c.toA])
+		h.add("+", b[c.fromB:c.toB])
+		same = c.toA
+	}
+	h.add(" ", a[same:last.toA+after])
+	return h
+}
+
+// add appends lines with a mark in front of each.
+func (h *Hunk) add(mark string, lines []string) {
+	for _, line := range lines {
+		text, ended := strings.CutSuffix(line, "\n")
+		h.Lines = append(h.Lines, mark+text)
+		if !ended {
+			h.Lines = append(h.Lines, noNewline)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -140,4 +141,145 @@ func compareVersions(a, b string) int {
 		}
 	}
 	return strings.Compare(a, b)
+}
+
+// What the agent was seen to write, up to version 2.1.325.
+
+func knownType(name string) bool {
+	switch name {
+	case "user", "assistant", "system", "attachment", "progress",
+		"summary", "ai-title", "custom-title", "last-prompt", "tag", "task-summary",
+		"agent-name", "agent-color", "agent-setting", "mode", "permission-mode",
+		"pr-link", "worktree-state", "relocated", "queue-operation",
+		"file-history-snapshot", "file-history-delta", "attribution-snapshot",
+		"cost-state", "content-replacement", "fork-context-ref", "bridge-session", "continued-in", "speculation-accept",
+		"marble-origami-commit", "marble-origami-snapshot", "marble-origami-reset",
+		"isolation-latch", "atis-latch", "ended-by-model", "history-suppression", "observer-ref", "frame-link",
+		"artifact-autoreact-ledger", "artifact-comment-monitor",
+		"saved_hook_context", "turn_end", "checkpoint",
+		"api-request", "api-request-shape", "api-request-blob", "tools-used":
+		return true
+	}
+	return false
+}
+
+// knownSubtype is for entries of type system. The oldest ones have none.
+func knownSubtype(name string) bool {
+	switch name {
+	case "", "compact_boundary", "microcompact_boundary", "turn_duration", "stop_hook_summary", "local_command",
+		"api_error", "away_summary", "informational", "bridge_status", "scheduled_task_fire", "memory_saved",
+		"permission_retry", "thinking", "model_refusal_fallback", "init":
+		return true
+	}
+	return false
+}
+
+func knownAttachment(name string) bool {
+	switch name {
+	case "queued_command", "unknown_command_fallback", "file", "already_read_file", "edited_text_file",
+		"compact_file_reference", "nested_memory", "instructions",
+		"skill_listing", "dynamic_skill", "invoked_skills",
+		"deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "command_permissions",
+		"task_reminder", "task_status", "todo_reminder",
+		"plan_mode", "plan_mode_exit", "auto_mode", "auto_mode_exit", "agent_mention",
+		"date", "date_change", "diagnostics", "structured_output", "max_turns_reached", "goal_status",
+		"hook_success", "hook_non_blocking_error", "hook_blocking_error", "hook_error_during_execution",
+		"hook_cancelled", "hook_additional_context", "hook_system_message",
+		"read_truncation_notice", "total_tokens_reminder", "companion_intro", "session_context", "credential_org",
+		"prompt_snapshot", "environment", "model", "remote_session_change":
+		return true
+	}
+	return false
+}
+
+// knownProgress is for the data of entries of type progress.
+func knownProgress(name string) bool {
+	switch name {
+	case "bash_progress", "agent_progress", "hook_progress", "mcp_progress", "powershell_progress", "query_update",
+		"search_results_received":
+		return true
+	}
+	return false
+}
+
+// knownBlock is for the blocks of messages: those that package wire has types for.
+func knownBlock(name string) bool {
+	switch name {
+	case "text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document", "server_tool_use",
+		"web_search_tool_result", "web_fetch_tool_result", "advisor_tool_result", "code_execution_tool_result",
+		"bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result",
+		"mcp_tool_use", "mcp_tool_result", "tool_reference", "container_upload", "search_result", "compaction",
+		"fallback":
+		return true
+	}
+	return false
+}
+
+// other passes over a member that entries don't hold, and notes it if this package does not even know it on an entry of
+// the conversation's tree.
+func (d *entryDecoder) other(key []byte) {
+	switch string(key) {
+	case "userType", "entrypoint", "slug", "promptSource", "effort", "perTurnEffort", "session_id", "agentColor",
+		"origin", "madeBy",
+		"isVisibleInTranscriptOnly", "toolUseID", "parentToolUseID", "sourceToolAssistantUUID",
+		"apiErrorStatus", "apiErrorType", "error", "failedResponseHadNoToolCall",
+		"thinkingMetadata", "thinkingDurationMs", "thinkingDisplay", "todos", "imagePasteIds",
+		"attributionAgent", "attributionSkill", "attributionMcpServer", "attributionMcpTool",
+		"apiBlockIndex", "requestRef", "requestedModel", "promptCacheRequested", "toolInputStreamMs",
+		"interruptedByShutdown", "isAbortedMidStream", "hookAdditionalContext",
+		"turnOrigin", "turnPosition", "turnCompanion", "turnAttributionKey", "commandRun", "contextUsage", "source",
+		"preventContinuation", "promptSubmitEnding", "serverClassifierRequest", "queueSkipAttachments", "holdsPersonsWords",
+		"permissionDecision", "toolDenialKind", "toolEndsTurn", "sandboxed", "mcpCallNotReadOnly",
+		"rendered", "renderedRole", "renderedInHumanTurn", "renderedBesideToolResult",
+		"level", "cause", "retryInMs", "retryAttempt", "maxRetries",
+		"microcompactMetadata", "durationMs", "messageCount", "pendingBackgroundAgentCount",
+		"hookCount", "hookInfos", "hookErrors", "preventedContinuation", "stopReason", "hasOutput",
+		"url", "originalModel", "fallbackModel",
+		"summarizedTurnPromptUuids", "queueSkipSlashCommands", "queueTranscriptOnly":
+	default:
+		d.noteField(key)
+	}
+	d.Skip()
+}
+
+// noteField notes the key that was read last. It shares the line's memory if it can.
+func (d *entryDecoder) noteField(key []byte) {
+	if len(d.fields) == maxFindings {
+		return
+	}
+	if at := d.Pos() - len(key) - len(`":`); at >= 0 && bytes.Equal(d.line[at:at+len(key)], key) {
+		key = d.line[at : at+len(key)]
+	} else {
+		key = bytes.Clone(key)
+	}
+	d.fields = append(d.fields, key)
+}
+
+// survey notes what this package does not know of the entry that was read.
+func (d *entryDecoder) survey() {
+	e := d.e
+	switch e.Type {
+	case "user", "assistant":
+		for _, kind := range d.blocks {
+			e.notes(UnknownBlock, kind, false)
+		}
+	case "system":
+		e.notes(UnknownSystem, e.Subtype, knownSubtype(e.Subtype))
+	case "attachment":
+		e.notes(UnknownAttachment, e.AttachmentType, knownAttachment(e.AttachmentType))
+	case "progress":
+		e.notes(UnknownProgress, e.DataType, knownProgress(e.DataType))
+	default:
+		e.notes(UnknownEntry, e.Type, knownType(e.Type))
+		return
+	}
+	for _, field := range d.fields {
+		e.notes(UnknownField, string(field), false)
+	}
+}
+
+func (e *Entry) notes(kind UnknownKind, name string, known bool) {
+	if !known && len(e.Unknown) < maxFindings {
+		e.Unknown = append(e.Unknown, Unknown{kind, name})
+	}
 }

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
@@ -255,4 +257,204 @@ func (d *entryDecoder) supersede() {
 	if uuid := d.text(); uuid != "" {
 		d.e.Supersedes = append(d.e.Supersedes, uuid)
 	}
+}
+
+// messageMember reads the message of an entry, or returns nil if there is no object.
+func (d *entryDecoder) messageMember() *Message {
+	if d.Peek() != '{' {
+		d.Skip()
+		return nil
+	}
+	m := &d.message
+	*m = Message{}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "id":
+			m.ID = d.word()
+		case "role":
+			m.Role = d.word()
+		case "model":
+			m.Model = d.word()
+		case "stop_reason":
+			m.StopReason = d.word()
+		case "content":
+			m.Content = d.content()
+		case "usage":
+			m.Usage = d.usageMember()
+		default:
+			d.Skip()
+		}
+	}
+	return m
+}
+
+// content passes over the content of a message, and notes the types of blocks that this package does not know.
+func (d *entryDecoder) content() []byte {
+	d.blocks = d.blocks[:0]
+	if d.Peek() != '[' {
+		return d.Skip()
+	}
+	start := d.Pos()
+	for ok := d.FirstElem(); ok; ok = d.NextElem() {
+		if d.Peek() != '{' {
+			d.Skip()
+		} else if _, kind := d.typed(); !knownBlock(kind) && len(d.blocks) < maxFindings {
+			d.blocks = append(d.blocks, kind)
+		}
+	}
+	return d.since(start)
+}
+
+func (d *entryDecoder) usageMember() *Usage {
+	if d.Peek() != '{' {
+		d.Skip()
+		return nil
+	}
+	u := &d.usage
+	*u = Usage{}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "input_tokens":
+			u.InputTokens = d.count()
+		case "output_tokens":
+			u.OutputTokens = d.count()
+		case "cache_read_input_tokens":
+			u.CacheReadTokens = d.count()
+		case "cache_creation_input_tokens":
+			u.CacheCreationTokens = d.count()
+		case "speed":
+			u.Fast = d.word() == "fast"
+		case "inference_geo":
+			u.InferenceUS = d.word() == "us"
+		case "service_tier":
+			u.ServiceTier = d.word()
+		case "cache_creation", "output_tokens_details", "server_tool_use":
+			d.usageDetails(u)
+		default:
+			d.Skip()
+		}
+	}
+	return u
+}
+
+func (d *entryDecoder) usageDetails(u *Usage) {
+	if d.Peek() != '{' {
+		d.Skip()
+		return
+	}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "ephemeral_5m_input_tokens":
+			u.CacheCreation5mTokens = d.count()
+		case "ephemeral_1h_input_tokens":
+			u.CacheCreation1hTokens = d.count()
+		case "thinking_tokens":
+			u.ThinkingTokens = d.count()
+		case "web_search_requests":
+			u.WebSearches = d.count()
+		case "web_fetch_requests":
+			u.WebFetches = d.count()
+		default:
+			d.Skip()
+		}
+	}
+}
+
+// resultFacts are members of the structured result of a tool that matter however long the result is. They are read in
+// the same pass as the entry.
+type resultFacts struct {
+	read                 bool
+	agent, status, spill string
+	patch                []byte // a list that is not empty, and shares the memory of the result
+	patchAt              int    // where it is in the result
+}
+
+// readFacts reads them from a result by itself.
+func readFacts(result []byte) resultFacts {
+	var e Entry
+	d := entryDecoder{line: result, e: &e}
+	d.Reset(result)
+	d.resultMember()
+	return e.facts
+}
+
+// resultMember reads the structured result of a tool.
+func (d *entryDecoder) resultMember() {
+	e := d.e
+	e.facts = resultFacts{read: true}
+	if d.Peek() != '{' {
+		e.ToolUseResult = d.Skip()
+		return
+	}
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "structuredPatch":
+			d.patchMember(start)
+		case "agentId", "agent_id":
+			d.again(&e.facts.agent)
+		case "status":
+			d.again(&e.facts.status)
+		case "persistedOutputPath":
+			d.again(&e.facts.spill)
+		default:
+			d.Skip()
+		}
+	}
+	e.ToolUseResult = d.since(start)
+}
+
+// again reads a string into to, and leaves that as it is for anything else.
+func (d *entryDecoder) again(to *string) {
+	if d.Peek() != '"' {
+		d.Skip()
+		return
+	}
+	*to = d.text()
+}
+
+// patchMember reads what changed in a file.
+func (d *entryDecoder) patchMember(start int) {
+	patch := d.Skip()
+	if len(patch) == 0 || patch[0] != '[' || len(bytes.Trim(patch, "[] \t\r\n")) == 0 {
+		return
+	}
+	d.e.facts.patch, d.e.facts.patchAt = patch, d.Pos()-len(patch)-start
+}
+
+// A wordTable shares strings that come again from line to line: the session, the folder, the version, the model. A
+// newcomer takes the slot of its hash, so that the table stays small.
+type wordTable struct {
+	slots [wordSlots]string
+}
+
+const (
+	wordSlots = 256
+	maxWord   = 256
+)
+
+func (t *wordTable) get(b []byte) string {
+	if len(b) == 0 || len(b) > maxWord {
+		return string(b)
+	}
+	slot := &t.slots[wordHash(b)%wordSlots]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
+}
+
+// wordHash mixes the length and the first and last eight bytes.
+func wordHash(b []byte) uint64 {
+	h := uint64(len(b))
+	if len(b) < 8 {
+		for _, c := range b {
+			h = h<<8 | uint64(c)
+		}
+	} else {
+		h ^= binary.LittleEndian.Uint64(b)
+		h = h*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(b[len(b)-8:])
+	}
+	h *= 0x9E3779B97F4A7C15
+	return h >> 32
 }

@@ -61,7 +61,7 @@ func TestFormatPage(t *testing.T) {
 // knownWords returns the cases of the switches of drift_known.go, by function.
 func knownWords(t *testing.T) map[string][]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "drift_known.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "drift.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,12 @@
 package transcript
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Team is a group of agents that one session leads, and the board of their tasks.
@@ -105,4 +109,191 @@ func Teammates(t *Transcript) []string {
 func splitTeammate(id string) (name, team string) {
 	name, team, _ = strings.Cut(id, "@")
 	return name, team
+}
+
+// A boardEvent is a call that changes the board of a team.
+type boardEvent struct {
+	at   time.Time
+	item *DisplayItem
+	// worker and team are those of the teammate that made the call, or "" for the leader.
+	worker, team string
+}
+
+// boardEvents returns the calls that matter in the order of their time.
+func boardEvents(t *Transcript, agents []*Agent) []boardEvent {
+	events := appendBoardEvents(nil, t, "")
+	for _, a := range agents {
+		if a != nil && a.Transcript != nil && a.Teammate() != "" {
+			events = appendBoardEvents(events, a.Transcript, a.Teammate())
+		}
+	}
+	slices.SortStableFunc(events, func(a, b boardEvent) int { return a.at.Compare(b.at) })
+	return events
+}
+
+func appendBoardEvents(events []boardEvent, t *Transcript, teammate string) []boardEvent {
+	name, team := splitTeammate(teammate)
+	for i := range t.Chunks {
+		for j := range t.Chunks[i].Items {
+			item := &t.Chunks[i].Items[j]
+			if !item.ToolError && changesBoard(item, teammate == "") {
+				events = append(events, boardEvent{item.Timestamp, item, name, team})
+			}
+		}
+	}
+	return events
+}
+
+// changesBoard reports whether a call may change a board. Only the leader makes and ends teams.
+func changesBoard(item *DisplayItem, leader bool) bool {
+	switch item.ToolName {
+	case "TaskCreate", "TaskUpdate":
+		return true
+	case "TeamCreate", "TeamDelete":
+		return leader
+	}
+	return leader && item.Type == ItemSubagent
+}
+
+// A boardInput is what is told to the tools that change boards.
+type boardInput struct {
+	TeamName    string      `json:"team_name"`
+	Description string      `json:"description"`
+	Subject     string      `json:"subject"`
+	Status      string      `json:"status"`
+	Owner       string      `json:"owner"`
+	TaskID      looseString `json:"taskId"`
+}
+
+// A boardResult is what they answer.
+type boardResult struct {
+	TeamName string `json:"team_name"`
+	Task     struct {
+		ID looseString `json:"id"`
+	} `json:"task"`
+}
+
+// A looseString is a string, or a number that is taken for one.
+type looseString string
+
+// UnmarshalJSON never fails for JSON.
+func (s *looseString) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, (*string)(s))
+	}
+	*s = looseString(strings.TrimPrefix(string(data), "null"))
+	return nil
+}
+
+// A board follows the teams of a session.
+type board struct {
+	teams []*Team
+	// current is the team that the leader works with, or nil.
+	current *Team
+}
+
+func (b *board) apply(e boardEvent) {
+	var input boardInput
+	var result boardResult
+	_ = e.item.ToolInput.Decode(&input)
+	_ = e.item.Structured.Decode(&result)
+	switch e.item.ToolName {
+	case "TeamCreate":
+		if result.TeamName != "" {
+			input.TeamName = result.TeamName
+		}
+		b.begin(&Team{Name: input.TeamName, Description: input.Description})
+	case "TeamDelete":
+		if b.current != nil {
+			b.current.Closed, b.current = true, nil
+		}
+	case "TaskCreate":
+		b.teamOf(e).addTask(input, string(result.Task.ID))
+	case "TaskUpdate":
+		b.teamOf(e).updateTask(input, e.worker)
+	default:
+		b.addMember(newCall(e.item, nil))
+	}
+}
+
+func (b *board) begin(team *Team) {
+	b.teams = append(b.teams, team)
+	b.current = team
+}
+
+// teamOf returns the team whose board a call changes, or nil.
+func (b *board) teamOf(e boardEvent) *Team {
+	if e.worker == "" {
+		return b.current
+	}
+	if team := b.find(e.team); team != nil && !team.Closed {
+		return team
+	}
+	return nil
+}
+
+// find returns the last team of that name, or nil.
+func (b *board) find(name string) *Team {
+	for _, team := range slices.Backward(b.teams) {
+		if team.Name == name {
+			return team
+		}
+	}
+	return nil
+}
+
+// addMember adds the teammate that a call asks for, once. A team that nobody has made is there all the same once the
+// result of a call names it: newer versions make none.
+func (b *board) addMember(c *call) {
+	name, teamName := splitTeammate(c.teammate())
+	team := b.find(teamName)
+	if team == nil && c.item.AgentID != "" && teamName != "" {
+		team = &Team{Name: teamName}
+		b.begin(team)
+	}
+	if team == nil || team.Closed || slices.ContainsFunc(team.Members, func(m Member) bool { return m.Name == name }) {
+		return
+	}
+	team.Members = append(team.Members, Member{
+		Name: name, Type: cmp.Or(c.item.SubagentType, c.SubagentType), Color: c.Color,
+	})
+}
+
+// addTask adds a task under the ID that the result tells, or else the next one. A nil team has no tasks: then the task
+// is one of the session's own list.
+func (team *Team) addTask(input boardInput, id string) {
+	if team == nil {
+		return
+	}
+	if id == "" {
+		id = strconv.Itoa(len(team.Tasks) + 1)
+	}
+	team.Tasks = append(team.Tasks, Task{
+		ID: id, Subject: input.Subject, Description: input.Description, Status: "pending",
+	})
+}
+
+// updateTask changes what the input tells. A worker that touches a task of nobody becomes its owner.
+func (team *Team) updateTask(input boardInput, worker string) {
+	if team == nil {
+		return
+	}
+	i := slices.IndexFunc(team.Tasks, func(t Task) bool { return t.ID == string(input.TaskID) })
+	if i < 0 {
+		return
+	}
+	task := &team.Tasks[i]
+	setIfTold(&task.Status, input.Status)
+	setIfTold(&task.Subject, input.Subject)
+	setIfTold(&task.Description, input.Description)
+	setIfTold(&task.Owner, input.Owner)
+	if task.Owner == "" {
+		task.Owner = worker
+	}
+}
+
+func setIfTold(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
 }

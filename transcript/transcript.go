@@ -1,7 +1,10 @@
 package transcript
 
 import (
+	"cmp"
 	"io"
+	"iter"
+	"time"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -94,4 +97,168 @@ func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	_, err := io.CopyBuffer(b, struct{ io.Reader }{r}, make([]byte, copyBuffer)) // a plain reader, so that the buffer is used
 	_ = b.Close()
 	return b.Transcript(), err
+}
+
+// Info is what the entries of a transcript say of the session. Where they differ the last one counts, except for Created
+// and CWD. Those of subagents in the same file tell only the times.
+type Info struct {
+	SessionID string
+	AgentID   string
+	// ToolUseID is the call that started the subagent, in a running session.
+	ToolUseID string
+	// Title is the one that the user gave, AITitle the one that the agent gave, and Recap that of an older agent.
+	Title      string
+	AITitle    string
+	Recap      string
+	LastPrompt string
+	Tag        string
+	CWD        string
+	GitBranch  string
+	Version    string
+	// Model is the last one that has answered.
+	Model          string
+	PermissionMode string
+	TeamName       string
+	AgentName      string
+	Created        time.Time
+	Modified       time.Time
+	// CostStates are the agent's own accounts of what it has used, in their order.
+	CostStates []CostState
+}
+
+// note takes what an entry says of the session.
+func (i *Info) note(e *Entry) {
+	last(&i.SessionID, e.SessionID)
+	last(&i.AgentID, e.AgentID)
+	last(&i.GitBranch, e.GitBranch)
+	last(&i.Version, e.Version)
+	last(&i.PermissionMode, e.PermissionMode)
+	last(&i.TeamName, e.TeamName)
+	last(&i.AgentName, e.AgentName)
+	i.CWD = cmp.Or(i.CWD, e.CWD)
+	if m := e.Message; m != nil && e.Type == "assistant" && m.Model != synthetic {
+		last(&i.Model, m.Model)
+	}
+	if !e.Chained() {
+		i.noteBeside(e)
+	}
+}
+
+func (i *Info) noteTime(e *Entry) {
+	if e.Timestamp.IsZero() {
+		return
+	}
+	if i.Created.IsZero() {
+		i.Created = e.Timestamp
+	}
+	i.Modified = e.Timestamp
+}
+
+// noteBeside takes what stands beside the conversation.
+func (i *Info) noteBeside(e *Entry) {
+	switch e.Type {
+	case "custom-title":
+		i.Title = textAt(e.Raw, "customTitle")
+	case "ai-title":
+		i.AITitle = textAt(e.Raw, "aiTitle")
+	case "summary":
+		i.Recap = textAt(e.Raw, "summary")
+	case "last-prompt":
+		last(&i.LastPrompt, textAt(e.Raw, "lastPrompt"))
+	case "tag":
+		i.Tag = textAt(e.Raw, "tag")
+	case "agent-name":
+		i.AgentName = e.AgentName
+	case "cost-state":
+		if state, ok := CostStateOf(e); ok {
+			i.CostStates = append(i.CostStates, state)
+		}
+	}
+}
+
+// last keeps the later of two texts, unless it is empty.
+func last(to *string, text string) {
+	if text != "" && text != *to {
+		*to = text
+	}
+}
+
+// streamWindow is how many chunks a stream holds back, so that a late result finds its call.
+const streamWindow = 32
+
+// Stream reads a transcript of any length, and holds no more of it than some dozen chunks. It yields them in the order of
+// the file. The error of the reader comes last, with a nil chunk.
+//
+// What has to be known of the whole is not there: what was left behind by a rewind is among the chunks, an entry that
+// comes twice is there twice, entries that were taken back are not hidden, and a result that comes very late is an output
+// of its own. Lines that are no entries are passed over, and so are subagents in the same file. For all that there is
+// [Read].
+func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
+	return func(yield func(*Chunk, error) bool) {
+		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}
+		s.classifier.maxResult = opts.maxResult()
+		err := s.read(r)
+		if !s.left {
+			s.lines.Flush(s.addLine, func(InvalidLine) {})
+			s.let(len(s.chunker.chunks()))
+		}
+		if err != nil && !s.left {
+			yield(nil, err)
+		}
+	}
+}
+
+// A stream is one loop over the chunks of a transcript.
+type stream struct {
+	lines      *LineSplitter
+	decoder    entryDecoder
+	entry      Entry
+	begun      bool // an entry of the tree has come
+	classifier classifier
+	chunker    chunker
+	yield      func(*Chunk, error) bool
+	left       bool // the loop was left
+}
+
+func (s *stream) read(r io.Reader) error {
+	buffer := make([]byte, copyBuffer)
+	for !s.left {
+		n, err := r.Read(buffer)
+		s.lines.Feed(buffer[:n], s.addLine, func(InvalidLine) {})
+		if n := len(s.chunker.chunks()); n >= 2*streamWindow {
+			s.let(n - streamWindow)
+		}
+		if err == io.EOF { // one that is wrapped says that something broke
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) addLine(line []byte, at wire.Position) {
+	e := &s.entry
+	if s.decoder.decode(line, e) != nil || !e.Chained() {
+		return
+	}
+	if !s.begun {
+		s.begun, s.classifier.sidechain = true, e.IsSidechain
+	}
+	if d, _ := s.classifier.digest(e, at); d != nil {
+		s.chunker.add(d)
+	}
+}
+
+// let yields the first chunks and forgets them.
+func (s *stream) let(n int) {
+	chunks := s.chunker.chunks()
+	for i := range chunks[:n] {
+		if !s.yield(&chunks[i], nil) {
+			s.left = true
+			return
+		}
+	}
+	s.chunker.drop(n)
 }

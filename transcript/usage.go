@@ -1,5 +1,13 @@
 package transcript
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
 // Usage counts the tokens of one answer of the model.
 type Usage struct {
 	InputTokens         int
@@ -37,4 +45,474 @@ func (u *Usage) ContextTokens() int {
 		return 0
 	}
 	return u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens
+}
+
+// A CallDecoder reads of a line only what [CallOf] needs, many times as fast as the line can be decoded. The zero value
+// is ready. It should be used for many lines: neighbours have much in common. It is for one goroutine at a time.
+type CallDecoder struct{ scan callScanner }
+
+// Decode returns what CallOf returns for the entry of the line. It returns an error if the line is not a JSON object.
+func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
+	s := &d.scan
+	s.Reset(line)
+	s.begin()
+	for key, ok := s.FirstKey(); ok; key, ok = s.NextKey() {
+		s.member(key)
+	}
+	s.End()
+	if err := s.Err(); err != nil {
+		return Call{}, false, fmt.Errorf("transcript: %w", err)
+	}
+	c, ok := s.result()
+	return c, ok, nil
+}
+
+// EntryType returns the type of the entry that was decoded last.
+func (d *CallDecoder) EntryType() string { return d.scan.kind }
+
+// A callScanner is what is behind a CallDecoder. It has what was read of a line so far.
+type callScanner struct {
+	entryDecoder
+
+	kind     string
+	own      scannedEntry
+	progress scannedEntry // of a subagent, in what tells its progress
+	call     Call
+}
+
+// A scannedEntry is what is read of an entry.
+type scannedEntry struct {
+	agent   string
+	request string
+	uuid    []byte
+	time    time.Time
+	message Call // what the message tells
+	used    bool // there is a usage
+}
+
+func (s *scannedEntry) reset() { *s = scannedEntry{uuid: s.uuid[:0]} }
+
+// begin forgets the line before.
+func (d *callScanner) begin() {
+	d.kind, d.call = "", Call{}
+	d.own.reset()
+	d.progress.reset()
+}
+
+// result returns the call if there is one.
+func (d *callScanner) result() (Call, bool) {
+	c, e := d.call, &d.own
+	switch d.kind {
+	case "assistant":
+		c.Time, c.RequestID, c.AgentID = e.time, e.request, e.agent
+	case "progress":
+		c.Time, c.AgentID = e.time, e.agent
+		c.Sidechain, c.Forked = true, true
+		e = &d.progress
+		c.RequestID = e.request
+		if !e.time.IsZero() {
+			c.Time = e.time
+		}
+		if e.agent != "" {
+			c.AgentID = e.agent
+		}
+	default:
+		return Call{}, false
+	}
+	m := &e.message
+	if !e.used || m.Model == synthetic {
+		return Call{}, false
+	}
+	c.MessageID, c.Model, c.Usage = m.MessageID, m.Model, m.Usage
+	if c.MessageID == "" {
+		c.UUID = string(e.uuid)
+	}
+	return c, true
+}
+
+func (d *callScanner) member(key []byte) {
+	switch string(key) {
+	case "type":
+		d.kind = d.word()
+	case "sessionId":
+		d.call.SessionID = d.word()
+	case "isSidechain":
+		d.call.Sidechain = d.flag()
+	case "agentId":
+		d.own.agent = d.word()
+	case "data":
+		d.progressMember()
+	case "forkedFrom":
+		d.call.Forked = d.object() || d.call.Forked
+	case "sessionKind":
+		d.call.Forked = d.word() == background || d.call.Forked
+	case "costUSD":
+		d.call.CostUSD = d.cost()
+	default:
+		d.entryMember(&d.own, key)
+	}
+}
+
+// entryMember reads a member that entries inside of others have too.
+func (d *callScanner) entryMember(e *scannedEntry, key []byte) {
+	switch string(key) {
+	case "uuid":
+		e.uuid = append(e.uuid[:0], d.bytes()...)
+	case "timestamp":
+		e.time = parseTime(d.bytes())
+	case "requestId":
+		e.request = d.word()
+	case "message":
+		d.messageOf(e)
+	default:
+		d.Skip()
+	}
+}
+
+func (d *callScanner) messageOf(e *scannedEntry) {
+	e.message, e.used = Call{}, false
+	if d.Peek() != '{' {
+		d.Skip()
+		return
+	}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "id":
+			e.message.MessageID = d.word()
+		case "model":
+			e.message.Model = d.word()
+		case "usage":
+			u := d.usageMember()
+			if e.used = u != nil; e.used {
+				e.message.Usage = *u
+			}
+		default:
+			d.Skip()
+		}
+	}
+}
+
+// progressMember reads the data of an entry that tells what a subagent does. It may hold an entry of that subagent.
+func (d *callScanner) progressMember() {
+	d.progress.reset()
+	if d.Peek() != '{' {
+		d.Skip()
+		return
+	}
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch {
+		case string(key) == "agentId":
+			d.progress.agent = d.word()
+		case string(key) == "message" && d.Peek() == '{':
+			d.innerEntry()
+		default:
+			d.Skip()
+		}
+	}
+}
+
+func (d *callScanner) innerEntry() {
+	agent := d.progress.agent
+	d.progress.reset()
+	d.progress.agent = agent
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		d.entryMember(&d.progress, key)
+	}
+}
+
+// Calls returns the answers of the model that the session has paid for, each of them once, by time: those of branches and
+// of subagents are among them. Subagents that have files of their own count once they were linked, see [Link], or are in
+// Unlinked. Teammates that are sessions of their own don't, and neither do those of compactions, which repeat
+// a conversation.
+func (t *Transcript) Calls() []Call {
+	c := callWalk{seen: map[*Transcript]bool{}}
+	c.transcript(t)
+	return c.tally.Calls()
+}
+
+// A callWalk adds up a conversation and its subagents, each of them once.
+type callWalk struct {
+	tally Tally
+	seen  map[*Transcript]bool
+}
+
+func (c *callWalk) transcript(t *Transcript) {
+	if t == nil || c.seen[t] {
+		return
+	}
+	c.seen[t] = true
+	if t.assembly != nil {
+		c.tally.Merge(&t.assembly.tally)
+	}
+	c.below(t)
+}
+
+// below adds up the subagents of a transcript. What those in the same file have used is counted with the file.
+func (c *callWalk) below(t *Transcript) {
+	for _, chain := range t.Sidechains {
+		c.seen[chain] = true
+		c.below(chain)
+	}
+	c.chunks(t.Chunks)
+	for i := range t.Branches {
+		c.chunks(t.Branches[i].Chunks)
+	}
+	c.agents(t.Unlinked)
+}
+
+func (c *callWalk) chunks(chunks []Chunk) {
+	for i := range chunks {
+		for k := range chunks[i].Items {
+			c.agents(chunks[i].Items[k].Agents)
+		}
+	}
+}
+
+func (c *callWalk) agents(agents []*Agent) {
+	for _, a := range agents {
+		ownSession := strings.Contains(a.ID, "@")
+		if !ownSession && a.Kind() != AgentCompaction {
+			c.transcript(a.Transcript)
+		}
+	}
+}
+
+// A Tally counts each answer of the model once, however often it was written down. The agent writes one answer as
+// several lines, which repeat its usage, the first of them often with a count that is not final; and it copies answers
+// into the transcripts of forks and subagents. So a tally should get the lines of all transcripts before anything is
+// added up.
+//
+// What it holds does not depend on the order in which the lines came, nor on how they were spread over tallies that
+// were merged. The zero value is ready. It is for one goroutine at a time.
+type Tally struct {
+	// answers are the best copies.
+	answers map[answerKey]*Call
+	// unnamed are calls with neither an ID nor a UUID: nothing tells one from another.
+	unnamed []Call
+}
+
+// An answerKey is what copies of an answer have in common. Those that may be copies of any answer with the ID have no
+// request.
+type answerKey struct{ id, request string }
+
+// Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are those with the same
+// MessageID where one has no RequestID or is a sidechain's, since a sidechain may repeat what was said before under
+// a RequestID of its own. Of the copies it keeps that of the main conversation, then the one with the most tokens.
+func (t *Tally) Add(c Call) {
+	key := answerKey{c.MessageID, c.request()}
+	switch {
+	case c.MessageID == "" && c.UUID == "":
+		t.unnamed = append(t.unnamed, c)
+		return
+	case c.MessageID == "":
+		key.id = "\x00" + c.UUID // never that of a message
+	}
+	if t.answers == nil {
+		t.answers = map[answerKey]*Call{}
+	}
+	if best := t.answers[key]; best == nil {
+		t.answers[key] = &c
+	} else if compareCopies(&c, best) < 0 {
+		*best = c
+	}
+}
+
+// AddLine takes note of the answer that a line of a transcript counts for, if it counts for one. It returns an error if
+// the line is not a JSON object.
+func (t *Tally) AddLine(line []byte) error {
+	var d CallDecoder
+	c, ok, err := d.Decode(line)
+	if ok {
+		t.Add(c)
+	}
+	return err
+}
+
+// Merge adds all that o has. It leaves o as it is, and o may be nil.
+func (t *Tally) Merge(o *Tally) {
+	if o == nil {
+		return
+	}
+	for _, c := range o.answers {
+		t.Add(*c)
+	}
+	t.unnamed = append(t.unnamed, o.unnamed...)
+}
+
+// Calls returns each answer once, by time, then by ID.
+func (t *Tally) Calls() []Call {
+	calls := t.calls()
+	slices.SortFunc(calls, func(a, b Call) int {
+		if order := cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.MessageID, b.MessageID)); order != 0 {
+			return order
+		}
+		return cmp.Or(cmp.Compare(a.RequestID, b.RequestID), cmp.Compare(a.UUID, b.UUID), compareCopies(&a, &b))
+	})
+	return calls
+}
+
+// calls is Calls in any order. What has no request competes with the best of the answers that it may be a copy of, and
+// takes its place.
+func (t *Tally) calls() []Call {
+	calls := make([]Call, 0, len(t.unnamed)+len(t.answers))
+	calls = append(calls, t.unnamed...)
+	rivals := t.rivals()
+	for key, c := range t.answers {
+		rival := rivals[key.id]
+		switch {
+		case rival == nil || key.request != "" && rival != c:
+			calls = append(calls, *c)
+		case key.request == "" && compareCopies(c, rival) < 0:
+			calls = append(calls, *c)
+			calls[len(calls)-1].RequestID = rival.RequestID
+		case key.request == "":
+			calls = append(calls, *rival)
+		}
+	}
+	return calls
+}
+
+// rivals returns the best answer with a request for each ID of which there is a copy without.
+func (t *Tally) rivals() map[string]*Call {
+	best := map[string]*Call{}
+	for key, c := range t.answers {
+		if key.request == "" || t.answers[answerKey{id: key.id}] == nil {
+			continue
+		}
+		if b := best[key.id]; b == nil || compareCopies(c, b) < 0 {
+			best[key.id] = c
+		}
+	}
+	return best
+}
+
+// Total returns the sum of all answers and how many there are.
+func (t *Tally) Total() (UsageSum, int) {
+	var sum UsageSum
+	calls := t.calls()
+	for i := range calls {
+		sum = sum.plus(sumOf(&calls[i].Usage), 1)
+	}
+	return sum, len(calls)
+}
+
+// A Call is one answer of the model, and what it used.
+type Call struct {
+	MessageID string
+	RequestID string
+	// UUID is that of the entry where MessageID is empty, and empty otherwise.
+	UUID  string
+	Model string
+	// Time is that of the line: in a [Tally], of the last one that has the final count.
+	Time  time.Time
+	Usage Usage
+	// Sidechain says that a subagent was answered.
+	Sidechain bool
+	// Forked says that the line may be a copy: it stands in a fork of another session, or tells the progress of a
+	// subagent, whose own transcript has it, too.
+	Forked bool
+
+	SessionID string
+	AgentID   string
+	// Project is the name of the folder that the transcript lies in. A line does not tell.
+	Project string
+
+	// CostUSD is what the answer cost, where an older agent wrote that down.
+	CostUSD float64
+}
+
+// synthetic is the model of messages that the agent has made up: nobody has called a model.
+const synthetic = "<synthetic>"
+
+// CallOf returns the answer that an entry counts for. It returns false if there is none: the entry is neither an
+// assistant's nor the progress of a subagent, has no usage, or was made up by the agent.
+func CallOf(e *Entry) (Call, bool) {
+	switch e.Type {
+	case "assistant":
+		return callOfAnswer(e)
+	case "progress":
+		return callOfProgress(e)
+	}
+	return Call{}, false
+}
+
+func callOfAnswer(e *Entry) (Call, bool) {
+	m := e.Message
+	if m == nil || m.Usage == nil || m.Model == synthetic {
+		return Call{}, false
+	}
+	c := Call{
+		MessageID: m.ID, Model: m.Model, Usage: *m.Usage, RequestID: e.RequestID, Time: e.Timestamp,
+		Sidechain: e.IsSidechain, Forked: e.Forked, SessionID: e.SessionID, AgentID: e.AgentID, CostUSD: e.CostUSD,
+	}
+	if m.ID == "" {
+		c.UUID = e.UUID
+	}
+	return c, true
+}
+
+func callOfProgress(e *Entry) (Call, bool) {
+	var d callScanner
+	d.kind = e.Type
+	d.call = Call{SessionID: e.SessionID, CostUSD: e.CostUSD}
+	d.own = scannedEntry{agent: e.AgentID, time: e.Timestamp}
+	if len(e.Data) > 0 {
+		d.Reset(e.Data)
+		d.progressMember()
+	}
+	return d.result()
+}
+
+// request returns the RequestID if it tells an answer from others, and "" if the call may be a copy of any.
+func (c *Call) request() string {
+	if c.Sidechain {
+		return ""
+	}
+	return c.RequestID
+}
+
+// compareCopies returns less than 0 if a is the better copy of an answer. The order is total: two copies that are equal
+// in it are the same.
+func compareCopies(a, b *Call) int {
+	return cmp.Or(
+		compareBools(a.Sidechain, b.Sidechain),
+		cmp.Compare(b.Usage.TotalTokens(), a.Usage.TotalTokens()),
+		compareBools(b.Usage.Fast, a.Usage.Fast),
+		compareBools(a.Forked, b.Forked),
+		cmp.Compare(a.Project, b.Project),
+		cmp.Compare(a.SessionID, b.SessionID),
+		cmp.Compare(a.AgentID, b.AgentID),
+		b.Time.Compare(a.Time),
+		cmp.Compare(a.RequestID, b.RequestID),
+		cmp.Compare(a.Model, b.Model),
+		cmp.Compare(b.CostUSD, a.CostUSD),
+		compareUsage(&a.Usage, &b.Usage),
+	)
+}
+
+// compareUsage puts the one with more details first.
+func compareUsage(a, b *Usage) int {
+	return cmp.Or(
+		cmp.Compare(b.OutputTokens, a.OutputTokens),
+		cmp.Compare(b.InputTokens, a.InputTokens),
+		cmp.Compare(b.CacheCreationTokens, a.CacheCreationTokens),
+		cmp.Compare(b.CacheCreation5mTokens, a.CacheCreation5mTokens),
+		cmp.Compare(b.CacheCreation1hTokens, a.CacheCreation1hTokens),
+		cmp.Compare(b.ThinkingTokens, a.ThinkingTokens),
+		cmp.Compare(b.WebSearches, a.WebSearches),
+		cmp.Compare(b.WebFetches, a.WebFetches),
+		compareBools(b.InferenceUS, a.InferenceUS),
+		cmp.Compare(b.ServiceTier, a.ServiceTier),
+	)
+}
+
+// compareBools puts false first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }

@@ -1,10 +1,115 @@
 package transcript
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clewdev/clew/wire"
 )
+
+// InputDiff returns what a call of Edit, MultiEdit, Write or NotebookEdit asks for: what to show before it is made. The
+// file is not known, so the diff is relative to the piece that is replaced, and that of a Write shows a new file. It
+// returns false for other tools, and if the input does not tell.
+func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
+	in, err := DecodeInput(name, input)
+	if err != nil {
+		return nil, false
+	}
+	d := inputDiff(in)
+	if d == nil || d.Path == "" || len(d.Hunks) == 0 && !d.Created {
+		return nil, false
+	}
+	return d, true
+}
+
+func inputDiff(in Input) *FileDiff {
+	switch in := in.(type) {
+	case *EditInput:
+		if in.OldString == "" {
+			return createdFile(in.FilePath, in.NewString)
+		}
+		return replacedPiece(in.FilePath, in.OldString, in.NewString)
+	case *MultiEditInput:
+		var hunks []Hunk
+		for _, e := range in.Edits {
+			hunks = append(hunks, diffPiece(e.OldString, e.NewString)...)
+		}
+		d := newFileDiff(in.FilePath, hunks)
+		d.Relative = true
+		return d
+	case *WriteInput:
+		return createdFile(in.FilePath, in.Content)
+	case *NotebookEditInput:
+		return replacedPiece(in.NotebookPath, "", in.NewSource)
+	}
+	return nil
+}
+
+// replacedPiece returns the diff of a file of which only a piece is known.
+func replacedPiece(path, before, after string) *FileDiff {
+	d := newFileDiff(path, diffPiece(before, after))
+	d.Relative = true
+	return d
+}
+
+// diffPiece compares two pieces of a file. That the last line of a piece has no end means nothing.
+func diffPiece(before, after string) []Hunk {
+	if hunks := diffText(endLine(before), endLine(after)); len(hunks) > 0 {
+		return hunks
+	}
+	return diffText(before, after)
+}
+
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// parseHunks reads the hunks of a unified diff. What stands before the first one is left out.
+func parseHunks(patch string) []Hunk {
+	var hunks []Hunk
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSuffix(line, "\n")
+		if h, ok := parseHunkHeader(line); ok {
+			hunks = append(hunks, h)
+			continue
+		}
+		if n := len(hunks); n > 0 && line != "" && strings.Contains(" +-\\", line[:1]) {
+			hunks[n-1].Lines = append(hunks[n-1].Lines, line)
+		}
+	}
+	return withLines(hunks)
+}
+
+// parseHunkHeader reads a line like "@@ -1,2 +1,3 @@ func main".
+func parseHunkHeader(line string) (Hunk, bool) {
+	ranges, ok := strings.CutPrefix(line, "@@ -")
+	if !ok {
+		return Hunk{}, false
+	}
+	ranges, _, _ = strings.Cut(ranges, " @@")
+	before, after, ok := strings.Cut(ranges, " +")
+	var h Hunk
+	if !ok || !parseRange(before, &h.OldStart, &h.OldLines) || !parseRange(after, &h.NewStart, &h.NewLines) {
+		return Hunk{}, false
+	}
+	return h, true
+}
+
+// parseRange reads "1,2", or "1", which means one line.
+func parseRange(text string, start, lines *int) bool {
+	first, count, ok := strings.Cut(text, ",")
+	if !ok {
+		count = "1"
+	}
+	var err1, err2 error
+	*start, err1 = strconv.Atoi(first)
+	*lines, err2 = strconv.Atoi(count)
+	return err1 == nil && err2 == nil
+}
 
 // Diff returns what the call changed in a file: a call of Edit, MultiEdit, Write or NotebookEdit, or a command that the
 // agent has watched. It returns false if nothing was changed, and for a call that has failed or has no result yet. A
@@ -222,4 +327,103 @@ func (e *BashEditDiff) diffs() []FileDiff {
 		}
 	}
 	return diffs
+}
+
+// A CallDiff is what one call changed in a file.
+type CallDiff struct {
+	FileDiff
+
+	ToolName  string
+	ToolID    string
+	Timestamp time.Time
+	// Agent is the subagent that made the call, or nil.
+	Agent *Agent
+}
+
+// FileChanges are all changes of a file, in their order.
+type FileChanges struct {
+	Path  string
+	Calls []CallDiff
+	// Created says that the first call made the file, Deleted that the last one took it away.
+	Created bool
+	Deleted bool
+	// Added and Removed are the sums over the calls.
+	Added   int
+	Removed int
+}
+
+// ChunkDiffs returns what a chunk changed, call by call, the calls of its subagents behind the one that started them.
+func ChunkDiffs(c *Chunk) []FileDiff {
+	var diffs []FileDiff
+	w := diffWalk{yield: func(d CallDiff) { diffs = append(diffs, d.FileDiff) }}
+	w.items(c.Items, nil)
+	return diffs
+}
+
+// Diffs returns what chunks changed, file by file, in the order in which the files were first changed. Subagents are
+// included once they were linked: see [Link].
+func Diffs(chunks []Chunk) []FileChanges {
+	var files []FileChanges
+	index := map[string]int{}
+	w := diffWalk{yield: func(d CallDiff) {
+		at, ok := index[d.Path]
+		if !ok {
+			at = len(files)
+			index[d.Path] = at
+			files = append(files, FileChanges{Path: d.Path, Created: d.Created})
+		}
+		files[at].add(d)
+	}}
+	w.chunks(chunks, nil)
+	return files
+}
+
+func (f *FileChanges) add(d CallDiff) {
+	f.Calls = append(f.Calls, d)
+	f.Added += d.Added
+	f.Removed += d.Removed
+	f.Deleted = d.Deleted
+}
+
+// A diffWalk yields the diffs of a conversation and of its subagents, each of them once.
+type diffWalk struct {
+	yield func(CallDiff)
+	seen  map[*Agent]bool
+}
+
+func (w *diffWalk) chunks(chunks []Chunk, by *Agent) {
+	for i := range chunks {
+		w.items(chunks[i].Items, by)
+	}
+}
+
+func (w *diffWalk) items(items []DisplayItem, by *Agent) {
+	for i := range items {
+		item := &items[i]
+		for _, d := range item.Diffs() {
+			w.yield(CallDiff{d, item.ToolName, item.ToolID, item.Timestamp, by})
+		}
+		for _, agent := range item.Agents {
+			w.agent(agent)
+		}
+	}
+}
+
+func (w *diffWalk) agent(a *Agent) {
+	if a == nil || w.seen[a] {
+		return
+	}
+	if w.seen == nil {
+		w.seen = map[*Agent]bool{}
+	}
+	w.seen[a] = true
+	w.chunks(agentChunks(a), a)
+}
+
+// agentChunks returns the conversation of a subagent.
+func agentChunks(a *Agent) []Chunk {
+	if a.Transcript == nil {
+		return nil
+	}
+	return a.Transcript.Chunks
 }

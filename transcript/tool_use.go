@@ -1,0 +1,318 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/wire"
+)
+
+// An Input is what a tool was called with. Its variants are pointers to the types whose names end in Input, such as
+// [*BashInput]; the input of any other tool is an [*OtherInput].
+type Input interface{ toolInput() }
+
+// An OtherInput is that of a tool without a type of its own, such as one of an MCP server, or one that is no JSON
+// object.
+type OtherInput struct {
+	Name string
+	Raw  wire.JSON
+}
+
+// DecodeInput decodes the input of a tool. Members that are unknown, or not of the type that the tool wants, count as
+// absent. It returns an error if input is not JSON.
+func DecodeInput(name string, input wire.JSON) (Input, error) {
+	variant := inputs[name]
+	if variant == nil || firstByte(input) != '{' {
+		if !json.Valid([]byte(input)) {
+			return nil, fmt.Errorf("transcript: the input of %s is not JSON", name)
+		}
+		return &OtherInput{name, input}, nil
+	}
+	in := variant()
+	if err := decodeLoosely(input, in); err != nil {
+		return nil, fmt.Errorf("transcript: the input of %s: %w", name, err)
+	}
+	return in, nil
+}
+
+// inputs makes, by the name of a tool, the variant of its input.
+var inputs = map[string]func() Input{
+	"Bash":            newInput[BashInput],
+	"PowerShell":      newInput[BashInput],
+	"BashOutput":      newInput[BashOutputInput],
+	"KillShell":       newInput[TaskStopInput],
+	"KillBash":        newInput[TaskStopInput],
+	"TaskStop":        newInput[TaskStopInput],
+	"TaskOutput":      newInput[TaskOutputInput],
+	"Monitor":         newInput[MonitorInput],
+	"Read":            newInput[ReadInput],
+	"Write":           newInput[WriteInput],
+	"Edit":            newInput[EditInput],
+	"MultiEdit":       newInput[MultiEditInput],
+	"NotebookEdit":    newInput[NotebookEditInput],
+	"LS":              newInput[LSInput],
+	"Grep":            newInput[GrepInput],
+	"Glob":            newInput[GlobInput],
+	"LSP":             newInput[LSPInput],
+	"ToolSearch":      newInput[ToolSearchInput],
+	"WebFetch":        newInput[WebFetchInput],
+	"WebSearch":       newInput[WebSearchInput],
+	"Task":            newInput[AgentInput],
+	"Agent":           newInput[AgentInput],
+	"Skill":           newInput[SkillInput],
+	"Workflow":        newInput[WorkflowInput],
+	"TodoWrite":       newInput[TodoWriteInput],
+	"TaskCreate":      newInput[TaskCreateInput],
+	"TaskUpdate":      newInput[TaskUpdateInput],
+	"TaskGet":         newInput[TaskGetInput],
+	"TaskList":        newInput[TaskListInput],
+	"TeamCreate":      newInput[TeamCreateInput],
+	"TeamDelete":      newInput[TeamDeleteInput],
+	"SendMessage":     newInput[SendMessageInput],
+	"AskUserQuestion": newInput[AskUserQuestionInput],
+	"ExitPlanMode":    newInput[ExitPlanModeInput],
+}
+
+func newInput[T any, P interface {
+	*T
+	Input
+}]() Input {
+	return P(new(T))
+}
+
+// decodeLoosely decodes an object into v, and leaves out what is of another type.
+func decodeLoosely(text wire.JSON, v any) error {
+	err := text.Decode(v)
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return nil
+	}
+	return err
+}
+
+// firstByte returns the first byte of a JSON text, or 0.
+func firstByte(text wire.JSON) byte {
+	for i := range len(text) {
+		switch c := text[i]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (*OtherInput) toolInput()           {}
+func (*BashInput) toolInput()            {}
+func (*BashOutputInput) toolInput()      {}
+func (*TaskStopInput) toolInput()        {}
+func (*TaskOutputInput) toolInput()      {}
+func (*MonitorInput) toolInput()         {}
+func (*ReadInput) toolInput()            {}
+func (*WriteInput) toolInput()           {}
+func (*EditInput) toolInput()            {}
+func (*MultiEditInput) toolInput()       {}
+func (*NotebookEditInput) toolInput()    {}
+func (*LSInput) toolInput()              {}
+func (*GrepInput) toolInput()            {}
+func (*GlobInput) toolInput()            {}
+func (*LSPInput) toolInput()             {}
+func (*ToolSearchInput) toolInput()      {}
+func (*WebFetchInput) toolInput()        {}
+func (*WebSearchInput) toolInput()       {}
+func (*AgentInput) toolInput()           {}
+func (*SkillInput) toolInput()           {}
+func (*WorkflowInput) toolInput()        {}
+func (*TodoWriteInput) toolInput()       {}
+func (*TaskCreateInput) toolInput()      {}
+func (*TaskUpdateInput) toolInput()      {}
+func (*TaskGetInput) toolInput()         {}
+func (*TaskListInput) toolInput()        {}
+func (*TeamCreateInput) toolInput()      {}
+func (*TeamDeleteInput) toolInput()      {}
+func (*SendMessageInput) toolInput()     {}
+func (*AskUserQuestionInput) toolInput() {}
+func (*ExitPlanModeInput) toolInput()    {}
+
+// A Result is the structured result of a tool: what the agent knows of it, beside the text that the model was given.
+// Its variants are pointers to the types whose names end in Result, such as [*BashResult]. Any tool can give a
+// [*TextResult] or a [*ContentResult]; what has no type of its own is an [*OtherResult].
+type Result interface{ toolResult() }
+
+// A TextResult is a text alone. Calls that failed or were refused have one.
+type TextResult struct{ Text string }
+
+// Rejected reports whether the user did not let the tool run.
+func (r *TextResult) Rejected() bool { return r.Text == rejected }
+
+// Failure returns what went wrong, or "" if the text does not say that something did.
+func (r *TextResult) Failure() string {
+	text, ok := strings.CutPrefix(r.Text, "Error: ")
+	if !ok {
+		return ""
+	}
+	return text
+}
+
+// A ContentResult is a list of blocks. Tools of MCP servers give one.
+type ContentResult struct{ Content wire.Content }
+
+// An OtherResult is that of a tool without a type of its own.
+type OtherResult struct {
+	Name string
+	Raw  wire.JSON
+}
+
+// DecodeResult decodes the structured result of a tool. Members that are unknown, or not of the type that they should
+// be, count as absent. It returns an error if structured is not JSON.
+func DecodeResult(name string, structured wire.JSON) (Result, error) {
+	r, err := decodeResult(name, structured)
+	if err != nil {
+		return nil, fmt.Errorf("transcript: the result of %s: %w", name, err)
+	}
+	return r, nil
+}
+
+func decodeResult(name string, structured wire.JSON) (Result, error) {
+	switch variant := results[name]; firstByte(structured) {
+	case '"':
+		r := new(TextResult)
+		return r, structured.Decode(&r.Text)
+	case '[':
+		if content, err := wire.DecodeContent(structured); err == nil {
+			return &ContentResult{content}, nil
+		}
+	case '{':
+		if variant != nil {
+			r := variant()
+			return r, decodeLoosely(structured, r)
+		}
+	}
+	var raw json.RawMessage
+	return &OtherResult{name, structured}, structured.Decode(&raw)
+}
+
+// results makes, by the name of a tool, the variant of its result.
+var results = map[string]func() Result{
+	"Bash":            newResult[BashResult],
+	"PowerShell":      newResult[BashResult],
+	"BashOutput":      newResult[BashOutputResult],
+	"KillShell":       newResult[TaskStopResult],
+	"KillBash":        newResult[TaskStopResult],
+	"TaskStop":        newResult[TaskStopResult],
+	"TaskOutput":      newResult[TaskOutputResult],
+	"Monitor":         newResult[MonitorResult],
+	"Read":            newResult[ReadResult],
+	"Write":           newResult[WriteResult],
+	"Edit":            newResult[EditResult],
+	"MultiEdit":       newResult[EditResult],
+	"NotebookEdit":    newResult[NotebookEditResult],
+	"Grep":            newResult[GrepResult],
+	"Glob":            newResult[GlobResult],
+	"LSP":             newResult[LSPResult],
+	"ToolSearch":      newResult[ToolSearchResult],
+	"WebFetch":        newResult[WebFetchResult],
+	"WebSearch":       newResult[WebSearchResult],
+	"Task":            newResult[AgentResult],
+	"Agent":           newResult[AgentResult],
+	"Skill":           newResult[SkillResult],
+	"Workflow":        newResult[WorkflowResult],
+	"TodoWrite":       newResult[TodoWriteResult],
+	"TaskCreate":      newResult[TaskCreateResult],
+	"TaskUpdate":      newResult[TaskUpdateResult],
+	"TaskGet":         newResult[TaskGetResult],
+	"TaskList":        newResult[TaskListResult],
+	"TeamCreate":      newResult[TeamCreateResult],
+	"TeamDelete":      newResult[TeamDeleteResult],
+	"SendMessage":     newResult[SendMessageResult],
+	"AskUserQuestion": newResult[AskUserQuestionResult],
+	"ExitPlanMode":    newResult[ExitPlanModeResult],
+}
+
+func newResult[T any, P interface {
+	*T
+	Result
+}]() Result {
+	return P(new(T))
+}
+
+func (*TextResult) toolResult()            {}
+func (*ContentResult) toolResult()         {}
+func (*OtherResult) toolResult()           {}
+func (*BashResult) toolResult()            {}
+func (*BashOutputResult) toolResult()      {}
+func (*TaskStopResult) toolResult()        {}
+func (*TaskOutputResult) toolResult()      {}
+func (*MonitorResult) toolResult()         {}
+func (*ReadResult) toolResult()            {}
+func (*WriteResult) toolResult()           {}
+func (*EditResult) toolResult()            {}
+func (*NotebookEditResult) toolResult()    {}
+func (*GrepResult) toolResult()            {}
+func (*GlobResult) toolResult()            {}
+func (*LSPResult) toolResult()             {}
+func (*ToolSearchResult) toolResult()      {}
+func (*WebFetchResult) toolResult()        {}
+func (*WebSearchResult) toolResult()       {}
+func (*AgentResult) toolResult()           {}
+func (*SkillResult) toolResult()           {}
+func (*WorkflowResult) toolResult()        {}
+func (*TodoWriteResult) toolResult()       {}
+func (*TaskCreateResult) toolResult()      {}
+func (*TaskUpdateResult) toolResult()      {}
+func (*TaskGetResult) toolResult()         {}
+func (*TaskListResult) toolResult()        {}
+func (*TeamCreateResult) toolResult()      {}
+func (*TeamDeleteResult) toolResult()      {}
+func (*SendMessageResult) toolResult()     {}
+func (*AskUserQuestionResult) toolResult() {}
+func (*ExitPlanModeResult) toolResult()    {}
+
+// A Category says what kind of thing a tool does. There may be others than those below.
+type Category string
+
+// The categories of tools.
+const (
+	CategoryRead  Category = "Read"
+	CategoryEdit  Category = "Edit"
+	CategoryWrite Category = "Write"
+	CategoryBash  Category = "Bash"
+	CategoryGrep  Category = "Grep"
+	CategoryGlob  Category = "Glob"
+	CategoryTask  Category = "Task"
+	CategoryTool  Category = "Tool"
+	CategoryWeb   Category = "Web"
+	CategoryOther Category = "Other"
+)
+
+// ToolCategory returns the category of a tool, also for tools of other agents. Those of MCP servers are in
+// CategoryTool.
+func ToolCategory(name string) Category {
+	switch name {
+	case "Read", "read_file", "read", "view", "LS", "NotebookRead":
+		return CategoryRead
+	case "Edit", "MultiEdit", "apply_patch", "edit", "StrReplace":
+		return CategoryEdit
+	case "Write", "NotebookEdit", "write_file", "edit_file", "write":
+		return CategoryWrite
+	case "Bash", "PowerShell", "BashOutput", "KillShell", "KillBash", "shell_command", "exec_command", "write_stdin",
+		"shell", "run_command", "execute_command", "bash", "Shell":
+		return CategoryBash
+	case "Grep", "search_files", "grep":
+		return CategoryGrep
+	case "Glob":
+		return CategoryGlob
+	case "Task", "Agent", "Workflow", "task":
+		return CategoryTask
+	case "Skill", "report_intent":
+		return CategoryTool
+	case "WebFetch", "WebSearch":
+		return CategoryWeb
+	}
+	if strings.HasPrefix(name, "mcp__") {
+		return CategoryTool
+	}
+	return CategoryOther
+}
