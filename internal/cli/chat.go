@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -188,4 +193,164 @@ func (c *chat) farewell() {
 		c.screen.note("Session " + id)
 		c.screen.note("Go on with: clew chat --resume " + id)
 	}
+}
+
+var errChatInterrupted = errors.New("interrupted twice")
+
+// turn has a prompt answered. A prompt that was lost with an agent comes back. Errors
+// end the chat.
+func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error) {
+	c.turns++
+	c.screen.busy("thinking")
+	p := &textPrinter{screen: c.screen, structured: len(c.opts.OutputSchema) > 0}
+	stopped, err := c.answer(ctx, prompt, p)
+	c.screen.rest()
+	if broken, ok := errors.AsType[*writeError](errors.Join(err, p.finish(err))); ok {
+		return "", broken
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return "", nil
+	case stopped:
+		c.screen.note("interrupted")
+		return "", c.session.Err()
+	}
+	c.failed++
+	if _, ok := errors.AsType[*clew.LostError](err); ok {
+		c.screen.note("the prompt was lost with the agent, which may have begun to act on it")
+		return prompt, nil
+	}
+	if c.session.Err() != nil {
+		return "", err
+	}
+	c.screen.say(harmless(reason(ctx, err)) + "\n")
+	return "", nil
+}
+
+// answer prints what the agent does about a prompt. The first interrupt stops the turn,
+// the second one the chat.
+func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bool, err error) {
+	turn, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var stopping atomic.Bool
+	stop := func() {
+		if stopping.Swap(true) {
+			return
+		}
+		c.screen.note("interrupting")
+		time.AfterFunc(stopLimit, cancel)
+		go c.session.Interrupt(turn) //nolint:errcheck // if that fails, the limit ends the turn
+	}
+	defer context.AfterFunc(ctx, func() {
+		c.screen.stop() // the chat ends with this turn
+		stop()
+	})()
+	over := c.user.attend(func() {
+		if stopping.Load() {
+			c.end(errChatInterrupted)
+			cancel()
+		}
+		stop()
+	})
+	defer over()
+	for msg, err := range c.session.Turn(turn, prompt) {
+		if err != nil {
+			return stopping.Load(), err
+		}
+		c.user.asks().settle()
+		if err := p.print(msg); err != nil {
+			return false, &writeError{err} // nobody hears the rest: Close interrupts the turn
+		}
+		c.follow(msg)
+	}
+	return stopping.Load(), nil
+}
+
+// follow takes note of a message, and tells on stderr what happens besides the answer.
+func (c *chat) follow(msg wire.Message) {
+	c.status.follow(msg)
+	c.screen.follow(msg)
+	if m, ok := msg.(*wire.SessionReconnectedMessage); ok {
+		how := "another one goes on with the conversation"
+		if !m.Resumed {
+			how = "another one begins the conversation anew"
+		}
+		c.screen.note(strings.TrimPrefix(m.Error, "clew: ") + "; " + how)
+		c.screen.busy("thinking")
+	}
+}
+
+// A chatStatus is what is known of a session. What is not known is zero.
+type chatStatus struct {
+	model    string
+	mode     wire.PermissionMode
+	cost     float64
+	counted  bool // the cost is known
+	context  *clew.ContextReport
+	commands []wire.SlashCommand
+	models   []clew.ModelInfo
+}
+
+func (s *chatStatus) begin(info *clew.ServerInfo) {
+	s.model, s.mode = info.CurrentModel, info.CurrentPermissionMode
+	s.commands, s.models = info.Commands, info.Models
+}
+
+// follow takes note of what a message says.
+func (s *chatStatus) follow(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.InitMessage:
+		s.model, s.mode = cmp.Or(m.Model, s.model), cmp.Or(m.PermissionMode, s.mode)
+		s.learn(m.SlashCommands)
+	case *wire.StatusMessage:
+		s.mode = cmp.Or(m.PermissionMode, s.mode)
+	case *wire.CommandsChangedMessage:
+		s.commands = m.Commands
+	case *wire.ResultMessage:
+		s.cost, s.counted = m.TotalCostUSD, true
+	}
+}
+
+// learn adds commands that only have a name.
+func (s *chatStatus) learn(names []string) {
+	for _, name := range names {
+		if !slices.ContainsFunc(s.commands, func(c wire.SlashCommand) bool { return c.Name == name }) {
+			s.commands = append(s.commands, wire.SlashCommand{Name: name})
+		}
+	}
+}
+
+// line is the line above the input.
+func (s *chatStatus) line() string {
+	var parts []string
+	for _, part := range []string{s.model, string(s.mode)} {
+		if part != "" {
+			parts = append(parts, printable(part))
+		}
+	}
+	if s.counted {
+		parts = append(parts, fmt.Sprintf("$%.2f", s.cost))
+	}
+	if s.context != nil && s.context.MaxTokens > 0 {
+		parts = append(parts, fmt.Sprintf("context %.0f%%", s.context.Percentage))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// contextLimit is how long the user waits for the line above the input.
+const contextLimit = 2 * time.Second
+
+// weigh asks how full the context is.
+func (c *chat) weigh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, contextLimit)
+	defer cancel()
+	report, err := c.session.ContextSummary(ctx)
+	if err != nil {
+		report = nil
+	} else if c.status.model == "" {
+		c.status.model = report.Model
+	}
+	c.status.context = report
 }

@@ -4,9 +4,13 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -68,4 +72,189 @@ func perform(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	}
 	printError(s.Err, err)
 	return exitCode(err)
+}
+
+func newRoot(s Streams) *cobra.Command {
+	st := &settings{streams: s}
+	root := &cobra.Command{
+		Use:   "clew",
+		Short: "A toolkit for Claude Code",
+		Long: `Clew runs Claude Code, reads what it writes, and shows it. Without a command, it
+lists the sessions of this project, as "clew ls" does.
+
+Exit codes:
+  0    done
+  1    the turn failed, or the output could not be written
+  2    wrong usage
+  3    the agent binary was not found
+  4    the input could not be read
+  130  interrupted`,
+		Example: `  clew demo
+  clew run "Why does the build fail?"
+  clew ls --all`,
+		Args: noSuchCommand,
+		RunE: runE((&lsOptions{streams: s, none: noSessionsYet}).run),
+
+		PersistentPreRunE: st.prepare,
+
+		Version: readBuild().Version,
+	}
+	root.SetFlagErrorFunc(misusedFlag)
+	root.SetHelpFunc(showHelp)
+	root.SetHelpCommand(newHelp())
+	root.AddCommand(newInspect(s), newVersion(s))
+	root.AddCommand(newStats(s))
+	root.AddCommand(newRun(s))
+	root.AddCommand(newChat(s))
+	root.AddCommand(newLs(s), newShow(s), newTail(s))
+	root.AddCommand(newMan(s))
+	root.AddCommand(newConfig(s, st), newDoctor(s, st))
+	st.addFlag(root)
+	root.AddCommand(newSearch(s))
+	root.AddCommand(newExport(s))
+	root.AddCommand(newDemo(s, st))
+	addCompletion(root, st)
+	return root
+}
+
+const noSessionsYet = `There are no sessions of this project yet.
+  clew run "PROMPT"  begins one
+  clew ls --all      lists those of all projects
+  clew demo          shows what clew can do, without a key or an agent
+  clew help          lists all commands`
+
+func printHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// noSuchCommand refuses the arguments of a command that only has commands: a word
+// that reaches it is none of them.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %s", printable(args[0]))
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", near[0])
+	}
+	return misused(cmd, errors.New(text))
+}
+
+// The codes that the program exits with.
+const (
+	exitDone        = 0
+	exitFailed      = 1 // the turn failed, or the output could not be written
+	exitUsage       = 2
+	exitAgent       = 3 // there is no agent binary
+	exitInput       = 4 // a file cannot be read
+	exitInterrupted = 130
+)
+
+// A failure is how a command ends when it does not end well.
+type failure struct {
+	code    int
+	command string // such as "clew inspect"
+	err     error
+	hint    string // what to do about it, a sentence, or ""
+}
+
+func (f *failure) Error() string { return f.command + ": " + f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// A runner is what a command does with its arguments.
+type runner func(ctx context.Context, args []string) error
+
+// runE makes a runner fit for cobra: whatever it returns becomes a failure with
+// the name of the command.
+func runE(run runner) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := run(cmd.Context(), args)
+		if err == nil {
+			return nil
+		}
+		var f *failure
+		if !errors.As(err, &f) {
+			f = &failure{code: exitFailed, err: err}
+		}
+		f.command = cmd.CommandPath()
+		return f
+	}
+}
+
+func errStopped() error { return &failure{code: exitInterrupted, err: errors.New("interrupted")} }
+
+func outputError(err error) error {
+	return fmt.Errorf("the output cannot be written: %w", cause(err))
+}
+
+// misused reports that cmd was called in the wrong way. The error may quote the
+// arguments as they are.
+func misused(cmd *cobra.Command, err error) error {
+	return &failure{
+		code:    exitUsage,
+		command: cmd.CommandPath(),
+		err:     errors.New(escaped(err.Error())),
+		hint:    fmt.Sprintf("Run %q for help.", cmd.CommandPath()+" --help"),
+	}
+}
+
+// misusedFlag reports a flag that is wrong. What Go says of numbers and durations is
+// nothing for users.
+func misusedFlag(cmd *cobra.Command, err error) error {
+	if which, _, ok := strings.Cut(err.Error(), "time: "); ok {
+		err = errors.New(which + "it is a duration such as 90s or 5m")
+	}
+	if number, ok := errors.AsType[*strconv.NumError](err); ok {
+		err = errors.New(strings.TrimSuffix(err.Error(), number.Error()) + wrongNumber(number))
+	}
+	return misused(cmd, err)
+}
+
+func wrongNumber(err *strconv.NumError) string {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return "it is out of range"
+	case err.Func == "ParseFloat":
+		return "it is a number"
+	}
+	return "it is a whole number"
+}
+
+// atMost allows n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return misused(cmd, fmt.Errorf("one argument too many: %s", printable(args[n])))
+	}
+}
+
+// exitCode returns the code for what a command returned. Errors that are no
+// failures are cobra's, and about usage. A reader that closed the pipe has what
+// it wanted.
+func exitCode(err error) int {
+	var f *failure
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return exitDone
+	case errors.As(err, &f):
+		return f.code
+	}
+	return exitUsage
+}
+
+func printError(w io.Writer, err error) {
+	if exitCode(err) == exitDone {
+		return
+	}
+	text := err.Error()
+	var f *failure
+	if !errors.As(err, &f) {
+		text = "clew: " + escaped(text)
+	} else if f.hint != "" {
+		text += "\n" + f.hint
+	}
+	// There is nowhere to report that stderr is closed.
+	_, _ = fmt.Fprintln(w, text)
 }

@@ -1,15 +1,24 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/sessions"
 	"github.com/spf13/cobra"
 )
 
@@ -252,4 +261,233 @@ func painted(text string, state health, colour bool) string {
 		return text
 	}
 	return "\x1b[" + codes[state] + "m" + string(state) + "\x1b[0m" + rest
+}
+
+type terminalDetails struct {
+	Stdin   bool   `json:"stdin"` // whether it is a terminal
+	Stdout  bool   `json:"stdout"`
+	Stderr  bool   `json:"stderr"`
+	Columns int    `json:"columns,omitempty"`
+	Term    string `json:"term"`
+	Colours string `json:"colours"`
+	UTF8    bool   `json:"utf8"`
+}
+
+// checkTerminal tells what the terminal can do.
+func checkTerminal(s Streams) []diagnosis {
+	d := terminalDetails{
+		Stdin: isTerminal(s.In), Stdout: isTerminal(s.Out), Stderr: isTerminal(s.Err), Term: os.Getenv("TERM"),
+		Colours: colours(s), UTF8: speaksUTF8(),
+	}
+	if !d.Stdout {
+		return []diagnosis{{State: healthy, Found: "stdout is no terminal: plain output", Details: d}}
+	}
+	d.Columns = terminalWidth(s.Out)
+	found := fmt.Sprintf("%d columns, TERM is %s, colours: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colours)
+	state, advice := healthy, ""
+	switch {
+	case !d.UTF8:
+		state, found = worrying, found+"; the locale is not UTF-8"
+		advice = "Set LANG to one that is, such as C.UTF-8, or letters may look wrong."
+	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
+		state, advice = noted, "Without a TERM that can clear a line, there are no colours and no progress."
+	case d.Columns < narrow:
+		state, advice = noted, fmt.Sprintf("With %d columns or more, lists have more to show.", narrow)
+	case !d.Stdin || !d.Stderr:
+		state, advice = noted, "clew run can ask for permissions only where stdin and stderr are terminals, too."
+	}
+	return []diagnosis{{State: state, Found: found, Advice: advice, Details: d}}
+}
+
+func colours(s Streams) string {
+	switch setting := os.Getenv("CLEW_COLOR"); {
+	case setting == "always" || setting == "never":
+		return setting + ", by the setting color"
+	case os.Getenv("NO_COLOR") != "":
+		return "none, by NO_COLOR"
+	case !coloured(s.Out):
+		return "none"
+	}
+	switch os.Getenv("COLORTERM") {
+	case "truecolor", "24bit":
+		return "16 million"
+	}
+	if strings.Contains(os.Getenv("TERM"), "256color") {
+		return "256"
+	}
+	return "16"
+}
+
+// speaksUTF8 reports whether the locale has UTF-8. On Windows and macOS, terminals do whatever it says.
+func speaksUTF8() bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return true
+	}
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+}
+
+type indexDetails struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// checkIndex tells of the search index, which needs no care: what is wrong with it is put right by the next search.
+func checkIndex(place func() (string, error)) []diagnosis {
+	path, err := place()
+	if err != nil {
+		return []diagnosis{{
+			State: noted, Found: "there is no place for it: " + err.Error(),
+			Advice: "Set XDG_CACHE_HOME or HOME, or search with --no-index.",
+		}}
+	}
+	d := indexDetails{Path: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []diagnosis{{State: healthy, Found: "not built yet; the first search does that", Details: d}}
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is not a file")
+	case err == nil:
+		d.Bytes = info.Size()
+		err = looksLikeSQLite(path)
+	}
+	if err != nil {
+		return []diagnosis{{
+			State: worrying, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+			Advice: "Delete it: the next search builds it anew.", Details: d,
+		}}
+	}
+	found := fmt.Sprintf("%s, written %s, %s", formatSize(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
+	return []diagnosis{{State: healthy, Found: found, Details: d}}
+}
+
+func looksLikeSQLite(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	magic := []byte("SQLite format 3\x00")
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(file, head); err != nil || !bytes.Equal(head, magic) {
+		return errors.New("it is damaged")
+	}
+	return nil
+}
+
+// checkSettings tells of the settings of clew.
+func checkSettings(c *config.Config) []diagnosis {
+	var all []diagnosis
+	for _, p := range c.Problems {
+		all = append(all, diagnosis{State: unhealthy, Found: p.Error(), Advice: p.Hint})
+	}
+	if len(all) > 0 {
+		return all
+	}
+	found := "no clew.yaml; \"clew config init --user\" writes one"
+	if c.File != "" {
+		found = fmt.Sprintf("%s is right", c.File)
+	}
+	all = append(all, diagnosis{State: healthy, Found: found})
+	if len(c.PassedOver) > 0 {
+		all = append(all, diagnosis{
+			State:  noted,
+			Found:  strings.Join(c.PassedOver, " and ") + " not read, since " + c.File + " comes first",
+			Advice: "Name the file that you want with --config, or put all settings into one.",
+		})
+	}
+	return append(all, strangeVariables(os.Environ())...)
+}
+
+// strangeVariables tells of variables that look like settings and are none.
+func strangeVariables(environ []string) []diagnosis {
+	strangers := config.Strangers(environ)
+	var all []diagnosis
+	for _, name := range slices.Sorted(maps.Keys(strangers)) {
+		d := diagnosis{State: noted, Found: name + " is set, and no variable of clew", Advice: "Unset it."}
+		if near := strangers[name]; near != "" {
+			d.Advice = "Did you mean " + near + "?"
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// The agentSettings are what of a file of settings of the agent is looked at.
+type agentSettings struct {
+	CleanupDays *float64 `json:"cleanupPeriodDays"`
+	KeyHelper   string   `json:"apiKeyHelper"`
+}
+
+// maxAgentSettings is how long such a file may be.
+const maxAgentSettings = 16 << 20
+
+func readAgentSettings(path string) (agentSettings, error) {
+	var s agentSettings
+	info, err := os.Stat(path)
+	if err != nil {
+		return s, err
+	}
+	if !info.Mode().IsRegular() {
+		return s, errors.New("it is not a file")
+	}
+	data, err := readAtMost(path, maxAgentSettings)
+	if err != nil {
+		return s, err
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), &object); err != nil {
+		return s, jsonFault(data, err)
+	}
+	// A member of another type is as if it were not there.
+	_ = json.Unmarshal(object["cleanupPeriodDays"], &s.CleanupDays)
+	_ = json.Unmarshal(object["apiKeyHelper"], &s.KeyHelper)
+	return s, nil
+}
+
+// jsonFault says in which line a file is no JSON. It quotes nothing: there are secrets in settings.
+func jsonFault(data []byte, err error) error {
+	syntax, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
+		return errors.New("it is not a JSON object")
+	}
+	before := data[:min(max(int(syntax.Offset), 0), len(data))]
+	return fmt.Errorf("it is not JSON: there is a mistake in line %d", 1+strings.Count(string(before), "\n"))
+}
+
+// agentSettingsFiles are those that an agent reads in this folder, the one that counts least first.
+func agentSettingsFiles() []string {
+	var files []string
+	if roots, err := sessions.Roots(); err == nil {
+		for _, root := range roots {
+			files = append(files, filepath.Join(root, "settings.json"))
+		}
+	}
+	return append(files, filepath.Join(".claude", "settings.json"), filepath.Join(".claude", "settings.local.json"))
+}
+
+// checkAgentSettings looks whether the agent can read its settings.
+func checkAgentSettings() []diagnosis {
+	var all []diagnosis
+	var right []string
+	for _, path := range agentSettingsFiles() {
+		_, err := readAgentSettings(path)
+		switch {
+		case err == nil:
+			right = append(right, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			all = append(all, diagnosis{
+				State: worrying, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+				Advice: "Correct it: the agent does without it, or refuses to start.",
+			})
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	if len(right) == 0 {
+		return []diagnosis{{State: healthy, Found: "none"}}
+	}
+	return []diagnosis{{State: healthy, Found: strings.Join(right, ", ")}}
 }

@@ -1,10 +1,23 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/sessions"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // showHelp prints the help of a command. It is plain on every terminal: to choose
@@ -66,4 +79,528 @@ func (o *outlet) Write(p []byte) (int, error) {
 		_, o.err = o.w.Write(p)
 	}
 	return len(p), nil
+}
+
+type manOptions struct {
+	streams Streams
+	cmd     *cobra.Command
+	dir     string
+}
+
+const manHelp = `Prints the manual page of a command, or of the program, as roff, which man
+formats. It says what the help says.
+
+With --dir, the pages of all commands are written to files in a folder, which is
+made if it is not there: clew.1, clew-run.1 and so on. Where man looks for pages
+is what manpath prints; below a prefix such as ~/.local it is share/man/man1.`
+
+func newMan(s Streams) *cobra.Command {
+	o := &manOptions{streams: s}
+	o.cmd = &cobra.Command{
+		Use:   "man [COMMAND]",
+		Short: "Print manual pages",
+		Long:  manHelp,
+		Example: `  clew man run | man -l -
+  clew man --dir ~/.local/share/man/man1 && man clew-run`,
+		RunE: runE(o.run),
+	}
+	o.cmd.Flags().StringVar(&o.dir, "dir", "", "write the pages of all commands to this `folder`")
+	return o.cmd
+}
+
+func (o *manOptions) run(ctx context.Context, args []string) error {
+	if o.cmd.Flags().Changed("dir") {
+		return o.writeAll(ctx, args)
+	}
+	topic, err := findTopic(o.cmd, args)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(o.streams.Out, manPage(topic)); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// writeAll writes the pages of all commands that the help shows.
+func (o *manOptions) writeAll(ctx context.Context, args []string) error {
+	switch {
+	case len(args) > 0:
+		return usageError("--dir writes the pages of all commands", "Leave out "+printable(strings.Join(args, " "))+".")
+	case o.dir == "":
+		return usageError("the name of the folder is empty", "")
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return unwritable(o.dir, err)
+	}
+	for _, cmd := range commandsOf(o.cmd.Root()) {
+		if ctx.Err() != nil {
+			return errStopped()
+		}
+		path := filepath.Join(o.dir, manName(cmd)+".1")
+		if err := os.WriteFile(path, []byte(manPage(cmd)), 0o644); err != nil {
+			return unwritable(path, err)
+		}
+	}
+	return nil
+}
+
+func unwritable(path string, err error) error {
+	return &failure{code: exitFailed, err: fmt.Errorf("%s cannot be written: %w", printable(path), cause(err))}
+}
+
+// commandsOf returns a command and those below it that the help shows.
+func commandsOf(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			all = append(all, commandsOf(sub)...)
+		}
+	}
+	return all
+}
+
+// manName is what man is asked for, such as clew-run.
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manPage returns the manual page of a command in roff, with the macros that every
+// man has.
+func manPage(cmd *cobra.Command) string {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	hideConfigFlag(cmd)
+	p := new(manText)
+	p.request("TH", strings.ToUpper(manName(cmd)), "1", "", "clew "+readBuild().Version, "Clew")
+	p.request("SH", "NAME")
+	p.text(manName(cmd) + " - " + cmd.Short)
+	p.request("SH", "SYNOPSIS")
+	p.synopsis(cmd)
+	p.request("SH", "DESCRIPTION")
+	p.prose(cmp.Or(cmd.Long, cmd.Short+"."))
+	p.commands(cmd)
+	p.options("OPTIONS", cmd.NonInheritedFlags())
+	p.options("GLOBAL OPTIONS", cmd.InheritedFlags())
+	if cmd.Example != "" {
+		p.request("SH", "EXAMPLES")
+		p.literal(strings.Split(cmd.Example, "\n"))
+	}
+	p.seeAlso(cmd)
+	return p.String()
+}
+
+// A manText is a page in the making.
+type manText struct{ strings.Builder }
+
+// request writes a line that tells the formatter what to do.
+func (p *manText) request(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, arg := range args {
+		p.WriteString(` "` + strings.ReplaceAll(escapeRoff(arg), `"`, `\(dq`) + `"`)
+	}
+	p.WriteByte('\n')
+}
+
+// text writes lines that are filled.
+func (p *manText) text(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		p.WriteString(roffLine(line) + "\n")
+	}
+}
+
+func (p *manText) synopsis(cmd *cobra.Command) {
+	p.request("B", cmd.CommandPath())
+	if usage := strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()+" "); usage != cmd.CommandPath() {
+		p.text(usage)
+	}
+	if cmd.HasAvailableSubCommands() {
+		p.request("br")
+		p.request("B", cmd.CommandPath())
+		p.text("COMMAND")
+	}
+}
+
+// prose writes paragraphs. Lines that are indented stay as they are.
+func (p *manText) prose(text string) {
+	begun := false
+	var kept []string
+	keep := func() {
+		if kept != nil {
+			p.literal(kept)
+			kept, begun = nil, false
+		}
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		switch {
+		case strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t"):
+			kept = append(kept, line)
+		case strings.TrimSpace(line) == "":
+			keep()
+			begun = false
+		default:
+			keep()
+			if !begun {
+				p.request("PP")
+				begun = true
+			}
+			p.text(line)
+		}
+	}
+	keep()
+}
+
+// literal writes lines that are not filled, indented by two columns.
+func (p *manText) literal(lines []string) {
+	p.request("PP")
+	p.request("RS", "2n")
+	p.request("nf")
+	for _, line := range lines {
+		line = strings.TrimPrefix(strings.ReplaceAll(line, "\t", "  "), "  ")
+		p.WriteString(roffLine(line) + "\n")
+	}
+	p.request("fi")
+	p.request("RE")
+}
+
+func (p *manText) commands(cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	p.request("SH", "COMMANDS")
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			p.request("TP")
+			p.WriteString(`\fB` + escapeRoff(manName(sub)) + `\fR(1)` + "\n")
+			p.text(sub.Short)
+		}
+	}
+}
+
+func (p *manText) options(heading string, flags *pflag.FlagSet) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	p.request("SH", heading)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Deprecated != "" {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := `\fB` + escapeRoff("--"+f.Name) + `\fR`
+		if f.Shorthand != "" && f.ShorthandDeprecated == "" {
+			name = `\fB` + escapeRoff("-"+f.Shorthand) + `\fR, ` + name
+		}
+		if value != "" {
+			name += ` \fI` + escapeRoff(value) + `\fR`
+		}
+		p.request("TP")
+		p.WriteString(name + "\n")
+		p.text(usage + shownDefault(f))
+	})
+}
+
+// shownDefault tells what a flag is that was not given, if that is of interest.
+func shownDefault(f *pflag.Flag) string {
+	switch f.DefValue {
+	case "", "false", "0", "0s", "[]":
+		return ""
+	}
+	return fmt.Sprintf(" (default %s)", f.DefValue)
+}
+
+// seeAlso names the pages above, below and beside.
+func (p *manText) seeAlso(cmd *cobra.Command) {
+	p.request("SH", "SEE ALSO")
+	if !cmd.HasParent() {
+		p.text("The commands above have pages of their own.")
+		return
+	}
+	p.WriteString(`\fB` + escapeRoff(manName(cmd.Root())) + `\fR(1), for the exit codes and the other commands` + "\n")
+}
+
+// roffLine is escapeRoff for a whole line, which is no request, however it begins.
+func roffLine(line string) string {
+	text := escapeRoff(line)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, `\(aq`) {
+		return `\&` + text
+	}
+	return text
+}
+
+// escapeRoff makes a text stand for itself: as it is typed, and not as it would be
+// set in a book.
+func escapeRoff(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch r {
+		case '\\':
+			b.WriteString(`\(rs`)
+		case '-':
+			b.WriteString(`\-`)
+		case '\'':
+			b.WriteString(`\(aq`)
+		case '`':
+			b.WriteString(`\(ga`)
+		case '^':
+			b.WriteString(`\(ha`)
+		case '~':
+			b.WriteString(`\(ti`)
+		default:
+			if r < 0x80 {
+				b.WriteRune(r)
+			} else {
+				fmt.Fprintf(&b, `\[u%04X]`, r)
+			}
+		}
+	}
+	return b.String()
+}
+
+const completionHelp = `Prints a script with which a shell completes commands, flags, their values, and
+sessions with their titles. The help of each shell tells where to put it.`
+
+// addCompletion has cobra add its completion command, and makes an unknown shell
+// an error there; left alone, it prints the help. It also has the scripts printed
+// where all else is, and tells what there is to complete.
+func addCompletion(root *cobra.Command, st *settings) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Short, cmd.Long = "Print a script with which a shell completes commands", completionHelp
+			cmd.Args, cmd.RunE = noSuchCommand, printHelp
+			for _, shell := range cmd.Commands() {
+				shell.Args, shell.RunE = atMost(0), printCompletion
+			}
+		}
+		completeArguments(cmd, st)
+		completeFlags(cmd, st)
+	}
+}
+
+func printCompletion(cmd *cobra.Command, _ []string) error {
+	plain, err := cmd.Flags().GetBool("no-descriptions")
+	if err != nil {
+		return err
+	}
+	root, out := cmd.Root(), cmd.OutOrStdout()
+	switch cmd.Name() {
+	case "bash":
+		return root.GenBashCompletionV2(out, !plain)
+	case "fish":
+		return root.GenFishCompletion(out, !plain)
+	case "powershell":
+		if plain {
+			return root.GenPowerShellCompletion(out)
+		}
+		return root.GenPowerShellCompletionWithDesc(out)
+	}
+	if plain {
+		return root.GenZshCompletionNoDesc(out)
+	}
+	return root.GenZshCompletion(out)
+}
+
+func completeArguments(cmd *cobra.Command, st *settings) {
+	switch cmd.Name() {
+	case "show", "tail", "export":
+		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return st.completeSession(cmd, word, shortID)
+		}
+	case "man":
+		cmd.ValidArgsFunction = completeTopic
+	case "inspect": // files, as shells do
+	default:
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+}
+
+// flagValues are what flags can be set to, by the command and the flag.
+var flagValues = map[string][]string{
+	"run output-format": {"text", "json", "stream-json"},
+	"show format":       {"text", "markdown", "html", "json", "ndjson", "messages"},
+	"export format":     {"html", "markdown", "json"},
+	"search role":       {"prompt", "answer", "tool", "thinking"},
+	"ls sort":           orders,
+	"stats sort":        {"name", "cost", "tokens", "answers"},
+	"stats by":          {"month", "week", "day", "hour", "block", "model", "project", "session", "agent"},
+
+	"run effort":           {"low", "medium", "high", "xhigh", "max"},
+	"run permission-mode":  {"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"},
+	"chat effort":          {"low", "medium", "high", "xhigh", "max"},
+	"chat permission-mode": {"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"},
+}
+
+func completeFlags(cmd *cobra.Command, st *settings) {
+	complete := func(flag string, f cobra.CompletionFunc) {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, f) // it fails for flags that are not there
+		}
+	}
+	for name, values := range flagValues {
+		if verb, flag, _ := strings.Cut(name, " "); verb == cmd.Name() {
+			complete(flag, completeList(values))
+		}
+	}
+	complete("resume", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return st.completeSession(cmd, word, wholeID) // which is what the agent takes
+	})
+	for _, flag := range []string{"project", "dir", "add-dir"} {
+		complete(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		})
+	}
+}
+
+// completeList completes the last of several words with commas between.
+func completeList(values []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		before := word[:strings.LastIndex(word, ",")+1]
+		all := make([]string, len(values))
+		for i, value := range values {
+			all[i] = before + value
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeTopic completes the name of a command.
+func completeTopic(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	topic, err := findTopic(cmd, args)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, sub := range topic.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name()+"\t"+sub.Short)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completionTime is how long whoever has pressed a key waits for sessions.
+const completionTime = 2 * time.Second
+
+func wholeID(id string) string { return id }
+
+// completeSession completes the ID of a session of this project, or if there is none that fits, of any. Where none fits
+// at all, shells complete files.
+func (s *settings) completeSession(
+	cmd *cobra.Command, word string, shown func(id string) string,
+) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	s.applyFolders(ctx, cmd)
+	for _, project := range []string{".", ""} {
+		infos, _ := sessions.List(ctx, &sessions.ListOptions{Project: project})
+		infos = slices.DeleteFunc(infos, func(i sessions.Info) bool { return !strings.HasPrefix(i.ID, strings.ToLower(word)) })
+		if len(infos) > 0 {
+			return sessionWords(infos, word, shown), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		}
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// applyFolders has sessions looked for where the settings say.
+func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
+	c, err := s.load(ctx)
+	if err != nil {
+		return
+	}
+	if dirs := c.Values["config_dirs"]; dirs.File != "" {
+		_ = applyToProgram(cmd, dirs) // without them, there are fewer sessions
+	}
+}
+
+// sessionWords returns IDs as they are to be shown, or whole where more was typed, with titles.
+func sessionWords(infos []sessions.Info, word string, shown func(id string) string) []string {
+	words := make([]string, len(infos))
+	for i := range infos {
+		id := infos[i].ID
+		if short := shown(id); len(word) <= len(short) {
+			id = short
+		}
+		words[i] = id + "\t" + render.Fit(render.Line(infos[i].Title()), 60)
+	}
+	return words
+}
+
+type versionOptions struct {
+	streams Streams
+	json    bool
+}
+
+func newVersion(s Streams) *cobra.Command {
+	o := &versionOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Example: `  clew version
+  clew version --json | jq -r .revision`,
+		Args: atMost(0),
+		RunE: runE(o.run),
+	}
+	addOnOff(cmd, &o.json, "json", "print one JSON object")
+	return cmd
+}
+
+func (o *versionOptions) run(context.Context, []string) error {
+	b := readBuild()
+	text := fmt.Sprintf("clew %s\nrevision %s\n%s %s\n", b.Version, b.revision(), b.Go, b.Platform)
+	if o.json {
+		line, err := json.Marshal(b)
+		if err != nil {
+			return err
+		}
+		text = string(line) + "\n"
+	}
+	if _, err := io.WriteString(o.streams.Out, text); err != nil {
+		return outputError(err)
+	}
+	return nil
+}
+
+// A build tells what this program was made from. What is not known is empty, but
+// for the version.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Time     string `json:"time"`     // of the revision
+	Modified bool   `json:"modified"` // the source differed from the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuild() build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if info.Main.Version != "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) revision() string {
+	switch {
+	case b.Revision == "":
+		return "unknown"
+	case b.Modified:
+		return b.Revision + " with changes"
+	}
+	return b.Revision
 }

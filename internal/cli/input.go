@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+
+	"github.com/clewdev/clew/internal/export"
 )
 
 // An input is a stream that a command reads: a file, or stdin. Its reads end
@@ -117,4 +123,148 @@ func cause(err error) error {
 		return path.Err
 	}
 	return err
+}
+
+// A patient reader waits for its source, a pipe or a terminal, only as long as
+// its context lasts.
+type patient struct {
+	ctx     context.Context
+	src     io.Reader
+	buf     []byte
+	pending []byte // what was read and not yet handed out
+	err     error
+}
+
+// Read reads from the source into a buffer of its own: a read that is given up
+// may still end, and must not write to p then.
+func (r *patient) Read(p []byte) (int, error) {
+	if len(r.pending) == 0 && r.err == nil {
+		r.fill()
+	}
+	n := copy(p, r.pending)
+	r.pending = r.pending[n:]
+	if n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+func (r *patient) fill() {
+	if r.buf == nil {
+		r.buf = make([]byte, 64<<10)
+	}
+	n, err := await(r.ctx, func() (int, error) { return r.src.Read(r.buf) })
+	r.pending, r.err = r.buf[:n], err
+}
+
+// await returns what f returns, or the zero value and the context's error if
+// that is done first; f runs on then, and what it returns is lost.
+func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := f()
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// A form is how a conversation is written down.
+type form int
+
+const (
+	unknownForm form = iota
+	transcriptForm
+	streamForm // stream-json
+	exportForm // JSON of "clew export"
+)
+
+const sniffed = 64 << 10 // bytes, in which the form has to show
+
+// sniff tells the form by the first lines, and leaves them to be read. It waits
+// for no more than it needs. What is neither is taken for a transcript, of which
+// bad lines can be told.
+func sniff(r *bufio.Reader) form {
+	want := 1
+	for {
+		head, err := r.Peek(want)
+		if buffered, peekErr := r.Peek(r.Buffered()); peekErr == nil {
+			head = buffered
+		}
+		full := err != nil || len(head) >= r.Size()
+		if f := formOf(head, full); f != unknownForm {
+			return f
+		}
+		if full {
+			return transcriptForm
+		}
+		want = len(head) + 1
+	}
+}
+
+// formOf tells the form by the lines of head; the last one counts as a line if
+// there is no more to come.
+func formOf(head []byte, last bool) form {
+	if export.Looks(head) {
+		return exportForm
+	}
+	for line := range bytes.Lines(head) {
+		if !last && !bytes.HasSuffix(line, []byte("\n")) {
+			return unknownForm
+		}
+		if f := lineForm(line); f != unknownForm {
+			return f
+		}
+	}
+	return unknownForm
+}
+
+func lineForm(line []byte) form {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(line, &members) != nil {
+		return cutLineForm(line)
+	}
+	for _, name := range []string{"session_id", "request_id", "request", "response"} {
+		if _, ok := members[name]; ok {
+			return streamForm
+		}
+	}
+	for _, name := range []string{"sessionId", "parentUuid", "leafUuid", "isSidechain", "messageId"} {
+		if _, ok := members[name]; ok {
+			return transcriptForm
+		}
+	}
+	return typeForm(members["type"])
+}
+
+// typeForm tells the form by a type that only one of them has, for want of more.
+func typeForm(name json.RawMessage) form {
+	switch strings.Trim(string(name), `"`) {
+	case "assistant", "result", "stream_event", "message_start", "message_delta", "message_stop",
+		"content_block_start", "content_block_delta", "content_block_stop":
+		return streamForm
+	}
+	return unknownForm
+}
+
+// cutLineForm tells the form of a line that is too long to be seen whole.
+func cutLineForm(line []byte) form {
+	switch {
+	case len(line) < sniffed/2:
+		return unknownForm
+	case bytes.Contains(line, []byte(`"sessionId":`)), bytes.Contains(line, []byte(`"parentUuid":`)):
+		return transcriptForm
+	case bytes.Contains(line, []byte(`"session_id":`)), bytes.HasPrefix(line, []byte(`{"type":"control_`)):
+		return streamForm
+	}
+	return unknownForm
 }

@@ -2,10 +2,17 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -167,4 +174,450 @@ func (t *tap) Read(p []byte) (int, error) {
 	n, err := t.src.Read(p)
 	t.bar.add(n)
 	return n, err
+}
+
+// A finding is what there is to say about one frame.
+type finding struct {
+	pos     wire.Position
+	kind    wire.Kind
+	known   bool
+	invalid error  // the frame does not decode
+	text    string // the line is no frame, but this text
+	isText  bool
+
+	unknownFields []string
+	unknownBlocks []string
+	unknownEvent  string
+	invalidBlocks int
+	blockErrors   []error // of the first invalid blocks
+	maxErrors     int     // how many of these to keep; each costs a walk through the frame
+}
+
+func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
+	f := finding{pos: pos, kind: msg.Kind(), known: wire.Known(msg.Kind()), maxErrors: maxErrors}
+	switch msg := msg.(type) {
+	case *wire.InvalidFrame:
+		f.invalid = msg.Err
+		return f
+	case *wire.TextLine:
+		f.text, f.isText = clip(msg.Text), true
+		return f
+	case *wire.SystemMessage:
+		return f // all of its fields would be unknown
+	case *wire.UnknownMessage:
+		f.kind.Subtype = subtypeOf(msg)
+		return f
+	case *wire.AssistantMessage:
+		f.blocks(msg.Content)
+	case *wire.UserMessage:
+		f.blocks(msg.Content)
+	case *wire.StreamEventMessage:
+		f.event(msg.Event)
+	case *wire.ResultMessage:
+		f.known = knownResult(msg.Subtype)
+	case *wire.ControlRequestMessage:
+		f.kind.Subtype = msg.Request.Subtype
+	case *wire.ControlResponseMessage:
+		f.kind.Subtype = msg.Response.Subtype
+	}
+	f.unknownFields = wire.UnknownFields(msg)
+	return f
+}
+
+// subtypeOf returns the subtype that a frame of an unknown type has, or "".
+func subtypeOf(msg *wire.UnknownMessage) string {
+	var frame struct {
+		Subtype string `json:"subtype"`
+	}
+	// A subtype that is no string is left out, and the error says no more.
+	_ = json.Unmarshal([]byte(msg.Raw()), &frame)
+	return frame.Subtype
+}
+
+// knownResult reports whether there is a constant for the subtype of a result.
+func knownResult(subtype wire.ResultSubtype) bool {
+	switch subtype {
+	case wire.ResultSuccess, wire.ResultErrorDuringExecution, wire.ResultErrorMaxTurns,
+		wire.ResultErrorMaxBudgetUSD, wire.ResultErrorMaxStructuredOutputRetries:
+		return true
+	}
+	return false
+}
+
+func (f *finding) blocks(content wire.Content) {
+	for _, b := range content {
+		f.block(b)
+		switch b := b.(type) {
+		case *wire.ToolResultBlock:
+			f.inside(b.Content)
+		case *wire.MCPToolResultBlock:
+			f.inside(b.Content)
+		}
+	}
+}
+
+func (f *finding) block(b wire.Block) {
+	switch b := b.(type) {
+	case *wire.UnknownBlock:
+		f.unknownBlocks = append(f.unknownBlocks, b.BlockType())
+	case *wire.InvalidBlock:
+		f.invalidBlock(b.Err)
+	}
+}
+
+// inside looks at the blocks of a tool's result, and not at what those contain.
+// A result that is a text has none.
+func (f *finding) inside(result wire.JSON) {
+	if strings.HasPrefix(string(result), `"`) {
+		return
+	}
+	content, err := wire.DecodeContent(result)
+	if err != nil {
+		f.invalidBlock(func() error { return fmt.Errorf("in a tool result: %w", err) })
+	}
+	for _, b := range content {
+		if bad, ok := b.(*wire.InvalidBlock); ok {
+			f.invalidBlock(func() error { return fmt.Errorf("in a tool result: %w", bad.Err()) })
+			continue
+		}
+		f.block(b)
+	}
+}
+
+func (f *finding) invalidBlock(err func() error) {
+	f.invalidBlocks++
+	if len(f.blockErrors) < f.maxErrors {
+		f.blockErrors = append(f.blockErrors, err())
+	}
+}
+
+func (f *finding) event(e wire.Event) {
+	switch e := e.(type) {
+	case *wire.MessageStartEvent:
+		if e.Message != nil {
+			f.blocks(e.Message.Content)
+		}
+	case *wire.ContentBlockStartEvent:
+		f.blocks(wire.Content{e.ContentBlock})
+	case *wire.UnknownEvent:
+		f.unknownEvent = eventName(e)
+	}
+}
+
+// eventName returns the event's type, and behind a slash the delta's if it is
+// that which is unknown.
+func eventName(e *wire.UnknownEvent) string {
+	var event struct {
+		Delta struct {
+			Type string `json:"type"`
+		} `json:"delta"`
+	}
+	if json.Unmarshal([]byte(e.Raw()), &event) != nil || event.Delta.Type == "" {
+		return e.EventType()
+	}
+	return e.EventType() + "/" + event.Delta.Type
+}
+
+// A frameRecord is a line of the listing.
+type frameRecord struct {
+	Line    int    `json:"line"`
+	Offset  int64  `json:"offset"`
+	Bytes   int64  `json:"bytes"`
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Known   bool   `json:"known"`
+	Problem string `json:"problem"`
+
+	UnknownFields []string `json:"unknown_fields,omitempty"`
+	UnknownBlocks []string `json:"unknown_blocks,omitempty"`
+	UnknownEvent  string   `json:"unknown_event,omitempty"`
+}
+
+func newRecord(f finding) frameRecord {
+	return frameRecord{
+		Line:          f.pos.Line,
+		Offset:        f.pos.Offset,
+		Bytes:         f.pos.Bytes,
+		Type:          f.kind.Type,
+		Subtype:       f.kind.Subtype,
+		Known:         f.known,
+		Problem:       f.problem(),
+		UnknownFields: f.unknownFields,
+		UnknownBlocks: f.unknownBlocks,
+		UnknownEvent:  f.unknownEvent,
+	}
+}
+
+// A listing is the report with one JSON object for each frame.
+type listing struct {
+	w    io.Writer
+	line bytes.Buffer
+	enc  *json.Encoder
+}
+
+func newListing(w io.Writer) *listing {
+	l := &listing{w: w}
+	l.enc = json.NewEncoder(&l.line)
+	l.enc.SetEscapeHTML(false)
+	return l
+}
+
+func (l *listing) maxErrors() int { return 1 }
+
+func (l *listing) add(f finding) error {
+	l.line.Reset()
+	if err := l.enc.Encode(newRecord(f)); err != nil {
+		return err
+	}
+	_, err := l.w.Write(escapeLine(l.line.Bytes()))
+	return err
+}
+
+func (l *listing) finish() error { return nil }
+
+// problem says what is wrong with the frame, or nothing.
+func (f *finding) problem() string {
+	switch {
+	case f.isText:
+		return "not JSON"
+	case f.invalid != nil:
+		return f.invalid.Error()
+	case len(f.blockErrors) > 0:
+		return "invalid block: " + f.blockErrors[0].Error()
+	}
+	return ""
+}
+
+// A summary is the report for people: tables of what was in the stream.
+type summary struct {
+	out     io.Writer
+	columns int // of the screen; 0 means any
+
+	total         stat
+	kinds         tally[wire.Kind]
+	unknownKinds  tally[wire.Kind]
+	unknownFields tally[fieldName]
+	unknownBlocks tally[string]
+	unknownEvents tally[string]
+	invalidFrames notes
+	invalidBlocks notes
+	textLines     notes
+}
+
+// A fieldName is a field of the frames of a kind.
+type fieldName struct {
+	path string
+	kind wire.Kind
+}
+
+func (s *summary) maxErrors() int { return maxNotes }
+
+func (s *summary) add(f finding) error {
+	s.total.add(f.pos)
+	switch {
+	case f.isText:
+		s.textLines.add(f.pos, f.text)
+	case f.invalid != nil:
+		s.invalidFrames.add(f.pos, f.invalid.Error())
+	default:
+		s.addFrame(f)
+	}
+	return nil
+}
+
+func (s *summary) addFrame(f finding) {
+	kind := wire.Kind{Type: clip(f.kind.Type), Subtype: clip(f.kind.Subtype)}
+	s.kinds.add(kind, f.pos)
+	if !f.known {
+		s.unknownKinds.add(kind, f.pos)
+	}
+	for _, path := range f.unknownFields {
+		s.unknownFields.add(fieldName{clip(path), kind}, f.pos)
+	}
+	for _, name := range f.unknownBlocks {
+		s.unknownBlocks.add(clip(name), f.pos)
+	}
+	if f.unknownEvent != "" {
+		s.unknownEvents.add(clip(f.unknownEvent), f.pos)
+	}
+	for _, err := range f.blockErrors {
+		s.invalidBlocks.add(f.pos, err.Error())
+	}
+	s.invalidBlocks.total.count += int64(f.invalidBlocks - len(f.blockErrors))
+}
+
+func (s *summary) finish() error {
+	_, err := io.WriteString(s.out, s.text())
+	return err
+}
+
+func (s *summary) text() string {
+	if s.total.count == 0 {
+		return "no frames\n"
+	}
+	w := &page{columns: s.columns}
+	s.printKinds(w)
+	printTally(w, "unknown kinds", &s.unknownKinds, compareKinds, wire.Kind.String)
+	printTally(w, "unknown fields", &s.unknownFields, compareFields, fieldName.String)
+	printTally(w, "unknown blocks", &s.unknownBlocks, strings.Compare, itself)
+	printTally(w, "unknown events", &s.unknownEvents, strings.Compare, itself)
+	printNotes(w, "invalid frames", "PROBLEM", &s.invalidFrames)
+	printNotes(w, "invalid blocks", "PROBLEM", &s.invalidBlocks)
+	printNotes(w, "lines that are not JSON", "TEXT", &s.textLines)
+	return w.String()
+}
+
+// A page is a text in the making, and how wide it may become.
+type page struct {
+	strings.Builder
+	columns int
+}
+
+// printKinds prints the main table.
+func (s *summary) printKinds(w *page) {
+	t := newTable("TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
+	row := func(kind, subtype string, s *stat) {
+		t.add(kind, subtype, group(s.count), group(s.bytes), group(s.largest))
+	}
+	for _, kind := range s.kinds.names(compareKinds) {
+		row(kind.Type, kind.Subtype, s.kinds.stats[kind])
+	}
+	for _, more := range []struct {
+		name string
+		stat *stat
+	}{
+		{"(other kinds)", &s.kinds.rest},
+		{"(invalid frames)", &s.invalidFrames.total},
+		{"(not JSON)", &s.textLines.total},
+	} {
+		if more.stat.count > 0 {
+			row(more.name, "", more.stat)
+		}
+	}
+	row("total", "", &s.total)
+	t.print(&w.Builder, w.columns)
+}
+
+// printTally prints how often each name was met, and where first.
+func printTally[K comparable](w *page, title string, names *tally[K], compare func(a, b K) int, show func(K) string) {
+	if len(names.stats) == 0 {
+		return
+	}
+	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
+	t := newTable("  NAME", "COUNT>", "FIRST LINE>")
+	for _, name := range names.names(compare) {
+		s := names.stats[name]
+		t.add("  "+show(name), group(s.count), strconv.Itoa(s.line))
+	}
+	t.print(&w.Builder, w.columns)
+	if n := names.rest.count; n > 0 {
+		w.WriteString(wrapped(fmt.Sprintf("  and %s more, under names that are not listed", group(n)), w.columns))
+	}
+}
+
+// printNotes prints the first remarks of a sort.
+func printNotes(w *page, title, heading string, all *notes) {
+	if len(all.kept) == 0 {
+		return
+	}
+	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
+	t := newTable("  LINE>", "OFFSET>", heading)
+	for _, n := range all.kept {
+		t.add(strconv.Itoa(n.pos.Line), strconv.FormatInt(n.pos.Offset, 10), n.text)
+	}
+	t.print(&w.Builder, w.columns)
+	if more := all.total.count - int64(len(all.kept)); more > 0 {
+		fmt.Fprintf(&w.Builder, "  and %s more\n", group(more))
+	}
+}
+
+func itself(name string) string { return name }
+
+func (n fieldName) String() string { return n.path + " in " + n.kind.String() }
+
+func compareKinds(a, b wire.Kind) int {
+	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Subtype, b.Subtype))
+}
+
+func compareFields(a, b fieldName) int {
+	return cmp.Or(compareKinds(a.kind, b.kind), cmp.Compare(a.path, b.path))
+}
+
+// A stat is what is known of the frames that have something in common.
+type stat struct {
+	count   int64
+	bytes   int64
+	largest int64
+	line    int // of the first
+}
+
+func (s *stat) add(pos wire.Position) {
+	if s.count == 0 {
+		s.line = pos.Line
+	}
+	s.count++
+	s.bytes += pos.Bytes
+	s.largest = max(s.largest, pos.Bytes)
+}
+
+// maxNames is how many names a tally keeps apart. The agent uses some dozens; a
+// stream of garbage could fill the memory with new ones.
+const maxNames = 1000
+
+// A tally counts by name.
+type tally[K comparable] struct {
+	stats map[K]*stat
+	rest  stat // of the names that there was no room for
+}
+
+func (t *tally[K]) add(name K, pos wire.Position) {
+	s := t.stats[name]
+	switch {
+	case s != nil:
+	case len(t.stats) == maxNames:
+		s = &t.rest
+	default:
+		s = new(stat)
+		if t.stats == nil {
+			t.stats = map[K]*stat{}
+		}
+		t.stats[name] = s
+	}
+	s.add(pos)
+}
+
+// names returns the names, the most frequent first. Where that leaves it open,
+// the larger total of bytes comes first, then what compare says.
+func (t *tally[K]) names(compare func(a, b K) int) []K {
+	names := make([]K, 0, len(t.stats))
+	for name := range t.stats {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b K) int {
+		x, y := t.stats[a], t.stats[b]
+		return cmp.Or(cmp.Compare(y.count, x.count), cmp.Compare(y.bytes, x.bytes), compare(a, b))
+	})
+	return names
+}
+
+// A note is a remark on one place in the stream.
+type note struct {
+	pos  wire.Position
+	text string
+}
+
+// maxNotes is how many notes of a sort are kept.
+const maxNotes = 20
+
+// notes are the first remarks of a sort, and how many there were.
+type notes struct {
+	kept  []note
+	total stat
+}
+
+func (n *notes) add(pos wire.Position, text string) {
+	n.total.add(pos)
+	if len(n.kept) < maxNotes {
+		n.kept = append(n.kept, note{pos, clip(text)})
+	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"bufio"
 	"runtime"
+	"runtime/debug"
+	"sync"
 	"sync/atomic"
 
 	"github.com/clewdev/clew/wire"
@@ -127,5 +129,65 @@ func (p *pipeline) report() {
 			p.err = p.out.Flush()
 		}
 		p.failed.Store(p.err != nil)
+	}
+}
+
+// An allowance is a number of bytes that may be in use at once.
+type allowance struct {
+	total int64
+
+	mu       sync.Mutex
+	used     int64
+	returned sync.Cond
+}
+
+func newAllowance(total int64) *allowance {
+	a := &allowance{total: total}
+	a.returned.L = &a.mu
+	return a
+}
+
+// take waits until there is room for n bytes. More than the total there is room
+// for when nothing else is in use.
+func (a *allowance) take(n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.used > 0 && a.used+n > a.total {
+		a.returned.Wait()
+	}
+	a.used += n
+}
+
+// giveBack makes room for others.
+func (a *allowance) giveBack(n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used -= n
+	a.returned.Broadcast()
+}
+
+const (
+	// maxProcessors bounds what the runtime sets aside: its caches of free memory,
+	// and how much is allocated while it collects, grow with the processors.
+	maxProcessors = 4
+	// softLimit is where the collector begins to work harder. Nothing fails when a
+	// long frame needs more.
+	softLimit = 32 << 20
+)
+
+// beFrugal makes the process use little memory, whatever the machine has, and
+// returns what undoes it. Stricter settings stay as they are.
+func beFrugal() (undo func()) {
+	processors := runtime.GOMAXPROCS(0)
+	if processors > maxProcessors {
+		runtime.GOMAXPROCS(maxProcessors)
+	}
+	limit := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(limit, softLimit))
+	return func() {
+		debug.SetMemoryLimit(limit)
+		if processors > maxProcessors {
+			runtime.GOMAXPROCS(processors)
+		}
 	}
 }

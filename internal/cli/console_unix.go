@@ -4,6 +4,8 @@ package cli
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,4 +20,24 @@ func openConsole() (in, out *os.File, err error) {
 func inForeground(tty *os.File) bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // an error means that it is another's terminal, which stops nobody
+}
+
+// onResize calls f when the terminal has another size, until it is stopped.
+func onResize(f func()) (stop func()) {
+	changed, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(changed, syscall.SIGWINCH)
+	go func() {
+		for {
+			select {
+			case <-changed:
+				f()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(changed)
+		close(done)
+	}
 }

@@ -20,3 +20,6 @@ func inForeground(*os.File) bool { return true }
 func forgetTyped(tty *os.File) {
 	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // what is no terminal has nothing typed
 }
+
+// onResize does nothing: the next key sees the new size.
+func onResize(func()) (stop func()) { return func() {} }

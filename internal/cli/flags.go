@@ -1,0 +1,442 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/spf13/cobra"
+)
+
+// An onOff is a flag that is on when it is given without a value. It differs from
+// pflag's own in what it says about a value that is neither.
+type onOff bool
+
+// addOnOff adds a flag to cmd that sets target.
+func addOnOff(cmd *cobra.Command, target *bool, name, usage string) {
+	cmd.Flags().VarPF((*onOff)(target), name, "", usage).NoOptDefVal = "true"
+}
+
+// Type is bool, which the help leaves out.
+func (o *onOff) Type() string { return "bool" }
+
+func (o *onOff) String() string { return strconv.FormatBool(bool(*o)) }
+
+// Set reads true and false, and what Go takes for them.
+func (o *onOff) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return errors.New("it is true or false")
+	}
+	*o = onOff(on)
+	return nil
+}
+
+// A moment is a flag for a time: a day, a day with a time, or an age.
+type moment struct {
+	time.Time
+	end bool // a day is its end
+}
+
+// Type is what the help calls the value.
+func (m *moment) Type() string { return "time" }
+
+func (m *moment) String() string {
+	if m.IsZero() {
+		return ""
+	}
+	return m.Format(time.RFC3339)
+}
+
+// Set reads a time, which is local unless it says otherwise.
+func (m *moment) Set(text string) error {
+	at, err := parseMoment("", text, time.Now(), m.end)
+	if err != nil || text == "" {
+		return errors.New("it is a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
+	}
+	m.Time = at
+	return nil
+}
+
+// A sortOrder is a flag for the order of a list.
+type sortOrder sessions.SortBy
+
+var orders = []string{
+	sessions.ByModified: "modified", sessions.ByCreated: "created", sessions.BySize: "size", sessions.ByTitle: "title",
+}
+
+// Type is what the help calls the value.
+func (s *sortOrder) Type() string { return "order" }
+
+func (s *sortOrder) String() string { return orders[*s] }
+
+// Set reads the name of an order.
+func (s *sortOrder) Set(text string) error {
+	for i, name := range orders {
+		if name == text {
+			*s = sortOrder(i)
+			return nil
+		}
+	}
+	return errors.New("it is modified, created, size or title")
+}
+
+// A byteSize is a flag: a whole number, with or without a unit.
+type byteSize int
+
+// sizeUnits are in the order in which they are tried: "B" ends the others too.
+var sizeUnits = []struct {
+	name  string
+	bytes uint64
+}{
+	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
+}
+
+// Type names the sort of value in the help.
+func (s *byteSize) Type() string { return "size" }
+
+// String writes the size with the largest unit that it is a multiple of.
+func (s *byteSize) String() string {
+	for _, u := range sizeUnits {
+		if n := uint64(*s); n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatUint(n/u.bytes, 10) + u.name
+		}
+	}
+	return "0B"
+}
+
+// Set reads a size. Units may be in any case.
+func (s *byteSize) Set(text string) error {
+	number, unit := text, uint64(1)
+	for _, u := range sizeUnits {
+		if cut := len(text) - len(u.name); cut > 0 && strings.EqualFold(text[cut:], u.name) {
+			number, unit = strings.TrimSpace(text[:cut]), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || n == 0 || n > math.MaxInt/unit {
+		return fmt.Errorf("a size is a positive whole number of bytes, such as 500000, 512KiB or 64MiB")
+	}
+	*s = byteSize(n * unit)
+	return nil
+}
+
+// formatSize writes a size for people, in three digits.
+func formatSize(n int64) string {
+	units := []string{"kB", "MB", "GB", "TB"}
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size := float64(n) / 1000
+	for size >= 999.5 && len(units) > 1 {
+		size /= 1000
+		units = units[1:]
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %s", size, units[0])
+	}
+	return fmt.Sprintf("%.0f %s", size, units[0])
+}
+
+// group writes a number with a comma between thousands.
+func group(n int64) string {
+	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if negative {
+		return "-" + digits
+	}
+	return digits
+}
+
+// A turnRange is a flag for some of the turns of a session, such as 3, 3..5, 3..
+// or ..5. The zero value is all of them.
+type turnRange struct {
+	text        string
+	first, last int // last is 0 for no end
+}
+
+// Type is what the help calls the value.
+func (t *turnRange) Type() string { return "turns" }
+
+func (t *turnRange) String() string { return t.text }
+
+// Set reads a range.
+func (t *turnRange) Set(text string) error {
+	from, to, isRange := strings.Cut(text, "..")
+	if !isRange {
+		to = from
+	}
+	first, err1 := turnNumber(from, isRange)
+	last, err2 := turnNumber(to, isRange)
+	if err1 != nil || err2 != nil || last > 0 && last < first || text == ".." {
+		return errors.New("it is the number of a turn, or a range such as 3..5, 3.. or ..5")
+	}
+	*t = turnRange{text: text, first: first, last: last}
+	return nil
+}
+
+func turnNumber(text string, mayBeEmpty bool) (int, error) {
+	if text == "" && mayBeEmpty {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
+
+func (t *turnRange) has(turn int) bool {
+	return turn >= t.first && (t.last == 0 || turn <= t.last)
+}
+
+// of returns the chunks of those turns, and the number of the first turn. What
+// stands before the first prompt is turn 0.
+func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
+	turn, from, end, first := 0, len(chunks), len(chunks), 0
+	for i := range chunks {
+		if chunks[i].Type == transcript.UserChunk {
+			turn++
+		}
+		switch {
+		case t.has(turn) && i < from:
+			from, first = i, turn
+		case !t.has(turn) && i > from:
+			return chunks[from:i], first
+		}
+	}
+	return chunks[from:end], first
+}
+
+// none is the failure to find any of those turns in a session that has so many.
+func (t *turnRange) none(turns int) error {
+	return &failure{
+		code: exitUsage, err: fmt.Errorf("there is no turn %s", t.text),
+		hint: fmt.Sprintf("The number of turns is %d.", turns),
+	}
+}
+
+func countTurns(chunks []transcript.Chunk) (n int) {
+	for i := range chunks {
+		if chunks[i].Type == transcript.UserChunk {
+			n++
+		}
+	}
+	return n
+}
+
+// dimensions is a flag: words with commas between them. The first time that it
+// is given replaces the default.
+type dimensions struct {
+	list  []transcript.Dimension
+	given bool
+}
+
+// Type names the sort of value in the help.
+func (d *dimensions) Type() string { return "groups" }
+
+func (d *dimensions) String() string {
+	words := make([]string, len(d.list))
+	for i, dim := range d.list {
+		words[i] = dim.String()
+	}
+	return strings.Join(words, ",")
+}
+
+// Set reads the words. One that is repeated counts once.
+func (d *dimensions) Set(text string) error {
+	var list []transcript.Dimension
+	if d.given {
+		list = d.list
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		dim, err := transcript.ParseDimension(strings.TrimSpace(word))
+		if err != nil {
+			return errors.New("groups are month, week, day, hour, block, model, project, session and agent")
+		}
+		if !slices.Contains(list, dim) {
+			list = append(list, dim)
+		}
+	}
+	d.list, d.given = list, true
+	return nil
+}
+
+// A statsOrder is a flag for the order of groups. "" is what fits them.
+type statsOrder string
+
+// Type names the sort of value in the help.
+func (o *statsOrder) Type() string { return "order" }
+
+func (o *statsOrder) String() string { return string(*o) }
+
+// Set reads the name of an order.
+func (o *statsOrder) Set(text string) error {
+	if !slices.Contains([]string{"name", "cost", "tokens", "answers"}, text) {
+		return errors.New("it is name, cost, tokens or answers")
+	}
+	*o = statsOrder(text)
+	return nil
+}
+
+// A chosen is whether a flag was given.
+type chosen struct {
+	name string
+	on   bool
+}
+
+// atMostOne refuses flags that do not go together.
+func atMostOne(flags []chosen) error {
+	first := ""
+	for _, f := range flags {
+		switch {
+		case f.on && first != "":
+			return usageError(fmt.Sprintf("--%s and --%s do not go together", first, f.name), "")
+		case f.on:
+			first = f.name
+		}
+	}
+	return nil
+}
+
+func usageError(text, hint string) error {
+	return &failure{code: exitUsage, err: errors.New(text), hint: hint}
+}
+
+func parseZone(name string) (*time.Location, error) {
+	if name == "" {
+		return time.Local, nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, usageError("there is no time zone "+printable(name), "Give a name such as UTC or Europe/Paris.")
+	}
+	return zone, nil
+}
+
+var longAgo = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
+
+// parseMoment reads the time that a flag was given, in the time zone of now. "" is
+// the zero time. A day is its begin, or, with whole, its end.
+func parseMoment(flag, text string, now time.Time, whole bool) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if m := longAgo.FindStringSubmatch(text); m != nil {
+		return backFrom(now, m[1], m[2]), nil
+	}
+	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
+	}
+	if day, ok := parseDay(text, now); ok {
+		if whole {
+			day = startOfDay(day, 1)
+		}
+		return day, nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usageError(fmt.Sprintf("--%s %s is not a time", flag, printable(text)),
+		"Give a day such as 2026-11-15 or yesterday, a time such as 2026-11-15T14:00, or how long ago: 12h, 7d, 2w.")
+}
+
+// backFrom goes back by days or weeks on the calendar.
+func backFrom(now time.Time, number, unit string) time.Time {
+	n, _ := strconv.Atoi(number) // five digits at most
+	if unit == "w" {
+		n *= 7
+	}
+	return now.AddDate(0, 0, -n)
+}
+
+func parseDay(text string, now time.Time) (time.Time, bool) {
+	switch text {
+	case "today":
+		return startOfDay(now, 0), true
+	case "yesterday":
+		return startOfDay(now, -1), true
+	}
+	day, err := time.ParseInLocation(time.DateOnly, text, now.Location())
+	return day, err == nil
+}
+
+// startOfDay returns when the day begins that is so many days after that of t.
+func startOfDay(t time.Time, days int) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
+}
+
+// An exportFormat is a flag for the format of a document. "" means that the name
+// of the file tells.
+type exportFormat string
+
+// Type is what the help calls the value.
+func (f *exportFormat) Type() string { return "format" }
+
+func (f *exportFormat) String() string { return string(*f) }
+
+// Set reads the name of a format.
+func (f *exportFormat) Set(text string) error {
+	if text == "md" {
+		text = export.Markdown
+	}
+	if !slices.Contains(export.Formats(), text) {
+		return errors.New("it is html, markdown or json")
+	}
+	*f = exportFormat(text)
+	return nil
+}
+
+// formatOf returns the format that the name of a file asks for.
+func formatOf(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".markdown":
+		return export.Markdown
+	case ".json":
+		return export.JSON
+	}
+	return export.HTML
+}
+
+// untilDone is a writer that fails once a context has ended.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u *untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}
+
+// A counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
