@@ -176,3 +176,103 @@ func (e *ResultError) lines() []string {
 	}
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }
+
+// A LostError says that a prompt or a request was lost with an agent that has died, while [Options.Reconnect] has the
+// session go on with another one. The agent may have acted on it: look before you send it again.
+type LostError struct {
+	// Exit is how the agent ended.
+	Exit *ExitError
+}
+
+func (e *LostError) Error() string {
+	return "clew: lost with the agent, in whose place the session starts another: " + e.Exit.Error()
+}
+
+// Unwrap returns e.Exit.
+func (e *LostError) Unwrap() error { return e.Exit }
+
+func isLost(err error) bool {
+	_, ok := errors.AsType[*LostError](err)
+	return ok
+}
+
+// A ReconnectError ends a session whose agent has died and could not be replaced: see [Options.Reconnect].
+type ReconnectError struct {
+	// Attempts is how many agents were started in a row.
+	Attempts int
+	// Exit is how the agent ended that was the last to come up, and Last why the newest attempt has failed: the same, if
+	// the agents come up and die.
+	Exit *ExitError
+	Last error
+}
+
+func (e *ReconnectError) Error() string {
+	if errors.Is(e.Last, e.Exit) {
+		return fmt.Sprintf("clew: the agent dies again and again, given up after %d attempts: %v", e.Attempts, e.Exit)
+	}
+	return fmt.Sprintf("clew: the agent could not be started again, given up after %d attempts: %v; it had died: %v",
+		e.Attempts, e.Last, e.Exit)
+}
+
+// Unwrap returns e.Last and e.Exit.
+func (e *ReconnectError) Unwrap() []error { return []error{e.Last, e.Exit} }
+
+// A StoreError says that a call of [Options.Store] has failed. From [Connect] it means that a session could not be read
+// from the store; from [Run] and [Session.Close] that the session is not complete there. Its text has secrets masked.
+type StoreError struct {
+	// Method is the method of [Store] that has failed.
+	Method string
+	// Key is the transcript. It may be incomplete: Sessions is asked for a project alone, and the agent may have written
+	// to a file that is not the transcript of a session.
+	Key wire.SessionKey
+	// Lost is how many entries are not in the store, or may not be: a call that takes too long is not waited for.
+	Lost int
+	// Err is why. It is or wraps [context.DeadlineExceeded] for a call that took too long.
+	Err error
+}
+
+func (e *StoreError) Error() string {
+	of := ""
+	if e.Key != (wire.SessionKey{}) {
+		of = " of " + strings.TrimRight(e.Key.String(), "/")
+	}
+	return fmt.Sprintf("clew: store: %s%s: %s", e.Method, of, e.reason())
+}
+
+// Unwrap returns e.Err.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+func (e *StoreError) reason() string {
+	reason := mask(e.Err.Error())
+	if e.Lost == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s; entries lost: %d", reason, e.Lost)
+}
+
+// like reports whether both are about the same transcript, for the same reason.
+func (e *StoreError) like(other *StoreError) bool {
+	return e.Key == other.Key && e.Err.Error() == other.Err.Error()
+}
+
+// message returns a loss as the caller of a session sees it.
+func (e *StoreError) message(sessionID string) wire.Message {
+	msg := &wire.MirrorErrorMessage{Error: e.reason(), UUID: newUUID(), SessionID: sessionID}
+	if e.Key != (wire.SessionKey{}) {
+		msg.Key = &wire.MirrorKey{ProjectKey: e.Key.Project, SessionID: e.Key.SessionID, Subpath: e.Key.Subpath}
+	}
+	frame, err := wire.Append(nil, msg)
+	if err != nil {
+		return msg
+	}
+	return wire.Decode(frame) // so that it has a raw text, like every other message
+}
+
+// lossOf returns the loss that a message tells of. It has no number: that is part of the reason.
+func lossOf(msg *wire.MirrorErrorMessage) *StoreError {
+	loss := &StoreError{Method: "Append", Err: errors.New(msg.Error)}
+	if k := msg.Key; k != nil {
+		loss.Key = wire.SessionKey{Project: k.ProjectKey, SessionID: k.SessionID, Subpath: k.Subpath}
+	}
+	return loss
+}

@@ -2,8 +2,10 @@ package clew
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -135,4 +137,274 @@ func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (
 // permitNothing decides where nobody else does. The model reads its reason.
 func permitNothing(context.Context, *PermissionRequest) (PermissionResult, error) {
 	return Deny("Nobody is here to permit this."), nil
+}
+
+// A PermissionBehavior is what becomes of the use of a tool.
+type PermissionBehavior string
+
+// The behaviours that the agent knows.
+const (
+	PermissionBehaviorAllow PermissionBehavior = "allow"
+	PermissionBehaviorDeny  PermissionBehavior = "deny"
+	PermissionBehaviorAsk   PermissionBehavior = "ask"
+	// PermissionBehaviorDefer ends the turn with the call still open. Only a [PreToolUseOutput] can say so.
+	PermissionBehaviorDefer PermissionBehavior = "defer"
+)
+
+// A PermissionClassification tells the agent what kind of decision was made, for its records.
+type PermissionClassification string
+
+// The classifications that the agent knows.
+const (
+	PermissionClassificationTemporary PermissionClassification = "user_temporary"
+	PermissionClassificationPermanent PermissionClassification = "user_permanent"
+	PermissionClassificationReject    PermissionClassification = "user_reject"
+)
+
+// A PermissionResult is the answer to a [PermissionRequest]: an [*AllowResult] or a [*DenyResult].
+type PermissionResult interface {
+	// answer is what the response says; req may be the zero request.
+	answer(req *PermissionRequest) (any, error)
+}
+
+// An AllowResult lets the tool run.
+type AllowResult struct {
+	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON object. Nil leaves the
+	// input as it is.
+	UpdatedInput any `json:"updatedInput,omitempty"`
+	// UpdatedPermissions are changes of the rules, such as suggestions of the request.
+	UpdatedPermissions []PermissionUpdate       `json:"updatedPermissions,omitempty"`
+	Classification     PermissionClassification `json:"decisionClassification,omitempty"`
+}
+
+// Allow lets the tool run with the input that it has.
+func Allow() *AllowResult { return new(AllowResult) }
+
+// AllowWith lets the tool run with another input: anything that marshals to a JSON object.
+func AllowWith(input any) *AllowResult { return &AllowResult{UpdatedInput: input} }
+
+func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
+	result := *r
+	input, err := encodeInput(r.UpdatedInput)
+	if err != nil {
+		return nil, err
+	}
+	if result.UpdatedInput = input; input == nil && req.Input != "" {
+		result.UpdatedInput = req.Input
+	}
+	return struct {
+		Behavior PermissionBehavior `json:"behavior"`
+		AllowResult
+		ToolUseID string `json:"toolUseID,omitempty"`
+	}{PermissionBehaviorAllow, result, req.ToolUseID}, nil
+}
+
+// encodeInput writes an input of a tool, which has to be a JSON object. Nil stays nil.
+func encodeInput(input any) (any, error) {
+	if input == nil {
+		return nil, nil
+	}
+	object, err := encode(input)
+	if err == nil && !strings.HasPrefix(string(object), "{") {
+		err = errors.New("UpdatedInput is not a JSON object")
+	}
+	return object, err
+}
+
+// A DenyResult keeps the tool from running.
+type DenyResult struct {
+	// Message tells the model why. Empty means a text that says no more than that.
+	Message string `json:"message"`
+	// Interrupt ends the turn as well. The model then does not see the message.
+	Interrupt      bool                     `json:"interrupt,omitempty"`
+	Classification PermissionClassification `json:"decisionClassification,omitempty"`
+}
+
+// Deny keeps the tool from running, and tells the model why.
+func Deny(message string) *DenyResult { return &DenyResult{Message: message} }
+
+func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
+	result := *r
+	if result.Message == "" {
+		result.Message = "This use of the tool was denied." // the API refuses a failure without a text
+	}
+	return struct {
+		Behavior PermissionBehavior `json:"behavior"`
+		DenyResult
+		ToolUseID string `json:"toolUseID,omitempty"`
+	}{PermissionBehaviorDeny, result, req.ToolUseID}, nil
+}
+
+// A PermissionUpdate is one change of the agent's permissions. Which fields count depends on its type.
+//
+// One that came from the agent goes back as it came, with all that this package does not know of it; where a field was
+// changed, only that field is written anew.
+type PermissionUpdate struct {
+	raw wire.JSON
+
+	Type PermissionUpdateType `json:"type"`
+	// Rules and Behavior are for addRules, replaceRules and removeRules.
+	Rules    []PermissionRule   `json:"rules,omitempty"`
+	Behavior PermissionBehavior `json:"behavior,omitempty"`
+	// Mode is for setMode.
+	Mode wire.PermissionMode `json:"mode,omitempty"`
+	// Directories are for addDirectories and removeDirectories.
+	Directories []string `json:"directories,omitempty"`
+	// Destination is where the change is kept.
+	Destination PermissionDestination `json:"destination,omitempty"`
+}
+
+// A PermissionUpdateType says what a [PermissionUpdate] changes.
+type PermissionUpdateType string
+
+// The changes that the agent knows.
+const (
+	PermissionUpdateAddRules          PermissionUpdateType = "addRules"
+	PermissionUpdateReplaceRules      PermissionUpdateType = "replaceRules"
+	PermissionUpdateRemoveRules       PermissionUpdateType = "removeRules"
+	PermissionUpdateSetMode           PermissionUpdateType = "setMode"
+	PermissionUpdateAddDirectories    PermissionUpdateType = "addDirectories"
+	PermissionUpdateRemoveDirectories PermissionUpdateType = "removeDirectories"
+)
+
+// A PermissionDestination is where a change of the permissions is kept.
+type PermissionDestination string
+
+// The destinations that the agent knows. Those that end in Settings are files, and outlive the session.
+const (
+	PermissionDestinationUserSettings    PermissionDestination = "userSettings"
+	PermissionDestinationProjectSettings PermissionDestination = "projectSettings"
+	PermissionDestinationLocalSettings   PermissionDestination = "localSettings"
+	PermissionDestinationSession         PermissionDestination = "session"
+	PermissionDestinationCLIArg          PermissionDestination = "cliArg"
+)
+
+// A PermissionRule names uses of a tool.
+type PermissionRule struct {
+	ToolName string `json:"toolName"`
+	// RuleContent says which uses, such as "npm test *" for Bash. Empty means all.
+	RuleContent string `json:"ruleContent,omitempty"`
+}
+
+// AddRules returns a change that adds rules with the given behavior.
+func AddRules(to PermissionDestination, behavior PermissionBehavior, rules ...PermissionRule) PermissionUpdate {
+	return PermissionUpdate{Type: PermissionUpdateAddRules, Rules: rules, Behavior: behavior, Destination: to}
+}
+
+// SetMode returns a change of the permission mode.
+func SetMode(to PermissionDestination, mode wire.PermissionMode) PermissionUpdate {
+	return PermissionUpdate{Type: PermissionUpdateSetMode, Mode: mode, Destination: to}
+}
+
+// AddDirectories returns a change that adds folders in which the agent may work.
+func AddDirectories(to PermissionDestination, directories ...string) PermissionUpdate {
+	return PermissionUpdate{Type: PermissionUpdateAddDirectories, Directories: directories, Destination: to}
+}
+
+// knownUpdate is a PermissionUpdate without its methods, and so without what its fields don't say.
+type knownUpdate PermissionUpdate
+
+// UnmarshalJSON reads u. A field that does not fit its type is zero: it belongs to a kind of change that this package
+// does not know, and is kept all the same.
+func (u *PermissionUpdate) UnmarshalJSON(data []byte) error {
+	var known knownUpdate
+	err := json.Unmarshal(data, &known)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !ok {
+		return err
+	}
+	*u = PermissionUpdate(known)
+	u.raw = wire.JSON(data)
+	return nil
+}
+
+// MarshalJSON writes u, with the fields that this package does not know.
+func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
+	now, err := encode(knownUpdate(u))
+	if err != nil || u.raw == "" {
+		return []byte(now), err
+	}
+	var before PermissionUpdate
+	if err := u.raw.Decode(&before); err != nil {
+		return nil, err
+	}
+	then, err := encode(knownUpdate(before))
+	if err != nil || then == now {
+		return []byte(u.raw), err
+	}
+	edited, err := overlay(u.raw, then, now)
+	return []byte(edited), err
+}
+
+// overlay returns the object raw with what differs between two readings of it, then and now.
+func overlay(raw, then, now wire.JSON) (wire.JSON, error) {
+	var all, old, edited map[string]wire.JSON
+	if err := errors.Join(raw.Decode(&all), then.Decode(&old), now.Decode(&edited)); err != nil {
+		return "", err
+	}
+	for name, value := range all {
+		if old[name] == edited[name] {
+			edited[name] = value
+		}
+	}
+	return encode(edited)
+}
+
+// PermissionRules returns the permission rules that the session has now, from settings, flags and answers given so far,
+// and the folders that it may work in besides its own.
+func (s *Session) PermissionRules(ctx context.Context) (*PermissionRules, error) {
+	answer, err := call[permissionRulesAnswer](ctx, s, "list_permission_rules", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &answer.State, nil
+}
+
+type permissionRulesAnswer struct {
+	State PermissionRules `json:"state"`
+}
+
+// PermissionRules are the permission rules and working folders of a session.
+type PermissionRules struct {
+	Rules       []PermissionRuleInfo  `json:"rules"`
+	Directories []PermissionDirectory `json:"workspaceDirectories"`
+	// OriginalCWD is the folder that the session began in.
+	OriginalCWD string `json:"originalCwd"`
+	// ManagedOnly means that only the rules of an administrator count.
+	ManagedOnly bool `json:"managedOnly"`
+	// Errors are the settings files that are wrong, and whose rules are therefore missing.
+	Errors []SettingsError `json:"errors"`
+	// Withheld is true when the agent has left out rules because others can read its answer.
+	Withheld bool `json:"withheld"`
+}
+
+// A PermissionRuleInfo is a permission rule and where it comes from.
+type PermissionRuleInfo struct {
+	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control characters.
+	Rule     string             `json:"rule"`
+	Behavior PermissionBehavior `json:"behavior"`
+	// Source is a [SettingsLayer] or another place: cliArg, command, session, mcpMount, toolsNarrowing, mcpServerPolicy,
+	// hostCredential or a newer one.
+	Source string `json:"source"`
+	// Editability is persistent for a rule in a file, session for one that ends with the session, and readonly for one
+	// that the user can't change.
+	Editability string `json:"editability"`
+	// Description is the rule in words, or nil.
+	Description *PermissionRuleDescription `json:"description"`
+	// NotInEffect is true when ManagedOnly keeps the rule from counting.
+	NotInEffect bool `json:"notInEffect"`
+}
+
+// A PermissionRuleDescription is a rule in words, in three parts to be shown one after the other. Emphasis is text of
+// the rule itself, and can hold control characters.
+type PermissionRuleDescription struct {
+	Prefix   string `json:"prefix"`
+	Emphasis string `json:"emphasis"`
+	Suffix   string `json:"suffix"`
+}
+
+// A PermissionDirectory is a folder that the agent may work in.
+type PermissionDirectory struct {
+	Path string `json:"path"`
+	// Source is a [SettingsLayer], cliArg or session.
+	Source string `json:"source"`
 }

@@ -2,6 +2,9 @@ package clew
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/wire"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts before the loop
@@ -191,4 +195,183 @@ func (s *Session) losePatience() {
 	s.log.Warn("the agent has answered and does not end", "for", patience)
 	s.overdue.Store(true)
 	s.life.Load().conn.Close() //nolint:errcheck // how it ends is of no interest any more
+}
+
+// RunAs is Run with an answer of type T: the agent is given the JSON schema of T and answers in it. T is mostly a
+// struct, whose fields are described by the tags json and jsonschema, see [jsonschema.For]; anything else is sent as the
+// one field of an object. An answer that does not fit T is an [*OutputError], beside the result. A [*StoreError]
+// alone comes with the answer.
+func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *wire.ResultMessage, error) {
+	var answer T
+	shape, err := newOutputShape[T]()
+	if err != nil {
+		return answer, nil, err
+	}
+	opts = opts.clone()
+	opts.OutputSchema = shape.text
+	result, lost, err := outcomeAndLoss(Query(ctx, prompt, opts))
+	if err != nil {
+		return answer, result, join(err, lost)
+	}
+	if err := shape.read(result, &answer); err != nil {
+		return answer, result, join(&OutputError{Raw: result.StructuredOutput, Text: result.Result, Err: err}, lost)
+	}
+	return answer, result, lost
+}
+
+// An outputShape is what a structured answer must look like.
+type outputShape struct {
+	text    wire.JSON
+	schema  *jsonschema.Resolved
+	wrapped bool // the answer is the field "value" of an object: agents answer in objects only
+}
+
+func newOutputShape[T any]() (*outputShape, error) {
+	schema, err := jsonschema.For[T](nil)
+	if err != nil {
+		return nil, fmt.Errorf("clew: %T has no JSON schema: %w", *new(T), err)
+	}
+	shape := &outputShape{wrapped: schema.Type != "object"}
+	if shape.wrapped {
+		schema = &jsonschema.Schema{
+			Type:                 "object",
+			Properties:           map[string]*jsonschema.Schema{"value": schema},
+			Required:             []string{"value"},
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		}
+	}
+	if shape.schema, err = schema.Resolve(nil); err != nil {
+		return nil, fmt.Errorf("clew: the JSON schema of %T: %w", *new(T), err)
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("clew: the JSON schema of %T: %w", *new(T), err)
+	}
+	shape.text = wire.JSON(text)
+	return shape, nil
+}
+
+// read decodes the answer of a result into out, if it fits.
+func (s *outputShape) read(result *wire.ResultMessage, out any) error {
+	raw := result.StructuredOutput
+	if raw == "" {
+		return errors.New("the result has no structured output")
+	}
+	var value any
+	if err := raw.Decode(&value); err != nil {
+		return err
+	}
+	if err := s.schema.Validate(value); err != nil {
+		return err
+	}
+	if !s.wrapped {
+		return raw.Decode(out)
+	}
+	var wrapper struct {
+		Value wire.JSON `json:"value"`
+	}
+	if err := raw.Decode(&wrapper); err != nil {
+		return err
+	}
+	return wrapper.Value.Decode(out)
+}
+
+// An OutputError says that a structured answer is missing or does not fit its type.
+type OutputError struct {
+	// Raw is the answer as it came, or empty if there is none.
+	Raw wire.JSON
+	// Text is the text of the result.
+	Text string
+	// Err says what is wrong.
+	Err error
+}
+
+func (e *OutputError) Error() string { return "clew: the structured answer: " + e.Err.Error() }
+
+// Unwrap returns e.Err.
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// A Prompt is what an agent can be asked: a text, a message with images or documents, or a sequence of messages. The
+// messages of a sequence are sent as it yields them, without waiting for answers. The error of a sequence with errors
+// ends the prompts, not the turn that runs.
+type Prompt interface {
+	string | *wire.UserMessage | iter.Seq[*wire.UserMessage] | iter.Seq2[*wire.UserMessage, error]
+}
+
+// prompts returns the messages of a prompt.
+func prompts[P Prompt](prompt P) iter.Seq2[*wire.UserMessage, error] {
+	switch p := any(prompt).(type) {
+	case string:
+		return one(NewUserMessage(Text(p)))
+	case *wire.UserMessage:
+		return one(p)
+	case iter.Seq[*wire.UserMessage]:
+		return func(yield func(*wire.UserMessage, error) bool) {
+			for msg := range p {
+				if !yield(msg, nil) {
+					return
+				}
+			}
+		}
+	case iter.Seq2[*wire.UserMessage, error]:
+		return p
+	}
+	panic(fmt.Sprintf("clew: a prompt of type %T", prompt)) // the constraint has no other
+}
+
+func one(msg *wire.UserMessage) iter.Seq2[*wire.UserMessage, error] {
+	return func(yield func(*wire.UserMessage, error) bool) { yield(msg, nil) }
+}
+
+// NewUserMessage returns a message to the agent with these blocks. Its other fields may be set before it is sent.
+func NewUserMessage(blocks ...wire.Block) *wire.UserMessage {
+	return &wire.UserMessage{APIMessage: wire.APIMessage{Role: wire.RoleUser, Content: blocks}}
+}
+
+// Text returns a block of text.
+func Text(text string) *wire.TextBlock { return &wire.TextBlock{Text: text} }
+
+// Image returns an image, such as a PNG file of type "image/png".
+func Image(mediaType string, data []byte) *wire.ImageBlock {
+	return &wire.ImageBlock{Source: encoded(mediaType, data)}
+}
+
+// Document returns a document, such as a PDF file of type "application/pdf".
+func Document(mediaType string, data []byte) *wire.DocumentBlock {
+	if mediaType == "text/plain" {
+		return &wire.DocumentBlock{Source: &wire.Source{Type: "text", MediaType: mediaType, Data: string(data)}}
+	}
+	return &wire.DocumentBlock{Source: encoded(mediaType, data)}
+}
+
+func encoded(mediaType string, data []byte) *wire.Source {
+	return &wire.Source{Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data)}
+}
+
+// promptFrame returns the frame of a message and the id that its result will name. The caller's message is not changed.
+func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid string, err error) {
+	if msg == nil {
+		return nil, "", fmt.Errorf("clew: the prompt is a nil message")
+	}
+	stamped := *msg
+	if stamped.UUID == "" {
+		stamped.UUID = newUUID()
+	}
+	if stamped.Role == "" {
+		stamped.Role = wire.RoleUser
+	}
+	stamped.ClientComposed = stamped.ClientComposed || verbatim
+	frame, err = wire.Append(nil, &stamped)
+	if err != nil {
+		return nil, "", fmt.Errorf("clew: the prompt has no JSON form: %w", err)
+	}
+	return append(frame, '\n'), stamped.UUID, nil
+}
+
+// newUUID returns a random UUID, of version 4.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

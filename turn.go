@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
+	"sync"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -165,4 +168,270 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 			yield(nil, err)
 		}
 	}
+}
+
+// Send gives the agent a prompt and returns its id, which the result will name, without waiting for an answer. A prompt
+// that comes while the agent is at work waits in the agent's queue; several that wait there may be answered at once.
+// Send blocks until the agent's pipe has taken the prompt. Read the answers with [Session.Messages].
+//
+// With [Options.Reconnect], a prompt that comes while there is no agent waits for one, until ctx ends. The error is a
+// [*LostError] if the agent dies while the prompt is being written. One that dies later is known from
+// [wire.SessionReconnectedMessage.LostPrompts].
+func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
+	return s.SendMessage(ctx, NewUserMessage(Text(prompt)))
+}
+
+// SendMessage is like Send for a prompt with images or documents, a priority, or an id of the caller's own.
+func (s *Session) SendMessage(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
+	letter, id, err := s.post(ctx, prompt, nil)
+	if err != nil {
+		return "", err
+	}
+	return id, s.posted(ctx, letter, id)
+}
+
+// post puts a prompt into the outbox, and its turn, if it has one, in line with the others.
+func (s *Session) post(ctx context.Context, prompt *wire.UserMessage, t *turn) (*control.Letter, string, error) {
+	if ctx.Err() != nil {
+		return nil, "", context.Cause(ctx)
+	}
+	frame, id, err := promptFrame(prompt, s.opts.VerbatimPrompts)
+	if err != nil {
+		return nil, "", err
+	}
+	if t != nil {
+		t.id = id
+	}
+	answered := prompt.ShouldQuery == nil || *prompt.ShouldQuery
+	letter, err := s.enqueue(frame, id, answered, t)
+	if err != nil && !errors.Is(err, ErrReading) {
+		err = s.errorOf(err)
+	}
+	return letter, id, err
+}
+
+// enqueue takes note of a prompt and puts its frame into the outbox, in the same order everywhere.
+func (s *Session) enqueue(frame []byte, id string, answered bool, t *turn) (*control.Letter, error) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if t != nil {
+		if err := s.readers.join(t); err != nil {
+			return nil, err
+		}
+	}
+	s.stir()
+	if answered { // noted now: the answer may come before Put returns
+		s.progress.sent(id)
+		s.readers.sent(id)
+	}
+	letter, err := s.out.PutPrompt(id, frame)
+	if err != nil {
+		s.unsend(id)
+		s.readers.leave(t)
+	}
+	return letter, err
+}
+
+// unsend takes note that a prompt does not reach the agent.
+func (s *Session) unsend(id string) {
+	s.progress.unsent(id)
+	s.readers.unsent(id)
+}
+
+// posted waits until a prompt is on its way.
+func (s *Session) posted(ctx context.Context, letter *control.Letter, id string) error {
+	err := letter.Wait(ctx)
+	if err == nil || isLost(err) {
+		return err
+	}
+	gaveUp := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if !gaveUp || letter.TakenBack() {
+		s.unsend(id)
+	}
+	if gaveUp {
+		return err
+	}
+	return s.errorOf(err)
+}
+
+// readers keeps those who read a session in line: turns, in the order of their prompts, or one reader of everything.
+// It follows the prompts as the messages reach the caller.
+type readers struct {
+	mu      sync.Mutex
+	line    []*turn // the first one reads
+	alone   bool    // somebody reads everything
+	prompts ledger
+	left    []string              // turns that were left before their result, whose messages nobody wants
+	lost    map[string]*LostError // prompts that died with an agent, until that is read
+}
+
+// A turn is a prompt whose messages somebody reads.
+type turn struct {
+	id     string
+	first  chan struct{} // closed when it is this turn's time to read
+	over   bool
+	result *wire.ResultMessage // what ended it, or nil
+	cancel bool                // its prompt was cancelled in the queue
+	lost   *LostError          // its prompt died with an agent
+}
+
+func newTurn() *turn { return &turn{first: make(chan struct{})} }
+
+// err returns how the turn went.
+func (t *turn) err() error {
+	switch {
+	case t.lost != nil:
+		return t.lost
+	case t.result != nil && t.result.Failed():
+		return &ResultError{Result: t.result}
+	case t.result == nil && t.cancel:
+		return ErrCancelled
+	}
+	return nil
+}
+
+// end notes the message that settled the turn's prompt, which an agent may have answered although it was given up as lost.
+func (t *turn) end(msg wire.Message, lost *LostError) {
+	t.over = true
+	switch m := msg.(type) {
+	case *wire.ResultMessage:
+		t.result = m
+	case *wire.CommandLifecycleMessage:
+		t.cancel = m.State == wire.CommandStateCancelled
+	case *wire.SessionReconnectedMessage:
+		t.lost = lost
+	}
+}
+
+func (r *readers) join(t *turn) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.alone {
+		return ErrReading
+	}
+	r.line = append(r.line, t)
+	if len(r.line) == 1 {
+		close(t.first)
+	}
+	return nil
+}
+
+// leave takes a turn out of the line and lets the next one read. It may be nil.
+func (r *readers) leave(t *turn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(r.line, t)
+	if i < 0 {
+		return
+	}
+	r.line = slices.Delete(r.line, i, i+1)
+	if !t.over && slices.Contains(r.prompts.open, t.id) {
+		r.left = append(r.left, t.id)
+	}
+	if i == 0 && len(r.line) > 0 {
+		close(r.line[0].first)
+	}
+}
+
+func (r *readers) joinAlone() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.alone || len(r.line) > 0 {
+		return ErrReading
+	}
+	r.alone = true
+	r.left = nil
+	return nil
+}
+
+func (r *readers) leaveAlone() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.alone = false
+}
+
+func (r *readers) sent(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prompts.sent(id)
+}
+
+func (r *readers) unsent(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prompts.cross([]string{id})
+}
+
+// lose notes prompts that died with an agent. Their turns end with the message that says so.
+func (r *readers) lose(ids []string, err *LostError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost == nil {
+		r.lost = make(map[string]*LostError)
+	}
+	for _, id := range ids {
+		if slices.Contains(r.prompts.open, id) {
+			r.lost[id] = err
+		}
+	}
+}
+
+// pass notes a message that goes to a reader of everything.
+func (r *readers) pass(msg wire.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle(msg)
+}
+
+// settle returns the prompts that a message settles, and ends their turns.
+func (r *readers) settle(msg wire.Message) []string {
+	settled := r.prompts.see(msg)
+	for _, waiting := range r.line {
+		if slices.Contains(settled, waiting.id) {
+			waiting.end(msg, r.lost[waiting.id])
+		}
+	}
+	for _, id := range settled {
+		delete(r.lost, id)
+	}
+	return settled
+}
+
+// see notes a message that the turn t has come to. It reports whether t wants it, and whether t is over with it.
+func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	skipping := r.behindLeft(t)
+	settled := r.settle(msg)
+	r.left = slices.DeleteFunc(r.left, func(id string) bool { return slices.Contains(settled, id) })
+	return !skipping || t.over || forWhoeverReads(msg), t.over
+}
+
+// forWhoeverReads reports whether a message is about the session as a whole, and not for the turn alone that it comes in.
+func forWhoeverReads(msg wire.Message) bool {
+	switch msg.(type) {
+	case *wire.SessionReconnectedMessage, *wire.MirrorErrorMessage:
+		return true
+	}
+	return false
+}
+
+// behindLeft reports whether the agent has yet to answer a prompt before that of t whose turn was left.
+func (r *readers) behindLeft(t *turn) bool {
+	for _, id := range r.prompts.open {
+		if id == t.id {
+			return false
+		}
+		if slices.Contains(r.left, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// outcome reports whether the turn is over already, with a result that came while an earlier turn was being read.
+func (r *readers) outcome(t *turn) (*wire.ResultMessage, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return t.result, t.over
 }
