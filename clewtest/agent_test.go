@@ -1,9 +1,12 @@
 package clewtest_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -216,3 +219,129 @@ func TestHostClosesTheOutput(t *testing.T) {
 
 // The test of the example.
 func TestSummarize(t *testing.T) { testSummarize(t) }
+
+// The agent's requests keep their ids, even where the host uses the same ones.
+func TestRequestIDsOfBothSides(t *testing.T) {
+	request := `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool"}}`
+	reply := `{"type":"control_response","response":{"subtype":"success","request_id":"r1"}}`
+	s := new(clewtest.Scenario).Expect(ask("r1")).Send(request).Expect(reply).Send(success("r1"))
+	inBothForms(t, s, func(h *host) {
+		h.say(ask("x"))
+		h.expect(request)
+		h.say(reply)
+		h.expect(success("x"))
+		h.close()
+		h.ends("")
+	})
+}
+
+// The agent's own session stays its own, whatever the host calls it.
+func TestSessionIDIsTheAgents(t *testing.T) {
+	named := strings.Replace(prompt, "{", `{"session_id":"s","uuid":"u",`, 1)
+	s := new(clewtest.Scenario).Expect(named).Send(answer)
+	inBothForms(t, s, func(h *host) {
+		h.say(strings.Replace(strings.Replace(named, `"s"`, `""`, 1), `"u"`, `"mine"`, 1))
+		h.expect(answer)
+		h.close()
+		h.ends("")
+	})
+}
+
+// Answers to requests without a name go to them in their order.
+func TestAnyRequestID(t *testing.T) {
+	s := new(clewtest.Scenario).Expect(ask(clewtest.Any)).Expect(ask("b")).Expect(ask(clewtest.Any)).Expect(ask(clewtest.Any)).
+		Send(success(clewtest.Any), success("b"), map[string]any{
+			"response": map[string]any{"request_id": clewtest.Any, "response": struct{}{}, "subtype": "success"},
+			"type":     "control_response",
+		}).Do(clewtest.RespondTwice(clewtest.Any))
+	inBothForms(t, s, func(h *host) {
+		h.say(ask("1"), ask("2"), ask("3"), ask("4"))
+		h.expect(success("1"), success("2"), success("3"), success("4"), success("4"))
+		h.close()
+		h.ends("")
+	})
+}
+
+func TestHookCallbackIDs(t *testing.T) {
+	initialize := `{"type":"control_request","request_id":"i","request":{"subtype":"initialize","hooks":{` +
+		`"PreToolUse":[{"matcher":"*","hookCallbackIds":["hook_0","hook_1"]}],"Stop":[{"hookCallbackIds":["hook_2"]}]}}}`
+	call := func(id string) string {
+		return `{"type":"control_request","request_id":"c","request":{"subtype":"hook_callback","callback_id":"` + id + `","input":{}}}`
+	}
+	s := new(clewtest.Scenario).Expect(initialize).Send(call("hook_2"), call("hook_0"), call("other"))
+	inBothForms(t, s, func(h *host) {
+		h.say(strings.NewReplacer("hook_0", "one", "hook_1", "two", "hook_2", "three").Replace(initialize))
+		h.expect(call("three"), call("one"), call("other"))
+		h.close()
+		h.ends("")
+	})
+}
+
+func TestOutsidePlaysAnAgent(t *testing.T) {
+	t.Parallel()
+	var answer string
+	err := clewtest.Outside(t.Context(), func(tb testing.TB) {
+		conn := clewtest.NewAgent(tb, dialogue(t, "> {\"type\":\"a\"}\n< b\n")).Conn()
+		if _, err := io.WriteString(conn.Stdin, "{\"type\":\"a\"}\n"); err != nil {
+			tb.Fatal(err)
+		}
+		answer, _ = bufio.NewReader(conn.Stdout).ReadString('\n')
+	})
+	if err != nil || answer != "b\n" {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+func TestOutsideServesAModel(t *testing.T) {
+	t.Parallel()
+	var home, url string
+	err := clewtest.Outside(t.Context(), func(tb testing.TB) {
+		model := clewtest.NewModel(tb)
+		home, url = model.Home(), model.URL()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(home); !os.IsNotExist(err) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		_ = resp.Body.Close()
+		t.Error("the model still answers")
+	}
+}
+
+// What would have failed a test is the error.
+func TestOutsideFails(t *testing.T) {
+	t.Parallel()
+	reached := false
+	err := clewtest.Outside(t.Context(), func(tb testing.TB) {
+		clewtest.NewAgent(tb, dialogue(t, "> {\"type\":\"a\"}\n")).Conn()
+		tb.Fatal(fmt.Errorf("as told"))
+		reached = true
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "as told\nclewtest: step 1 ") || reached {
+		t.Errorf("got %v, went on: %t", err, reached)
+	}
+}
+
+// Whatever a function for the end does, the others are called.
+func TestOutsideCleansUp(t *testing.T) {
+	t.Parallel()
+	var called []string
+	err := clewtest.Outside(t.Context(), func(tb testing.TB) {
+		tb.Cleanup(func() { called = append(called, "first") })
+		tb.Cleanup(func() {
+			tb.Cleanup(func() { called = append(called, "of another") })
+			tb.Fatal("as told")
+		})
+		tb.Cleanup(func() { called = append(called, "last") })
+	})
+	if got := strings.Join(called, ", "); got != "last, of another, first" || err == nil || err.Error() != "as told" {
+		t.Errorf("called %s; %v", got, err)
+	}
+}

@@ -2,13 +2,19 @@ package clewtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // A Model is a scripted model: an HTTP server on the loopback interface that speaks the Messages API as Claude Code
@@ -188,3 +194,157 @@ func (m *Model) nextID(prefix string) string {
 	m.serial++
 	return fmt.Sprintf("%s_clewtest%06d", prefix, m.serial)
 }
+
+// statusOverloaded is what the API answers when it has more to do than it can.
+const statusOverloaded = 529
+
+// An apiFault is a kind of error of the API: its type and its usual text.
+type apiFault struct{ kind, message string }
+
+var apiFaults = map[int]apiFault{
+	http.StatusBadRequest:            {"invalid_request_error", "Invalid request"},
+	http.StatusUnauthorized:          {"authentication_error", "invalid x-api-key"},
+	http.StatusForbidden:             {"permission_error", "Permission denied"},
+	http.StatusNotFound:              {"not_found_error", "Not found"},
+	http.StatusRequestEntityTooLarge: {"request_too_large", "Request exceeds the maximum size"},
+	http.StatusTooManyRequests:       {"rate_limit_error", "This request would exceed your rate limit"},
+	http.StatusInternalServerError:   {"api_error", "Internal server error"},
+	http.StatusGatewayTimeout:        {"timeout_error", "Request timed out"},
+	statusOverloaded:                 {"overloaded_error", "Overloaded"},
+}
+
+// writeFailure answers with the error of a rule.
+func (a *answer) writeFailure(w http.ResponseWriter) {
+	after := a.retryAfter
+	if after <= 0 && a.status == http.StatusTooManyRequests {
+		after = time.Second
+	}
+	if after > 0 {
+		seconds := (after + time.Second - 1) / time.Second
+		w.Header().Set("retry-after", strconv.Itoa(int(seconds)))
+	}
+	writeError(w, a.status, a.message)
+}
+
+// errorBody is the JSON of an error.
+type errorBody struct {
+	Type      string      `json:"type"`
+	Error     errorDetail `json:"error"`
+	RequestID string      `json:"request_id"`
+}
+
+type errorDetail struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// writeError answers with an error of the API. An empty message means the usual one of the status.
+func writeError(w http.ResponseWriter, status int, message string) {
+	fault, ok := apiFaults[status]
+	switch {
+	case ok:
+	case status >= 400 && status < 500:
+		fault = apiFaults[http.StatusBadRequest]
+	default:
+		fault = apiFaults[http.StatusInternalServerError]
+	}
+	if message != "" {
+		fault.message = message
+	}
+	writeJSON(w, status, errorBody{
+		Type:      "error",
+		Error:     errorDetail{Type: fault.kind, Message: fault.message},
+		RequestID: w.Header().Get("request-id"),
+	})
+}
+
+// Text returns a block of text, for [Rule.Reply].
+func Text(text string) *wire.TextBlock { return &wire.TextBlock{Text: text} }
+
+// Thinking returns a block of reasoning with its signature, for [Rule.Reply]. The agent sends both back unchanged; the
+// signature may be any text.
+func Thinking(text, signature string) *wire.ThinkingBlock {
+	return &wire.ThinkingBlock{Thinking: text, Signature: signature}
+}
+
+// ToolUse returns a call of a tool, for [Rule.Reply]. The input is anything that marshals to a JSON object, such as a
+// map or a struct; nil, also a nil map, is an empty one. ToolUse panics when it does not marshal, and a rule fails its
+// test when the input is not an object. Each reply gives the call an ID of its own.
+func ToolUse(name string, input any) *wire.ToolUseBlock {
+	data, err := json.Marshal(input)
+	if err != nil {
+		panic(fmt.Sprintf("clewtest: the input of %s: %v", name, err))
+	}
+	if string(data) == "null" {
+		data = []byte("{}")
+	}
+	return &wire.ToolUseBlock{Name: name, Input: wire.JSON(data)}
+}
+
+// isObject reports whether input can be that of a tool. Blocks that others made may have none.
+func isObject(input wire.JSON) bool {
+	var members map[string]json.RawMessage
+	return input == "" || json.Unmarshal([]byte(input), &members) == nil && members != nil
+}
+
+// withID returns block, or a copy with a new ID if it is a tool use without one. A rule's blocks are not changed: it
+// may answer again, and two calls of one conversation must not share an ID.
+func (m *Model) withID(block wire.Block) wire.Block {
+	use, ok := block.(*wire.ToolUseBlock)
+	if !ok || use.ID != "" {
+		return block
+	}
+	named := *use
+	named.ID = m.nextID("toolu")
+	return &named
+}
+
+// outputConfig is how an answer shall look.
+type outputConfig struct {
+	Format struct {
+		Schema struct {
+			Properties map[string]wire.JSON `json:"properties"`
+		} `json:"schema"`
+	} `json:"format"`
+}
+
+// probes are the whole prompts with which Claude Code looks whether a key or a model works: "quota" and "test" for a
+// key, "Hi" and "." for a model.
+var probes = []string{"quota", "test", "Hi", "."}
+
+// aside reports whether Claude Code asked on its own behalf. Only what is known for certain counts: a request that
+// merely looks unusual, such as one without tools, may be a turn of the conversation, and goes by the rules.
+func (r *Request) aside(body *requestBody) bool {
+	return strings.HasPrefix(r.Header.Get("User-Agent"), "claude-cli/") &&
+		(r.isProbe() || r.isWebSearch() || r.isTitle(&body.OutputConfig))
+}
+
+// isProbe reports whether r wants one token, whole, for a fixed word that nothing stands around. A turn of the
+// conversation is streamed, and brings reminders or tools.
+func (r *Request) isProbe() bool {
+	return r.MaxTokens == 1 && !r.Stream && len(r.Tools) == 0 && r.alone() && slices.Contains(probes, r.Turn().Text())
+}
+
+// isWebSearch reports whether r lets the API search. The agent's conversations offer its own tool WebSearch instead.
+func (r *Request) isWebSearch() bool {
+	return r.alone() && len(r.Tools) == 1 && strings.HasPrefix(r.Tools[0].Type, "web_search_")
+}
+
+// isTitle reports whether r wants an object with a title and nothing else, by instructions that speak of one. The
+// schema that a host gives for its results is a tool of the conversation.
+func (r *Request) isTitle(config *outputConfig) bool {
+	properties := config.Format.Schema.Properties
+	_, ok := properties["title"]
+	return ok && len(properties) == 1 && len(r.Tools) == 0 && r.alone() && strings.Contains(r.System.Text(), "title")
+}
+
+// alone reports whether r is a single block of text from the user, without a conversation around it.
+func (r *Request) alone() bool {
+	return len(r.Messages) == 1 && r.Messages[0].Role == wire.RoleUser && len(r.Messages[0].Content) == 1
+}
+
+// Background reports whether the agent made the request on its own behalf, beside the conversation: for a title of the
+// session, for a web search, to see whether a key or a model works. Such a request is answered "ok", and logged, unless
+// a [Model.When] rule matches it. It is told by what it asks for, as Claude Code 2.1.325 does it; any other request,
+// and any request of another client, belongs to the conversation.
+func (r *Request) Background() bool { return r.background }

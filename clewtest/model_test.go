@@ -1,7 +1,14 @@
 package clewtest
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -127,4 +134,185 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%q by %d (-want +got):\n%s", tt.text, tt.n, diff)
 		}
 	}
+}
+
+const (
+	titleFormat = `"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{"title":{}}}}}`
+	titleSystem = `"system":"Return JSON with a single \"title\" field."`
+)
+
+// backgroundCases are requests of Claude Code, and whether it made them on its own behalf. The words of the rule are
+// in all of them.
+var backgroundCases = []struct {
+	name, members, content string
+	want                   bool
+}{
+	{"a title", `"stream":true,` + titleSystem + `,` + titleFormat, `[{"type":"text","text":"<session>\nHi</session>"}]`, true},
+	{"a web search", `"stream":true,"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"Hi"`, true},
+	{"a look whether a model works", `"max_tokens":1`, `[{"type":"text","text":"Hi"}]`, true},
+	{"a turn", `"stream":true,"thinking":{"type":"adaptive"},"tools":[{"name":"Bash","input_schema":{}}]`, `"Hi"`, false},
+	{"a turn without tools and thinking", `"stream":true,"tools":[]`, `"Hi"`, false},
+	{"a turn of one token", `"stream":true,"max_tokens":1,"tools":[]`, `"Hi"`, false},
+	{"a plain turn of one token", `"max_tokens":1,"tools":[]`, `"Hi there"`, false},
+	{
+		"a plain turn of one token with reminders", `"max_tokens":1`,
+		`[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"Hi"}]`, false,
+	},
+	{"a turn for a title, by a tool", `"tools":[{"name":"StructuredOutput","input_schema":{}}],` + titleSystem + `,` + titleFormat, `"Hi"`, false},
+	{"a turn for a title, by other instructions", `"system":"Be brief.",` + titleFormat, `"Hi"`, false},
+}
+
+// askAsAgent posts a request as Claude Code, and returns what was answered.
+func askAsAgent(t *testing.T, m *Model, body string) string {
+	t.Helper()
+	req := request(t, m, http.MethodPost, messagesPath, body)
+	req.Header.Set("User-Agent", "claude-cli/2.1.325 (external, sdk-cli)")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return readAll(t, resp)
+}
+
+func TestModelBackground(t *testing.T) {
+	t.Parallel()
+	for _, tt := range backgroundCases {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, tb := recordedModel(t)
+			defer tb.end()
+			m.Reply("default").On("Hi").Reply(Text("rule"))
+			want, count, logs := `"text":"rule"`, 1, 0
+			if tt.want {
+				want, count, logs = `"text":"ok"`, 0, 1
+			}
+			body := `{"model":"m",` + tt.members + `,"messages":[{"role":"user","content":` + tt.content + `}]}`
+			if got := askAsAgent(t, m, body); !strings.Contains(got, want) {
+				t.Errorf("answer %s, want %s", got, want)
+			}
+			if len(m.Requests()) != count || len(m.AllRequests()) != 1 || m.AllRequests()[0].Background() != tt.want {
+				t.Errorf("%d requests, %d in all", len(m.Requests()), len(m.AllRequests()))
+			}
+			if len(tb.logs) != logs || len(tb.errors) > 0 {
+				t.Errorf("logs %q, errors %q", tb.logs, tb.errors)
+			}
+		})
+	}
+}
+
+func TestModelBackgroundByRule(t *testing.T) {
+	t.Parallel()
+	m, tb := recordedModel(t)
+	defer tb.end()
+	m.When((*Request).Background).Reply(Text("no quota")).Once()
+	const body = `{"max_tokens":1,"messages":[{"role":"user","content":"quota"}]}`
+	for _, want := range []string{"no quota", "ok"} {
+		if got := askAsAgent(t, m, body); !strings.Contains(got, `"`+want+`"`) {
+			t.Errorf("answer %s, want %s", got, want)
+		}
+	}
+	if len(tb.logs) != 1 || !strings.Contains(tb.logs[0], `newest prompt: "quota"`) {
+		t.Errorf("logs %q", tb.logs)
+	}
+}
+
+// A modelTB stands in for the test of a model, and keeps what the model reports to it.
+
+type modelTB struct {
+	testing.TB
+	mu       sync.Mutex
+	errors   []string
+	logs     []string
+	cleanups []func()
+}
+
+func (tb *modelTB) Errorf(format string, args ...any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.errors = append(tb.errors, fmt.Sprintf(format, args...))
+}
+
+func (tb *modelTB) Logf(format string, args ...any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.logs = append(tb.logs, fmt.Sprintf(format, args...))
+}
+
+func (tb *modelTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }
+
+// end does what the end of a test does.
+
+func (tb *modelTB) end() {
+	for _, f := range slices.Backward(tb.cleanups) {
+		f()
+	}
+}
+
+// recordedModel returns a model whose failures are kept and not reported; the caller ends its test.
+
+func recordedModel(t *testing.T) (*Model, *modelTB) {
+	t.Helper()
+	tb := &modelTB{TB: t}
+	return NewModel(tb), tb
+}
+
+// ask posts a conversation of one prompt.
+
+func ask(t *testing.T, m *Model, prompt string, stream bool) *http.Response {
+	t.Helper()
+	return post(t, m, fmt.Sprintf(`{"model":"m","max_tokens":9,"stream":%t,"messages":[{"role":"user","content":%q}]}`, stream, prompt))
+}
+
+func post(t *testing.T, m *Model, body string) *http.Response {
+	t.Helper()
+	req := request(t, m, http.MethodPost, messagesPath+"?beta=true", body)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func request(t *testing.T, m *Model, method, path, body string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, m.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func readAll(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// said returns the text of a plain answer.
+
+func said(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	var msg wire.APIMessage
+	if err := json.Unmarshal([]byte(readAll(t, resp)), &msg); err != nil {
+		t.Fatal(err)
+	}
+	return msg.Content.Text()
+}
+
+// eventLines returns the data of the events in a stream, with ids replaced, up to the end or the error.
+
+func eventLines(r io.Reader) ([]string, error) {
+	var lines []string
+	scanner := bufio.NewScanner(r)
+	for scanner.Scan() {
+		if data, ok := strings.CutPrefix(scanner.Text(), "data: "); ok {
+			lines = append(lines, data)
+		}
+	}
+	return lines, scanner.Err()
 }
