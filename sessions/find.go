@@ -13,9 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
-	"golang.org/x/text/unicode/norm"
 )
 
 // ErrNotFound says that there is no such session, message or subagent. It comes wrapped, with what was looked for.

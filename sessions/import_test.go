@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A countingStore fails on one append, and knows how large each was.

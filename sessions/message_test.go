@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // entry returns one with a UUID and a parent, which may be "", and further members.

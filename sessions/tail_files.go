@@ -13,8 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/transcript"
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/clewdev/clew/transcript"
 )
 
 // A followed file is a transcript of which the beginning was read.

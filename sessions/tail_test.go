@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 )
 
 // tailLimit is how long a test waits for an update at most.

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/sessions"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/sessions"
 )
 
 // tree returns the files below a folder with their contents. All must be for the user alone.

@@ -3,8 +3,12 @@ package natsstore_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
@@ -134,5 +138,29 @@ func checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey, want []wir
 	t.Helper()
 	if got := load(t, s, key); !slices.Equal(want, got) {
 		t.Errorf("entries of %s (-want +got):\n%s", key, cmp.Diff(want, got))
+	}
+}
+
+// endLimit is how long goroutines may take to return when all tests are over.
+const endLimit = 5 * time.Second
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if left := leftBehind(); code == 0 && len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: the tests leave %d goroutines behind\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// leftBehind returns the stacks of goroutines of stores and servers that don't end.
+func leftBehind() []string {
+	for deadline := time.Now().Add(endLimit); ; runtime.Gosched() {
+		buf := make([]byte, 4<<20)
+		stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+		left := slices.DeleteFunc(stacks[1:], func(stack string) bool { return !strings.Contains(stack, "nats") })
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
 	}
 }

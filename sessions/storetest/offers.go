@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
 )
 
 // offerTests are about what a store may offer besides. They pass for one that does not.

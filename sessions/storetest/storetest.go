@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // Run tests a store in subtests of t. Each calls open for a store of its own, which is empty, and which open closes by

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -9,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -88,4 +92,132 @@ func sorted(names []string) []string {
 	names = append([]string{}, names...)
 	slices.Sort(names)
 	return names
+}
+
+// faultTests are about what must be refused, and calls that are cut.
+var faultTests = map[string]func(*testing.T, sessions.Store){
+	"bad keys are refused": func(t *testing.T, s sessions.Store) {
+		for _, key := range badKeys {
+			if err := s.Append(t.Context(), key, numbered(0, 1)); err == nil {
+				t.Errorf("Append to %q: no error", key)
+			}
+			if entries, err := load(t.Context(), s, key); err == nil || len(entries) != 0 {
+				t.Errorf("Load %q: got %q, %v", key, entries, err)
+			}
+			if err := s.Delete(t.Context(), key); err == nil {
+				t.Errorf("Delete %q: no error", key)
+			}
+			if key.Subpath == "" {
+				if _, err := s.Subpaths(t.Context(), key); err == nil {
+					t.Errorf("Subpaths of %q: no error", key)
+				}
+			}
+		}
+		for _, project := range []string{"", ".", "..", "a/b", `a\b`, "a\x00b", "a\xffb", "/etc"} {
+			if _, err := s.Sessions(t.Context(), project); err == nil {
+				t.Errorf("Sessions of %q: no error", project)
+			}
+		}
+	},
+	"what is not an entry is refused with its append": func(t *testing.T, s sessions.Store) {
+		mustAppend(t, s, main, numbered(0, 1)...)
+		for _, bad := range []wire.JSON{
+			"", " ", "null", "7", `"text"`, "[]", "[{}]", "{", `{"a":}`, `{"a":1}{"b":2}`, `{"a":1} x`, "{\"a\":\"\xff\"}",
+			"{\"a\":\"\n\"}", `{'a':1}`,
+		} {
+			entries := append(numbered(1, 3), bad)
+			if err := s.Append(t.Context(), main, append(entries, numbered(3, 4)...)); err == nil {
+				t.Errorf("an append with %q: no error", bad)
+			}
+		}
+		checkLoad(t, s, main, numbered(0, 1))
+		if err := s.Append(t.Context(), other, []wire.JSON{"null"}); err == nil {
+			t.Error("a first append of null: no error")
+		}
+		checkSessions(t, s, main.Project, main.SessionID)
+	},
+	"a context that has ended": func(t *testing.T, s sessions.Store) {
+		mustAppend(t, s, main, numbered(0, 2)...)
+		mustAppend(t, s, agent, numbered(0, 1)...)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, loadErr := load(ended, s, main)
+		_, sessionsErr := s.Sessions(ended, main.Project)
+		_, subpathsErr := s.Subpaths(ended, main)
+		for method, err := range map[string]error{
+			"Append": s.Append(ended, main, numbered(2, 3)), "Delete": s.Delete(ended, main),
+			"Load": loadErr, "Sessions": sessionsErr, "Subpaths": subpathsErr,
+		} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: got %v, want context.Canceled", method, err)
+			}
+		}
+		checkLoad(t, s, main, numbered(0, 2))
+		checkLoad(t, s, agent, numbered(0, 1))
+	},
+	"an append that is cancelled is whole or not there": func(t *testing.T, s sessions.Store) {
+		const n = 300
+		for i := range 30 {
+			key := wire.SessionKey{Project: main.Project, SessionID: fmt.Sprintf("cancelled-%d", i)}
+			mustAppend(t, s, key, numbered(0, 1)...)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*i)*20*time.Microsecond)
+			err := s.Append(ctx, key, numbered(1, n))
+			cancel()
+			got := len(mustLoad(t, s, key))
+			if got != n && (err == nil || got != 1) {
+				t.Errorf("got %d of %d entries, error %v", got, n, err)
+			}
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v, want context.DeadlineExceeded", err)
+			}
+			mustAppend(t, s, key, numbered(1, n)...)
+			checkLoad(t, s, key, numbered(0, n))
+		}
+	},
+	"a load that is cancelled says so": func(t *testing.T, s sessions.Store) {
+		const n = 2000
+		mustAppend(t, s, main, numbered(0, n)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		got := 0
+		var failed error
+		for _, err := range s.Load(ctx, main) {
+			if failed = err; err == nil {
+				got++
+			}
+			cancel()
+		}
+		if got != n && failed == nil {
+			t.Errorf("got %d of %d entries and no error", got, n)
+		}
+		if failed != nil && !errors.Is(failed, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", failed)
+		}
+	},
+}
+
+// badKeys lead elsewhere, or to nothing.
+var badKeys = []wire.SessionKey{
+	{},
+	{Project: "p"},
+	{SessionID: "s"},
+	{Project: "..", SessionID: "s"},
+	{Project: ".", SessionID: "s"},
+	{Project: "p", SessionID: ".."},
+	{Project: "p", SessionID: "../s"},
+	{Project: "p/q", SessionID: "s"},
+	{Project: "/etc", SessionID: "passwd"},
+	{Project: "p", SessionID: `s\t`},
+	{Project: "p", SessionID: "s\x00"},
+	{Project: "C:", SessionID: "s"},
+	{Project: "p\xff", SessionID: "s"},
+	{Project: "p", SessionID: "s", Subpath: ".."},
+	{Project: "p", SessionID: "s", Subpath: "../t"},
+	{Project: "p", SessionID: "s", Subpath: "subagents/../../t"},
+	{Project: "p", SessionID: "s", Subpath: "/etc/passwd"},
+	{Project: "p", SessionID: "s", Subpath: "subagents//agent"},
+	{Project: "p", SessionID: "s", Subpath: "subagents/"},
+	{Project: "p", SessionID: "s", Subpath: `subagents\agent`},
+	{Project: "p", SessionID: "s", Subpath: "./agent"},
+	{Project: "p", SessionID: "s", Subpath: "subagents/a\x00"},
 }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/sessions"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/sessions"
 )
 
 // setHome gives the test a home of its own, and no settings of the agent.

@@ -3,11 +3,14 @@ package sessions
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // readPieces cuts data into parts of that size and returns what is read of each, a line of text for each line.
@@ -110,5 +113,37 @@ func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 		if most := int64(3 * len(data)); file.read > most {
 			t.Errorf("%d bytes of a file of %d were read", file.read, len(data))
 		}
+	}
+}
+
+// A very long file is not forgotten for its own sake, nor because others are read.
+func TestTalliesKeepTheLast(t *testing.T) {
+	t.Parallel()
+	file, err := os.Stat(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ts tallies
+	long, short := wire.SessionKey{SessionID: "long"}, wire.SessionKey{SessionID: "short"}
+	grow := func(key wire.SessionKey, uuids uint64) {
+		tally := ts.take(key)
+		tally.file, tally.uuids = file, map[uuidHash]bool{}
+		for i := range uuids {
+			tally.uuids[uuidHash{i}] = true
+		}
+		ts.release(key, tally)
+	}
+	grow(short, 1)
+	grow(long, maxTallied+1)
+	if ts.byKey[long] == nil || ts.byKey[short] != nil {
+		t.Errorf("after a long file: got %v", ts.byKey)
+	}
+	ts.release(short, ts.take(short)) // as a load does
+	if ts.byKey[long] == nil || len(ts.byKey) != 1 {
+		t.Errorf("after a load: got %v", ts.byKey)
+	}
+	grow(short, 1)
+	if ts.byKey[short] == nil || ts.byKey[long] != nil || ts.total != 2 {
+		t.Errorf("after another file: got %v, %d in all", ts.byKey, ts.total)
 	}
 }
