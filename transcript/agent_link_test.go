@@ -5,8 +5,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // linkage describes where each agent is: "call of parent by rule", or "-" if it was returned as not linked. It fails if

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 func TestItemDiff(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -429,4 +430,220 @@ func FuzzLive(f *testing.F) {
 			}
 		}
 	})
+}
+
+func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	tr, err := Read(file, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// What a stream does not tell, or not at the same time: when prompts were sent, what an answer has used and why it ended.
+var notStreamed = cmp.Options{
+	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
+	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt", "Agents"),
+}
+
+// The messages of a session as it runs give the same chunks as its transcript.
+func TestLiveAgreesWithDisk(t *testing.T) {
+	t.Parallel()
+	for _, dir := range recordedDialogues(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			live := liveTranscript(t, dir)
+			chunks := live.Chunks
+			if onlyLive[filepath.Base(dir)] != "" {
+				chunks = chunks[:len(chunks)-1]
+			}
+			disk := readFile(t, filepath.Join(dir, "transcript.jsonl"), nil)
+			if diff := cmp.Diff(disk.Chunks, chunks, notStreamed); diff != "" {
+				t.Errorf("(-disk +live):\n%s", diff)
+			}
+			if len(disk.Chunks) < 2 {
+				t.Errorf("%d chunks", len(disk.Chunks))
+			}
+			compareAgents(t, dir, live)
+		})
+	}
+}
+
+// What a rewind takes out of a running session is a branch, and no longer in the context.
+func TestRewindOfARunningSession(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder(nil)
+	turn := func(number string, tokens int) {
+		content := wire.Content{&wire.TextBlock{Text: number}}
+		b.AddMessage(&wire.UserMessage{UUID: "u" + number, APIMessage: wire.APIMessage{Content: content}}, time.Time{})
+		b.AddMessage(&wire.AssistantMessage{UUID: "a" + number, APIMessage: wire.APIMessage{
+			ID: "m" + number, Model: "claude", Content: content, Usage: &wire.Usage{InputTokens: tokens},
+		}}, time.Time{})
+		b.AddMessage(&wire.ResultMessage{}, time.Time{})
+	}
+	turn("1", 100)
+	turn("2", 900)
+	b.Rewind("u2", "a1")
+	turn("3", 200)
+	tr := b.Transcript()
+	if got := saidIn(tr.Chunks); got != "1 1 3 3" || len(tr.Branches) != 1 || saidIn(tr.Branches[0].Chunks) != "2 2" {
+		t.Errorf("conversation %q, branches %+v", got, tr.Branches)
+	}
+	var tokens []int
+	for _, turn := range tr.Context().Turns {
+		tokens = append(tokens, turn.Tokens)
+	}
+	if diff := cmp.Diff([]int{100, 200}, tokens); diff != "" {
+		t.Errorf("context (-want +got):\n%s", diff)
+	}
+}
+
+func liveTranscript(t *testing.T, dir string) *Transcript {
+	b := NewBuilder(nil)
+	for _, msg := range recordedDialogue(t, dir) {
+		b.AddMessage(msg, time.Time{})
+	}
+	live := b.Transcript()
+	if unlinked := Link(live, InlineAgents(live)); len(unlinked) > 0 {
+		t.Errorf("subagents without a call: %v", unlinked)
+	}
+	return live
+}
+
+// compareAgents compares the subagents of a running session, of which there is one at most, with those on disk.
+func compareAgents(t *testing.T, dir string, live *Transcript) {
+	files, err := filepath.Glob(filepath.Join(dir, "subagents", "*.jsonl"))
+	if err != nil || len(files) != len(live.Sidechains) {
+		t.Fatalf("%d subagents on disk (%v), %d live", len(files), err, len(live.Sidechains))
+	}
+	for _, file := range files {
+		var found []*Agent
+		for _, chunk := range live.Chunks {
+			for _, item := range chunk.Items {
+				found = append(found, item.Agents...)
+			}
+		}
+		if len(found) != 1 {
+			t.Fatalf("%d subagents under the items", len(found))
+		}
+		if diff := cmp.Diff(readFile(t, file, nil).Chunks, found[0].Transcript.Chunks, notStreamed); diff != "" {
+			t.Errorf("%s (-disk +live):\n%s", file, diff)
+		}
+	}
+}
+
+// liveKinds feeds frames and returns types and UUIDs of the entries, in one text for each frame that has some.
+func liveKinds(frames ...string) string {
+	var s liveState
+	var all []string
+	for _, frame := range frames {
+		for _, e := range s.entries(wire.Decode([]byte(frame)), time.Time{}) {
+			text := e.Type + " " + e.UUID
+			if e.SourceToolUseID != "" {
+				text += " of " + e.SourceToolUseID
+			}
+			for _, uuid := range e.Supersedes {
+				text += " without " + uuid
+			}
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+const (
+	ask1    = `{"type":"user","message":{"role":"user","content":"one"},"uuid":"1"}`
+	ask2    = `{"type":"user","message":{"role":"user","content":"two"},"uuid":"2"}`
+	replied = `{"type":"assistant","message":{"id":"m","role":"assistant","content":[]},"uuid":"a","session_id":"s"}`
+	over    = `{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"session_id":"s","uuid":"r"}`
+)
+
+func lifecycle(state string) string {
+	return `{"type":"command_lifecycle","command_uuid":"2","state":"` + state + `","uuid":"l","session_id":"s"}`
+}
+
+// A prompt stands where the agent takes it up.
+func TestLiveQueue(t *testing.T) {
+	t.Parallel()
+	queued := lifecycle("queued")
+	for _, test := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"behind the turn", []string{ask1, replied, over, ask2, replied}, "user 1, assistant a, user 2, assistant a"},
+		{"in the queue", []string{ask1, ask2, queued, replied, over}, "user 1, assistant a"},
+		{"after the turn", []string{ask1, ask2, queued, replied, over, lifecycle("started")}, "user 1, assistant a, user 2"},
+		{"before the answer", []string{ask1, ask2, lifecycle("started"), replied}, "user 1, user 2, assistant a"},
+		{"in the turn", []string{ask1, replied, ask2, queued, lifecycle("started"), replied}, "user 1, assistant a, attachment 2, assistant a"},
+		{"cancelled", []string{ask1, replied, ask2, lifecycle("cancelled"), over, lifecycle("started")}, "user 1, assistant a"},
+		{"not told", []string{ask1, ask2, replied, over, replied}, "user 1, assistant a, user 2, assistant a"},
+		{"repeated", []string{ask1, ask2, replied, strings.Replace(ask2, `"uuid"`, `"isReplay":true,"uuid"`, 1)}, "user 1, assistant a, attachment 2"},
+		{"without an ID", []string{ask1, `{"type":"user","message":{"content":"two"}}`, replied}, "user 1, user live-1, assistant a"},
+		{"of the agent", []string{ask1, replied, `{"type":"user","message":{"content":"[Request interrupted by user]"},"uuid":"i","timestamp":"2026-11-15T00:00:00Z"}`}, "user 1, assistant a, user i"},
+		{"a command", []string{ask1, replied, strings.Replace(ask2, "two", "/compact", 1), queued, over, lifecycle("started"), over}, "user 1, assistant a, user 2"},
+	} {
+		if got := liveKinds(test.frames...); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// The text of a skill belongs to its call.
+func TestLiveSkills(t *testing.T) {
+	t.Parallel()
+	const (
+		calls  = `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"x","name":"Skill","input":{}},{"type":"tool_use","id":"y","name":"Skill","input":{}},{"type":"tool_use","id":"z","name":"Bash","input":{}}]},"uuid":"c"}`
+		result = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"ID","content":"k"}]},"uuid":"rID"}`
+		text   = `{"type":"user","message":{"content":"text"},"isSynthetic":true,"uuid":"t"}`
+	)
+	of := func(id string) string { return strings.ReplaceAll(result, "ID", id) }
+	failed := strings.Replace(of("x"), `"content":"k"`, `"content":"k","is_error":true`, 1)
+	for _, test := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"one", []string{calls, of("x"), text, text}, "assistant c, user rx, user t of x, user t"},
+		{"both", []string{calls, of("y"), of("x"), text, text}, "assistant c, user ry, user rx, user t of y, user t of x"},
+		{"another tool", []string{calls, of("z"), text}, "assistant c, user rz, user t"},
+		{"failed", []string{calls, failed, text}, "assistant c, user rx, user t"},
+		{"behind an answer", []string{calls, of("x"), replied, text}, "assistant c, user rx, assistant a, user t"},
+	} {
+		if got := liveKinds(test.frames...); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestLiveCommands(t *testing.T) {
+	t.Parallel()
+	const (
+		command = `{"type":"user","message":{"content":"/cost"},"uuid":"1"}`
+		printed = `{"type":"assistant","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"$1"}]},"uuid":"p"}`
+		refused = `{"type":"system","subtype":"informational","content":"no","level":"warning","prompt_submit_outcome":{"prompt_kept":KEPT},"uuid":"n","session_id":"s"}`
+	)
+	for _, test := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"printed", []string{command, printed}, "user 1, system p"},
+		{"failed", []string{command, strings.Replace(printed, `"uuid"`, `"is_api_error_message":true,"uuid"`, 1)}, "user 1, assistant p"},
+		{"said by the model", []string{command, replied}, "user 1, assistant a"},
+		{"no command", []string{ask1, printed}, "user 1, assistant p"},
+		{"refused", []string{ask1, strings.Replace(refused, "KEPT", "false", 1)}, "user 1, system n without 1"},
+		{"kept", []string{ask1, strings.Replace(refused, "KEPT", "true", 1)}, "user 1, system n"},
+		{"refused before anything was asked", []string{strings.Replace(refused, "KEPT", "false", 1)}, "system n"},
+	} {
+		if got := liveKinds(test.frames...); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
 }

@@ -3,8 +3,9 @@ package transcript
 import (
 	"testing"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // onMinute returns the item at that minute.

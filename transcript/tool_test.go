@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 func TestDecodeInput(t *testing.T) {
