@@ -2,9 +2,15 @@ package wire_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,6 +161,240 @@ func TestSpecCoverageNamesTests(t *testing.T) {
 			} else if sub && !names[subtest] {
 				t.Errorf("%s, %s: %s has no such subtest", row.table, row.id, match[0])
 			}
+		}
+	}
+}
+
+// flowRows are the sections of "Data flow and control flow", by table.
+var flowRows = map[string][]string{
+	"Flow 1: one-shot query": {
+		"Entry Point",
+		"Query delegates to QueryStream",
+		"The prompt",
+		"The subprocess",
+		"User Input to CLI Args",
+		"CLI Stdout to Raw JSON",
+		"Raw JSON to Go Struct",
+		"Go Struct to User String",
+	},
+	"Flow 2: streaming": {
+		"Entry Point",
+		"session.Send",
+		"session.Receive",
+		"V2 Message Conversion",
+		"ExtractText",
+	},
+	"Flow 3: subprocess lifecycle": {
+		"Phase 1: Initialization",
+		"Phase 2: Discover CLI path",
+		"Phase 2: Build command",
+		"Phase 2: Create exec.Cmd",
+		"Phase 2: Set up pipes",
+		"Phase 2: Start process",
+		"Phase 2: Initialize channels",
+		"Phase 2: Start goroutines",
+		"Phase 3: Write to stdin",
+		"Phase 3: Parse and convert",
+		"Phase 3: Unknown types",
+		"Phase 4: Cancel context",
+		"Phase 4: Close stdin",
+		"Phase 4: Wait for goroutines",
+		"Phase 4: Terminate process",
+		"Phase 4: Close channels",
+	},
+	"Flow 4: error propagation": {
+		"Layer 1: Process crash",
+		"Layer 1: Invalid JSON output",
+		"Layer 1: Non-zero exit",
+		"Layer 2: Pipe errors",
+		"Layer 2: Scanner errors",
+		"Layer 2: Timeout",
+		"Layer 3: JSON unmarshal failures",
+		"Layer 3: Type discrimination failures",
+		"Layer 3: Validation errors",
+		"Layer 4: Connection failures",
+		"Layer 4: Not connected",
+		"Layer 4: CLI not found",
+		"Layer 5: Application",
+		"Error Flow Example",
+	},
+	"Flow 5: concurrency patterns": {
+		"Goroutine Hierarchy",
+		"Mutex Protection",
+		"Channel Communication",
+		"WaitGroup for Cleanup",
+		"Race 1: pendingSend in V2 Session",
+		"Race 2: connected Flag Check",
+	},
+	"Flow 6: configuration loading": {
+		"Config files",
+		"Override with env vars",
+		"Create client with config",
+	},
+	"Flow 7: message parsing": {
+		"Initialization",
+		"Parsing",
+	},
+	"Characteristics": {
+		"Key Takeaway 1: Request Flow",
+		"Key Takeaway 2: Concurrency",
+		"Key Takeaway 3: Error Handling",
+		"Key Takeaway 4: Lifecycle",
+		"Key Takeaway 5: Parsing",
+		"Key Takeaway 6: Configuration",
+		"Latency",
+		"Throughput",
+		"Memory",
+		"Optimization 1: Process pooling",
+		"Optimization 2: Zero-copy parsing",
+		"Optimization 3: Streaming aggregation",
+		"Optimization 4: Connection reuse",
+	},
+	"Anti-patterns": {
+		"1: Synchronous Query wraps Streaming",
+		"2: V2 Session stores pending send in struct",
+		"3: Error channel overuse",
+		"4: No backpressure",
+	},
+}
+
+// declared has the tests, fuzz targets and examples of a package, each with the
+// names of its subtests.
+type declared map[string]map[string]bool
+
+// declaredTests returns the tests of the package in a folder of the module. The
+// folder is "" for this package, and "clew" for the root.
+func declaredTests(t *testing.T, folder string) declared {
+	t.Helper()
+	dir := filepath.Join("..", folder)
+	switch folder {
+	case "":
+		dir = "."
+	case "clew":
+		dir = ".."
+	}
+	files := testFiles(t, dir)
+	tests := declared{}
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
+				tests[f.Name.Name] = subtestNames(files, f)
+			}
+		}
+	}
+	return tests
+}
+
+func testFiles(t *testing.T, dir string) []*ast.File {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+var testSignature = regexp.MustCompile(`^(Test([^a-z].*)?func\(\w+ \*testing\.T\)|Fuzz([^a-z].*)?func\(\w+ \*testing\.F\)|Example([^a-z].*)?func\(\))$`)
+
+// isTest reports whether go test runs the function.
+func isTest(f *ast.FuncDecl) bool {
+	return f.Recv == nil && testSignature.MatchString(f.Name.Name+types.ExprString(f.Type))
+}
+
+// subtestNames returns the strings that can be names of subtests in a test that
+// has some, by itself or by a function that it calls: those in the test, and in
+// the variables of its package that it uses.
+func subtestNames(files []*ast.File, test *ast.FuncDecl) map[string]bool {
+	names, used := map[string]bool{}, map[string]bool{}
+	ast.Inspect(test, func(n ast.Node) bool {
+		if n, ok := n.(*ast.Ident); ok {
+			used[n.Name] = true
+		}
+		addNames(names, n)
+		return true
+	})
+	if !runsAny(files, used) {
+		return nil
+	}
+	for _, file := range files {
+		for _, value := range valuesOf(file, used) {
+			ast.Inspect(value, func(n ast.Node) bool { addNames(names, n); return true })
+		}
+	}
+	return names
+}
+
+// runsAny reports whether one of the functions with these names runs subtests.
+func runsAny(files []*ast.File, used map[string]bool) bool {
+	runs := false
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && used[f.Name.Name] {
+				ast.Inspect(f, func(n ast.Node) bool {
+					call, ok := n.(*ast.CallExpr)
+					runs = runs || ok && isRun(call)
+					return true
+				})
+			}
+		}
+	}
+	return runs
+}
+
+// valuesOf returns the values of the file's variables with these names.
+func valuesOf(file *ast.File, used map[string]bool) []ast.Expr {
+	var values []ast.Expr
+	for _, decl := range file.Decls {
+		decl, ok := decl.(*ast.GenDecl)
+		if !ok || decl.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range decl.Specs {
+			if spec := spec.(*ast.ValueSpec); used[spec.Names[0].Name] {
+				values = append(values, spec.Values...)
+			}
+		}
+	}
+	return values
+}
+
+func isRun(call *ast.CallExpr) bool {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && fun.Sel.Name == "Run" && len(call.Args) == 2
+}
+
+// addNames adds the string that has the place of a name in n: the first argument
+// of Run, or the key or the first field of an element of a table.
+func addNames(names map[string]bool, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if isRun(n) {
+			addString(names, n.Args[0])
+		}
+	case *ast.CompositeLit:
+		if n.Type == nil && len(n.Elts) > 0 {
+			addString(names, n.Elts[0])
+		}
+	case *ast.KeyValueExpr:
+		addString(names, n.Key)
+		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "name" {
+			addString(names, n.Value)
+		}
+	}
+}
+
+func addString(names map[string]bool, e ast.Expr) {
+	if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+		if text, err := strconv.Unquote(lit.Value); err == nil {
+			names[text] = true
 		}
 	}
 }

@@ -3,6 +3,8 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,4 +227,219 @@ func customMessage(t testing.TB) wire.Message {
 		t.Fatal(err)
 	}
 	return wire.NewDecoder(&wire.ReaderOptions{Registry: &registry}).Decode([]byte(`{"type":"custom"}`))
+}
+
+type weather struct {
+	City string `json:"city"`
+}
+
+func decodeWeather(raw json.RawMessage) (any, error) {
+	w := new(weather)
+	return w, json.Unmarshal(raw, w)
+}
+
+// register returns options with a decoder for a kind.
+func register(t testing.TB, kind wire.Kind, decode func(json.RawMessage) (any, error)) *wire.ReaderOptions {
+	t.Helper()
+	registry := new(wire.Registry)
+	if err := registry.Add(kind, decode); err != nil {
+		t.Fatal(err)
+	}
+	return &wire.ReaderOptions{Registry: registry}
+}
+
+func TestRegistryDecodes(t *testing.T) {
+	for kind, frame := range map[wire.Kind]string{
+		{Type: "weather"}:                    `{"city":"Graz","type":"weather","new":1}`,
+		{Type: "system", Subtype: "weather"}: `{"type":"system","city":"Graz","subtype":"weather"}`,
+	} {
+		for _, discard := range []bool{false, true} {
+			opts := register(t, kind, decodeWeather)
+			opts.DiscardRaw = discard
+			msg, ok := wire.NewDecoder(opts).Decode([]byte(frame)).(*wire.CustomMessage)
+			if !ok || msg.Kind() != kind || msg.Raw() != frame {
+				t.Fatalf("message %+v", msg)
+			}
+			if diff := cmp.Diff(&weather{"Graz"}, msg.Value); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := encoded(t, msg); string(got) != frame {
+				t.Errorf("encoded %s", got)
+			}
+			if text, err := json.Marshal(msg); err != nil || string(text) != frame {
+				t.Errorf("marshalled %s, %v", text, err)
+			}
+		}
+	}
+}
+
+func TestRegistryLeavesOthersAlone(t *testing.T) {
+	d := wire.NewDecoder(register(t, wire.Kind{Type: "weather"}, decodeWeather))
+	for frame, want := range map[string]string{
+		`{"type":"climate"}`:                    "*wire.UnknownMessage",
+		`{"type":"system","subtype":"weather"}`: "*wire.SystemMessage",
+		`{"type":"keep_alive"}`:                 "*wire.KeepAliveMessage",
+		`{"type":"weather"`:                     "*wire.InvalidFrame",
+		`{"type":"weather"} x`:                  "*wire.InvalidFrame",
+	} {
+		if got := fmt.Sprintf("%T", d.Decode([]byte(frame))); got != want {
+			t.Errorf("%s: %s, want %s", frame, got, want)
+		}
+	}
+}
+
+func TestRegistryRefuses(t *testing.T) {
+	registry := new(wire.Registry)
+	if err := registry.Add(wire.Kind{Type: "weather"}, decodeWeather); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []wire.Kind{
+		{}, {Subtype: "x"}, {Type: "system"}, {Type: "weather", Subtype: "rain"},
+		{Type: "user"}, {Type: "stream_event"}, {Type: "content_block_delta"}, {Type: "system", Subtype: "init"},
+		{Type: "weather"},
+	} {
+		if err := registry.Add(kind, decodeWeather); err == nil || !strings.HasPrefix(err.Error(), "wire: ") {
+			t.Errorf("kind %q: %v", kind, err)
+		}
+	}
+	if err := registry.Add(wire.Kind{Type: "climate"}, nil); err == nil {
+		t.Error("no decoder at all was accepted")
+	}
+}
+
+func TestRegistryDecoderFails(t *testing.T) {
+	for name, decode := range map[string]func(json.RawMessage) (any, error){
+		"error": func(json.RawMessage) (any, error) { return 1, errors.New("no rain") },
+		"panic": func(json.RawMessage) (any, error) { panic("no rain") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := wire.NewDecoder(register(t, wire.Kind{Type: "weather"}, decode))
+			const frame = `{"type":"weather"}`
+			msg, ok := d.Decode([]byte(frame)).(*wire.InvalidFrame)
+			if !ok || !strings.Contains(msg.Error(), "no rain") || msg.Raw() != frame || msg.Kind().Type != "weather" {
+				t.Errorf("message %+v", msg)
+			}
+			if _, ok := d.Decode([]byte(`{"type":"keep_alive"}`)).(*wire.KeepAliveMessage); !ok {
+				t.Error("the next frame is not decoded")
+			}
+		})
+	}
+}
+
+func TestRegistryNil(t *testing.T) {
+	d := wire.NewDecoder(&wire.ReaderOptions{Registry: nil})
+	if _, ok := d.Decode([]byte(`{"type":"weather"}`)).(*wire.UnknownMessage); !ok {
+		t.Error("not unknown")
+	}
+}
+
+func TestRegistryFromSeveralGoroutines(t *testing.T) {
+	registry := new(wire.Registry)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			kind := wire.Kind{Type: fmt.Sprintf("weather%d", i)}
+			if err := registry.Add(kind, decodeWeather); err != nil {
+				t.Error(err)
+			}
+			d := wire.NewDecoder(&wire.ReaderOptions{Registry: registry})
+			for range 100 {
+				if _, ok := d.Decode([]byte(`{"type":"` + kind.Type + `"}`)).(*wire.CustomMessage); !ok {
+					t.Errorf("%s is not decoded", kind)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestSessionKeyCheck(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		key  wire.SessionKey
+		good bool
+	}{
+		"a session":             {wire.SessionKey{Project: "-home-me", SessionID: "1"}, true},
+		"a subagent":            {wire.SessionKey{Project: "-home-me", SessionID: "1", Subpath: "subagents/agent-1"}, true},
+		"no project":            {wire.SessionKey{SessionID: "1"}, false},
+		"no session":            {wire.SessionKey{Project: "p"}, false},
+		"the folder above":      {wire.SessionKey{Project: "..", SessionID: "1"}, false},
+		"a path":                {wire.SessionKey{Project: "p", SessionID: "a/b"}, false},
+		"a path of Windows":     {wire.SessionKey{Project: "p", SessionID: `a\b`}, false},
+		"a drive":               {wire.SessionKey{Project: "C:", SessionID: "1"}, false},
+		"a NUL":                 {wire.SessionKey{Project: "p", SessionID: "1\x00"}, false},
+		"not UTF-8":             {wire.SessionKey{Project: "p\xff", SessionID: "1"}, false},
+		"a subpath up":          {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "subagents/../../x"}, false},
+		"an absolute subpath":   {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "/etc/passwd"}, false},
+		"an empty element":      {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "a//b"}, false},
+		"a subpath that stays":  {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "./a"}, false},
+		"a subpath of a drive":  {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "D:/a"}, false},
+		"a subpath with an end": {wire.SessionKey{Project: "p", SessionID: "1", Subpath: "a/"}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := tt.key.Check(); (err == nil) != tt.good {
+				t.Errorf("%q: %v", tt.key, err)
+			}
+		})
+	}
+}
+
+// The frames that belong neither to the conversation nor to type system.
+var noticeExamples = []example{
+	{"tool_progress", new(wire.ToolProgressMessage), `{
+		"type": "tool_progress", "tool_use_id": "toolu_1", "tool_name": "Bash", "parent_tool_use_id": "toolu_0",
+		"elapsed_time_seconds": 2.5, "task_id": "t1", "heartbeat": true, "subagent_type": "Explore",
+		"subagent_retry": {
+			"agent_id": "agent-1", "attempt": 1, "max_retries": 2, "retry_delay_ms": 3, "error_status": 500,
+			"error_category": "server_error"
+		},
+		"uuid": "x", "session_id": "s1"
+	}`},
+	{"tool_use_summary", new(wire.ToolUseSummaryMessage), `{
+		"type": "tool_use_summary", "summary": "Read two files.", "preceding_tool_use_ids": ["toolu_1", "toolu_2"],
+		"uuid": "x", "session_id": "s1"
+	}`},
+	{"auth_status", new(wire.AuthStatusMessage), `{
+		"type": "auth_status", "isAuthenticating": true, "output": ["Open the page."], "error": "timed out",
+		"uuid": "x", "session_id": "s1"
+	}`},
+	{"rate_limit_event", new(wire.RateLimitMessage), `{
+		"type": "rate_limit_event",
+		"rate_limit_info": {
+			"status": "allowed_warning", "resetsAt": 1763121600, "rateLimitType": "seven_day_opus",
+			"utilization": 0.85, "overageStatus": "rejected", "overageResetsAt": 1763125200,
+			"overageDisabledReason": "out_of_credits", "isUsingOverage": true, "overageInUse": true,
+			"overageEnabled": true, "surpassedThreshold": 0.75, "limitScope": "group_pool",
+			"errorCode": "credits_required", "canUserPurchaseCredits": true, "hasChargeableSavedPaymentMethod": true
+		},
+		"uuid": "x", "session_id": "s1"
+	}`},
+	{"prompt_suggestion", new(wire.PromptSuggestionMessage), `{
+		"type": "prompt_suggestion", "suggestion": "Now the tests.", "uuid": "x", "session_id": "s1"
+	}`},
+	{"conversation_reset", new(wire.ConversationResetMessage), `{
+		"type": "conversation_reset", "new_conversation_id": "s2", "trigger": "clear", "user_message_uuid": "u1",
+		"timestamp": "2026-11-14T12:00:00Z", "uuid": "x", "session_id": "s1"
+	}`},
+	{"active_goal", new(wire.ActiveGoalMessage), `{
+		"type": "active_goal",
+		"value": {
+			"condition": "tests pass", "iterations": 2, "set_at": 1763121600000, "tokens_at_start": 1000,
+			"last_reason": "one fails"
+		},
+		"uuid": "x", "session_id": "s1"
+	}`},
+	{"transcript_mirror", new(wire.TranscriptMirrorMessage), `{
+		"type": "transcript_mirror", "filePath": "/h/projects/-p/s1.jsonl",
+		"entries": [{"type": "user", "uuid": "u1"}, {"type": "summary"}, null]
+	}`},
+	{"command_lifecycle", new(wire.CommandLifecycleMessage), `{
+		"type": "command_lifecycle", "command_uuid": "u1", "state": "queued", "uuid": "x", "session_id": "s1"
+	}`},
+	{"autocompact_state", new(wire.AutocompactStateMessage), `{
+		"type": "autocompact_state", "uuid": "x", "session_id": "s1"
+	}`},
+	{"keep_alive", new(wire.KeepAliveMessage), `{"type": "keep_alive", "startup_mark": "settings_loaded"}`},
 }
