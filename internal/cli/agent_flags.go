@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
-	"github.com/spf13/cobra"
 )
 
 // An outputFormat says what stdout gets.

@@ -12,9 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
-	"github.com/spf13/cobra"
 )
 
 type chatOptions struct {

@@ -12,9 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/term"
+
 	"github.com/clewdev/clew/internal/prompt"
 	"github.com/clewdev/clew/internal/render"
-	"golang.org/x/term"
 )
 
 // A typist is a user at a terminal, which is in raw mode from begin on. Its keys go to

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdev/clew/internal/config"
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/config"
 )
 
 type configOptions struct {

@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/render"
-	"github.com/spf13/cobra"
 )
 
 type demoOptions struct {

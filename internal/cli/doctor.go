@@ -17,9 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/sessions"
-	"github.com/spf13/cobra"
 )
 
 type doctorOptions struct {

@@ -12,8 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/export"
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/export"
 )
 
 type exportOptions struct {

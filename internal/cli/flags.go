@@ -14,10 +14,11 @@ import (
 	"time"
 	_ "time/tzdata"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/export"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/spf13/cobra"
 )
 
 // An onOff is a flag that is on when it is given without a value. It differs from

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/sessions"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/sessions"
 )
 
 // showHelp prints the help of a command. It is plain on every terminal: to choose

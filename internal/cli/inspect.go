@@ -15,8 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/wire"
 )
 
 type inspectOptions struct {

@@ -9,9 +9,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // inspectText runs "clew inspect ARGS" over a text.
@@ -174,4 +180,190 @@ func TestInspectInterruptedMidFrame(t *testing.T) {
 		t.Errorf("a frame that the interrupt cut is listed: %q", l.out.Text())
 	}
 	<-l.code
+}
+
+func TestExamine(t *testing.T) {
+	tests := []struct {
+		name, frame string
+		want        frameRecord // without the place
+	}{
+		{
+			"a control request", `{"type":"control_request","request_id":"r","request":{"subtype":"interrupt"}}`,
+			frameRecord{Type: "control_request", Subtype: "interrupt", Known: true},
+		},
+		{
+			"a control response", `{"type":"control_response","response":{"subtype":"error","request_id":"r"}}`,
+			frameRecord{Type: "control_response", Subtype: "error", Known: true},
+		},
+		{
+			"a result", `{"type":"result","subtype":"error_max_turns"}`,
+			frameRecord{Type: "result", Subtype: "error_max_turns", Known: true},
+		},
+		{
+			"an unknown result", `{"type":"result","subtype":"error_of_tomorrow"}`,
+			frameRecord{Type: "result", Subtype: "error_of_tomorrow"},
+		},
+		{
+			"an unknown type with a subtype", `{"type":"new","subtype":"s"}`,
+			frameRecord{Type: "new", Subtype: "s"},
+		},
+		{
+			"an unknown type with an odd subtype", `{"type":"new","subtype":["s"]}`,
+			frameRecord{Type: "new"},
+		},
+		{
+			"an unknown block in a tool result",
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"hologram"}]}]}}`,
+			frameRecord{Type: "user", Known: true, UnknownBlocks: []string{"hologram"}},
+		},
+		{
+			"an invalid block in a tool result",
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text"}]}]}}`,
+			frameRecord{Type: "user", Known: true, Problem: "invalid block: in a tool result: /0/text: required field is missing"},
+		},
+		{
+			"a tool result that is a text",
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"[1]"}]}}`,
+			frameRecord{Type: "user", Known: true},
+		},
+		{
+			"a tool result without content",
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}}`,
+			frameRecord{Type: "user", Known: true},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := newRecord(examine(wire.Decode([]byte(tt.frame)), wire.Position{}, 1))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// To say what is wrong with a block takes a walk through the frame, so that is
+// done for a few of them and not for all.
+func TestInvalidBlockIsExplainedOnce(t *testing.T) {
+	f := finding{maxErrors: 1}
+	calls := 0
+	for range 3 {
+		f.invalidBlock(func() error { calls++; return errors.New("bad") })
+	}
+	if calls != 1 || f.invalidBlocks != 3 {
+		t.Errorf("%d errors made of %d invalid blocks, want 1 of 3", calls, f.invalidBlocks)
+	}
+}
+
+func TestExamineManyInvalidBlocks(t *testing.T) {
+	const blocks = 200_000
+	msg := wire.Decode([]byte(`{"type":"assistant","message":{"content":[1` + strings.Repeat(",1", blocks-1) + `]}}`))
+	f := examine(msg, wire.Position{}, maxNotes)
+	if f.invalidBlocks != blocks || len(f.blockErrors) != maxNotes {
+		t.Errorf("%d invalid blocks, %d with an error; want %d, %d", f.invalidBlocks, len(f.blockErrors), blocks, maxNotes)
+	}
+	var s summary
+	if err := s.add(f); err != nil {
+		t.Fatal(err)
+	}
+	if text := s.text(); !strings.Contains(text, "  and 199,980 more\n") {
+		t.Errorf("the summary does not count the other blocks:\n%s", text)
+	}
+}
+
+// A stuckReport takes no frame until it is let go.
+type stuckReport struct {
+	letGo   chan struct{}
+	frames  int
+	longest int64
+}
+
+func (r *stuckReport) maxErrors() int { return 1 }
+
+func (r *stuckReport) add(f finding) error {
+	<-r.letGo
+	r.frames++
+	r.longest = max(r.longest, f.pos.Bytes)
+	return nil
+}
+
+func (r *stuckReport) finish() error { return nil }
+
+// What is read ahead of a slow report is bounded by bytes, and a frame longer than
+// the bound goes alone.
+func TestPipelineIsBounded(t *testing.T) {
+	tests := []struct {
+		name  string
+		frame int64 // its length
+		ahead int64 // how many are taken at most, before the report takes one
+	}{
+		{"ordinary frames", 1000, 2300},
+		{"long frames", 500_000, 5},
+		{"frames longer than the bound", 3_000_000, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rep := &stuckReport{letGo: make(chan struct{})}
+				p := newPipeline(rep, bufio.NewWriter(io.Discard))
+				var taken int64
+				done := make(chan error)
+				go func() {
+					for range 10_000 {
+						p.add(&wire.KeepAliveMessage{}, wire.Position{Bytes: tt.frame})
+						taken++
+					}
+					done <- p.close()
+				}()
+				synctest.Wait()
+				if taken == 0 || taken > tt.ahead {
+					t.Errorf("%d frames are on their way, want 1 to %d", taken, tt.ahead)
+				}
+				close(rep.letGo)
+				if err := <-done; err != nil || rep.frames != 10_000 || rep.longest != tt.frame {
+					t.Errorf("%d frames reported, %v", rep.frames, err)
+				}
+			})
+		})
+	}
+}
+
+func TestTallyNames(t *testing.T) {
+	var counts tally[string]
+	for i, name := range []string{"seldom", "often", "b", "a", "often", "heavy"} {
+		size := int64(10)
+		if name == "heavy" {
+			size = 1000
+		}
+		counts.add(name, wire.Position{Line: i + 1, Bytes: size})
+	}
+	want := []string{"often", "heavy", "a", "b", "seldom"}
+	if diff := cmp.Diff(want, counts.names(strings.Compare)); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if got, want := *counts.stats["often"], (stat{count: 2, bytes: 20, largest: 10, line: 2}); got != want {
+		t.Errorf("stat = %+v, want %+v", got, want)
+	}
+}
+
+func TestTallyIsBounded(t *testing.T) {
+	var counts tally[string]
+	for i := range maxNames + 7 {
+		counts.add(strconv.Itoa(i), wire.Position{Line: i + 1, Bytes: 2})
+	}
+	counts.add("0", wire.Position{Bytes: 2})
+	if len(counts.stats) != maxNames || counts.rest.count != 7 || counts.stats["0"].count != 2 {
+		t.Errorf("%d names, %d beyond, %d of the first; want %d, 7, 2",
+			len(counts.stats), counts.rest.count, counts.stats["0"].count, maxNames)
+	}
+}
+
+func TestNotesAreBounded(t *testing.T) {
+	var remarks notes
+	for i := range maxNotes + 5 {
+		remarks.add(wire.Position{Line: i + 1}, strings.Repeat("long", maxText))
+	}
+	if len(remarks.kept) != maxNotes || remarks.total.count != maxNotes+5 || len(remarks.kept[0].text) > maxText+3 {
+		t.Errorf("%d kept of %d, %d bytes each", len(remarks.kept), remarks.total.count, len(remarks.kept[0].text))
+	}
 }

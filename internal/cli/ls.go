@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
-	"github.com/spf13/cobra"
 )
 
 type lsOptions struct {

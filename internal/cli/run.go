@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/wire"
-	"github.com/spf13/cobra"
 )
 
 type runOptions struct {

@@ -4,14 +4,22 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 )
 
@@ -188,4 +196,178 @@ func TestFitLine(t *testing.T) {
 			t.Errorf("fitLine(%q, %d) = %q, want %q", tt.line, tt.width, got, tt.want)
 		}
 	}
+}
+
+func TestDescribeAlways(t *testing.T) {
+	t.Parallel()
+	rule := func(tool, content string) clew.PermissionRule {
+		return clew.PermissionRule{ToolName: tool, RuleContent: content}
+	}
+	got := describeAlways([]clew.PermissionUpdate{
+		clew.SetMode("session", "acceptEdits"),
+		clew.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
+		clew.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
+		clew.AddDirectories("projectSettings", "/a", "/b"),
+		{Type: "removeRules", Rules: []clew.PermissionRule{rule("Edit", "")}, Destination: "elsewhere"},
+		{Type: "new"},
+	})
+	want := `  always: permission mode acceptEdits, in this session
+  always: allow Bash(make *), Read, kept in .claude/settings.local.json
+  always: allow Bash(a\x1b[2J\nb), kept in your own settings
+  always: tools may use /a, /b, kept in .claude/settings.json
+  always: removeRules Edit, kept in elsewhere
+  always: new
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The options that "clew run" has no flag for, and why.
+var optionsWithoutFlag = map[string]string{
+	"Transport": "is code", "CanUseTool": "asks on the terminal", "OnQuestion": "asks on the terminal",
+	"Hooks": "is code", "OnElicitation": "is code", "OnUserDialog": "is code", "OnOAuthToken": "is code",
+	"OnHostAuthToken": "is code", "OnIdle": "is code", "Stderr": "is code", "Logger": "is code", "Record": "is code",
+	"Store": "is code", "StoreProject": "belongs to Store", "StoreEager": "belongs to Store",
+	"StoreTimeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
+	"Reconnect": "is for more than one turn", "PerTaskStop": "is for more than one turn",
+	"AllowDangerouslySkipPermissions": "is for more than one turn", "EnableFileCheckpointing": "is for more than one turn",
+	"Dir": "is what cd is for", "Env": "is what the shell is for", "InheritEnv": "is what env is for",
+	"IdleTimeout": "is what --timeout is for", "InitializeTimeout": "is what --timeout is for",
+	"Sandbox": "is a part of --settings", "MCPServers": "is what --mcp-config is for",
+	"Skills": "is what --allowedTools is for", "PluginDelivery": "changes nothing for the user",
+	"QuestionPreview": "is markdown on a terminal", "VerbatimPrompts": "is for prompts of programs",
+	"ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
+	"PlanModeInstructions": "has no flag of the agent", "AgentProgressSummaries": "has no flag of the agent",
+	"CloseTimeout": "suits as it is", "MaxFrameBytes": "suits as it is", "MaxBacklogBytes": "suits as it is",
+	"IncludePartialMessages": "depends on the format, too",
+}
+
+// Each option that makes sense here can be set by a flag.
+func TestRunOptionsHaveFlags(t *testing.T) {
+	t.Parallel()
+	var f agentFlags
+	cmd := &cobra.Command{}
+	f.add(cmd)
+	f.addReports(cmd)
+	err := cmd.ParseFlags(strings.Fields(`--resume r --continue --fork-session --session-id i --resume-session-at a --name n
+		--no-session-persistence --model m --fallback-model f --effort low --max-thinking-tokens 1 --betas b --max-turns 1
+		--max-budget-usd 1 --task-budget 1 --autocompact 1 --json-schema {} --system-prompt p --permission-mode plan
+		--permission-prompts none --permission-prompt-tool t --tools T --allowedTools T --disallowedTools T --agent a
+		--agents {"a":{}} --add-dir d --mcp-config m --strict-mcp-config --plugin-dir p --settings {} --managed-settings {}
+		--setting-sources user --project-config-root p --bare --safe-mode --restricted --disable-slash-commands
+		--agent-path p --agent-arg x --include-hook-events --forward-subagent-text --replay-user-messages
+		--prompt-suggestions --debug=c --debug-file f`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := f.options(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := reflect.ValueOf(*opts)
+	for i := range value.NumField() {
+		name := value.Type().Field(i).Name
+		either := name == "SettingsFile" || name == "Debug" // of which the other one is set
+		if set := !value.Field(i).IsZero(); set == (optionsWithoutFlag[name] != "") && !either {
+			t.Errorf("%s is set: %t, and has a reason not to be: %q", name, set, optionsWithoutFlag[name])
+		}
+	}
+	for name := range optionsWithoutFlag {
+		if _, ok := reflect.TypeFor[clew.Options]().FieldByName(name); !ok {
+			t.Errorf("there is no option %s", name)
+		}
+	}
+}
+
+// testKey is the key of the test that a script belongs to.
+type testKey struct{}
+
+// scripted begins the names of the variables that make the program claude a
+// simulated agent. Under their own names they would make one of clew, too, which is
+// the same binary.
+const scripted = "SCRIPTED_"
+
+// scriptAgent runs "agent [-lenient] DIALOGUE": from here on the program claude plays it,
+// a lenient one as far as it gets.
+func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
+	t, ok := ts.Value(testKey{}).(testing.TB)
+	if !ok {
+		ts.Fatalf("the script belongs to no test")
+	}
+	if len(args) > 1 && args[0] == "-lenient" {
+		t, args = lenient{t}, args[1:]
+	}
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: agent [-lenient] DIALOGUE")
+	}
+	agent := clewtest.NewAgent(t, clewtest.LoadDialogue(t, ts.MkAbs(args[0])))
+	for _, variable := range agent.Env() {
+		name, value, _ := strings.Cut(variable, "=")
+		ts.Setenv(scripted+name, value)
+	}
+	agents, _ := ts.Value(agentKey{}).(*scriptedAgent)
+	agents.Agent = agent
+}
+
+// A lenient test lets an agent be interrupted or left at any time.
+type lenient struct{ testing.TB }
+
+func (l lenient) Errorf(format string, args ...any) { l.Logf(format, args...) }
+
+func (l lenient) Error(args ...any) { l.Log(args...) }
+
+// agentKey is the key of the scriptedAgent of a script, the one that plays now.
+type agentKey struct{}
+
+type scriptedAgent struct{ *clewtest.Agent }
+
+var initialized = regexp.MustCompile(`(?m)^> (.*"subtype":"initialize".*)$`)
+
+// scriptLaunch runs "launch": it writes the arguments that the agent was last started
+// with to the file argv, one per line, and the initialize request that it got to the
+// file initialize.
+func scriptLaunch(ts *testscript.TestScript, neg bool, args []string) {
+	agent, _ := ts.Value(agentKey{}).(*scriptedAgent)
+	if neg || len(args) > 0 || agent.Agent == nil {
+		ts.Fatalf("usage: launch, behind agent")
+	}
+	request := initialized.FindStringSubmatch(agent.Dialogue())
+	if request == nil {
+		ts.Fatalf("the agent got no initialize request")
+	}
+	argv := strings.Join(agent.Args(), "\n") + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs("argv"), []byte(argv), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("initialize"), []byte(request[1]+"\n"), 0o600))
+}
+
+// playScriptedAgent is the program claude.
+func playScriptedAgent() {
+	path, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	cmd := exec.Command(path, os.Args[1:]...) //nolint:noctx // it ends with its input
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	for _, variable := range os.Environ() {
+		if own, ok := strings.CutPrefix(variable, scripted); ok {
+			cmd.Env = append(cmd.Env, own)
+		}
+	}
+	if len(cmd.Env) == 0 {
+		fmt.Fprintln(os.Stderr, "the script has no agent")
+		os.Exit(1)
+	}
+	cmd.Env = append(os.Environ(), cmd.Env...)
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		os.Exit(exit.ExitCode())
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }

@@ -1,16 +1,24 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"runtime"
+	"runtime/metrics"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/clewtest"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A runnerCase is what an agent writes in a turn, and what becomes of it.
@@ -291,4 +299,118 @@ func TestStreamRunnerIsLinear(t *testing.T) {
 	if many > 8*few {
 		t.Errorf("2000 events cost %d bytes, 8000 events %d", few, many)
 	}
+}
+
+// TestSignal sends signals to a process: TestMain has put this binary into the
+// path under the name of the program.
+func TestSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("signals cannot be sent to another process")
+	}
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			var errs strings.Builder
+			cmd := exec.CommandContext(t.Context(), "clew", "inspect", "--json")
+			cmd.Stderr = &errs
+			out := startAndRead(t, cmd)
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
+				t.Errorf("after the signal: %q, %v", rest, err)
+			}
+			_ = cmd.Wait() // the code says it
+			want := "clew inspect: interrupted; the output covers what was read until then\n"
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || errs.String() != want {
+				t.Errorf("exit code %d, stderr %q; want %d, %q", code, errs.String(), exitInterrupted, want)
+			}
+		})
+	}
+}
+
+// startAndRead starts a listing, sends it a frame, and waits until that is listed.
+// The process then waits for more.
+func startAndRead(t *testing.T, cmd *exec.Cmd) io.Reader {
+	t.Helper()
+	in, inErr := cmd.StdinPipe()
+	out, outErr := cmd.StdoutPipe()
+	if inErr != nil || outErr != nil {
+		t.Fatal(inErr, outErr)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, `{"type":"keep_alive"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "keep_alive") {
+		t.Fatalf("listed %q, %v", line, err)
+	}
+	return lines
+}
+
+// repeat is a reader of n copies of a text.
+func repeat(text string, n int) io.Reader {
+	var copies []io.Reader
+	for range n {
+		copies = append(copies, strings.NewReader(text))
+	}
+	return io.MultiReader(copies...)
+}
+
+func TestInspectMemory(t *testing.T) {
+	const mb = 1_000_000
+	ordinary := fmt.Sprintf(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%q}]},"session_id":"s"}`+"\n",
+		strings.Repeat("word ", 100))
+	long := fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}}`+"\n",
+		strings.Repeat("word ", 2*mb))
+	for _, tt := range []struct {
+		name  string
+		in    io.Reader
+		bound uint64
+	}{
+		{"30 MB of ordinary frames", repeat(strings.Repeat(ordinary, 1000), 30*mb/1000/len(ordinary)), 40 * mb},
+		{"80 MB in frames of 10 MB", repeat(long, 8), 90 * mb},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+			runtime.GC()
+			peak := watchHeap(func() { inspectText(t, tt.in) })
+			if t.Logf("%d MB in use", peak/mb); peak > tt.bound {
+				t.Errorf("%d MB of memory in use, want at most %d", peak/mb, tt.bound/mb)
+			}
+		})
+	}
+}
+
+// watchHeap returns by how much the heap grows while f runs, at most.
+func watchHeap(f func()) (peak uint64) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	before := heapInUse()
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				peak = max(peak, heapInUse())
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-stopped
+	return peak - min(before, peak)
+}
+
+// heapInUse returns the size of the objects on the heap, dead ones that are not
+// collected yet included, and of the gaps between them.
+func heapInUse() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }

@@ -16,10 +16,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/index"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
-	"github.com/spf13/cobra"
 )
 
 type searchOptions struct {

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/config"
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/config"
 )
 
 // settingsName is what files of settings are called.

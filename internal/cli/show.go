@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/export"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/spf13/cobra"
 )
 
 type showOptions struct {

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/spf13/cobra"
 )
 
 type statsOptions struct {

@@ -8,10 +8,11 @@ import (
 	"iter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/spf13/cobra"
 )
 
 type tailOptions struct {

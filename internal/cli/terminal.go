@@ -11,9 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/clewdev/clew/internal/render"
 )
 
 // isTerminal reports whether a stream is a terminal.

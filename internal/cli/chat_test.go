@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/render"
+)
+
+// chatAgentVariable makes the program claude an agent that talks: it answers any number
+// of prompts, in a way that depends on their words.
+const chatAgentVariable = "CHAT_AGENT"
+
+func init() {
+	if os.Getenv(chatAgentVariable) != "" && len(os.Args) > 1 && os.Args[1] == "--output-format=stream-json" {
+		playChatAgent()
+		os.Exit(0)
+	}
+}
+
+const chatSession = "5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c"
+
+// chatFrame is what such an agent reads of a frame.
+type chatFrame struct {
+	Type      string
+	RequestID string `json:"request_id"`
+	Request   struct{ Subtype, Model string }
+	Message   struct{ Content []struct{ Text string } }
+	UUID      string
+	Response  struct {
+		Response struct {
+			Behavior     string
+			Interrupt    bool
+			UpdatedInput struct{ Answers map[string]string }
+		}
+	}
+}
+
+func playChatAgent() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var f chatFrame
+		if err := json.Unmarshal(in.Bytes(), &f); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		switch f.Type {
+		case "control_request":
+			answerChatRequest(&f)
+		case "control_response":
+			if answer := &f.Response.Response; chatBusy && answer.Behavior != "" && !answer.Interrupt {
+				sayInChat(strings.TrimSpace("behavior is " + answer.Behavior + " " + answer.UpdatedInput.Answers["Which?"]))
+			}
+		case "user":
+			answerChatPrompt(f.Message.Content[0].Text)
+		}
+	}
+}
+
+func answerChatRequest(f *chatFrame) {
+	answer := map[string]string{
+		"initialize": `{"current_model":"claude-opus-5","current_permission_mode":"default",` +
+			`"commands":[{"name":"review","description":"Review \u001b[2J a change"},{"name":"cost"}],` +
+			`"models":[{"value":"opus"},{"value":"sonnet","displayName":"Sonnet"}]}`,
+		"get_context_usage": `{"model":"claude-opus-5","totalTokens":14000,"maxTokens":200000,"percentage":7}`,
+		"set_model":         `{"model":"claude-` + f.Request.Model + `-5"}`,
+	}[f.Request.Subtype]
+	if answer == "" {
+		answer = "{}"
+	}
+	fmt.Printf(`{"type":"control_response","response":{"request_id":%q,"subtype":"success","response":%s}}`+"\n",
+		f.RequestID, answer)
+	if f.Request.Subtype == "interrupt" && chatBusy {
+		chatBusy = false
+		fmt.Println(`{"type":"result","subtype":"error_during_execution","is_error":true,` +
+			`"terminal_reason":"aborted_streaming","total_cost_usd":0.25,"session_id":"` + chatSession + `","uuid":"i"}`)
+	}
+}
+
+// chatBusy says that a turn runs.
+var chatBusy bool
+
+func answerChatPrompt(text string) {
+	chatBusy = true
+	switch first, _, _ := strings.Cut(text, " "); first {
+	case "die":
+		os.Exit(9)
+	case "hang":
+		chatBusy = false // it does not answer to an interrupt
+		fmt.Println(`{"type":"system","subtype":"init","session_id":"` + chatSession + `","uuid":"s"}`)
+		writeChatText("Hanging.")
+	case "wait":
+		writeChatText("Waiting.")
+	case "later": // asks when the turn is over
+		sayInChat("Later.")
+		askInChat("Bash", chatCommandInput)
+	case "may":
+		callInChat("Bash", chatCommandInput)
+	case "which":
+		callInChat("AskUserQuestion", chatQuestionInput)
+	default:
+		sayInChat("You said " + text)
+	}
+}
+
+const (
+	chatCommandInput  = `{"command":"make \u001b[2J"}`
+	chatQuestionInput = `{"questions":[{"question":"Which?","header":"W","options":[` +
+		`{"label":"Red \u001b[2J","description":"warm"},{"label":"Blue","description":"","preview":"# blue"}]}]}`
+)
+
+// callInChat says something, calls a tool, and asks about that at once.
+func callInChat(tool, input string) {
+	writeChatText("Let me see.")
+	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":%q,"input":%s}]},`+
+		`"session_id":%q,"uuid":"c"}`+"\n", tool, input, chatSession)
+	askInChat(tool, input)
+}
+
+func askInChat(tool, input string) {
+	fmt.Printf(`{"type":"control_request","request_id":"may","request":{"subtype":"can_use_tool",`+
+		`"tool_name":%q,"input":%s,"tool_use_id":"t"}}`+"\n", tool, input)
+}
+
+func writeChatText(text string) {
+	quoted, _ := json.Marshal(text)
+	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"text","text":%s}]},"session_id":%q,"uuid":"a"}`+"\n",
+		quoted, chatSession)
+}
+
+// sayInChat ends a turn.
+func sayInChat(text string) {
+	chatBusy = false
+	writeChatText(text)
+	fmt.Printf(`{"type":"result","subtype":"success","result":"","total_cost_usd":0.25,"session_id":%q,"uuid":"r"}`+"\n",
+		chatSession)
+}
+
+// A paper is a terminal that does not scroll: what a program writes, as it would be seen.
+// It knows the sequences that chat uses, and keeps note of others.
+type paper struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	rest    string
+	rows    [][]string // by cell; what a wide character covers is ""
+	row     int
+	column  int
+	columns int
+	wrapped bool // a line was broken by the terminal
+	unknown []string
+}
+
+func newPaper(columns int) *paper {
+	p := &paper{columns: columns, rows: [][]string{nil}}
+	p.changed = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *paper) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest += string(data)
+	for p.rest != "" && (utf8.FullRuneInString(p.rest)) {
+		n := p.take()
+		if n == 0 {
+			break
+		}
+		p.rest = p.rest[n:]
+	}
+	p.changed.Broadcast()
+	return len(data), nil
+}
+
+// take shows the first character or sequence, and returns its length.
+func (p *paper) take() int {
+	r, size := utf8.DecodeRuneInString(p.rest)
+	switch r {
+	case '\r':
+		p.column = 0
+	case '\n':
+		p.row++
+		for p.row >= len(p.rows) {
+			p.rows = append(p.rows, nil)
+		}
+	case '\b':
+		p.column = max(p.column-1, 0)
+	case '\x1b':
+		return p.sequence()
+	default:
+		p.put(r)
+	}
+	return size
+}
+
+func (p *paper) sequence() int {
+	if len(p.rest) < 3 {
+		return 0
+	}
+	end := strings.IndexFunc(p.rest[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e })
+	if end < 0 {
+		return 0
+	}
+	body := p.rest[2 : end+3]
+	n, err := strconv.Atoi(body[:len(body)-1])
+	if err != nil {
+		n = 1
+	}
+	switch {
+	case strings.HasSuffix(body, "A"):
+		p.row = max(p.row-n, 0)
+	case strings.HasSuffix(body, "C"):
+		p.column += n
+	case body == "J":
+		p.rows = p.rows[:p.row+1]
+		p.cut()
+	case body == "K":
+		p.cut()
+	case strings.HasSuffix(body, "m"), body == "?2004h", body == "?2004l":
+	default:
+		p.unknown = append(p.unknown, body)
+	}
+	return end + 3
+}
+
+func (p *paper) cut() {
+	p.rows[p.row] = p.rows[p.row][:min(p.column, len(p.rows[p.row]))]
+}
+
+func (p *paper) put(r rune) {
+	w := render.Width(string(r))
+	if p.column+w > p.columns {
+		p.wrapped = true
+	}
+	for len(p.rows[p.row]) < p.column+w {
+		p.rows[p.row] = append(p.rows[p.row], " ")
+	}
+	p.rows[p.row][p.column] = string(r)
+	for i := 1; i < w; i++ {
+		p.rows[p.row][p.column+i] = ""
+	}
+	p.column += w
+}
+
+// text returns what is to be seen. The cursor is shown as a bar.
+func (p *paper) text() string {
+	var b strings.Builder
+	for i, cells := range p.rows {
+		line := strings.Join(cells, "")
+		if i == p.row {
+			at := min(p.column, len(cells))
+			line = strings.Join(cells[:at], "") + strings.Repeat(" ", p.column-at) + "|" + strings.Join(cells[at:], "")
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// see waits until a text can be seen at the end of what is there.
+func (p *paper) see(t *testing.T, want string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	late := false
+	timer := time.AfterFunc(20*time.Second, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		late = true
+		p.changed.Broadcast()
+	})
+	defer timer.Stop()
+	for !strings.HasSuffix(strings.TrimRight(p.text(), "\n"), want) {
+		if late {
+			t.Fatalf("the screen does not end with %q:\n%s", want, p.text())
+		}
+		p.changed.Wait()
+	}
+}
+
+// Whatever the agent says of itself, nothing of it reaches the terminal unescaped.
+func TestChatHostile(t *testing.T) {
+	quoted, err := json.Marshal("\x1b]0;owned\x07\u202e\u2066\r\u009b\u2028owned\x00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := `> {"type":"control_request","request_id":"hello","request":{"subtype":"initialize"}}
+< {"type":"control_response","response":{"request_id":"hello","subtype":"success","response":{"current_model":BAD,"current_permission_mode":BAD,"commands":[{"name":BAD,"description":BAD}]}}}
+> {"type":"user","message":{"role":"user"}}
+< {"type":"system","subtype":"init","model":BAD,"permissionMode":BAD,"slash_commands":[BAD],"session_id":BAD,"uuid":"1"}
+< {"type":"assistant","message":{"content":[{"type":"text","text":BAD},{"type":"tool_use","id":"t","name":BAD,"input":{"command":BAD}}]},"session_id":BAD,"uuid":"2"}
+< {"type":"control_request","request_id":"may","request":{"subtype":"can_use_tool","tool_name":BAD,"input":{"command":BAD},"tool_use_id":"t"}}
+> {"type":"control_response","response":{"request_id":"may","subtype":"success","response":{"behavior":"deny"}}}
+< {"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":BAD}]},"session_id":BAD,"uuid":"3"}
+< {"type":"result","subtype":"error_max_turns","is_error":true,"errors":[BAD],"session_id":BAD,"uuid":"4"}
+> {"type":"control_request","request_id":"m","request":{"subtype":"set_model"}}
+< {"type":"control_response","response":{"request_id":"m","subtype":"success","response":{"model":BAD}}}
+> {"type":"control_request","request_id":"p","request":{"subtype":"set_permission_mode"}}
+< {"type":"control_response","response":{"request_id":"p","subtype":"error","error":BAD}}
+> {"type":"control_request","request_id":"c","request":{"subtype":"get_session_cost"}}
+< {"type":"control_response","response":{"request_id":"c","subtype":"success","response":{"text":BAD}}}
+> {"type":"control_request","request_id":"x","request":{"subtype":"get_context_usage"}}
+< {"type":"control_response","response":{"request_id":"x","subtype":"success","response":{"categories":[{"name":BAD}]}}}
+`
+	scenario, err := clewtest.ReadDialogue(strings.NewReader(strings.ReplaceAll(lines, "BAD", string(quoted))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	useAgent(t, scenario)
+	var out, errs bytes.Buffer
+	in := strings.NewReader("Hi\n/model x\n/mode x\n/cost\n/context\n/model\n/mode\n/help\n")
+	if code := execute(t.Context(), []string{"chat"}, Streams{In: in, Out: &out, Err: &errs}); code != exitFailed {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
+	}
+	if n := strings.Count(out.String(), "owned"); n < 8 {
+		t.Errorf("stdout:\n%s", out.String())
+	}
+	checkHarmless(t, "stdout", out.String())
+	checkHarmless(t, "stderr", errs.String())
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPrintable(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain", `says "hi" – naïve 日本`, `says "hi" – naïve 日本`},
+		{"escape sequence", "\x1b[2J\x1b]0;title\a", `\x1b[2J\x1b]0;title\a`},
+		{"line breaks", "a\r\nb\tc\u2028d", `a\r\nb\tc\u2028d`},
+		{"controls beyond ASCII", "\u009b31m\x7f", `\u009b31m\x7f`},
+		{"text direction", "\u202eevil", `\u202eevil`},
+		{"not UTF-8", "\xff\xfe", `\xff\xfe`},
+		{"backslash before a quote", `\"`, `\\"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := printable(tt.in); got != tt.want {
+				t.Errorf("printable(%q) = %s, want %s", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestClip(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"short", "short", "short"},
+		{"just fits", strings.Repeat("a", maxText), strings.Repeat("a", maxText)},
+		{"long", strings.Repeat("a", maxText+1), strings.Repeat("a", maxText) + "…"},
+		{"whole characters", strings.Repeat("a", maxText-1) + "ßß", strings.Repeat("a", maxText-1) + "…"},
+		{"not UTF-8", strings.Repeat("\x80", 2*maxText), strings.Repeat("\x80", maxText-utf8.UTFMax) + "…"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := clip(tt.in); got != tt.want {
+				t.Errorf("clip = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEscapeLine(t *testing.T) {
+	in := map[string]string{"a": "\u009b31m\x7f\u202e\U000e0001 ß 😀\x1b"}
+	line, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := escapeLine(append(line, '\n'))
+	if want := `{"a":"\u009b31m\u007f\u202e\udb40\udc01 ß 😀\u001b"}` + "\n"; string(got) != want {
+		t.Errorf("escapeLine = %s, want %s", got, want)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(got, &back); err != nil || back["a"] != in["a"] {
+		t.Errorf("the line reads %q, %v; want %q", back, err, in)
+	}
+}
+
+// A step is a read of so many bytes, so long after the one before.
+type step struct {
+	after time.Duration
+	bytes int
+}
+
+// draw returns what a progress writes, split before each redraw.
+func draw(total int64, width int, steps []step) []string {
+	var screen strings.Builder
+	now := time.Unix(0, 0)
+	p := newProgress(&screen, total, func() time.Time { return now })
+	p.width = width
+	for _, s := range steps {
+		now = now.Add(s.after)
+		p.add(s.bytes)
+	}
+	p.clear()
+	return strings.Split(screen.String(), clearLine)[1:]
+}
+
+func TestProgress(t *testing.T) {
+	tests := []struct {
+		name  string
+		total int64
+		width int
+		steps []step
+		want  []string
+	}{
+		{
+			"a file", 400e6, 80,
+			[]step{{time.Second, 100e6}, {time.Second, 100e6}, {2 * time.Second, 200e6}},
+			[]string{
+				"[#####---------------]  25%  100 MB of 400 MB  100 MB/s  3s left",
+				"[##########----------]  50%  200 MB of 400 MB  100 MB/s  2s left",
+				"[####################] 100%  400 MB of 400 MB  100 MB/s",
+				"",
+			},
+		},
+		{
+			"a file that grows", 10, 80,
+			[]step{{time.Second, 20}},
+			[]string{"[####################] 100%  20 B of 10 B  20 B/s", ""},
+		},
+		{
+			"a pipe", -1, 80,
+			[]step{{time.Second, 5e6}, {time.Second, 1e6}},
+			[]string{"5.0 MB  5.0 MB/s", "6.0 MB  3.0 MB/s", ""},
+		},
+		{
+			"a narrow terminal", 400e6, 20,
+			[]step{{time.Second, 100e6}},
+			[]string{"[#####-------------", ""},
+		},
+		{
+			"nothing read yet", 400e6, 80,
+			[]step{{time.Second, 0}},
+			[]string{"[--------------------]   0%  0 B of 400 MB  0 B/s", ""},
+		},
+		{
+			"done before there was anything to see", 400e6, 80,
+			[]step{{50 * time.Millisecond, 400e6}},
+			[]string{},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, draw(tt.total, tt.width, tt.steps)); diff != "" {
+				t.Errorf("drawn (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProgressRedrawInterval(t *testing.T) {
+	var steps []step
+	for range 1000 {
+		steps = append(steps, step{time.Millisecond, 1})
+	}
+	if got := len(draw(1000, 80, steps)); got != 11 {
+		t.Errorf("%d redraws within a second, want 10 and the clearing", got)
+	}
+}
+
+func TestProgressNil(*testing.T) {
+	var p *progress
+	p.add(1)
+	p.clear()
+}
+
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		columns int
+		want    []string
+	}{
+		{"any width", 0, []string{
+			"NAME                COUNT  WHY",
+			"你好                    7  a reason of some words",
+			"a-name-of-some-use  1,000",
+		}},
+		{"texts are broken", 36, []string{
+			"NAME                COUNT  WHY",
+			"你好                    7  a reason",
+			"                           of some",
+			"                           words",
+			"a-name-of-some-use  1,000",
+		}},
+		{"lists", 20, []string{
+			"你好",
+			"  COUNT  7",
+			"  WHY    a reason of",
+			"         some words",
+			"a-name-of-some-use",
+			"  COUNT  1,000",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			table := newTable("NAME", "COUNT>", "WHY")
+			table.add("你好", "7", "a reason of some words")
+			table.add("a-name-of-some-use", "1,000", "")
+			var b strings.Builder
+			table.print(&b, tt.columns)
+			if diff := cmp.Diff(tt.want, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
