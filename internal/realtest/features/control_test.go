@@ -207,3 +207,166 @@ func (s *controlled) testModel(t *testing.T) {
 	wantRefused(t, s.SetPermissionMode(t.Context(), "nonsense"), "must be one of")
 	wantRefused(t, s.SetPermissionMode(t.Context(), wire.PermissionModeBypassPermissions), "not launched with")
 }
+
+func TestRealQuery(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Hello.")
+	k := query(t, model, "Greet me", nil)
+	if init := only(t, of[*wire.InitMessage](k)); init.Version != clewtest.AgentVersion {
+		t.Errorf("init %s", init.Raw())
+	}
+	if got := k.answer().Text(); got != "Hello." || k.result.Result != got {
+		t.Errorf("answer %q, result %q", got, k.result.Result)
+	}
+	if got := newest(model).Prompt(); got != "Greet me" {
+		t.Errorf("prompt %q", got)
+	}
+}
+
+func TestRealRun(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Greet me").Reply(clewtest.Text("Hello.")).Usage(100, 42, 300, 20)
+	result, err := clew.Run(t.Context(), "Greet me", over(t, model, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Result != "Hello." || result.IsError || result.NumTurns != 1 || result.TotalCostUSD <= 0 ||
+		result.Usage.OutputTokens != 42 {
+		t.Errorf("result %s", result.Raw())
+	}
+}
+
+func TestRealTurns(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("First").Reply(clewtest.Text("One."))
+	model.On("Second").Reply(clewtest.Text("Two."))
+	s := connect(t, model, nil)
+	first, second := ask(t, s, "First").result, ask(t, s, "Second").result
+	if first.Result != "One." || second.Result != "Two." {
+		t.Errorf("results %q, %q", first.Result, second.Result)
+	}
+	if s.ID() == "" || s.ID() != first.SessionID || s.ID() != second.SessionID {
+		t.Errorf("session %q, results of %q and %q", s.ID(), first.SessionID, second.SessionID)
+	}
+	wantText(t, "the second request", string(newest(model).Body), "One.")
+}
+
+func TestRealPartialMessages(t *testing.T) {
+	t.Parallel()
+	const answer = "An answer that comes in pieces, the one after the other."
+	model := clewtest.NewModel(t)
+	model.On("Tell me").Reply(clewtest.Text(answer)).ChunkSize(7)
+	k := query(t, model, "Tell me", &clew.Options{IncludePartialMessages: true})
+	var deltas, shown string
+	var collector wire.Collector
+	for _, msg := range k.messages {
+		shown += collector.Add(msg)
+	}
+	for _, msg := range of[*wire.StreamEventMessage](k) {
+		if delta, ok := msg.Event.(*wire.TextDeltaEvent); ok {
+			deltas += delta.Text
+		}
+	}
+	if deltas != answer || shown != answer || collector.Text() != answer {
+		t.Errorf("deltas %q, shown %q, text %q", deltas, shown, collector.Text())
+	}
+}
+
+func TestRealThinking(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Think").Reply(clewtest.Thinking("Let me see.", "c2lnbmF0dXJl"), clewtest.Text("I see."))
+	k := query(t, model, "Think", nil)
+	blocks := k.answer()
+	if len(blocks) != 2 || k.result.Result != "I see." {
+		t.Fatalf("%d blocks, result %q", len(blocks), k.result.Result)
+	}
+	thinking, ok := blocks[0].(*wire.ThinkingBlock)
+	if !ok || thinking.Thinking != "Let me see." || thinking.Signature != "c2lnbmF0dXJl" {
+		t.Errorf("first block %s", blocks[0].Raw())
+	}
+}
+
+func TestRealControlDialogs(t *testing.T) {
+	t.Parallel()
+	s := connectControlled(t)
+	memory := must(s.Memory(t.Context()))(t)
+	if !slices.ContainsFunc(memory.Files, func(f clew.MemoryFile) bool { return f.Kind == "project" && f.Exists }) ||
+		len(memory.Folders) == 0 || memory.AutoMemory.Status == "" {
+		t.Errorf("memory %+v", memory)
+	}
+	skills := must(s.Skills(t.Context()))(t)
+	if !slices.ContainsFunc(skills, func(i clew.SkillInfo) bool { return i.Name == "hello" && i.Source == "project" }) {
+		t.Errorf("skills %+v", skills)
+	}
+	if sandbox := must(s.SandboxStatus(t.Context()))(t); sandbox.Enabled || sandbox.Mode != "disabled" {
+		t.Errorf("sandbox %+v", sandbox)
+	}
+	if chrome := must(s.ChromeStatus(t.Context()))(t); chrome.Connected || chrome.URLs["install"] == "" {
+		t.Errorf("chrome %+v", chrome)
+	}
+	_, err := s.ChromeBrowsers(t.Context())
+	wantRefused(t, err, "not connected")
+	wantRefused(t, s.SelectChromeBrowser(t.Context(), nil), "not connected")
+	wantRefused(t, s.SetChromeBrowserHints(t.Context(), nil), "remote-hosted")
+}
+
+// What would leave the machine is refused here, and nothing is sent.
+func TestRealControlOutside(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	s := connect(t, model, nil)
+	_, err := s.SetRemoteControl(t.Context(), true)
+	wantRefused(t, err, "Remote Control is only available")
+	must(s.SetRemoteControl(t.Context(), false))(t)
+	wantRefused(t, s.EnableChannel(t.Context(), "nobody"), "not connected")
+	for name, receipt := range map[string]*clew.FeedbackReceipt{
+		"feedback": must(s.SubmitFeedback(t.Context(), nil))(t),
+		"survey":   must(s.SubmitSurveyFeedback(t.Context(), nil))(t),
+	} {
+		if receipt.ID != "" || receipt.UnavailableReason == "" {
+			t.Errorf("%s: %+v", name, receipt)
+		}
+	}
+	if launch := must(s.LaunchUltrareview(t.Context(), nil))(t); launch.Status != "error" || launch.GateBlocker == "" {
+		t.Errorf("ultrareview %+v", launch)
+	}
+	wantRefused(t, s.RateMessage(t.Context(), nil), "must be")
+	rating := &clew.MessageRating{MessageUUID: "u", Sentiment: clew.RatingPositive, Surface: clew.RatingText}
+	if err := s.RateMessage(t.Context(), rating); err != nil {
+		t.Error(err)
+	}
+	for _, request := range model.AllRequests() {
+		t.Errorf("a request to %s", request.Host)
+	}
+}
+
+func TestRealRewindConversation(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Yes.")
+	s := &controlled{Session: connect(t, model, &clew.Options{PromptSuggestions: true}), model: model}
+	if err := s.PausePromptSuggestions(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	if err := s.ResetHasSubscribers(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := must(s.WorkspaceDiff(t.Context()))(t); got.NoDiffReason != "no-repository" {
+		t.Errorf("diff %+v", got)
+	}
+	prompt := s.turn(t, "Hello")
+	if got := must(s.RewindConversation(t.Context(), "nobody"))(t); got.Rewound || got.Reason != "target_not_found" {
+		t.Errorf("no such prompt: %+v", got)
+	}
+	if got := must(s.RewindConversation(t.Context(), prompt))(t); !got.Rewound || got.Prompt != "Hello" {
+		t.Errorf("rewind %+v", got)
+	}
+	other := &clew.RenameOptions{SessionID: "another"}
+	wantRefused(t, s.RenameWith(t.Context(), "A name", other), "not the current session")
+	same := &clew.RenameOptions{Source: clew.RenamedRemotely, SessionID: s.ID()}
+	if err := s.RenameWith(t.Context(), "A name", same); err != nil {
+		t.Error(err)
+	}
+}

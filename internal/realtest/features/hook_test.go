@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,5 +164,106 @@ func TestRealHookDefers(t *testing.T) {
 	}
 	if result.Result != "You are welcome." {
 		t.Errorf("the turn ended with the result of the call: %q", result.Result)
+	}
+}
+
+func TestRealHookUserPromptSubmit(t *testing.T) {
+	t.Parallel()
+	model, hook := clewtest.NewModel(t).Reply("Fine."), new(hookCalls)
+	s := connect(t, model, &clew.Options{Hooks: hooksAt(clew.HookUserPromptSubmit, hook.call)})
+
+	hook.say(&clew.HookOutput{Specific: &clew.UserPromptSubmitOutput{AdditionalContext: "It rains."}}, nil)
+	ask(t, s, "Go out")
+	call := only(t, hook.calls())
+	if in, ok := call.(*clew.UserPromptSubmitInput); !ok || in.Prompt != "Go out" {
+		t.Errorf("input %s", call.Raw())
+	}
+	wantText(t, "the request", string(newest(model).Body), "It rains.")
+
+	hook.say(&clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "stay at home"}, nil)
+	wantText(t, "the result of a blocked prompt", ask(t, s, "Go out again").result.Result, "stay at home")
+	hook.say(&clew.HookOutput{Stop: true, StopReason: "enough of it"}, nil)
+	wantText(t, "the result of a stopped turn", ask(t, s, "Go away").result.Result, "enough of it")
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+// A hook sends the agent back to work, once.
+func TestRealHookStop(t *testing.T) {
+	t.Parallel()
+	model, hook := clewtest.NewModel(t), new(hookCalls)
+	model.On("do the other half").Reply(clewtest.Text("All done."))
+	model.On("Work").Reply(clewtest.Text("Half done."))
+	hook.answer = func(in clew.HookInput) (*clew.HookOutput, error) {
+		stop, ok := in.(*clew.StopInput)
+		switch {
+		case !ok:
+			return nil, errors.New("not the input of this event")
+		case stop.StopHookActive:
+			return nil, nil
+		}
+		return &clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "do the other half"}, nil
+	}
+	k := query(t, model, "Work", &clew.Options{Hooks: hooksAt(clew.HookStop, hook.call)})
+	if n := len(hook.calls()); n != 2 || k.result.Result != "All done." {
+		t.Errorf("%d calls, result %q", n, k.result.Result)
+	}
+}
+
+// A callback answers the agent as a test wants it, and keeps what it was asked. The zero value answers nothing.
+type callback[In, Out any] struct {
+	mu     sync.Mutex
+	answer func(In) (Out, error)
+	asked  []In
+}
+
+// The callbacks that the agent has for its host.
+type (
+	permissionCalls  = callback[*clew.PermissionRequest, clew.PermissionResult]
+	hookCalls        = callback[clew.HookInput, *clew.HookOutput]
+	questionCalls    = callback[*clew.QuestionRequest, *clew.QuestionResult]
+	elicitationCalls = callback[*clew.ElicitationRequest, *clew.ElicitationResult]
+)
+
+func (c *callback[In, Out]) call(_ context.Context, in In) (out Out, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, in)
+	if c.answer == nil {
+		return out, nil
+	}
+	return c.answer(in)
+}
+
+// say sets the answer to what is asked from now on, and returns c.
+func (c *callback[In, Out]) say(out Out, err error) *callback[In, Out] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = func(In) (Out, error) { return out, err }
+	return c
+}
+
+// calls returns what was asked since it was last called.
+func (c *callback[In, Out]) calls() []In {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.asked
+	c.asked = nil
+	return list
+}
+
+// hooksAt are hooks that run at one event, always.
+func hooksAt(event clew.HookEvent, hooks ...clew.HookFunc) map[clew.HookEvent][]clew.HookMatcher {
+	return map[clew.HookEvent][]clew.HookMatcher{event: {{Hooks: hooks}}}
+}
+
+// happens waits for an event that comes soon if it comes at all.
+func happens(t *testing.T, what string, event <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-event:
+	case <-time.After(30 * time.Second):
+		t.Errorf("%s: it did not happen", what)
 	}
 }

@@ -5,10 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
@@ -145,5 +156,135 @@ func TestRealElicitation(t *testing.T) {
 		if result.Text() != tt.want {
 			t.Errorf("the server heard %s, want %s", result.Text(), tt.want)
 		}
+	}
+}
+
+func TestRealTool(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Run it").Reply(clewtest.Text("Running."), bash("echo one; echo two >&2"))
+	model.OnToolResult("one").Reply(clewtest.Text("It ran."))
+	k := query(t, model, "Run it", &clew.Options{AllowedTools: []string{"Bash"}})
+	use, result := only(t, k.answer().ToolUses()), only(t, k.toolResults())
+	if use.Name != "Bash" || use.ID != result.ToolUseID {
+		t.Errorf("use %s, result %s", use.Raw(), result.Raw())
+	}
+	if result.Failed() || result.Text() != "one\ntwo" {
+		t.Errorf("result %s", result.Raw())
+	}
+	if k.result.Result != "It ran." || k.result.NumTurns != 2 {
+		t.Errorf("result %s", k.result.Raw())
+	}
+}
+
+// No tool runs before the hooks of all three wait at once.
+func TestRealParallelTools(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Run them").Reply(bash("echo one"), bash("echo two"), bash("echo three"))
+	model.OnToolResult("").Reply(clewtest.Text("All ran."))
+	var waiting atomic.Int32
+	all := make(chan struct{})
+	meet := func(ctx context.Context, _ clew.HookInput) (*clew.HookOutput, error) {
+		if waiting.Add(1) == 3 {
+			close(all)
+		}
+		select {
+		case <-all:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, errors.New("the others did not come")
+		}
+	}
+	k := query(t, model, "Run them", &clew.Options{
+		AllowedTools: []string{"Bash"},
+		Hooks: map[clew.HookEvent][]clew.HookMatcher{
+			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{meet}, Timeout: 30 * time.Second, OnFailure: clew.HookFailureBlock}},
+		},
+	})
+	var got []string
+	for _, result := range newest(model).ToolResults() {
+		got = append(got, result.Text())
+	}
+	slices.Sort(got) // the first to end comes first
+	if diff := cmp.Diff([]string{"one", "three", "two"}, got); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	if n := len(k.toolResults()); n != 3 {
+		t.Errorf("%d results", n)
+	}
+}
+
+// A gate stands before an MCP server over HTTP and notes the credentials of its callers.
+type gate struct {
+	server http.Handler
+
+	mu      sync.Mutex
+	callers []string
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	g.callers = append(g.callers, r.Header.Get("Authorization"))
+	g.mu.Unlock()
+	g.server.ServeHTTP(w, r)
+}
+
+// seen returns the callers, each once if they take no turns.
+func (g *gate) seen() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Compact(slices.Clone(g.callers))
+}
+
+// Servers of every kind are there in the first turn, and one that can't be used is told of.
+func TestRealOptionsMCPServers(t *testing.T) {
+	t.Parallel()
+	greeter, err := url.Parse(serveGreeter(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := &gate{server: httputil.NewSingleHostReverseProxy(greeter)}
+	server := httptest.NewServer(remote)
+	defer server.Close()
+	var log strings.Builder
+	r := runWith(t, clewtest.NewModel(t).Reply("Done."), &clew.Options{
+		StrictMCPConfig: true,
+		Logger:          slog.New(slog.NewTextHandler(&log, nil)),
+		MCPServers: map[string]clew.MCPServer{
+			"remote": &clew.MCPHTTPServer{URL: server.URL, Headers: map[string]string{"Authorization": "Bearer hidden"}},
+			"inside": &clew.MCPInProcessServer{Handler: adder{}, Timeout: time.Minute},
+			"broken": &clew.MCPStdioServer{Command: filepath.Join(t.TempDir(), "missing")},
+		},
+	})
+	for _, name := range []string{"mcp__remote__greet", "mcp__inside__add"} {
+		if !slices.Contains(r.init.Tools, name) {
+			t.Errorf("no %s in %q", name, r.init.Tools)
+		}
+	}
+	if strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), "server=broken") {
+		t.Errorf("log %s", log.String())
+	}
+	if diff := cmp.Diff([]string{"Bearer hidden"}, remote.seen()); diff != "" {
+		t.Errorf("callers (-want +got):\n%s", diff)
+	}
+	if strings.Contains(r.record, "hidden") || len(r.request(t, "mcp_set_servers")) == 0 {
+		t.Errorf("recorded:\n%s", r.record)
+	}
+}
+
+// The agent takes a list of rules apart as it was put together.
+func TestRealOptionsRules(t *testing.T) {
+	t.Parallel()
+	rules := []string{"Bash(git log:*,x y)", "Read", "--evil", "mcp__a__*", "Edit(docs/ü.md)"}
+	s := connect(t, clewtest.NewModel(t), &clew.Options{AllowedTools: rules, Skills: []string{"my skill"}})
+	var got []string
+	for _, rule := range must(s.PermissionRules(t.Context()))(t).Rules {
+		if rule.Source == "cliArg" {
+			got = append(got, rule.Rule)
+		}
+	}
+	if diff := cmp.Diff(append(rules, "Skill(my skill)"), got); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }

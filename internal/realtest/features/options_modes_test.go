@@ -1,6 +1,9 @@
 package features_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -139,4 +142,225 @@ func TestRealOptionsPlugins(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRealSystemPrompt(t *testing.T) {
+	t.Parallel()
+	const own = "Hooks may intercept tool calls" // of Claude Code
+	tests := []struct {
+		name     string
+		prompt   *clew.SystemPrompt
+		own      bool
+		contains string
+	}{
+		{"custom", &clew.SystemPrompt{Custom: []string{"You are a cook."}}, false, "You are a cook."},
+		{"append", &clew.SystemPrompt{Append: "You can cook, too."}, true, "You can cook, too."},
+		{"empty", &clew.SystemPrompt{Custom: []string{}}, false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t).Reply("Fine.")
+			query(t, model, "Go", &clew.Options{SystemPrompt: tt.prompt})
+			system := newest(model).System.Text()
+			if got := strings.Contains(system, own); got != tt.own {
+				t.Errorf("Claude Code's own prompt: %v, in %s", got, system)
+			}
+			wantText(t, "the system prompt", system, tt.contains)
+		})
+	}
+}
+
+func TestRealAgents(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Delegate").Reply(clewtest.ToolUse("Agent", map[string]any{
+		"description": "Count files", "prompt": "Count the files", "subagent_type": "counter", "run_in_background": false,
+	}))
+	model.On("Count the files").Reply(clewtest.Text("Three files."))
+	model.OnToolResult("Three files.").Reply(clewtest.Text("There are three."))
+	k := query(t, model, "Delegate", &clew.Options{
+		Agents: map[string]clew.AgentDefinition{
+			"counter": {Description: "Counts things", Prompt: "You can count.", Tools: []string{"Bash"}, Model: "haiku"},
+		},
+	})
+	requests := model.Requests()
+	if len(requests) != 3 || k.result.Result != "There are three." {
+		t.Fatalf("%d requests, result %q", len(requests), k.result.Result)
+	}
+	inner := requests[1]
+	wantText(t, "the subagent's system prompt", inner.System.Text(), "You can count.")
+	wantText(t, "the subagent's model", inner.Model, "haiku")
+	if tool := only(t, inner.Tools); tool.Name != "Bash" {
+		t.Errorf("tool %s", tool.Name)
+	}
+}
+
+func TestRealSkills(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		skills []string
+		hello  bool // whether that skill is offered and can be used
+	}{
+		{"one", []string{"hello"}, true},
+		{"none", []string{}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On("Greet me").Reply(clewtest.ToolUse("Skill", map[string]string{"skill": "hello"}))
+			model.OnToolResult("").Reply(clewtest.Text("Hello."))
+			dir := t.TempDir()
+			writeFiles(t, dir, map[string]string{
+				".claude/skills/hello/SKILL.md": "---\nname: hello\ndescription: greets\n---\nBow first.\n",
+				".claude/skills/bye/SKILL.md":   "---\nname: bye\ndescription: parts\n---\nWave.\n",
+			})
+			query(t, model, "Greet me", &clew.Options{Dir: dir, Skills: tt.skills})
+			body := string(newest(model).Body)
+			offered, used := strings.Contains(body, "hello: greets"), strings.Contains(body, "Bow first.")
+			if offered != tt.hello || used != tt.hello {
+				t.Errorf("the skill was offered: %v, used: %v", offered, used)
+			}
+			if strings.Contains(body, "bye: parts") {
+				t.Error("the other skill was offered")
+			}
+		})
+	}
+}
+
+func TestRealSettings(t *testing.T) {
+	t.Parallel()
+	model, dir := clewtest.NewModel(t), t.TempDir()
+	touches(model, "file")
+	k := query(t, model, "Make a file", &clew.Options{
+		Dir:            dir,
+		PermissionMode: clew.PermissionModeBypassPermissions,
+		Settings:       `{"permissions":{"deny":["Bash(touch *)"]}}`,
+	})
+	if result := only(t, k.toolResults()); !result.Failed() || exists(dir, "file") {
+		t.Errorf("result %s", result.Raw())
+	}
+}
+
+func TestRealSettingSources(t *testing.T) {
+	t.Parallel()
+	for name, sources := range map[string][]clew.SettingSource{"all": nil, "none": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model, dir := clewtest.NewModel(t).Reply("Fine."), t.TempDir()
+			writeFiles(t, dir, map[string]string{"CLAUDE.md": "Be kind to cats.\n"})
+			query(t, model, "Go", &clew.Options{Dir: dir, SettingSources: sources})
+			read := strings.Contains(string(newest(model).Body), "Be kind to cats.")
+			if want := sources == nil; read != want {
+				t.Errorf("CLAUDE.md was read: %v", read)
+			}
+		})
+	}
+}
+
+func TestRealMaxTurnsAndBudget(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		opts *clew.Options
+		want wire.ResultSubtype
+	}{
+		{"turns", &clew.Options{MaxTurns: 1}, wire.ResultErrorMaxTurns},
+		{"budget", &clew.Options{MaxBudgetUSD: 0.01}, wire.ResultErrorMaxBudgetUSD},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On("Go").Reply(bash("echo one")).Usage(1_000_000, 1_000, 0, 0)
+			result, err := clew.Run(t.Context(), "Go", over(t, model, tt.opts))
+			var failed *clew.ResultError
+			if !errors.As(err, &failed) || failed.Result != result || result.Subtype != tt.want {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestRealEnv(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Print it").Reply(bash("echo $THREAD of $WOOL"))
+	model.OnToolResult("").Reply(clewtest.Text("Printed."))
+	k := query(t, model, "Print it", &clew.Options{
+		AllowedTools: []string{"Bash"}, Env: []string{"THREAD=a ball", "WOOL=wool", "THREAD=a clew"},
+	})
+	if got := only(t, k.toolResults()).Text(); got != "a clew of wool" {
+		t.Errorf("output %q", got)
+	}
+}
+
+// The agent writes its debug log to its standard error, with a flag that is not an option.
+func TestRealExtraArgsAndStderr(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Fine.")
+	var lines []string
+	query(t, model, "Go", &clew.Options{
+		ExtraArgs: []string{"--debug-to-stderr"},
+		Stderr:    func(line string) { lines = append(lines, line) },
+	})
+	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "[DEBUG]") }) {
+		t.Errorf("lines %q", lines)
+	}
+	if slices.ContainsFunc(lines, func(line string) bool { return strings.ContainsAny(line, "\r\n") }) {
+		t.Errorf("lines with their ends: %q", lines)
+	}
+}
+
+func TestRealUnknownFlag(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	_, err := clew.Connect(t.Context(), over(t, model, &clew.Options{ExtraArgs: []string{"--no-such-flag"}}))
+	var exit *clew.ExitError
+	if !errors.As(err, &exit) || exit.Code != 1 || exit.Forced {
+		t.Fatalf("error %v", err)
+	}
+	wantText(t, "stderr", exit.Stderr, "--no-such-flag")
+}
+
+// What was recorded with Claude Code is played by a simulated agent, to the same effect.
+func TestRealRecord(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	touches(model, "file")
+	var record bytes.Buffer
+	run := func(opts *clew.Options) *talk {
+		door, hook := new(permissionCalls).say(clew.Allow(), nil), new(hookCalls)
+		opts.CanUseTool, opts.Hooks = door.call, hooksAt(clew.HookPreToolUse, hook.call)
+		k := succeed(t, clew.Query(t.Context(), "Make a file", opts))
+		only(t, door.calls())
+		only(t, hook.calls())
+		return k
+	}
+	first := run(over(t, model, &clew.Options{Record: &record}))
+	scenario, err := clewtest.ReadDialogue(&record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := clewtest.NewAgent(t, scenario)
+	second := run(&clew.Options{Transport: clew.TransportFunc(
+		func(context.Context, *clew.Launch) (clew.Connection, error) { return agent.Conn(), nil },
+	)})
+	if diff := cmp.Diff(kinds(first), kinds(second)); diff != "" {
+		t.Errorf("messages (-recorded +played):\n%s", diff)
+	}
+	if got, want := only(t, second.toolResults()).Raw(), only(t, first.toolResults()).Raw(); got != want {
+		t.Errorf("result of the tool: %s, recorded: %s", got, want)
+	}
+}
+
+// kinds returns the kinds of the messages of a talk.
+func kinds(k *talk) []string {
+	var list []string
+	for _, msg := range k.messages {
+		list = append(list, msg.Kind().String())
+	}
+	return list
 }

@@ -1,12 +1,17 @@
 package features_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
@@ -99,4 +104,116 @@ func TestRealVerbatimPrompts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A recipe is what the model is asked for.
+type recipe struct {
+	Name    string   `json:"name"`
+	Minutes int      `json:"minutes" jsonschema:"how long it takes"`
+	Steps   []string `json:"steps"`
+}
+
+var (
+	tea      = recipe{Name: "Tea", Minutes: 4, Steps: []string{"Boil", "Wait"}}
+	teaReply = clewtest.ToolUse("StructuredOutput", tea)
+	badReply = clewtest.ToolUse("StructuredOutput", map[string]any{"name": "Tea", "minutes": "four", "steps": []string{}})
+)
+
+func TestRealRunAs(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Make tea").Reply(teaReply)
+	got, result, err := clew.RunAs[recipe](t.Context(), "Make tea", over(t, model, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(tea, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	if result.StructuredOutput == "" {
+		t.Errorf("result %s", result.Raw())
+	}
+	wantText(t, "the request", string(newest(model).Body), "how long it takes")
+}
+
+func TestRealRunAsWithoutStruct(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Count").Reply(clewtest.ToolUse("StructuredOutput", map[string]any{"value": []int{1, 2, 3}}))
+	got, _, err := clew.RunAs[[]int](t.Context(), "Count", over(t, model, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{1, 2, 3}, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// The agent shows the model what is wrong with its answer.
+func TestRealRunAsCorrected(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Make tea").Reply(badReply)
+	model.OnToolResult("minutes").Reply(teaReply)
+	got, _, err := clew.RunAs[recipe](t.Context(), "Make tea", over(t, model, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(tea, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func TestRealRunAsRetriesExhausted(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("").Reply(badReply)
+	_, result, err := clew.RunAs[recipe](t.Context(), "Make tea", over(t, model, nil))
+	var failed *clew.ResultError
+	if !errors.As(err, &failed) || failed.Result != result ||
+		result.Subtype != wire.ResultErrorMaxStructuredOutputRetries {
+		t.Fatalf("error %v", err)
+	}
+	wantText(t, "the error", err.Error(), "minutes")
+	if n := len(model.Requests()); n < 2 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
+func TestRealRunAsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("No idea.")
+	_, result, err := clew.RunAs[recipe](t.Context(), "Make tea", over(t, model, nil))
+	var missing *clew.OutputError
+	if !errors.As(err, &missing) || missing.Text != "No idea." || missing.Raw != "" || result == nil {
+		t.Errorf("error %v, result %v", err, result)
+	}
+}
+
+// A logbook keeps all that is written to it.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logbook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logbook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// decoded returns what a text holds.
+func decoded[T any](t *testing.T, text string) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
 }

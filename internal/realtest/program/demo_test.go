@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/record"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // demoRecordings is where package demo keeps its recordings.

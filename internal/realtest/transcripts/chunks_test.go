@@ -1,16 +1,22 @@
 package transcripts_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // outline says what chunks show, each in a line: the tools with ! for one that failed, and what came back to a user.
@@ -155,4 +161,150 @@ func TestRealStructuredOutput(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p.wantAgreement(t, disk)
+}
+
+// dot is a picture of one red pixel.
+const dot = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde" +
+	"\x00\x00\x00\x0cIDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82"
+
+// features returns options with all that a host can offer: a command, a skill, a tool of its own, a person who answers
+// and denies, and hooks that block a command and a prompt.
+func features(t *testing.T, model *clewtest.Model) *clew.Options {
+	t.Helper()
+	opts := sceneOptions(t, model)
+	writeFile(t, opts.Dir, ".claude/commands/greet.md", "Greet $ARGUMENTS kindly.\n")
+	writeFile(t, opts.Dir, ".claude/skills/bow/SKILL.md", "---\nname: bow\ndescription: bows\n---\nBow first.\n")
+	opts.PermissionMode = clew.PermissionModeDefault
+	opts.AllowedTools = []string{"Bash(echo *)", "Bash(until *)", "mcp__own", "Skill", "Edit", "TaskCreate"}
+	opts.CanUseTool, opts.OnQuestion = permit, answer
+	opts.MCPServers = map[string]clew.MCPServer{"own": tools.Server(tools.New("shout", "Shouts", shout))}
+	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{
+		clew.HookPreToolUse:       {{Matcher: "Bash", Hooks: []clew.HookFunc{block("echo blocked")}}},
+		clew.HookUserPromptSubmit: {{Hooks: []clew.HookFunc{block("Forbidden")}}},
+	}
+	return opts
+}
+
+func permit(_ context.Context, r *clew.PermissionRequest) (clew.PermissionResult, error) {
+	if r.ToolName == "ExitPlanMode" {
+		return clew.Allow(), nil
+	}
+	return clew.Deny("not that one"), nil
+}
+
+func answer(context.Context, *clew.QuestionRequest) (*clew.QuestionResult, error) {
+	return &clew.QuestionResult{Answers: map[string][]string{"Which colour?": {"Red"}}}, nil
+}
+
+func shout(_ context.Context, in struct{ Word string }) (string, error) {
+	return strings.ToUpper(in.Word), nil
+}
+
+// block returns a hook that blocks what has the words in it.
+func block(words string) clew.HookFunc {
+	return func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+		if strings.Contains(string(in.Raw()), words) {
+			return &clew.HookOutput{Decision: clew.HookDecisionBlock, Reason: "the hook says no"}, nil
+		}
+		return nil, nil
+	}
+}
+
+// scriptCalls makes the model call a tool for each prompt of one word.
+func scriptCalls(model *clewtest.Model, note string) {
+	for prompt, call := range map[string]wire.Block{
+		"Denied":  bash("touch denied"),
+		"Blocked": bash("echo blocked"),
+		"Shout":   clewtest.ToolUse("mcp__own__shout", map[string]string{"Word": "hey"}),
+		"Paint": clewtest.ToolUse("AskUserQuestion", wire.JSON(`{"questions":[{"question":"Which colour?","header":"Colour",
+			"multiSelect":false,"options":[{"label":"Red","description":"a"},{"label":"Blue","description":"b"}]}]}`)),
+		"Bow":  clewtest.ToolUse("Skill", map[string]string{"skill": "bow"}),
+		"See":  clewtest.ToolUse("Read", map[string]string{"file_path": note}),
+		"Edit": clewtest.ToolUse("Edit", map[string]string{"file_path": note, "old_string": "two", "new_string": "three"}),
+		"Todo": clewtest.ToolUse("TodoWrite", wire.JSON(`{"todos":[{"content":"a","status":"pending","activeForm":"b"}]}`)),
+		"Task": clewtest.ToolUse("TaskCreate", map[string]string{"subject": "a", "description": "b"}),
+		"Plan": clewtest.ToolUse("ExitPlanMode", map[string]string{}),
+		"Wait": bash(untilGo + "; echo waited"),
+	} {
+		model.On(prompt).Reply(call).Once()
+	}
+	model.OnToolResult("").Reply(clewtest.Text("So it is."))
+	model.Reply("Yes.")
+}
+
+func writeFile(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A script makes the model's replies, each with a usage of its own: a copy that counts twice, or one that is not final,
+// shows.
+type script struct {
+	model   *clewtest.Model
+	replies []reply
+}
+
+// A reply is one answer of the model, and the session and the subagent that got it, by names that the test gives them.
+type reply struct {
+	Session, Agent string
+	Usage          transcript.Usage
+}
+
+// add makes a rule reply once, to a subagent of a session or, if agent is empty, to the session itself.
+func (s *script) add(rule *clewtest.Rule, session, agent string, blocks ...wire.Block) *clewtest.Rule {
+	n := len(s.replies) + 1
+	u := transcript.Usage{
+		InputTokens: 1000 + n, OutputTokens: 2000 + 3*n, CacheReadTokens: 4000 + 7*n, CacheCreationTokens: 900 + 30*n,
+		CacheCreation5mTokens: 600 + 19*n, CacheCreation1hTokens: 300 + 11*n, ServiceTier: "standard",
+	}
+	s.replies = append(s.replies, reply{session, agent, u})
+	return rule.Reply(blocks...).Once().
+		Usage(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens).
+		UsageMember("cache_creation", map[string]int{
+			"ephemeral_5m_input_tokens": u.CacheCreation5mTokens, "ephemeral_1h_input_tokens": u.CacheCreation1hTokens,
+		}).
+		UsageMember("service_tier", u.ServiceTier)
+}
+
+// cost returns what a reply costs. All of them are of the same model.
+func cost(u transcript.Usage) transcript.Money {
+	money, _ := transcript.DefaultPrices().Cost(&transcript.Call{Model: "claude-opus-5-5", Usage: u})
+	return money
+}
+
+// said returns the replies of a session, or of all sessions, in the order of their usages.
+func (s *script) said(session string) []reply {
+	var list []reply
+	for _, r := range s.replies {
+		if session == "" || r.Session == session {
+			list = append(list, r)
+		}
+	}
+	return sorted(list)
+}
+
+func sorted(list []reply) []reply {
+	slices.SortFunc(list, func(a, b reply) int { return a.Usage.InputTokens - b.Usage.InputTokens })
+	return list
+}
+
+// told returns the replies that calls tell of. The names are those of the test.
+func told(t *testing.T, calls []transcript.Call, sessions, agents map[string]string) []reply {
+	t.Helper()
+	var list []reply
+	for _, c := range calls {
+		r := reply{sessions[c.SessionID], agents[c.AgentID], c.Usage}
+		if r.Session == "" || r.Agent == "" && c.AgentID != "" {
+			t.Errorf("a call of nobody: %+v", c)
+		}
+		list = append(list, r)
+	}
+	return sorted(list)
 }

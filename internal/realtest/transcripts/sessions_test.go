@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 // A past is a session that has ended: a turn with two calls at the same time, and one without.

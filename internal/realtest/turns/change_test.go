@@ -3,9 +3,13 @@ package turns_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
@@ -81,6 +85,158 @@ func TestRealRawControl(t *testing.T) {
 	err = s.Control(t.Context(), "no_such_request", map[string]int{"x": 1}, nil)
 	refused, ok := errors.AsType[*clew.ControlError](err)
 	if !ok || !refused.Unsupported() || refused.Subtype != "no_such_request" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The commands of one session, the one that forgets it all last.
+func TestRealCommands(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("CRITICAL: Respond with TEXT ONLY").Reply(clewtest.Text("<summary>\nTalked about words.\n</summary>"))
+	model.Reply("Yes.")
+	s := turnsConnect(t, turnsOptions(t, model))
+	turnsAsk(t, s, "First words")
+	t.Run("cost", func(t *testing.T) { testLocalCommand(t, s, "cost", "Total cost:") })
+	t.Run("context", func(t *testing.T) { testLocalCommand(t, s, "context", "Context Usage") })
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	t.Run("compact", func(t *testing.T) { testCompact(t, s, model) })
+	t.Run("clear", func(t *testing.T) { testClear(t, s, model) })
+}
+
+// A command that needs no model is a turn like any other: its result names the prompt.
+func testLocalCommand(t *testing.T, s *clew.Session, command, words string) {
+	got := turnsAsk(t, s, "/"+command)
+	result := got.result(t)
+	if result.LocalCommand != command || !strings.Contains(result.Result, words) {
+		t.Errorf("result %s", result.Raw())
+	}
+	states := turnsOf[*wire.CommandLifecycleMessage](got.messages)
+	started := states[len(states)-1].CommandUUID
+	if diff := cmp.Diff([]string{started}, result.UserMessageUUIDs); diff != "" {
+		t.Errorf("the prompts of the result (-want +got):\n%s", diff)
+	}
+}
+
+func testCompact(t *testing.T, s *clew.Session, model *clewtest.Model) {
+	id := s.ID()
+	got := turnsAsk(t, s, "/compact")
+	boundaries := turnsOf[*wire.CompactBoundaryMessage](got.messages)
+	if len(boundaries) != 1 || boundaries[0].Metadata.Trigger != wire.CompactTriggerManual {
+		t.Errorf("boundaries %v", boundaries)
+	}
+	states := turnsOf[*wire.StatusMessage](got.messages)
+	if len(states) != 2 || states[0].Status != wire.SessionStatusCompacting || states[1].CompactResult != "success" {
+		t.Errorf("states %v", states)
+	}
+	turnsAsk(t, s, "Second words")
+	said := turnsNewest(model)
+	if strings.Contains(said, "First words") || !strings.Contains(said, "Talked about words.") {
+		t.Errorf("after that the model was told %q", said)
+	}
+	if s.ID() != id {
+		t.Error("the session has another id")
+	}
+}
+
+func testClear(t *testing.T, s *clew.Session, model *clewtest.Model) {
+	old := s.ID()
+	got := turnsAsk(t, s, "/clear")
+	resets := turnsOf[*wire.ConversationResetMessage](got.messages)
+	if len(resets) != 1 || resets[0].Trigger != wire.ResetTriggerClear || resets[0].SessionID != old {
+		t.Errorf("resets %v", resets)
+	}
+	if id := got.result(t).SessionID; id == old || s.ID() != id {
+		t.Errorf("the session is %q, the result says %q, before it was %q", s.ID(), id, old)
+	}
+	turnsAsk(t, s, "Third words")
+	if said := turnsNewest(model); strings.Contains(said, "Second words") || !strings.Contains(said, "Third words") {
+		t.Errorf("after that the model was told %q", said)
+	}
+	if !strings.Contains(turnsTranscript(t, model, s.ID()), "Third words") {
+		t.Error("what was said is not in the transcript of the new session")
+	}
+}
+
+// turnsNewest returns what user and model have said in the newest request.
+func turnsNewest(model *clewtest.Model) string {
+	requests := model.Requests()
+	return strings.Join(turnsSaid(requests[len(requests)-1]), "\n")
+}
+
+// A session in a folder with an odd name is found again.
+func TestRealFolderName(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	opts := turnsOptions(t, model)
+	opts.Dir = filepath.Join(opts.Dir, "mein Ordner – 資料 'x'")
+	if err := os.Mkdir(opts.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opts.AllowedTools = []string{"Bash"}
+	model.On("Where").Reply(turnsBash("pwd"))
+	model.OnToolResult(opts.Dir).Reply(clewtest.Text("Here."))
+	s := turnsConnect(t, opts)
+	got := turnsAsk(t, s, "Where")
+	got.wantText(t, "Here.")
+	if dir := turnsOf[*wire.InitMessage](got.messages)[0].CWD; dir != opts.Dir {
+		t.Errorf("the agent is in %q, want %q", dir, opts.Dir)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts.Continue = true
+	turnsAsk(t, turnsConnect(t, opts), "Where")
+	if diff := cmp.Diff([]string{"Where", "Here.", "Where"}, turnsSaid(model.Requests()[2])); diff != "" {
+		t.Errorf("the session that goes on (-want +got):\n%s", diff)
+	}
+}
+
+// An agent can be started by another program: Wrap says how, and everything else stays as it is.
+func TestRealWrap(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("needs the programs of Unix")
+	}
+	tests := []struct {
+		name string
+		argv []string
+	}{
+		{"env", []string{"env", "WRAPPED=yes"}},
+		{"sh", []string{"sh", "-c", `WRAPPED=yes exec "$0" "$@"`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			model.On("Look").Reply(turnsBash("echo $WRAPPED in $PWD"))
+			opts := turnsOptions(t, model)
+			model.OnToolResult("yes in " + opts.Dir).Reply(clewtest.Text("Wrapped."))
+			opts.AllowedTools = []string{"Bash"}
+			opts.Transport = &clew.ProcessTransport{Wrap: func(l *clew.Launch) error {
+				path, err := exec.LookPath(test.argv[0])
+				l.Args = append(append(test.argv[1:], l.Path), l.Args...)
+				l.Path = path
+				return err
+			}}
+			s := turnsConnect(t, opts)
+			turnsAsk(t, s, "Look").wantText(t, "Wrapped.")
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			turnsWantGone(t, s.Info().PID)
+		})
+	}
+}
+
+func TestRealWrapFails(t *testing.T) {
+	t.Parallel()
+	opts := turnsOptions(t, clewtest.NewModel(t))
+	full := errors.New("no room in the container")
+	opts.Transport = &clew.ProcessTransport{Wrap: func(*clew.Launch) error { return full }}
+	if _, err := clew.Connect(t.Context(), opts); !errors.Is(err, full) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,15 +2,121 @@ package pools_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/wire"
 )
+
+// The question that agents are asked while they wait reaches no model, and leaves no transcript.
+func TestRealPoolAsksNoModel(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	s, err := clew.Connect(t.Context(), over(t, model, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.ContextSummary(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := model.AllRequests(); len(got) > 0 {
+		t.Errorf("%d requests, the first to %s", len(got), got[0].Path)
+	}
+	transcripts, err := filepath.Glob(filepath.Join(model.ConfigDir(), "projects", "*", "*.jsonl"))
+	if err != nil || len(transcripts) > 0 {
+		t.Errorf("error %v, transcripts %q", err, transcripts)
+	}
+}
+
+// The callbacks of the options answer for all agents.
+func TestRealPoolAsksForPermission(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Make one").Reply(bash("touch one"))
+	model.On("Make two").Reply(bash("touch two"))
+	model.OnToolResult("").Reply(clewtest.Text("Done."))
+	asked := make(chan string, 10)
+	opts := over(t, model, &clew.Options{
+		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+			asked <- req.ToolName
+			return clew.Allow(), nil
+		},
+	})
+	p := open(t, opts, nil)
+	ask(t, p, "Make one")
+	s, err := p.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range s.Turn(t.Context(), "Make two") {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"one", "two"} {
+		if _, err := os.Stat(filepath.Join(opts.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(asked) != 2 {
+		t.Errorf("asked %d times", len(asked))
+	}
+}
+
+// Fifty callers at once share four agents, and each gets its own answer.
+func TestRealPoolOfFour(t *testing.T) {
+	for name, test := range map[string]struct{ uses, started int }{
+		"an agent for each":     {1, 54},
+		"agents that serve ten": {10, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := clewtest.NewModel(t)
+			for i := range 50 {
+				model.On(fmt.Sprintf("number %d.", i)).Reply(clewtest.Text(fmt.Sprintf("It is %d.", i)))
+			}
+			processes := new(counter)
+			opts := over(t, model, &clew.Options{Transport: processes})
+			p := open(t, opts, &clew.PoolOptions{Warm: 4, MaxAgents: 4, MaxUses: test.uses})
+			var all sync.WaitGroup
+			for i := range 50 {
+				all.Go(func() {
+					result, err := p.Run(t.Context(), fmt.Sprintf("Say number %d.", i))
+					if err != nil || result.Result != fmt.Sprintf("It is %d.", i) {
+						t.Errorf("%d: result %v, error %v", i, result, err)
+					}
+				})
+			}
+			all.Wait()
+			stats := p.Stats()
+			if err := p.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if alive, most := processes.counts(); alive != 0 || most > 4 {
+				t.Errorf("%d processes are left, there were %d at once", alive, most)
+			}
+			if stats.Served != 50 || stats.Started > test.started || stats.Failed+stats.Died > 0 {
+				t.Errorf("%+v", stats)
+			}
+			if got := len(model.Requests()); got != 50 {
+				t.Errorf("the model was asked %d times", got)
+			}
+		})
+	}
+}
 
 // allow answers every question of permission, with these changes.
 func allow(changes ...clew.PermissionUpdate) clew.CanUseToolFunc {
