@@ -1,6 +1,26 @@
+// Package export makes documents of sessions: a page, Markdown and JSON. It is
+// pure: a transcript becomes a [Document], and that is written to a writer.
+//
+//	doc := export.New(t, nil)
+//	redactor := new(export.Redactor)
+//	redactor.Document(doc)
+//	err := export.Write(w, doc, export.HTML, nil)
+//
+// A document in JSON is read back by [Read].
+//
+// All texts of a transcript are untrusted. On a page they are escaped, and a
+// policy in its head forbids scripts and everything from elsewhere.
 package export
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/clewdev/clew/transcript"
@@ -150,4 +170,372 @@ type Branch struct {
 	// FromLine is the line of the transcript that it hangs on, or 0.
 	FromLine int     `json:"from_line"`
 	Chunks   []Chunk `json:"chunks"`
+}
+
+// Options say what a document has of a transcript. Nil and the zero value mean
+// all of the conversation.
+type Options struct {
+	// Chunks are the part of the conversation to take, the first of them in the turn Turn. Nil means all.
+	Chunks []transcript.Chunk
+	Turn   int
+	// Branches adds what rewinds have left behind.
+	Branches bool
+	// Images returns the pictures in the result of a call that has some. agent is the ID of the subagent that made the
+	// call, or "". Nil means that there are none.
+	Images func(agent string, item *transcript.DisplayItem) []Image
+	// Output returns the whole output of a call whose result was too long for the conversation, or "". Nil means that
+	// there is none.
+	Output func(item *transcript.DisplayItem) string
+}
+
+// New returns the document of a transcript. They share their strings.
+func New(t *transcript.Transcript, opts *Options) *Document {
+	m := &maker{}
+	if opts != nil {
+		m.Options = *opts
+	}
+	if m.Chunks == nil {
+		m.Chunks, m.Turn = t.Chunks, firstTurn(t.Chunks)
+	}
+	prices := transcript.DefaultPrices()
+	m.agent = t.AgentID
+	doc := &Document{
+		Format: Format, SessionID: t.SessionID, AgentID: t.AgentID, Title: cmp.Or(t.Title, t.AITitle, t.Recap),
+		Tag: t.Tag, CWD: t.CWD, GitBranch: t.GitBranch, Version: t.Version, Model: t.Model,
+		Created: t.Created, Modified: t.Modified,
+		Totals:     transcript.NewReport(t.Calls(), &transcript.ReportOptions{Prices: &prices}).Total,
+		PricesDate: prices.Date,
+		Chunks:     m.chunks(m.Chunks, m.Turn),
+		Branches:   m.branches(t),
+		Unlinked:   m.agents(t.Unlinked),
+	}
+	return doc
+}
+
+func firstTurn(chunks []transcript.Chunk) int {
+	if len(chunks) > 0 && chunks[0].Type == transcript.UserChunk {
+		return 1
+	}
+	return 0
+}
+
+// A maker makes a document. It is in the transcript of the agent.
+type maker struct {
+	Options
+	agent string
+}
+
+// chunks returns chunks, the first of them in the turn.
+func (m *maker) chunks(chunks []transcript.Chunk, turn int) []Chunk {
+	made := make([]Chunk, 0, len(chunks))
+	for i := range chunks {
+		if i > 0 && chunks[i].Type == transcript.UserChunk {
+			turn++
+		}
+		made = append(made, m.chunk(&chunks[i], turn))
+	}
+	return made
+}
+
+func (m *maker) chunk(c *transcript.Chunk, turn int) Chunk {
+	made := Chunk{
+		Turn: turn, Type: c.Type, Time: c.Timestamp, Text: c.Text, Model: c.Model, StopReason: c.StopReason,
+		DurationMS: c.DurationMs, Usage: newUsage(&c.Usage), Images: c.Images, Documents: c.Documents, Queued: c.Queued,
+		Stderr: c.Stderr, IsError: c.IsError, Interrupted: c.Interrupted, Injected: c.Injected,
+	}
+	for _, line := range c.Lines {
+		made.LastLine = max(made.LastLine, line)
+		if made.FirstLine == 0 || line < made.FirstLine {
+			made.FirstLine = line
+		}
+	}
+	if k := c.Compaction; k != nil {
+		made.Compaction = &Compaction{k.Trigger, k.PreTokens, k.PostTokens, k.Duration.Milliseconds()}
+	}
+	for i := range c.Items {
+		made.Items = append(made.Items, m.item(&c.Items[i]))
+	}
+	return made
+}
+
+func newUsage(u *transcript.Usage) *Usage {
+	if u.TotalTokens() == 0 {
+		return nil
+	}
+	return &Usage{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens}
+}
+
+func (m *maker) item(i *transcript.DisplayItem) Item {
+	made := Item{
+		Type: i.Type, Time: i.Timestamp, Text: i.Text, Tool: i.ToolName, ToolID: i.ToolID, Summary: i.ToolSummary,
+		Input: i.ToolInput, Result: i.ToolResult, HasResult: i.HasResult, IsError: i.ToolError, Structured: i.Structured,
+		Patch: i.Patch, Status: i.Status, ImageCount: i.ResultImages, Injected: i.Injected, DurationMS: i.DurationMs,
+		Tokens: i.TokenCount, SubagentType: i.SubagentType, Description: i.SubagentDesc, AgentID: i.AgentID,
+		Teammate: i.TeammateID, TeammateColor: i.TeammateColor, TeammateSummary: i.TeammateSummary,
+		Agents: m.agents(i.Agents),
+	}
+	if i.ResultImages > 0 && m.Images != nil {
+		made.Images = m.Images(m.agent, i)
+	}
+	if path, ok := transcript.SpillPath(i); ok {
+		made.OutputPath = path
+		if m.Output != nil {
+			made.Output = m.Output(i)
+		}
+	}
+	return made
+}
+
+func (m *maker) agents(agents []*transcript.Agent) []Agent {
+	var made []Agent
+	for _, a := range agents {
+		made = append(made, m.subagent(a))
+	}
+	return made
+}
+
+func (m *maker) subagent(a *transcript.Agent) Agent {
+	made := Agent{
+		ID: a.ID, Type: a.Type(), Description: a.Description(), LinkedBy: string(a.LinkedBy), Workflow: a.Workflow,
+		Chunks: []Chunk{},
+	}
+	if t := a.Transcript; t != nil {
+		inside := &maker{Options: m.Options, agent: a.ID}
+		made.Chunks = inside.chunks(t.Chunks, firstTurn(t.Chunks))
+		made.Branches = inside.branches(t)
+	}
+	return made
+}
+
+func (m *maker) branches(t *transcript.Transcript) []Branch {
+	if !m.Options.Branches {
+		return nil
+	}
+	var made []Branch
+	for i := range t.Branches {
+		b := &t.Branches[i]
+		made = append(made, Branch{FromLine: b.FromLine, Chunks: m.chunks(b.Chunks, firstTurn(b.Chunks))})
+	}
+	return made
+}
+
+// Part returns a document of a part of d. t is d.Transcript, or the transcript of
+// one of its subagents. Of opts, Images and Output are those of d. Totals are
+// those of d, too, if t is the whole.
+func (d *Document) Part(t *transcript.Transcript, opts *Options) *Document {
+	kept := map[string]*Item{}
+	d.eachItem(func(i *Item) {
+		if len(i.Images) > 0 || i.Output != "" {
+			kept[i.ToolID] = i
+		}
+	})
+	chosen := *opts
+	chosen.Images = func(_ string, item *transcript.DisplayItem) []Image {
+		if i := kept[item.ToolID]; i != nil {
+			return i.Images
+		}
+		return nil
+	}
+	chosen.Output = func(item *transcript.DisplayItem) string {
+		if i := kept[item.ToolID]; i != nil {
+			return i.Output
+		}
+		return ""
+	}
+	part := New(t, &chosen)
+	part.Redacted = d.Redacted
+	if t.AgentID == d.AgentID {
+		part.Totals, part.PricesDate = d.Totals, d.PricesDate
+	}
+	return part
+}
+
+// eachItem calls f for all items of a document, in branches and subagents, too.
+func (d *Document) eachItem(f func(*Item)) {
+	eachOf(d.Chunks, d.Branches, f)
+	for i := range d.Unlinked {
+		eachOf(d.Unlinked[i].Chunks, d.Unlinked[i].Branches, f)
+	}
+}
+
+func eachOf(chunks []Chunk, branches []Branch, f func(*Item)) {
+	for i := range chunks {
+		for j := range chunks[i].Items {
+			item := &chunks[i].Items[j]
+			f(item)
+			for k := range item.Agents {
+				eachOf(item.Agents[k].Chunks, item.Agents[k].Branches, f)
+			}
+		}
+	}
+	for i := range branches {
+		eachOf(branches[i].Chunks, nil, f)
+	}
+}
+
+// counts are the numbers at the head of a document.
+type counts struct {
+	turns, calls, failed, agents int
+	files, added, removed        int
+	changed                      map[string]bool
+}
+
+// count adds up what is in the conversation, subagents included.
+func (d *Document) count() counts {
+	n := counts{changed: map[string]bool{}}
+	for i := range d.Chunks {
+		if d.Chunks[i].Type == transcript.UserChunk {
+			n.turns++
+		}
+	}
+	n.chunks(d.Chunks)
+	n.subagents(d.Unlinked)
+	n.files = len(n.changed)
+	return n
+}
+
+func (n *counts) chunks(chunks []Chunk) {
+	for i := range chunks {
+		for j := range chunks[i].Items {
+			n.item(&chunks[i].Items[j])
+		}
+	}
+}
+
+func (n *counts) item(i *Item) {
+	n.subagents(i.Agents)
+	if !i.isCall() {
+		return
+	}
+	n.calls++
+	if i.IsError {
+		n.failed++
+	}
+	for _, diff := range i.diffs() {
+		n.changed[diff.Path] = true
+		n.added += diff.Added
+		n.removed += diff.Removed
+	}
+}
+
+func (i *Item) isCall() bool {
+	return i.Type == transcript.ItemToolCall || i.Type == transcript.ItemSubagent
+}
+
+func (n *counts) subagents(agents []Agent) {
+	for i := range agents {
+		n.agents++
+		n.chunks(agents[i].Chunks)
+	}
+}
+
+// diffs returns what a call changed in files.
+func (i *Item) diffs() []transcript.FileDiff {
+	switch i.Tool {
+	case "Bash", "PowerShell", "Edit", "MultiEdit", "Write", "NotebookEdit":
+		item := i.restore()
+		return item.Diffs()
+	}
+	return nil
+}
+
+// redactedText lists what was redacted.
+func redactedText(found map[string]int, n int) string {
+	if n == 0 {
+		return "nothing was found"
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, found[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+const (
+	maxPage     = 10_000_000 // bytes of a page that is not shown in full
+	leastPart   = 256        // bytes of a text of a tool, at least
+	maxContents = 2000       // turns in the list of them
+	maxTodos    = 200        // in one list
+)
+
+// bounds keep a page to a size that a browser opens at once. What people read
+// first stays as it is: prompts, answers and the names of calls. What tools were
+// given and returned is cut. The zero value cuts nothing.
+type bounds struct {
+	page     int  // bytes of the page
+	most     int  // bytes of what a tool was given or has returned
+	lines    int  // of a diff
+	pictures int  // bytes of pictures that there is still room for
+	ends     bool // whether the page ends where it is full
+	left     int  // parts that were left out, since the page has ended
+}
+
+// errPageFull ends an attempt to write a page.
+var errPageFull = errors.New("export: the page is too long")
+
+func writeHTML(w io.Writer, d *Document, view *View) error {
+	if view.Full {
+		return newPage(w, d, view, bounds{}).write()
+	}
+	return writeBounded(w, d, view, maxPage)
+}
+
+// writeBounded tries narrower and narrower bounds until a page of that size fits
+// them. With the last ones it ends where it is full.
+func writeBounded(w io.Writer, d *Document, view *View, size int) error {
+	b := bounds{page: size, most: maxPart, lines: maxDiffLines, pictures: size / 2}
+	var text bytes.Buffer
+	for errors.Is(newPage(&text, d, view, b).write(), errPageFull) {
+		text.Reset()
+		b.most, b.lines = b.most/2, b.lines/2
+		b.ends = b.most <= leastPart
+	}
+	_, err := text.WriteTo(w)
+	return err
+}
+
+// full reports whether nothing more is to be written. The last tenth of a page
+// that ends early is for what is not yet complete.
+func (p *page) full() bool {
+	switch {
+	case p.err != nil:
+		return true
+	case p.page == 0:
+		return false
+	case p.ends:
+		if p.size < p.page-p.page/10 {
+			return false
+		}
+		p.left++
+		return true
+	case p.size > p.page:
+		p.err = errPageFull
+	}
+	return p.err != nil
+}
+
+// hasRoom reports whether a picture is to be shown.
+func (p *page) hasRoom(image *Image) bool {
+	size := len(image.Data) / 3 * 4
+	if p.page > 0 && size > p.pictures {
+		return false
+	}
+	p.pictures -= size
+	return true
+}
+
+// cutNote says what was done to keep the page short.
+func (p *page) cutNote() {
+	if p.page > 0 && p.most < maxPart {
+		p.element("p", `class="missing"`, "This session is long: only the first "+formatSize(p.most)+
+			" of each input and result of a tool are shown. With --full, clew shows all.")
+	}
+}
+
+// endNote says that the page has ended early.
+func (p *page) endNote() {
+	if p.left > 0 {
+		p.element("p", `class="missing"`, "The page is full, "+plural(p.left, "part")+
+			" more are not shown. With --turn, clew shows chosen turns, and with --full all.")
+	}
 }

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/wire"
 	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/renderer/html"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
 )
 
 // recorded returns the documents of all recorded transcripts.
