@@ -1,6 +1,15 @@
+// Package record plays scenarios against the real Claude Code, over a scripted model, and keeps what both sides said as
+// dialogue files, free of traces of the machine.
+//
+// A [Scenario] is a model, a host and the arguments of the agent. [Run] plays it and returns a [Recording]; a [Redactor]
+// takes the machine out of it; a [Shape] is what two recordings of one scenario have in common.
+//
+// The tests of this package run every scenario and compare its shape with the dialogue that is kept for the version of
+// the agent. "make record" writes the dialogues anew.
 package record
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +17,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,4 +157,101 @@ func shorten(r *Recording) string {
 		fmt.Fprintf(&b, "%c %.300s\n", line.Direction, line.Text)
 	}
 	return b.String()
+}
+
+// A Stage is where a scenario plays.
+type Stage struct {
+	// Model is the one that the agent asks.
+	Model *clewtest.Model
+	// Work is the folder that the agent works in.
+	Work string
+
+	ctx   context.Context
+	mu    sync.Mutex
+	gates map[string]chan struct{}
+}
+
+func newStage(ctx context.Context, model *clewtest.Model, work string) *Stage {
+	return &Stage{Model: model, Work: work, ctx: ctx, gates: map[string]chan struct{}{}}
+}
+
+// Path returns the path of a file in the work folder.
+func (s *Stage) Path(name string) string { return filepath.Join(s.Work, name) }
+
+// Hold waits until Release is called with the same name, or until the run ends. It orders what would be left to chance,
+// such as the answers to an agent and to its subagent: a rule's match function calls it. It returns true.
+func (s *Stage) Hold(name string) bool {
+	select {
+	case <-s.gate(name):
+	case <-s.ctx.Done():
+	}
+	return true
+}
+
+// Release lets those go on that Hold the name, and those that will. It is called once for a name.
+func (s *Stage) Release(name string) { close(s.gate(name)) }
+
+func (s *Stage) gate(name string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gates[name] == nil {
+		s.gates[name] = make(chan struct{})
+	}
+	return s.gates[name]
+}
+
+// leftovers describes the processes that still run in the environment of a model, told by its folder for settings. It
+// finds none on systems without /proc.
+func leftovers(config string) []string {
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, file := range files {
+		env, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(env, []byte("CLAUDE_CONFIG_DIR="+config+"\x00")) {
+			continue // it ended meanwhile, is another user's, or has nothing to do with this
+		}
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		list = append(list, fmt.Sprintf("%s %q", filepath.Base(filepath.Dir(file)), command))
+	}
+	return list
+}
+
+// Traces returns what a redacted text still tells of the machine and of the run: nothing, if all is well.
+func (r *Redactor) Traces(text string) []string {
+	found := traces(text, machineNames())
+	for _, pair := range r.Replace {
+		if pair[0] != "" && strings.Contains(text, pair[0]) {
+			found = append(found, pair[0])
+		}
+	}
+	return found
+}
+
+// machineNames returns the folders of this machine, its name and the user's, without those that say nothing.
+func machineNames() []string {
+	names := []string{os.TempDir(), os.Getenv("USER")}
+	if home, err := os.UserHomeDir(); err == nil {
+		names = append(names, home)
+	}
+	if host, err := os.Hostname(); err == nil {
+		names = append(names, host)
+	}
+	common := append(strings.Split(placeWork, "/"), placeHome, "localhost", "root", "/")
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(common, name) })
+}
+
+// traces returns which of the names stand in text, as words of their own: a path behind another path is not one, and
+// neither is a part of an encoded picture.
+func traces(text string, names []string) []string {
+	var found []string
+	for _, name := range names {
+		word := regexp.MustCompile(`(^|[^\w./+=-])` + regexp.QuoteMeta(name) + `($|[^\w+=-])`)
+		if word.MatchString(text) {
+			found = append(found, name)
+		}
+	}
+	return found
 }

@@ -1,7 +1,10 @@
 package record
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -84,3 +87,171 @@ func Scenarios() []*Scenario {
 
 // arguments returns all arguments of the agent.
 func (s *Scenario) arguments() []string { return slices.Concat(baseArgs, s.Args) }
+
+// A Coverage is what is known to work with one version of the agent.
+type Coverage struct {
+	Version string
+	// Played is how many scenarios the tests run against this version; it is 0 for all but the pinned one.
+	Played int
+	// Dialogues is how many recorded dialogues of this version decode in full.
+	Dialogues int
+}
+
+// Table returns the compatibility table of the README, in Markdown.
+func Table(list []Coverage) string {
+	var b strings.Builder
+	b.WriteString("| Claude Code | scenarios run against it in every test run | recorded dialogues that decode in full |\n|---|---|---|\n")
+	for _, c := range list {
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", c.Version, c.Played, c.Dialogues)
+	}
+	return b.String()
+}
+
+// A Direction is the first character of a line of a dialogue.
+type Direction byte
+
+// The directions of a dialogue.
+const (
+	fromHost  Direction = '>'
+	fromAgent Direction = '<'
+	prose     Direction = '#'
+)
+
+// A Line is a frame, or a line of prose.
+type Line struct {
+	Direction Direction
+	Text      string
+}
+
+// A Recording is a dialogue as it was, or was read.
+type Recording struct {
+	Lines []Line
+}
+
+func (r *Recording) add(d Direction, text string) { r.Lines = append(r.Lines, Line{d, text}) }
+
+// header adds the lines that stand before the first frame.
+func (r *Recording) header(s *Scenario, version string) {
+	r.add(prose, "CLI "+version+" (Claude Code)")
+	args := "args"
+	for _, arg := range s.arguments() {
+		args += " " + strconv.Quote(arg)
+	}
+	r.add(prose, args)
+}
+
+// Frames returns the frames of one direction, in order.
+func (r *Recording) Frames(d Direction) []string {
+	var frames []string
+	for _, line := range r.Lines {
+		if line.Direction == d {
+			frames = append(frames, line.Text)
+		}
+	}
+	return frames
+}
+
+// String returns the text of the dialogue file.
+func (r *Recording) String() string {
+	var b strings.Builder
+	for _, line := range r.Lines {
+		fmt.Fprintf(&b, "%c %s\n", line.Direction, line.Text)
+	}
+	return b.String()
+}
+
+// Parse reads the text of a dialogue file. Lines that are none of a dialogue are left out.
+func Parse(text string) *Recording {
+	r := new(Recording)
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if rest, ok := strings.CutPrefix(line[min(1, len(line)):], " "); ok && strings.ContainsRune("<>#", rune(line[0])) {
+			r.add(Direction(line[0]), rest)
+		}
+	}
+	return r
+}
+
+// A Shape is what all recordings of a scenario have in common: the labels of the frames of each direction, in order, and
+// the exit code.
+//
+// What depends on timing is not part of it. Control requests are answered in any order, so their answers stand apart.
+// And how many there are of some frames in a row is left to chance: the deltas of a block, the counts of thinking tokens,
+// and the progress of a task each count as one.
+type Shape struct {
+	Host, Agent  []string
+	HostAnswers  []string
+	AgentAnswers []string
+	Exit         string
+}
+
+// ShapeOf returns the shape of a recording.
+func ShapeOf(r *Recording) Shape {
+	var s Shape
+	s.Host, s.HostAnswers = labels(r.Frames(fromHost))
+	s.Agent, s.AgentAnswers = labels(r.Frames(fromAgent))
+	for _, text := range r.Frames(prose) {
+		if strings.HasPrefix(text, "exit ") {
+			s.Exit = text
+		}
+	}
+	return s
+}
+
+// repeated are the labels of frames whose number depends on timing.
+var repeated = []string{"stream_event content_block_delta", "system/thinking_tokens", "system/task_progress"}
+
+// labels returns the labels of frames in order, and those of control responses, sorted.
+func labels(frames []string) (others, answers []string) {
+	for _, frame := range frames {
+		msg := wire.Decode([]byte(frame))
+		text := label(msg)
+		if _, ok := msg.(*wire.ControlResponseMessage); ok {
+			answers = append(answers, text)
+			continue
+		}
+		if n := len(others); n > 0 && others[n-1] == text && slices.Contains(repeated, text) {
+			continue
+		}
+		others = append(others, text)
+	}
+	slices.Sort(answers)
+	return others, answers
+}
+
+// label names a frame: its kind, and behind it what tells frames of the kind apart.
+func label(msg wire.Message) string {
+	kind := msg.Kind().String()
+	switch m := msg.(type) {
+	case *wire.AssistantMessage:
+		return kind + blockTypes(m.Content) + within(m.ParentToolUseID)
+	case *wire.UserMessage:
+		return kind + blockTypes(m.Content) + within(m.ParentToolUseID)
+	case *wire.StreamEventMessage:
+		return kind + " " + m.Event.EventType() + within(m.ParentToolUseID)
+	case *wire.ControlRequestMessage:
+		return kind + " " + m.Request.Subtype
+	case *wire.ControlResponseMessage:
+		return kind + " " + m.Response.Subtype
+	case *wire.InvalidFrame:
+		return fmt.Sprintf("%T", m)
+	}
+	return kind
+}
+
+// blockTypes returns the types of blocks, each behind a blank.
+func blockTypes(content wire.Content) string {
+	var b strings.Builder
+	for _, block := range content {
+		b.WriteString(" " + block.BlockType())
+	}
+	return b.String()
+}
+
+// within tells the frames of a subagent from others.
+func within(parent string) string {
+	if parent == "" {
+		return ""
+	}
+	return " of a subagent"
+}
