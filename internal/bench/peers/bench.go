@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/bench/peers/contest"
 )
 
 // The names of the hosts in the report.
@@ -86,4 +92,195 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 		return "", fmt.Errorf("%s: %w: %s", filepath.Base(name), err, lines[len(lines)-1])
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// A stage is what an agent runs on: its path, its environment and its working folder.
+type stage struct {
+	agent string
+	env   []string
+	dir   string
+}
+
+// simulated is the stage for the simulated agent with that load.
+func (b *bench) simulated(load contest.Load) stage {
+	return stage{b.agent, append(os.Environ(), contest.LoadVariable+"="+load.String()), b.dir}
+}
+
+// A series has what the hosts measured, by round.
+type series map[string][]contest.Query
+
+// measureRounds lets each host ask once unmeasured, to warm up what the system caches, and then round after round. Each
+// round begins with another host.
+func (b *bench) measureRounds(ctx context.Context, on stage, hosts []host) (series, error) {
+	s := series{}
+	for round := range b.rounds + 1 {
+		for i := range hosts {
+			h := hosts[(round+i)%len(hosts)]
+			q := contest.Query{}
+			if err := on.ask(ctx, &q, h.command...); err != nil {
+				return nil, fmt.Errorf("%s: %w", h.name, err)
+			}
+			if round > 0 {
+				s[h.name] = append(s[h.name], q)
+			}
+		}
+	}
+	return s, nil
+}
+
+// ask runs a host on the agent of the stage and reads what it prints into measured.
+func (st stage) ask(ctx context.Context, measured any, command ...string) error {
+	const patience = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], []string{st.agent})...)
+	// The Python SDK would otherwise start the agent twice.
+	cmd.Env = append(slices.Clone(st.env), "CLAUDE_AGENT_SDK_SKIP_VERSION_CHECK=1")
+	cmd.Dir = st.dir
+	cmd.WaitDelay = time.Second
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, complaints.Bytes())
+	}
+	if err := json.Unmarshal(out, measured); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// median returns the median over the rounds of what figure makes of a host's queries.
+func (s series) median(name string, figure func(contest.Query) float64) float64 {
+	return median(s.figures(name, figure))
+}
+
+// ratio returns how many times as large as base's a figure of the host is: the median over the rounds.
+func (s series) ratio(name, base string, figure func(contest.Query) float64) float64 {
+	ratios, bases := s.figures(name, figure), s.figures(base, figure)
+	for round := range ratios {
+		ratios[round] /= bases[round]
+	}
+	return median(ratios)
+}
+
+// difference returns how much larger than base's a figure of the host is: the median over the rounds.
+func (s series) difference(name, base string, figure func(contest.Query) float64) float64 {
+	differences, bases := s.figures(name, figure), s.figures(base, figure)
+	for round := range differences {
+		differences[round] -= bases[round]
+	}
+	return median(differences)
+}
+
+func (s series) figures(name string, figure func(contest.Query) float64) []float64 {
+	var values []float64
+	for _, q := range s[name] {
+		values = append(values, figure(q))
+	}
+	return values
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// A throughputRow is how fast the messages of one load came to one host.
+type throughputRow struct {
+	Name              string  `json:"name"`
+	MessagesPerSecond float64 `json:"messages_per_s"`
+	MBPerSecond       float64 `json:"mb_per_s"`
+	PeakMB            float64 `json:"peak_mb"`
+	// Times is how many times as fast ours is.
+	Times float64 `json:"clew_times"`
+}
+
+// events measures many small frames.
+func (b *bench) events(ctx context.Context) error {
+	rows, err := b.throughput(ctx, contest.Load{Kind: contest.Events, Count: 50_000})
+	if err != nil {
+		return err
+	}
+	b.report.Events = rows
+	b.report.against("events", rows, map[string]float64{typeScript: 3, python: 25})
+	b.report.memory("events", 40, rows[0])
+	return nil
+}
+
+// results measures a few large frames. Ours leaves the text of a result as it came until it is asked for; the SDKs
+// decode it in any case.
+func (b *bench) results(ctx context.Context) error {
+	rows, err := b.throughput(ctx, contest.Load{Kind: contest.Results, Count: 200}, b.reader)
+	if err != nil {
+		return err
+	}
+	b.report.Results = rows
+	b.report.against("tool results", rows, map[string]float64{typeScript: 3})
+	b.report.memory("tool results", 60, rows[0])
+	return nil
+}
+
+// throughput gives a load to ours, which is the first row, to more hosts of ours, and to those of others.
+func (b *bench) throughput(ctx context.Context, load contest.Load, more ...host) ([]throughputRow, error) {
+	if err := b.install(ctx); err != nil {
+		return nil, err
+	}
+	hosts := slices.Concat([]host{b.clew}, more, b.sdks)
+	s, err := b.measureRounds(ctx, b.simulated(load), hosts)
+	if err != nil {
+		return nil, err
+	}
+	var rows []throughputRow
+	for _, h := range hosts {
+		if err := s.complete(h.name, load); err != nil {
+			return nil, err
+		}
+		rate := s.median(h.name, messagesPerSecond)
+		rows = append(rows, throughputRow{
+			Name:              h.name,
+			MessagesPerSecond: rate,
+			MBPerSecond:       rate * float64(load.FrameBytes()) / 1e6,
+			PeakMB:            slices.Max(s.figures(h.name, peakMB)),
+			Times:             s.ratio(ours, h.name, messagesPerSecond),
+		})
+	}
+	return rows, nil
+}
+
+// complete checks that a host got every message in every round. One that read the text must have seen all of it.
+func (s series) complete(name string, load contest.Load) error {
+	for _, q := range s[name] {
+		if q.Load != load.Count || q.Text != 0 && q.Text != load.Count*load.TextBytes() {
+			return fmt.Errorf("%s got %d messages with %d bytes of text of the load %q", name, q.Load, q.Text, load)
+		}
+	}
+	return nil
+}
+
+// messagesPerSecond counts from the first message to the result: the start of the agent is not in it.
+func messagesPerSecond(q contest.Query) float64 {
+	return float64(q.Load) / (q.Result - q.First).Seconds()
+}
+
+func peakMB(q contest.Query) float64 { return float64(q.Peak) / 1e6 }
+
+// against adds the goals for how many times as fast as the hosts in rows ours is, by the name of the host.
+func (r *report) against(what string, rows []throughputRow, bounds map[string]float64) {
+	for _, row := range rows {
+		if bound, ok := bounds[row.Name]; ok {
+			r.atLeast(what+", against "+row.Name, bound, "×", row.Times)
+		}
+	}
+}
+
+// memory adds the goal for the memory of a host, where the system tells how much that is.
+func (r *report) memory(what string, bound float64, row throughputRow) {
+	if row.PeakMB > 0 {
+		r.atMost(what+", memory of the host", bound, "MB", row.PeakMB)
+	}
 }
