@@ -3,9 +3,152 @@ package clew_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
 )
+
+// What an agent of the examples can do in place of an answer.
+const (
+	countsOn = "counts on" // until it is interrupted
+	hangs    = "hangs"
+
+	asksToDelete = `asks {"subtype":"hook_callback","callback_id":"hook_0","input":` +
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf build"}}}`
+	asksForColour = `asks {"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"t1","input":` +
+		`{"questions":[{"question":"Which colour?","options":[{"label":"Blue"},{"label":"Red"}]}]}}`
+	asksForName = `asks {"subtype":"elicitation","mcp_server_name":"signup","message":"Your name?","requested_schema":` +
+		`{"type":"object","properties":{"name":{"type":"string"}}}}`
+	callsClock = `asks {"subtype":"mcp_message","server_name":"clock","message":` +
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"now"}}}`
+)
+
+// simulated returns a transport to an agent in memory, which takes the place of Claude Code in examples. It answers one
+// prompt with each text: one that begins with a brace is a structured answer, one that begins with "error: " is a turn
+// that failed, and one that begins with "asks " is a request to the host, whose answer is the agent's own.
+func simulated(texts ...string) clew.Transport {
+	return clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
+		prompts, stdin := io.Pipe()
+		stdout, answers := io.Pipe()
+		go func() {
+			agent := &exampleAgent{texts: texts}
+			agent.play(prompts, answers)
+			answers.Close() //nolint:errcheck // it never fails
+		}()
+		return &exampleConnection{stdin, stdout}, nil
+	})
+}
+
+// An exampleAgent says texts, one for each prompt.
+type exampleAgent struct {
+	texts  []string
+	prompt string // the id of the newest one
+}
+
+// play reads frames until their end, or until there are no more texts.
+func (a *exampleAgent) play(prompts io.Reader, answers io.Writer) {
+	for msg := range wire.NewReader(prompts, nil).Messages() {
+		answer := ""
+		switch m := msg.(type) {
+		case *wire.ControlRequestMessage:
+			answer = a.control(m)
+		case *wire.ControlResponseMessage:
+			answer = exampleTurn(a.prompt, told(m.Response.Response))
+		case *wire.UserMessage:
+			if len(a.texts) == 0 {
+				return
+			}
+			if a.texts[0] == hangs {
+				_, _ = io.Copy(io.Discard, prompts)
+				return
+			}
+			a.prompt = m.UUID
+			answer, a.texts = exampleTurn(m.UUID, a.texts[0]), a.texts[1:]
+		}
+		if _, err := fmt.Fprintln(answers, answer); err != nil {
+			return
+		}
+	}
+}
+
+// control answers a control request.
+func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
+	body, more := "{}", ""
+	switch m.Request.Subtype {
+	case "initialize":
+		body = `{"hook_on_failure_supported":true}`
+	case "get_context_usage":
+		body = `{"totalTokens":18000,"maxTokens":200000}`
+	case "interrupt":
+		more = fmt.Sprintf("\n"+`{"type":"result","subtype":"error_during_execution","is_error":true,`+
+			`"terminal_reason":"aborted_streaming","user_message_uuid":%q}`, a.prompt)
+	}
+	return fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
+		m.RequestID, body) + more
+}
+
+// told returns what the host has answered to the agent, in short.
+func told(answer wire.JSON) string {
+	var a struct {
+		Behavior, Message string
+		UpdatedInput      struct{ Answers map[string]string }
+		Action            string
+		Content           map[string]string
+		Hook              struct{ PermissionDecision, PermissionDecisionReason string } `json:"hookSpecificOutput"`
+		MCP               struct {
+			Result struct{ Content []struct{ Text string } }
+		} `json:"mcp_response"`
+	}
+	if err := answer.Decode(&a); err != nil {
+		return err.Error()
+	}
+	words := []string{a.Behavior, a.Message, a.Action, a.Hook.PermissionDecision, a.Hook.PermissionDecisionReason}
+	for _, values := range []map[string]string{a.UpdatedInput.Answers, a.Content} {
+		words = slices.AppendSeq(words, maps.Values(values))
+	}
+	for _, block := range a.MCP.Result.Content {
+		words = append(words, block.Text)
+	}
+	return "told: " + strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
+}
+
+// exampleTurn returns the frames of a turn that answers a prompt with a text.
+func exampleTurn(prompt, text string) string {
+	failure, failed := strings.CutPrefix(text, "error: ")
+	request, asks := strings.CutPrefix(text, "asks ")
+	switch {
+	case text == countsOn:
+		return `{"type":"assistant","message":{"content":[{"type":"text","text":"One, two"}]}}`
+	case asks:
+		return fmt.Sprintf(`{"type":"control_request","request_id":"ask","request":%s}`, request)
+	case failed:
+		return fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q],`+
+			`"user_message_uuid":%q}`, failure, prompt)
+	case strings.HasPrefix(text, "{"):
+		return fmt.Sprintf(`{"type":"result","subtype":"success","structured_output":%s,"user_message_uuid":%q}`, text, prompt)
+	}
+	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":%[1]q}]}}`+"\n"+
+		`{"type":"result","subtype":"success","result":%[1]q,"num_turns":1,"user_message_uuid":%[2]q}`, text, prompt)
+}
+
+// An exampleConnection is the host's end of an agent in memory.
+type exampleConnection struct {
+	stdin  *io.PipeWriter
+	stdout *io.PipeReader
+}
+
+func (c *exampleConnection) Read(p []byte) (int, error)  { return c.stdout.Read(p) }
+func (c *exampleConnection) Write(p []byte) (int, error) { return c.stdin.Write(p) }
+func (c *exampleConnection) CloseWrite() error           { return c.stdin.Close() }
+
+func (c *exampleConnection) Close() error {
+	_ = c.stdin.Close()
+	return c.stdout.Close()
+}
 
 // The agent's own questions are answered by their options.
 func ExampleQuestionFunc() {

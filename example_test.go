@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 )
 
 func ExampleQuery() {
@@ -185,4 +190,180 @@ func ExampleProcessTransport() {
 		launch.Path, launch.Args = "/usr/bin/ssh", []string{"build.example.com", command}
 		return nil
 	}}}
+}
+
+// The turn that is interrupted ends with a failure that says so.
+func ExampleSession_Interrupt() {
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated(countsOn)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for msg, err := range s.Turn(ctx, "Count to a million.") {
+		if failed, ok := errors.AsType[*clew.ResultError](err); ok {
+			fmt.Println("interrupted:", failed.Interrupted())
+		}
+		if _, ok := msg.(*clew.AssistantMessage); ok {
+			if _, err := s.Interrupt(ctx); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
+	// Output: interrupted: true
+}
+
+func ExampleSession_ContextUsage() {
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	window, err := s.ContextUsage(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d of %d tokens\n", window.TotalTokens, window.MaxTokens)
+	// Output: 18000 of 200000 tokens
+}
+
+// A copy of an earlier session goes on from where that one has ended.
+func ExampleOptions_resume() {
+	opts := &clew.Options{Resume: "0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa", ForkSession: true}
+	_, flags, _ := strings.Cut(opts.CommandLine(), "--input-format=stream-json ")
+	fmt.Println(flags)
+	// Output: --resume=0d4e6c1c-5f3b-4a52-9f3e-2f3ad4c1b7aa --fork-session
+}
+
+// The dialogue is recorded, for a test that plays it again without an agent.
+func ExampleOptions_record() {
+	var dialogue strings.Builder
+	opts := &clew.Options{Record: &dialogue, Transport: simulated("The wren.")}
+	if _, err := clew.Run(context.Background(), "Name a bird.", opts); err != nil {
+		fmt.Println(err)
+		return
+	}
+	sent, received := strings.Count(dialogue.String(), "\n> "), strings.Count(dialogue.String(), "\n< ")
+	fmt.Println(sent, "frames to the agent,", received, "from it")
+	// Output: 2 frames to the agent, 3 from it
+}
+
+// An agent that falls silent in the middle of a turn is given up.
+func ExampleOptions_watchdog() {
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{IdleTimeout: 20 * time.Millisecond, Transport: simulated(hangs)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for _, err := range s.Turn(ctx, "Name a bird.") {
+		if errors.Is(err, clew.ErrIdle) {
+			fmt.Println("no word for too long")
+		}
+	}
+	// Output: no word for too long
+}
+
+// Print the newest session of this machine, with what it cost.
+func Example_readBack() {
+	ctx := context.Background()
+	list, err := sessions.List(ctx, &sessions.ListOptions{Limit: 1})
+	if err != nil || len(list) == 0 {
+		log.Fatal("no session: ", err)
+	}
+	t, err := sessions.Read(ctx, list[0].ID, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, chunk := range t.Chunks {
+		fmt.Println(chunk.Type, transcript.Truncate(chunk.Text, 80))
+	}
+	costs := transcript.Cost(t.Calls(), transcript.DefaultPrices())
+	fmt.Println(transcript.Truncate(list[0].Title(), 80), costs.Total)
+}
+
+// Show a text of several lines without what a terminal would obey.
+func Example_escape() {
+	chunk := transcript.Chunk{Text: "One\x1b[2J\n\tTwo"}
+	shown := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, chunk.Text)
+	fmt.Println(shown)
+	// Output:
+	// One�[2J
+	// 	Two
+}
+
+// A hook keeps the agent from deleting things, in every permission mode.
+func ExampleHookFunc() {
+	guard := func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
+		use, ok := in.(*clew.PreToolUseInput)
+		if !ok || !strings.Contains(string(use.ToolInput), "rm -") {
+			return nil, nil
+		}
+		return &clew.HookOutput{Specific: &clew.PreToolUseOutput{
+			Decision: clew.PermissionBehaviorDeny,
+			Reason:   "Nothing is deleted here.",
+		}}, nil
+	}
+	result, err := clew.Run(context.Background(), "Tidy up.", &clew.Options{
+		Hooks: map[clew.HookEvent][]clew.HookMatcher{
+			clew.HookPreToolUse: {{
+				Matcher:   "Bash",
+				Hooks:     []clew.HookFunc{guard},
+				OnFailure: clew.HookFailureBlock,
+			}},
+		},
+		Transport: simulated(asksToDelete),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Result)
+	// Output: told: deny, Nothing is deleted here.
+}
+
+// A host lets the agent run tests, and nothing else that has to be asked for.
+func ExampleCanUseToolFunc() {
+	_ = &clew.Options{
+		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+			if req.ToolName != "Bash" {
+				return clew.Deny("Only commands, please."), nil
+			}
+			var in struct{ Command string }
+			if err := req.DecodeInput(&in); err != nil {
+				return nil, err
+			}
+			// The whole command: a beginning may go on with "; rm -rf .".
+			if in.Command != "go test ./..." {
+				return clew.Deny("Only go test ./..., please."), nil
+			}
+			return clew.Allow(), nil
+		},
+	}
+}
+
+// A host lets the agent do what it asks for, and spares itself the next such question in this session.
+func ExampleAllowResult() {
+	_ = &clew.Options{
+		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+			result := clew.Allow()
+			for _, update := range req.Suggestions {
+				if update.Type == clew.PermissionUpdateAddRules {
+					update.Destination = clew.PermissionDestinationSession
+					result.UpdatedPermissions = append(result.UpdatedPermissions, update)
+				}
+			}
+			return result, nil
+		},
+	}
 }

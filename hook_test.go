@@ -165,3 +165,177 @@ func TestHookWithoutTimeout(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestCheckHooks(t *testing.T) {
+	t.Parallel()
+	hooks := []HookFunc{func(context.Context, HookInput) (*HookOutput, error) { return nil, nil }}
+	for name, test := range map[string]struct {
+		event  HookEvent
+		m      HookMatcher
+		reason string // a part of it; "" means that nothing is wrong
+	}{
+		"all of it":        {HookPreToolUse, HookMatcher{"Bash", hooks, 1, HookFailureBlock}, ""},
+		"an unknown event": {"BrandNew", HookMatcher{Hooks: hooks, OnFailure: HookFailureContinue}, ""},
+		"no event":         {"", HookMatcher{Hooks: hooks}, "an event has no name"},
+		"no hook":          {HookStop, HookMatcher{Matcher: "x"}, "matcher 0 of Stop has no hook"},
+		"a nil hook":       {HookStop, HookMatcher{Hooks: append(hooks, nil)}, "has a hook that is nil"},
+		"a time-out":       {HookStop, HookMatcher{Hooks: hooks, Timeout: -1}, "negative Timeout"},
+		"a pattern":        {HookPreToolUse, HookMatcher{Matcher: "Bash(", Hooks: hooks}, "is no regular expression"},
+		"a failure":        {HookStop, HookMatcher{Hooks: hooks, OnFailure: "explode"}, "OnFailure that is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := (&Options{Hooks: map[HookEvent][]HookMatcher{test.event: {test.m}}}).validate()
+			wrong, ok := errors.AsType[*OptionsError](err)
+			if ok != (test.reason != "") || ok && (wrong.Option != "Hooks" || !strings.Contains(wrong.Reason, test.reason)) {
+				t.Errorf("error %v, want one with %q", err, test.reason)
+			}
+		})
+	}
+}
+
+// The agent would not call the hooks.
+func TestCheckHooksOfABareAgent(t *testing.T) {
+	t.Parallel()
+	hooks := says(nil, nil).Hooks
+	for _, o := range []*Options{{Bare: true, Hooks: hooks}, {Env: []string{"CLAUDE_CODE_SIMPLE=1"}, Hooks: hooks}} {
+		if wrong, ok := errors.AsType[*OptionsError](o.validate()); !ok || wrong.Option != "Hooks" {
+			t.Errorf("%+v: error %v", o, o.validate())
+		}
+	}
+	for _, o := range []*Options{{Bare: true}, {Env: []string{"CLAUDE_CODE_SIMPLE=0"}, Hooks: hooks}} {
+		if err := o.validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Only what JavaScript can't read either is refused.
+func TestCheckHookMatcher(t *testing.T) {
+	t.Parallel()
+	hooks := says(nil, nil).Hooks[HookStop][0].Hooks
+	for _, pattern := range []string{
+		"", "*", "Bash", "Edit|Write", "Edit, Write", "mcp__.*", "mcp__calc__(add|sub)", "^Bash$", ".*", "^(?!Bash)",
+		"(?<=mcp__)x", `(a)\1`, "(?<name>a)", `\-`, "a{1,2000}", "a{", "opus[1m]", ".env|.envrc", "]", "}",
+		"[^a-z]", "[^]*", "ü",
+	} {
+		if reason := (&HookMatcher{Matcher: pattern, Hooks: hooks}).check(); reason != "" {
+			t.Errorf("%q %s", pattern, reason)
+		}
+	}
+	for _, pattern := range []string{"Bash(", "Bash)", "Bash(git:*", "[a", `a\`, "*Bash", "+", "mcp__**", "(?:a", "a|*"} {
+		if reason := (&HookMatcher{Matcher: pattern, Hooks: hooks}).check(); reason == "" {
+			t.Errorf("%q is accepted", pattern)
+		}
+	}
+}
+
+func TestHookOutputs(t *testing.T) {
+	t.Parallel()
+	for want, out := range map[string]*HookOutput{
+		`{}`: nil,
+		`{"continue":false,"stopReason":"enough"}`:     {Stop: true, StopReason: "enough"},
+		`{"decision":"block","reason":"tests fail"}`:   {Decision: HookDecisionBlock, Reason: "tests fail"},
+		`{"systemMessage":"hi","suppressOutput":true}`: {SystemMessage: "hi", SuppressOutput: true},
+		`{"terminalSequence":"\u0007"}`:                {TerminalSequence: "\a"},
+		`{"async":true}`:                               {Async: true},
+		`{"async":true,"asyncTimeout":1500}`:           {Async: true, AsyncTimeout: 1500 * time.Millisecond},
+		`{"decision":"approve"}`:                       {Decision: HookDecisionApprove, Specific: (*StopOutput)(nil)},
+		`{"hookSpecificOutput":{"hookEventName":"BrandNew","a":[1]}}`: {
+			Specific: &RawHookOutput{`{"hookEventName":"BrandNew","a":[1]}`},
+		},
+	} {
+		wantAnswer(t, says(out, nil), stopRequest, want)
+	}
+	wantAnswer(t, says(new(HookOutput), nil), stopRequest, `{}`)
+}
+
+func TestHookSpecificOutputs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		out  HookSpecificOutput
+		want string
+	}{
+		{new(PreToolUseOutput), `"PreToolUse"`},
+		{
+			&PreToolUseOutput{
+				Decision: PermissionBehaviorDefer, Reason: "R", UpdatedInput: map[string]int{"a": 1}, AdditionalContext: "C",
+			},
+			`"PreToolUse","permissionDecision":"defer","permissionDecisionReason":"R","updatedInput":{"a":1},
+			"additionalContext":"C"`,
+		},
+		{
+			&PostToolUseOutput{
+				AdditionalContext: "C", ClassifierContext: "K", UpdatedToolOutput: []int{1}, UpdatedMCPToolOutput: "x",
+			},
+			`"PostToolUse","additionalContext":"C","classifierContext":"K","updatedToolOutput":[1],
+			"updatedMCPToolOutput":"x"`,
+		},
+		{&PostToolUseFailureOutput{AdditionalContext: "C"}, `"PostToolUseFailure","additionalContext":"C"`},
+		{&PostToolBatchOutput{AdditionalContext: "C"}, `"PostToolBatch","additionalContext":"C"`},
+		{&PermissionRequestOutput{Allow()}, `"PermissionRequest","decision":{"behavior":"allow"}`},
+		{
+			&PermissionRequestOutput{&AllowResult{
+				UpdatedInput:       map[string]string{"command": "ls"},
+				UpdatedPermissions: []PermissionUpdate{SetMode(PermissionDestinationSession, "plan")},
+			}},
+			`"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"ls"},
+			"updatedPermissions":[{"type":"setMode","mode":"plan","destination":"session"}]}`,
+		},
+		{
+			&PermissionRequestOutput{&DenyResult{Message: "no", Interrupt: true}},
+			`"PermissionRequest","decision":{"behavior":"deny","message":"no","interrupt":true}`,
+		},
+		{&PermissionDeniedOutput{Retry: true}, `"PermissionDenied","retry":true`},
+		{
+			&UserPromptSubmitOutput{AdditionalContext: "C", SessionTitle: "T", SuppressOriginalPrompt: true},
+			`"UserPromptSubmit","additionalContext":"C","sessionTitle":"T","suppressOriginalPrompt":true`,
+		},
+		{
+			&UserPromptExpansionOutput{AdditionalContext: "C", SuppressOriginalPrompt: true},
+			`"UserPromptExpansion","additionalContext":"C","suppressOriginalPrompt":true`,
+		},
+		{&MessageDisplayOutput{DisplayContent: new("")}, `"MessageDisplay","displayContent":""`},
+		{&NotificationOutput{AdditionalContext: "C"}, `"Notification","additionalContext":"C"`},
+		{&StopOutput{AdditionalContext: "C"}, `"Stop","additionalContext":"C"`},
+		{&SetupOutput{AdditionalContext: "C"}, `"Setup","additionalContext":"C"`},
+		{
+			&SessionStartOutput{
+				AdditionalContext: "C", InitialUserMessage: "M", SessionTitle: "T", WatchPaths: []string{"/w"}, ReloadSkills: true,
+			},
+			`"SessionStart","additionalContext":"C","initialUserMessage":"M","sessionTitle":"T","watchPaths":["/w"],
+			"reloadSkills":true`,
+		},
+		{
+			&PreModelSwitchOutput{Decision: PermissionBehaviorDeny, Reason: "R"},
+			`"PreModelSwitch","permissionDecision":"deny","permissionDecisionReason":"R"`,
+		},
+		{&PostModelSwitchOutput{AdditionalContext: "C"}, `"PostModelSwitch","additionalContext":"C"`},
+		{&SubagentStartOutput{AdditionalContext: "C"}, `"SubagentStart","additionalContext":"C"`},
+		{&SubagentStopOutput{AdditionalContext: "C"}, `"SubagentStop","additionalContext":"C"`},
+		{
+			&ElicitationOutput{Action: ElicitationAccept, Content: map[string]int{"a": 1}},
+			`"Elicitation","action":"accept","content":{"a":1}`,
+		},
+		{&ElicitationResultOutput{Action: ElicitationDecline}, `"ElicitationResult","action":"decline"`},
+		{new(CWDChangedOutput), `"CwdChanged"`},
+		{&CWDChangedOutput{WatchPaths: []string{}}, `"CwdChanged","watchPaths":[]`},
+		{&FileChangedOutput{WatchPaths: []string{"/w"}}, `"FileChanged","watchPaths":["/w"]`},
+		{&WorktreeCreateOutput{WorktreePath: "/w"}, `"WorktreeCreate","worktreePath":"/w"`},
+	} {
+		wantAnswer(t, says(&HookOutput{Specific: test.out}, nil), stopRequest,
+			`{"hookSpecificOutput":{"hookEventName":`+test.want+`}}`)
+	}
+}
+
+func TestHookOutputErrors(t *testing.T) {
+	t.Parallel()
+	_, err := serve(t, says(&HookOutput{Specific: new(PermissionRequestOutput)}, nil), stopRequest)
+	if err == nil || !strings.Contains(err.Error(), "without a decision") {
+		t.Errorf("error %v", err)
+	}
+	_, err = serve(t, says(&HookOutput{Specific: &PreToolUseOutput{UpdatedInput: func() {}}}, nil), stopRequest)
+	if _, ok := errors.AsType[*json.UnsupportedTypeError](err); !ok {
+		t.Errorf("error %v", err)
+	}
+}

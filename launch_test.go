@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -81,5 +82,268 @@ func TestNeedsInput(t *testing.T) {
 		if got := tt.o.needsInput(); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
+	}
+}
+
+// fixedArgs come first, whatever the options are.
+var fixedArgs = []string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
+
+func TestArgs(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		o    Options
+		want []string
+	}{
+		{"nothing", Options{}, nil},
+		{"continue", Options{Continue: true}, []string{"--continue"}},
+		{"resume", Options{Resume: "abc"}, []string{"--resume=abc"}},
+		{"fork", Options{Continue: true, ForkSession: true}, []string{"--continue", "--fork-session"}},
+		{"session ID", Options{SessionID: "u"}, []string{"--session-id=u"}},
+		{"resume at", Options{Resume: "r", ResumeAt: "m"}, []string{"--resume=r", "--resume-session-at=m"}},
+		{"resume drops turn", Options{ResumeDropsTurn: new("t")}, []string{"--resume-drops-turn=t"}},
+		{"resume drops no turn", Options{ResumeDropsTurn: new("")}, []string{"--resume-drops-turn="}},
+		{"ephemeral", Options{Ephemeral: true}, []string{"--no-session-persistence"}},
+		{"folders", Options{AddDirs: []string{"a", "b c"}}, []string{"--add-dir=a", "--add-dir=b c"}},
+		{"project root", Options{ProjectConfigRoot: "/p"}, []string{"--project-config-root=/p"}},
+
+		{"model", Options{Model: "opus"}, []string{"--model=opus"}},
+		{"fallback models", Options{FallbackModels: []string{"a", "b"}}, []string{"--fallback-model=a,b"}},
+		{"betas", Options{Betas: []string{"a", "b"}}, []string{"--betas=a,b"}},
+		{"no betas", Options{Betas: []string{}}, nil},
+		{"thinking", Options{Thinking: &ThinkingConfig{}}, nil},
+		{"thinking adaptive", Options{Thinking: &ThinkingConfig{Mode: ThinkingAdaptive, Display: ThinkingSummarized}},
+			[]string{"--thinking=adaptive", "--thinking-display=summarized"}},
+		{"thinking disabled", Options{Thinking: &ThinkingConfig{Mode: ThinkingDisabled}}, []string{"--thinking=disabled"}},
+		{"thinking enabled", Options{Thinking: &ThinkingConfig{Mode: ThinkingEnabled}}, []string{"--thinking=enabled"}},
+		{"thinking budget", Options{Thinking: &ThinkingConfig{Mode: ThinkingEnabled, BudgetTokens: 2048,
+			Display: ThinkingOmitted}},
+			[]string{"--max-thinking-tokens=2048", "--thinking-display=omitted"}},
+		{"thinking budget alone", Options{Thinking: &ThinkingConfig{BudgetTokens: 1}}, []string{"--max-thinking-tokens=1"}},
+		{"effort", Options{Effort: EffortHigh}, []string{"--effort=high"}},
+		{"max turns", Options{MaxTurns: 3}, []string{"--max-turns=3"}},
+		{"budget", Options{MaxBudgetUSD: 2.5}, []string{"--max-budget-usd=2.5"}},
+		{"small budget", Options{MaxBudgetUSD: 1e-7}, []string{"--max-budget-usd=0.0000001"}},
+		{"task budget", Options{TaskBudget: 50000}, []string{"--task-budget=50000"}},
+		{"compaction", Options{AutoCompactTokens: 200000}, []string{"--autocompact=200000"}},
+
+		{"tools", Options{Tools: []string{"Bash", "Read"}}, []string{"--tools=Bash,Read"}},
+		{"no tools", Options{Tools: []string{}}, []string{"--tools="}},
+		{"usual tools", Options{Tools: []string{"default"}}, []string{"--tools=default"}},
+		{"allowed tools", Options{AllowedTools: []string{"Read", "Bash(git log:*)"}},
+			[]string{"--allowedTools=Read,Bash(git log:*)"}},
+		{"disallowed tools", Options{DisallowedTools: []string{"Bash"}}, []string{"--disallowedTools=Bash"}},
+		{"permission mode", Options{PermissionMode: PermissionModePlan}, []string{"--permission-mode=plan"}},
+		{"bypass", Options{AllowDangerouslySkipPermissions: true}, []string{"--allow-dangerously-skip-permissions"}},
+		{"permission callback", Options{CanUseTool: nopCanUseTool}, []string{"--permission-prompt-tool=stdio"}},
+		{"question callback", Options{OnQuestion: nopQuestion}, []string{"--permission-prompt-tool=stdio"}},
+		{"permission tool", Options{PermissionPromptTool: "mcp__a__b"}, []string{"--permission-prompt-tool=mcp__a__b"}},
+		{"permission prompts", Options{PermissionPrompts: PermissionPromptsNone}, []string{"--permission-prompts=none"}},
+
+		{"agent", Options{Agent: "reviewer"}, []string{"--agent=reviewer"}},
+		{"MCP files", Options{MCPConfigFiles: []string{"a.json", "b.json"}}, []string{"--mcp-config=a.json",
+			"--mcp-config=b.json"}},
+		{"strict MCP", Options{StrictMCPConfig: true}, []string{"--strict-mcp-config"}},
+		{"plugins", Options{Plugins: []PluginConfig{{Path: "a"}, {Path: "b", SkipMCPDiscovery: true}, {Path: "c"}}},
+			[]string{"--plugin-dir=a", "--plugin-dir=c", "--plugin-dir-no-mcp=b"}},
+		{"plugins by initialize", Options{Plugins: []PluginConfig{{Path: "a"}}, PluginDelivery: PluginsByInitialize},
+			[]string{"--await-initialize"}},
+
+		{"no skills", Options{Skills: []string{}}, nil},
+		{"all skills", Options{Skills: []string{AllSkills}}, []string{"--allowedTools=Skill"}},
+		{"skills", Options{AllowedTools: []string{"Read", "Skill(pdf)"}, Skills: []string{"pdf", "my skill"}},
+			[]string{"--allowedTools=Read,Skill(pdf),Skill(my skill)"}},
+
+		{"partial messages", Options{IncludePartialMessages: true}, []string{"--include-partial-messages"}},
+		{"hook events", Options{IncludeHookEvents: true}, []string{"--include-hook-events"}},
+		{"replay", Options{ReplayUserMessages: true}, []string{"--replay-user-messages"}},
+
+		{"settings file", Options{SettingsFile: "/s.json"}, []string{"--settings=/s.json"}},
+		{"settings", Options{Settings: `{"model": "x"}`}, []string{`--settings={"model": "x"}`}},
+		{"managed settings", Options{ManagedSettings: `{}`}, []string{`--managed-settings={}`}},
+		{"setting sources", Options{SettingSources: []SettingSource{SettingSourceUser, SettingSourceProject}},
+			[]string{"--setting-sources=user,project"}},
+		{"no setting sources", Options{SettingSources: []SettingSource{}}, []string{"--setting-sources="}},
+		{"bare", Options{Bare: true}, []string{"--bare"}},
+		{"safe mode", Options{SafeMode: true}, []string{"--safe-mode"}},
+		{"restricted", Options{Restricted: true}, []string{"--restricted"}},
+		{"no commands", Options{DisableSlashCommands: true}, []string{"--disable-slash-commands"}},
+		{"debug", Options{Debug: true}, []string{"--debug"}},
+		{"debug categories", Options{Debug: true, DebugCategories: []string{"hooks", "!mcp"}},
+			[]string{"--debug=hooks,!mcp"}},
+		{"debug file", Options{DebugFile: "/d.log"}, []string{"--debug-file=/d.log"}},
+		{"extra", Options{Model: "opus", ExtraArgs: []string{"--brief", "--neg=-1", "--x="}},
+			[]string{"--model=opus", "--brief", "--neg=-1", "--x="}},
+
+		{"a session that looks like a flag", Options{Resume: "--evil"}, []string{"--resume=--evil"}},
+		{"a model that looks like a flag", Options{Model: "--evil"}, []string{"--model=--evil"}},
+		{"a tool that looks like a flag", Options{Tools: []string{"--evil"}}, []string{"--tools=--evil"}},
+		{"a value of two lines", Options{Resume: "a\n--b"}, []string{"--resume=a\n--b"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := tt.o.args()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(slices.Concat(fixedArgs, tt.want), got); diff != "" {
+				t.Errorf("arguments (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestArgsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	o := Options{
+		AddDirs:        []string{"/d"},
+		AllowedTools:   []string{"Read"},
+		Effort:         EffortLow,
+		ExtraArgs:      []string{"--brief"},
+		ForkSession:    true,
+		MaxTurns:       1,
+		Model:          "opus",
+		PermissionMode: PermissionModePlan,
+		Resume:         "r",
+		Settings:       `{}`,
+		Tools:          []string{"Bash"},
+	}
+	got, err := o.args()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(fixedArgs, []string{
+		"--effort=low", "--max-turns=1", "--model=opus", "--resume=r", "--allowedTools=Read", "--tools=Bash",
+		"--permission-mode=plan", "--add-dir=/d", "--fork-session", "--settings={}", "--brief",
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+func TestArgsRefuseNUL(t *testing.T) {
+	t.Parallel()
+	tests := map[string]Options{
+		"Model":        {Model: "a\x00b"},
+		"AllowedTools": {AllowedTools: []string{"a", "b\x00"}},
+		"ExtraArgs":    {ExtraArgs: []string{"--x=\x00"}},
+		"AddDirs":      {AddDirs: []string{"\x00"}},
+		"Settings":     {Settings: "\x00"},
+	}
+	for option, o := range tests {
+		args, err := o.args()
+		var bad *OptionsError
+		if !errors.As(err, &bad) || bad.Option != option || args != nil {
+			t.Errorf("%s: arguments %q, error %v", option, args, err)
+		}
+	}
+}
+
+func TestExtraArgsAreFlags(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ arg, want string }{
+		{"--brief", ""},
+		{"--autoConnect=x=y\nz", ""},
+		{"brief", `clew: option ExtraArgs: "brief" is neither --flag nor --flag=value`},
+		{"-p", `clew: option ExtraArgs: "-p" is neither --flag nor --flag=value`},
+		{"--", `clew: option ExtraArgs: "--" is neither --flag nor --flag=value`},
+		{"", `clew: option ExtraArgs: "" is neither --flag nor --flag=value`},
+		{"--a b", `clew: option ExtraArgs: "--a b" is neither --flag nor --flag=value`},
+		{"sk-ant-x", `clew: option ExtraArgs: "sk-ant-***" is neither --flag nor --flag=value`},
+		{"--1=secret", `clew: option ExtraArgs: "--1" is neither --flag nor --flag=value`},
+		{"--print", "clew: option ExtraArgs: --print is up to Clew"},
+		{"--input-format=text", "clew: option ExtraArgs: --input-format is up to Clew"},
+		{"--output-format=json", "clew: option ExtraArgs: --output-format is up to Clew"},
+		{"--verbose", "clew: option ExtraArgs: --verbose is up to Clew"},
+		{"--model=x", "clew: option ExtraArgs: --model is the option Model"},
+		{"--system-prompt=x", "clew: option ExtraArgs: --system-prompt is the option SystemPrompt"},
+		{"--allowed-tools=x", "clew: option ExtraArgs: --allowed-tools is the option AllowedTools"},
+		{"--debug", "clew: option ExtraArgs: --debug is the option Debug"},
+		{"--mcp-config=x", "clew: option ExtraArgs: --mcp-config is the option MCPConfigFiles"},
+	}
+	for _, tt := range tests {
+		_, err := (&Options{ExtraArgs: []string{tt.arg}}).args()
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%q: %s\nwant %s", tt.arg, got, tt.want)
+		}
+	}
+}
+
+func TestSettingsArg(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"none", Options{}, ""},
+		{"a file, which is not read", Options{SettingsFile: "/no/such/file"}, "/no/such/file"},
+		{"an object as it is", Options{Settings: `{ "a": 1e2 }`}, `{ "a": 1e2 }`},
+		{"a sandbox alone", Options{Sandbox: &SandboxSettings{ExcludedCommands: []string{"git"}}},
+			`{"sandbox":{"excludedCommands":["git"]}}`},
+		{"a sandbox that has to be there", Options{Sandbox: &SandboxSettings{Enabled: true}},
+			`{"sandbox":{"enabled":true,"failIfUnavailable":true}}`},
+		{"a sandbox if there is one", Options{Sandbox: &SandboxSettings{Enabled: true, FailIfUnavailable: new(false)}},
+			`{"sandbox":{"enabled":true,"failIfUnavailable":false}}`},
+		{"both", Options{Settings: `{"model": "x", "n": 12345678901234567890}`, Sandbox: &SandboxSettings{}},
+			`{"model":"x","n":12345678901234567890,"sandbox":{}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, tt.o.settingsArg()); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSettingsArgLeavesTheSandboxAlone(t *testing.T) {
+	t.Parallel()
+	o := &Options{Sandbox: &SandboxSettings{Enabled: true}}
+	o.settingsArg()
+	if o.Sandbox.FailIfUnavailable != nil {
+		t.Error("the caller's sandbox was changed")
+	}
+}
+
+func TestSandboxSettingsJSON(t *testing.T) {
+	t.Parallel()
+	want := compactJSON(t, `{
+		"enabled": true, "failIfUnavailable": false, "autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false,
+		"excludedCommands": ["git"],
+		"network": {
+			"allowedDomains": ["a"], "deniedDomains": ["b"], "strictAllowlist": true, "allowManagedDomainsOnly": true,
+			"allowUnixSockets": ["s"], "allowAllUnixSockets": true, "allowLocalBinding": true, "allowMachLookup": ["m"],
+			"httpProxyPort": 1, "socksProxyPort": 2, "tlsTerminate": {"caCertPath": "c", "caKeyPath": "k"}
+		},
+		"filesystem": {
+			"allowWrite": ["a"], "denyWrite": ["b"], "denyRead": ["c"], "allowRead": ["d"],
+			"allowManagedReadPathsOnly": true, "disabled": true
+		},
+		"credentials": {
+			"files": [{
+				"path": "p", "mode": "mask", "extract": "e", "onExtractNoMatch": "warn", "decode": "jwt",
+				"maskClaims": ["m"], "maskDuplicates": true, "injectHosts": ["h"]
+			}],
+			"envVars": [{"name": "n", "mode": "deny"}], "allowPlaintextInject": true,
+			"awsPairs": [{"accessKeyIdVar": "a", "secretAccessKeyVar": "s", "sessionTokenVar": "t"}],
+			"sigv4": {"streaming": "deny", "presigned": "deny", "sigv4a": "passthrough"}
+		},
+		"ignoreViolations": {"*": ["/x"]}, "enableWeakerNestedSandbox": true, "allowNestedUserNamespaces": true,
+		"enableWeakerNetworkIsolation": true, "allowAppleEvents": true, "ripgrep": {"command": "rg", "args": ["-x"]},
+		"bwrapPath": "/b", "socatPath": "/s"
+	}`)
+	var s SandboxSettings
+	if err := json.Unmarshal([]byte(want), &s); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(toJSON(s))); diff != "" {
+		t.Errorf("sandbox (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,8 @@ package clew
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clewdev/clew/wire"
 )
 
@@ -26,6 +28,65 @@ func TestProgressOfATask(t *testing.T) {
 		p.see(wire.Decode([]byte(step.frame)))
 		if got := p.settled(); got != step.settled {
 			t.Errorf("after %s: settled %t", step.frame, got)
+		}
+	}
+}
+
+// A result that names no prompt answers the oldest one, unless the agent has not begun with it.
+func TestLedgerResultWithoutPrompt(t *testing.T) {
+	t.Parallel()
+	state := func(s wire.CommandState) wire.Message {
+		return &wire.CommandLifecycleMessage{CommandUUID: "a", State: s}
+	}
+	result := &wire.ResultMessage{Subtype: wire.ResultSuccess}
+	tests := []struct {
+		name   string
+		before []wire.Message
+		want   []string
+	}{
+		{"an agent that does not tell", nil, []string{"a"}},
+		{"queued", []wire.Message{state(wire.CommandStateQueued)}, nil},
+		{"started", []wire.Message{state(wire.CommandStateQueued), state(wire.CommandStateStarted)}, []string{"a"}},
+		{"not heard of, while the agent tells of others", []wire.Message{
+			&wire.CommandLifecycleMessage{CommandUUID: "x", State: wire.CommandStateStarted},
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var l ledger
+			l.sent("a")
+			l.sent("b")
+			for _, msg := range tt.before {
+				l.see(msg)
+			}
+			if diff := cmp.Diff(tt.want, l.see(result)); diff != "" {
+				t.Errorf("settled (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A turn whose result is read was not lost, whatever was believed when its agent died.
+func TestTurnThatWasAnsweredAfterAll(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		msg  wire.Message
+		lost bool
+	}{
+		"by a result":    {&wire.ResultMessage{UserMessageUUID: "p"}, false},
+		"by a new agent": {&wire.SessionReconnectedMessage{LostPrompts: []string{"p"}}, true},
+	} {
+		var r readers
+		turn := newTurn()
+		turn.id = "p"
+		if err := r.join(turn); err != nil {
+			t.Fatal(err)
+		}
+		r.sent("p")
+		r.lose([]string{"p"}, &LostError{Exit: new(ExitError)})
+		if _, over := r.see(turn, test.msg); !over || isLost(turn.err()) != test.lost {
+			t.Errorf("%s: over %v, error %v", name, over, turn.err())
 		}
 	}
 }

@@ -103,3 +103,95 @@ func TestQuestionErrors(t *testing.T) {
 		wantError(t, replies(nil, nil), body, want)
 	}
 }
+
+// elicits is a host that answers MCP servers as given.
+func elicits(result *ElicitationResult, err error) *Options {
+	return &Options{OnElicitation: func(context.Context, *ElicitationRequest) (*ElicitationResult, error) {
+		return result, err
+	}}
+}
+
+func TestElicitationAnswers(t *testing.T) {
+	t.Parallel()
+	wantAnswer(t, new(Options), elicitRequest, `{"action":"decline"}`)
+	for want, result := range map[string]*ElicitationResult{
+		`{"action":"accept","content":{"n":"Ada"}}`: {Action: ElicitationAccept, Content: map[string]string{"n": "Ada"}},
+		`{"action":"decline"}`:                      {Action: ElicitationDecline},
+		`{"action":"cancel"}`:                       {Action: ElicitationCancel},
+	} {
+		wantAnswer(t, elicits(result, nil), elicitRequest, want)
+	}
+	wantError(t, elicits(nil, nil), elicitRequest, errNoAnswer.Error())
+	wantError(t, elicits(nil, errors.New("no screen")), elicitRequest, "no screen")
+	wantError(t, elicits(new(ElicitationResult), nil), elicitRequest,
+		"clew: OnElicitation returned a result without an action")
+	wantError(t, elicits(nil, nil), `{"subtype":"elicitation","message":[]}`,
+		"clew: elicitation: field message has the wrong type: array")
+}
+
+func TestElicitationRequest(t *testing.T) {
+	t.Parallel()
+	const body = `{"subtype":"elicitation","mcp_server_name":"calc","message":"Who?","mode":"form",
+		"url":"https://e.test","elicitation_id":"e1","requested_schema":{"type":"object"},"property_order":["a","b"],
+		"title":"T","display_name":"N","description":"D","new":1}`
+	var got *ElicitationRequest
+	o := &Options{OnElicitation: func(_ context.Context, req *ElicitationRequest) (*ElicitationResult, error) {
+		got = req
+		return &ElicitationResult{Action: ElicitationCancel}, nil
+	}}
+	wantAnswer(t, o, body, `{"action":"cancel"}`)
+	want := &ElicitationRequest{
+		MCPServerName: "calc", Message: "Who?", Mode: ElicitationModeForm, URL: "https://e.test", ElicitationID: "e1",
+		RequestedSchema: `{"type":"object"}`, PropertyOrder: []string{"a", "b"},
+		Title: "T", DisplayName: "N", Description: "D",
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(ElicitationRequest{})); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if got.Raw() != body {
+		t.Errorf("raw %s", got.Raw())
+	}
+}
+
+// shows is a host whose dialogs end as given.
+func shows(result *UserDialogResult, err error) *Options {
+	return &Options{OnUserDialog: func(context.Context, *UserDialogRequest) (*UserDialogResult, error) {
+		return result, err
+	}}
+}
+
+func TestUserDialogAnswers(t *testing.T) {
+	t.Parallel()
+	for want, result := range map[string]*UserDialogResult{
+		`{"behavior":"completed","result":{"choice":2}}`: {Result: map[string]int{"choice": 2}},
+		`{"behavior":"completed","result":null}`:         {},
+		`{"behavior":"cancelled"}`:                       {Cancelled: true},
+	} {
+		wantAnswer(t, shows(result, nil), dialogRequest, want)
+	}
+	wantError(t, shows(nil, nil), dialogRequest, errNoAnswer.Error())
+	wantError(t, shows(nil, errors.New("no screen")), dialogRequest, "no screen")
+	wantError(t, shows(nil, nil), `{"subtype":"request_user_dialog","dialog_kind":true}`,
+		`clew: request_user_dialog: field dialog_kind has the wrong type: bool`)
+}
+
+func TestUserDialogRequest(t *testing.T) {
+	t.Parallel()
+	const body = `{"subtype":"request_user_dialog","dialog_kind":"refusal_fallback_prompt","payload":{"a":1},
+		"tool_use_id":"t","new":1}`
+	var got *UserDialogRequest
+	_, err := serve(t, &Options{OnUserDialog: func(_ context.Context, req *UserDialogRequest) (*UserDialogResult, error) {
+		got = req
+		return new(UserDialogResult), nil
+	}}, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &UserDialogRequest{Kind: "refusal_fallback_prompt", Payload: `{"a":1}`, ToolUseID: "t"}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(UserDialogRequest{})); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if got.Raw() != body {
+		t.Errorf("raw %s", got.Raw())
+	}
+}

@@ -104,3 +104,135 @@ func decodeNodes(t *testing.T, out []byte) []node {
 		nodes = append(nodes, n)
 	}
 }
+
+// imports returns a node of this module. Paths that begin with a slash are of this module too, and "" is its root.
+func imports(importPath string, imps ...string) node {
+	n := node{ImportPath: module + importPath}
+	for _, imp := range imps {
+		if imp == "" || strings.HasPrefix(imp, "/") {
+			imp = module + imp
+		}
+		n.Imports = append(n.Imports, imp)
+	}
+	return n
+}
+
+func TestCheckBroken(t *testing.T) {
+	tests := []struct {
+		name  string
+		nodes []node
+		want  string // the part of the sentence after the module path
+	}{
+		{"wire does I/O", []node{imports("/wire", "io", "os")}, "/wire imports os: a pure package"},
+		{"transcript starts processes", []node{imports("/transcript", "os/exec")}, "/transcript imports os/exec: a pure"},
+		{"wire dials", []node{imports("/wire", "net/http")}, "/wire imports net/http: a pure package"},
+		{"wire does I/O under an old name", []node{imports("/wire", "io/ioutil")}, "/wire imports io/ioutil: a pure package"},
+		{"wire is unsafe", []node{imports("/wire", "unsafe")}, "/wire imports unsafe: a pure package"},
+		{"wire calls C", []node{imports("/wire", "C")}, "/wire imports C: a pure package"},
+		{
+			"wire needs a tool", []node{imports("/wire", "/internal/corpus")},
+			"/wire imports github.com/clewdev/clew/internal/corpus: only a tool",
+		},
+		{
+			"a library needs the recorder", []node{imports("/sessions", "/internal/record")},
+			"/sessions imports github.com/clewdev/clew/internal/record: only a tool",
+		},
+		{
+			"an example reaches under the public packages", []node{imports("/examples/hello", "/internal/jsonlex")},
+			"/examples/hello imports github.com/clewdev/clew/internal/jsonlex: an example",
+		},
+		{
+			"the test kit needs the SDK", []node{imports("/clewtest", "/wire", "")},
+			"/clewtest imports github.com/clewdev/clew: the test kit",
+		},
+		{
+			"the test kit reaches under the public packages", []node{imports("/clewtest", "/internal/process")},
+			"/clewtest imports github.com/clewdev/clew/internal/process: the test kit",
+		},
+		{"the SDK asks for a terminal", []node{imports("", "golang.org/x/term")}, " imports golang.org/x/term: only the program"},
+		{"wire logs", []node{imports("/wire", "log/slog")}, "/wire imports log/slog: a pure package"},
+		{"the lexer does I/O", []node{imports("/internal/jsonlex", "os")}, "/internal/jsonlex imports os: a pure"},
+		{
+			"wire does I/O through a package below it",
+			[]node{imports("/wire", "/internal/deep"), imports("/internal/deep", "os")},
+			"/internal/deep imports os: a pure package",
+		},
+		{"wire needs another module", []node{imports("/wire", "golang.org/x/text")}, "/wire imports golang.org/x/text: a pure"},
+		{"the SDK reads transcripts", []node{imports("", "/transcript")}, " imports github.com/clewdev/clew/transcript: the SDK"},
+		{
+			"the SDK reads sessions through a package below it",
+			[]node{imports("", "/internal/control"), imports("/internal/control", "/sessions")},
+			"/internal/control imports github.com/clewdev/clew/sessions: the SDK",
+		},
+		{"sessions opens SQLite", []node{imports("/sessions", "modernc.org/sqlite")}, "/sessions imports modernc.org/sqlite: only a"},
+		{"the index opens SQLite", []node{imports("/internal/index", "database/sql")}, "/internal/index imports database/sql: only a"},
+		{
+			"the SQLite store talks to NATS",
+			[]node{imports("/sessions/sqlitestore", "github.com/nats-io/nats.go/jetstream")},
+			"/sessions/sqlitestore imports github.com/nats-io/nats.go/jetstream: only a package named",
+		},
+		{"tools draw", []node{imports("/tools", "charm.land/lipgloss/v2")}, "/tools imports charm.land/lipgloss/v2: only the program"},
+		{"the SDK parses flags", []node{imports("", "github.com/spf13/cobra")}, " imports github.com/spf13/cobra: only the program"},
+		{"control starts a process", []node{imports("/internal/control", "os/exec")}, "/internal/control imports os/exec: the control"},
+		{
+			"control starts a process through a package below it",
+			[]node{imports("/internal/control", "/internal/process"), imports("/internal/process", "os/exec")},
+			"/internal/process imports os/exec: the control engine",
+		},
+		{
+			"the program reaches under the public packages",
+			[]node{imports("/internal/cli", "/internal/jsonlex")},
+			"/internal/cli imports github.com/clewdev/clew/internal/jsonlex: the program builds",
+		},
+		{
+			"main reaches under the public packages",
+			[]node{imports("/cmd/clew", "/internal/process")},
+			"/cmd/clew imports github.com/clewdev/clew/internal/process: the program builds",
+		},
+		{
+			"a library imports the program",
+			[]node{imports("/sessions", "/internal/config")},
+			"/sessions imports github.com/clewdev/clew/internal/config: a library does not",
+		},
+		{"a package is named util", []node{imports("/internal/util")}, "/internal/util: no package is named util"},
+		{
+			"a package is named types in another folder",
+			[]node{{ImportPath: module + "/internal/lexer", Name: "types"}},
+			"/internal/lexer: no package is named types",
+		},
+		{"a folder is named pkg", []node{imports("/pkg/lexer")}, "/pkg/lexer: no package is named pkg"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := check(tt.nodes)
+			if len(got) != 1 || !strings.HasPrefix(got[0], module+tt.want) {
+				t.Errorf("check = %q, want one sentence that begins with %q", got, module+tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckSound(t *testing.T) {
+	nodes := []node{
+		imports("/cmd/clew", "os", "/internal/cli"),
+		imports("/internal/cli", "os", "/wire", "/sessions", "/internal/tui", "github.com/spf13/cobra"),
+		imports("/internal/tui", "charm.land/bubbletea/v2"),
+		imports("/internal/index/sqlite", "database/sql", "modernc.org/sqlite"),
+		imports("", "os", "/wire", "/internal/control", "/internal/process"),
+		imports("/internal/control", "sync", "/wire"),
+		imports("/internal/process", "os/exec"),
+		imports("/sessions", "os", "/transcript"),
+		imports("/sessions/natsstore", "github.com/nats-io/nats.go"),
+		imports("/transcript", "io", "/wire"),
+		imports("/wire", "encoding/json", "/internal/jsonlex"),
+		imports("/internal/jsonlex", "unicode/utf8"),
+		imports("/clewtest", "os/exec", "/wire"),
+		imports("/examples/hello", "os", "", "/wire"),
+		imports("/internal/record", "/clewtest"),
+		imports("/internal/bench", "os", "/internal/corpus", "/internal/jsonlex", "/wire"),
+		{ImportPath: "golang.org/x/util", Imports: []string{"os"}},
+	}
+	if got := check(nodes); len(got) > 0 {
+		t.Errorf("check = %q, want nothing", got)
+	}
+}

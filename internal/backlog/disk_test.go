@@ -3,10 +3,13 @@ package backlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,4 +244,133 @@ func TestDecode(t *testing.T) {
 	if want := []string{all[1].Raw(), all[2].Raw()}; !slices.Equal(frames, want) {
 		t.Errorf("decoded %q, want %q", frames, want)
 	}
+}
+
+var (
+	errDiskFull   = errors.New("the disk is full")
+	errUnreadable = errors.New("the disk cannot be read")
+)
+
+// A fakeDisk holds files in memory, and fails when told to.
+type fakeDisk struct {
+	mu         sync.Mutex
+	full       bool
+	unreadable bool
+	files      []*fakeFile // those that are open
+}
+
+func (d *fakeDisk) set(full, unreadable bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full, d.unreadable = full, unreadable
+}
+
+func (d *fakeDisk) create() (file, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := &fakeFile{disk: d}
+	d.files = append(d.files, f)
+	return f, nil
+}
+
+type fakeFile struct {
+	disk *fakeDisk
+	data []byte
+}
+
+// WriteAt writes half on a disk that is full.
+func (f *fakeFile) WriteAt(p []byte, off int64) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	var err error
+	if f.disk.full {
+		p, err = p[:len(p)/2], errDiskFull
+	}
+	f.data = append(f.data[:off], p...)
+	return len(p), err
+}
+
+func (f *fakeFile) ReadAt(p []byte, off int64) (int, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.disk.unreadable {
+		return 0, errUnreadable
+	}
+	n := copy(p, f.data[min(off, int64(len(f.data))):])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *fakeFile) Close() error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	for i, open := range f.disk.files {
+		if open == f {
+			f.disk.files = append(f.disk.files[:i], f.disk.files[i+1:]...)
+			return nil
+		}
+	}
+	return errors.New("closed twice")
+}
+
+func TestReadError(t *testing.T) {
+	t.Parallel()
+	damage := func(change func(f *fakeFile)) func(d *fakeDisk) {
+		return func(d *fakeDisk) { change(d.files[0]) }
+	}
+	tests := []struct {
+		name  string
+		spoil func(d *fakeDisk)
+		want  error
+	}{
+		{"disk that fails", func(d *fakeDisk) { d.set(false, true) }, errUnreadable},
+		{"file cut short", damage(func(f *fakeFile) { f.data = f.data[:5] }), io.ErrUnexpectedEOF},
+		{"file emptied", damage(func(f *fakeFile) { f.data = nil }), io.ErrUnexpectedEOF},
+		{"length too large", damage(func(f *fakeFile) { copy(f.data, "\xff\xff\xff\xff\x7f") }), errDamaged},
+		{"length without end", damage(func(f *fakeFile) { copy(f.data, strings.Repeat("\xff", 20)) }), errDamaged},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { testReadError(t, tt.spoil, tt.want) })
+		})
+	}
+}
+
+func testReadError(t *testing.T, spoil func(*fakeDisk), want error) {
+	disk := &fakeDisk{}
+	b := New(Options{MemoryBytes: 1})
+	b.queue.spool.create = disk.create
+	line := &wire.TextLine{Text: "is in memory"}
+	b.Push([]wire.Message{note(0, 10), note(1, 10), note(2, 10), line, note(3, 10)})
+	takeOnly(t, b, note(0, 10))
+
+	spoil(disk)
+	_, err := b.Take(t.Context())
+	if !errors.Is(err, want) || errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), "backlog: ") {
+		t.Errorf("the error is %v, want one of the package for %v", err, want)
+	}
+	if len(disk.files) > 0 {
+		t.Errorf("%d files left", len(disk.files))
+	}
+
+	disk.set(false, false)
+	takeOnly(t, b, line)
+	checkBytes(t, b, 0, 0)
+	b.Push(notes(4, 1, 10))
+	takeOnly(t, b, note(4, 10))
+	b.End()
+	checkMessages(t, nil, takeAll(t, b))
+}
+
+// takeOnly takes one message, and checks that it is the one that should come.
+func takeOnly(t *testing.T, b *Backlog, want wire.Message) {
+	t.Helper()
+	got, err := b.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMessages(t, []wire.Message{want}, got)
 }

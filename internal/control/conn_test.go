@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/wire"
 )
 
 // ask calls in the background and returns what will hold the outcome.
@@ -142,4 +146,136 @@ func TestWaitIsBounded(t *testing.T) {
 			t.Error("Wait says that something runs")
 		}
 	})
+}
+
+// broken decodes a frame with a limit of so many bytes, which it must not pass.
+func broken(t *testing.T, frame string, limit int) *wire.InvalidFrame {
+	t.Helper()
+	opts := &wire.ReaderOptions{MaxFrameBytes: limit}
+	for msg, err := range wire.NewReader(strings.NewReader(frame+"\n"), opts).Messages() {
+		if bad, ok := msg.(*wire.InvalidFrame); ok && err == nil {
+			return bad
+		}
+	}
+	t.Fatalf("not invalid: %s", frame)
+	return nil
+}
+
+func TestAnswerThatCannotBeRead(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	for name, body := range map[string]string{
+		"too long":        `{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"text":"` + long + `"}}}`,
+		"of another type": `{"type":"control_response","response":{"subtype":[],"request_id":%q}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := new(sink)
+				c := open(s, nil)
+				concerned, other := ask(t.Context(), c, `{"subtype":"a"}`), ask(t.Context(), c, `{"subtype":"b"}`)
+				bad := broken(t, fmt.Sprintf(body, s.requests(t)[0].RequestID), 1000)
+				c.Broken(bad)
+				<-concerned.done
+				if !errors.Is(concerned.err, bad.Err) {
+					t.Errorf("error %v, want %v", concerned.err, bad.Err)
+				}
+				if !c.Waiting() {
+					t.Error("the other call has ended, too")
+				}
+				c.Fail(errors.New("over"))
+				<-other.done
+			})
+		})
+	}
+}
+
+func TestRequestThatCannotBeRead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := new(sink)
+		c := open(s, func(context.Context, *wireRequest) (any, error) {
+			t.Error("it was served")
+			return nil, nil
+		})
+		c.Broken(broken(t, `{"type":"control_request","request_id":"7","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
+		c.Broken(broken(t, `{"type":"control_request","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
+		synctest.Wait()
+		if got := s.frames(); len(got) != 1 || !strings.Contains(got[0], `"request_id":"7","error":"the control request could not be read`) {
+			t.Errorf("answered %q", got)
+		}
+	})
+}
+
+// A sink is the agent's input in a test.
+type sink struct {
+	mu     sync.Mutex
+	wrote  strings.Builder
+	writes int
+	closed bool
+	block  chan struct{} // writing waits for it, if it is set
+	err    error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.block != nil {
+		<-s.block
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.writes++
+	return s.wrote.Write(p)
+}
+
+func (s *sink) CloseWrite() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// frames returns what was written, line by line.
+func (s *sink) frames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Split(strings.TrimSuffix(s.wrote.String(), "\n"), "\n")
+}
+
+// requests returns the control requests that were written, oldest first.
+func (s *sink) requests(t *testing.T) []*wire.ControlRequestMessage {
+	t.Helper()
+	var all []*wire.ControlRequestMessage
+	for _, frame := range s.frames() {
+		if req, ok := decode(t, frame).(*wire.ControlRequestMessage); ok {
+			all = append(all, req)
+		}
+	}
+	return all
+}
+
+func decode(t *testing.T, frame string) wire.Message {
+	t.Helper()
+	msg := wire.NewDecoder(nil).Decode([]byte(frame))
+	if bad, ok := msg.(*wire.InvalidFrame); ok {
+		t.Fatalf("frame %s: %v", frame, bad.Err)
+	}
+	return msg
+}
+
+// open returns a connection over s with that server, which may be nil.
+func open(s *sink, serve control.Server) *control.Conn {
+	if serve == nil {
+		serve = func(context.Context, *wire.ControlRequestMessage) (any, error) {
+			return nil, errors.New("nobody serves")
+		}
+	}
+	out := control.NewOutbox(s, func(error) {})
+	return control.New(out, control.Config{Serve: serve, Urgent: func() {}, Log: slog.New(slog.DiscardHandler)})
+}
+
+// bubble runs a test in a bubble of its own.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, f)
 }

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/clewtest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
 )
 
 // quick is a close timeout for agents that will not go by themselves.

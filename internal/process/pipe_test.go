@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/clewtest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
 )
 
 func TestEcho(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/clewtest"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/clewtest"
 )
 
 // stderrLines returns the lines that a callback gets when an agent writes text.

@@ -1,11 +1,16 @@
 package prompt
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/internal/render"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/render"
 )
 
 // press types what a terminal would send, and returns what the last key led to.
@@ -161,4 +166,156 @@ func TestViewFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestDisplay(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	columns := 40
+	d := &Display{Out: &out, Size: func() (int, int) { return columns, 24 }, Colour: true}
+	wrote := func(what, want string) {
+		t.Helper()
+		if got := out.String(); got != want {
+			t.Errorf("%s writes %q, want %q", what, got, want)
+		}
+		out.Reset()
+	}
+	e := &Editor{Header: "head"}
+	press(e, "one\ntwo\x1b[A")
+	d.Draw(e)
+	wrote("drawing", "\r\x1b[J\x1b[2mhead\x1b[0m\r\n> one\r\n  two\x1b[1A\r\x1b[5C")
+	columns = 6
+	d.Draw(e)
+	wrote("a narrower screen", "\x1b[1A\r\x1b[J\x1b[2mhead\x1b[0m\r\n> one\r\n  two\x1b[1A\r\x1b[5C")
+	columns = 40
+	d.Finish(e)
+	wrote("the end", "\x1b[1A\r\x1b[J> one\r\n  two\r\r\n")
+	d.Draw(new(Editor))
+	wrote("another editor", "\r\x1b[J> \r\x1b[2C")
+	d.Erase()
+	wrote("erasing", "\r\x1b[J\r")
+}
+
+func openHistory(t *testing.T, path string) *History {
+	t.Helper()
+	h, err := OpenHistory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "clew", "history")
+	h := openHistory(t, path)
+	for _, entry := range []string{"one", "two\nlines \x1b", "two\nlines \x1b", "", strings.Repeat("x", maxEntryBytes+1)} {
+		if err := h.Add(entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h.Len() != 3 {
+		t.Errorf("%d entries", h.Len())
+	}
+	if diff := cmp.Diff([]string{"one", "two\nlines \x1b"}, openHistory(t, path).entries); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, name := range []string{path, filepath.Dir(path)} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+			t.Errorf("%s has mode %v", name, mode)
+		}
+	}
+}
+
+// The file does not grow without end, and what is wrong in it does no harm.
+func TestHistoryBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "history")
+	var text strings.Builder
+	text.WriteString("no JSON\n7\n\"\"\n")
+	for i := range 3 * maxEntries {
+		fmt.Fprintf(&text, "\"%d\"\n", i)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := openHistory(t, path)
+	if h.Len() != maxEntries || h.Newest(1) != "2999" || h.Newest(maxEntries) != "2000" {
+		t.Errorf("%d entries, the newest is %s", h.Len(), h.Newest(1))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(data), "\n") != maxEntries {
+		t.Errorf("the file has %d lines, %v", strings.Count(string(data), "\n"), err)
+	}
+}
+
+// Without a file that can be read, there is still a history.
+func TestHistoryUnreadable(t *testing.T) {
+	t.Parallel()
+	h, err := OpenHistory(t.TempDir())
+	if err == nil || h.Len() != 0 {
+		t.Errorf("%d entries, %v", h.Len(), err)
+	}
+	if err := h.Add("one"); err == nil || h.Newest(1) != "one" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		typed string
+		want  []Key
+	}{
+		{"aé世", []Key{{Rune: 'a'}, {Rune: 'é'}, {Rune: '世'}}},
+		{"\r\n\x1b\r\x1b\n\x1b[13;2u", []Key{{Code: Enter}, {Code: Newline}, {Code: Newline}, {Code: Newline}, {Code: Newline}}},
+		{"\x1b[A\x1bOB\x1b[C\x1b[D", []Key{{Code: Up}, {Code: Down}, {Code: Right}, {Code: Left}}},
+		{"\x1b[1;5C\x1bb\x1b[3~\x7f", []Key{{Code: WordRight}, {Code: WordLeft}, {Code: Delete}, {Code: Backspace}}},
+		{"\x03\x04\t", []Key{{Code: Interrupt}, {Code: EOF}, {Code: Tab}}},
+		{"\x1b[200~a\r\nb\rc\x1b[31m\x03\x1b[201~d", []Key{{Code: Paste, Text: "a\nb\nc\x1b[31m\x03"}, {Rune: 'd'}}},
+		{"\x1b[99~\x1b[?1;2c\x00x", []Key{{Rune: 'x'}}},
+		{"\x1b\x1b[A", []Key{{Code: Up}}},
+		{"\x1b[1\x07x", []Key{{Rune: 'x'}}},
+		{"\xffx", []Key{{Rune: '\uFFFD'}, {Rune: 'x'}}},
+		{"\x1bé", []Key{{Rune: 'é'}}},
+	} {
+		var whole, bytewise Decoder
+		if diff := cmp.Diff(tt.want, whole.Decode([]byte(tt.typed))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.typed, diff)
+		}
+		var got []Key
+		for i := range len(tt.typed) {
+			got = append(got, bytewise.Decode([]byte{tt.typed[i]})...)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q byte by byte (-want +got):\n%s", tt.typed, diff)
+		}
+	}
+}
+
+// However the bytes are cut, the keys are the same.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("a\x1b[200~x\x1b[201~\x1b[A\r"), 3)
+	f.Add([]byte("\x1b[\x1b[200~\xe4\xb8"), 1)
+	f.Fuzz(func(t *testing.T, typed []byte, cut int) {
+		cut = min(max(cut, 0), len(typed))
+		var whole, parts Decoder
+		want := whole.Decode(typed)
+		got := append(parts.Decode(typed[:cut]), parts.Decode(typed[cut:])...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		e := new(Editor)
+		for _, key := range want {
+			e.Press(key)
+			e.view(size{10, 5})
+			if e.at < 0 || e.at > len(e.text) {
+				t.Fatalf("the cursor is at %d of %d", e.at, len(e.text))
+			}
+		}
+	})
 }

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdev/clew/transcript"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/transcript"
 )
 
 func prompt(line int, text string) transcript.Chunk {

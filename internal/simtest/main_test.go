@@ -1,0 +1,237 @@
+package simtest_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew"
+)
+
+const (
+	// roleVariable makes the test binary another process than a test. Agents don't inherit it, since it begins with CLEW_.
+	roleVariable = "CLEW_TEST_ROLE"
+	// lifelineVariable is where a plain agent connects to, so that a test sees when it is gone.
+	lifelineVariable = "CLEW_TEST_LIFELINE"
+)
+
+// endLimit is how long goroutines may take to return when all tests are over.
+const endLimit = 5 * time.Second
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(playRole(role))
+	}
+	code := m.Run()
+	if left := leftBehind(endLimit); code == 0 && len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "FAIL: the tests leave %d goroutines behind\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func playRole(role string) int {
+	switch role {
+	case "agent":
+		return plainAgent()
+	case "environment":
+		fmt.Fprintln(os.Stderr, strings.Join(os.Environ(), "\n"))
+		return 1
+	case "host":
+		return plainHost()
+	}
+	fmt.Fprintln(os.Stderr, "no such role:", role)
+	return 2
+}
+
+// plainAgent answers initialize and waits for the end of its input. The simulated agent costs its test a connection and
+// a goroutine; this one costs nothing but itself.
+func plainAgent() int {
+	if address := os.Getenv(lifelineVariable); address != "" {
+		if _, err := new(net.Dialer).DialContext(context.Background(), "tcp", address); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	in := bufio.NewReader(os.Stdin)
+	var request struct {
+		ID string `json:"request_id"`
+	}
+	line, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &request)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Printf(`{"type":"control_response","response":{"subtype":"success","request_id":%q}}`+"\n", request.ID)
+	_, _ = io.Copy(io.Discard, in)
+	return 0
+}
+
+// plainHost opens a session, says so, and does nothing more.
+func plainHost() int {
+	opts, err := plainOptions()
+	if err == nil {
+		opts.Env = append(opts.Env, lifelineVariable+"="+os.Getenv(lifelineVariable))
+		_, err = clew.Connect(context.Background(), opts)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+// plainOptions are those for a plain agent.
+func plainOptions() (*clew.Options, error) {
+	path, err := os.Executable()
+	return &clew.Options{AgentPath: path, Env: roleEnv("agent")}, err
+}
+
+// roleEnv makes the test binary play a role. It also tells the race detector not to sleep before a process exits.
+func roleEnv(role string) []string {
+	return []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}
+}
+
+// stacks returns the stack of every goroutine, that of the caller first.
+func stacks() []string {
+	buf := make([]byte, 1<<20)
+	for {
+		n := runtime.Stack(buf, true)
+		if n < len(buf) {
+			return strings.Split(strings.TrimSpace(string(buf[:n])), "\n\n")
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+}
+
+// bubbleOf returns the synctest bubble that a stack is of, or "". The first line of a stack is like
+// "goroutine 7 [running, synctest bubble 1]:".
+func bubbleOf(stack string) string {
+	head, _, _ := strings.Cut(stack, "\n")
+	_, name, _ := strings.Cut(head, "synctest bubble ")
+	return strings.TrimSuffix(name, "]:")
+}
+
+// ofSessions returns the stacks of goroutines that the package under test has started: of the caller's bubble, or, if
+// it is in none, outside of all.
+func ofSessions() []string {
+	all := stacks()
+	bubble := bubbleOf(all[0])
+	return slices.DeleteFunc(all, func(stack string) bool {
+		return bubbleOf(stack) != bubble || !strings.Contains(stack, "\ncreated by github.com/clewdev/clew.") &&
+			!strings.Contains(stack, "\ncreated by github.com/clewdev/clew/internal/")
+	})
+}
+
+// ofRuntime are words in the stacks of goroutines that stay: those of package testing, and the one for signals once it
+// was needed.
+var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal."}
+
+// leftBehind returns the stacks of all goroutines that have not ended within limit, but for the caller's and those that
+// always stay.
+func leftBehind(limit time.Duration) []string {
+	var left []string
+	eventually(limit, func() bool {
+		left = slices.DeleteFunc(stacks()[1:], func(stack string) bool {
+			return slices.ContainsFunc(ofRuntime, func(words string) bool { return strings.Contains(stack, words) })
+		})
+		return len(left) == 0
+	})
+	return left
+}
+
+// eventually waits for something that has no signal, and reports whether it came.
+func eventually(limit time.Duration, done func() bool) bool {
+	for deadline := time.Now().Add(limit); !done(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// wantNothingLeft checks that f leaves no child, no file and no goroutine of a session behind. Nothing else may run
+// meanwhile.
+func wantNothingLeft(t *testing.T, f func()) {
+	t.Helper()
+	children, files := countChildren(t), countFiles(t)
+	f()
+	if got := countChildren(t); got > children {
+		t.Errorf("%d children before, %d after", children, got)
+	}
+	// A goroutine that has said its last word may still have to return, and the simulated agent to hang up.
+	if !eventually(endLimit, func() bool { return len(ofSessions()) == 0 }) {
+		t.Errorf("goroutines are left:\n%s", strings.Join(ofSessions(), "\n\n"))
+	}
+	if !eventually(endLimit, func() bool { return countFiles(t) <= files }) {
+		t.Errorf("%d files before, %d after", files, countFiles(t))
+	}
+}
+
+// countFiles counts what this process has open, where the system tells.
+func countFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil && runtime.GOOS == "linux" {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+// countChildren counts the children of this process, where the system tells, also those that were not waited for.
+func countChildren(t *testing.T) int {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, task := range tasks {
+		if ids, err := os.ReadFile(task); err == nil { // and not of a thread that has ended meanwhile
+			count += len(strings.Fields(string(ids)))
+		}
+	}
+	return count
+}
+
+// The checks of this file would be worth nothing if they saw nothing.
+func TestLeaksAreSeen(t *testing.T) {
+	stop := make(chan struct{})
+	go func() { <-stop }()
+	if left := leftBehind(0); len(left) != 1 || !strings.Contains(left[0], "TestLeaksAreSeen") {
+		t.Errorf("got %q", left)
+	}
+	close(stop)
+	if left := leftBehind(endLimit); len(left) > 0 {
+		t.Errorf("got %q", left)
+	}
+
+	opts, err := plainOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, files := countChildren(t), countFiles(t)
+	s := connectTo(t, opts)
+	children, files = countChildren(t)-children, countFiles(t)-files
+	if runtime.GOOS == "linux" && (children != 1 || files < 3) {
+		t.Errorf("a session has %d children and %d files", children, files)
+	}
+	if len(ofSessions()) == 0 {
+		t.Error("the session has no goroutine")
+	}
+	wantClosed(t, s)
+}

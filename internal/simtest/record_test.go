@@ -1,0 +1,169 @@
+package simtest_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
+)
+
+// What a session has recorded is a scenario that a second session can be run over, and that records the same.
+func TestRecordIsReplayed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		hook := `{"subtype":"hook_callback","callback_id":"hook_1","input":{"hook_event_name":"Stop"}}`
+		scenario := connected().
+			Expect(promptFrame("p1", "one")).Send(controlRequest("q", canUse("Allow"))).
+			Expect(controlSuccess("q", `{"behavior":"allow"}`)).Send(assistantFrame("1")).
+			Do(clewtest.Garbage("a line of text")).Do(clewtest.Garbage(`{"type":"assist`)).Do(clewtest.Flood(4)).
+			Send(controlRequest("h", hook)).
+			Expect(controlSuccess("h", `{"continue":false}`)).Send(resultFrame("one", "p1")).
+			Expect(controlRequest("m", `{"subtype":"set_model","model":"opus"}`)).
+			Send(controlSuccess("m", `{"model":"claude-opus"}`)).
+			Expect(promptFrame("p2", "two")).Send(resultFrame("two", "p2"))
+		first, texts := recordSession(t, scenario)
+		again, err := clewtest.ReadDialogue(strings.NewReader(first))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, first)
+		}
+		second, repeated := recordSession(t, again)
+		if diff := cmp.Diff(texts, repeated); diff != "" {
+			t.Errorf("messages (-first +second):\n%s", diff)
+		}
+		if diff := cmp.Diff(outlineOf(first), outlineOf(second)); diff != "" {
+			t.Errorf("recordings (-first +second):\n%s", diff)
+		}
+	})
+}
+
+// recordSession runs a session, and returns what it has recorded and what was read.
+func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, texts []string) {
+	t.Helper()
+	var recorded bytes.Buffer
+	opts := obliging()
+	opts.Record, opts.Model = &recorded, "sonnet"
+	s, _ := simulate(t, scenario, opts)
+	one, err := heard(s.Turn(t.Context(), "one"))
+	if err != nil {
+		t.Error(err)
+	}
+	model, err := s.SetModel(t.Context(), "opus")
+	if err != nil {
+		t.Error(err)
+	}
+	two, err := heard(s.Turn(t.Context(), "two"))
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Error(err)
+	}
+	return recorded.String(), append(append(one, model), two...)
+}
+
+// outlineOf returns a recording without its ids: the first bytes of each line.
+func outlineOf(record string) []string {
+	var lines []string
+	for line := range strings.Lines(record) {
+		lines = append(lines, line[:min(len(line), 40)])
+	}
+	return lines
+}
+
+// The recording says how the agent was started and how it ended.
+func TestRecordHasBothEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		record, _ := recordSession(t, connected().
+			Expect(promptFrame("p1", "one")).Send(resultFrame("one", "p1")).
+			Expect(controlRequest("m", `{"subtype":"set_model"}`)).Send(controlSuccess("m", `{}`)).
+			Expect(promptFrame("p2", "two")).Send(resultFrame("two", "p2")))
+		begin, end := `# args "--output-format=stream-json" `, "\n# host closes stdin\n# exit 0\n"
+		if !strings.HasPrefix(record, begin) || !strings.Contains(record, `"--model=sonnet"`) ||
+			!strings.HasSuffix(record, end) {
+			t.Errorf("recorded:\n%s", record)
+		}
+	})
+}
+
+// A recording that can't be written ends, and the session goes on.
+func TestRecordThatFails(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var log strings.Builder
+		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(resultFrame("done", "p")),
+			&clew.Options{Record: fullDisk{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		wantTurn(t, s, "Hi", "result: done")
+		if got := strings.Count(log.String(), "recording stopped"); got != 1 {
+			t.Errorf("%d warnings in %s", got, log.String())
+		}
+	})
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+// smallFrames is a limit that ordinary frames of these tests keep.
+const smallFrames = 1000
+
+// A frame that can't be read, or that nobody knows, costs that frame: it comes as a message, and so does the rest.
+func TestOddFrames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fault clewtest.Fault
+		want  string
+	}{
+		"a line of text":         {clewtest.Garbage("[SandboxDebug] hm"), "*wire.TextLine"},
+		"half of a frame":        {clewtest.Garbage(`{"type":"assist`), "*wire.InvalidFrame"},
+		"a field that is off":    {clewtest.Garbage(`{"type":"assistant","message":7}`), "*wire.InvalidFrame"},
+		"no type":                {clewtest.Garbage(`{"a":1}`), "*wire.InvalidFrame"},
+		"an unknown type":        {clewtest.Garbage(`{"type":"sing","song":"la"}`), "*wire.UnknownMessage"},
+		"an unknown subtype":     {clewtest.Garbage(`{"type":"system","subtype":"sing"}`), "*wire.SystemMessage"},
+		"bytes that are no text": {clewtest.InvalidUTF8(), "caf\ufffd \ufffd\ufffd \ufffd\ufffd"},
+		"a frame too large":      {clewtest.BigFrame(smallFrames + 1), "*wire.InvalidFrame"},
+		"an answer without id":   {clewtest.Garbage(`{"type":"control_response"}`), "*wire.InvalidFrame"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scenario := connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("before")).Do(test.fault).
+				Send(assistantFrame("after"), resultFrame("done", "p"))
+			t.Run("session", func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					s, _ := simulate(t, scenario, &clew.Options{MaxFrameBytes: smallFrames})
+					wantTurn(t, s, "Hi", "before", test.want, "after", "result: done")
+				})
+			})
+			t.Run("query", func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
+					agent := clewtest.NewAgent(t, scenario)
+					opts := inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames})
+					got, err := heard(clew.Query(t.Context(), "Hi", opts))
+					want := []string{"before", test.want, "after", "result: done"}
+					if diff := cmp.Diff(want, got); diff != "" || err != nil {
+						t.Errorf("error %v; messages (-want +got):\n%s", err, diff)
+					}
+				})
+			})
+		})
+	}
+}
+
+// What is too large says so, and is not kept.
+func TestFrameTooLarge(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := simulate(t, connected().Do(clewtest.BigFrame(10<<20)), &clew.Options{MaxFrameBytes: smallFrames})
+		for msg, err := range s.Messages(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			invalid, ok := msg.(*clew.InvalidFrame)
+			if !ok || len(invalid.Raw()) > smallFrames {
+				t.Fatalf("%T of %d bytes", msg, len(msg.Raw()))
+			}
+			wantError(t, invalid, wire.ErrFrameTooLarge)
+			break
+		}
+	})
+}

@@ -1,0 +1,259 @@
+package clew
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/wire"
+)
+
+func TestStoreOptions(t *testing.T) {
+	t.Parallel()
+	const id = "11111111-2222-4333-8444-555555555555"
+	store := nopStore{}
+	tests := []struct {
+		name   string
+		o      Options
+		option string // "" means that nothing is wrong
+		reason string // a part of it
+	}{
+		{"all of them", Options{Store: store, StoreProject: "p", StoreEager: true, StoreTimeout: time.Second}, "", ""},
+		{"with a transport", Options{Store: store, Transport: nopTransport{}}, "", ""},
+		{"resume", Options{Store: store, Resume: id}, "", ""},
+		{"resume of a title", Options{Store: store, Resume: "my session"}, "Resume", "ID of a session"},
+		{"continue as a process", Options{Store: store, Continue: true, Transport: &ProcessTransport{}}, "", ""},
+		{"continue elsewhere", Options{Store: store, Continue: true, Transport: nopTransport{}}, "Store", "Transport"},
+		{"resume elsewhere", Options{Store: store, Resume: id, Transport: &ProcessTransport{
+			Wrap: func(*Launch) error { return nil },
+		}}, "Store", "Transport"},
+		{"off the disk", Options{Store: store, Ephemeral: true}, "Store", "Ephemeral"},
+		{"with checkpoints", Options{Store: store, EnableFileCheckpointing: true}, "Store", "EnableFileCheckpointing"},
+		{"project without a store", Options{StoreProject: "p"}, "StoreProject", "needs Store"},
+		{"eager without a store", Options{StoreEager: true}, "StoreEager", "needs Store"},
+		{"time-out without a store", Options{StoreTimeout: 1}, "StoreTimeout", "needs Store"},
+		{"negative time-out", Options{Store: store, StoreTimeout: -1}, "StoreTimeout", "negative"},
+		{"project that is a path", Options{Store: store, StoreProject: "../p"}, "StoreProject", "name of a folder"},
+		{"the flag itself", Options{ExtraArgs: []string{"--session-mirror"}}, "ExtraArgs", "the option Store"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := tt.o.validate()
+			bad, ok := errors.AsType[*OptionsError](err)
+			if ok != (tt.option != "") || ok && (bad.Option != tt.option || !strings.Contains(bad.Reason, tt.reason)) {
+				t.Errorf("error %v, want one about %s: %s", err, tt.option, tt.reason)
+			}
+		})
+	}
+}
+
+// The folder of the agent's settings follows from the agent's own environment.
+func TestConfigPlace(t *testing.T) {
+	t.Parallel()
+	home, work := t.TempDir(), t.TempDir()
+	variable := "HOME="
+	if runtime.GOOS == "windows" {
+		variable = "USERPROFILE="
+	}
+	tests := []struct {
+		name      string
+		env       []string
+		dir, home string
+		named     bool
+	}{
+		{"the home", []string{variable + home}, filepath.Join(home, ".claude"), home, false},
+		{"a folder", []string{variable + home, "CLAUDE_CONFIG_DIR=" + work}, work, work, true},
+		{"no folder", []string{variable + home, "CLAUDE_CONFIG_DIR="}, filepath.Join(home, ".claude"), home, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := (&Options{InheritEnv: []string{}, Env: tt.env}).configPlace()
+			if got.dir != tt.dir || got.home != tt.home || got.named != tt.named {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestProjectOfAFolder(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		named bool
+		want  string
+	}{
+		{"", true, "-w"},
+		{"mine", true, "mine"},
+		{"mine", false, "-w"},
+		{"not/mine", true, "-w"},
+	}
+	for _, tt := range tests {
+		place := configPlace{env: environment{entries: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=" + tt.name}}}
+		if got := place.project("/w", tt.named); got != tt.want {
+			t.Errorf("%q, named %v: got %q, want %q", tt.name, tt.named, got, tt.want)
+		}
+	}
+}
+
+// On this machine a transcript lies in the agent's own folder, whichever of its names the agent uses.
+func TestKeysOnThisMachine(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), sessionfile.Folder)
+	other := filepath.Join(t.TempDir(), sessionfile.Folder)
+	f := &keyFinder{roots: func() []string { return []string{root, other} }}
+	want := wire.SessionKey{Project: "p", SessionID: "s"}
+	for _, folder := range []string{root, other} {
+		got, err := f.find(filepath.Join(folder, "p", "s.jsonl"))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("error %v (-want +got):\n%s", err, diff)
+		}
+	}
+	for _, file := range []string{
+		filepath.Join(t.TempDir(), sessionfile.Folder, "p", "s.jsonl"), filepath.Join(root, "..", "p", "s.jsonl"),
+		filepath.Join(root, "p", "s", "x.jsonl"), "p/s.jsonl", "",
+	} {
+		if got, err := f.find(file); err == nil {
+			t.Errorf("%s is %v", file, got)
+		}
+	}
+}
+
+// Whatever path an agent names, its key stays inside of a store.
+func FuzzKeyOfAFile(f *testing.F) {
+	for _, path := range []string{
+		"/h/.claude/projects/p/s.jsonl", "/h/.claude/projects/p/s/subagents/a.jsonl", `C:\h\projects\p\s.jsonl`,
+		"/h/projects/../s.jsonl", "/h/projects/p/../s.jsonl", "/projects/projects/projects/s.jsonl", "", "/projects/",
+		"/projects//a/\x00.jsonl", "projects/p/s.jsonl",
+	} {
+		f.Add(path)
+	}
+	local := &keyFinder{roots: func() []string { return []string{"/h/.claude/projects"} }}
+	f.Fuzz(func(t *testing.T, path string) {
+		for _, finder := range []*keyFinder{{}, {project: "ours"}, local} {
+			key, err := finder.find(path)
+			if err != nil {
+				continue
+			}
+			if err := key.Check(); err != nil {
+				t.Errorf("%q: %v", path, err)
+			}
+			if !strings.HasSuffix(strings.ReplaceAll(path, `\`, "/"), key.SessionID+suffixOf(key)) {
+				t.Errorf("%q is %v", path, key)
+			}
+		}
+	})
+}
+
+// suffixOf returns what follows the ID in the path of a transcript.
+func suffixOf(key wire.SessionKey) string {
+	key.Project, key.SessionID = "p", "s"
+	return strings.TrimPrefix(sessionfile.Path(key), "p/s")
+}
+
+// What is at the end of a file and was not mirrored is found, and nothing that is older or not meant for the mirror.
+func TestMissedEntries(t *testing.T) {
+	t.Parallel()
+	long := `{"long":"` + strings.Repeat("a", missedBytes) + `"}`
+	tests := []struct {
+		name     string
+		lines    []string
+		mirrored []wire.JSON
+		want     []wire.JSON
+	}{
+		{"all mirrored", []string{`{"a":1}`, `{"a":2}`}, []wire.JSON{`{"a":1}`, `{"a":2}`}, nil},
+		{"the last", []string{`{"a":1}`, `{"a":2}`}, []wire.JSON{`{"a":1}`}, []wire.JSON{`{"a":2}`}},
+		{"one in between", []string{`{"a":1}`, `{"a":2}`, `{"a":3}`}, []wire.JSON{`{"a":1}`, `{"a":3}`},
+			[]wire.JSON{`{"a":2}`}},
+		{"older ones", []string{`{"a":1}`, `{"a":2}`, `{"a":3}`}, []wire.JSON{`{"a":2}`}, []wire.JSON{`{"a":3}`}},
+		{"copies of requests", []string{`{"a":1}`, `{"type":"api-request-shape"}`}, []wire.JSON{`{"a":1}`}, nil},
+		{"not JSON", []string{`{"a":1}`, `{"a`}, []wire.JSON{`{"a":1}`}, nil},
+		{"nothing in common", []string{`{"a":1}`}, []wire.JSON{`{"b":1}`}, nil},
+		{"a new one like an old one", []string{`{"t":"x"}`, `{"t":"y"}`, `{"a":1}`, `{"t":"x"}`, `{"a":2}`},
+			[]wire.JSON{`{"a":1}`, `{"t":"x"}`}, []wire.JSON{`{"a":2}`}},
+		{"several alike", []string{`{"t":"x"}`, `{"a":1}`, `{"t":"x"}`, `{"t":"x"}`, `{"a":2}`},
+			[]wire.JSON{`{"t":"x"}`, `{"t":"x"}`}, []wire.JSON{`{"a":2}`}},
+		{"a long file", []string{`{"a":1}`, long, `{"a":2}`, `{"a":3}`}, []wire.JSON{`{"a":1}`, `{"a":2}`},
+			[]wire.JSON{`{"a":3}`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "s.jsonl")
+			if err := os.WriteFile(file, []byte(strings.Join(tt.lines, "\n")+"\n{\"cut\":"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := newRecent()
+			for _, entry := range tt.mirrored {
+				r.note(file, []wire.JSON{entry})
+			}
+			got, err := r.missed(file)
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// However much is mirrored, little is remembered.
+func TestRecentIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRecent()
+	for range 10 {
+		r.note("f", make([]wire.JSON, 1000))
+	}
+	if n := len(r.files["f"]); n != recentEntries {
+		t.Errorf("%d entries", n)
+	}
+}
+
+func TestMissedSidecar(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.jsonl")
+	r := newRecent()
+	if got := r.missedSidecar(file); got != nil {
+		t.Errorf("before anything was said: %v", got)
+	}
+	r.noteSidecar(file, []wire.JSON{`{"type":"agent_metadata","n":1}`})
+	for text, want := range map[string][]wire.JSON{
+		`{"n": 1}`: nil, "nonsense": nil, `{"n":2}`: {`{"n":2,"type":"agent_metadata"}`},
+	} {
+		if err := os.WriteFile(strings.TrimSuffix(file, ".jsonl")+".meta.json", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.missedSidecar(file)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// Whether something was missed in a file that can't be read is not known, and so it counts as lost. A file that is gone
+// has nothing.
+func TestMissedInWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "p", "s.jsonl")
+	m := &mirror{
+		log: slog.New(slog.DiscardHandler), recent: newRecent(),
+		keys: &keyFinder{roots: func() []string { return []string{root} }},
+	}
+	m.recent.note(file, []wire.JSON{`{"a":1}`})
+	if b := m.missed(); len(b.keys)+len(m.losses) > 0 {
+		t.Errorf("of a file that is gone: %v, %v", b.keys, m.losses)
+	}
+	if err := os.MkdirAll(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if b := m.missed(); len(b.keys) > 0 || len(m.losses) != 1 || m.losses[0].Key.SessionID != "s" {
+		t.Errorf("of a folder: %v, %v", b.keys, m.losses)
+	}
+}
