@@ -11,8 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/wire"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts before the loop

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 )
 
@@ -109,4 +110,63 @@ func (f *spoolFile) bytes(n int64) ([]byte, error) {
 		return nil, io.ErrUnexpectedEOF
 	}
 	return buf, err
+}
+
+// A file is where records are written, and from where they are read.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+// A tempFile is removed when it is closed, if not before.
+type tempFile struct {
+	*os.File
+	named bool
+}
+
+// createTemp creates a file that only this user can read. A file without a name goes with the process, whichever way
+// that ends. Windows does not allow it for an open file, which keeps its name until it is closed.
+func createTemp(dir string) (file, error) {
+	f, err := os.CreateTemp(dir, "clew-backlog-*")
+	if err != nil {
+		return nil, err
+	}
+	return &tempFile{File: f, named: os.Remove(f.Name()) != nil}, nil
+}
+
+// Close closes the file and removes it.
+func (f *tempFile) Close() error {
+	err := f.File.Close()
+	if f.named {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+// appendRecord appends a record, which is a frame behind its length.
+func appendRecord(dst []byte, frame string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(frame))), frame...)
+}
+
+// cutRecord returns the frame in the first record and what follows the record, if that is whole.
+func cutRecord(records []byte) (frame, rest []byte, ok bool) {
+	length, width := binary.Uvarint(records)
+	if width <= 0 || length > uint64(len(records)-width) {
+		return nil, nil, false
+	}
+	end := width + int(length)
+	return records[width:end], records[end:], true
+}
+
+// wholeRecords returns the length of the whole records that piece starts with.
+func wholeRecords(piece []byte) int {
+	rest := piece
+	for {
+		_, next, ok := cutRecord(rest)
+		if !ok {
+			return len(piece) - len(rest)
+		}
+		rest = next
+	}
 }

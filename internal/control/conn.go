@@ -1,11 +1,21 @@
+// Package control speaks the control protocol: it matches answers with requests, runs what the agent asks for, and
+// fails everybody who waits when the agent is gone.
+//
+// One agent can take the place of another that is gone: see [Conn.Break].
+//
+// A [Conn] holds all requests that are under way, in both directions, behind one lock. It knows frames and no process:
+// it is given what was read, and writes to an [Outbox].
 package control
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -259,3 +269,79 @@ type Refusal struct {
 }
 
 func (e *Refusal) Error() string { return e.Message }
+
+// requestID finds the id of a request in what is left of its frame.
+var requestID = regexp.MustCompile(`"request_id"\s*:\s*"([^"\\]{1,100})"`)
+
+// ErrBroken is the error of a call whose answer could not be read.
+var ErrBroken = errors.New("control: the answer could not be read")
+
+// Broken takes note of a frame that could not be read. If it was an answer to a request of ours, nobody must wait for
+// it any longer, and if it was a request of the agent, the agent must not wait either.
+func (c *Conn) Broken(frame *wire.InvalidFrame) {
+	switch frame.Kind().Type {
+	case "control_response":
+		c.lost(frame)
+	case "control_request":
+		if id := requestID.FindStringSubmatch(frame.Raw()); id != nil {
+			c.answer(id[1], nil, fmt.Errorf("the control request could not be read: %w", frame.Err))
+		}
+	}
+}
+
+// lost fails the calls whose answer is the frame. Ids are long enough not to stand there by accident.
+func (c *Conn) lost(frame *wire.InvalidFrame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, pending := range c.calls {
+		if strings.Contains(frame.Raw(), id) {
+			delete(c.calls, id)
+			pending.err = fmt.Errorf("%w: %w", ErrBroken, frame.Err)
+			close(pending.done)
+		}
+	}
+}
+
+// Break takes the agent away, which is gone for the reason err: our calls return it, and the contexts of the agent's
+// requests end. Prompts that were not begun to be written wait for another agent, and so do further calls; the ids of
+// the prompts are returned. Break may be called again before there is one.
+func (c *Conn) Break(err error) (kept []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(err)
+	if c.gate == nil && c.err == nil {
+		c.gate = make(chan struct{})
+	}
+	return c.out.detach(err)
+}
+
+// Attach brings another agent, which gets what Greet sends, and answers to its own requests. All else waits until open
+// is called, which says that this agent is ready for prompts and calls, and reports whether it is still there.
+func (c *Conn) Attach(dst WriteCloser) (open func() bool) {
+	p := c.out.attach(dst)
+	return func() bool { return c.open(p) }
+}
+
+func (c *Conn) open(p *pen) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.out.release(p) {
+		return false
+	}
+	c.openGate()
+	return true
+}
+
+// Ready reports whether there is an agent that is ready for prompts and calls.
+func (c *Conn) Ready() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gate == nil
+}
+
+func (c *Conn) openGate() {
+	if c.gate != nil {
+		close(c.gate)
+		c.gate = nil
+	}
+}

@@ -1,4 +1,34 @@
+// Package jsonlex reads JSON in one pass, straight from bytes to the values a
+// caller wants, without reflection and without intermediate trees.
+//
+// It accepts exactly what encoding/json accepts, and agrees with it on every
+// value: bytes that are not UTF-8 and lone surrogates become U+FFFD, control
+// characters inside strings are errors, nesting is limited to [MaxDepth]. The one
+// difference is that an integer may be written as 3.0 or 1e3. Fuzz tests hold it to
+// that.
+//
+// # Reading
+//
+// A [Lexer] stands before a value. The typed methods ([Lexer.String],
+// [Lexer.Int], …) consume one value; [Lexer.FirstKey] and [Lexer.NextKey] walk
+// an object, [Lexer.FirstElem] and [Lexer.NextElem] an array; [Lexer.Skip]
+// passes over a value and checks it.
+//
+// The first error sticks: from then on every method returns a zero value and
+// every walk ends, so a decoder checks [Lexer.Err] once, at its end.
+//
+// # Joining
+//
+// A [Tracker] follows a JSON object that arrives in pieces, and says after each
+// piece whether the object is complete, can still be continued, or cannot be
+// JSON any more. It keeps no bytes and never looks at one twice.
 package jsonlex
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
 
 // A Lexer reads one JSON text. The zero value reads the empty text; [Lexer.Reset]
 // gives it another. It may be reused, and is for one goroutine at a time.
@@ -298,4 +328,66 @@ func Valid(data []byte) *Error {
 	l.Skip()
 	l.End()
 	return l.err
+}
+
+// A Fault says what kind of error an [Error] is.
+type Fault uint8
+
+// The faults of a JSON text.
+const (
+	Malformed  Fault = iota + 1 // not JSON
+	Incomplete                  // the text ends before the value does
+	TooDeep                     // nested deeper than MaxDepth
+	Mismatch                    // a value of another JSON type than the one asked for
+	OutOfRange                  // a number that the Go type asked for cannot hold
+	Missing                     // a member that has to be there is not
+)
+
+// MaxDepth is how deep objects and arrays may be nested, as in encoding/json.
+const MaxDepth = 10_000
+
+// An Error is a fault of a JSON text and the place of it.
+type Error struct {
+	Fault  Fault
+	Offset int    // of the offending byte or value
+	Name   string // the absent member, when Fault is Missing
+	Reason string
+	Cause  error // of a caller, or nil
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+}
+
+// Syntax reports whether the text is not JSON, as against JSON of an unwanted
+// shape.
+func (e *Error) Syntax() bool { return e.Fault <= TooDeep }
+
+// typeName returns the name of the JSON type that a value's first byte tells.
+func typeName(first byte) string {
+	switch first {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// describe names the character at offset for an error message.
+func describe(data []byte, offset int) string {
+	if offset >= len(data) {
+		return "end of JSON"
+	}
+	r, size := utf8.DecodeRune(data[offset:])
+	if r == utf8.RuneError && size == 1 {
+		return "byte 0x" + strconv.FormatUint(uint64(data[offset]), 16)
+	}
+	return strconv.QuoteRune(r)
 }

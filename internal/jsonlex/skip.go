@@ -1,5 +1,13 @@
 package jsonlex
 
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
 // The scans of this file work on plain indexes. Each returns the offset behind
 // what it passed over, or the offset of the fault and the fault. Where the text
 // ends too early, that is the end, or the escape that it cuts.
@@ -190,4 +198,231 @@ func numberFault(b []byte, i int) Fault {
 		return Incomplete
 	}
 	return Malformed
+}
+
+// Source text in a string has an escape every dozen bytes. Stopping at each of
+// them, a scan spends its time on branches that the processor cannot foresee.
+// So long strings are read in blocks of 64 bytes: first the places of all quotes
+// and backslashes, as bits of a word, then one short loop over those bits.
+
+const (
+	block = 64
+	lows  = 0x7f7f7f7f7f7f7f7f
+)
+
+// skipBlocks passes over whole blocks of a string, starting at i inside of it.
+// It returns where the string ended, with done set, or where to go on byte by
+// byte: at a fault, at a control character, or near the end of the text.
+func skipBlocks(b []byte, i int) (next int, done bool) {
+	for i+block <= len(b) {
+		text := (*[block]byte)(b[i:])
+		places, plain := places(text)
+		if !plain {
+			return i, false
+		}
+		end := block
+		for places != 0 {
+			at := bits.TrailingZeros64(places) % block
+			if text[at] == '"' {
+				return i + at + 1, true
+			}
+			if at < block-1 && escaped[text[(at+1)%block]] != 0 {
+				places &^= 3 << at
+				continue
+			}
+			after, fault := skipEscape(b, i+at)
+			if fault != 0 {
+				return i + at, false
+			}
+			end = max(end, after-i)
+			places &= ^uint64(0) << (after - i)
+		}
+		i += end
+	}
+	return i, false
+}
+
+// places returns the places of quotes and backslashes, the first byte in the
+// lowest bit, and whether the block is free of control characters.
+func places(b *[block]byte) (places uint64, plain bool) {
+	w0, w1 := binary.LittleEndian.Uint64(b[0:]), binary.LittleEndian.Uint64(b[8:])
+	w2, w3 := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+	w4, w5 := binary.LittleEndian.Uint64(b[32:]), binary.LittleEndian.Uint64(b[40:])
+	w6, w7 := binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[56:])
+	places = quoteOrSlash(w0) | quoteOrSlash(w1)<<8 | quoteOrSlash(w2)<<16 | quoteOrSlash(w3)<<24 |
+		quoteOrSlash(w4)<<32 | quoteOrSlash(w5)<<40 | quoteOrSlash(w6)<<48 | quoteOrSlash(w7)<<56
+	controls := control(w0) | control(w1) | control(w2) | control(w3) |
+		control(w4) | control(w5) | control(w6) | control(w7)
+	return places, controls&highs == 0
+}
+
+// quoteOrSlash returns, as the bits of one byte, which of the eight bytes of w
+// are quotes or backslashes. Adding 0x7f sets the high bit of every byte that is
+// not zero, and carries nothing over; the product gathers the eight high bits.
+func quoteOrSlash(w uint64) uint64 {
+	low := w & lows
+	neither := (low ^ ones*'"') + lows
+	neither &= (low ^ ones*'\\') + lows
+	return (^(neither | w) & highs >> 7) * 0x0102040810204080 >> 56
+}
+
+// control sets the high bits of those bytes of w that are control characters.
+func control(w uint64) uint64 {
+	return ^((w&lows + ones*(0x80-' ')) | w)
+}
+
+// Pointer returns the JSON pointer of the value at offset in data, which is
+// valid JSON.
+func Pointer(data []byte, offset int) string { return Pointers(data, []int{offset})[0] }
+
+// Pointers returns the JSON pointers of the values at the offsets, which ascend.
+func Pointers(data []byte, offsets []int) []string {
+	w := walk{
+		wanted: offsets,
+		member: func(path, key string) string { return path + "/" + pointerEscaper.Replace(key) },
+		elem:   func(path string, i int) string { return path + "/" + strconv.Itoa(i) },
+	}
+	return w.run(data)
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Paths returns where the values at the offsets lie in data, which is valid
+// JSON: for each, in order, the names on the way joined by dots, with [] behind a
+// list. The offsets ascend.
+func Paths(data []byte, offsets []int) []string {
+	w := walk{
+		wanted: offsets,
+		member: func(path, key string) string {
+			if path == "" {
+				return key
+			}
+			return path + "." + key
+		},
+		elem: func(path string, _ int) string { return path + "[]" },
+	}
+	return w.run(data)
+}
+
+// A walk goes through a JSON text once, as far as it has to, and finds the names
+// of the values that are wanted.
+type walk struct {
+	Lexer
+	wanted []int // offsets of values, ascending
+	found  []string
+	member func(path, key string) string
+	elem   func(path string, i int) string
+}
+
+// run returns the names of the wanted values. One that is not a value has the
+// name of the one that it lies in.
+func (w *walk) run(data []byte) []string {
+	want := len(w.wanted)
+	w.Reset(data)
+	w.value(func() string { return "" })
+	for len(w.found) < want {
+		w.found = append(w.found, "")
+	}
+	return w.found
+}
+
+// value walks through the next value, whose name path returns. Names are put
+// together only where they are asked for.
+func (w *walk) value(path func() string) {
+	w.Peek()
+	for len(w.wanted) > 0 && w.wanted[0] == w.pos {
+		w.found = append(w.found, path())
+		w.wanted = w.wanted[1:]
+	}
+	switch {
+	case len(w.wanted) == 0:
+		w.data = nil
+	case w.Peek() == '{':
+		for key, ok := w.FirstKey(); ok; key, ok = w.NextKey() {
+			name := string(key)
+			w.value(func() string { return w.member(path(), name) })
+		}
+	case w.Peek() == '[':
+		i := 0
+		for ok := w.FirstElem(); ok; ok = w.NextElem() {
+			w.value(func() string { return w.elem(path(), i) })
+			i++
+		}
+	default:
+		w.Skip()
+	}
+	for len(w.wanted) > 0 && w.wanted[0] < w.pos {
+		w.found = append(w.found, path())
+		w.wanted = w.wanted[1:]
+	}
+}
+
+// Lookup returns the value of the first member of that name in the object at
+// pos, without looking at anything behind it. It returns nil when there is no
+// object, no such member, or a fault before it.
+func Lookup(data []byte, pos int, name string) []byte {
+	start, end := Find(data, pos, name)
+	if start < 0 {
+		return nil
+	}
+	return data[start:end:end]
+}
+
+// Find is Lookup for callers that want the place of the value. It returns
+// negative numbers where that returns nil.
+func Find(data []byte, pos int, name string) (start, end int) {
+	i := skipSpace(data, pos)
+	if i >= len(data) || data[i] != '{' {
+		return -1, -1
+	}
+	i = skipSpace(data, i+1)
+	for i < len(data) && data[i] == '"' {
+		key := i + 1
+		start, fault := skipKey(data, i)
+		if fault != 0 {
+			return -1, -1
+		}
+		end, fault := skipValue(data, start, 1)
+		if fault != 0 {
+			return -1, -1
+		}
+		if keyIs(data[key:start], name) {
+			return start, end
+		}
+		i = skipSpace(data, end)
+		if i < len(data) && data[i] == ',' {
+			i = skipSpace(data, i+1)
+		}
+	}
+	return -1, -1
+}
+
+// keyIs reports whether text, which starts behind the opening quote of a key,
+// starts with the key of that name.
+func keyIs(text []byte, name string) bool {
+	if len(text) > len(name) && text[len(name)] == '"' && string(text[:len(name)]) == name {
+		return true
+	}
+	quote := bytes.IndexByte(text, '"')
+	if bytes.IndexByte(text[:quote], '\\') < 0 {
+		return false
+	}
+	var l Lexer
+	l.Reset(append([]byte{'"'}, text...))
+	return string(l.Bytes()) == name
+}
+
+// Unquote returns what a JSON string stands for. It returns false when value is
+// not a string. The result may share the memory of value.
+func Unquote(value []byte) ([]byte, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	if end, ascii := plainEnd(value, 1); ascii && end == len(value)-1 {
+		return value[1:end], true
+	}
+	var l Lexer
+	l.Reset(value)
+	s := l.Bytes()
+	return s, l.err == nil
 }

@@ -2,8 +2,11 @@ package jsonlex
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -201,4 +204,271 @@ func (l *Lexer) plain(start int) (end int, plain bool) {
 	}
 	l.pos = end + 1
 	return end, true
+}
+
+// scratchSize is how long a string is at most that is put together in the
+// scratch buffer alone.
+const scratchSize = 16 << 10
+
+// resolve passes over the string that starts at start, and has no escape before
+// i, and resolves its escapes. It returns a short string in the scratch buffer,
+// and appends a long one to long.
+func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
+	if i-start > scratchSize {
+		i = start
+	}
+	dst := l.scratch[:0]
+	dst = append(dst, l.data[start:i]...)
+	for {
+		dst, i = appendPlain(dst, l.data, i)
+		switch {
+		case len(dst) >= scratchSize:
+			dst = l.spill(dst, i, long)
+		case i >= len(l.data):
+			l.failAt(i, Incomplete)
+			return nil
+		case l.data[i] == '"':
+			l.pos = i + 1
+			return l.settle(dst, long)
+		case l.data[i] != '\\':
+			l.failAt(i, Malformed)
+			return nil
+		default:
+			var fault Fault
+			if dst, i, fault = appendEscaped(dst, l.data, i); fault != 0 {
+				l.failAt(i, fault)
+				return nil
+			}
+		}
+	}
+}
+
+// appendPlain appends the plain run that starts at i, or as much of it as the
+// scratch buffer is meant for, and returns where it stopped. It copies whole
+// words: what it writes behind the run is written over.
+func appendPlain(dst, b []byte, i int) ([]byte, int) {
+	for i+8 <= len(b) && len(dst) < scratchSize {
+		w := binary.LittleEndian.Uint64(b[i:])
+		n := len(dst)
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+		if m := special(w); m != 0 {
+			k := bits.TrailingZeros64(m) >> 3
+			return dst[:n+k], i + k
+		}
+		i += 8
+	}
+	if i+8 <= len(b) {
+		return dst, i
+	}
+	end, _ := plainEnd(b, i)
+	return append(dst, b[i:end]...), end
+}
+
+// appendEscaped appends what the escape at i stands for.
+func appendEscaped(dst, b []byte, i int) ([]byte, int, Fault) {
+	if i+1 < len(b) && escaped[b[i+1]] != 0 {
+		return append(dst, escaped[b[i+1]]), i + 2, 0
+	}
+	if end, fault := skipEscape(b, i); fault != 0 {
+		return dst, end, fault
+	}
+	r, size := unescapeRune(b[i:])
+	return utf8.AppendRune(dst, r), i + size, 0
+}
+
+// spill moves whole characters from the scratch buffer to long. The string goes
+// on at i.
+func (l *Lexer) spill(dst []byte, i int, long *strings.Builder) []byte {
+	if long.Len() == 0 {
+		end, _ := skipString(l.data, i)
+		long.Grow(len(dst) + end - i)
+	}
+	cut := len(dst)
+	for cut > len(dst)-utf8.UTFMax && !utf8.RuneStart(dst[cut-1]) {
+		cut--
+	}
+	long.Write(validate(dst[:cut-1]))
+	return dst[:copy(dst, dst[cut-1:])]
+}
+
+// settle returns a string that is complete, or appends it to what has been
+// spilled before it.
+func (l *Lexer) settle(dst []byte, long *strings.Builder) []byte {
+	l.scratch = dst
+	dst = validate(dst)
+	if long.Len() > 0 {
+		long.Write(dst)
+	}
+	return dst
+}
+
+// validate returns s with every byte that is not UTF-8 as U+FFFD.
+func validate(s []byte) []byte {
+	if utf8.Valid(s) {
+		return s
+	}
+	return appendValid(make([]byte, 0, len(s)+64), s)
+}
+
+// unescapeRune resolves the \u escape that s starts with, and the one behind it
+// if the two are a surrogate pair. A lone surrogate is U+FFFD.
+func unescapeRune(s []byte) (r rune, size int) {
+	r = hex4(s)
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if _, fault := skipEscape(s, 6); fault == 0 && s[6] == '\\' && s[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(s[6:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return utf8.RuneError, 6
+}
+
+func hex4(s []byte) rune {
+	return hexDigit(s[2])<<12 | hexDigit(s[3])<<8 | hexDigit(s[4])<<4 | hexDigit(s[5])
+}
+
+// appendValid appends s to dst, each byte that is not UTF-8 as U+FFFD.
+func appendValid(dst, s []byte) []byte {
+	for len(s) > 0 {
+		r, size := utf8.DecodeRune(s)
+		dst = utf8.AppendRune(dst, r)
+		s = s[size:]
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuote appends s to dst as a JSON string, in the compact form of
+// JavaScript: only what has to be escaped is. Bytes that are not UTF-8 become
+// U+FFFD.
+func AppendQuote(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, "\uFFFD"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c < ' ' || c == '"' || c == '\\' {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, c)
+			start = i + 1
+		}
+		i++
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// Int consumes a number that is an integer and fits into 64 bits. It may be
+// written with a point or an exponent, like 3.0, if a float64 holds it exactly.
+func (l *Lexer) Int() int64 {
+	text := l.number()
+	if len(text) == 0 {
+		return 0
+	}
+	if n, ok := smallInt(text); ok {
+		return n
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == float64(int64(f)) && math.Abs(f) <= 1<<53 {
+			return int64(f)
+		}
+		l.Fail(OutOfRange, l.pos-len(text), "number "+abridge(text)+" is not an integer of 64 bits")
+		return 0
+	}
+	return n
+}
+
+// smallInt parses an integer of at most 18 digits.
+func smallInt(text []byte) (int64, bool) {
+	digits := text
+	if text[0] == '-' {
+		digits = text[1:]
+	}
+	if len(digits) > 18 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range digits {
+		if !isDigit(c) {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		n = -n
+	}
+	return n, true
+}
+
+// Float consumes a number that fits into a float64.
+func (l *Lexer) Float() float64 {
+	text := l.number()
+	if len(text) == 0 {
+		return 0
+	}
+	if n, ok := smallInt(text); ok && n != 0 && -1<<53 <= n && n <= 1<<53 {
+		return float64(n)
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		l.Fail(OutOfRange, l.pos-len(text), "number "+abridge(text)+" is too large")
+		return 0
+	}
+	return f
+}
+
+// number consumes a number and returns its text, or nothing after an error.
+func (l *Lexer) number() []byte {
+	c := l.Peek()
+	if c != '-' && !isDigit(c) {
+		l.mismatch("number")
+		return nil
+	}
+	end, fault := skipNumber(l.data, l.pos)
+	if fault != 0 {
+		l.failAt(end, fault)
+		return nil
+	}
+	text := l.data[l.pos:end]
+	l.pos = end
+	return text
+}
+
+// abridge shortens a number for an error message.
+func abridge(text []byte) string {
+	if len(text) > 40 {
+		return string(text[:40]) + "…"
+	}
+	return string(text)
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/cli"
 )
 
 // Where things are, from the root of the repository.
@@ -68,4 +74,125 @@ func save(path string, data []byte, most int) error {
 	}
 	fmt.Printf("%s: %d bytes\n", path, len(data))
 	return os.WriteFile(path, data, 0o644) //nolint:gosec // everybody may see it
+}
+
+// What the block stands between.
+const (
+	blockBegins = "<!-- made by make pictures -->\n```text\n"
+	blockEnds   = "```\n<!-- end -->\n"
+)
+
+// writeBlock puts the output of today into a file.
+func writeBlock(path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	block, err := demoBlock()
+	if err != nil {
+		return err
+	}
+	text, err := replaceBlock(string(old), block)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return save(path, []byte(text), 1<<20)
+}
+
+// replaceBlock returns text with another block.
+func replaceBlock(text, block string) (string, error) {
+	before, rest, begun := strings.Cut(text, blockBegins)
+	_, after, ended := strings.Cut(rest, blockEnds)
+	if !begun || !ended {
+		return "", fmt.Errorf("there is no place for the block, between %q and %q", blockBegins, blockEnds)
+	}
+	return before + blockBegins + block + blockEnds + after, nil
+}
+
+// shown are the commands of the demo whose output is in the block; the picture has the others as well.
+var shown = []string{"run", "ls", "search", "stats", "export"}
+
+// demoBlock runs the demo and returns the output of its commands.
+func demoBlock() (string, error) {
+	dir, err := os.MkdirTemp("", "block-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary folder
+	tour := filepath.Join(dir, "tour")
+	var out, errs bytes.Buffer
+	args := []string{"demo", "--fast", "--yes", "--dir", tour}
+	if code := cli.Main(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != 0 {
+		return "", fmt.Errorf("clew demo: exit code %d: %s", code, errs.String())
+	}
+	commands := strings.Split(steady(out.String(), tour), "\n\n$ ")[1:]
+	if len(commands) == 0 {
+		return "", errors.New("clew demo shows no commands")
+	}
+	var parts []string
+	for _, part := range commands {
+		part, _, _ = strings.Cut(part, "\n\nAll files are in ")
+		if verb := strings.Fields(part)[1]; slices.Contains(shown, verb) {
+			parts = append(parts, "$ "+strings.TrimSpace(part)+"\n")
+		}
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+var (
+	days  = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+	times = regexp.MustCompile(`\b\d\d:\d\d\b`)
+)
+
+// steady returns output without what is another each time: times, and the name of a temporary folder.
+func steady(text, dir string) string {
+	text = strings.ReplaceAll(text, dir, "/tmp/tour")
+	return times.ReplaceAllString(days.ReplaceAllString(text, "2026-11-15"), "15:04")
+}
+
+// Limits of the picture of the page.
+const (
+	pageWidth, pageHeight = 1280, 1240
+	pageBytes             = 400_000
+)
+
+// drawPage makes a picture of the page that the demo exports.
+func drawPage(ctx context.Context, clew, dir string) error {
+	tour := filepath.Join(dir, "page")
+	if out, err := exec.CommandContext(ctx, clew, "demo", "--fast", "--yes", "--dir", tour).CombinedOutput(); err != nil {
+		return fmt.Errorf("clew demo: %w\n%s", err, out)
+	}
+	pages, err := filepath.Glob(filepath.Join(tour, "*.html"))
+	if err != nil || len(pages) != 1 {
+		return fmt.Errorf("the demo has exported the pages %q, not one", pages)
+	}
+	browser, err := findBrowser()
+	if err != nil {
+		return err
+	}
+	picture := filepath.Join(dir, "page.png")
+	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
+		"--user-data-dir="+filepath.Join(dir, "browser"), "--screenshot="+picture,
+		fmt.Sprintf("--window-size=%d,%d", pageWidth, pageHeight), "file://"+filepath.ToSlash(pages[0]))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", browser, err, out)
+	}
+	data, err := os.ReadFile(picture)
+	if err != nil {
+		return err
+	}
+	return save(pageFile, data, pageBytes)
+}
+
+// findBrowser returns the program that CHROME names, or the first of its kind in PATH.
+func findBrowser() (string, error) {
+	if path := os.Getenv("CHROME"); path != "" {
+		return exec.LookPath(path)
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no chromium in PATH for a picture of the page: install one, or name it with CHROME")
 }

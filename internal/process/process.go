@@ -1,9 +1,30 @@
+// Package process finds, starts, feeds, drains and stops the agent binary and its children.
+//
+// [Find] says where the agent binary is, and [Start] runs it. A [Process] is read and written like a pipe, until
+// [Process.Close] ends it and says how it ended.
+//
+// # Ends
+//
+// What the agent wrote before it died is read first, and its end is seen after that. The agent leads a process group (a
+// job on Windows); when it has exited, for whatever reason, the rest of the group is killed. A process that left the
+// group may still hold the agent's output open: once the agent is gone, a read that finds nothing for a second is at
+// the end.
+//
+// An agent does not outlive this process. On Linux it gets SIGTERM when this process dies, on Windows its job ends, and
+// everywhere its input does.
+//
+// # Cost
+//
+// A process that has nothing to say costs two goroutines, one of which holds a thread, and three pipes.
 package process
 
 import (
+	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -155,3 +176,86 @@ func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 // CloseWrite ends the agent's input, on which an agent ends in order. A Write that blocks meanwhile is cut short. It
 // may be called more than once.
 func (p *Process) CloseWrite() error { return p.stdin.Close() }
+
+// reapTimeout is how long a killed agent may take to go. Only the system itself can hold it up.
+const reapTimeout = 10 * time.Second
+
+// An Exit is how an agent ended.
+type Exit struct {
+	// Code is the exit code, or -1 when a signal ended the agent or nobody knows how it ended.
+	Code int
+	// Signal is the signal that ended the agent, or nil.
+	Signal os.Signal
+	// Stderr is the end of what the agent wrote to its standard error, 8 KB or more if there was so much. It begins with
+	// a whole line, unless that is longer than 4 KB.
+	Stderr string
+	// Killed says that the agent did not end by itself when its input had ended, and got a signal.
+	Killed bool
+}
+
+// Close ends the agent, frees all it used and says how it ended. It ends the agent's input and waits for its exit, then
+// sends SIGTERM to its group and waits again, then SIGKILL; on Windows, which has no signals, it kills right after the
+// first wait. What the agent writes meanwhile is read and dropped, so that a full pipe does not keep it from its end; a
+// Read at the same time may still get some of it.
+//
+// Reads and writes that block return. All calls of Close wait for the same end, and later ones return at once. The
+// process, its goroutines and its files are gone then, but for a process that the system does not let go within 10
+// seconds of SIGKILL, and for a call of [Spec.Stderr] that does not return within a second.
+func (p *Process) Close() Exit {
+	p.closing.Do(p.stop)
+	return p.exit
+}
+
+func (p *Process) stop() {
+	_ = p.CloseWrite()
+	var dropping sync.WaitGroup
+	dropping.Go(func() { _, _ = io.Copy(io.Discard, p.stdout) })
+	killed := p.end()
+	p.stdout.Close()
+	dropping.Wait()
+
+	p.exit = Exit{Code: -1, Stderr: p.stderr.finish(), Killed: killed}
+	if isDone(p.exited) {
+		p.exit.Code, p.exit.Signal = p.status()
+	}
+}
+
+// end waits for the agent to exit and makes it, ever more firmly. It reports whether a signal was needed.
+func (p *Process) end() (killed bool) {
+	if doneWithin(p.exited, p.closeTimeout) {
+		return false
+	}
+	killed = p.signal((*group).terminate)
+	if doneWithin(p.exited, p.closeTimeout) {
+		return killed
+	}
+	killed = p.signal((*group).kill) || killed
+	doneWithin(p.exited, reapTimeout)
+	return killed
+}
+
+// status returns the exit code and the signal of an agent that has exited. Its state is missing if somebody else has
+// waited for it.
+func (p *Process) status() (int, os.Signal) {
+	state := p.cmd.ProcessState
+	if state == nil {
+		return -1, nil
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return -1, status.Signal()
+	}
+	return state.ExitCode(), nil
+}
+
+// isBatch reports whether Windows may take path for a batch file. It starts those with a shell, which reads their
+// arguments by its own rules. It drops dots and spaces at the end of a name, and a colon begins the name of a stream.
+// Folders count as well, rather than one rule more for where the name begins.
+func isBatch(path string) bool {
+	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune(`\/:`, r) }) {
+		part = strings.ToLower(strings.TrimRight(part, ". "))
+		if strings.HasSuffix(part, ".bat") || strings.HasSuffix(part, ".cmd") {
+			return true
+		}
+	}
+	return false
+}

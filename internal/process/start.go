@@ -3,11 +3,14 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
+	"time"
 )
 
 // check says what is wrong with s before anything is started, where the system would blame something else.
@@ -60,4 +63,153 @@ func (s *Spec) size() int {
 		}
 	}
 	return size
+}
+
+// When the agent has exited and somebody else holds its output open, a read waits for linger, all reads together for
+// maxLinger, and what comes later than that is read up to lateBytes, more than a pipe holds.
+const (
+	linger    = time.Second
+	maxLinger = 3 * linger
+	lateBytes = 1 << 20
+)
+
+var (
+	errClosed = fmt.Errorf("process: the agent was closed: %w", os.ErrClosed)
+	errExited = fmt.Errorf("process: the agent has exited: %w", os.ErrProcessDone)
+)
+
+// pipeEnds are one side of the agent's standard input, output and error.
+type pipeEnds [3]*os.File
+
+// openPipes returns both sides of three pipes.
+func openPipes() (host, child pipeEnds, err error) {
+	for i := range host {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(host)
+			closeAll(child)
+			return host, child, err
+		}
+		host[i], child[i] = r, w
+	}
+	host[0], child[0] = child[0], host[0]
+	return host, child, nil
+}
+
+func closeAll(files pipeEnds) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// An input is the host's end of the pipe that the agent reads.
+type input struct {
+	file   *os.File
+	exited <-chan struct{}
+}
+
+func (in *input) Write(b []byte) (int, error) {
+	n, err := in.file.Write(b)
+	switch {
+	case err == nil:
+		return n, nil
+	case isDone(in.exited):
+		return n, errExited
+	case errors.Is(err, os.ErrClosed):
+		return n, errClosed
+	}
+	return n, fmt.Errorf("process: write to the agent: %w", withoutPath(err))
+}
+
+// Close also ends a Write that blocks.
+func (in *input) Close() error {
+	if err := in.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("process: close the agent's input: %w", withoutPath(err))
+	}
+	return nil
+}
+
+// An output is the host's end of a pipe that the agent writes.
+type output struct {
+	file   *os.File
+	exited <-chan struct{}
+	// reading is held while somebody reads, so that nobody extends the time of another one.
+	reading sync.Mutex
+	late    int // how much was read after all time was up
+
+	mu    sync.Mutex
+	limit time.Time // when all time is up, once the agent has exited
+}
+
+// Read returns [io.EOF] at the end of the pipe. When the agent has exited, the pipe also ends where nothing has come
+// for the linger time.
+func (o *output) Read(b []byte) (int, error) {
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	if isDone(o.exited) {
+		o.expire()
+	}
+	n, err := o.file.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		// The time may have passed before the read has looked into the pipe.
+		n, err = readNow(o.file, b)
+		if o.late += n; o.late > lateBytes {
+			return 0, io.EOF
+		}
+	}
+	if errors.Is(err, os.ErrClosed) {
+		return n, errClosed
+	}
+	return n, err
+}
+
+// expire gives a read, also one that blocks already, the linger time from now. Where pipes have no deadlines, on
+// Windows, nobody can leave the agent's job and hold them open.
+func (o *output) expire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	if o.limit.IsZero() {
+		o.limit = now.Add(maxLinger)
+	}
+	deadline := now.Add(linger)
+	if deadline.After(o.limit) {
+		deadline = o.limit
+	}
+	_ = o.file.SetReadDeadline(deadline)
+}
+
+// Close also ends a Read that blocks.
+func (o *output) Close() { _ = o.file.Close() }
+
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// doneWithin waits for c to be closed, and reports whether it was.
+func doneWithin(c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// withoutPath returns what is inside of an error that names a file.
+func withoutPath(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
 }

@@ -222,3 +222,92 @@ func AgentTitle(a *transcript.Agent) string {
 	}
 	return text
 }
+
+// A style is the parameter of the escape sequence that begins it.
+type style string
+
+const (
+	plain style = ""
+	bold  style = "1"
+	dim   style = "2"
+	red   style = "31"
+	green style = "32"
+)
+
+func (o Options) in(columns int) Options {
+	o.indent += columns
+	return o
+}
+
+// columns returns how many columns are left beside the indentation: at least a
+// few, however narrow the terminal is. 0 means no limit.
+func (o Options) columns() int {
+	if o.Width <= 0 {
+		return 0
+	}
+	return max(o.Width-o.indent, 10)
+}
+
+// fit cuts a clean line, unless there is no limit.
+func (o Options) fit(line string) string {
+	if o.Width <= 0 {
+		return line
+	}
+	return Fit(line, o.columns())
+}
+
+// line returns a clean text, in as many lines as it needs.
+func (o Options) line(s style, text string) string {
+	var b strings.Builder
+	for _, line := range Wrap(text, o.columns()) {
+		b.WriteString(o.styled(s, line) + "\n")
+	}
+	return b.String()
+}
+
+// block is line for a text that comes from elsewhere, or nothing for none.
+func (o Options) block(s style, text string) string {
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return o.line(s, Clean(text))
+}
+
+func (o Options) styled(s style, line string) string {
+	if line == "" {
+		return ""
+	}
+	if o.Colour && s != plain {
+		line = "\x1b[" + string(s) + "m" + line + "\x1b[0m"
+	}
+	return strings.Repeat(" ", o.indent) + line
+}
+
+// Diff returns what was changed in a file, call by call. Lines are not broken:
+// they would be no diff any more.
+func (o Options) Diff(f *transcript.FileChanges) string {
+	o.Width = 0
+	var b strings.Builder
+	b.WriteString(o.line(bold, fmt.Sprintf("%s +%d -%d", Line(f.Path), f.Added, f.Removed)))
+	for i := range f.Calls {
+		for line := range strings.SplitSeq(strings.TrimRight(Clean(f.Calls[i].String()), "\n"), "\n") {
+			b.WriteString(o.DiffLine(line) + "\n")
+		}
+	}
+	return b.String() + "\n"
+}
+
+// DiffLine returns a clean line of a diff in the colour of its kind.
+func (o Options) DiffLine(line string) string { return o.styled(diffStyle(line), line) }
+
+func diffStyle(line string) style {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	case strings.HasPrefix(line, "@@"):
+		return dim
+	}
+	return plain
+}

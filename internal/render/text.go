@@ -134,3 +134,121 @@ func breakLine(line string, columns int) (head, rest string) {
 	}
 	return strings.TrimRight(line[:end], " "), line[end:]
 }
+
+// A flow lays out a text that comes in pieces, as the whole of it would be. It
+// keeps back the last word, which may yet grow too long for its line, and white
+// space, which the end of the text has none of.
+type flow struct {
+	Options
+	column int  // how much of the line is taken
+	begun  bool // something was written
+	breaks int  // line breaks that were kept back
+	spaces int  // and spaces behind them
+	word   []rune
+	width  int // of the word
+	out    strings.Builder
+}
+
+// add takes a clean piece, and returns what can be written of it.
+func (f *flow) add(piece string) string {
+	for _, r := range piece {
+		switch r {
+		case '\n':
+			f.put()
+			f.breaks, f.spaces = f.breaks+1, 0
+		case ' ':
+			f.put()
+			f.spaces++
+		default:
+			f.grow(r)
+		}
+	}
+	if f.Width <= 0 {
+		f.put()
+	}
+	return f.take()
+}
+
+// grow adds to the word. One that needs a line of its own need not be kept back.
+func (f *flow) grow(r rune) {
+	w := runeWidth(r)
+	if f.Width > 0 && f.width+w > f.columns() {
+		f.put()
+	}
+	f.word, f.width = append(f.word, r), f.width+w
+}
+
+// put writes the word, on the next line if it does not fit.
+func (f *flow) put() {
+	if len(f.word) == 0 {
+		return
+	}
+	if f.begun && f.breaks > 0 {
+		f.out.WriteString(strings.Repeat("\n", f.breaks))
+		f.column = 0
+	}
+	limit := f.columns()
+	if f.column > 0 && limit > 0 && f.column+f.spaces+f.width > limit {
+		f.out.WriteByte('\n')
+		f.column, f.spaces = 0, 0
+	}
+	if f.column == 0 {
+		f.out.WriteString(strings.Repeat(" ", f.indent))
+	}
+	f.out.WriteString(strings.Repeat(" ", f.spaces) + string(f.word))
+	f.column += f.spaces + f.width
+	f.begun, f.breaks, f.spaces, f.word, f.width = true, 0, 0, f.word[:0], 0
+}
+
+// end writes the rest, and ends the line. What comes next begins another one.
+func (f *flow) end() string {
+	f.put()
+	if f.column > 0 {
+		f.out.WriteByte('\n')
+	}
+	f.column, f.breaks, f.spaces = 0, 0, 0
+	return f.take()
+}
+
+func (f *flow) take() string {
+	text := f.out.String()
+	f.out.Reset()
+	return text
+}
+
+// JSON escapes the characters of a JSON text that a terminal might obey or hide.
+// In JSON they only occur inside of strings.
+func JSON(text []byte) []byte {
+	if isPlain(text) {
+		return text
+	}
+	escaped := make([]byte, 0, len(text)+16)
+	for _, r := range string(text) {
+		switch {
+		case strconv.IsPrint(r) || r == '\n':
+			escaped = utf8.AppendRune(escaped, r)
+		case r <= 0xFFFF:
+			escaped = appendUnit(escaped, r)
+		default:
+			r -= 0x10000
+			escaped = appendUnit(escaped, 0xD800+r>>10)
+			escaped = appendUnit(escaped, 0xDC00+r&0x3FF)
+		}
+	}
+	return escaped
+}
+
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x7F || c < ' ' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendUnit appends one unit of UTF-16 as JSON escapes it.
+func appendUnit(dst []byte, unit rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(dst, '\\', 'u', digits[unit>>12&15], digits[unit>>8&15], digits[unit>>4&15], digits[unit&15])
+}
