@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -339,14 +340,14 @@ func TestFrameAfterTheLastStep(t *testing.T) {
 // The report names the line of Go that the step was written on.
 func TestReportNamesTheStep(t *testing.T) {
 	fake := &fakeTB{TB: t}
-	_, _, line, _ := runtime.Caller(0)
+	_, file, line, _ := runtime.Caller(0)
 	s := new(clewtest.Scenario).
 		Send(alive, alive).
 		Expect(prompt)
 	h := memoryHost(t, clewtest.NewAgent(fake, s))
 	h.say(answer)
 	_ = h.rest()
-	want := "step 3 (agent_report_test.go:" + strconv.Itoa(line+3) + "): the host sent another frame"
+	want := "step 3 (" + filepath.Base(file) + ":" + strconv.Itoa(line+3) + "): the host sent another frame"
 	if got := fake.end(); !strings.Contains(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}
