@@ -17,6 +17,8 @@ type tree struct {
 	// cuts are the places of entries that a rewind has left behind, and how many nodes there were then.
 	cuts map[int32]int
 	last int32 // the last node, or none
+	// visits counts the nodes that were looked at, for the tests of what a tree costs.
+	visits int
 }
 
 func newTree() tree {
@@ -152,6 +154,7 @@ func (t *tree) leave() {
 func (t *tree) lineAbove(n *node) int {
 	at := n.parent
 	for at != none && t.nodes[at].trail == n.trail {
+		t.visits++
 		at = t.nodes[at].parent
 	}
 	if at == none {
@@ -179,12 +182,14 @@ func newTrail(number int32) *trail {
 // trace finds the trail through some nodes, which are in order and on none so far, and returns those that are not on it.
 func (t *tree) trace(tr *trail, nodes []int32) (rest []int32) {
 	for _, at := range slices.Backward(nodes) {
+		t.visits++
 		if n := &t.nodes[at]; n.leads() && !tr.leaves(n) {
 			tr.tip = at
 			break
 		}
 	}
 	t.walk(tr)
+	t.visits += len(nodes)
 	for _, at := range nodes {
 		if t.on(tr, at) || t.belongs(tr, at) {
 			t.put(tr, at)
@@ -198,6 +203,7 @@ func (t *tree) trace(tr *trail, nodes []int32) (rest []int32) {
 // walk marks the way to the tip.
 func (t *tree) walk(tr *trail) {
 	for at := tr.tip; at != none && t.nodes[at].trail == none; at = t.nodes[at].parent {
+		t.visits++
 		n := &t.nodes[at]
 		n.trail = tr.number
 		if n.role == roleAnswer && n.message != "" {
@@ -285,6 +291,7 @@ func (t *tree) sameAnswer(tr *trail, at int32) bool {
 	}
 	at = tr.tip
 	for range longAnswer {
+		t.visits++
 		if at == head {
 			return true
 		}
@@ -306,6 +313,7 @@ const maxBranching = 32
 
 // retrace lays out the whole tree. It returns the conversation, and how many trails there are.
 func (t *tree) retrace() (*trail, int32) {
+	t.visits += len(t.nodes)
 	all := make([]int32, len(t.nodes))
 	for i := range t.nodes {
 		all[i] = int32(i) //nolint:gosec // a transcript has fewer entries

@@ -2,12 +2,10 @@ package transcript
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -346,9 +344,9 @@ func (g *grower) chain(length int, n node) (last string) {
 	return last
 }
 
-// The cost of a node does not depend on how far it is from what was said before it. Trees eight times as large take
-// eight times as long, or so, where the square would be 64.
-func TestTreesTakeTheTimeOfTheirNodes(t *testing.T) {
+// The cost of a node does not depend on how far it is from the prompt or answer before it. A tree eight times as large
+// takes about eight times as many visits of nodes, where the square would be 64.
+func TestTreesCostAsMuchAsTheirNodes(t *testing.T) {
 	answer := node{role: roleAnswer, message: "m"}
 	for name, build := range map[string]func(g *grower, size int){
 		"answers below many remarks": func(g *grower, size int) {
@@ -385,20 +383,15 @@ func TestTreesTakeTheTimeOfTheirNodes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			took := func(size int) float64 {
-				start := time.Now()
-				build(&grower{tree: newTree()}, size)
-				return time.Since(start).Seconds()
+			visits := func(size int) int {
+				g := &grower{tree: newTree()}
+				build(g, size)
+				return g.visits + len(g.nodes)
 			}
-			const size, tries = 1500, 5
-			small, large := math.Inf(1), math.Inf(1)
-			for range tries { // what else runs makes it longer, never shorter
-				small, large = min(small, took(size)), min(large, took(8*size))
-				if large < 30*small {
-					return
-				}
+			const size = 1500
+			if small, large := visits(size), visits(8*size); large > 16*small {
+				t.Errorf("%d visits of nodes, and %d in a tree eight times as large", small, large)
 			}
-			t.Errorf("%.1f times as long for a tree eight times as large", large/small)
 		})
 	}
 }
