@@ -29,7 +29,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders hold what only the program needs.
-	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "prompt", "render"}
+	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "lineedit", "render"}
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
 	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "wiregen"}

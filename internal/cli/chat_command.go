@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/prompt"
+	"github.com/clewdev/clew/internal/lineedit"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/wire"
 )
@@ -183,7 +183,7 @@ func (c *chat) showHelp(context.Context, string) error {
 
 // complete returns what the end of a text can become: a command at its start, or what
 // follows one.
-func (c *chat) complete(before string) (from int, choices []prompt.Choice) {
+func (c *chat) complete(before string) (from int, choices []lineedit.Choice) {
 	word, argument, spaced := strings.Cut(before, " ")
 	if !strings.HasPrefix(word, "/") || strings.ContainsAny(argument, " \n") || strings.Contains(word, "\n") {
 		return 0, nil
@@ -194,11 +194,11 @@ func (c *chat) complete(before string) (from int, choices []prompt.Choice) {
 	switch word {
 	case "/model":
 		for _, m := range c.status.models {
-			choices = append(choices, prompt.Choice{Text: m.Value, Note: m.DisplayName})
+			choices = append(choices, lineedit.Choice{Text: m.Value, Note: m.DisplayName})
 		}
 	case "/mode":
 		for _, mode := range permissionModes {
-			choices = append(choices, prompt.Choice{Text: string(mode)})
+			choices = append(choices, lineedit.Choice{Text: string(mode)})
 		}
 	}
 	return len(word) + 1, beginning(argument, choices)
@@ -210,22 +210,22 @@ var permissionModes = []wire.PermissionMode{
 }
 
 // commandChoices are the commands of this program and, behind them, those of the agent.
-func (c *chat) commandChoices() []prompt.Choice {
-	var all []prompt.Choice
+func (c *chat) commandChoices() []lineedit.Choice {
+	var all []lineedit.Choice
 	for _, own := range chatCommands() {
-		all = append(all, prompt.Choice{Text: "/" + own.name, Note: own.note})
+		all = append(all, lineedit.Choice{Text: "/" + own.name, Note: own.note})
 	}
 	for _, command := range c.status.commands {
 		if !isOwn(command.Name) {
-			all = append(all, prompt.Choice{Text: "/" + command.Name, Note: command.Description})
+			all = append(all, lineedit.Choice{Text: "/" + command.Name, Note: command.Description})
 		}
 	}
 	return all
 }
 
 // beginning returns the choices that begin with a text.
-func beginning(with string, choices []prompt.Choice) []prompt.Choice {
-	return slices.DeleteFunc(choices, func(c prompt.Choice) bool {
+func beginning(with string, choices []lineedit.Choice) []lineedit.Choice {
+	return slices.DeleteFunc(choices, func(c lineedit.Choice) bool {
 		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/clewdev/clew/internal/prompt"
+	"github.com/clewdev/clew/internal/lineedit"
 	"github.com/clewdev/clew/internal/render"
 )
 
@@ -24,16 +24,16 @@ import (
 type typist struct {
 	chat    *chat
 	in      *os.File
-	display *prompt.Display
-	history *prompt.History
+	display *lineedit.Display
+	history *lineedit.History
 	asker   *asker
 	answers *answers
 	begun   bool // there was a prompt
 
 	mu        sync.Mutex
-	editor    *prompt.Editor // nil while a turn runs
-	entered   chan prompt.Event
-	typed     []prompt.Key // since the editor was left
+	editor    *lineedit.Editor // nil while a turn runs
+	entered   chan lineedit.Event
+	typed     []lineedit.Key // since the editor was left
 	interrupt func()       // nil while nothing runs
 	withdraw  func()       // ends the question, nil while there is none
 	line      []rune       // the answer to it so far
@@ -46,10 +46,10 @@ const maxTyped = 4096
 func newTypist(ctx context.Context, s Streams, c *chat) *typist {
 	in := s.In.(*os.File) //nolint:forcetypeassert // it is a terminal
 	c.screen.raw(s)
-	u := &typist{chat: c, in: in, answers: newAnswers(), entered: make(chan prompt.Event, 1)}
+	u := &typist{chat: c, in: in, answers: newAnswers(), entered: make(chan lineedit.Event, 1)}
 	u.asker = newAsker(ctx, s, c.screen)
 	u.asker.place.in, u.asker.room = u.answers, u.room
-	u.display = &prompt.Display{Out: s.Err, Size: u.size, Colour: coloured(s.Err)}
+	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Colour: coloured(s.Err)}
 	return u
 }
 
@@ -77,11 +77,11 @@ func (u *typist) begin() (end func(), err error) {
 
 // read is left behind when the chat ends: nothing can end a read of a terminal.
 func (u *typist) read() {
-	_ = prompt.ReadKeys(u.in, u.press) // the end is the end
+	_ = lineedit.ReadKeys(u.in, u.press) // the end is the end
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gone = true
-	u.enter(prompt.Ended)
+	u.enter(lineedit.Ended)
 }
 
 // next has the user edit a prompt.
@@ -96,13 +96,13 @@ func (u *typist) next(ctx context.Context, proposal string) (string, error) {
 		u.chat.screen.say("\n")
 	}
 	u.begun = true
-	editor := &prompt.Editor{Header: u.chat.status.line(), Complete: u.chat.complete, History: u.history}
+	editor := &lineedit.Editor{Header: u.chat.status.line(), Complete: u.chat.complete, History: u.history}
 	editor.SetText(proposal)
 	u.open(editor)
 	defer u.leave()
 	select {
 	case event := <-u.entered:
-		if event == prompt.Ended {
+		if event == lineedit.Ended {
 			return "", io.EOF
 		}
 	case <-ctx.Done():
@@ -114,7 +114,7 @@ func (u *typist) next(ctx context.Context, proposal string) (string, error) {
 }
 
 // open shows an editor, and gives it what was typed before it was there.
-func (u *typist) open(e *prompt.Editor) {
+func (u *typist) open(e *lineedit.Editor) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.editor = e
@@ -122,7 +122,7 @@ func (u *typist) open(e *prompt.Editor) {
 		u.display.Draw(e)
 	}
 	if u.gone {
-		u.enter(prompt.Ended)
+		u.enter(lineedit.Ended)
 	}
 	typed := u.typed
 	u.typed = nil
@@ -143,7 +143,7 @@ func (u *typist) leave() {
 
 // press acts on keys that came at once: none of them answers a question that another
 // one of them has led to.
-func (u *typist) press(keys []prompt.Key) {
+func (u *typist) press(keys []lineedit.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, key := range keys {
@@ -152,28 +152,28 @@ func (u *typist) press(keys []prompt.Key) {
 }
 
 // route gives a key to who is meant.
-func (u *typist) route(key prompt.Key) {
+func (u *typist) route(key lineedit.Key) {
 	switch {
 	case u.withdraw != nil:
 		u.reply(key)
 	case u.editor != nil:
 		u.edit(key)
-	case key.Code == prompt.Interrupt && u.interrupt != nil:
+	case key.Code == lineedit.Interrupt && u.interrupt != nil:
 		u.interrupt()
 	case len(u.typed) < maxTyped:
 		u.typed = append(u.typed, key)
 	}
 }
 
-func (u *typist) edit(key prompt.Key) {
-	if key.Code == prompt.Redraw {
+func (u *typist) edit(key lineedit.Key) {
+	if key.Code == lineedit.Redraw {
 		u.display.Clear()
 	}
 	switch event := u.editor.Press(key); event {
-	case prompt.Submitted:
+	case lineedit.Submitted:
 		u.display.Finish(u.editor)
 		u.enter(event)
-	case prompt.Ended:
+	case lineedit.Ended:
 		u.enter(event)
 	default:
 		u.display.Draw(u.editor)
@@ -181,11 +181,11 @@ func (u *typist) edit(key prompt.Key) {
 }
 
 // enter says how the editing ended. What is typed from now on waits.
-func (u *typist) enter(event prompt.Event) {
+func (u *typist) enter(event lineedit.Event) {
 	if u.editor == nil {
 		return
 	}
-	if event == prompt.Ended {
+	if event == lineedit.Ended {
 		u.display.Erase()
 	}
 	u.editor = nil
@@ -252,19 +252,19 @@ func (u *typist) ask(withdraw func()) {
 }
 
 // reply edits the answer to a question.
-func (u *typist) reply(key prompt.Key) {
+func (u *typist) reply(key lineedit.Key) {
 	switch key.Code {
-	case prompt.Interrupt:
+	case lineedit.Interrupt:
 		u.withdraw()
-	case prompt.Enter:
+	case lineedit.Enter:
 		u.chat.screen.say("\n")
 		u.answers.add(string(u.line))
 		u.line = nil
-	case prompt.Rune:
+	case lineedit.Rune:
 		u.extend(string(key.Rune))
-	case prompt.Paste:
+	case lineedit.Paste:
 		u.extend(strings.ReplaceAll(key.Text, "\n", " "))
-	case prompt.Backspace:
+	case lineedit.Backspace:
 		if n := len(u.line); n > 0 {
 			u.chat.screen.say(wiped(render.Clean(string(u.line[n-1]))))
 			u.line = u.line[:n-1]
@@ -284,18 +284,18 @@ func wiped(text string) string {
 
 // openChatHistory returns what was typed in other chats. Without a folder to keep it
 // in, or when that can't be read, it is empty, and lasts as long as the chat.
-func openChatHistory() *prompt.History {
+func openChatHistory() *lineedit.History {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return new(prompt.History)
+			return new(lineedit.History)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	history, err := prompt.OpenHistory(filepath.Join(state, "clew", "history"))
+	history, err := lineedit.OpenHistory(filepath.Join(state, "clew", "history"))
 	if err != nil {
-		return new(prompt.History)
+		return new(lineedit.History)
 	}
 	return history
 }

@@ -1,6 +1,6 @@
-// Package prompt reads what a person types at a terminal: lines with a cursor in
+// Package lineedit reads what a person types at a terminal: lines with a cursor in
 // them, of one line or many, with history and completion.
-package prompt
+package lineedit
 
 import (
 	"bytes"
