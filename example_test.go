@@ -37,8 +37,8 @@ func ExampleQuery() {
 // A sequence of prompts is sent as it comes, to one agent.
 func ExampleQuery_sequence() {
 	prompts := slices.Values([]*clew.UserMessage{
-		clew.NewUserMessage(clew.Text("Name a bird.")),
-		clew.NewUserMessage(clew.Text("And a fish.")),
+		clew.Text("Name a bird."),
+		clew.Text("And a fish."),
 	})
 	opts := &clew.Options{Transport: simulated("The wren.", "The pike.")}
 	for msg, err := range clew.Query(context.Background(), prompts, opts) {
@@ -94,7 +94,7 @@ func ExampleConnect() {
 	}
 	defer s.Close()
 	for _, prompt := range []string{"Name a bird.", "Where does it live?"} {
-		for msg, err := range s.Turn(ctx, prompt) {
+		for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
 			if err != nil {
 				fmt.Println(err)
 				return
@@ -120,7 +120,7 @@ func ExampleSession_Send() {
 	defer s.Close()
 	var ids []string
 	for _, prompt := range []string{"Name a bird.", "Name a fish."} {
-		id, err := s.Send(ctx, prompt)
+		id, err := s.Send(ctx, clew.Text(prompt))
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -157,7 +157,7 @@ func ExampleResultError() {
 	}
 	defer s.Close()
 	for range 2 {
-		for msg, err := range s.Turn(ctx, "Name a bird.") {
+		for msg, err := range s.Turn(ctx, clew.Text("Name a bird.")) {
 			if failed, ok := errors.AsType[*clew.ResultError](err); ok {
 				fmt.Println("failed:", failed.Text())
 			}
@@ -201,7 +201,7 @@ func ExampleSession_Interrupt() {
 		return
 	}
 	defer s.Close()
-	for msg, err := range s.Turn(ctx, "Count to a million.") {
+	for msg, err := range s.Turn(ctx, clew.Text("Count to a million.")) {
 		if failed, ok := errors.AsType[*clew.ResultError](err); ok {
 			fmt.Println("interrupted:", failed.Interrupted())
 		}
@@ -261,7 +261,7 @@ func ExampleOptions_watchdog() {
 		return
 	}
 	defer s.Close()
-	for _, err := range s.Turn(ctx, "Name a bird.") {
+	for _, err := range s.Turn(ctx, clew.Text("Name a bird.")) {
 		if errors.Is(err, clew.ErrIdle) {
 			fmt.Println("no word for too long")
 		}

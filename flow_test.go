@@ -24,7 +24,7 @@ func TestPromptsAtOnce(t *testing.T) {
 	sent := make([]string, prompts)
 	for i := range prompts {
 		wg.Go(func() {
-			id, err := s.Send(t.Context(), "Is it?")
+			id, err := s.Send(t.Context(), clew.Text("Is it?"))
 			if err != nil {
 				t.Error(err)
 			}
@@ -71,7 +71,7 @@ func TestSessionsAtOnce(t *testing.T) {
 				return
 			}
 			defer s.Close()
-			for _, err := range s.Turn(t.Context(), "Is it?") {
+			for _, err := range s.Turn(t.Context(), clew.Text("Is it?")) {
 				if err != nil {
 					t.Error(err)
 				}

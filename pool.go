@@ -94,12 +94,7 @@ func (p *Pool) open(ctx context.Context) error {
 // takes an agent of its own. An agent that may serve another conversation does not end with the sequence, which then
 // ends when every prompt is answered and nothing in the background will start another turn. Errors are those of the
 // function, [ErrPoolClosed], and, for a caller in line, that of ctx or of an agent that could not be started.
-func (p *Pool) Query(ctx context.Context, prompt string) iter.Seq2[wire.Message, error] {
-	return p.QueryMessage(ctx, NewUserMessage(Text(prompt)))
-}
-
-// QueryMessage is like Query for a prompt with images or documents.
-func (p *Pool) QueryMessage(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
+func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		a, id, err := p.ask(ctx, prompt)
 		if err != nil {
@@ -113,13 +108,8 @@ func (p *Pool) QueryMessage(ctx context.Context, prompt *wire.UserMessage) iter.
 
 // Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
 // failure, and a [*StoreError] if part of the session is not in [Options.Store].
-func (p *Pool) Run(ctx context.Context, prompt string) (*wire.ResultMessage, error) {
+func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
-}
-
-// RunMessage is like Run for a prompt with images or documents.
-func (p *Pool) RunMessage(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
-	return outcome(p.QueryMessage(ctx, prompt))
 }
 
 // Connect takes an agent for a session, which counts as in use until it is closed or its agent has died. The context
@@ -144,7 +134,7 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 		if a, err = p.take(ctx); err != nil {
 			return nil, "", err
 		}
-		if id, err = a.session.SendMessage(ctx, prompt); err == nil {
+		if id, err = a.session.Send(ctx, prompt); err == nil {
 			return a, id, nil
 		}
 		a.session.Close() //nolint:errcheck // why it did not take the prompt says more

@@ -500,7 +500,7 @@ func (a *poolAgent) forget(ctx context.Context) error {
 
 // clear runs the command /clear.
 func (a *poolAgent) clear(ctx context.Context) error {
-	id, err := a.session.Send(ctx, "/clear")
+	id, err := a.session.Send(ctx, Text("/clear"))
 	if err != nil {
 		return err
 	}

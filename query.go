@@ -160,7 +160,7 @@ func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessa
 		if err != nil {
 			return fmt.Errorf("clew: the sequence of prompts: %w", err)
 		}
-		if _, err := s.SendMessage(ctx, msg); err != nil {
+		if _, err := s.Send(ctx, msg); err != nil {
 			return err
 		}
 	}
@@ -303,7 +303,7 @@ type Prompt interface {
 func prompts[P Prompt](prompt P) iter.Seq2[*wire.UserMessage, error] {
 	switch p := any(prompt).(type) {
 	case string:
-		return one(NewUserMessage(Text(p)))
+		return one(Text(p))
 	case *wire.UserMessage:
 		return one(p)
 	case iter.Seq[*wire.UserMessage]:
@@ -324,20 +324,25 @@ func one(msg *wire.UserMessage) iter.Seq2[*wire.UserMessage, error] {
 	return func(yield func(*wire.UserMessage, error) bool) { yield(msg, nil) }
 }
 
-// NewUserMessage returns a message to the agent with these blocks. Its other fields may be set before it is sent.
+// Text returns a prompt that is only text:
+//
+//	for msg, err := range session.Turn(ctx, clew.Text("Explain this repository"))
+//
+// [NewUserMessage] returns one with images or documents.
+func Text(text string) *wire.UserMessage { return NewUserMessage(&wire.TextBlock{Text: text}) }
+
+// NewUserMessage returns a prompt with these blocks, such as an [Image] and a [TextBlock] with a question about it. Its
+// other fields may be set before it is sent.
 func NewUserMessage(blocks ...wire.Block) *wire.UserMessage {
 	return &wire.UserMessage{APIMessage: wire.APIMessage{Role: wire.RoleUser, Content: blocks}}
 }
 
-// Text returns a block of text.
-func Text(text string) *wire.TextBlock { return &wire.TextBlock{Text: text} }
-
-// Image returns an image, such as a PNG file of type "image/png".
+// Image returns a block with an image, such as a PNG file of type "image/png".
 func Image(mediaType string, data []byte) *wire.ImageBlock {
 	return &wire.ImageBlock{Source: encoded(mediaType, data)}
 }
 
-// Document returns a document, such as a PDF file of type "application/pdf".
+// Document returns a block with a document, such as a PDF file of type "application/pdf".
 func Document(mediaType string, data []byte) *wire.DocumentBlock {
 	if mediaType == "text/plain" {
 		return &wire.DocumentBlock{Source: &wire.Source{Type: "text", MediaType: mediaType, Data: string(data)}}

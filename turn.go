@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Turn sends a prompt and returns the messages until the result that answers it, which is the last one. Whatever else
+// Turn sends a prompt, such as [Text] or [NewUserMessage] returns, and yields the messages until the result that answers it, which is the last one. Whatever else
 // comes in between, such as the result of a background task, is among them, and so is what came since the last turn.
 // If the result is a failure, a [*ResultError] follows it, and the session lives on.
 //
@@ -27,15 +27,10 @@ import (
 //
 // With [Options.Reconnect], a turn that the death of the agent has cut ends with a [*LostError], behind the
 // [wire.SessionReconnectedMessage], and a turn that begins while there is no agent waits for one.
-func (s *Session) Turn(ctx context.Context, prompt string) iter.Seq2[wire.Message, error] {
-	return s.TurnMessage(ctx, NewUserMessage(Text(prompt)))
-}
-
-// TurnMessage is like Turn for a prompt with images or documents.
-func (s *Session) TurnMessage(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
+func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if prompt != nil && prompt.ShouldQuery != nil && !*prompt.ShouldQuery {
-			yield(nil, errors.New("clew: a prompt with ShouldQuery set to false has no turn: use SendMessage"))
+			yield(nil, errors.New("clew: a prompt with ShouldQuery set to false has no turn: use Send"))
 			return
 		}
 		t := newTurn()
@@ -177,12 +172,9 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 // With [Options.Reconnect], a prompt that comes while there is no agent waits for one, until ctx ends. The error is a
 // [*LostError] if the agent dies while the prompt is being written. One that dies later is known from
 // [wire.SessionReconnectedMessage.LostPrompts].
-func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
-	return s.SendMessage(ctx, NewUserMessage(Text(prompt)))
-}
-
-// SendMessage is like Send for a prompt with images or documents, a priority, or an id of the caller's own.
-func (s *Session) SendMessage(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
+//
+// The prompt may have a priority, and a UUID that the caller has chosen: that is its id then.
+func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
 	letter, id, err := s.post(ctx, prompt, nil)
 	if err != nil {
 		return "", err

@@ -30,7 +30,7 @@ func run(ctx context.Context) error {
 	for _, model := range models {
 		fmt.Printf("model %s: %s\n", model.Value, model.DisplayName)
 	}
-	for _, err := range s.Turn(ctx, "Say hello.") {
+	for _, err := range s.Turn(ctx, clew.Text("Say hello.")) {
 		if err != nil {
 			return err
 		}

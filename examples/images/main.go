@@ -24,7 +24,7 @@ func main() {
 		log.Fatal(err)
 	}
 	picture := clew.Image(mime.TypeByExtension(filepath.Ext(path)), data)
-	prompt := clew.NewUserMessage(picture, clew.Text("What do you see?"))
+	prompt := clew.NewUserMessage(picture, &clew.TextBlock{Text: "What do you see?"})
 	result, err := clew.Run(context.Background(), prompt, nil)
 	if err != nil {
 		log.Fatal(err)

@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 func show(ctx context.Context, s *clew.Session, prompt string, limit int) error {
 	var answer clew.Collector
 	stopped := false
-	for msg, err := range s.Turn(ctx, prompt) {
+	for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 }
 
 func ask(ctx context.Context, s *clew.Session, prompt string) error {
-	for msg, err := range s.Turn(ctx, prompt) {
+	for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
 		if err != nil {
 			return err
 		}

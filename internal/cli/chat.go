@@ -256,7 +256,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		stop()
 	})
 	defer over()
-	for msg, err := range c.session.Turn(turn, prompt) {
+	for msg, err := range c.session.Turn(turn, clew.Text(prompt)) {
 		if err != nil {
 			return stopping.Load(), err
 		}

@@ -149,7 +149,7 @@ func converse(ctx context.Context, c conversation) error {
 			<-stopped
 		}
 	}()
-	for msg, err := range session.Turn(turn, c.prompt) {
+	for msg, err := range session.Turn(turn, clew.Text(c.prompt)) {
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func TestInterruptAtPace(t *testing.T) {
 			return
 		}
 		defer session.Close()
-		for _, err := range session.Turn(t.Context(), demo.Prompt) {
+		for _, err := range session.Turn(t.Context(), clew.Text(demo.Prompt)) {
 			if ended = err; err == nil {
 				_, _ = session.Interrupt(t.Context())
 			}

@@ -155,7 +155,7 @@ func TestTurnWhoseContextEnds(t *testing.T) {
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		inBackground(ctx, s, textPrompt("one")).want(t, context.DeadlineExceeded, "1")
+		inBackground(ctx, s, clew.Text("one")).want(t, context.DeadlineExceeded, "1")
 		wantTurn(t, s, "two", "2", "result: two")
 	})
 }
@@ -168,10 +168,10 @@ func TestWaitingTurnGivenUp(t *testing.T) {
 			Send(controlSuccess("c", `{"cancelled":false}`)).
 			Send(assistantFrame("1"), resultFrame("one", "p1"), assistantFrame("2"), resultFrame("two", "p2")).
 			Expect(promptFrame("p3", "three")).Send(assistantFrame("3"), resultFrame("three", "p3")), nil)
-		first := inBackground(t.Context(), s, textPrompt("one"))
+		first := inBackground(t.Context(), s, clew.Text("one"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		inBackground(ctx, s, textPrompt("two")).want(t, context.DeadlineExceeded)
+		inBackground(ctx, s, clew.Text("two")).want(t, context.DeadlineExceeded)
 		first.want(t, nil, "1", "result: one")
 		wantTurn(t, s, "three", "3", "result: three")
 	})
@@ -184,9 +184,9 @@ func TestPromptOfAnEndedContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 100 {
-			_, err := heard(s.Turn(ctx, "Hi"))
+			_, err := heard(s.Turn(ctx, clew.Text("Hi")))
 			wantError(t, err, context.Canceled)
-			_, err = s.Send(ctx, "Hi")
+			_, err = s.Send(ctx, clew.Text("Hi"))
 			wantError(t, err, context.Canceled)
 		}
 	})
@@ -201,7 +201,7 @@ func TestPromptGivenUpHalfway(t *testing.T) {
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := heard(s.Turn(ctx, longText))
+		_, err := heard(s.Turn(ctx, clew.Text(longText)))
 		wantError(t, err, context.DeadlineExceeded)
 		wantTurn(t, s, "two", "2", "result: two")
 	})
@@ -219,12 +219,12 @@ func TestTurnGivenUpBehindALeftOne(t *testing.T) {
 			Send(controlSuccess("c", `{"cancelled":true}`), cancelledFrame("p2")).
 			Send(assistantFrame("1 again"), resultFrame("one", "p1")).
 			Expect(promptFrame("p3", "three")).Send(assistantFrame("3"), resultFrame("three", "p3")), nil)
-		for range s.Turn(t.Context(), "one") {
+		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		prompt := textPrompt("two")
+		prompt := clew.Text("two")
 		prompt.UUID = "an odd \x7f id"
 		inBackground(ctx, s, prompt).want(t, context.DeadlineExceeded)
 		wantTurn(t, s, "three", "3", "result: three")

@@ -87,9 +87,9 @@ func TestDeathFailsAll(t *testing.T) {
 			calls.expectRequests(ctx, s)
 			calls.expect("Turn", func() error {
 				var last error
-				for _, last = range s.Turn(ctx, "Hi") {
+				for _, last = range s.Turn(ctx, clew.Text("Hi")) {
 					if last == nil {
-						calls.expect("Send", func() error { return second(s.Send(ctx, strings.Repeat("x", 1<<20))) })
+						calls.expect("Send", func() error { return second(s.Send(ctx, clew.Text(strings.Repeat("x", 1<<20)))) })
 					}
 				}
 				return last
@@ -97,8 +97,8 @@ func TestDeathFailsAll(t *testing.T) {
 			calls.want(t, &test.want)
 
 			calls.expectRequests(ctx, s)
-			calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(ctx, "Hi"))) })
-			calls.expect("Send", func() error { return second(s.Send(ctx, "Hi")) })
+			calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(ctx, clew.Text("Hi")))) })
+			calls.expect("Send", func() error { return second(s.Send(ctx, clew.Text("Hi"))) })
 			calls.expect("Messages", func() error { return second(hearOut(t, s.Messages(ctx))) })
 			calls.expect("Err", s.Err)
 			calls.want(t, &test.want)
@@ -118,9 +118,9 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 		calls.expectRequests(ctx, s)
 		calls.expect("Messages", func() error { return second(hearOut(t, s.Messages(ctx))) })
 		synctest.Wait()
-		calls.expect("Send", func() error { return second(s.Send(ctx, strings.Repeat("x", 1<<20))) })
+		calls.expect("Send", func() error { return second(s.Send(ctx, clew.Text(strings.Repeat("x", 1<<20)))) })
 		synctest.Wait()
-		calls.expect("Send in line", func() error { return second(s.Send(ctx, "Hi")) })
+		calls.expect("Send in line", func() error { return second(s.Send(ctx, clew.Text("Hi"))) })
 		synctest.Wait()
 		if len(calls.errs) > 0 {
 			t.Fatalf("errors of a live agent: %v", calls.errs)
@@ -173,7 +173,7 @@ func TestProcessClosesItsOutput(t *testing.T) {
 	opts := asProcess(clewtest.NewAgent(t, scenario))
 	opts.CloseTimeout = quickly
 	s := connectTo(t, opts)
-	_, err := hearOut(t, s.Turn(t.Context(), "Hi"))
+	_, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	if exit := wantExit(t, err); !exit.Forced || exit.Stderr != "oh\n" {
 		t.Errorf("got %+v", exit)
 	}
@@ -231,7 +231,7 @@ func TestThousandSessions(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Send(aWord, aResult))
 		for range 100 {
 			s := connectTo(t, overMemory(agent))
-			if _, err := hearOut(t, s.Turn(t.Context(), "Hi")); err != nil {
+			if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
 				t.Fatal(err)
 			}
 			wantClosed(t, s)

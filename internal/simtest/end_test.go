@@ -216,7 +216,7 @@ func TestCloseFromEverywhere(t *testing.T) {
 		s := connectTo(t, overMemory(agent))
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := hearOut(t, s.Turn(t.Context(), "Hi")); !errors.Is(err, clew.ErrClosed) {
+			if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
 				t.Errorf("turn: error %v", err)
 			}
 		})
@@ -243,8 +243,8 @@ func TestCallsAfterClose(t *testing.T) {
 	t.Parallel()
 	s := connectTo(t, overMemory(clewtest.NewAgent(t, greeted())))
 	wantClosed(t, s)
-	_, turn := hearOut(t, s.Turn(t.Context(), "Hi"))
-	_, send := s.Send(t.Context(), "Hi")
+	_, turn := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+	_, send := s.Send(t.Context(), clew.Text("Hi"))
 	for name, err := range map[string]error{
 		"Turn": turn, "Send": send, "Interrupt": second(s.Interrupt(t.Context())), "Err": s.Err(),
 	} {
@@ -269,13 +269,13 @@ func TestCloseInTheLoop(t *testing.T) {
 	}{
 		"Turn": {func(ctx context.Context, s *clew.Session) error {
 			var last error
-			for _, last = range s.Turn(ctx, "Hi") {
+			for _, last = range s.Turn(ctx, clew.Text("Hi")) {
 				_ = s.Close()
 			}
 			return last
 		}, clew.ErrClosed},
 		"Messages": {func(ctx context.Context, s *clew.Session) error {
-			if _, err := s.Send(ctx, "Hi"); err != nil {
+			if _, err := s.Send(ctx, clew.Text("Hi")); err != nil {
 				return err
 			}
 			var last error
@@ -313,7 +313,7 @@ func TestCloseInACallback(t *testing.T) {
 		}
 		s = connectTo(t, opts)
 		begin := time.Now()
-		if _, err := hearOut(t, s.Turn(t.Context(), "Hi")); !errors.Is(err, clew.ErrClosed) {
+		if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
 			t.Errorf("turn: error %v", err)
 		}
 		wantElapsed(t, begin, 0)
@@ -342,7 +342,7 @@ func TestCloseWithACallbackThatStays(t *testing.T) {
 			return nil, nil
 		}
 		s := connectTo(t, opts)
-		for range s.Turn(t.Context(), "Hi") {
+		for range s.Turn(t.Context(), clew.Text("Hi")) {
 			break
 		}
 		begin := time.Now()
@@ -363,7 +363,7 @@ func TestCloseWhileSendBlocks(t *testing.T) {
 		var sending sync.WaitGroup
 		for range 3 {
 			sending.Go(func() {
-				if _, err := s.Send(t.Context(), strings.Repeat("x", 1<<20)); !errors.Is(err, clew.ErrClosed) {
+				if _, err := s.Send(t.Context(), clew.Text(strings.Repeat("x", 1<<20))); !errors.Is(err, clew.ErrClosed) {
 					t.Errorf("error %v", err)
 				}
 				wantElapsed(t, begin, time.Second) // which the agent has to read what was written
@@ -397,11 +397,11 @@ func TestCloseWhileSendBlocksOnAProcess(t *testing.T) {
 	s := connectTo(t, opts)
 	ctx, cancel := context.WithTimeout(t.Context(), quickly)
 	defer cancel()
-	if _, err := s.Send(ctx, strings.Repeat("x", 1<<20)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Send(ctx, clew.Text(strings.Repeat("x", 1<<20))); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error %v: the agent reads", err)
 	}
 	sent := make(chan error)
-	go func() { sent <- second(s.Send(t.Context(), "Hi")) }()
+	go func() { sent <- second(s.Send(t.Context(), clew.Text("Hi"))) }()
 	if exit := wantExit(t, s.Close()); !exit.Forced {
 		t.Errorf("got %+v", exit)
 	}
@@ -417,14 +417,14 @@ func TestLeavingATurn(t *testing.T) {
 		s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(aWord, aResult).Expect(aPrompt).Send(aResult))))
 		synctest.Wait()
 		before := len(ofSessions())
-		for range s.Turn(t.Context(), "Hi") {
+		for range s.Turn(t.Context(), clew.Text("Hi")) {
 			break
 		}
 		synctest.Wait()
 		if after := len(ofSessions()); after != before {
 			t.Errorf("%d goroutines before, %d after", before, after)
 		}
-		msgs, err := hearOut(t, s.Turn(t.Context(), "Hi"))
+		msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 		if err != nil || len(msgs) != 1 {
 			t.Fatalf("next turn: messages %v, error %v", msgs, err)
 		}

@@ -37,7 +37,7 @@ func TestFloodDelaysNoControlRequest(t *testing.T) {
 	opts.AgentPath, opts.Env = agent.Path(), agent.Env()
 	s := dial(t, opts)
 	before := heapBytes()
-	if _, err := s.Send(t.Context(), "Hi"); err != nil {
+	if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 		t.Fatal(err)
 	}
 	events.await(t, "flooded", time.Minute)
@@ -128,7 +128,7 @@ func TestSlowReaderSlowsTheAgent(t *testing.T) {
 		const messages = 30_000
 		s, agent := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Do(clewtest.Flood(2*messages)).Send(resultFrame("done", "p")), &clew.Options{MaxBacklogBytes: 1})
-		if _, err := s.Send(t.Context(), "Hi"); err != nil {
+		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -146,7 +146,7 @@ func TestSlowReaderDelaysNoCall(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), resultFrame("done", "p")), &clew.Options{MaxBacklogBytes: 1})
-		if _, err := s.Send(t.Context(), "Hi"); err != nil {
+		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -170,7 +170,7 @@ func TestSilentAgent(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).Do(clewtest.Hang()), watched())
 		begin := time.Now()
-		got, err := heard(s.Turn(t.Context(), "Hi"))
+		got, err := heard(s.Turn(t.Context(), clew.Text("Hi")))
 		wantError(t, err, clew.ErrIdle)
 		if diff := cmp.Diff([]string{"Well,"}, got); diff != "" {
 			t.Errorf("turn (-want +got):\n%s", diff)
@@ -194,7 +194,7 @@ func TestSilentAgentIsReported(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), resultFrame("interrupted", "p")), opts)
-		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		turn := inBackground(t.Context(), s, clew.Text("Hi"))
 		time.Sleep(150 * time.Second)
 		synctest.Wait()
 		if diff := cmp.Diff([]time.Duration{time.Minute, 2 * time.Minute}, silences); diff != "" {
@@ -216,7 +216,7 @@ func TestSilentAgentIsReportedInVain(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), resultFrame("interrupted", "p")), opts)
-		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		turn := inBackground(t.Context(), s, clew.Text("Hi"))
 		time.Sleep(150 * time.Second)
 		synctest.Wait()
 		if n := strings.Count(log.String(), "clew: panic in OnIdle: ouch"); n != 2 {
@@ -270,7 +270,7 @@ func TestSilenceOfAnAgentThatWaits(t *testing.T) {
 			Send(`{"type":"system","subtype":"session_state_changed","state":"requires_action"}`).
 			Expect(controlRequest("m", `{"subtype":"set_model","model":"x"}`)).Send(controlSuccess("m", `{}`)).
 			Send(resultFrame("done", "p"), `{"type":"system","subtype":"session_state_changed","state":"idle"}`), watched())
-		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		turn := inBackground(t.Context(), s, clew.Text("Hi"))
 		time.Sleep(time.Hour)
 		if _, err := s.SetModel(t.Context(), "x"); err != nil {
 			t.Error(err)
@@ -287,7 +287,7 @@ func TestSilenceOfASlowReader(t *testing.T) {
 		opts.MaxBacklogBytes = 1
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).
 			Send(resultFrame("done", "p")), opts)
-		if _, err := s.Send(t.Context(), "Hi"); err != nil {
+		if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

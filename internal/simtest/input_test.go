@@ -186,7 +186,7 @@ func TestInputStaysOpenForAllPrompts(t *testing.T) {
 			Send(aResult).CloseStdin().Exit(0))
 		var twice iter.Seq[*wire.UserMessage] = func(yield func(*wire.UserMessage) bool) {
 			for range 2 {
-				if !yield(clew.NewUserMessage(clew.Text("Hi"))) {
+				if !yield(clew.Text("Hi")) {
 					return
 				}
 			}
@@ -203,7 +203,7 @@ func TestPromptsFail(t *testing.T) {
 	failing := func(prompts int) iter.Seq2[*wire.UserMessage, error] {
 		return func(yield func(*wire.UserMessage, error) bool) {
 			for range prompts {
-				if !yield(clew.NewUserMessage(clew.Text("Hi")), nil) {
+				if !yield(clew.Text("Hi"), nil) {
 					return
 				}
 			}
@@ -236,7 +236,7 @@ func TestPromptsFail(t *testing.T) {
 // stuck is a prompt, and then a sequence that waits for ever for the next one.
 func stuck(stop <-chan struct{}) iter.Seq[*wire.UserMessage] {
 	return func(yield func(*wire.UserMessage) bool) {
-		if yield(clew.NewUserMessage(clew.Text("Hi"))) {
+		if yield(clew.Text("Hi")) {
 			<-stop
 		}
 	}
@@ -295,7 +295,7 @@ func TestPromptsToTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Exit(3))
 		var slow iter.Seq[*wire.UserMessage] = func(yield func(*wire.UserMessage) bool) {
-			for yield(clew.NewUserMessage(clew.Text("Hi"))) {
+			for yield(clew.Text("Hi")) {
 				time.Sleep(time.Second)
 			}
 		}

@@ -80,7 +80,7 @@ func leavesTurn(t *testing.T, opts *clew.Options) {
 // closesInTurn leaves a turn after its first message, and closes the session then.
 func closesInTurn(t *testing.T, opts *clew.Options) {
 	s := connectTo(t, opts)
-	for _, err := range s.Turn(t.Context(), "Hi") {
+	for _, err := range s.Turn(t.Context(), clew.Text("Hi")) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -121,7 +121,7 @@ func panicsInTurn(t *testing.T, opts *clew.Options) {
 	defer wantPanic(t, "in the loop")
 	s := connectTo(t, opts)
 	defer s.Close()
-	for range s.Turn(t.Context(), "Hi") {
+	for range s.Turn(t.Context(), clew.Text("Hi")) {
 		panic("in the loop")
 	}
 }
@@ -344,7 +344,7 @@ func TestSecretsOfASession(t *testing.T) {
 	_, refusal := s.SetMCPServers(t.Context(), map[string]clew.MCPServer{"calc": &clew.MCPHTTPServer{
 		URL: "https://example.com", Headers: map[string]string{"X-Pass": headerSecret},
 	}})
-	_, death := hearOut(t, s.Turn(t.Context(), "Hi"))
+	_, death := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	exit := wantExit(t, death)
 	if !strings.Contains(exit.Stderr, "401 invalid key sk-ant-***") {
 		t.Errorf("stderr %q", exit.Stderr)

@@ -283,7 +283,7 @@ func openPool(t *testing.T, c *crowd, config *clew.PoolOptions) *clew.Pool {
 // wantRun runs a prompt, which must be echoed.
 func wantRun(ctx context.Context, t *testing.T, p *clew.Pool, prompt string) {
 	t.Helper()
-	result, err := p.Run(ctx, prompt)
+	result, err := p.Run(ctx, clew.Text(prompt))
 	if err != nil || !strings.HasSuffix(result.Result, "You said "+prompt) {
 		t.Errorf("result %v, error %v", result, err)
 	}
@@ -340,14 +340,14 @@ func TestPoolDoesNotReuse(t *testing.T) {
 }
 
 func failRun(t *testing.T, p *clew.Pool) {
-	_, err := p.Run(t.Context(), "fail")
+	_, err := p.Run(t.Context(), clew.Text("fail"))
 	if _, ok := errors.AsType[*clew.ResultError](err); !ok {
 		t.Errorf("error %v", err)
 	}
 }
 
 func leaveRun(t *testing.T, p *clew.Pool) {
-	for _, err := range p.Query(t.Context(), "word") {
+	for _, err := range p.Query(t.Context(), clew.Text("word")) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -358,7 +358,7 @@ func leaveRun(t *testing.T, p *clew.Pool) {
 func giveUpRun(t *testing.T, p *clew.Pool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := p.Run(ctx, "wait")
+	_, err := p.Run(ctx, clew.Text("wait"))
 	wantError(t, err, context.DeadlineExceeded)
 }
 
@@ -376,7 +376,7 @@ func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newCrowd()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 9, MaxAgents: 1})
-		for msg, err := range p.Query(t.Context(), "word") {
+		for msg, err := range p.Query(t.Context(), clew.Text("word")) {
 			if err != nil {
 				t.Error(err)
 			}

@@ -65,16 +65,16 @@ func TestPoolHeadStart(t *testing.T) {
 func TestPoolWaysToAsk(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := openPool(t, newCrowd(), &clew.PoolOptions{Warm: 2})
-		got, err := heard(p.Query(t.Context(), "Hi"))
+		got, err := heard(p.Query(t.Context(), clew.Text("Hi")))
 		want := []string{"*wire.InitMessage", "You said Hi", "result: You said Hi"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
-		result, err := p.RunMessage(t.Context(), clew.NewUserMessage(clew.Text("one"), clew.Text("two")))
+		result, err := p.Run(t.Context(), clew.NewUserMessage(&clew.TextBlock{Text: "one"}, &clew.TextBlock{Text: "two"}))
 		if err != nil || result.Result != "You said onetwo" {
 			t.Errorf("result %v, error %v", result, err)
 		}
-		if _, err := p.RunMessage(t.Context(), nil); err == nil {
+		if _, err := p.Run(t.Context(), nil); err == nil {
 			t.Error("no error for a prompt that is nil")
 		}
 		s, err := p.Connect(t.Context())
@@ -191,7 +191,7 @@ func TestPoolAgentForNobody(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, ctx := range []context.Context{gone, &fickle{Context: t.Context()}} {
-			_, err := p.Run(ctx, "never")
+			_, err := p.Run(ctx, clew.Text("never"))
 			wantError(t, err, context.Canceled)
 		}
 		if diff := cmp.Diff(clew.PoolStats{Warm: 1, Started: 1}, p.Stats()); diff != "" {
@@ -238,7 +238,7 @@ func TestPoolRefillsUnderLoad(t *testing.T) {
 func TestPoolRefusesABadPrompt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := openPool(t, newCrowd(), nil)
-		if _, err := p.RunMessage(t.Context(), nil); err == nil {
+		if _, err := p.Run(t.Context(), nil); err == nil {
 			t.Error("a nil prompt was sent")
 		}
 		if stats := p.Stats(); stats.Served != 0 || stats.Warm != 1 {
@@ -321,7 +321,7 @@ func TestPoolReplacesWhatItOwns(t *testing.T) {
 		if stats := p.Stats(); stats.Died != 1 || stats.Warm != 1 || stats.Started != 2 {
 			t.Errorf("stats %+v", stats)
 		}
-		_, err := p.Run(t.Context(), "die")
+		_, err := p.Run(t.Context(), clew.Text("die"))
 		if exit := wantExit(t, err); exit.Reason != "was killed" || isLostError(err) {
 			t.Errorf("error %v", err)
 		}

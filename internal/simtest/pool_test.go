@@ -105,7 +105,7 @@ func TestPoolBacksOff(t *testing.T) {
 			t.Errorf("%d starts in two minutes", tries)
 		}
 		begin := time.Now()
-		_, err := p.Run(t.Context(), "second")
+		_, err := p.Run(t.Context(), clew.Text("second"))
 		wantError(t, err, errBroken)
 		wantElapsed(t, begin, c.slow)
 		c.broken = nil
@@ -135,7 +135,7 @@ func TestPoolAgentDies(t *testing.T) {
 		if got := p.Stats(); got.Served < 1 {
 			t.Errorf("%+v", got)
 		}
-		_, err := p.Run(t.Context(), "die")
+		_, err := p.Run(t.Context(), clew.Text("die"))
 		_ = wantExit(t, err)
 	})
 }
@@ -221,7 +221,7 @@ func TestPoolDrains(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		_, err = p.Run(t.Context(), "too late")
+		_, err = p.Run(t.Context(), clew.Text("too late"))
 		wantError(t, err, clew.ErrPoolClosed)
 		close(c.goOn)
 		time.Sleep(time.Minute)
@@ -289,7 +289,7 @@ func TestPoolCloses(t *testing.T) {
 		var all sync.WaitGroup
 		for _, prompt := range []string{"word", "deaf", "wait", "wait", "wait", "wait"} {
 			all.Go(func() {
-				_, err := p.Run(t.Context(), prompt)
+				_, err := p.Run(t.Context(), clew.Text(prompt))
 				if prompt == "wait" {
 					wantError(t, err, clew.ErrPoolClosed)
 				}
@@ -321,7 +321,7 @@ func TestPoolClosesItself(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := openPool(t, newCrowd(), &clew.PoolOptions{MaxUses: 2})
 		var last error
-		for _, err := range p.Query(t.Context(), "word") {
+		for _, err := range p.Query(t.Context(), clew.Text("word")) {
 			last = err
 			if err := p.Close(); err != nil {
 				t.Error(err)
@@ -372,19 +372,19 @@ func stress(t *testing.T, p *clew.Pool, i, j int) {
 	defer cancel()
 	switch prompt := fmt.Sprint("word ", i, " ", j); (i + j) % 5 {
 	case 0:
-		if _, err := p.Run(ctx, "die"); err == nil {
+		if _, err := p.Run(ctx, clew.Text("die")); err == nil {
 			t.Error("no error of an agent that died")
 		}
 	case 1:
 		go cancel()
-		_, _ = p.Run(ctx, prompt)
+		_, _ = p.Run(ctx, clew.Text(prompt))
 	case 2:
 		if s, err := p.Connect(ctx); err == nil {
 			wantTurn(t, s, prompt, "*wire.InitMessage", "You said "+prompt, "result: You said "+prompt)
 			wantClosed(t, s)
 		}
 	default:
-		result, err := p.Run(ctx, prompt)
+		result, err := p.Run(ctx, clew.Text(prompt))
 		if err != nil && !errors.Is(err, errBroken) || err == nil && result.Result != "You said "+prompt {
 			t.Errorf("result %v, error %v", result, err)
 		}

@@ -37,7 +37,7 @@ func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
 		_, s := gone(t, scenario)
 		var turns []*reading
 		for _, p := range prompts {
-			turns = append(turns, inBackground(t.Context(), s, textPrompt(p)))
+			turns = append(turns, inBackground(t.Context(), s, clew.Text(p)))
 		}
 		begin := time.Now()
 		turns[0].want(t, nil, reconnectedText, "result: a")
@@ -54,10 +54,10 @@ func TestReconnectWaitsWithinTheContext(t *testing.T) {
 		_, s := gone(t, answers("two"))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		turn := inBackground(ctx, s, textPrompt("one"))
+		turn := inBackground(ctx, s, clew.Text("one"))
 		_, err := s.SetModel(ctx, "opus")
 		wantError(t, err, context.DeadlineExceeded)
-		_, err = s.Send(ctx, "zero")
+		_, err = s.Send(ctx, clew.Text("zero"))
 		wantError(t, err, context.DeadlineExceeded)
 		turn.want(t, context.DeadlineExceeded)
 		wantTurn(t, s, "two", reconnectedText, "ok", "result: two")
@@ -69,8 +69,8 @@ func TestReconnectPromptsOnTheirWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, connected().Do(clewtest.Hang()), answers("behind"))
 		s := agents.open(nil)
-		stuck := inBackground(t.Context(), s, textPrompt(strings.Repeat("x", 1<<20)))
-		behind := inBackground(t.Context(), s, textPrompt("behind"))
+		stuck := inBackground(t.Context(), s, clew.Text(strings.Repeat("x", 1<<20)))
+		behind := inBackground(t.Context(), s, clew.Text("behind"))
 		agents.kill()
 		<-stuck.done
 		wantLost(t, stuck.err)
@@ -86,7 +86,7 @@ func TestReconnectSendOnItsWay(t *testing.T) {
 		agents := succeed(t, connected().Do(clewtest.Hang()), answers("two"))
 		s := agents.open(nil)
 		sent := make(chan error)
-		go func() { sent <- second(s.Send(t.Context(), strings.Repeat("x", 1<<20))) }()
+		go func() { sent <- second(s.Send(t.Context(), clew.Text(strings.Repeat("x", 1<<20)))) }()
 		synctest.Wait()
 		agents.kill()
 		wantLost(t, <-sent)
@@ -135,7 +135,7 @@ func TestReconnectAndCallbacks(t *testing.T) {
 				return clew.Allow(), nil
 			},
 		})
-		turn := inBackground(t.Context(), s, textPrompt("Hi"))
+		turn := inBackground(t.Context(), s, clew.Text("Hi"))
 		agents.kill()
 		<-turn.done
 		wantLost(t, turn.err)
@@ -153,7 +153,7 @@ func TestReconnectEarlyMessages(t *testing.T) {
 			Send(controlSuccess("init", `{"claude_code_version":"9.9.9"}`), assistantFrame("late")).
 			Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 		s := agents.open(nil)
-		_, err := hearOut(t, s.Turn(t.Context(), "one"))
+		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		if version := s.Info().Version; version != "9.9.9" {
 			t.Errorf("version %q", version)
@@ -178,7 +178,7 @@ func TestReconnectADeafAgent(t *testing.T) {
 			return half, nil
 		})
 		s := dial(t, opts)
-		_, err := s.Send(t.Context(), "one")
+		_, err := s.Send(t.Context(), clew.Text("one"))
 		if !isLostError(err) {
 			t.Errorf("error %v", err)
 		}
@@ -197,7 +197,7 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 		agents.kill()
 		wantTurn(t, s, "one", reconnectedText, "ok", "result: one")
 		agents.kill()
-		_, err := heard(s.Turn(t.Context(), "two"))
+		_, err := heard(s.Turn(t.Context(), clew.Text("two")))
 		wantError(t, err, clew.ErrIdle)
 		if n := len(agents.resumed()); n != 4 {
 			t.Errorf("%d starts", n)
@@ -211,7 +211,7 @@ func TestReconnectIsRecorded(t *testing.T) {
 		var record logbook
 		agents := succeed(t, cut(), answers("two"))
 		s := agents.open(&clew.Options{Record: &record})
-		_, err := hearOut(t, s.Turn(t.Context(), "one"))
+		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		wantTurn(t, s, "two", "ok", "result: two")
 		wantClosed(t, s)
@@ -247,7 +247,7 @@ func TestReconnectAndClose(t *testing.T) {
 				agents.kill()
 				var calls verdicts
 				calls.expect("Usage", func() error { return second(s.Usage(t.Context())) })
-				calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(t.Context(), "Hi"))) })
+				calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))) })
 				synctest.Wait()
 				time.Sleep(test.after)
 				synctest.Wait()
@@ -284,7 +284,7 @@ func TestReconnectGivesUp(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				agents := succeed(t, cut())
 				s := agents.open(&clew.Options{Reconnect: &test.opts})
-				_, err := hearOut(t, s.Turn(t.Context(), "one"))
+				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 				given := wantGivenUp(t, err)
 				if diff := cmp.Diff(killed, given.Exit); diff != "" {
 					t.Errorf("exit (-want +got):\n%s", diff)
@@ -300,7 +300,7 @@ func TestReconnectGivesUp(t *testing.T) {
 				if diff := cmp.Diff(test.pauses, agents.pauses()); diff != "" {
 					t.Errorf("pauses (-want +got):\n%s", diff)
 				}
-				for _, err := range []error{s.Err(), second(s.Send(t.Context(), "two")), second(s.Usage(t.Context()))} {
+				for _, err := range []error{s.Err(), second(s.Send(t.Context(), clew.Text("two"))), second(s.Usage(t.Context()))} {
 					if wantGivenUp(t, err) != given {
 						t.Errorf("later the error is %v", err)
 					}
@@ -320,7 +320,7 @@ func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 		s := agents.open(&clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 2}})
 		ends := 0
 		for s.Err() == nil {
-			_, err := hearOut(t, s.Turn(t.Context(), "one"))
+			_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 			synctest.Wait()
 			if err == nil {
 				agents.kill()
@@ -368,7 +368,7 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 				agents := succeed(t, connected(), test.scenario)
 				s := agents.open(&clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 1}})
 				agents.kill()
-				_, err := hearOut(t, s.Turn(t.Context(), "two"))
+				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("two")))
 				if given := wantGivenUp(t, err); !strings.Contains(given.Last.Error(), test.want) {
 					t.Errorf("error %v", err)
 				}

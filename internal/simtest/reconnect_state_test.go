@@ -114,7 +114,7 @@ func TestReconnectKeepsThePermissionMode(t *testing.T) {
 				agents := succeed(t, first.Do(kill()),
 					granting(second, test.want...).Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 				s := agents.open(nil)
-				_, err := hearOut(t, s.Turn(t.Context(), "one"))
+				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 				wantLost(t, err)
 				wantTurn(t, s, "two", "result: two")
 			})
@@ -206,12 +206,12 @@ func TestReconnectChoosesTheConversation(t *testing.T) {
 				test.opts.Reconnect = &clew.ReconnectOptions{MaxAttempts: len(test.want) - 1}
 				s := agents.open(&test.opts)
 				for range test.turns {
-					if _, err := hearOut(t, s.Turn(t.Context(), "Hi")); err != nil {
+					if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
 						t.Fatal(err)
 					}
 				}
 				agents.kill()
-				_, err := s.Send(t.Context(), "Hi")
+				_, err := s.Send(t.Context(), clew.Text("Hi"))
 				given := wantGivenUp(t, err)
 				if diff := cmp.Diff(test.want, agents.resumed()); diff != "" {
 					t.Errorf("%v; starts (-want +got):\n%s", given, diff)
@@ -243,7 +243,7 @@ func TestReconnectGreetsAlike(t *testing.T) {
 			Agents:     map[string]clew.AgentDefinition{"a": {Description: "d", Prompt: "p"}},
 			MCPServers: map[string]clew.MCPServer{"m": &clew.MCPInProcessServer{Handler: ponger{}}},
 		})
-		_, err := hearOut(t, s.Turn(t.Context(), "one"))
+		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		synctest.Wait()
 		wantClosed(t, s)
@@ -437,11 +437,11 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 // converse has turns, one after the other.
 func converse(t *testing.T, s *clew.Session, caller int) {
 	for n := range 20 {
-		prompt := textPrompt("Hi")
+		prompt := clew.Text("Hi")
 		prompt.UUID = fmt.Sprintf("prompt %d of caller %d", n, caller)
 		var last wire.Message
 		var err error
-		for msg, failure := range s.TurnMessage(t.Context(), prompt) {
+		for msg, failure := range s.Turn(t.Context(), prompt) {
 			if err = failure; msg != nil {
 				last = msg
 			}

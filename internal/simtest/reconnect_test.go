@@ -175,8 +175,8 @@ func TestReconnectAfterACutTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, cut(), answers("two"))
 		s := agents.open(nil)
-		msgs, err := hearOut(t, s.TurnMessage(t.Context(), &clew.UserMessage{
-			UUID: "p1", APIMessage: wire.APIMessage{Content: clew.Content{clew.Text("one")}},
+		msgs, err := hearOut(t, s.Turn(t.Context(), &clew.UserMessage{
+			UUID: "p1", APIMessage: wire.APIMessage{Content: clew.Content{&clew.TextBlock{Text: "one"}}},
 		}))
 		wantLost(t, err)
 		if s.Err() != nil {
@@ -208,7 +208,7 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 		s := agents.open(nil)
 		var sent []string
 		for _, prompt := range []string{"one", "two"} {
-			id, err := s.Send(t.Context(), prompt)
+			id, err := s.Send(t.Context(), clew.Text(prompt))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 				if diff := cmp.Diff(sent, m.LostPrompts); diff != "" {
 					t.Errorf("lost prompts (-want +got):\n%s", diff)
 				}
-				if _, err := s.Send(t.Context(), "three"); err != nil {
+				if _, err := s.Send(t.Context(), clew.Text("three")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -248,11 +248,11 @@ func TestReconnectEndsTurnsInLine(t *testing.T) {
 			answers("next"))
 		s := agents.open(nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := s.Send(t.Context(), "left"); err != nil {
+		if _, err := s.Send(t.Context(), clew.Text("left")); err != nil {
 			t.Fatal(err)
 		}
-		first := inBackground(ctx, s, textPrompt("first"))
-		second := inBackground(ctx, s, textPrompt("second"))
+		first := inBackground(ctx, s, clew.Text("first"))
+		second := inBackground(ctx, s, clew.Text("second"))
 		agents.kill()
 		for _, turn := range []*reading{first, second} {
 			<-turn.done
@@ -272,7 +272,7 @@ func TestReconnectBehindALeftTurn(t *testing.T) {
 		agents := succeed(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("2"), assistantFrame("3")), answers("two"))
 		s := agents.open(nil)
-		for range s.Turn(t.Context(), "one") {
+		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
 		agents.kill()
@@ -287,7 +287,7 @@ func TestReconnectAfterATurn(t *testing.T) {
 			Send(initFrame(sessionOne), assistantFrame("1"), resultFrame("one", "p1")).Do(clewtest.ExitBefore(1)),
 			answers("two"))
 		s := agents.open(nil)
-		if _, err := s.Send(t.Context(), "one"); err != nil {
+		if _, err := s.Send(t.Context(), clew.Text("one")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -307,7 +307,7 @@ func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 		seen := 0
 		go func() {
 			var err error
-			for msg, failure := range s.Turn(t.Context(), "one") {
+			for msg, failure := range s.Turn(t.Context(), clew.Text("one")) {
 				if err = failure; msg != nil {
 					last = msg
 					if seen++; seen == 1 {
@@ -332,7 +332,7 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	t.Run("in a turn", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			s := succeed(t, connected().Expect(promptFrame("p1", "one")).Exit(0), answers("two")).open(nil)
-			_, err := hearOut(t, s.Turn(t.Context(), "one"))
+			_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
 			if exit := wantExit(t, err); exit.Reason != "ended without a result" || s.Err() != nil {
 				t.Errorf("error %v, of the session %v", err, s.Err())
 			}
@@ -402,7 +402,7 @@ func TestReconnectProcesses(t *testing.T) {
 		lost := 0
 		var err error
 		for s.Err() == nil {
-			_, err = hearOut(t, s.Turn(t.Context(), "Hi"))
+			_, err = hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 			exit := wantExit(t, err)
 			if exit.Stderr != "out of memory\n" || runtime.GOOS != "windows" && exit.Signal != os.Kill {
 				t.Errorf("exit %+v", exit)
@@ -430,7 +430,7 @@ func TestReconnectWhileTheStoreHangs(t *testing.T) {
 			answers("two"))
 		s := agents.open(&clew.Options{Store: store, StoreTimeout: 7 * time.Second})
 		begin := time.Now()
-		_, err := heard(s.Turn(t.Context(), "one"))
+		_, err := heard(s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		wantElapsed(t, begin, 7*time.Second)
 		lossMessage := "*wire.MirrorErrorMessage"

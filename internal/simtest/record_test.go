@@ -49,7 +49,7 @@ func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, te
 	opts := obliging()
 	opts.Record, opts.Model = &recorded, "sonnet"
 	s, _ := simulate(t, scenario, opts)
-	one, err := heard(s.Turn(t.Context(), "one"))
+	one, err := heard(s.Turn(t.Context(), clew.Text("one")))
 	if err != nil {
 		t.Error(err)
 	}
@@ -57,7 +57,7 @@ func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, te
 	if err != nil {
 		t.Error(err)
 	}
-	two, err := heard(s.Turn(t.Context(), "two"))
+	two, err := heard(s.Turn(t.Context(), clew.Text("two")))
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Error(err)
 	}

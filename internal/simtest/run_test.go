@@ -76,11 +76,11 @@ func TestTurnFails(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(failure).Expect(aPrompt).Send(aResult))))
-				msgs, err := hearOut(t, s.Turn(t.Context(), "Hi"))
+				msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 				if failed, ok := errors.AsType[*clew.ResultError](err); !ok || len(msgs) != 1 || failed.Result != msgs[0] {
 					t.Errorf("messages %v, error %v", msgs, err)
 				}
-				if msgs, err := hearOut(t, s.Turn(t.Context(), "Hi")); len(msgs) != 1 || err != nil {
+				if msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); len(msgs) != 1 || err != nil {
 					t.Errorf("messages %v, error %v", msgs, err)
 				}
 				wantClosed(t, s)

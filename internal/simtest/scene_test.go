@@ -116,7 +116,7 @@ func heard(messages iter.Seq2[clew.Message, error]) ([]string, error) {
 // wantTurn runs a turn, which must say just that.
 func wantTurn(t *testing.T, s *clew.Session, prompt string, want ...string) {
 	t.Helper()
-	got, err := heard(s.Turn(t.Context(), prompt))
+	got, err := heard(s.Turn(t.Context(), clew.Text(prompt)))
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("the turn %q: error %v (-want +got):\n%s", prompt, err, diff)
 	}

@@ -172,7 +172,7 @@ func TestCallbacksRunAtOnce(t *testing.T) {
 				return clew.Deny("not " + req.ToolName), nil
 			},
 		})
-		for msg, err := range s.Turn(t.Context(), "Hi") {
+		for msg, err := range s.Turn(t.Context(), clew.Text("Hi")) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +223,7 @@ func TestWithdrawnRequest(t *testing.T) {
 			},
 		})
 		for _, prompt := range []string{"Hi", "Again"} {
-			if _, err := heard(s.Turn(t.Context(), prompt)); err != nil {
+			if _, err := heard(s.Turn(t.Context(), clew.Text(prompt))); err != nil {
 				t.Error(err)
 			}
 		}

@@ -175,7 +175,7 @@ func TestSessionID(t *testing.T) {
 				if s.ID() != opts.SessionID {
 					t.Errorf("id %q before the first turn", s.ID())
 				}
-				for msg, err := range s.Turn(t.Context(), "Hi") {
+				for msg, err := range s.Turn(t.Context(), clew.Text("Hi")) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -249,7 +249,7 @@ func TestAgentClosesItsInput(t *testing.T) {
 		var calls verdicts
 		calls.expect("Usage", func() error { return second(s.Usage(t.Context())) })
 		synctest.Wait()
-		_, err := s.Send(t.Context(), "Hi")
+		_, err := s.Send(t.Context(), clew.Text("Hi"))
 		wantError(t, err, io.ErrClosedPipe)
 		calls.want(t, &clew.ExitError{Reason: "closed its input: " + io.ErrClosedPipe.Error()})
 		if !strings.Contains(log.String(), "the agent reads no more") {
@@ -275,7 +275,7 @@ func TestTurnInsideOfATurn(t *testing.T) {
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
 			Send(controlSuccess("c", `{"cancelled":true}`), cancelledFrame("p2"), resultFrame("one", "p1")), nil)
 		var got []string
-		for msg, err := range s.Turn(t.Context(), "one") {
+		for msg, err := range s.Turn(t.Context(), clew.Text("one")) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,7 +283,7 @@ func TestTurnInsideOfATurn(t *testing.T) {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err = heard(s.Turn(ctx, "two"))
+			_, err = heard(s.Turn(ctx, clew.Text("two")))
 			cancel()
 			wantError(t, err, context.DeadlineExceeded)
 		}

@@ -42,7 +42,7 @@ func TestMirrorBeforeResult(t *testing.T) {
 			Expect(controlRequest("m", `{"subtype":"set_model","model":"opus"}`)).Send(controlSuccess("m", `{}`)),
 			&clew.Options{Store: store})
 		began := time.Now()
-		for msg, err := range s.Turn(t.Context(), "one") {
+		for msg, err := range s.Turn(t.Context(), clew.Text("one")) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestContextEndsBeforeStore(t *testing.T) {
 		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := heard(s.Turn(ctx, "one"))
+		_, err := heard(s.Turn(ctx, clew.Text("one")))
 		wantError(t, err, context.DeadlineExceeded)
 		if texts, err := heardUntil(s, "result: one"); err != nil || len(texts) != 1 {
 			t.Errorf("then %q, error %v", texts, err)
@@ -212,7 +212,7 @@ func TestMirrorFlood(t *testing.T) {
 				scenario, want := flooding(connected().Expect(promptFrame("p1", "one")))
 				s, _ := simulate(t, scenario.Expect(controlRequest("m", `{"subtype":"set_model","model":"opus"}`)).
 					Send(controlSuccess("m", `{}`), resultFrame("one", "p1")), &clew.Options{Store: store, MaxBacklogBytes: room})
-				if _, err := s.SendMessage(t.Context(), textPrompt("one")); err != nil {
+				if _, err := s.Send(t.Context(), clew.Text("one")); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Second) // whatever can be read is
@@ -386,7 +386,7 @@ func BenchmarkMirror(b *testing.B) {
 			defer s.Close()
 			b.SetBytes(int64(len(conn.frames)))
 			for b.Loop() {
-				for _, err := range s.Turn(b.Context(), "go") {
+				for _, err := range s.Turn(b.Context(), clew.Text("go")) {
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -170,7 +170,7 @@ func lossOf(t *testing.T, msg clew.Message) *wire.MirrorErrorMessage {
 func messagesOf(t *testing.T, s *clew.Session, prompt string) []clew.Message {
 	t.Helper()
 	var msgs []clew.Message
-	for msg, err := range s.Turn(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestLossAfterTheResult(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Exit(3))
 			s := connectTo(t, inMemory(agent, &clew.Options{Store: always(errStore)}))
-			texts, err := heard(s.Turn(t.Context(), "one"))
+			texts, err := heard(s.Turn(t.Context(), clew.Text("one")))
 			if diff := cmp.Diff([]string{"*wire.MirrorErrorMessage"}, texts); diff != "" || wantExit(t, err).Code != 3 {
 				t.Errorf("error %v, messages (-want +got):\n%s", err, diff)
 			}
@@ -409,7 +409,7 @@ func TestLossInATurnThatWasLeft(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).Send(mirrorFrame("s", `{}`), assistantFrame("2"), resultFrame("one", "p1"),
 			resultFrame("two", "p2")), &clew.Options{Store: store})
-		for range s.Turn(t.Context(), "one") {
+		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
 		wantTurn(t, s, "two", "*wire.MirrorErrorMessage", "result: two")

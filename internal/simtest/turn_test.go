@@ -27,7 +27,7 @@ type reading struct {
 // inBackground starts a turn and returns when everything has come to rest.
 func inBackground(ctx context.Context, s *clew.Session, prompt *clew.UserMessage) *reading {
 	r := &reading{done: make(chan struct{})}
-	go r.read(s.TurnMessage(ctx, prompt))
+	go r.read(s.Turn(ctx, prompt))
 	synctest.Wait()
 	return r
 }
@@ -49,20 +49,18 @@ func (r *reading) want(t *testing.T, err error, texts ...string) {
 	}
 }
 
-func textPrompt(text string) *clew.UserMessage { return clew.NewUserMessage(clew.Text(text)) }
-
 func TestOneReaderAtATime(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Send(assistantFrame("I am here.")).
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Hello."), resultFrame("done", "p")), nil)
 		for range s.Messages(t.Context()) {
-			_, err := heard(s.Turn(t.Context(), "This is not sent."))
+			_, err := heard(s.Turn(t.Context(), clew.Text("This is not sent.")))
 			wantError(t, err, clew.ErrReading)
 			_, err = heard(s.Messages(t.Context()))
 			wantError(t, err, clew.ErrReading)
 			break
 		}
-		for range s.Turn(t.Context(), "Hi") {
+		for range s.Turn(t.Context(), clew.Text("Hi")) {
 			_, err := heard(s.Messages(t.Context()))
 			wantError(t, err, clew.ErrReading)
 		}
@@ -76,9 +74,9 @@ func TestTurnsInLine(t *testing.T) {
 			Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).Expect(promptFrame("p3", "three")).
 			Send(assistantFrame("1"), resultFrame("one", "p1"), assistantFrame("2"), resultFrame("two", "p2"),
 				assistantFrame("3"), resultFrame("three", "p3")), nil)
-		first := inBackground(t.Context(), s, textPrompt("one"))
-		second := inBackground(t.Context(), s, textPrompt("two"))
-		third := inBackground(t.Context(), s, textPrompt("three"))
+		first := inBackground(t.Context(), s, clew.Text("one"))
+		second := inBackground(t.Context(), s, clew.Text("two"))
+		third := inBackground(t.Context(), s, clew.Text("three"))
 		first.want(t, nil, "1", "result: one")
 		second.want(t, nil, "2", "result: two")
 		third.want(t, nil, "3", "result: three")
@@ -98,7 +96,7 @@ func TestTurnsFromManyGoroutines(t *testing.T) {
 		got := make([]*reading, turns)
 		for i := range got {
 			got[i] = &reading{done: make(chan struct{})}
-			go got[i].read(s.Turn(t.Context(), "Go"))
+			go got[i].read(s.Turn(t.Context(), clew.Text("Go")))
 		}
 		seen := make(map[string]bool)
 		for _, r := range got {
@@ -118,8 +116,8 @@ func TestPromptsAnsweredTogether(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(assistantFrame("both"), resultFrame("one and two", "p1", "p2")).
 			Expect(promptFrame("p3", "three")).Send(resultFrame("three", "p3")), nil)
-		first := inBackground(t.Context(), s, textPrompt("one"))
-		second := inBackground(t.Context(), s, textPrompt("two"))
+		first := inBackground(t.Context(), s, clew.Text("one"))
+		second := inBackground(t.Context(), s, clew.Text("two"))
 		first.want(t, nil, "both", "result: one and two")
 		second.want(t, nil, "result: one and two")
 		wantTurn(t, s, "three", "result: three")
@@ -143,8 +141,8 @@ func TestResultsWithoutIDs(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(resultFrame("one"), taskResult, resultFrame("two")).
 			Expect(promptFrame("p3", "three")).Send(resultFrame("three")), nil)
-		first := inBackground(t.Context(), s, textPrompt("one"))
-		second := inBackground(t.Context(), s, textPrompt("two"))
+		first := inBackground(t.Context(), s, clew.Text("one"))
+		second := inBackground(t.Context(), s, clew.Text("two"))
 		first.want(t, nil, "result: one")
 		second.want(t, nil, "result: the task", "result: two")
 		wantTurn(t, s, "three", "result: three")
@@ -156,7 +154,7 @@ func TestFailedTurn(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(`{"type":"result","subtype":"error_max_turns","is_error":true,"user_message_uuid":"p1","errors":["too long"]}`).
 			Expect(promptFrame("p2", "two")).Send(resultFrame("two", "p2")), nil)
-		got, err := heard(s.Turn(t.Context(), "one"))
+		got, err := heard(s.Turn(t.Context(), clew.Text("one")))
 		failed, ok := errors.AsType[*clew.ResultError](err)
 		if !ok || failed.Text() != "too long" || len(got) != 1 {
 			t.Errorf("turn %q, error %v", got, err)
@@ -171,7 +169,7 @@ func TestLeftTurnIsSkipped(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p1", "one")).Send(assistantFrame("1"), assistantFrame("1 again"), resultFrame("one", "p1")).
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
-		for range s.Turn(t.Context(), "one") {
+		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
 		wantTurn(t, s, "two", "2", "result: two")
@@ -183,7 +181,7 @@ func TestLeftTurnIsSeenByMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("1 again"), resultFrame("one", "p1")), nil)
-		for range s.Turn(t.Context(), "one") {
+		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
 		synctest.Wait()
@@ -206,9 +204,9 @@ func TestCancelledPrompt(t *testing.T) {
 			Expect(controlRequest("c", `{"subtype":"cancel_async_message","message_uuid":"p2"}`)).
 			Send(controlSuccess("c", `{"cancelled":true}`), cancelledFrame("p2")).
 			Send(assistantFrame("1"), resultFrame("one", "p1")), nil)
-		prompt := textPrompt("two")
+		prompt := clew.Text("two")
 		prompt.UUID = "6a0d2f5e-7b1c-4e55-9d6f-0a3a1c2b4d5e"
-		first := inBackground(t.Context(), s, textPrompt("one"))
+		first := inBackground(t.Context(), s, clew.Text("one"))
 		second := inBackground(t.Context(), s, prompt)
 		if ok, err := s.CancelPrompt(t.Context(), prompt.UUID); !ok || err != nil {
 			t.Errorf("cancelled: %t, %v", ok, err)
@@ -231,7 +229,7 @@ func TestTurnLeftAtItsLastMessage(t *testing.T) {
 				s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1"), last).
 					Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
 				seen := 0
-				for range s.Turn(t.Context(), "one") {
+				for range s.Turn(t.Context(), clew.Text("one")) {
 					if seen++; seen == 2 {
 						break
 					}
@@ -252,7 +250,7 @@ func TestContextEndsBeforeUnreadMessages(t *testing.T) {
 		defer cancel(nil)
 		why := errors.New("enough")
 		var texts []string
-		for msg, err := range s.Turn(ctx, "one") {
+		for msg, err := range s.Turn(ctx, clew.Text("one")) {
 			if err != nil {
 				wantError(t, err, why)
 				break
@@ -289,8 +287,8 @@ func TestWaitingTurnEndsWithTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
 			Expect(promptFrame("p2", "two")).Expect(controlRequest("i", `{"subtype":"interrupt","cancel_queued":true}`)), nil)
-		for range s.Turn(t.Context(), "one") {
-			waiting := inBackground(t.Context(), s, textPrompt("two"))
+		for range s.Turn(t.Context(), clew.Text("one")) {
+			waiting := inBackground(t.Context(), s, clew.Text("two"))
 			synctest.Wait()
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -307,7 +305,7 @@ func TestRunOfACancelledPrompt(t *testing.T) {
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 			Send(resultFrame("one", "p1"), cancelledFrame("p2")).CloseStdin())
 		opts := inMemory(agent, &clew.Options{CanUseTool: decide})
-		result, err := clew.Run(t.Context(), slices.Values([]*clew.UserMessage{textPrompt("one"), textPrompt("two")}), opts)
+		result, err := clew.Run(t.Context(), slices.Values([]*clew.UserMessage{clew.Text("one"), clew.Text("two")}), opts)
 		if err != nil || result.Result != "one" {
 			t.Errorf("result %v, error %v", result, err)
 		}

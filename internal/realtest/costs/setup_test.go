@@ -36,7 +36,7 @@ func connect(t *testing.T, opts *clew.Options) *clew.Session {
 func ask(t *testing.T, s *clew.Session, prompt string) *wire.ResultMessage {
 	t.Helper()
 	var result *wire.ResultMessage
-	for msg, err := range s.Turn(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 		if err != nil {
 			t.Fatalf("%s: %v", prompt, err)
 		}

@@ -20,7 +20,7 @@ import (
 
 func (s *controlled) testTasks(t *testing.T) {
 	var task string
-	for msg, err := range s.Turn(t.Context(), "Serve") {
+	for msg, err := range s.Turn(t.Context(), clew.Text("Serve")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func (s *controlled) testTasks(t *testing.T) {
 	}
 
 	var moved bool
-	for msg, err := range s.Turn(t.Context(), "Build") {
+	for msg, err := range s.Turn(t.Context(), clew.Text("Build")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func writeProject(t *testing.T, dir string) {
 func (s *controlled) turn(t *testing.T, prompt string) string {
 	t.Helper()
 	var uuid string
-	for msg, err := range s.Turn(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func (s *controlled) testInfo(t *testing.T) {
 
 func (s *controlled) testInterrupt(t *testing.T) {
 	var result *wire.ResultMessage
-	for msg, err := range s.Turn(t.Context(), "Wait for ever") {
+	for msg, err := range s.Turn(t.Context(), clew.Text("Wait for ever")) {
 		switch msg := msg.(type) {
 		case *wire.InitMessage:
 			must(s.Interrupt(t.Context()))(t)

@@ -57,7 +57,7 @@ func TestRealPermissionDeniedWithInterrupt(t *testing.T) {
 	model.On("Go on").Reply(clewtest.Text("Going on."))
 	door, dir := new(permissionCalls).say(&clew.DenyResult{Message: "enough", Interrupt: true}, nil), t.TempDir()
 	s := connect(t, model, &clew.Options{Dir: dir, CanUseTool: door.call})
-	_, err := hear(s.Turn(t.Context(), "Stop"))
+	_, err := hear(s.Turn(t.Context(), clew.Text("Stop")))
 	var failed *clew.ResultError
 	if !errors.As(err, &failed) || !failed.Interrupted() {
 		t.Errorf("error %v", err)

@@ -29,8 +29,8 @@ func TestRealImagesAndDocuments(t *testing.T) {
 	}
 	model := clewtest.NewModel(t).Reply("Seen.")
 	s := connect(t, model, nil)
-	succeed(t, s.TurnMessage(t.Context(), clew.NewUserMessage(
-		clew.Text("Look"), clew.Image("image/png", picture),
+	succeed(t, s.Turn(t.Context(), clew.NewUserMessage(
+		&clew.TextBlock{Text: "Look"}, clew.Image("image/png", picture),
 		clew.Document("application/pdf", []byte("%PDF-1.4\n")), clew.Document("text/plain", []byte("Plain words.")),
 	)))
 	var images, documents []string
@@ -51,7 +51,7 @@ func TestRealSequenceOfPrompts(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Heard.")
 	prompts := slices.Values([]*wire.UserMessage{
-		clew.NewUserMessage(clew.Text("First words")), clew.NewUserMessage(clew.Text("Second words")),
+		clew.Text("First words"), clew.Text("Second words"),
 	})
 	result, err := clew.Run(t.Context(), prompts, over(t, model, nil))
 	if err != nil || result.Result != "Heard." {
@@ -70,7 +70,7 @@ func TestRealSequenceOfPromptsFails(t *testing.T) {
 	model := clewtest.NewModel(t).Reply("Heard.")
 	broken := errors.New("no more words")
 	var prompts iter.Seq2[*wire.UserMessage, error] = func(yield func(*wire.UserMessage, error) bool) {
-		if yield(clew.NewUserMessage(clew.Text("First words")), nil) {
+		if yield(clew.Text("First words"), nil) {
 			yield(nil, broken)
 		}
 	}

@@ -77,7 +77,7 @@ func succeed(t *testing.T, messages iter.Seq2[wire.Message, error]) *talk {
 // ask runs a turn that has to succeed.
 func ask(t *testing.T, s *clew.Session, prompt string) *talk {
 	t.Helper()
-	return succeed(t, s.Turn(t.Context(), prompt))
+	return succeed(t, s.Turn(t.Context(), clew.Text(prompt)))
 }
 
 // query makes a run, over a model, that has to succeed.

@@ -59,7 +59,7 @@ func TestRealPoolAsksForPermission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range s.Turn(t.Context(), "Make two") {
+	for _, err := range s.Turn(t.Context(), clew.Text("Make two")) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -94,7 +94,7 @@ func TestRealPoolOfFour(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 50 {
 				all.Go(func() {
-					result, err := p.Run(t.Context(), fmt.Sprintf("Say number %d.", i))
+					result, err := p.Run(t.Context(), clew.Text(fmt.Sprintf("Say number %d.", i)))
 					if err != nil || result.Result != fmt.Sprintf("It is %d.", i) {
 						t.Errorf("%d: result %v, error %v", i, result, err)
 					}
@@ -142,7 +142,7 @@ func TestRealPoolForgets(t *testing.T) {
 	before := len(model.AllRequests())
 	var second *wire.ResultMessage
 	var seen strings.Builder
-	for msg, err := range p.Query(t.Context(), "Where are we?") {
+	for msg, err := range p.Query(t.Context(), clew.Text("Where are we?")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func open(t *testing.T, opts *clew.Options, config *clew.PoolOptions) *clew.Pool
 // ask runs a prompt that has to succeed.
 func ask(t *testing.T, p *clew.Pool, prompt string) *wire.ResultMessage {
 	t.Helper()
-	result, err := p.Run(t.Context(), prompt)
+	result, err := p.Run(t.Context(), clew.Text(prompt))
 	if err != nil {
 		t.Fatalf("%q: %v", prompt, err)
 	}

@@ -53,7 +53,7 @@ func TestRealPoolWithEverything(t *testing.T) {
 
 func wantText(t *testing.T, s *clew.Session, prompt, want string) {
 	t.Helper()
-	for msg, err := range s.Turn(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func hang(t *testing.T, s *clew.Session, model *clewtest.Model) (failure error) 
 	t.Helper()
 	asked := len(model.Requests())
 	killed := false
-	for _, err := range s.Turn(t.Context(), "Hang") {
+	for _, err := range s.Turn(t.Context(), clew.Text("Hang")) {
 		failure = err
 		if err != nil || killed {
 			continue

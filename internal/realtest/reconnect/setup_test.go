@@ -102,7 +102,7 @@ func hear(messages iter.Seq2[wire.Message, error], act func(wire.Message)) ([]wi
 // ask runs a turn that has to succeed.
 func ask(t *testing.T, s *clew.Session, prompt string) []wire.Message {
 	t.Helper()
-	msgs, err := hear(s.Turn(t.Context(), prompt), nil)
+	msgs, err := hear(s.Turn(t.Context(), clew.Text(prompt)), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", prompt, err)
 	}

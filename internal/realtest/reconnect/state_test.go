@@ -113,9 +113,9 @@ func TestRealRewindOutlivesTheAgent(t *testing.T) {
 	model := clewtest.NewModel(t).Reply("Yes.")
 	s := connect(t, over(t, model, nil))
 	ask(t, s, "First")
-	prompt := clew.NewUserMessage(clew.Text("Second"))
+	prompt := clew.Text("Second")
 	prompt.UUID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a14"
-	if _, err := hear(s.TurnMessage(t.Context(), prompt), nil); err != nil {
+	if _, err := hear(s.Turn(t.Context(), prompt), nil); err != nil {
 		t.Fatal(err)
 	}
 	waitForTranscript(t, model, s, "Second")
@@ -152,7 +152,7 @@ func TestRealAgentBinaryIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, s)
-	_, err := hear(s.Turn(t.Context(), "Next"), nil)
+	_, err := hear(s.Turn(t.Context(), clew.Text("Next")), nil)
 	given, ok := errors.AsType[*clew.ReconnectError](err)
 	if !ok || given.Attempts != 2 || !strings.Contains(given.Last.Error(), opts.AgentPath) {
 		t.Errorf("error %v", err)
@@ -172,7 +172,7 @@ func TestRealCloseWithoutAnAgent(t *testing.T) {
 	kill(t, s)
 	turn := make(chan error)
 	go func() {
-		_, err := hear(s.Turn(t.Context(), "Next"), nil)
+		_, err := hear(s.Turn(t.Context(), clew.Text("Next")), nil)
 		turn <- err
 	}()
 	if err := s.Close(); err != nil {

@@ -82,10 +82,10 @@ func TestRealKilledInMidTurn(t *testing.T) {
 					kill(t, s)
 				})
 			}
-			prompt := clew.NewUserMessage(clew.Text("Cut"))
+			prompt := clew.Text("Cut")
 			prompt.UUID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a13"
 			var once sync.Once
-			msgs, err := hear(s.TurnMessage(t.Context(), prompt), func(msg wire.Message) {
+			msgs, err := hear(s.Turn(t.Context(), prompt), func(msg wire.Message) {
 				if test.now != nil && test.now(msg) {
 					once.Do(func() { kill(t, s) })
 				}
@@ -130,7 +130,7 @@ func TestRealKilledInItsFirstTurn(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
 	s := connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
-	msgs, err := hear(s.Turn(t.Context(), "Cut"), func(msg wire.Message) {
+	msgs, err := hear(s.Turn(t.Context(), clew.Text("Cut")), func(msg wire.Message) {
 		if _, ok := msg.(*wire.InitMessage); ok {
 			kill(t, s)
 		}

@@ -26,7 +26,7 @@ func BenchmarkRealMirror(b *testing.B) {
 	for b.Loop() {
 		for i, s := range sessions {
 			began := time.Now()
-			for _, err := range s.Turn(b.Context(), "go") {
+			for _, err := range s.Turn(b.Context(), clew.Text("go")) {
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -104,7 +104,7 @@ func dieInTurn(t *testing.T, s *clew.Session, model *clewtest.Model) {
 	t.Helper()
 	var failure error
 	killed := false
-	for _, err := range s.Turn(t.Context(), "Hang") {
+	for _, err := range s.Turn(t.Context(), clew.Text("Hang")) {
 		failure = err
 		if killed || err != nil {
 			continue

@@ -142,7 +142,7 @@ func TestRealFolderIsRemoved(t *testing.T) {
 				kill(t, s)
 			}()
 			var last error
-			for _, err := range s.Turn(t.Context(), "Hang") {
+			for _, err := range s.Turn(t.Context(), clew.Text("Hang")) {
 				last = err
 			}
 			return last

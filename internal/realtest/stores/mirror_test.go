@@ -77,7 +77,7 @@ func TestRealMirrorOfTheEnd(t *testing.T) {
 			store := newMemory()
 			s := connect(t, over(t, model, clew.Options{Store: store}))
 			ask(t, s, "Hello")
-			if _, err := s.Send(t.Context(), "Wait"); err != nil {
+			if _, err := s.Send(t.Context(), clew.Text("Wait")); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := model.WaitRequest(t.Context(), 2); err != nil {
@@ -103,7 +103,7 @@ func TestRealMirrorOfTwoAgents(t *testing.T) {
 	for range turns {
 		ask(t, s, "Hello")
 	}
-	if _, err := s.Send(t.Context(), "Wait"); err != nil {
+	if _, err := s.Send(t.Context(), clew.Text("Wait")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := model.WaitRequest(t.Context(), turns+1); err != nil {

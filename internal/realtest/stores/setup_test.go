@@ -116,7 +116,7 @@ func closeSession(t *testing.T, s *clew.Session) {
 func ask(t *testing.T, s *clew.Session, prompt string) *clew.ResultMessage {
 	t.Helper()
 	var result *clew.ResultMessage
-	for msg, err := range s.Turn(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 		switch m := msg.(type) {
 		case *clew.ResultMessage:
 			result = m

@@ -71,7 +71,7 @@ func (st *stage) uses(t *testing.T, calls ...wire.Block) []*wire.ToolResultBlock
 	before := len(st.model.Requests())
 	st.model.On("Use them").Reply(calls...).Once()
 	st.model.OnToolResult("").Reply(clewtest.Text("I see.")).Once()
-	for _, err := range st.Turn(t.Context(), "Use them") {
+	for _, err := range st.Turn(t.Context(), clew.Text("Use them")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func TestRealToolInterrupted(t *testing.T) {
 		}
 	}()
 	var failure error
-	for _, err := range st.Turn(t.Context(), "Wait") {
+	for _, err := range st.Turn(t.Context(), clew.Text("Wait")) {
 		failure = err
 	}
 	if result, ok := errors.AsType[*clew.ResultError](failure); !ok || !result.Interrupted() {

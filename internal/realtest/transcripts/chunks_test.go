@@ -68,7 +68,7 @@ func TestRealChunks(t *testing.T) {
 		"/cost", "/context", "/greet the cat", "/bow low", "/nonsense", "What of @note.txt?", "Forbidden")
 	for _, prompt := range []*wire.UserMessage{
 		clew.NewUserMessage(clew.Image("image/png", []byte(dot))),
-		clew.NewUserMessage(clew.Image("image/png", []byte(dot)), clew.Text("With words")),
+		clew.NewUserMessage(clew.Image("image/png", []byte(dot)), &clew.TextBlock{Text: "With words"}),
 	} {
 		if err := p.say(t, prompt, nil); err != nil {
 			t.Fatal(err)
@@ -90,14 +90,14 @@ func TestRealChunks(t *testing.T) {
 // waits for the end of the turn.
 func (s *scene) interject(t *testing.T, dir string) {
 	t.Helper()
-	also, later := clew.NewUserMessage(clew.Text("And this")), clew.NewUserMessage(clew.Text("Afterwards"))
+	also, later := clew.Text("And this"), clew.Text("Afterwards")
 	send := func(prompt *wire.UserMessage) {
 		s.tell(prompt)
-		if _, err := s.SendMessage(t.Context(), prompt); err != nil {
+		if _, err := s.Send(t.Context(), prompt); err != nil {
 			t.Error(err)
 		}
 	}
-	err := s.say(t, clew.NewUserMessage(clew.Text("Wait")), func(msg wire.Message) {
+	err := s.say(t, clew.Text("Wait"), func(msg wire.Message) {
 		switch msg := msg.(type) {
 		case *wire.AssistantMessage:
 			if len(msg.Content.ToolUses()) > 0 {
@@ -112,7 +112,7 @@ func (s *scene) interject(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.say(t, clew.NewUserMessage(clew.Text("Slowly")), func(msg wire.Message) {
+	err = s.say(t, clew.Text("Slowly"), func(msg wire.Message) {
 		if _, ok := msg.(*wire.InitMessage); ok {
 			send(later)
 		}

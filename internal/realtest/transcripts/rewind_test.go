@@ -20,7 +20,7 @@ import (
 // takeBack has a turn and rewinds it.
 func (s *scene) takeBack(t *testing.T, words string) *clew.ConversationRewind {
 	t.Helper()
-	prompt := clew.NewUserMessage(clew.Text(words))
+	prompt := clew.Text(words)
 	if err := s.say(t, prompt, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestRealChangedWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, prompt := range []string{"Do both", "And now"} {
-		for _, err := range s.Turn(t.Context(), prompt) {
+		for _, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 			if err != nil {
 				t.Fatal(err)
 			}

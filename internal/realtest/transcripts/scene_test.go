@@ -52,7 +52,7 @@ func play(t *testing.T, opts *clew.Options) *scene {
 func (s *scene) say(t *testing.T, prompt *wire.UserMessage, act func(wire.Message)) error {
 	t.Helper()
 	s.tell(prompt)
-	for msg, err := range s.TurnMessage(t.Context(), prompt) {
+	for msg, err := range s.Turn(t.Context(), prompt) {
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *scene) hear(msg wire.Message) {
 func (s *scene) ask(t *testing.T, prompts ...string) {
 	t.Helper()
 	for _, prompt := range prompts {
-		if err := s.say(t, clew.NewUserMessage(clew.Text(prompt)), nil); err != nil {
+		if err := s.say(t, clew.Text(prompt), nil); err != nil {
 			t.Fatalf("%s: %v", prompt, err)
 		}
 	}

@@ -41,7 +41,7 @@ func makePast(t *testing.T) *past {
 		t.Fatal(err)
 	}
 	for _, prompt := range []string{"Do both", "And now"} {
-		for _, err := range s.Turn(t.Context(), prompt) {
+		for _, err := range s.Turn(t.Context(), clew.Text(prompt)) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ func (l *live) run(ctx context.Context, store sessions.Store) error {
 func (l *live) turn(ctx context.Context, s *clew.Session, prompt string) error {
 	sent := wire.Decode([]byte(`{"type":"user","message":{"role":"user","content":"` + prompt + `"}}`))
 	l.builder.AddMessage(sent, time.Time{})
-	for msg, err := range s.Turn(ctx, prompt) {
+	for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
 		if err != nil {
 			return err
 		}

@@ -97,11 +97,11 @@ func (a *account) run(t *testing.T) {
 	letGo(t, a.opts.Dir)
 	p.wait(t)
 	p.ask(t, "Overloaded")
-	if err := p.say(t, clew.NewUserMessage(clew.Text("Refused")), nil); err == nil {
+	if err := p.say(t, clew.Text("Refused"), nil); err == nil {
 		t.Error("no error of a call that was refused")
 	}
 	var once sync.Once
-	err := p.say(t, clew.NewUserMessage(clew.Text("Long")), func(msg wire.Message) {
+	err := p.say(t, clew.Text("Long"), func(msg wire.Message) {
 		if e, ok := msg.(*wire.StreamEventMessage); ok && e.Event.EventType() == "content_block_delta" {
 			once.Do(func() { _, _ = p.Interrupt(t.Context()) })
 		}

@@ -54,7 +54,7 @@ func TestRealChangeMode(t *testing.T) {
 	}))
 	model.Reply("Done.")
 	s := turnsConnect(t, opts)
-	got := turnsRead(s.Turn(t.Context(), "Note"), turnsOn(func(*wire.AssistantMessage) {
+	got := turnsRead(s.Turn(t.Context(), clew.Text("Note")), turnsOn(func(*wire.AssistantMessage) {
 		if err := s.SetPermissionMode(t.Context(), wire.PermissionModeAcceptEdits); err != nil {
 			t.Error(err)
 		}

@@ -46,7 +46,7 @@ func TestRealClose(t *testing.T) {
 	closing.Wait()
 	turnsWantWhole(t, turnsTranscript(t, model, s.ID()), answer.UUID)
 	turnsWantGone(t, s.Info().PID)
-	if got := turnsRead(s.Turn(t.Context(), "More"), nil); !errors.Is(got.err, clew.ErrClosed) {
+	if got := turnsRead(s.Turn(t.Context(), clew.Text("More")), nil); !errors.Is(got.err, clew.ErrClosed) {
 		t.Errorf("a turn after that: %v", got.err)
 	}
 	if _, err := s.Interrupt(t.Context()); !errors.Is(err, clew.ErrClosed) {
@@ -72,7 +72,7 @@ func TestRealCloseDuringTool(t *testing.T) {
 	model := clewtest.NewModel(t)
 	sleeper := turnsNewSleeper(t, model)
 	s := turnsConnect(t, sleeper.opts)
-	for msg, err := range s.Turn(t.Context(), "Work") {
+	for msg, err := range s.Turn(t.Context(), clew.Text("Work")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestRealTurnCancelled(t *testing.T) {
 	s := turnsConnect(t, sleeper.opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got := turnsRead(s.Turn(ctx, "Work"), turnsOn(func(*wire.AssistantMessage) {
+	got := turnsRead(s.Turn(ctx, clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
 		sleeper.awake(t)
 		cancel()
 	}))
@@ -187,8 +187,8 @@ func TestRealKill(t *testing.T) {
 		wantKilled("a turn", turn.err)
 	}
 	wantKilled("the session", s.Err())
-	wantKilled("a turn that comes late", turnsRead(s.Turn(t.Context(), "Late"), nil).err)
-	_, err := s.Send(t.Context(), "Late")
+	wantKilled("a turn that comes late", turnsRead(s.Turn(t.Context(), clew.Text("Late")), nil).err)
+	_, err := s.Send(t.Context(), clew.Text("Late"))
 	wantKilled("a prompt that comes late", err)
 }
 
@@ -200,7 +200,7 @@ func TestRealKillDuringTool(t *testing.T) {
 	}
 	sleeper := turnsNewSleeper(t, clewtest.NewModel(t))
 	s := turnsConnect(t, sleeper.opts)
-	got := turnsRead(s.Turn(t.Context(), "Work"), turnsOn(func(*wire.AssistantMessage) {
+	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
 		sleeper.awake(t)
 		if p, err := os.FindProcess(s.Info().PID); err != nil || p.Kill() != nil {
 			t.Error("the agent can't be killed")

@@ -43,7 +43,7 @@ func TestRealAPIFailures(t *testing.T) {
 		{"Cut", "Whole again.", 0, 1},
 	}
 	for _, test := range tests {
-		got := turnsRead(s.Turn(t.Context(), test.prompt), nil)
+		got := turnsRead(s.Turn(t.Context(), clew.Text(test.prompt)), nil)
 		if test.status == 0 {
 			got.wantText(t, test.text)
 		} else {
@@ -90,7 +90,7 @@ func TestRealLimits(t *testing.T) {
 			opts := turnsOptions(t, model)
 			test.limit(opts)
 			s := turnsConnect(t, opts)
-			got := turnsRead(s.Turn(t.Context(), "Work"), nil)
+			got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), nil)
 			if failed := turnsFailure(t, got.err); failed.Result.Subtype != test.subtype || failed.Text() == "" {
 				t.Errorf("error %v with result %s", got.err, failed.Result.Raw())
 			}
@@ -113,7 +113,7 @@ func TestRealIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := turnsRead(s.Turn(t.Context(), "Hang"), nil); !errors.Is(got.err, clew.ErrIdle) {
+	if got := turnsRead(s.Turn(t.Context(), clew.Text("Hang")), nil); !errors.Is(got.err, clew.ErrIdle) {
 		t.Errorf("error %v", got.err)
 	}
 	if !errors.Is(s.Err(), clew.ErrIdle) {
@@ -139,7 +139,7 @@ func TestRealOnIdle(t *testing.T) {
 		once.Do(func() { turnsInterrupt(t, s) })
 	}
 	s = turnsConnect(t, opts)
-	turnsRead(s.Turn(t.Context(), "Hang"), nil).wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
+	turnsRead(s.Turn(t.Context(), clew.Text("Hang")), nil).wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
 	turnsAsk(t, s, "Again").wantText(t, "Fine.")
 }
 

@@ -27,7 +27,7 @@ func TestRealInterruptText(t *testing.T) {
 		t.Errorf("before the first turn: %v (-want +got):\n%s", err, diff)
 	}
 	var once sync.Once
-	got := turnsRead(s.Turn(t.Context(), "Slow"), turnsOn(func(msg *wire.StreamEventMessage) {
+	got := turnsRead(s.Turn(t.Context(), clew.Text("Slow")), turnsOn(func(msg *wire.StreamEventMessage) {
 		if _, ok := msg.Event.(*wire.TextDeltaEvent); ok {
 			once.Do(func() { turnsInterrupt(t, s) })
 		}
@@ -50,7 +50,7 @@ func TestRealInterruptTool(t *testing.T) {
 	model.Reply("Hi.")
 	s := turnsConnect(t, opts)
 
-	got := turnsRead(s.Turn(t.Context(), "Work"), turnsOn(func(*wire.AssistantMessage) {
+	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
 		turnsWaitForFile(t, begun)
 		turnsInterrupt(t, s)
 	}))
@@ -74,7 +74,7 @@ func TestRealInterruptQuestion(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	s = turnsConnect(t, opts)
-	turnsRead(s.Turn(t.Context(), "Work"), nil).wantInterrupted(t, wire.TerminalReasonAbortedTools)
+	turnsRead(s.Turn(t.Context(), clew.Text("Work")), nil).wantInterrupted(t, wire.TerminalReasonAbortedTools)
 	<-withdrawn
 	turnsAsk(t, s, "And now?").wantText(t, "Hi.")
 }
@@ -86,10 +86,10 @@ func turnsQueueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act fun
 	var got [3]*turnsOutcome
 	var behind sync.WaitGroup
 	var waiting []string
-	got[0] = turnsRead(s.Turn(t.Context(), "Slow"), func(msg wire.Message) {
+	got[0] = turnsRead(s.Turn(t.Context(), clew.Text("Slow")), func(msg wire.Message) {
 		if _, ok := msg.(*wire.InitMessage); ok {
-			behind.Go(func() { got[1] = turnsRead(s.Turn(t.Context(), "Second"), nil) })
-			behind.Go(func() { got[2] = turnsRead(s.Turn(t.Context(), "Third"), nil) })
+			behind.Go(func() { got[1] = turnsRead(s.Turn(t.Context(), clew.Text("Second")), nil) })
+			behind.Go(func() { got[2] = turnsRead(s.Turn(t.Context(), clew.Text("Third")), nil) })
 		}
 		if queued, ok := msg.(*wire.CommandLifecycleMessage); ok && queued.State == wire.CommandStateQueued {
 			if waiting = append(waiting, queued.CommandUUID); len(waiting) == 3 {

@@ -85,11 +85,11 @@ func turnsFold(t *testing.T, opts *clew.Options, act func(*clew.Session, wire.Me
 	s := turnsConnect(t, opts)
 	var behind sync.WaitGroup
 	var queued int
-	first = turnsRead(s.Turn(t.Context(), "Work"), func(msg wire.Message) {
+	first = turnsRead(s.Turn(t.Context(), clew.Text("Work")), func(msg wire.Message) {
 		switch msg := msg.(type) {
 		case *wire.AssistantMessage:
 			if msg.Content.Text() == "" {
-				behind.Go(func() { second = turnsRead(s.Turn(t.Context(), "And this"), nil) })
+				behind.Go(func() { second = turnsRead(s.Turn(t.Context(), clew.Text("And this")), nil) })
 			}
 		case *wire.CommandLifecycleMessage:
 			if msg.State == wire.CommandStateQueued {
@@ -114,7 +114,7 @@ func TestRealSendAndMessages(t *testing.T) {
 	s := turnsConnect(t, turnsOptions(t, model))
 	var open []string
 	for _, prompt := range []string{"First", "Second"} {
-		id, err := s.Send(t.Context(), prompt)
+		id, err := s.Send(t.Context(), clew.Text(prompt))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,9 +140,9 @@ func TestRealPromptWithoutTurn(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.Reply("Hi.")
 	s := turnsConnect(t, turnsOptions(t, model))
-	note := clew.NewUserMessage(clew.Text("By the way"))
+	note := clew.Text("By the way")
 	note.ShouldQuery = new(bool)
-	if _, err := s.SendMessage(t.Context(), note); err != nil {
+	if _, err := s.Send(t.Context(), note); err != nil {
 		t.Fatal(err)
 	}
 	turnsAsk(t, s, "First").wantText(t, "Hi.")
@@ -158,7 +158,7 @@ func TestRealTurnLeft(t *testing.T) {
 	opts := turnsOptions(t, model)
 	opts.IncludePartialMessages = true
 	s := turnsConnect(t, opts)
-	for msg, err := range s.Turn(t.Context(), "Slow") {
+	for msg, err := range s.Turn(t.Context(), clew.Text("Slow")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,7 +179,7 @@ func TestRealMoveToBackground(t *testing.T) {
 	model := clewtest.NewModel(t)
 	sleeper := turnsNewSleeper(t, model)
 	s := turnsConnect(t, sleeper.opts)
-	got := turnsRead(s.Turn(t.Context(), "Work"), turnsOn(func(msg *wire.TaskStartedMessage) {
+	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(msg *wire.TaskStartedMessage) {
 		if moved, err := s.BackgroundTask(t.Context(), msg.ToolUseID); err != nil || !moved {
 			t.Errorf("moved %t, %v", moved, err)
 		}

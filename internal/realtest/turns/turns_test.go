@@ -123,7 +123,7 @@ func turnsOn[M wire.Message](act func(M)) func(wire.Message) {
 // turnsAsk runs a turn that has to succeed.
 func turnsAsk(t *testing.T, s *clew.Session, prompt string) *turnsOutcome {
 	t.Helper()
-	got := turnsRead(s.Turn(t.Context(), prompt), nil)
+	got := turnsRead(s.Turn(t.Context(), clew.Text(prompt)), nil)
 	if got.err != nil {
 		t.Fatalf("%s: %v", prompt, got.err)
 	}

@@ -32,7 +32,7 @@ func measureTurns(ctx context.Context, agent string) (turns *contest.Turns, err 
 // measureTurn sets elapsed to the time from the prompt to the result, and returns the id of the session.
 func measureTurn(ctx context.Context, s *clew.Session, elapsed *time.Duration) (id string, err error) {
 	start := time.Now()
-	for msg, err := range s.Turn(ctx, prompt) {
+	for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
 		if err != nil {
 			return "", err
 		}

@@ -17,5 +17,5 @@ func measureWarm(ctx context.Context, agent string) (q *contest.Query, err error
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	time.Sleep(time.Second)
-	return measureQuery(p.Query(ctx, prompt), nothing)
+	return measureQuery(p.Query(ctx, clew.Text(prompt)), nothing)
 }
