@@ -340,9 +340,6 @@ func (s *chatStatus) line() string {
 	return strings.Join(parts, " · ")
 }
 
-// contextLimit is how long the user waits for the line above the input.
-const contextLimit = 2 * time.Second
-
 // weigh asks how full the context is.
 func (c *chat) weigh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, contextLimit)

@@ -266,13 +266,16 @@ func (p *paper) text() string {
 	return b.String()
 }
 
+// seeLimit is how long a text may take to appear, on a machine that may be busy.
+const seeLimit = 5 * time.Minute
+
 // see waits until a text can be seen at the end of what is there.
 func (p *paper) see(t *testing.T, want string) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	late := false
-	timer := time.AfterFunc(20*time.Second, func() {
+	timer := time.AfterFunc(seeLimit, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		late = true

@@ -123,7 +123,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 
 func TestTailHostile(t *testing.T) {
 	hostileHome(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out := &watcher{text: "你好", seen: cancel}
 	var errs bytes.Buffer
@@ -142,7 +142,7 @@ func TestTailHostile(t *testing.T) {
 // What is appended is shown, behind the end of what was there.
 func TestTailFollows(t *testing.T) {
 	path := hostileHome(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out := &watcher{text: "你好"}
 	out.seen = func() {
@@ -165,7 +165,7 @@ func TestTailFollows(t *testing.T) {
 func TestTailSubagent(t *testing.T) {
 	path := hostileHome(t)
 	agent := filepath.Join(filepath.Dir(path), hostileID, "subagents", "agent-abc123.jsonl")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out := &watcher{text: "你好"}
 	out.seen = func() {

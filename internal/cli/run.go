@@ -68,8 +68,17 @@ func newRun(s Streams) *cobra.Command {
 	return cmd
 }
 
-// stopLimit is how long the agent may take to end an interrupted turn.
-const stopLimit = 5 * time.Second
+// These limits are variables since tests set longer ones: a busy machine must not decide how they end.
+var (
+	// stopLimit is how long the agent may take to end an interrupted turn.
+	stopLimit = 5 * time.Second
+	// contextLimit is how long the user waits for the status line above the input.
+	contextLimit = 2 * time.Second
+	// toolLimit is how long a question waits for the call that it is about.
+	toolLimit = time.Second
+	// tidyLimit is how long a terminal, which may be stopped, may take to be restored.
+	tidyLimit = 100 * time.Millisecond
+)
 
 var errTimeout = errors.New("the turn took longer than --timeout allows, and was interrupted")
 

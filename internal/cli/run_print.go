@@ -423,9 +423,6 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 	s.changed.Broadcast()
 }
 
-// toolLimit is how long a question waits for the call that it is about.
-const toolLimit = time.Second
-
 // awaitTool waits until the call with this id is on the screen: agents tell of a call
 // right before they ask about it, and questions overtake messages. It does not wait for
 // one that is not told of while the agent is not busy, or within the limit.

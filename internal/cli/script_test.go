@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/pflag"
@@ -20,6 +21,10 @@ func TestMain(m *testing.M) {
 		console = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
 	forget = func(*os.File) {}
+	stopLimit, contextLimit, tidyLimit = time.Hour, time.Hour, time.Hour
+	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
+		toolLimit = time.Hour
+	}
 	testscript.Main(m, map[string]func(){
 		"claude": playScriptedAgent,
 		"clew":   func() { os.Exit(Main(os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})) },

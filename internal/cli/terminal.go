@@ -23,9 +23,6 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// tidyLimit is how long a terminal may take, which may have been stopped.
-const tidyLimit = 100 * time.Millisecond
-
 // tidier returns what makes the terminal fit for others when the program ends at once:
 // it is not in raw mode then, and the cursor is on a line of its own.
 func tidier(s Streams) (tidy func()) {
