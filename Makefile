@@ -18,13 +18,40 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Packages without concurrency of their own, and those whose tests start many processes of this
+# module. The race detector makes them up to ten times as slow, so they are tested without it;
+# "make soak" tests them with it.
+PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli ./internal/config \
+	./internal/corpus ./internal/export ./internal/index/... ./internal/jsonlex ./internal/lineedit \
+	./internal/pictures ./internal/render ./internal/wiregen ./transcript ./wire
+# Packages with tests that "make soak" makes longer.
+SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
+
+# How long a package may take on a machine that is busy with other things.
+TIMEOUT := 30m
+
 .PHONY: test
-test: fmtcheck vet lint agent ## Check formatting, vet, lint, then run every test with the race detector
-	go test -race ./...
+test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run every test
+	@plain=$$(go list $(PLAIN)); \
+	others=$$(go list ./... | grep -vxF "$$plain"); \
+	echo "go test $(PLAIN)"; go test -timeout $(TIMEOUT) $$plain && \
+	echo "go test -race, all other packages" && go test -race -timeout $(TIMEOUT) $$others
+
+.PHONY: soak
+soak: agent ## Run long tests, the race detector everywhere and all fuzz targets, 10 minutes at most
+	.ci/soak "$(SIZED)" "$(PLAIN)"
 
 .PHONY: lint
-lint: $(GOLANGCI) ## Run the pinned linter
+lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
 	$(GOLANGCI) run ./...
+
+# The linter takes minutes to build: a test run uses the one that is there.
+.PHONY: lint-if-there
+lint-if-there:
+	@if [ -x $(GOLANGCI) ]; then echo "$(GOLANGCI) run ./..."; $(GOLANGCI) run ./...; \
+	elif golangci-lint version --short 2>/dev/null | grep -qxF $(GOLANGCI_VERSION); then \
+		echo "golangci-lint run ./..."; golangci-lint run ./...; \
+	else echo "golangci-lint $(GOLANGCI_VERSION) is not installed: not linted; make lint builds and runs it"; fi
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
@@ -62,6 +89,9 @@ fmtcheck:
 .PHONY: vet
 vet:
 	go vet ./...
+
+.PHONY: vet-others
+vet-others: ## Vet for the other systems
 	GOOS=windows go vet ./...
 	GOOS=darwin go vet ./...
 
