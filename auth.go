@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -108,7 +109,7 @@ func (c *callbacks) guardToken(ctx context.Context, name string, run func() (any
 		answer, err := run()
 		switch {
 		case err != nil:
-			return nil, errors.New(mask(err.Error()))
+			return nil, errors.New(redact.Mask(err.Error()))
 		case answer == nil:
 			return nil, errNoAnswer
 		}

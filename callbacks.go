@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -87,13 +88,13 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			answer, err = "", fmt.Errorf("clew: panic in %s: %s", name, mask(fmt.Sprint(p)))
+			answer, err = "", fmt.Errorf("clew: panic in %s: %s", name, redact.Mask(fmt.Sprint(p)))
 			c.log.ErrorContext(ctx, err.Error(), "stack", string(debug.Stack()))
 			return
 		}
 		withdrawn := ctx.Err() != nil && errors.Is(err, context.Canceled)
 		if err != nil && !withdrawn && !errors.Is(err, errNoAnswer) {
-			c.log.WarnContext(ctx, "a callback has failed", "callback", name, "error", mask(err.Error()))
+			c.log.WarnContext(ctx, "a callback has failed", "callback", name, "error", redact.Mask(err.Error()))
 		}
 	}()
 	value, err := run()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/process"
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -80,7 +81,7 @@ func (s *Session) setServers(ctx context.Context, servers any) error {
 		return err
 	}
 	for name, reason := range change.Errors {
-		s.log.Warn("an MCP server can't be used", "server", name, "error", mask(reason))
+		s.log.Warn("an MCP server can't be used", "server", name, "error", redact.Mask(reason))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/redact"
 )
 
 // agentEntrypoint is what the agent takes itself for when no terminal is there. It accepts other names, and puts them
@@ -181,7 +183,7 @@ func (o *Options) CommandLine() string {
 			continue
 		}
 		if slices.Contains(o.Env, entry) {
-			value = masked
+			value = redact.Masked
 		}
 		words = append(words, name+"="+quote(value))
 	}
@@ -198,11 +200,11 @@ func maskArg(arg string) string {
 	name, value, ok := strings.Cut(arg, "=")
 	switch {
 	case !ok:
-		return mask(arg)
-	case secretName(name):
-		return name + "=" + masked
+		return redact.Mask(arg)
+	case redact.SecretName(name):
+		return name + "=" + redact.Masked
 	}
-	return name + "=" + maskJSON(value)
+	return name + "=" + redact.MaskJSON(value)
 }
 
 // plainCharacters need no quotes in a shell.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -114,7 +115,7 @@ type ControlError struct {
 }
 
 func (e *ControlError) Error() string {
-	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, mask(e.Message))
+	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, redact.Mask(e.Message))
 }
 
 // Unsupported reports whether the agent does not know the request at all, as an older or newer version may not.
@@ -128,7 +129,7 @@ type ResultError struct {
 	Exit *ExitError
 }
 
-func (e *ResultError) Error() string { return "clew: the turn failed: " + mask(e.Text()) }
+func (e *ResultError) Error() string { return "clew: the turn failed: " + redact.Mask(e.Text()) }
 
 // Unwrap returns e.Exit, if there is one.
 func (e *ResultError) Unwrap() error {
@@ -243,7 +244,7 @@ func (e *StoreError) Error() string {
 func (e *StoreError) Unwrap() error { return e.Err }
 
 func (e *StoreError) reason() string {
-	reason := mask(e.Err.Error())
+	reason := redact.Mask(e.Err.Error())
 	if e.Lost == 0 {
 		return reason
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -157,11 +158,11 @@ func (l *mcpLink) close() {
 	log := l.server.all.log.With("server", l.server.name)
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("panic while an MCP connection was closed", "panic", mask(fmt.Sprint(p)))
+			log.Error("panic while an MCP connection was closed", "panic", redact.Mask(fmt.Sprint(p)))
 		}
 	}()
 	if err := l.conn.Close(); err != nil {
-		log.Warn("closing an MCP connection", "error", mask(err.Error()))
+		log.Warn("closing an MCP connection", "error", redact.Mask(err.Error()))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/redact"
 )
 
 func badOption(option, format string, args ...any) error {
@@ -423,7 +425,7 @@ func (o *Options) checkExtraArgs() error {
 		match := extraArg.FindStringSubmatch(arg)
 		if match == nil {
 			name, _, _ := strings.Cut(arg, "=")
-			return badOption("ExtraArgs", "%q is neither --flag nor --flag=value", mask(name))
+			return badOption("ExtraArgs", "%q is neither --flag nor --flag=value", redact.Mask(name))
 		}
 		option, owned := owners[match[1]]
 		switch {

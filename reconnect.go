@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -215,7 +216,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 func (r *reviver) start() (l *life, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("clew: panic while the agent was started: %s", mask(fmt.Sprint(p)))
+			err = fmt.Errorf("clew: panic while the agent was started: %s", redact.Mask(fmt.Sprint(p)))
 		}
 	}()
 	s, opts := r.session, r.options()

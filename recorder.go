@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -46,7 +47,7 @@ func quoted(args []string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%q", mask(arg))
+		fmt.Fprintf(&b, "%q", redact.Mask(arg))
 	}
 	return b.String()
 }
@@ -128,7 +129,7 @@ var secretWords = []string{
 // discreet returns a frame as it is recorded.
 func discreet(frame string) string {
 	if slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(frame, word) }) {
-		return maskJSON(frame)
+		return redact.MaskJSON(frame)
 	}
 	return frame
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/process"
+	"github.com/clewdev/clew/internal/redact"
 )
 
 // A Transport starts agents. Nil in [Options] means the agent binary as a child process of this one; others drive an
@@ -109,8 +110,8 @@ func (c *processConnection) Close() error {
 	if exit.Code == 0 && exit.Signal == nil && !exit.Killed {
 		return nil
 	}
-	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: mask(exit.Stderr), Forced: exit.Killed}
+	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: redact.Mask(exit.Stderr), Forced: exit.Killed}
 }
 
 // stderr returns the end of what the agent wrote to its standard error, once it has ended.
-func (c *processConnection) stderr() string { return mask(c.Process.Close().Stderr) }
+func (c *processConnection) stderr() string { return redact.Mask(c.Process.Close().Stderr) }

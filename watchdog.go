@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/redact"
 )
 
 // ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than [Options.IdleTimeout].
@@ -72,7 +74,7 @@ func (w *watchdog) bark(silence time.Duration) {
 func (s *Session) callOnIdle(silence time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error(mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
+			s.log.Error(redact.Mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
 		}
 	}()
 	s.opts.OnIdle(silence)

@@ -128,6 +128,7 @@ func TestCheckBroken(t *testing.T) {
 		{"wire dials", []node{imports("/wire", "net/http")}, "/wire imports net/http: a pure package"},
 		{"wire does I/O under an old name", []node{imports("/wire", "io/ioutil")}, "/wire imports io/ioutil: a pure package"},
 		{"wire is unsafe", []node{imports("/wire", "unsafe")}, "/wire imports unsafe: a pure package"},
+		{"the redaction reads files", []node{imports("/internal/redact", "os")}, "/internal/redact imports os: a pure package"},
 		{"wire calls C", []node{imports("/wire", "C")}, "/wire imports C: a pure package"},
 		{
 			"wire needs a tool", []node{imports("/wire", "/internal/corpus")},
@@ -216,6 +217,8 @@ func TestCheckSound(t *testing.T) {
 	nodes := []node{
 		imports("/cmd/clew", "os", "/internal/cli"),
 		imports("/internal/cli", "os", "/wire", "/sessions", "/internal/tui", "github.com/spf13/cobra"),
+		imports("/internal/export", "/internal/redact", "/transcript"),
+		imports("/internal/redact", "regexp"),
 		imports("/internal/tui", "charm.land/bubbletea/v2"),
 		imports("/internal/index/sqlite", "database/sql", "modernc.org/sqlite"),
 		imports("", "os", "/wire", "/internal/control", "/internal/process"),

@@ -22,7 +22,7 @@ type graph map[string]node
 
 var (
 	// purePackages take bytes and readers and return values.
-	purePackages = []string{module + "/wire", module + "/transcript", module + "/internal/jsonlex"}
+	purePackages = []string{module + "/wire", module + "/transcript", module + "/internal/jsonlex", module + "/internal/redact"}
 
 	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
 	// io/ioutil is another name for os; unsafe and C can reach anything.
@@ -33,6 +33,10 @@ var (
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
 	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "wiregen"}
+
+	// sharedPackages are internal, and yet used by the libraries and by the program: each is one decision that both must
+	// make in the same way.
+	sharedPackages = []string{module + "/internal/redact"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{
@@ -121,13 +125,13 @@ func pipe(g graph, n node) []string {
 		"the control engine starts no process")
 }
 
-// customer lets the program use what any other customer could use, and its own parts.
+// customer lets the program use public packages, as any other customer does, its own packages and the shared ones.
 func customer(_ graph, n node) []string {
 	if !program(n.ImportPath) {
 		return nil
 	}
 	return direct(n, func(imp string) bool {
-		return within(imp, module+"/internal") && !program(imp)
+		return within(imp, module+"/internal") && !program(imp) && !slices.Contains(sharedPackages, imp)
 	}, "the program builds on the public packages")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/internal/redact"
 )
 
 type exportOptions struct {
@@ -224,7 +225,7 @@ func redactionLine(found map[string]int) string {
 
 func (o *exportOptions) printRules() error {
 	t := newTable("RULE", "TAKES OUT")
-	for _, rule := range export.Rules() {
+	for _, rule := range redact.Rules() {
 		if o.json {
 			if err := writeJSON(o.streams.Out, rule); err != nil {
 				return outputError(err)
@@ -249,7 +250,7 @@ func (o *exportOptions) print(err error) error {
 }
 
 // newRedactor returns a redactor that knows the user's home.
-func newRedactor() *export.Redactor {
+func newRedactor() *redact.Redactor {
 	home, _ := os.UserHomeDir() // without one, there is none to take out
-	return &export.Redactor{Home: home}
+	return &redact.Redactor{Home: home}
 }

@@ -256,6 +256,6 @@ func (p *part) document(ctx context.Context, r reading) (*export.Document, map[s
 		return doc, nil, nil
 	}
 	redactor := newRedactor()
-	redactor.Document(doc)
+	export.Redact(doc, redactor)
 	return doc, redactor.Counts(), nil
 }

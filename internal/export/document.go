@@ -2,8 +2,7 @@
 // pure: a transcript becomes a [Document], and that is written to a writer.
 //
 //	doc := export.New(t, nil)
-//	redactor := new(export.Redactor)
-//	redactor.Document(doc)
+//	export.Redact(doc, new(redact.Redactor))
 //	err := export.Write(w, doc, export.HTML, nil)
 //
 // A document in JSON is read back by [Read].

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/renderer/html"
 
+	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -312,14 +314,21 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+func quoteJSON(text string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // a string can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // A secret in any field is in no format.
 func TestRedactedDocument(t *testing.T) {
 	t.Parallel()
 	const secret = "key sk-ant-api03-SECRETSECRET of ann@SECRET.example in /home/SECRET/x, TOKEN=SECRET1234"
 	doc := filledDocument(secret)
 	doc.eachItem(func(i *Item) { i.Images = []Image{{"image/png", []byte("SECRET")}} })
-	r := new(Redactor)
-	r.Document(doc)
+	Redact(doc, new(redact.Redactor))
 	for _, format := range Formats() {
 		text := written(t, doc, format, &View{Thinking: true, Expand: true, Full: true})
 		if i := strings.Index(text, "SECRET"); i >= 0 {

@@ -396,6 +396,10 @@ func isMacro(before, after string) bool {
 	return before != "" && isAlphanumeric(before[len(before)-1]) && closed && !leads
 }
 
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
 // startsScript reports whether a text begins as a URL that a browser would run or
 // open itself.
 func startsScript(text string) bool {

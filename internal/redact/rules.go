@@ -1,158 +1,113 @@
-package export
+package redact
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
-// A Rule says what a [Redactor] takes out.
-type Rule struct {
-	Name  string `json:"name"`
-	About string `json:"about"`
-
-	// anchors are texts in small letters with one of which all begins that the rule finds. They are searched for, and the
-	// pattern is tried there alone: that is many times as fast as to try it everywhere.
-	anchors []string
-	// pattern is what stands at an anchor. The first group that has matched is replaced, by the rule's mark or by with.
-	pattern string
-	with    string
-	// before says whether an anchor may stand behind a text; nil means behind any.
-	before func(text string) bool
-	// wanted says whether a match is meant; nil means that all are.
-	wanted func(match string) bool
-	// custom finds what to replace in another way.
-	custom func(text string) [][2]int
-
-	// match returns the bounds of the pattern and of its groups at the beginning of a text, or nil.
-	match func(text string) []int
-}
-
-// Rules returns the rules in the order in which they are used.
-func Rules() []Rule {
-	return append(slices.Clone(allRules()), Rule{Name: "picture", About: "pictures in results, since nobody can tell what they show"})
-}
-
-// allRules makes the rules when they are first needed: a program that redacts
-// nothing pays nothing for them.
-var allRules = sync.OnceValue(func() []Rule {
-	rules := slices.Concat(keyRules(), headerRules(), settingRules(), personalRules())
-	for i := range rules {
-		find := sync.OnceValue(rules[i].compile)
-		rules[i].match = func(text string) []int { return find().FindStringSubmatchIndex(text) }
+// keyRules find keys and tokens by how they begin.
+func keyRules() []Rule {
+	return []Rule{
+		{
+			Name: "private-key", About: "private keys, such as those of SSH, TLS and PGP",
+			anchors: []string{"private key-----", "private key block-----"}, custom: privateKeys,
+		},
+		{
+			Name: "anthropic-key", About: "keys and tokens of Anthropic: sk-ant-...",
+			anchors: []string{"sk-ant-"}, before: wordStart, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
+		},
+		{
+			Name: "openai-key", About: "keys of OpenAI and similar services: sk-..., sk-proj-...",
+			anchors: []string{"sk-"}, before: nameStart, wanted: hasDigit,
+			pattern: `sk-(?:(?:proj|svcacct|admin|or-v1|live|test)-)?[A-Za-z0-9_]{20,}[A-Za-z0-9_-]*`,
+		},
+		{
+			Name: "github-token", About: "tokens of GitHub and GitLab: ghp_..., github_pat_..., glpat-...",
+			anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, before: wordStart,
+			pattern: `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}`,
+		},
+		{
+			Name: "slack-token", About: "tokens and hooks of Slack: xoxb-..., hooks.slack.com/services/...",
+			anchors: []string{"xox", "xapp-", "hooks.slack.com/"}, before: wordStart,
+			pattern: `xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]+)`,
+		},
+		{
+			Name: "aws-key", About: "access keys of AWS: AKIA..., ASIA..., with the secret after them",
+			anchors: []string{"akia", "asia"}, before: wordStart,
+			pattern: `(?:AKIA|ASIA)[A-Z0-9]{16}\b(?:[\s:,;|]{1,4}[A-Za-z0-9/+]{40}\b)?`,
+		},
+		{
+			Name: "google-key", About: "keys and tokens of Google: AIza..., ya29...., GOCSPX-...",
+			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart,
+			pattern: `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
+		},
+		{
+			Name: "package-token", About: "tokens of npm, PyPI, Hugging Face and Stripe: npm_..., pypi-..., hf_..., sk_live_...",
+			anchors: []string{"npm_", "pypi-", "hf_", "sk_live_", "sk_test_", "rk_live_", "rk_test_"}, before: wordStart,
+			pattern: `npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|hf_[A-Za-z0-9]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
+		},
+		{
+			Name: "service-token", About: "tokens of other services: hvs...., SG...., dop_v1_..., gsk_..., shpat_..., AGE-SECRET-KEY-...",
+			anchors: []string{
+				"hvs.", "sg.", "dop_v1_", "age-secret-key-1", "xai-", "gsk_", "lin_api_", "shpat_", "glptt-", "gldt-", "glrt-",
+				"dckr_pat_", "sq0", "whsec_", "api/webhooks/", "api.telegram.org/bot",
+			},
+			before: wordStart, wanted: hasDigit,
+			pattern: `hvs\.[A-Za-z0-9_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{20,}|dop_v1_[A-Za-z0-9]{32,}` +
+				`|AGE-SECRET-KEY-1[A-Z0-9]{40,}|xai-[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{30,}|lin_api_[A-Za-z0-9]{30,}` +
+				`|shpat_[A-Za-z0-9]{20,}|gl(?:ptt|dt|rt)-[A-Za-z0-9_-]{16,}|dckr_pat_[A-Za-z0-9_-]{20,}|sq0[a-z]{3}-[A-Za-z0-9_-]{16,}` +
+				`|whsec_[A-Za-z0-9]{20,}|api/webhooks/([0-9]{8,}/[A-Za-z0-9_-]{20,})|api\.telegram\.org/bot([0-9]{6,}:[A-Za-z0-9_-]{20,})`,
+		},
+		{
+			Name: "jwt", About: "JSON web tokens: eyJ....eyJ....",
+			anchors: []string{"eyj"}, before: nameStart,
+			pattern: `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`,
+		},
 	}
-	return rules
+}
+
+// keyBegin finds the first line of a private key.
+var keyBegin = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
 })
 
-func (r *Rule) compile() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") }
-
-// apply returns the text without what the rule finds, and how much that was.
-// lower is the text in small letters.
-func (r *Rule) apply(text, lower string) (string, int) {
-	var b strings.Builder
-	kept, n := 0, 0
-	for _, span := range r.spans(text, lower) {
-		if span[0] < kept || text[span[0]:span[1]] == r.with {
-			continue
-		}
-		b.WriteString(text[kept:span[0]])
-		b.WriteString(cmp.Or(r.with, mark(r.Name)))
-		kept = span[1]
-		n++
-	}
-	if n == 0 {
-		return text, 0
-	}
-	b.WriteString(text[kept:])
-	return b.String(), n
-}
-
-// spans returns what to replace, in order. Parts may overlap.
-func (r *Rule) spans(text, lower string) [][2]int {
+// privateKeys finds the text between the first and the last line of a key, or, if the last line is
+// missing, the text that looks like lines of a key.
+func privateKeys(text string) [][2]int {
+	begins := keyBegin().FindAllStringIndex(text, -1)
 	var spans [][2]int
-	for _, anchor := range r.anchors {
-		if r.custom != nil {
-			if strings.Contains(lower, anchor) {
-				return r.custom(text)
-			}
-			continue
+	for i, begin := range begins {
+		next := len(text)
+		if i+1 < len(begins) {
+			next = begins[i+1][0]
 		}
-		spans = r.at(anchor, text, lower, spans)
+		body := keyBody(text[begin[1]:next])
+		if len(strings.TrimSpace(body)) >= 24 && !strings.Contains(body, markStart) {
+			spans = append(spans, [2]int{begin[1], begin[1] + len(body)})
+		}
 	}
-	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Or(a[0]-b[0], b[1]-a[1]) })
 	return spans
 }
 
-// at adds what is found at one of the anchors. It goes on behind each match, also
-// one that is not wanted: so no part of a text is looked at again and again.
-func (r *Rule) at(anchor, text, lower string, spans [][2]int) [][2]int {
-	for from := 0; ; {
-		i := strings.Index(lower[from:], anchor)
-		if i < 0 {
-			return spans
-		}
-		start := from + i
-		from = start + len(anchor)
-		if start > 0 && r.before != nil && !r.before(text[:start]) {
-			continue
-		}
-		match := r.match(text[start:])
-		if match == nil {
-			continue
-		}
-		from = max(from, start+match[1])
-		first, last := group(match)
-		if r.wanted == nil || r.wanted(text[start+first:start+last]) {
-			spans = append(spans, [2]int{start + first, start + last})
-		}
+// keyBody returns the beginning of text that belongs to a key. text follows the key's first line.
+func keyBody(text string) string {
+	if end := strings.Index(text, "-----END "); end >= 0 {
+		return text[:end]
 	}
+	return text[:len(text)-len(strings.TrimLeft(text, keyLetters))]
 }
 
-// group returns the bounds of the first group that has matched, or of the whole.
-func group(match []int) (start, end int) {
-	for i := 2; i < len(match); i += 2 {
-		if match[i] >= 0 {
-			return match[i], match[i+1]
-		}
-	}
-	return match[0], match[1]
-}
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
-// lowerASCII returns a text with small letters in place of capital ones, byte for
-// byte.
-func lowerASCII(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
-		return text
-	}
-	lower := []byte(text)
-	for i, c := range lower {
-		if c >= 'A' && c <= 'Z' {
-			lower[i] = c + 'a' - 'A'
-		}
-	}
-	return string(lower)
-}
+// keyLetters are the characters of base64 and those around its lines, such as line numbers' arrows.
+const keyLetters = base64Letters + "\\\r\n\t →|>"
 
-func isAlphanumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// wordStart is for anchors that are no part of another word.
-func wordStart(before string) bool { return !isAlphanumeric(before[len(before)-1]) }
-
-// nameStart is for anchors that are no part of a name, either.
-func nameStart(before string) bool {
-	last := before[len(before)-1]
-	return !isAlphanumeric(last) && last != '-' && last != '_'
-}
-
-// headerRules find what requests are signed with.
+// headerRules find the credentials of requests.
 func headerRules() []Rule {
 	return []Rule{
 		{
@@ -171,7 +126,7 @@ func headerRules() []Rule {
 	}
 }
 
-// isHeaderValue tells the value of a header from words about one.
+// isHeaderValue reports whether a match is the value of a header, not prose or code about headers.
 func isHeaderValue(match string) bool {
 	if strings.ContainsAny(match, "()[]{}") {
 		return false // code
@@ -181,7 +136,7 @@ func isHeaderValue(match string) bool {
 	return isValue(match) && (signed || hasDigit(match) || isBasic(match) || len(match) >= 20 && !strings.Contains(match, " "))
 }
 
-// isBasic reports whether a text is a name and a password in base64.
+// isBasic reports whether text is a name and a password in base64, as in HTTP basic authentication.
 func isBasic(text string) bool {
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	return err == nil && utf8.Valid(decoded) && bytes.IndexByte(decoded, ':') > 0
@@ -193,23 +148,23 @@ func hasDigit(match string) bool { return strings.ContainsAny(match, "0123456789
 const secretWords = `password|passwd|passphrase|_pass|"pass|secret|token|account[_-]?key|key[_-]data|api[_-]?key|access[_-]?key(?:[_-]?id)?|` +
 	`private[_-]?key|secret[_-]?key(?:[_-]?base)?|encryption[_-]?key|signing[_-]?key|credentials?`
 
-// accountWords are the names of what tells whose account it is.
+// accountWords are the names of settings that identify an account.
 const accountWords = `account[_-]?(?:uuid|id)|account[_-]?name|account[_-]?email|billing[_-]?email|organi[sz]ation[_-]?(?:uuid|id|name)|` +
 	`org[_-]?(?:uuid|id|name)|user[_-]?(?:uuid|email)|email[_-]?address|credential[_-]?org`
 
-// value is that of a setting: in quotes, which may be escaped, or up to a space.
+// The value of a setting: in quotes, which may be escaped, or up to the next space or separator.
 const (
 	quotedValue = `\\*"([^"\\\r\n]{4,})\\*"|\\*'([^'\\\r\n]{4,})\\*'`
 	bareValue   = "([^\\s\"'`\\\\,;&|<>$(){}\\[\\]]{4,})"
 )
 
-// secretAnchors begin or are the last words of the names of secrets.
+// secretAnchors are the anchors of secretWords.
 var secretAnchors = []string{
 	"password", "passwd", "passphrase", "_pass", "\"pass", "secret", "token", "api", "access", "private", "encryption", "signing",
 	"credential", "account", "key-data", "key_data",
 }
 
-// settingRules find secrets by the names that stand before them.
+// settingRules find secrets by the name before them.
 func settingRules() []Rule {
 	return []Rule{
 		{
@@ -225,12 +180,12 @@ func settingRules() []Rule {
 				`|>([^<>\s]{4,})</)`,
 		},
 		{
-			Name: "option", About: "passwords behind options and names: -u name:..., --token ..., password ..., secret_key = ...",
+			Name: "option", About: "passwords after options and names: -u name:..., --token ..., password ..., secret_key = ...",
 			anchors: append([]string{"--", " -u", " -b ", "auth", "pwd", "sshpass", "docker login", "mysql"}, secretAnchors...),
 			wanted:  isRandom, pattern: optionPattern,
 		},
 		{
-			Name: "account", About: "account data: IDs and names of accounts and organizations, also those of AWS",
+			Name: "account", personal: true, About: "account data: IDs and names of accounts and organizations, also those of AWS",
 			anchors: []string{"account", "billing", "organi", "org", "user", "email", "credential", "arn:aws"},
 			wanted:  isSecretValue,
 			pattern: `(?i)(?:` + accountWords + `)\\*["']?\s*[:=]\s*(?:` + quotedValue + `|` + bareValue + `)` +
@@ -239,8 +194,8 @@ func settingRules() []Rule {
 	}
 }
 
-// optionPattern finds secrets that stand behind a word and a space, or have a name
-// that means other things, too: they have to look like secrets themselves.
+// optionPattern finds secrets after a word and a space, or after a name that also has other meanings.
+// Rule option checks with isRandom that they look like secrets.
 const optionPattern = `(?i)\s-u\s*\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|--user[ =]\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|\s-b\s+\\*["']([^"'\s=]{1,64}=[^"'\\\r\n]{8,})` +
@@ -252,36 +207,47 @@ const optionPattern = `(?i)\s-u\s*\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|(?:` + secretWords + `)(?:[ \t]+is)?[ \t]+["']?([^\s"'\\<>(){}\[\],;:=]{8,})` +
 	`|(?:` + secretWords + `)[ \t]+=[ \t]+([^\s"'\\<>(){}\[\],;]{8,})[ \t]*(?:[\r\n]|$)`
 
-// isRandom is isSecretValue for what stands in the place of a word: it has to have
-// digits and letters, as words have not.
+// isRandom is like isSecretValue, for a value where an ordinary word could stand. The value must have
+// both letters and digits, which words don't.
 func isRandom(value string) bool {
 	letters := strings.ContainsFunc(value, unicode.IsLetter)
 	return letters && hasDigit(value) && isSecretValue(value) || isBasic(value)
 }
 
-// isNoPath is isRandom for what may be a folder.
-func isNoPath(value string) bool {
+// isRandomNotPath is like isRandom, for a value that could be a path.
+func isRandomNotPath(value string) bool {
 	return isRandom(value) && !strings.ContainsAny(value[:1], "/~.") && !strings.Contains(value, `:\`)
 }
 
-// A namedRule finds the value of a member of a JSON object by its name.
-type namedRule struct {
+// A memberRule finds the value of a member of a JSON object by the name of the member.
+type memberRule struct {
 	rule   string
 	names  *regexp.Regexp
 	wanted func(value string) bool
 }
 
-var namedRules = sync.OnceValue(func() []namedRule {
-	return []namedRule{
+var memberRules = sync.OnceValue(func() []memberRule {
+	return []memberRule{
 		{"setting", regexp.MustCompile(`(?i)(?:` + secretWords + `|^pass|(?-i:[A-Z0-9]_KEY))(?:_?[0-9]+)?$`), isValue},
 		{"setting", regexp.MustCompile(`(?i)^_?auth$`), isRandom},
-		{"setting", regexp.MustCompile(`(?i)pwd$`), isNoPath},
+		{"setting", regexp.MustCompile(`(?i)pwd$`), isRandomNotPath},
 		{"account", regexp.MustCompile(`(?i)^(?:` + accountWords + `)$`), isValue},
 	}
 })
 
-// isValue tells a value from what stands for one: a variable, a placeholder, or
-// what was redacted before.
+// ruleOfMember returns the name of the rule that finds the value of a member by the member's name, or
+// "".
+func ruleOfMember(name, value string) string {
+	for _, rule := range memberRules() {
+		if rule.names.MatchString(name) && rule.wanted(value) {
+			return rule.rule
+		}
+	}
+	return ""
+}
+
+// isValue reports whether value is a real one: not a variable, a placeholder or a text that was
+// redacted before.
 func isValue(value string) bool {
 	value = strings.TrimSpace(value)
 	switch {
@@ -293,7 +259,7 @@ func isValue(value string) bool {
 	return true
 }
 
-// codeWords are what stands behind a name in code, where a value would be.
+// codeWords are the words that follow a name in code, where a setting would have its value.
 var codeWords = map[string]bool{
 	"string": true, "number": true, "boolean": true, "bool": true, "byte": true, "bytes": true, "null": true, "none": true,
 	"true": true, "false": true, "undefined": true, "object": true, "optional": true, "required": true, "str": true,
@@ -301,8 +267,7 @@ var codeWords = map[string]bool{
 	"secret": true, "password": true, "token": true,
 }
 
-// isSecretValue is isValue for a value in code or prose: not a type, and not an
-// expression.
+// isSecretValue is like isValue, for a value in code or prose: a type or an expression is not one.
 func isSecretValue(value string) bool {
 	word := strings.ToLower(strings.Trim(value, " .,:;!?*"))
 	return isValue(value) && !codeWords[word] && len(word) >= 4 && !isExpression(value)
@@ -314,15 +279,15 @@ var expression = sync.OnceValue(func() *regexp.Regexp {
 
 func isExpression(value string) bool { return len(value) < 80 && expression().MatchString(value) }
 
-// personalRules find what tells who the user is.
+// personalRules find data that identifies a person.
 func personalRules() []Rule {
 	return []Rule{
 		{
-			Name: "email", About: "e-mail addresses, but for those of git remotes and noreply",
+			Name: "email", personal: true, About: "e-mail addresses, except for git remotes and noreply",
 			anchors: []string{"@"}, custom: emails,
 		},
 		{
-			Name: "home", About: "names in home folders: /home/..., /Users/..., those of Windows, and in names of projects",
+			Name: "home", personal: true, About: "names in home directories: /home/..., /Users/..., those of Windows, and in names of projects",
 			anchors: []string{"/home/", "/var/home/", "/users/", `\users\`, "-home-", "-users-"}, with: "user", before: homeStart,
 			pattern: `/(?:(?:var/)?home|Users)/([A-Za-z0-9_][A-Za-z0-9._-]*)|-(?:home|Users)-([A-Za-z0-9_]+)` +
 				`|(?i:\\users\\+)(?:([A-Za-z0-9_][^\\/:*?"<>|\r\n]{0,60})\\|([A-Za-z0-9_][A-Za-z0-9._-]*))`,
@@ -331,8 +296,8 @@ func personalRules() []Rule {
 	}
 }
 
-// homeStart says what stands before a home folder: nothing, a drive, or what is no
-// part of another path or word.
+// homeStart reports whether a home directory can start after the given text: after a drive, or after a
+// character that does not belong to another path or word.
 func homeStart(before string) bool {
 	n := len(before)
 	last := before[n-1]
@@ -343,7 +308,7 @@ func homeStart(before string) bool {
 	return last != '.' && last != '_' && last != '~'
 }
 
-// emails finds addresses around each @.
+// emails finds an address around each @.
 func emails(text string) [][2]int {
 	var spans [][2]int
 	for from := 0; ; {
@@ -367,8 +332,8 @@ func isLocal(r rune) bool { return isDomain(r) || r == '_' || r == '%' || r == '
 
 func isDomain(r rune) bool { return r < 0x80 && (isAlphanumeric(byte(r)) || r == '.' || r == '-') }
 
-// domainLength returns how much of a text is a domain: labels with dots between
-// them, the last one of letters.
+// domainLength returns the length of the domain at the beginning of text, or 0 if there is none: labels
+// with dots between them, the last of letters only.
 func domainLength(text string) int {
 	text = strings.TrimRight(text, ".-")
 	last := strings.LastIndexByte(text, '.')

@@ -1,0 +1,71 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestMask(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"", ""},
+		{"nothing to hide", "nothing to hide"},
+		{"key sk-ant-api03-AbC_dEf-123 here", "key sk-ant-*** here"},
+		{"xsk-ant-a", "xsk-ant-***"},
+		{"sk-ant-oat01-a\nsk-ant-b", "sk-ant-***\nsk-ant-***"},
+		{"sk-proj-abcdefghijklmnop", "sk-***"},
+		{"ghp_abcdefghijklmnopqrst, github_pat_11ABCDEFG0123456789", "ghp_***, github_pat_***"},
+		{"AKIAIOSFODNN7EXAMPLE", "AKIA***"},
+		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_", "eyJ***"},
+		{"Authorization: Bearer abc.def", "Authorization: Bearer ***"},
+		{"authorization: Basic dXNlcjpwYXNz", "authorization: Basic ***"},
+		{"sent Bearer abcdefgh12345678", "sent Bearer ***"},
+		{"https://user:pass@example.com/x?y=z@w", "https://***@example.com/x?y=z@w"},
+		{"https://user:p@ss@example.com/", "https://***@example.com/"},
+		{"postgres://u:p@db:5432/d", "postgres://***@db:5432/d"},
+		{`{"api_key": "abc", "n": 1}`, `{"api_key": "***", "n": 1}`},
+		{"token=abc&x=1", "token=***&x=1"},
+		{"ANTHROPIC_AUTH_TOKEN=abc OTHER=1", "ANTHROPIC_AUTH_TOKEN=*** OTHER=1"},
+		{"password: hunter2; next", "password: ***; next"},
+		{"max_tokens: 50000 > 32000", "max_tokens: 50000 > 32000"},
+		{"the token has expired", "the token has expired"},
+		{"mail me@example.com", "mail me@example.com"},
+		{"\xff\x00sk-ant-x\xfe", "\xff\x00sk-ant-***\xfe"},
+	}
+	for _, tt := range tests {
+		if got := Mask(tt.text); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestMaskTakesLongTexts(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"sk-ant-", "token=", "://a@", "eyJ", "Bearer ", "a:b@", "((((", "\x00"} {
+		text := strings.Repeat(part, 1<<15/len(part))
+		if got := Mask(text); len(got) > 2*len(text) {
+			t.Errorf("%q: %d bytes became %d", part, len(text), len(got))
+		}
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	for _, seed := range []string{
+		"", "sk-ant-api03-x", "sk-sk-ant-ant-x", "token: Bearer sk-ant-x", "https://sk-ant-a:b@c",
+		`{"token":"sk-ant-\u0041"}`, "\xffsk-ant-\xff",
+	} {
+		f.Add(seed)
+	}
+	key := regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Mask(text)
+		if key.MatchString(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+		if again := Mask(got); again != got {
+			t.Errorf("%q became %q, and then %q", text, got, again)
+		}
+		MaskJSON(text)
+	})
+}
