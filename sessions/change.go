@@ -25,11 +25,11 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 	if title == "" {
 		return errors.New("sessions: the title of a session is empty")
 	}
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	return p.store.Append(ctx, key, []wire.JSON{titleEntry(id, title)})
+	return s.store.Append(ctx, key, []wire.JSON{titleEntry(id, title)})
 }
 
 // Tag gives a session a tag in place of the one that it has; "" takes that away. What can't be seen is removed from the
@@ -40,11 +40,11 @@ func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	if seen == "" && tag != "" {
 		return fmt.Errorf("sessions: the tag %q has nothing that can be seen", tag)
 	}
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	return p.store.Append(ctx, key, []wire.JSON{textEntry("tag", "tag", seen, id)})
+	return s.store.Append(ctx, key, []wire.JSON{textEntry("tag", "tag", seen, id)})
 }
 
 func titleEntry(id, title string) wire.JSON {
@@ -92,22 +92,22 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 		opts = new(ForkOptions)
 	}
 	where := &Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}
-	p, key, err := where.find(ctx, id)
+	s, key, err := where.find(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	f := &fork{id: newUUID(), from: id, upTo: opts.UpTo, title: opts.Title}
-	for entry, err := range p.store.Load(ctx, key) {
+	for entry, err := range s.store.Load(ctx, key) {
 		if err != nil {
 			return "", err
 		}
-		f.read(entry)
+		f.add(entry)
 	}
 	entries, err := f.entries()
 	if err != nil {
 		return "", err
 	}
-	return f.id, p.store.Append(ctx, wire.SessionKey{Project: key.Project, SessionID: f.id}, entries)
+	return f.id, s.store.Append(ctx, wire.SessionKey{Project: key.Project, SessionID: f.id}, entries)
 }
 
 // newUUID returns a random one.
@@ -124,7 +124,7 @@ type fork struct {
 
 	summary      Summary
 	nodes        []forkNode
-	cut          bool // the last entry was read
+	complete     bool // the last entry was read
 	replacements []json.RawMessage
 }
 
@@ -132,11 +132,11 @@ type fork struct {
 type forkNode struct {
 	node
 	members map[string]json.RawMessage
-	left    bool // out
+	dropped bool // out
 }
 
 // read takes the next entry of the session.
-func (f *fork) read(entry wire.JSON) {
+func (f *fork) add(entry wire.JSON) {
 	f.summary.Add(entry)
 	h, ok := readHead([]byte(entry))
 	if !ok {
@@ -145,15 +145,15 @@ func (f *fork) read(entry wire.JSON) {
 	if h.kind == "content-replacement" {
 		f.addReplacements(entry)
 	}
-	if f.cut || !h.chained() || h.sidechain {
+	if f.complete || !h.chained() || h.sidechain {
 		return
 	}
-	n := forkNode{node: node{head: h, calls: readCalls(h.message)}, left: h.kind == "progress"}
+	n := forkNode{node: node{head: h, calls: readCalls(h.message)}, dropped: h.kind == "progress"}
 	if entry.Decode(&n.members) != nil {
 		return
 	}
 	f.nodes = append(f.nodes, n)
-	f.cut = h.uuid == f.upTo
+	f.complete = h.uuid == f.upTo
 }
 
 // addReplacements notes what the agent has put in place of long results.
@@ -169,12 +169,12 @@ func (f *fork) addReplacements(entry wire.JSON) {
 
 // entries returns those of the fork.
 func (f *fork) entries() ([]wire.JSON, error) {
-	if f.upTo != "" && !f.cut {
-		return nil, fmt.Errorf("sessions: message %q of session %s: %w", f.upTo, f.from, ErrNotFound)
+	if f.upTo != "" && !f.complete {
+		return nil, &notFoundError{what: fmt.Sprintf("message %q of session %s", f.upTo, f.from)}
 	}
-	f.leaveUnanswered()
+	f.dropUnanswered()
 	ids := f.newIDs()
-	nodes := slices.DeleteFunc(slices.Clone(f.nodes), func(n forkNode) bool { return n.left })
+	nodes := slices.DeleteFunc(slices.Clone(f.nodes), func(n forkNode) bool { return n.dropped })
 	if !slices.ContainsFunc(nodes, func(n forkNode) bool { return n.spoken() }) {
 		return nil, fmt.Errorf("sessions: session %s has no messages to fork", f.from)
 	}
@@ -207,26 +207,26 @@ func (f *fork) newTitle() string {
 }
 
 // leaveUnanswered leaves out calls of tools without a result, and results without a call, until none is left.
-func (f *fork) leaveUnanswered() {
+func (f *fork) dropUnanswered() {
 	for left := true; left; {
 		made, answered := map[string]bool{}, map[string]bool{}
 		for _, n := range f.nodes {
-			if !n.left {
-				note(made, n.calls.made)
-				note(answered, n.calls.results)
+			if !n.dropped {
+				addAll(made, n.calls.made)
+				addAll(answered, n.calls.results)
 			}
 		}
 		left = false
 		for i := range f.nodes {
 			n := &f.nodes[i]
-			if !n.left && (lacks(answered, n.calls.made) || lacks(made, n.calls.results)) {
-				n.left, left = true, true
+			if !n.dropped && (lacks(answered, n.calls.made) || lacks(made, n.calls.results)) {
+				n.dropped, left = true, true
 			}
 		}
 	}
 }
 
-func note(set map[string]bool, ids []string) {
+func addAll(set map[string]bool, ids []string) {
 	for _, id := range ids {
 		set[id] = true
 	}
@@ -240,7 +240,7 @@ func lacks(set map[string]bool, ids []string) bool {
 func (f *fork) newIDs() map[string]string {
 	ids := map[string]string{}
 	for _, n := range f.nodes {
-		if n.left {
+		if n.dropped {
 			ids[n.uuid] = ids[n.parent]
 			continue
 		}
@@ -257,9 +257,9 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 	if old, ok := m["logicalParentUuid"]; ok {
 		m["logicalParentUuid"] = quotedOrNull(ids[unquoted(old)])
 	}
-	for _, name := range namingMembers {
+	for _, name := range uuidMembers {
 		if old, ok := m[name]; ok {
-			m[name] = renamed(old, ids)
+			m[name] = replaceUUIDs(old, ids)
 		}
 	}
 	origin, err := encode(map[string]string{"sessionId": f.from, "messageUuid": n.uuid})
@@ -274,34 +274,34 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 }
 
 // namingMembers are those that name other entries by their UUIDs, somewhere in them.
-var namingMembers = []string{"compactMetadata", "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid"}
+var uuidMembers = []string{"compactMetadata", "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid"}
 
 // renamed returns a value with new UUIDs in place of old ones.
-func renamed(value json.RawMessage, ids map[string]string) json.RawMessage {
+func replaceUUIDs(value json.RawMessage, ids map[string]string) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
 	var v any
 	if decoder.Decode(&v) != nil {
 		return value
 	}
-	text, err := encode(renamedIn(v, ids))
+	text, err := encode(replaceUUIDsIn(v, ids))
 	if err != nil {
 		return value
 	}
 	return json.RawMessage(text)
 }
 
-func renamedIn(v any, ids map[string]string) any {
+func replaceUUIDsIn(v any, ids map[string]string) any {
 	switch v := v.(type) {
 	case string:
 		return cmp.Or(ids[v], v)
 	case []any:
 		for i := range v {
-			v[i] = renamedIn(v[i], ids)
+			v[i] = replaceUUIDsIn(v[i], ids)
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = renamedIn(v[name], ids)
+			v[name] = replaceUUIDsIn(v[name], ids)
 		}
 	}
 	return v
@@ -332,14 +332,14 @@ func encode(v any) (wire.JSON, error) {
 
 // originals returns the entries of a transcript to copy, once each: a file may have some twice, which a store does not
 // keep. It notes what stands for the file beside the transcript, and calls skipped for lines that are not entries.
-func (i *importing) originals(
+func (i *importer) originals(
 	ctx context.Context, key wire.SessionKey, sidecar *wire.JSON, skipped func(SkippedLine),
 ) iter.Seq2[wire.JSON, error] {
 	entries := i.from.Load(ctx, key)
 	if folder, ok := i.from.(*Folder); ok {
 		entries = folder.load(ctx, key, skipped)
 	}
-	return once(withoutSidecar(key, entries, sidecar))
+	return withoutRepeats(withoutSidecar(key, entries, sidecar))
 }
 
 // withoutSidecar returns the entries but those that stand for the file beside a subagent's transcript. It notes the
@@ -364,7 +364,7 @@ func withoutSidecar(
 }
 
 // once returns the entries but those whose UUID came before.
-func once(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
+func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		seen := map[uuidHash]bool{}
 		for entry, err := range entries {

@@ -1,4 +1,5 @@
-// Package sessions finds, lists, reads and changes recorded sessions, in the agent's own folder or in a [Store].
+// Package sessions finds, lists, reads and changes recorded sessions: in the agent's own files, or
+// in a [Store].
 //
 //	infos, err := sessions.List(ctx, &sessions.ListOptions{Project: "/home/me/code", Limit: 10})
 //	if err != nil {
@@ -8,53 +9,73 @@
 //		fmt.Println(info.Modified, info.ID, info.Title())
 //	}
 //
-// # Reading and changing
+// # Reading
 //
-// [List] and [Get] tell which sessions there are, [Messages], [Subagents] and [SubagentMessages] what was said. [Read]
-// gives the whole of a session as a person would look at it, subagents included, [Tail] the same while it grows, and [Open]
-// a handle on its files.
-// [Rename], [Tag], [Delete] and [Fork] change sessions, [Restore] brings a deleted one back, and [Import] copies one into
-// another store. All of them take a store in their options; without one they work on the agent's own files, below all of
-// [Roots]. The ID of a session is a UUID: another text is an error, and one that is not there an error that wraps
-// [ErrNotFound]. [History] has the prompts that were typed, and [Lost] those of sessions that are gone.
+//   - [List] and [Get] return what is known of sessions without reading all of them: title, first
+//     prompt, model, times.
+//   - [Read] returns a whole session in the form in which a viewer shows it, with its subagents.
+//     [Tail] does the same for a session that still grows.
+//   - [Messages], [Subagents] and [SubagentMessages] return the conversation as the agent would
+//     continue it.
+//   - [Open] returns a handle to the files of a session, to read single entries and long results.
+//   - [ScanUsage] counts the tokens of all sessions.
 //
-// A change is an entry at the end of the transcript, or a transcript that is new or gone: what is there is never
-// rewritten, and nothing else is ever written into the agent's folder. An agent that runs in the session at that time
-// goes on, but does not see the change. One write appends whole lines, and waits while the agent is in the middle of one;
-// what remains is a moment between that look and the write. A session that an agent has open should not be deleted.
+// All of them take a store in their options. Without one they use the agent's own files, in every
+// directory that [Roots] returns. The ID of a session is a UUID, such as
+// "0b7d2c7e-5a63-4d0c-9a3c-6a1b2d9e8f10". Any other text is an error. If there is no session with
+// that ID, the error wraps [ErrNotFound].
 //
-// # Which store
+// # Changing
 //
-//   - [Memory], for tests and for programs that keep nothing. It ends with the process.
-//   - [Folder], for files on one machine, laid out as the agent's own: other programs can read them, and a session can be
-//     copied between folders. It doesn't wait for the disk, and one process at a time may write to a session.
-//   - Package sqlitestore, the one to begin with where sessions must not get lost: one file without a server, which any
-//     number of processes of a machine may use, and which has on disk what it has taken.
-//   - Package natsstore, for sessions that move between machines: a stream of a NATS server or cluster.
+// [Rename] and [Tag] append an entry to the transcript. [Fork] and [Import] write a new transcript.
+// [Delete] moves the files of a session to a trash directory, from which [Restore] brings them back.
+// Nothing that the agent has written is ever rewritten, and nothing else is written to the agent's
+// directory.
 //
-// clew.Options.Store takes each of them, writes a running session into it, and takes sessions up from it. It should not
-// be the folder in which the agent keeps the same session anyway: entries without a UUID would be there twice.
+// An agent that has the session open keeps running, but does not see the change. A change is one
+// write of whole lines, which waits while the agent is in the middle of a line. Between that check
+// and the write the agent could still begin a line; the time between them is very short. Don't
+// delete a session that an agent has open.
 //
-// For a store of your own, implement [Store], and let package storetest test it:
+// # Choosing a store
+//
+//   - [Memory], for tests and for programs that keep nothing. It lasts as long as the process.
+//   - [Folder], for files on one machine, with the layout of the agent's own files. Other programs
+//     can read them, and sessions can be copied from one directory to another. It does not wait for
+//     the disk, and only one process at a time may write to a session.
+//   - Package sqlitestore, if sessions must not be lost: one file without a server. Any number of
+//     processes on one machine may use it, and an append returns once its entries are on disk. If
+//     in doubt, begin with this one.
+//   - Package natsstore, for sessions that move between machines: a stream of a NATS server or
+//     cluster.
+//
+// Set clew.Options.Store to one of them, and clew writes the running session to it and resumes
+// sessions from it. Don't use the directory in which the agent itself keeps the session: entries
+// without a UUID would be stored twice.
+//
+// To write another store, implement [Store] and run the tests of package storetest over it:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) sessions.Store { return openMine(t) })
 //	}
 //
-// If it can tell its projects, make it a [ProjectLister], or the functions here need the name of one. If it has many
-// sessions or a long way to them, make it a [Summarizer], or a list loads each session.
+// Implement [ProjectLister] if the store can list its projects; otherwise the functions of this
+// package need the name of a project. Implement [Summarizer] if the store has many sessions or is
+// slow to load; otherwise List loads every session.
 //
-// # What is in a store
+// # Contents of a store
 //
-// A store has the transcripts of a session and of its subagents, with all that the agent has written down there: what
-// was said, and what tools were given and have read. That may be secret: the files of Folder and sqlitestore are for the
-// user alone, and a NATS server has to be guarded. What the agent keeps elsewhere is not in a store: credentials,
-// settings and memory, long results of tools that it has put into files of their own, and copies of files for rewinding.
-// What was mirrored lacks the copies of the agent's requests to the API, too, which no conversation needs.
+// A store has the transcripts of a session and of its subagents, with everything the agent wrote
+// there: prompts, answers, the inputs of tools and their results. These may contain secrets. Only
+// the user can read the files of Folder and sqlitestore; a NATS server needs its own protection.
+//
+// A store does not have what the agent keeps elsewhere: credentials, settings, memory, long results
+// that the agent saved to separate files, and copies of files for rewinding. A session that clew
+// mirrored to a store also lacks the copies of API requests, which no conversation needs.
 //
 // # Bad input
 //
-// A transcript may have been cut by a crash, or written by an agent that is newer than this package. Entries that are
-// not understood are kept and passed over. A line of a file that is not an entry costs that line alone, and is reported:
-// see [Folder.Skipped].
+// A crash may have cut a transcript, and an agent newer than this package may have written it.
+// Entries of unknown types are kept and ignored. A line that is not an entry is skipped, and
+// reported through [Folder.Skipped]; it does not affect other lines.
 package sessions

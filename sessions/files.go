@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,13 +37,13 @@ type File struct {
 func Files(ctx context.Context, opts *Options) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		w := fileWalk{ctx: ctx, yield: yield}
-		where, err := opts.places(true)
-		for _, p := range where {
+		where, err := opts.scopes(true)
+		for _, s := range where {
 			if err == nil {
-				err = w.place(p)
+				err = w.scope(s)
 			}
 		}
-		if err = errors.Join(append(w.faults, err)...); err != nil && !w.left {
+		if err = errors.Join(append(w.errs, err)...); err != nil && !w.left {
 			yield(File{}, err)
 		}
 	}
@@ -52,19 +51,19 @@ func Files(ctx context.Context, opts *Options) iter.Seq2[File, error] {
 
 // A fileWalk goes through folders.
 type fileWalk struct {
-	ctx    context.Context
-	yield  func(File, error) bool
-	left   bool // the loop was left
-	faults []error
+	ctx   context.Context
+	yield func(File, error) bool
+	left  bool // the loop was left
+	errs  []error
 }
 
-func (w *fileWalk) place(p place) error {
-	folder, ok := p.store.(*Folder)
+func (w *fileWalk) scope(s scope) error {
+	folder, ok := s.store.(*Folder)
 	if !ok {
 		return errors.New("sessions: the store has no files")
 	}
 	for _, project := range w.read(folder.dir) {
-		if !project.IsDir() || len(p.names) > 0 && !p.wants(project.Name()) {
+		if !project.IsDir() || len(s.names) > 0 && !s.wants(project.Name()) {
 			continue
 		}
 		if err := w.project(filepath.Join(folder.dir, project.Name()), project.Name()); err != nil {
@@ -147,7 +146,7 @@ func (w *fileWalk) found(dir string, entry fs.DirEntry, f File) error {
 	f.Path = filepath.Join(dir, entry.Name())
 	var err error
 	if f.Info, err = entry.Info(); err != nil {
-		w.fault(err)
+		w.noteError(err)
 		return nil
 	}
 	if !w.yield(f, nil) {
@@ -160,14 +159,14 @@ func (w *fileWalk) found(dir string, entry fs.DirEntry, f File) error {
 // read returns what is in a folder, as far as it can be read.
 func (w *fileWalk) read(dir string) []fs.DirEntry {
 	entries, err := os.ReadDir(dir)
-	w.fault(err)
+	w.noteError(err)
 	return entries
 }
 
 // fault notes an error. What is gone is none.
-func (w *fileWalk) fault(err error) {
+func (w *fileWalk) noteError(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.faults = append(w.faults, fmt.Errorf("sessions: %w", err))
+		w.errs = append(w.errs, fmt.Errorf("sessions: %w", err))
 	}
 }
 
@@ -201,7 +200,7 @@ type source struct {
 
 // open opens a file, and returns its size.
 func (f *files) open(name string) (*os.File, int64, error) {
-	if err := regular(f.root, name); err != nil {
+	if err := checkRegular(f.root, name); err != nil {
 		return nil, 0, err
 	}
 	file, err := f.root.Open(name)
@@ -353,7 +352,10 @@ func (f *files) agentFile(ctx context.Context, agent string) (string, error) {
 			return s.name, nil
 		}
 	}
-	return "", cmp.Or(err, fmt.Errorf("sessions: subagent %q of session %s: %w", agent, f.name, ErrNotFound))
+	if err != nil {
+		return "", err
+	}
+	return "", &notFoundError{what: fmt.Sprintf("subagent %q of session %s", agent, f.name)}
 }
 
 // readSidecar notes what lies beside the transcript of a subagent. If it can't be read, nothing is known.

@@ -129,7 +129,7 @@ func TestListWorktrees(t *testing.T) {
 		"of a relative tree":  {sessions.ListOptions{Project: r.relative}, []string{"linked", "main", "relative"}},
 		"of a folder in one":  {sessions.ListOptions{Project: filepath.Join(r.main, "sub")}, []string{"linked", "main", "relative", "sub"}},
 		"of the other's":      {sessions.ListOptions{Project: filepath.Join(r.linked, "sub")}, []string{"linked", "main", "relative", "sub"}},
-		"only the folder":     {sessions.ListOptions{Project: r.linked, OnlyFolder: true}, []string{"linked"}},
+		"only the folder":     {sessions.ListOptions{Project: r.linked, OnlyProject: true}, []string{"linked"}},
 		"outside of any tree": {sessions.ListOptions{Project: outside}, []string{filepath.Base(outside)}},
 	}
 	for name, tt := range tests {

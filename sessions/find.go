@@ -19,29 +19,56 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrNotFound says that there is no such session, message or subagent. It comes wrapped, with what was looked for.
-var ErrNotFound = errors.New("not found")
+// ErrNotFound is wrapped by the error that a session, message or subagent does not exist. That
+// error says what was looked for, and where. Test for it with [errors.Is].
+var ErrNotFound = errors.New("sessions: not found")
+
+// A notFoundError says what was not found, and where. It wraps [ErrNotFound].
+type notFoundError struct{ what, where string }
+
+func (e *notFoundError) Error() string {
+	if e.where == "" {
+		return "sessions: " + e.what + " not found"
+	}
+	return "sessions: " + e.what + " not found in " + e.where
+}
+
+// Unwrap returns ErrNotFound, for errors.Is.
+func (e *notFoundError) Unwrap() error { return ErrNotFound }
+
+// checkID returns an error unless id has the form of a session ID.
+func checkID(id string) error {
+	if !isUUID(id) {
+		return fmt.Errorf("sessions: invalid session ID %q: not a UUID", id)
+	}
+	return nil
+}
 
 // Options say where a session is. Nil and the zero value mean any project of the agent's own files.
 type Options struct {
-	// Store has the session. Nil means the agent's own files, below all of [Roots]. A change is made where the session is.
+	// Store has the session. Nil means the agent's own files, in all of [Roots]. Changes are made
+	// where the session is found.
 	Store Store
-	// Project is the path of the session's working folder, or of another working tree of the same git repository. Empty
-	// means any project, if the store is a [ProjectLister].
+	// Project is the path of the session's working directory. Other working trees of the same git
+	// repository count as well. Empty means any project, which needs a store that is a
+	// [ProjectLister].
 	Project string
-	// ProjectName is the name that the agent gave to that folder, or clew.Options.StoreProject where that was set. It is
-	// used instead of Project where it is set.
+	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
+	// value of clew.Options.StoreProject for sessions that clew has stored. If it is set, Project
+	// is ignored.
 	ProjectName string
 }
 
-// ProjectName returns the name that the agent gives to a working folder, unless CLAUDE_CODE_PROJECT_DIR_NAME gives it
-// another one.
+// ProjectName returns the name of the project that has the sessions of a working directory. The
+// agent makes it from the path: "/home/me/code" becomes "-home-me-code". It does not consider the
+// environment variable CLAUDE_CODE_PROJECT_DIR_NAME, with which the agent uses another name.
 func ProjectName(dir string) (string, error) {
 	dir, err := realPath(dir)
 	return sessionfile.ProjectName(dir), err
 }
 
-// realPath returns the path by which the agent knows a folder.
+// realPath returns the path by which the agent knows a directory: absolute, and without symbolic
+// links.
 func realPath(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -53,17 +80,18 @@ func realPath(dir string) (string, error) {
 	return dir, nil
 }
 
-// A place is where sessions are looked for: in one store.
-type place struct {
+// A scope is a store, and the projects in it to look at.
+type scope struct {
 	store Store
-	names []string // of the projects; none means any
+	names []string // of the projects; empty means all
 }
 
-// places are where sessions are looked for. There is at least one.
-type places []place
+// scopes are the stores to look at. There is at least one.
+type scopes []scope
 
-// places returns the places that the options mean, with the other working trees of a repository if they are wanted.
-func (o *Options) places(others bool) (places, error) {
+// scopes returns the stores and projects that the options mean. If others is true, these include
+// the other working trees of a git repository.
+func (o *Options) scopes(others bool) (scopes, error) {
 	if o == nil {
 		o = new(Options)
 	}
@@ -72,7 +100,7 @@ func (o *Options) places(others bool) (places, error) {
 		return nil, err
 	}
 	if o.Store != nil {
-		return places{{store: o.Store, names: names}}, nil
+		return scopes{{store: o.Store, names: names}}, nil
 	}
 	if name := os.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"); o.ProjectName == "" && len(names) > 0 && sessionfile.GivenName(name) {
 		names = append(names, name)
@@ -81,14 +109,14 @@ func (o *Options) places(others bool) (places, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all places
+	var all scopes
 	for _, folder := range folders {
-		all = append(all, place{store: folder, names: names})
+		all = append(all, scope{store: folder, names: names})
 	}
 	return all, nil
 }
 
-// names returns the names of the projects that the options mean, or none for any.
+// names returns the names of the projects that the options mean, or none for all projects.
 func (o *Options) names(others bool) ([]string, error) {
 	if o.ProjectName != "" {
 		return []string{o.ProjectName}, nil
@@ -117,52 +145,54 @@ func (o *Options) names(others bool) ([]string, error) {
 	return names, nil
 }
 
-// String says where that is, for an error.
-func (p place) String() string {
+// String describes the scope in an error message.
+func (s scope) String() string {
 	where := "the store"
-	if s, ok := p.store.(fmt.Stringer); ok {
-		where = s.String()
+	if named, ok := s.store.(fmt.Stringer); ok {
+		where = named.String()
 	}
-	switch len(p.names) {
+	switch len(s.names) {
 	case 0:
 		return where
 	case 1:
-		return "project " + p.names[0] + " of " + where
+		return "project " + s.names[0] + " of " + where
 	}
-	return "projects " + strings.Join(p.names, ", ") + " of " + where
+	return "projects " + strings.Join(s.names, ", ") + " of " + where
 }
 
-// String says where they are, for an error.
-func (ps places) String() string {
+// String describes the scopes in an error message.
+func (ss scopes) String() string {
 	var all []string
-	for _, p := range ps {
-		all = append(all, p.String())
+	for _, s := range ss {
+		all = append(all, s.String())
 	}
 	return strings.Join(all, " or ")
 }
 
-// projects returns the names of the projects in which to look.
-func (p place) projects(ctx context.Context) ([]string, error) {
-	lister, ok := p.store.(ProjectLister)
-	if len(p.names) > 0 && (!ok || !foldNames && !slices.ContainsFunc(p.names, sessionfile.CutName)) {
-		return p.names, nil
+// projects returns the names of the projects to look at. The agent shortens long names, and not all
+// versions do it alike, so names are compared with those of the store where that may matter.
+func (s scope) projects(ctx context.Context) ([]string, error) {
+	lister, ok := s.store.(ProjectLister)
+	if len(s.names) > 0 && (!ok || !foldNames && !slices.ContainsFunc(s.names, sessionfile.CutName)) {
+		return s.names, nil
 	}
 	if !ok {
-		return nil, errors.New("sessions: the store does not know its projects: name one")
+		return nil, errors.New("sessions: the store can't list its projects; set Project or ProjectName")
 	}
 	names, err := lister.Projects(ctx)
-	if len(p.names) == 0 || err != nil {
+	if len(s.names) == 0 || err != nil {
 		return names, err
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !p.wants(name) }), nil
+	return slices.DeleteFunc(names, func(name string) bool { return !s.wants(name) }), nil
 }
 
-// foldNames says that the names of folders are the same in capital and small letters.
+// foldNames reports whether the names of directories are case-insensitive.
 const foldNames = runtime.GOOS == "windows"
 
-// wants reports whether a project is one of the place. Agents do not agree on the hash at the end of a long name.
-func (p place) wants(name string) bool {
-	return slices.ContainsFunc(p.names, func(wanted string) bool {
+// wants reports whether the scope includes a project. Versions of the agent use different hashes at
+// the end of a long name, so the hash is not compared.
+func (s scope) wants(name string) bool {
+	return slices.ContainsFunc(s.names, func(wanted string) bool {
 		if foldNames {
 			name, wanted = strings.ToLower(name), strings.ToLower(wanted)
 		}
@@ -170,53 +200,57 @@ func (p place) wants(name string) bool {
 	})
 }
 
-// find returns the place and the key of a session. If several have one of that ID, the newest counts.
-func (o *Options) find(ctx context.Context, id string) (place, wire.SessionKey, error) {
-	p, key, _, err := o.findWithTime(ctx, id)
-	return p, key, err
+// find returns the scope and the key of a session. If there are several sessions with that ID, it
+// returns the newest.
+func (o *Options) find(ctx context.Context, id string) (scope, wire.SessionKey, error) {
+	s, key, _, err := o.findWithTime(ctx, id)
+	return s, key, err
 }
 
-func (o *Options) findWithTime(ctx context.Context, id string) (place, wire.SessionKey, time.Time, error) {
-	var found place
+// findWithTime is find, and also returns the time of the last append to the session. Projects that
+// the user may not read matter only if the session is not found elsewhere.
+func (o *Options) findWithTime(ctx context.Context, id string) (scope, wire.SessionKey, time.Time, error) {
+	var found scope
 	var foundKey wire.SessionKey
 	var newest time.Time
 	var forbidden []error
-	if !isUUID(id) {
-		return found, foundKey, newest, fmt.Errorf("sessions: %q is not the ID of a session", id)
+	if err := checkID(id); err != nil {
+		return found, foundKey, newest, err
 	}
-	all, err := o.places(true)
+	all, err := o.scopes(true)
 	if err != nil {
 		return found, foundKey, newest, err
 	}
-	for _, p := range all {
-		key, at, err := p.find(ctx, id)
+	for _, s := range all {
+		key, at, err := s.find(ctx, id)
 		if errors.Is(err, fs.ErrPermission) {
 			forbidden = append(forbidden, err)
 		} else if err != nil {
 			return found, foundKey, newest, err
 		}
 		if at.After(newest) {
-			found, foundKey, newest = p, key, at
+			found, foundKey, newest = s, key, at
 		}
 	}
 	if newest.IsZero() {
-		err := fmt.Errorf("sessions: session %s: %w in %s", id, ErrNotFound, all)
+		err := &notFoundError{"session " + id, all.String()}
 		return found, foundKey, newest, errors.Join(append([]error{err}, forbidden...)...)
 	}
 	return found, foundKey, newest, nil
 }
 
-// find returns the key of a session and its time, that of the newest if several projects have one of that ID. The time is
-// zero if none has. With the error that some projects may not be read, it returns what the others have.
-func (p place) find(ctx context.Context, id string) (found wire.SessionKey, newest time.Time, err error) {
-	projects, err := p.projects(ctx)
+// find returns the key of a session and the time of its last append. If several projects have a
+// session with that ID, it returns the newest; if none has, the time is zero. If some projects
+// can't be read for lack of permission, it returns what it has found together with that error.
+func (s scope) find(ctx context.Context, id string) (found wire.SessionKey, newest time.Time, err error) {
+	projects, err := s.projects(ctx)
 	if err != nil {
 		return found, newest, err
 	}
 	var forbidden []error
 	for _, project := range projects {
 		key := wire.SessionKey{Project: project, SessionID: id}
-		at, err := p.modified(ctx, key)
+		at, err := s.modified(ctx, key)
 		if errors.Is(err, fs.ErrPermission) {
 			forbidden = append(forbidden, err)
 		} else if err != nil {
@@ -229,16 +263,16 @@ func (p place) find(ctx context.Context, id string) (found wire.SessionKey, newe
 	return found, newest, errors.Join(forbidden...)
 }
 
-// modified returns the time of the last append to a session, or the zero time if there is none.
-func (p place) modified(ctx context.Context, key wire.SessionKey) (time.Time, error) {
-	if folder, ok := p.store.(*Folder); ok {
+// modified returns the time of the last append to a session, or the zero time if it does not exist.
+func (s scope) modified(ctx context.Context, key wire.SessionKey) (time.Time, error) {
+	if folder, ok := s.store.(*Folder); ok {
 		return folder.modified(key)
 	}
-	sessions, err := p.store.Sessions(ctx, key.Project)
+	sessions, err := s.store.Sessions(ctx, key.Project)
 	return sessions[key.SessionID], err
 }
 
-// isUUID reports whether id has the form of a UUID, as the ID of each session has.
+// isUUID reports whether id has the form of a UUID, as all session IDs have.
 func isUUID(id string) bool {
 	if len(id) != 36 {
 		return false
@@ -256,9 +290,12 @@ func isUUID(id string) bool {
 	return true
 }
 
-// Roots returns the folders in which agents of this user keep their settings and sessions, as far as they exist, each
-// once. With CLAUDE_CONFIG_DIR, those are the folders that it names: one, or several with commas between them. Otherwise
-// they are .claude in the user's home, and claude below XDG_CONFIG_HOME, which some agents have used.
+// Roots returns the existing directories in which agents of this user keep their settings and
+// sessions, each of them once.
+//
+// If the environment variable CLAUDE_CONFIG_DIR is set, it names the directory, or several
+// separated by commas. Otherwise Roots looks for .claude in the user's home directory, and for
+// claude in XDG_CONFIG_HOME, which some versions of the agent have used.
 func Roots() ([]string, error) {
 	candidates, err := rootCandidates()
 	if err != nil {
@@ -276,6 +313,7 @@ func Roots() ([]string, error) {
 	return roots, nil
 }
 
+// containsFile reports whether info is one of files, under whatever name.
 func containsFile(files []fs.FileInfo, info fs.FileInfo) bool {
 	for _, file := range files {
 		if os.SameFile(file, info) {
@@ -285,8 +323,9 @@ func containsFile(files []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// existing returns a folder under the name by which it exists: the agent composes the letters of its path, and some
-// systems decompose them. The info is nil if there is none.
+// existing returns a directory under the name by which it exists. The agent normalizes its path to
+// composed characters, and some systems decompose them. The info is nil if the directory does not
+// exist.
 func existing(dir string) (string, fs.FileInfo) {
 	for _, dir := range []string{dir, norm.NFC.String(dir)} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -296,14 +335,15 @@ func existing(dir string) (string, fs.FileInfo) {
 	return dir, nil
 }
 
-// rootCandidates returns the folders that may be roots, the agent's own first. There is at least one.
+// rootCandidates returns the directories that may be roots, beginning with the agent's default.
+// There is at least one.
 func rootCandidates() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if config := configured(home); len(config) > 0 {
 		return config, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sessions: the agent's folder: %w", err)
+		return nil, fmt.Errorf("sessions: finding the agent's directory: %w", err)
 	}
 	shared := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(shared) {
@@ -312,7 +352,8 @@ func rootCandidates() ([]string, error) {
 	return []string{filepath.Join(home, ".claude"), filepath.Join(shared, "claude")}, nil
 }
 
-// configured returns the folders that CLAUDE_CONFIG_DIR names. A comma may also be part of the name of one that exists.
+// configured returns the directories that CLAUDE_CONFIG_DIR names. If the whole value is an
+// existing directory, a comma is part of its name.
 func configured(home string) []string {
 	value := os.Getenv("CLAUDE_CONFIG_DIR")
 	names := []string{value}
@@ -328,6 +369,7 @@ func configured(home string) []string {
 	return dirs
 }
 
+// expandHome replaces a leading "~" by the user's home directory.
 func expandHome(name, home string) string {
 	rest, ok := strings.CutPrefix(name, "~")
 	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
@@ -336,7 +378,7 @@ func expandHome(name, home string) string {
 	return name
 }
 
-// rootOf returns the root that is meant by a folder, which may be that of the projects inside it.
+// rootOf returns the root for a directory, which may be the "projects" directory in a root.
 func rootOf(dir string) string {
 	dir = filepath.Clean(dir)
 	if filepath.Base(dir) != sessionfile.Folder {
@@ -348,8 +390,9 @@ func rootOf(dir string) string {
 	return filepath.Dir(dir)
 }
 
-// AgentFolder returns the store that stands on the agent's own files: those below the first of [Roots], or below the
-// folder that would be that if there is none yet. Functions that are given no store look below all of them.
+// AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the
+// agent's default directory if no root exists yet. Functions of this package that get no store look
+// in all roots instead.
 func AgentFolder() (*Folder, error) {
 	folders, err := agentFolders()
 	if err != nil {
@@ -358,7 +401,7 @@ func AgentFolder() (*Folder, error) {
 	return folders[0], nil
 }
 
-// agentFolders returns the stores below all roots. There is at least one.
+// agentFolders returns a store for each root. There is at least one.
 func agentFolders() ([]*Folder, error) {
 	roots, err := Roots()
 	if err == nil && len(roots) == 0 {
@@ -375,14 +418,14 @@ func agentFolders() ([]*Folder, error) {
 	return folders, nil
 }
 
-// The limits of what is read of a repository.
+// Limits for reading the files of a git repository.
 const (
 	maxWorktrees = 256
 	maxGitFile   = 4 << 10
 )
 
-// withWorktrees returns dir and, if it lies in a git repository, the folders that are its other working trees, and the
-// places in them that correspond to dir. It reads git's files and starts nothing.
+// withWorktrees returns dir and, if it is in a git repository, the same directory in each of the
+// other working trees, and these trees themselves. It reads git's files and does not run git.
 func withWorktrees(dir string) []string {
 	dirs := []string{dir}
 	root, common := repository(dir)
@@ -403,7 +446,8 @@ func withWorktrees(dir string) []string {
 	return dirs
 }
 
-// repository returns the working tree in which dir lies, and the folder that it shares with the others of its repository.
+// repository returns the working tree that dir is in, and the git directory that it shares with the
+// other trees of its repository.
 func repository(dir string) (root, common string) {
 	for root = dir; ; root = filepath.Dir(root) {
 		git := filepath.Join(root, ".git")
@@ -423,7 +467,7 @@ func repository(dir string) (root, common string) {
 	}
 }
 
-// worktrees returns the working trees of a repository, of which one is known.
+// worktrees returns the working trees of a repository. One of them is already known.
 func worktrees(known, common string) []string {
 	trees := []string{known}
 	if filepath.Base(common) == ".git" {
@@ -443,7 +487,7 @@ func worktrees(known, common string) []string {
 	return trees
 }
 
-// from returns the path that a file in dir names.
+// from returns the path that a file in dir refers to, which may be relative to dir.
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -451,7 +495,7 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// gitFile returns the content of a small file on one line, or "".
+// gitFile returns the trimmed content of a small file, or "" if it can't be read.
 func gitFile(name string) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return ""

@@ -20,51 +20,61 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Folder is a [Store] of files, laid out as the agent does it: a folder for each project, in it a file of lines for
-// each session, and beside that a folder for the transcripts below it. So a Folder can stand on the agent's own files,
-// see [AgentFolder], and is a [ProjectLister], too.
+// A Folder is a [Store] of files with the layout that the agent uses. Each project has a directory.
+// In it, each session has a file of JSON lines, "SESSION.jsonl", and a directory "SESSION" with the
+// transcripts of its subagents. So a Folder can also be used on the agent's own files: see
+// [AgentFolder]. A Folder is also a [ProjectLister].
 //
-// Files and folders are made for the user alone. Nothing outside the folder is touched: a symbolic link that leads out
-// is an error. Several goroutines may use one Folder. Other processes may add to the same files, as the agent does, as
-// long as they write whole lines; to one file, only one of them should write at a time.
+// Only the user can read the files and directories that a Folder creates. It never leaves its
+// directory: a symbolic link that leads out of it is an error. Several goroutines may use one
+// Folder. Other processes may append to the same files, as the agent does, if they write whole
+// lines; but only one process at a time should write to a file.
 //
-// An append is one write, and one that fails is cut off again. A Folder does not wait until the disk has it: as with
-// the agent's own files, a machine that crashes may lose the last seconds. To know the UUIDs that are there, it reads a
-// file when it first appends to it, and later what others have added; it remembers about a million UUIDs besides those
-// of the last file.
+// An append is one write. If it fails, the part that was written is cut off again. A Folder does
+// not wait for the disk. As with the agent's own files, a crash of the machine may lose the last
+// seconds. Use sqlitestore if that matters.
+//
+// To leave out entries that are already there, a Folder reads a file when it first appends to it,
+// and after that only what others have added. It remembers about a million UUIDs, and in any case
+// those of the file that was last appended to.
 type Folder struct {
-	// Skipped is called for each line that Load leaves out since it is not an entry, from the goroutine that loads. Nil
-	// means that [slog.Default] gets a warning of it, unless it is torn. It must not be changed once the Folder is used.
+	// Skipped is called for each line that Load leaves out because it is not an entry. It is called
+	// by the goroutine that loads. If it is nil, [slog.Default] logs a warning, except for an
+	// incomplete last line. Set it before the Folder is used.
 	Skipped func(SkippedLine)
 
 	dir     string
-	deletes sync.RWMutex // held for writing while files go, and for reading while they are made
-	tallies tallies
+	deletes sync.RWMutex // write-locked while files are deleted, read-locked while they are created
+	indexes uuidIndexes
 	write   func(*os.File, []byte) (int, error) // for tests; nil means Write
 }
 
-// NewFolder returns a store in dir, which is made when something is appended.
+// NewFolder returns a store in the directory dir. The directory need not exist: the first append
+// creates it. To use files that an agent has written, dir is the directory of the projects, such as
+// ~/.claude/projects.
 func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
-// String returns the folder's path.
+// String returns the path of the directory.
 func (f *Folder) String() string { return f.dir }
 
-// path returns where a transcript lies.
+// path returns the path of a transcript's file.
 func (f *Folder) path(key wire.SessionKey) string {
 	return filepath.Join(f.dir, filepath.FromSlash(sessionfile.Path(key)))
 }
 
+// skip reports a line that is left out. An incomplete last line is normal while the agent writes,
+// so that it is not logged.
 func (f *Folder) skip(l SkippedLine) {
 	switch {
 	case f.Skipped != nil:
 		f.Skipped(l)
 	case !l.Torn:
-		slog.Warn("a line of a transcript was left out", "file", f.path(l.Key),
+		slog.Warn("skipped a line of a transcript", "file", f.path(l.Key),
 			"line", l.Line, "offset", l.Offset, "error", l.Err)
 	}
 }
 
-// root opens the folder. It returns nil if there is none.
+// root opens the directory. It returns nil if the directory does not exist.
 func (f *Folder) root() (*os.Root, error) {
 	root, err := os.OpenRoot(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +86,8 @@ func (f *Folder) root() (*os.Root, error) {
 	return root, nil
 }
 
-// Projects returns the projects that have sessions, sorted, and those that the user may not read, of which Sessions says
-// so. See [ProjectLister].
+// Projects returns the names of the projects that have sessions, sorted. It includes projects that
+// the user may not read; for these, Sessions returns the error. See [ProjectLister].
 func (f *Folder) Projects(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,7 +103,7 @@ func (f *Folder) Projects(ctx context.Context) ([]string, error) {
 	}
 	var projects []string
 	for _, folder := range folders {
-		if !folder.IsDir() || anyKey(folder.Name()).Check() != nil {
+		if !folder.IsDir() || projectKey(folder.Name()).Check() != nil {
 			continue
 		}
 		found := false
@@ -111,9 +121,10 @@ func (f *Folder) Projects(ctx context.Context) ([]string, error) {
 	return projects, ctx.Err()
 }
 
-// Sessions returns the sessions of a project with the times of their files. See [Store].
+// Sessions returns the sessions of a project with the modification times of their files. Empty
+// files are left out. See [Store].
 func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
-	if err := ready(ctx, anyKey(project)); err != nil {
+	if err := checkKey(ctx, projectKey(project)); err != nil {
 		return nil, err
 	}
 	root, err := f.root()
@@ -129,10 +140,11 @@ func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.
 	return times, err
 }
 
-// eachSession calls visit with the files of a project's sessions, by ID, as long as it returns true.
+// eachSession calls visit with the ID and the file of each session of a project, until visit
+// returns false.
 func eachSession(root *os.Root, project string, visit func(id string, info fs.FileInfo) bool) error {
 	entries, err := fs.ReadDir(root.FS(), project)
-	if absent(err) != nil {
+	if ignoreNotExist(err) != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
 	for _, entry := range entries {
@@ -147,8 +159,8 @@ func eachSession(root *os.Root, project string, visit func(id string, info fs.Fi
 	return nil
 }
 
-// sessionFile returns the file of a session, or nil. One without content is not there: the agent leaves such files
-// behind.
+// sessionFile returns the file of a session, or nil if there is none. It ignores empty files, since
+// the agent sometimes leaves one.
 func sessionFile(root *os.Root, key wire.SessionKey) (fs.FileInfo, error) {
 	info, err := root.Stat(sessionfile.Path(key))
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -157,7 +169,7 @@ func sessionFile(root *os.Root, key wire.SessionKey) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// modified returns the time of a session's file, or the zero time if there is none.
+// modified returns the modification time of a session's file, or the zero time if there is none.
 func (f *Folder) modified(key wire.SessionKey) (time.Time, error) {
 	root, err := f.root()
 	if root == nil {
@@ -174,10 +186,11 @@ func (f *Folder) modified(key wire.SessionKey) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// Subpaths returns the subpaths below a session, sorted. See [Store].
+// Subpaths returns the subpaths of a session's other transcripts, sorted. Empty files are left out.
+// See [Store].
 func (f *Folder) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error) {
 	key.Subpath = ""
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return nil, err
 	}
 	root, err := f.root()
@@ -193,6 +206,7 @@ func (f *Folder) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 	return slices.Compact(found), nil
 }
 
+// subpaths walks the directory of a session and returns the subpaths of the transcripts in it.
 func subpaths(ctx context.Context, root *os.Root, session wire.SessionKey) ([]string, error) {
 	var found []string
 	err := fs.WalkDir(root.FS(), session.String(), func(name string, entry fs.DirEntry, err error) error {
@@ -213,9 +227,10 @@ func subpaths(ctx context.Context, root *os.Root, session wire.SessionKey) ([]st
 	return found, err
 }
 
-// Delete removes the file of a transcript, or with a session's own the folder beside it, too. See [Store].
+// Delete removes the file of a transcript. If the key has no subpath, it also removes the directory
+// of the session. There is no trash: see the function [Delete] for that. See [Store].
 func (f *Folder) Delete(ctx context.Context, key wire.SessionKey) error {
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
 	f.deletes.Lock()
@@ -225,12 +240,12 @@ func (f *Folder) Delete(ctx context.Context, key wire.SessionKey) error {
 		return err
 	}
 	defer root.Close()
-	f.tallies.forgetSession(key)
-	err = absent(root.Remove(sessionfile.Path(key)))
+	f.indexes.forgetSession(key)
+	err = ignoreNotExist(root.Remove(sessionfile.Path(key)))
 	if key.Subpath == "" {
 		err = errors.Join(err, root.RemoveAll(key.String()))
 	} else {
-		err = errors.Join(err, absent(root.Remove(sessionfile.SidecarPath(key))))
+		err = errors.Join(err, ignoreNotExist(root.Remove(sessionfile.SidecarPath(key))))
 	}
 	if err != nil {
 		return fmt.Errorf("sessions: delete %s: %w", key, err)
@@ -238,23 +253,24 @@ func (f *Folder) Delete(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// absent returns nil in place of the error that something is not there.
-func absent(err error) error {
+// ignoreNotExist returns nil instead of an error that says that a file does not exist.
+func ignoreNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// Load returns the entries of a transcript as they are when the loop begins, and before those of a subagent the one
-// that stands for the file beside it. Lines that are not entries are left out, see [Folder.Skipped]. See [Store].
+// Load returns the entries that the transcript has when the loop begins. For a subagent, the first
+// entry stands for the metadata file next to the transcript, if there is one. Lines that are not
+// entries are left out: see [Folder.Skipped]. See [Store].
 func (f *Folder) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return f.load(ctx, key, f.skip)
 }
 
 func (f *Folder) load(ctx context.Context, key wire.SessionKey, skipped func(SkippedLine)) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
-		if err := ready(ctx, key); err != nil {
+		if err := checkKey(ctx, key); err != nil {
 			yield("", err)
 			return
 		}
@@ -266,25 +282,26 @@ func (f *Folder) load(ctx context.Context, key wire.SessionKey, skipped func(Ski
 			return
 		}
 		defer root.Close()
-		loading := &loading{ctx: ctx, key: key, skipped: skipped, yield: yield}
-		if key.Subpath == "" || loading.sidecar(root) {
-			loading.file(f, root)
+		l := &loader{ctx: ctx, key: key, skipped: skipped, yield: yield}
+		if key.Subpath == "" || l.sidecar(root) {
+			l.file(f, root)
 		}
 	}
 }
 
-// A loading is one loop over a transcript.
-type loading struct {
+// A loader is one loop over a transcript.
+type loader struct {
 	ctx     context.Context
 	key     wire.SessionKey
 	skipped func(SkippedLine)
 	yield   func(wire.JSON, error) bool
 }
 
-func (l *loading) fail(err error) { l.yield("", fmt.Errorf("sessions: load %s: %w", l.key, err)) }
+func (l *loader) fail(err error) { l.yield("", fmt.Errorf("sessions: load %s: %w", l.key, err)) }
 
-// sidecar yields the entry for the file beside a subagent's transcript. It reports whether the loop goes on.
-func (l *loading) sidecar(root *os.Root) bool {
+// sidecar yields the entry for the metadata file next to a subagent's transcript. It reports
+// whether the loop continues.
+func (l *loader) sidecar(root *os.Root) bool {
 	content, err := root.ReadFile(sessionfile.SidecarPath(l.key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -295,14 +312,14 @@ func (l *loading) sidecar(root *os.Root) bool {
 	}
 	entry, ok := sessionfile.SidecarEntry(content)
 	if !ok {
-		l.skipped(SkippedLine{Key: l.key, Err: errors.New("sessions: the file beside the transcript is not a JSON object")})
+		l.skipped(SkippedLine{Key: l.key, Err: errors.New("sessions: metadata file is not a JSON object")})
 		return true
 	}
 	return l.yield(entry, nil)
 }
 
 // file yields the entries of the transcript's file.
-func (l *loading) file(f *Folder, root *os.Root) {
+func (l *loader) file(f *Folder, root *os.Root) {
 	file, size, err := f.open(root, l.key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -330,11 +347,12 @@ func (l *loading) file(f *Folder, root *os.Root) {
 	}
 }
 
-// open opens a transcript, and returns its size while nobody appends to it.
+// open opens a transcript and returns its size. It waits for an append in this process to finish,
+// so that the size never includes a part of one.
 func (f *Folder) open(root *os.Root, key wire.SessionKey) (*os.File, int64, error) {
-	t := f.tallies.take(key)
-	defer f.tallies.release(key, t)
-	if err := regular(root, sessionfile.Path(key)); err != nil {
+	t := f.indexes.acquire(key)
+	defer f.indexes.release(key, t)
+	if err := checkRegular(root, sessionfile.Path(key)); err != nil {
 		return nil, 0, err
 	}
 	file, err := root.Open(sessionfile.Path(key))
@@ -349,8 +367,8 @@ func (f *Folder) open(root *os.Root, key wire.SessionKey) (*os.File, int64, erro
 	return file, info.Size(), nil
 }
 
-// regular returns an error unless name is a file: to open a pipe would block.
-func regular(root *os.Root, name string) error {
+// checkRegular returns an error if name is not a regular file. Opening a pipe would block.
+func checkRegular(root *os.Root, name string) error {
 	info, err := root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", name)
@@ -359,15 +377,17 @@ func regular(root *os.Root, name string) error {
 }
 
 const (
-	// maxWrite is how long another process may take for the rest of a line: an agent writes long ones in pieces.
+	// maxWrite is how long another process may take to complete a line: an agent writes long lines
+	// in pieces.
 	maxWrite = time.Second
-	// endInterval is how often the end of a file is looked at.
+	// endInterval is how often awaitEnd checks the end of a file.
 	endInterval = 5 * time.Millisecond
 )
 
-// awaitEnd returns the size of a file, and whether its last line has an end. If it has none, somebody may be in the middle
-// of it, and a line that is put there would break theirs: it waits until the end comes, or nothing does for a while. Then
-// the line was torn by a crash, and the next one has to end it.
+// awaitEnd returns the size of a file, and whether its last line is complete. An incomplete last
+// line may still be being written, and a line appended to it now would break both. So awaitEnd
+// waits until the line is complete, or until nothing has been written for a second. In that case a
+// crash has cut the line, and the caller has to end it.
 func awaitEnd(ctx context.Context, file *os.File) (size int64, ended bool, err error) {
 	for {
 		info, err := file.Stat()
@@ -389,7 +409,7 @@ func awaitEnd(ctx context.Context, file *os.File) (size int64, ended bool, err e
 	}
 }
 
-// endsLine reports whether a file of that size ends with a line.
+// endsLine reports whether a file of that size ends with a complete line.
 func endsLine(file *os.File, size int64) (bool, error) {
 	if size == 0 {
 		return true, nil

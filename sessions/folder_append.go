@@ -21,10 +21,10 @@ import (
 // Append adds entries to the file of a transcript, each as a line, by one write. Of those that stand for the file
 // beside a subagent's transcript, the last one becomes that file. See [Store].
 func (f *Folder) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
-	addition, err := newAddition(key, entries)
+	addition, err := newPendingAppend(key, entries)
 	if err != nil || len(entries) == 0 {
 		return err
 	}
@@ -34,7 +34,7 @@ func (f *Folder) Append(ctx context.Context, key wire.SessionKey, entries []wire
 	return nil
 }
 
-func (f *Folder) append(ctx context.Context, a *addition) error {
+func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	f.deletes.RLock()
 	defer f.deletes.RUnlock()
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
@@ -48,8 +48,8 @@ func (f *Folder) append(ctx context.Context, a *addition) error {
 	if err := root.MkdirAll(path.Dir(sessionfile.Path(a.key)), 0o700); err != nil {
 		return err
 	}
-	t := f.tallies.take(a.key)
-	defer f.tallies.release(a.key, t)
+	t := f.indexes.acquire(a.key)
+	defer f.indexes.release(a.key, t)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -64,35 +64,35 @@ func (f *Folder) append(ctx context.Context, a *addition) error {
 }
 
 // appendLines writes those lines that are not there yet, all or none. What it returns takes them off again.
-func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *tally, a *addition) (undo func() error, err error) {
+func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if len(a.lines) == 0 {
 		return undo, nil
 	}
 	name := sessionfile.Path(a.key)
-	if err := absent(regular(root, name)); err != nil {
+	if err := ignoreNotExist(checkRegular(root, name)); err != nil {
 		return nil, err
 	}
 	file, err := root.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	size, ended, err := a.look(ctx, t, file)
+	size, ended, err := a.prepare(ctx, t, file)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	text := a.text(t, ended)
+	text := a.newLines(t, ended)
 	n, err := f.writeAll(file, text)
 	if err = errors.Join(err, file.Close()); err != nil {
 		t.file = nil
-		return nil, errors.Join(err, cut(root, name, size, n))
+		return nil, errors.Join(err, undoAppend(root, name, size, n))
 	}
-	if a.named() {
+	if a.hasUUID() {
 		t.wrote(size, text)
 	}
 	return func() error {
 		t.file = nil
-		return cut(root, name, size, n)
+		return undoAppend(root, name, size, n)
 	}, nil
 }
 
@@ -111,7 +111,7 @@ func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 }
 
 // cut takes the last n bytes off a file that had size bytes before, unless somebody else has added to it since.
-func cut(root *os.Root, name string, size int64, n int) error {
+func undoAppend(root *os.Root, name string, size int64, n int) error {
 	file, err := root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -131,25 +131,25 @@ func replace(root *os.Root, name string, content []byte) error {
 		err = root.Rename(draft, name)
 	}
 	if err != nil {
-		return errors.Join(err, absent(root.Remove(draft)))
+		return errors.Join(err, ignoreNotExist(root.Remove(draft)))
 	}
 	return nil
 }
 
 // An addition is what an append has to write.
-type addition struct {
+type pendingAppend struct {
 	key     wire.SessionKey
 	lines   []wire.JSON
 	uuids   []string // of each line
 	sidecar []byte   // the new content of the file beside a subagent's transcript, or nil
 }
 
-func newAddition(key wire.SessionKey, entries []wire.JSON) (*addition, error) {
+func newPendingAppend(key wire.SessionKey, entries []wire.JSON) (*pendingAppend, error) {
 	uuids, err := entryUUIDs(key, entries)
 	if err != nil {
 		return nil, err
 	}
-	a := &addition{key: key}
+	a := &pendingAppend{key: key}
 	for i, entry := range entries {
 		if len(entry) > maxEntry {
 			return nil, fmt.Errorf("%w (entry %d for %s)", errTooLong, i, key)
@@ -167,20 +167,20 @@ func newAddition(key wire.SessionKey, entries []wire.JSON) (*addition, error) {
 }
 
 // named reports whether a line has a UUID, so that it may be there already.
-func (a *addition) named() bool {
+func (a *pendingAppend) hasUUID() bool {
 	return slices.ContainsFunc(a.uuids, func(uuid string) bool { return uuid != "" })
 }
 
 // look returns the size of the file, and whether its last line has an end, once nobody seems to be in the middle of it. It
 // reads the file for UUIDs only if the addition has any: to rename a long session should not take long.
-func (a *addition) look(ctx context.Context, t *tally, file *os.File) (size int64, ended bool, err error) {
-	if a.named() {
+func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File) (size int64, ended bool, err error) {
+	if a.hasUUID() {
 		if size, ended, err = t.catchUp(ctx, file); ended || err != nil {
 			return size, ended, err
 		}
 	}
 	size, ended, err = awaitEnd(ctx, file)
-	if a.named() && err == nil { // what was written meanwhile
+	if a.hasUUID() && err == nil { // what was written meanwhile
 		return t.catchUp(ctx, file)
 	}
 	return size, ended, err
@@ -188,7 +188,7 @@ func (a *addition) look(ctx context.Context, t *tally, file *os.File) (size int6
 
 // text returns the lines that a file does not have, and notes their UUIDs. A last line without an end gets one first,
 // so that nothing is glued to it.
-func (a *addition) text(t *tally, ended bool) []byte {
+func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	var text []byte
 	for i, entry := range a.lines {
 		if a.uuids[i] != "" && t.has(a.uuids[i]) {
@@ -209,13 +209,13 @@ func (a *addition) text(t *tally, ended bool) []byte {
 var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
 
 // maxTallied is how many UUIDs a [Folder] remembers, besides those of the file that was appended to last.
-const maxTallied = 1 << 20
+const maxIndexedUUIDs = 1 << 20
 
 // endLength is how much of the end of a file is compared, to notice that it was written anew.
 const endLength = 64
 
 // A tally is what a [Folder] knows of a file: which UUIDs it has. It is locked while somebody appends.
-type tally struct {
+type uuidIndex struct {
 	mu    sync.Mutex
 	file  fs.FileInfo // nil if nothing is known
 	size  int64       // how much of the file was read
@@ -236,21 +236,21 @@ func hashUUID(uuid string) uuidHash {
 }
 
 // tallies are the tallies of a [Folder].
-type tallies struct {
+type uuidIndexes struct {
 	mu    sync.Mutex
-	byKey map[wire.SessionKey]*tally
+	byKey map[wire.SessionKey]*uuidIndex
 	total int // UUIDs
 }
 
 // take returns the tally of a transcript, locked.
-func (ts *tallies) take(key wire.SessionKey) *tally {
+func (ts *uuidIndexes) acquire(key wire.SessionKey) *uuidIndex {
 	ts.mu.Lock()
 	if ts.byKey == nil {
-		ts.byKey = map[wire.SessionKey]*tally{}
+		ts.byKey = map[wire.SessionKey]*uuidIndex{}
 	}
 	t := ts.byKey[key]
 	if t == nil {
-		t = new(tally)
+		t = new(uuidIndex)
 		ts.byKey[key] = t
 	}
 	t.users++
@@ -261,7 +261,7 @@ func (ts *tallies) take(key wire.SessionKey) *tally {
 
 // release unlocks a tally. When it has grown and there are too many UUIDs, all others that nobody uses are forgotten. To
 // forget this one, too, would mean that each append to a very long file reads all of it.
-func (ts *tallies) release(key wire.SessionKey, t *tally) {
+func (ts *uuidIndexes) release(key wire.SessionKey, t *uuidIndex) {
 	known, count := t.file != nil, len(t.uuids)+1
 	t.mu.Unlock()
 	ts.mu.Lock()
@@ -273,7 +273,7 @@ func (ts *tallies) release(key wire.SessionKey, t *tally) {
 	if t.users == 0 && !known {
 		ts.forget(key, t)
 	}
-	if !grown || ts.total <= maxTallied {
+	if !grown || ts.total <= maxIndexedUUIDs {
 		return
 	}
 	for otherKey, other := range ts.byKey {
@@ -284,7 +284,7 @@ func (ts *tallies) release(key wire.SessionKey, t *tally) {
 }
 
 // forgetSession forgets the transcripts of a session that nobody uses.
-func (ts *tallies) forgetSession(session wire.SessionKey) {
+func (ts *uuidIndexes) forgetSession(session wire.SessionKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for key, t := range ts.byKey {
@@ -294,14 +294,14 @@ func (ts *tallies) forgetSession(session wire.SessionKey) {
 	}
 }
 
-func (ts *tallies) forget(key wire.SessionKey, t *tally) {
+func (ts *uuidIndexes) forget(key wire.SessionKey, t *uuidIndex) {
 	ts.total -= t.counted
 	delete(ts.byKey, key)
 }
 
 // catchUp reads what was added to a file since the last time, or all of it if it is another one. It returns the file's
 // size, and whether its last line has an end. When the context ends, it goes on from there the next time.
-func (t *tally) catchUp(ctx context.Context, file *os.File) (size int64, ended bool, err error) {
+func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, ended bool, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return 0, false, err
@@ -335,23 +335,23 @@ func (t *tally) catchUp(ctx context.Context, file *os.File) (size int64, ended b
 }
 
 // wrote takes note of what was written behind the size that catchUp has returned.
-func (t *tally) wrote(size int64, text []byte) {
+func (t *uuidIndex) wrote(size int64, text []byte) {
 	if len(text) > 0 {
 		t.size = size + int64(len(text))
 		t.end = bytes.Clone(text[max(0, len(text)-endLength):])
 	}
 }
 
-func (t *tally) has(uuid string) bool { return t.uuids[hashUUID(uuid)] }
+func (t *uuidIndex) has(uuid string) bool { return t.uuids[hashUUID(uuid)] }
 
-func (t *tally) add(uuid string) {
+func (t *uuidIndex) add(uuid string) {
 	if uuid != "" {
 		t.uuids[hashUUID(uuid)] = true
 	}
 }
 
 // knows reports whether the part of the file that was read is still as it was.
-func (t *tally) knows(file *os.File, info fs.FileInfo) bool {
+func (t *uuidIndex) knows(file *os.File, info fs.FileInfo) bool {
 	if t.file == nil || !os.SameFile(t.file, info) || info.Size() < t.size {
 		return false
 	}

@@ -47,15 +47,15 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 	if opts == nil {
 		opts = new(ImportOptions)
 	}
-	p, key, err := (&Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}).find(ctx, id)
+	s, key, err := (&Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}).find(ctx, id)
 	if err != nil {
 		return err
 	}
-	subpaths, err := p.store.Subpaths(ctx, key)
+	subpaths, err := s.store.Subpaths(ctx, key)
 	if err != nil {
 		return err
 	}
-	i := &importing{from: p.store, to: dst, project: cmp.Or(opts.IntoProject, key.Project), report: opts.Progress}
+	i := &importer{from: s.store, to: dst, project: cmp.Or(opts.IntoProject, key.Project), report: opts.Progress}
 	for _, key.Subpath = range append([]string{""}, subpaths...) {
 		if err := i.transcript(ctx, key); err != nil {
 			return err
@@ -65,7 +65,7 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 }
 
 // An importing is an import on its way.
-type importing struct {
+type importer struct {
 	from, to Store
 	project  string // in to
 	report   func(ImportProgress)
@@ -75,30 +75,30 @@ type importing struct {
 }
 
 // target is where a transcript is copied to.
-func (i *importing) target(key wire.SessionKey) wire.SessionKey {
+func (i *importer) target(key wire.SessionKey) wire.SessionKey {
 	key.Project = i.project
 	return key
 }
 
-func (i *importing) tell() {
+func (i *importer) reportProgress() {
 	if i.report != nil {
 		i.report(i.progress)
 	}
 }
 
 // skipped reports a line that is not an entry, to the folder if nobody else wants to know.
-func (i *importing) skipped(l SkippedLine) {
+func (i *importer) skipped(l SkippedLine) {
 	if folder, ok := i.from.(*Folder); ok && i.report == nil {
 		folder.skip(l)
 	}
 	i.progress.Skipped = &l
-	i.tell()
+	i.reportProgress()
 	i.progress.Skipped = nil
 }
 
-func (i *importing) transcript(ctx context.Context, key wire.SessionKey) error {
+func (i *importer) transcript(ctx context.Context, key wire.SessionKey) error {
 	i.progress.Key = key
-	there, oldSidecar, err := i.there(ctx, key)
+	there, oldSidecar, err := i.copied(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (i *importing) transcript(ctx context.Context, key wire.SessionKey) error {
 }
 
 // add puts an entry into the batch, and appends that first if it is full.
-func (i *importing) add(ctx context.Context, key wire.SessionKey, entry wire.JSON) error {
+func (i *importer) add(ctx context.Context, key wire.SessionKey, entry wire.JSON) error {
 	if len(i.batch) == maxBatchEntries || len(i.batch) > 0 && i.bytes+len(entry) > maxBatchBytes {
 		if err := i.flush(ctx, key); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (i *importing) add(ctx context.Context, key wire.SessionKey, entry wire.JSO
 	return nil
 }
 
-func (i *importing) flush(ctx context.Context, key wire.SessionKey) error {
+func (i *importer) flush(ctx context.Context, key wire.SessionKey) error {
 	if len(i.batch) == 0 {
 		return nil
 	}
@@ -144,12 +144,12 @@ func (i *importing) flush(ctx context.Context, key wire.SessionKey) error {
 	}
 	i.progress.Entries += len(i.batch)
 	i.batch, i.bytes = nil, 0
-	i.tell()
+	i.reportProgress()
 	return nil
 }
 
 // there returns what the store has of a transcript already, and what stands there for the file beside it.
-func (i *importing) there(ctx context.Context, key wire.SessionKey) (there copies, sidecar wire.JSON, err error) {
+func (i *importer) copied(ctx context.Context, key wire.SessionKey) (there copies, sidecar wire.JSON, err error) {
 	there = copies{}
 	for entry, err := range withoutSidecar(key, i.to.Load(ctx, i.target(key)), &sidecar) {
 		if err != nil {

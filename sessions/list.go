@@ -14,7 +14,7 @@ import (
 )
 
 // An Info is what is known of a session without reading its conversation.
-type Info struct {
+type SessionInfo struct {
 	ID string
 	// Project is the name that the agent gave to the working folder. It can't be turned back into the path: see CWD.
 	Project string
@@ -34,7 +34,9 @@ type Info struct {
 }
 
 // Key returns the key of the session's own transcript.
-func (i Info) Key() wire.SessionKey { return wire.SessionKey{Project: i.Project, SessionID: i.ID} }
+func (i SessionInfo) Key() wire.SessionKey {
+	return wire.SessionKey{Project: i.Project, SessionID: i.ID}
+}
 
 // maxQuiet is how long an agent that works may write nothing.
 const maxQuiet = 2 * time.Minute
@@ -52,12 +54,12 @@ const maxLoads = 16
 // of large ones is fast. What stands in the middle of a larger file alone, such as a title that was given there, is not
 // found; [Open] and read it to be sure. A store that is a [Summarizer] is asked for summaries; sessions of others, and
 // those that it has none of, are loaded, 16 at a time, and as many as the limit needs if the newest are wanted.
-func List(ctx context.Context, opts *ListOptions) ([]Info, error) {
+func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	if opts == nil {
 		opts = new(ListOptions)
 	}
 	where := &Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}
-	all, err := where.places(!opts.OnlyFolder)
+	all, err := where.scopes(!opts.OnlyProject)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +72,13 @@ func List(ctx context.Context, opts *ListOptions) ([]Info, error) {
 }
 
 // A listed session is one that was found, and the place where.
-type listed struct {
-	Info
-	in *lister
+type foundSession struct {
+	SessionInfo
+	in *summarySource
 }
 
 // worthListing reports whether somebody would look for the session. One that was deleted meanwhile is gone.
-func (i Info) worthListing() bool {
+func (i SessionInfo) worthListing() bool {
 	if i.Err != nil {
 		return !errors.Is(i.Err, fs.ErrNotExist)
 	}
@@ -90,17 +92,17 @@ func (s *Summary) onlyCleared() bool {
 
 // sessions returns the sessions of the places without summaries. With the error that some projects may not be read, it
 // returns those of the others.
-func (ps places) sessions(ctx context.Context) ([]listed, error) {
-	var all []listed
+func (ss scopes) sessions(ctx context.Context) ([]foundSession, error) {
+	var all []foundSession
 	var forbidden []error
-	for _, p := range ps {
-		l := &lister{place: p, summaries: map[string]map[string]Summary{}}
-		projects, err := p.projects(ctx)
+	for _, s := range ss {
+		l := &summarySource{scope: s, summaries: map[string]map[string]Summary{}}
+		projects, err := s.projects(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, project := range projects {
-			times, err := p.store.Sessions(ctx, project)
+			times, err := s.store.Sessions(ctx, project)
 			if errors.Is(err, fs.ErrPermission) {
 				forbidden = append(forbidden, err)
 				continue
@@ -110,7 +112,7 @@ func (ps places) sessions(ctx context.Context) ([]listed, error) {
 			}
 			for id, at := range times {
 				if isUUID(id) {
-					all = append(all, listed{Info{ID: id, Project: project, Modified: at}, l})
+					all = append(all, foundSession{SessionInfo{ID: id, Project: project, Modified: at}, l})
 				}
 			}
 		}
@@ -119,23 +121,23 @@ func (ps places) sessions(ctx context.Context) ([]listed, error) {
 }
 
 // A lister knows the summaries that a store keeps, by project and ID.
-type lister struct {
-	place
+type summarySource struct {
+	scope
 	summaries map[string]map[string]Summary
 }
 
 // summarize fills in the summaries of sessions, some at the same time. It fails only when the context ends.
-func summarize(ctx context.Context, sessions []listed) error {
+func summarize(ctx context.Context, sessions []foundSession) error {
 	var wg sync.WaitGroup
 	free := make(chan struct{}, maxLoads)
 	for i := range sessions {
 		s := &sessions[i]
-		if s.in.kept(ctx, &s.Info) {
+		if s.in.stored(ctx, &s.SessionInfo) {
 			continue
 		}
 		free <- struct{}{}
 		wg.Go(func() {
-			s.in.fill(ctx, &s.Info)
+			s.in.fill(ctx, &s.SessionInfo)
 			<-free
 		})
 	}
@@ -144,7 +146,7 @@ func summarize(ctx context.Context, sessions []listed) error {
 }
 
 // kept fills in the summary of a session if the store keeps one.
-func (l *lister) kept(ctx context.Context, info *Info) bool {
+func (l *summarySource) stored(ctx context.Context, info *SessionInfo) bool {
 	summarizer, ok := l.store.(Summarizer)
 	if !ok {
 		return false
@@ -157,20 +159,20 @@ func (l *lister) kept(ctx context.Context, info *Info) bool {
 		l.summaries[info.Project] = found
 	}
 	info.Summary, ok = l.summaries[info.Project][info.ID]
-	info.noteOngoing()
+	info.setOngoing()
 	return ok
 }
 
 // fill reads the summary of a session.
-func (p place) fill(ctx context.Context, info *Info) {
-	if folder, ok := p.store.(*Folder); ok {
+func (s scope) fill(ctx context.Context, info *SessionInfo) {
+	if folder, ok := s.store.(*Folder); ok {
 		info.Path = folder.path(info.Key())
 		info.Summary, info.Size, info.Err = folder.summary(ctx, info.Key())
-		info.noteOngoing()
+		info.setOngoing()
 		return
 	}
 	var summary Summary
-	for entry, err := range p.store.Load(ctx, info.Key()) {
+	for entry, err := range s.store.Load(ctx, info.Key()) {
 		if err != nil {
 			info.Err = err
 			return
@@ -178,10 +180,10 @@ func (p place) fill(ctx context.Context, info *Info) {
 		summary.Add(entry)
 	}
 	info.Summary = summary
-	info.noteOngoing()
+	info.setOngoing()
 }
 
-func (i *Info) noteOngoing() {
+func (i *SessionInfo) setOngoing() {
 	last := i.Modified
 	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title makes a file newer
 		last = i.LastTime
@@ -190,13 +192,13 @@ func (i *Info) noteOngoing() {
 }
 
 // Get returns what is known of one session. It returns an error that wraps [ErrNotFound] if there is none.
-func Get(ctx context.Context, id string, opts *Options) (Info, error) {
-	p, key, at, err := opts.findWithTime(ctx, id)
+func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
+	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
-		return Info{}, err
+		return SessionInfo{}, err
 	}
-	info := Info{ID: id, Project: key.Project, Modified: at}
-	p.fill(ctx, &info)
+	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
+	s.fill(ctx, &info)
 	return info, info.Err
 }
 
@@ -208,7 +210,7 @@ type ListOptions struct {
 	Project     string
 	ProjectName string
 	// OnlyFolder leaves out the sessions of other working trees of the git repository in which Project lies.
-	OnlyFolder bool
+	OnlyProject bool
 
 	// Since and Until are times between which [Info.Modified] lies: not before Since, and before Until. Zero means any.
 	Since, Until time.Time
@@ -241,17 +243,17 @@ const (
 )
 
 // candidates returns those of the sessions whose time is wanted, each ID once and the newest first.
-func (o *ListOptions) candidates(found []listed) []listed {
+func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	slices.SortFunc(found, newestFirst)
 	seen := map[string]bool{}
-	return slices.DeleteFunc(found, func(l listed) bool {
+	return slices.DeleteFunc(found, func(l foundSession) bool {
 		repeated := seen[l.ID]
 		seen[l.ID] = true
 		return repeated || l.Modified.Before(o.Since) || !o.Until.IsZero() && !l.Modified.Before(o.Until)
 	})
 }
 
-func newestFirst(a, b listed) int {
+func newestFirst(a, b foundSession) int {
 	if c := b.Modified.Compare(a.Modified); c != 0 {
 		return c
 	}
@@ -259,7 +261,7 @@ func newestFirst(a, b listed) int {
 }
 
 // list returns the part of the sessions that is wanted. It reads no more of them than it has to.
-func (o *ListOptions) list(ctx context.Context, found []listed) ([]Info, error) {
+func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]SessionInfo, error) {
 	atOnce, most := len(found), len(found)
 	if o.Sort == ByModified {
 		if o.Reverse {
@@ -269,14 +271,14 @@ func (o *ListOptions) list(ctx context.Context, found []listed) ([]Info, error) 
 			atOnce, most = maxLoads, o.skip()+o.Limit
 		}
 	}
-	var infos []Info
+	var infos []SessionInfo
 	for some := range slices.Chunk(found, max(atOnce, 1)) {
 		if err := summarize(ctx, some); err != nil {
 			return nil, err
 		}
 		for _, l := range some {
-			if l.worthListing() && o.wants(&l.Info) {
-				infos = append(infos, l.Info)
+			if l.worthListing() && o.wants(&l.SessionInfo) {
+				infos = append(infos, l.SessionInfo)
 			}
 		}
 		if len(infos) >= most {
@@ -289,7 +291,7 @@ func (o *ListOptions) list(ctx context.Context, found []listed) ([]Info, error) 
 
 func (o *ListOptions) skip() int { return max(o.Offset, 0) }
 
-func (o *ListOptions) page(infos []Info) []Info {
+func (o *ListOptions) page(infos []SessionInfo) []SessionInfo {
 	infos = infos[min(o.skip(), len(infos)):]
 	if o.Limit > 0 {
 		infos = infos[:min(o.Limit, len(infos))]
@@ -298,7 +300,7 @@ func (o *ListOptions) page(infos []Info) []Info {
 }
 
 // wants reports whether a session passes the filters that need its summary.
-func (o *ListOptions) wants(i *Info) bool {
+func (o *ListOptions) wants(i *SessionInfo) bool {
 	if o.Branch == "" && o.Tag == "" && o.Model == "" && o.Text == "" && o.Ongoing == nil {
 		return true
 	}
@@ -317,11 +319,11 @@ func hasText(part string, texts ...string) bool {
 }
 
 // sort sorts a list that has the order of ByModified, unless that is what is wanted.
-func (o *ListOptions) sort(infos []Info) {
+func (o *ListOptions) sort(infos []SessionInfo) {
 	if o.Sort == ByModified {
 		return
 	}
-	slices.SortStableFunc(infos, func(a, b Info) int {
+	slices.SortStableFunc(infos, func(a, b SessionInfo) int {
 		switch o.Sort {
 		case ByCreated:
 			return b.Created.Compare(a.Created)

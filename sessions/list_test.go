@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-func titles(infos []sessions.Info) []string {
+func titles(infos []sessions.SessionInfo) []string {
 	got := []string{}
 	for _, info := range infos {
 		got = append(got, info.Title())
@@ -83,7 +83,7 @@ func TestListFolder(t *testing.T) {
 		t.Errorf("of no folder: got %v, %v", infos, err)
 	}
 	info, err := sessions.Get(t.Context(), id(1), &sessions.Options{Store: sessions.NewFolder(dir)})
-	want := sessions.Info{
+	want := sessions.SessionInfo{
 		ID: id(1), Project: "p", Path: filepath.Join(dir, "p", id(1)+".jsonl"), Modified: info.Modified, Size: 56,
 		Summary: sessions.Summary{CWD: "/one", FirstPrompt: "One", Unfinished: "turn"},
 	}

@@ -11,32 +11,35 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Memory is a [Store] that lasts as long as the process, for tests and for programs that keep nothing. It is a
-// [ProjectLister] and a [Summarizer], too. The zero value is empty and ready.
+// Memory is a [Store] in memory, for tests and for programs that keep nothing. Its contents last as
+// long as the process. It is also a [ProjectLister] and a [Summarizer]. The zero value is empty and
+// ready to use.
 type Memory struct {
 	mu       sync.RWMutex
 	projects map[string]map[string]*memorySession // by name and ID
 }
 
-// A memorySession is a session with its transcripts, by subpath.
+// A memorySession is one session: its transcripts by subpath, with "" for the main one.
 type memorySession struct {
 	transcripts map[string]*memoryTranscript
-	changed     time.Time // of its own transcript, as is the summary
+	changed     time.Time // the last append to the main transcript
 	summary     Summary
 }
 
-// A memoryTranscript only grows, so that a loop can go on over what it has seen without a lock.
+// A memoryTranscript only grows, so that Load can iterate over the entries it has seen without
+// holding the lock.
 type memoryTranscript struct {
 	entries []wire.JSON
 	uuids   map[string]bool
 }
 
-// NewMemory returns an empty store.
+// NewMemory returns an empty store. It is the same as new(Memory).
 func NewMemory() *Memory { return new(Memory) }
 
-// Append adds entries to a transcript. See [Store].
+// Append adds entries to a transcript. It keeps the strings as they are, without copying them. See
+// [Store].
 func (m *Memory) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
 	uuids, err := entryUUIDs(key, entries)
@@ -62,7 +65,7 @@ func (m *Memory) Append(ctx context.Context, key wire.SessionKey, entries []wire
 	return nil
 }
 
-// session returns the session of a key, which it makes if there is none.
+// session returns the session of a key. It creates one if there is none. The caller holds the lock.
 func (m *Memory) session(key wire.SessionKey) *memorySession {
 	if m.projects == nil {
 		m.projects = map[string]map[string]*memorySession{}
@@ -78,7 +81,7 @@ func (m *Memory) session(key wire.SessionKey) *memorySession {
 	return s
 }
 
-// add reports whether the entry is new.
+// add appends an entry unless its UUID is known, and reports whether it did.
 func (t *memoryTranscript) add(uuid string, entry wire.JSON) bool {
 	if t.uuids[uuid] {
 		return false
@@ -90,10 +93,11 @@ func (t *memoryTranscript) add(uuid string, entry wire.JSON) bool {
 	return true
 }
 
-// Load returns the entries of a transcript as they are when the loop begins. See [Store].
+// Load returns the entries that the transcript has when the loop begins. Entries that are appended
+// during the loop do not appear in it. See [Store].
 func (m *Memory) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
-		if err := ready(ctx, key); err != nil {
+		if err := checkKey(ctx, key); err != nil {
 			yield("", err)
 			return
 		}
@@ -118,21 +122,21 @@ func (m *Memory) entries(key wire.SessionKey) []wire.JSON {
 	return nil
 }
 
-// Sessions returns the sessions of a project. See [Store].
+// Sessions returns the sessions of a project with the times of their last appends. See [Store].
 func (m *Memory) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
-	return ofSessions(ctx, m, project, func(s *memorySession) time.Time { return s.changed })
+	return collectSessions(ctx, m, project, func(s *memorySession) time.Time { return s.changed })
 }
 
 // Summaries returns the summaries of the sessions of a project. See [Summarizer].
 func (m *Memory) Summaries(ctx context.Context, project string) (map[string]Summary, error) {
-	return ofSessions(ctx, m, project, func(s *memorySession) Summary { return s.summary })
+	return collectSessions(ctx, m, project, func(s *memorySession) Summary { return s.summary })
 }
 
-// ofSessions returns something of each session of a project that has a transcript of its own.
-func ofSessions[T any](
-	ctx context.Context, m *Memory, project string, something func(*memorySession) T,
+// collectSessions returns one value for each session of a project that has a main transcript.
+func collectSessions[T any](
+	ctx context.Context, m *Memory, project string, value func(*memorySession) T,
 ) (map[string]T, error) {
-	if err := ready(ctx, anyKey(project)); err != nil {
+	if err := checkKey(ctx, projectKey(project)); err != nil {
 		return nil, err
 	}
 	m.mu.RLock()
@@ -140,7 +144,7 @@ func ofSessions[T any](
 	found := map[string]T{}
 	for id, s := range m.projects[project] {
 		if s.transcripts[""] != nil {
-			found[id] = something(s)
+			found[id] = value(s)
 		}
 	}
 	return found, nil
@@ -166,10 +170,10 @@ func (m *Memory) Projects(ctx context.Context) ([]string, error) {
 	return projects, nil
 }
 
-// Subpaths returns the subpaths below a session, sorted. See [Store].
+// Subpaths returns the subpaths of a session's other transcripts, sorted. See [Store].
 func (m *Memory) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error) {
 	key.Subpath = ""
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return nil, err
 	}
 	m.mu.RLock()
@@ -181,9 +185,9 @@ func (m *Memory) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 	return slices.DeleteFunc(subpaths, func(subpath string) bool { return subpath == "" }), nil
 }
 
-// Delete removes a transcript, or a session with all that is below it. See [Store].
+// Delete removes a transcript, or the whole session if the key has no subpath. See [Store].
 func (m *Memory) Delete(ctx context.Context, key wire.SessionKey) error {
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
 	m.mu.Lock()

@@ -15,7 +15,7 @@ import (
 )
 
 // A Message is one of a recorded conversation.
-type Message struct {
+type RecordedMessage struct {
 	// Message is a [*wire.UserMessage] or a [*wire.AssistantMessage], or a [*wire.InvalidFrame] for one that does not
 	// decode. Its Raw is the whole entry, which has members that messages of a live session do not have.
 	wire.Message
@@ -36,14 +36,14 @@ type Message struct {
 //
 // It loads the transcript when the loop begins. An error is the last pair, and wraps [ErrNotFound] if there is no such
 // session.
-func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
-		p, key, err := opts.find(ctx, id)
+func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*RecordedMessage, error] {
+	return func(yield func(*RecordedMessage, error) bool) {
+		s, key, err := opts.find(ctx, id)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		c, err := loadChain(p.store.Load(ctx, key))
+		c, err := loadChain(s.store.Load(ctx, key))
 		if err != nil {
 			yield(nil, err)
 			return
@@ -65,15 +65,15 @@ type Subagent struct {
 
 // Subagents returns the subagents of a session whose transcripts there are, in the order of their subpaths.
 func Subagents(ctx context.Context, id string, opts *Options) ([]Subagent, error) {
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return p.subagents(ctx, key)
+	return s.subagents(ctx, key)
 }
 
-func (p place) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, error) {
-	subpaths, err := p.store.Subpaths(ctx, key)
+func (s scope) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, error) {
+	subpaths, err := s.store.Subpaths(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func (p place) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, 
 }
 
 // SubagentMessages returns the conversation of a subagent, as [Messages] does that of a session.
-func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
-		key, p, err := opts.findSubagent(ctx, id, agent)
+func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter.Seq2[*RecordedMessage, error] {
+	return func(yield func(*RecordedMessage, error) bool) {
+		key, s, err := opts.findSubagent(ctx, id, agent)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		c, err := loadChain(p.store.Load(ctx, key))
+		c, err := loadChain(s.store.Load(ctx, key))
 		if err != nil {
 			yield(nil, err)
 			return
@@ -114,21 +114,21 @@ func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter
 	}
 }
 
-func (o *Options) findSubagent(ctx context.Context, id, agent string) (wire.SessionKey, place, error) {
-	p, key, err := o.find(ctx, id)
+func (o *Options) findSubagent(ctx context.Context, id, agent string) (wire.SessionKey, scope, error) {
+	s, key, err := o.find(ctx, id)
 	if err != nil {
-		return key, p, err
+		return key, s, err
 	}
-	agents, err := p.subagents(ctx, key)
+	agents, err := s.subagents(ctx, key)
 	if err != nil {
-		return key, p, err
+		return key, s, err
 	}
 	for _, a := range agents {
 		if a.ID == agent {
-			return a.Key, p, nil
+			return a.Key, s, nil
 		}
 	}
-	return key, p, fmt.Errorf("sessions: subagent %q of session %s: %w in %s", agent, id, ErrNotFound, p)
+	return key, s, &notFoundError{fmt.Sprintf("subagent %q of session %s", agent, id), s.String()}
 }
 
 // parents returns what the file beside a subagent's transcript says of who started it.
@@ -162,8 +162,8 @@ func (n *node) visible() bool { return n.spoken() && n.main() }
 // main reports whether the node belongs to the session itself.
 func (n *node) main() bool { return !n.sidechain && !n.meta && n.team == "" }
 
-func (n *node) message() *Message {
-	return &Message{
+func (n *node) message() *RecordedMessage {
+	return &RecordedMessage{
 		Message:        wire.Decode([]byte(n.entry)),
 		UUID:           n.uuid,
 		Time:           n.created(),

@@ -174,7 +174,7 @@ func TestMessagesChain(t *testing.T) {
 }
 
 // uuids returns those of messages, in order.
-func uuids(t *testing.T, messages func(func(*sessions.Message, error) bool)) string {
+func uuids(t *testing.T, messages func(func(*sessions.RecordedMessage, error) bool)) string {
 	t.Helper()
 	var all []string
 	for msg, err := range messages {
@@ -213,7 +213,7 @@ func recorded() *sessions.Options {
 }
 
 // lines shows messages, one on each line.
-func lines(t *testing.T, messages func(func(*sessions.Message, error) bool)) []string {
+func lines(t *testing.T, messages func(func(*sessions.RecordedMessage, error) bool)) []string {
 	t.Helper()
 	var all []string
 	for msg, err := range messages {
@@ -322,5 +322,22 @@ func TestNotFound(t *testing.T) {
 				t.Errorf("%s of %q: got %v, want an error that the ID is none", name, bad, err)
 			}
 		}
+	}
+}
+
+// The error says once which package it comes from, and in plain words what was not found where.
+func TestNotFoundText(t *testing.T) {
+	t.Parallel()
+	if got, want := sessions.ErrNotFound.Error(), "sessions: not found"; got != want {
+		t.Errorf("ErrNotFound is %q, want %q", got, want)
+	}
+	opts := &sessions.Options{Store: sessions.NewMemory(), ProjectName: "p"}
+	_, err := sessions.Get(t.Context(), idA, opts)
+	if want := "sessions: session " + idA + " not found in project p of the store"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	err = sessions.Restore(t.Context(), idA, opts)
+	if want := "sessions: session " + idA + " not found in the trash"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
 	}
 }

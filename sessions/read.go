@@ -43,13 +43,13 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 	if opts == nil {
 		opts = new(ReadOptions)
 	}
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	folder, ok := p.store.(*Folder)
+	folder, ok := s.store.(*Folder)
 	if !ok {
-		return p.read(ctx, key, opts)
+		return s.read(ctx, key, opts)
 	}
 	return ReadFile(ctx, folder.path(key), opts)
 }
@@ -90,13 +90,13 @@ func (f *files) read(ctx context.Context, opts *ReadOptions) (*transcript.Transc
 		agents, notFound = f.agents(ctx)
 		sources = append(sources, agents...)
 	}
-	r := &reading{files: f, opts: opts}
-	main, agents, failed := readTranscripts(ctx, r.parts(sources))
+	r := &filesReader{files: f, opts: opts}
+	main, agents, failed := readTranscripts(ctx, r.jobs(sources))
 	if main == nil || opts.OnlyMain {
 		return main, failed
 	}
 	mates, mateNotFound := f.teammates(ctx, teamCalls(main))
-	_, more, mateFailed := readTranscripts(ctx, r.parts(mates))
+	_, more, mateFailed := readTranscripts(ctx, r.jobs(mates))
 	linkAgents(main, append(agents, more...))
 	return main, errors.Join(notFound, failed, mateNotFound, mateFailed)
 }
@@ -107,14 +107,14 @@ func linkAgents(t *transcript.Transcript, agents []*transcript.Agent) {
 }
 
 // A part is one transcript that is read.
-type part struct {
+type readJob struct {
 	agent *transcript.Agent // nil for the session's own
 	read  func(ctx context.Context) (*transcript.Transcript, error)
 }
 
 // readTranscripts reads transcripts, some at the same time. It returns that of the session itself, or nil if there is none or
 // it can't be read, and the subagents whose transcripts could be read.
-func readTranscripts(ctx context.Context, parts []part) (*transcript.Transcript, []*transcript.Agent, error) {
+func readTranscripts(ctx context.Context, parts []readJob) (*transcript.Transcript, []*transcript.Agent, error) {
 	read, failed := make([]*transcript.Transcript, len(parts)), make([]error, len(parts))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -142,7 +142,7 @@ func readTranscripts(ctx context.Context, parts []part) (*transcript.Transcript,
 }
 
 // A reading is that of files.
-type reading struct {
+type filesReader struct {
 	*files
 	opts *ReadOptions
 
@@ -150,11 +150,11 @@ type reading struct {
 	done, total int64
 }
 
-func (r *reading) parts(sources []source) []part {
-	var parts []part
+func (r *filesReader) jobs(sources []source) []readJob {
+	var parts []readJob
 	for _, s := range sources {
 		r.total += s.size
-		parts = append(parts, part{s.agent, func(ctx context.Context) (*transcript.Transcript, error) {
+		parts = append(parts, readJob{s.agent, func(ctx context.Context) (*transcript.Transcript, error) {
 			t, err := r.source(ctx, s)
 			if err != nil {
 				return nil, fmt.Errorf("sessions: read %s: %w", filepath.Join(r.root.Name(), s.name), err)
@@ -168,7 +168,7 @@ func (r *reading) parts(sources []source) []part {
 // copyBuffer is how much of a file is read at a time.
 const copyBuffer = 256 << 10
 
-func (r *reading) source(ctx context.Context, s source) (*transcript.Transcript, error) {
+func (r *filesReader) source(ctx context.Context, s source) (*transcript.Transcript, error) {
 	if s.agent != nil {
 		r.readSidecar(s)
 	}
@@ -182,7 +182,7 @@ func (r *reading) source(ctx context.Context, s source) (*transcript.Transcript,
 	for part := io.NewSectionReader(file, 0, s.size); ; {
 		n, err := part.Read(buffer)
 		_, _ = b.Write(buffer[:n])
-		r.tell(int64(n))
+		r.progress(int64(n))
 		if errors.Is(err, io.EOF) {
 			_ = b.Close() // it never fails
 			return b.Transcript(), nil
@@ -193,7 +193,7 @@ func (r *reading) source(ctx context.Context, s source) (*transcript.Transcript,
 	}
 }
 
-func (r *reading) tell(n int64) {
+func (r *filesReader) progress(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done += n
@@ -205,22 +205,22 @@ func (r *reading) tell(n int64) {
 // teamCalls returns the names of the teammates that calls in a transcript have started, as name@team.
 func teamCalls(t *transcript.Transcript) map[string]bool {
 	names := map[string]bool{}
-	note(names, transcript.Teammates(t))
+	addAll(names, transcript.Teammates(t))
 	return names
 }
 
 // read reads a session of any store with its subagents.
-func (p place) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions) (*transcript.Transcript, error) {
-	parts := []part{p.part(key, nil, opts)}
+func (s scope) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions) (*transcript.Transcript, error) {
+	parts := []readJob{s.readJob(key, nil, opts)}
 	if !opts.OnlyMain {
-		subpaths, err := p.store.Subpaths(ctx, key)
+		subpaths, err := s.store.Subpaths(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		for _, key.Subpath = range subpaths {
 			agent := newAgent(key.Subpath + transcriptExtension)
 			if agent != nil && strings.HasPrefix(key.Subpath, agentFolder+"/") {
-				parts = append(parts, p.part(key, agent, opts))
+				parts = append(parts, s.readJob(key, agent, opts))
 			}
 		}
 	}
@@ -231,10 +231,10 @@ func (p place) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions)
 	return main, err
 }
 
-func (p place) part(key wire.SessionKey, agent *transcript.Agent, opts *ReadOptions) part {
-	return part{agent, func(ctx context.Context) (*transcript.Transcript, error) {
+func (s scope) readJob(key wire.SessionKey, agent *transcript.Agent, opts *ReadOptions) readJob {
+	return readJob{agent, func(ctx context.Context) (*transcript.Transcript, error) {
 		b := transcript.NewBuilder(opts.Read)
-		for entry, err := range p.store.Load(ctx, key) {
+		for entry, err := range s.store.Load(ctx, key) {
 			if err != nil {
 				return nil, err
 			}

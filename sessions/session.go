@@ -19,23 +19,23 @@ import (
 // A Session is a recorded session in files, open for reading. Its methods may be called from several goroutines.
 type Session struct {
 	// Info is what was known of the session when it was opened.
-	Info
+	SessionInfo
 
 	files *files
 }
 
 // Open opens a session. It must be in files, the agent's own or those of a [Folder]. The caller has to close it.
 func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
-	p, key, at, err := opts.findWithTime(ctx, id)
+	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	folder, ok := p.store.(*Folder)
+	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, fmt.Errorf("sessions: session %s is in a %T, not in files", id, p.store)
+		return nil, fmt.Errorf("sessions: session %s is in a %T, not in files", id, s.store)
 	}
-	info := Info{ID: id, Project: key.Project, Modified: at}
-	if p.fill(ctx, &info); info.Err != nil {
+	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
+	if s.fill(ctx, &info); info.Err != nil {
 		return nil, info.Err
 	}
 	root, err := os.OpenRoot(folder.dir)
@@ -47,11 +47,11 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	return &Session{Info: info, files: &files{root: project, name: id}}, nil
+	return &Session{SessionInfo: info, files: &files{root: project, name: id}}, nil
 }
 
 // Path returns the path of the session's own transcript.
-func (s *Session) Path() string { return s.Info.Path }
+func (s *Session) Path() string { return s.SessionInfo.Path }
 
 // Close releases the session's folder. What was read stays good.
 func (s *Session) Close() error { return s.files.root.Close() }
@@ -128,7 +128,7 @@ func (f *files) spill(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer results.Close()
-	if err := regular(results, rel); err != nil {
+	if err := checkRegular(results, rel); err != nil {
 		return nil, err
 	}
 	file, err := results.Open(rel)

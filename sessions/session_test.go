@@ -33,7 +33,7 @@ func TestOpen(t *testing.T) {
 	write(t, dir, "p/"+idA+".jsonl", string(prompt(`"Said"`))+"\n")
 	s := openSession(t, dir)
 	if want := filepath.Join(dir, "p", idA+".jsonl"); s.Path() != want || s.Title() != "Said" || s.ID != idA {
-		t.Errorf("got %q, %+v", s.Path(), s.Info)
+		t.Errorf("got %q, %+v", s.Path(), s.SessionInfo)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -12,54 +12,68 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Store keeps transcripts: each is a list of entries, which only grows, under a key. It is what clew.Options.Store
-// takes, and can delete besides. Package storetest tests a store; [ProjectLister] and [Summarizer] are what one may offer
-// besides.
+// A Store keeps transcripts. Each transcript is a list of entries under a key, and only grows.
+// Every Store is also a clew.Store, which clew.Options.Store takes. A store may also implement
+// [ProjectLister] and [Summarizer]. Test one with package storetest.
 //
-// The methods may be called from several goroutines, also in a loop over Load. A key that does not pass
-// [wire.SessionKey.Check] is an error, as is a project that no such key can have: check one with any session ID. So is a
-// context that has ended, which a method returns wrapped or as it is.
+// All methods may be called from several goroutines, also inside a loop over Load. They return an
+// error if the context has ended (the error of the context, possibly wrapped), if the key does not
+// pass [wire.SessionKey.Check], or if no valid key can have that project. To check a project name,
+// check a key with any session ID.
 type Store interface {
-	// Append adds entries to the end of a transcript, in order and all or none, for readers as well. No entries is no
-	// change. An entry whose member "uuid" is that of one that is there already is left out, so that an append can be
-	// repeated. One that is not a JSON object in UTF-8 is an error: see [EntryUUID].
+	// Append adds entries to the end of a transcript, in order. Either all of them are added or
+	// none, and no reader sees only some of them. Appending no entries changes nothing.
 	//
-	// After the error of a context that ended meanwhile, the entries may be there, but then all of them.
+	// An entry whose member "uuid" is already in the transcript is left out, so an append can be
+	// repeated safely. An entry that is not a JSON object in UTF-8 is an error: see [EntryUUID].
+	//
+	// If the context ends during the call, the entries may have been added, but then all of them.
 	Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error
-	// Load returns the entries of a transcript in order, and none for one that is not there. An entry is the same JSON
-	// value that was appended, not necessarily the same text. Those of type agent_metadata, which stand for the file
-	// beside a subagent's transcript, may have another place, and all but the last may be gone. An error is the last pair.
+	// Load returns the entries of a transcript in order. A transcript that does not exist has none.
+	// An entry is the JSON value that was appended, though not necessarily the same text.
+	//
+	// Entries of type agent_metadata stand for the metadata file next to a subagent's transcript.
+	// They may come in another position, and only the last one need be there.
+	//
+	// An error is the last pair.
 	Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error]
-	// Sessions returns the sessions of a project by ID, with the time of the last append to each one's own transcript.
-	// One that has only transcripts below that is not among them.
+	// Sessions returns the sessions of a project by ID, each with the time of the last append to
+	// its main transcript. A session that has only transcripts of subagents is not included.
 	Sessions(ctx context.Context, project string) (map[string]time.Time, error)
-	// Subpaths returns the subpaths of the transcripts below a session's own, sorted. The key's own subpath is ignored.
+	// Subpaths returns the subpaths of a session's other transcripts, sorted, such as
+	// "subagents/agent-1f3a". It ignores the subpath of the key.
 	Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error)
-	// Delete removes a transcript with its UUIDs, and with a session's own all that are below it. One that is not there
-	// is no error.
+	// Delete removes a transcript and forgets its UUIDs. If the key has no subpath, it removes the
+	// session with all of its transcripts. Deleting something that does not exist is not an error.
 	Delete(ctx context.Context, key wire.SessionKey) error
 }
 
-// A ProjectLister is a [Store] that knows its projects.
+// A ProjectLister is a [Store] that can list its projects. With such a store, the options of this
+// package need no project.
 type ProjectLister interface {
-	// Projects returns the projects that have sessions, sorted.
+	// Projects returns the names of all projects that have sessions, sorted.
 	Projects(ctx context.Context) ([]string, error)
 }
 
-// A Summarizer is a [Store] that keeps a [Summary] of each session, so that a list of sessions needs not load them. It
-// builds them with [Summary.Add] as entries are appended to a session's own transcript.
+// A Summarizer is a [Store] that keeps a [Summary] of each session, so that [List] need not load
+// the sessions. The store calls [Summary.Add] for each entry that is appended to the main
+// transcript of a session.
 type Summarizer interface {
-	// Summaries returns the summaries of the sessions of a project, by ID.
+	// Summaries returns the summaries of a project's sessions, by ID. List loads sessions that are
+	// missing from the map.
 	Summaries(ctx context.Context, project string) (map[string]Summary, error)
 }
 
-// EntryUUID returns the member "uuid" of an entry, or "" if it has none that is a string. It returns an error unless
-// the entry is one JSON object in UTF-8: a [Store] calls it for each entry that is appended.
+// EntryUUID returns the member "uuid" of an entry, or "" if the entry has none or it is not a
+// string. It returns an error unless the entry is one JSON object in UTF-8. A [Store] calls it for
+// each entry that is appended.
 func EntryUUID(entry wire.JSON) (string, error) { return entryUUID([]byte(entry)) }
 
+// entryUUID is EntryUUID for bytes. It reads the whole entry, since a key may come more than once,
+// and the last one counts.
 func entryUUID(entry []byte) (string, error) {
 	if !utf8.Valid(entry) {
-		return "", errors.New("sessions: an entry is not UTF-8")
+		return "", errors.New("sessions: entry is not valid UTF-8")
 	}
 	var l jsonlex.Lexer
 	l.Reset(entry)
@@ -73,12 +87,12 @@ func entryUUID(entry []byte) (string, error) {
 	}
 	l.End()
 	if err := l.Err(); err != nil {
-		return "", fmt.Errorf("sessions: an entry is not a JSON object: %w", err)
+		return "", fmt.Errorf("sessions: entry is not a JSON object: %w", err)
 	}
 	return uuid, nil
 }
 
-// entryUUIDs returns the UUID of each entry, or an error that says which one is no entry.
+// entryUUIDs returns the UUID of each entry, or an error that says which one is not an entry.
 func entryUUIDs(key wire.SessionKey, entries []wire.JSON) ([]string, error) {
 	uuids := make([]string, len(entries))
 	for i, entry := range entries {
@@ -91,15 +105,15 @@ func entryUUIDs(key wire.SessionKey, entries []wire.JSON) ([]string, error) {
 	return uuids, nil
 }
 
-// ready returns an error if the context has ended or the key is bad.
-func ready(ctx context.Context, key wire.SessionKey) error {
+// checkKey returns an error if the context has ended or the key is invalid.
+func checkKey(ctx context.Context, key wire.SessionKey) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return key.Check()
 }
 
-// anyKey is a key of the project, to check its name by.
-func anyKey(project string) wire.SessionKey {
+// projectKey returns a key of the project, to check the project's name with.
+func projectKey(project string) wire.SessionKey {
 	return wire.SessionKey{Project: project, SessionID: "any"}
 }

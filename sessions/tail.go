@@ -71,7 +71,7 @@ func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, 
 			yield(nil, err)
 			return
 		}
-		f := following{id: id, folder: folder, opts: own, yield: yield}
+		f := follower{id: id, folder: folder, opts: own, yield: yield}
 		for path != "" {
 			path = f.follow(ctx, path)
 		}
@@ -80,13 +80,13 @@ func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, 
 
 // locate returns the file of a session, and the store that it is in.
 func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, error) {
-	p, key, err := o.find(ctx, id)
+	s, key, err := o.find(ctx, id)
 	if err != nil {
 		return nil, "", err
 	}
-	folder, ok := p.store.(*Folder)
+	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, "", fmt.Errorf("sessions: session %s can't be followed: it is in a %T, not in files", id, p.store)
+		return nil, "", fmt.Errorf("sessions: session %s can't be followed: it is in a %T, not in files", id, s.store)
 	}
 	path := folder.path(key)
 	return folder, path, nil
@@ -94,7 +94,7 @@ func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, e
 
 // A following is one loop over a session that may move to the folder of another project, as it does when the agent
 // changes its working folder.
-type following struct {
+type follower struct {
 	id     string
 	folder *Folder
 	opts   TailOptions
@@ -103,7 +103,7 @@ type following struct {
 }
 
 // follow follows the session in a file, and returns where it has moved to, or "" when the loop has ended.
-func (f *following) follow(ctx context.Context, path string) (next string) {
+func (f *follower) follow(ctx context.Context, path string) (next string) {
 	TailFile(ctx, path, &f.opts)(func(u *Update, err error) bool {
 		if err == nil && u.Gone && u.Agent == nil {
 			if next = f.elsewhere(ctx, path); next != "" {
@@ -120,7 +120,7 @@ func (f *following) follow(ctx context.Context, path string) (next string) {
 }
 
 // elsewhere returns the file of the session if it is now another one, or "".
-func (f *following) elsewhere(ctx context.Context, path string) string {
+func (f *follower) elsewhere(ctx context.Context, path string) string {
 	anywhere := TailOptions{Options: Options{Store: f.folder}}
 	if _, found, err := anywhere.locate(ctx, f.id); err == nil && found != path {
 		return found
@@ -133,7 +133,7 @@ func (f *following) elsewhere(ctx context.Context, path string) string {
 func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Update, error] {
 	own := opts.clone()
 	return func(yield func(*Update, error) bool) {
-		t, err := newTailing(path, own)
+		t, err := newTailer(path, own)
 		if err != nil {
 			yield(nil, fmt.Errorf("sessions: follow %s: %w", path, err))
 			return
@@ -157,37 +157,37 @@ func (o *TailOptions) clone() TailOptions {
 }
 
 // A tailing is one loop over the updates of a session.
-type tailing struct {
+type tailer struct {
 	opts   TailOptions
-	main   *tailed
-	agents []*tailed          // in the order in which they were found
-	byPath map[string]*tailed // all of them, by the paths of their transcripts and of the files beside them
-	places tailPlaces
+	main   *tailedFile
+	agents []*tailedFile          // in the order in which they were found
+	byPath map[string]*tailedFile // all of them, by the paths of their transcripts and of the files beside them
+	paths  tailPaths
 	watch  *watch
 	buffer []byte
 	yield  func(*Update) bool
 
-	named    map[string]bool // calls that something says have started subagents
-	outdated bool            // subagents have to be put under their items anew
+	startCalls map[string]bool // calls that something says have started subagents
+	outdated   bool            // subagents have to be put under their items anew
 
 	// Of one look: the files to be read, and what is to be told.
-	touched []*tailed
+	touched []*tailedFile
 	refused []error
 	updates []*Update
 }
 
 // A tailed file is a transcript that is followed.
-type tailed struct {
-	followed
+type tailedFile struct {
+	followedFile
 	agent   *transcript.Agent // nil for the session itself
 	meta    os.FileInfo       // of the file beside it
 	failed  string            // why it can't be read
 	touched bool
 	linkFacts
-	place agentPlace
+	linked agentLink
 }
 
-func newTailing(path string, opts TailOptions) (*tailing, error) {
+func newTailer(path string, opts TailOptions) (*tailer, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -199,11 +199,11 @@ func newTailing(path string, opts TailOptions) (*tailing, error) {
 	if !ok {
 		return nil, errors.New("its name does not end in " + transcriptExtension)
 	}
-	t := &tailing{
+	t := &tailer{
 		opts:   opts,
-		main:   &tailed{followed: followed{path: path, opts: opts.Read, stat: os.Stat}},
-		byPath: map[string]*tailed{},
-		places: newTailPlaces(folder),
+		main:   &tailedFile{followedFile: followedFile{path: path, opts: opts.Read, stat: os.Stat}},
+		byPath: map[string]*tailedFile{},
+		paths:  newTailPaths(folder),
 		watch:  newWatch(&opts),
 		buffer: make([]byte, copyBuffer),
 	}
@@ -211,11 +211,11 @@ func newTailing(path string, opts TailOptions) (*tailing, error) {
 	return t, nil
 }
 
-func (t *tailing) run(ctx context.Context, yield func(*Update) bool) error {
+func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	t.yield = yield
 	var changed *changes // nil means that anything may have changed
 	for {
-		if err := t.look(ctx, changed); err != nil {
+		if err := t.update(ctx, changed); err != nil {
 			return err
 		}
 		var err error
@@ -227,7 +227,7 @@ func (t *tailing) run(ctx context.Context, yield func(*Update) bool) error {
 
 // look yields what is new in the files that may have changed. They are all read before, since what one of them says may
 // belong under an item of another.
-func (t *tailing) look(ctx context.Context, changed *changes) error {
+func (t *tailer) update(ctx context.Context, changed *changes) error {
 	t.touched, t.refused, t.updates = nil, nil, nil
 	t.find(changed)
 	for len(t.touched) > 0 { // to read one may touch others
@@ -238,7 +238,7 @@ func (t *tailing) look(ctx context.Context, changed *changes) error {
 		}
 	}
 	t.link()
-	t.tellRefused()
+	t.reportRefused()
 	for _, u := range t.updates {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -251,10 +251,10 @@ func (t *tailing) look(ctx context.Context, changed *changes) error {
 }
 
 // find touches the files that may have changed, that of the session first, and those that are new.
-func (t *tailing) find(changed *changes) {
+func (t *tailer) find(changed *changes) {
 	if changed == nil {
-		t.watch.begin()
-		t.watch.add(t.places.project)
+		t.watch.forgetUnwatched()
+		t.watch.add(t.paths.project)
 		t.touch(t.main)
 		for _, f := range t.agents {
 			t.touch(f)
@@ -274,7 +274,7 @@ func (t *tailing) find(changed *changes) {
 	}
 }
 
-func (t *tailing) touch(f *tailed) {
+func (t *tailer) touch(f *tailedFile) {
 	if !f.touched {
 		f.touched = true
 		t.touched = append(t.touched, f)
@@ -283,22 +283,22 @@ func (t *tailing) touch(f *tailed) {
 
 // read takes what is new in one file, and notes the update that tells of it. named says that an event has named the
 // file.
-func (t *tailing) read(ctx context.Context, f *tailed, named bool) error {
+func (t *tailer) read(ctx context.Context, f *tailedFile, named bool) error {
 	met := f.agent != nil && f.readMeta(named)
-	g, err := f.followed.read(ctx, t.buffer, named)
+	g, err := f.followedFile.read(ctx, t.buffer, named)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil && f.agent == nil {
 		return fmt.Errorf("sessions: follow %s: %w", f.path, err)
 	}
-	u := &Update{Agent: f.agent, Reset: g.reset, Gone: g.gone, Err: tellOnce(&f.failed, f.path, err)}
-	if u.Err == nil && !g.tells() && !(met && f.agent.Transcript != nil) {
+	u := &Update{Agent: f.agent, Reset: g.reset, Gone: g.gone, Err: reportOnce(&f.failed, f.path, err)}
+	if u.Err == nil && !g.changed() && !(met && f.agent.Transcript != nil) {
 		return nil
 	}
 	f.fill(u)
 	t.updates = append(t.updates, u)
-	isNew := f.outdates(u, t.named)
+	isNew := f.updateFacts(u, t.startCalls)
 	t.outdated = t.outdated || isNew || met
 	if f.agent == nil {
 		t.followMain(u, isNew)
@@ -307,17 +307,17 @@ func (t *tailing) read(ctx context.Context, f *tailed, named bool) error {
 }
 
 // followMain looks for what an update of the session itself may have brought about.
-func (t *tailing) followMain(u *Update, isNew bool) {
+func (t *tailer) followMain(u *Update, isNew bool) {
 	if u.Reset || u.Gone { // so may its folders be
 		t.watch.renew()
 	}
 	if isNew && u.Transcript != nil && !t.opts.OnlyMain {
-		t.seekMates(u)
+		t.findTeammates(u)
 	}
 }
 
 // fill puts what was read into an update.
-func (f *tailed) fill(u *Update) {
+func (f *tailedFile) fill(u *Update) {
 	if f.builder != nil {
 		u.First = f.builder.Changed()
 		u.Transcript = f.builder.Transcript()
@@ -328,7 +328,7 @@ func (f *tailed) fill(u *Update) {
 }
 
 // tellRefused notes updates for folders that can't be read.
-func (t *tailing) tellRefused() {
+func (t *tailer) reportRefused() {
 	for _, err := range t.refused {
 		u := &Update{Err: err}
 		t.main.fill(u)
@@ -337,7 +337,7 @@ func (t *tailing) tellRefused() {
 }
 
 // tellOnce returns an error for the caller unless the same one was told last, which told is.
-func tellOnce(told *string, path string, err error) error {
+func reportOnce(told *string, path string, err error) error {
 	if err == nil {
 		*told = ""
 		return nil
@@ -355,7 +355,7 @@ func sidecarOf(path string) string {
 
 // readMeta reads what is known of a subagent from the file beside its transcript, and reports whether that is new. What
 // was known stays so if the file goes, or is half written. named says that an event has named the file.
-func (f *tailed) readMeta(named bool) bool {
+func (f *tailedFile) readMeta(named bool) bool {
 	path := sidecarOf(f.path)
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSidecar {
@@ -391,13 +391,13 @@ type linkFacts struct {
 }
 
 // An agentPlace is where a subagent hangs.
-type agentPlace struct {
+type agentLink struct {
 	by           transcript.LinkedBy
 	call, parent string
 }
 
 // outdates takes note of the facts after an update, and reports whether one is new.
-func (f *tailed) outdates(u *Update, named map[string]bool) bool {
+func (f *tailedFile) updateFacts(u *Update, named map[string]bool) bool {
 	t, before := u.Transcript, f.linkFacts
 	if t == nil {
 		f.linkFacts = linkFacts{}
@@ -411,25 +411,25 @@ func (f *tailed) outdates(u *Update, named map[string]bool) bool {
 		f.start, f.kind = f.agent.Start(), f.agent.Kind()
 		f.team, _ = transcript.TeamAgent(t)
 	}
-	return f.noteStarts(u, named) || begins(u) || len(t.Sidechains) > 0 || f.tasks != before.tasks ||
+	return f.updateStarts(u, named) || hasFirstPrompt(u) || len(t.Sidechains) > 0 || f.tasks != before.tasks ||
 		f.branch != before.branch || f.kind != before.kind || f.team != before.team || !f.start.Equal(before.start)
 }
 
 // begins reports whether an update has the first words of a transcript, which tell what a subagent was started for.
-func begins(u *Update) bool {
+func hasFirstPrompt(u *Update) bool {
 	return !slices.ContainsFunc(u.Transcript.Chunks[:u.First], func(c transcript.Chunk) bool {
 		return c.Type == transcript.UserChunk
 	})
 }
 
 // noteStarts takes note of what the chunks of an update tell of subagents, and reports whether that is new.
-func (f *tailed) noteStarts(u *Update, named map[string]bool) bool {
+func (f *tailedFile) updateStarts(u *Update, named map[string]bool) bool {
 	if f.starts == nil || u.First == 0 {
 		f.starts = map[int]uint64{}
 	}
 	isNew := false
 	for i := u.First; i < len(u.Transcript.Chunks); i++ {
-		if sum := sumOfStarts(u.Transcript.Chunks[i].Items, named); sum != f.starts[i] {
+		if sum := hashStarts(u.Transcript.Chunks[i].Items, named); sum != f.starts[i] {
 			isNew = true
 			f.starts[i] = sum
 		}
@@ -441,7 +441,7 @@ var startSeed = maphash.MakeSeed()
 
 // sumOfStarts returns a number that is another one if items tell something else of subagents, and 0 if they tell
 // nothing.
-func sumOfStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
+func hashStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 	type facts struct {
 		item                      int
 		call, agent               string
@@ -460,36 +460,36 @@ func sumOfStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 }
 
 // link puts the subagents under the items that started them, if something has changed that tells which those are.
-func (t *tailing) link() {
+func (t *tailer) link() {
 	if !t.outdated || t.main.builder == nil || t.opts.OnlyMain {
 		return
 	}
 	t.outdated = false
 	main := t.main.builder.Transcript()
-	t.named = map[string]bool{}
-	t.name(main)
+	t.startCalls = map[string]bool{}
+	t.noteTaskCalls(main)
 	var agents []*transcript.Agent
 	for _, f := range t.agents {
 		if f.agent.Transcript != nil && f.offset > 0 { // has a line with an end
 			agents = append(agents, f.agent)
-			t.named[f.agent.Meta.ToolUseID] = true
-			t.name(f.agent.Transcript)
+			t.startCalls[f.agent.Meta.ToolUseID] = true
+			t.noteTaskCalls(f.agent.Transcript)
 		}
 	}
-	delete(t.named, "")
+	delete(t.startCalls, "")
 	linkAgents(main, agents)
-	t.tellPlaces()
+	t.reportMoved()
 }
 
 // name takes note of the calls that a transcript says have started tasks.
-func (t *tailing) name(from *transcript.Transcript) {
+func (t *tailer) noteTaskCalls(from *transcript.Transcript) {
 	for _, call := range from.TaskCalls {
-		t.named[call] = true
+		t.startCalls[call] = true
 	}
 }
 
 // tellPlaces notes updates of subagents that hang elsewhere now, unless they have one.
-func (t *tailing) tellPlaces() {
+func (t *tailer) reportMoved() {
 	told := map[*transcript.Agent]bool{}
 	for _, u := range t.updates {
 		told[u.Agent] = true
@@ -498,12 +498,12 @@ func (t *tailing) tellPlaces() {
 		if f.agent.Transcript == nil {
 			continue
 		}
-		now := agentPlace{f.agent.LinkedBy, f.agent.CallID, f.agent.ParentID}
-		if now != f.place && !told[f.agent] {
+		now := agentLink{f.agent.LinkedBy, f.agent.CallID, f.agent.ParentID}
+		if now != f.linked && !told[f.agent] {
 			u := &Update{Agent: f.agent}
 			f.fill(u)
 			t.updates = append(t.updates, u)
 		}
-		f.place = now
+		f.linked = now
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // A followed file is a transcript of which the beginning was read.
-type followed struct {
+type followedFile struct {
 	path    string
 	opts    *transcript.ReadOptions
 	stat    func(path string) (fs.FileInfo, error) // follows symbolic links or does not
@@ -39,17 +39,17 @@ type growth struct {
 	gone  bool
 }
 
-func (g growth) tells() bool { return g.lines || g.reset || g.gone }
+func (g growth) changed() bool { return g.lines || g.reset || g.gone }
 
 var errNotRegular = errors.New("not a regular file")
 
 // read takes what was added to the file. It costs as much as that is long. sure says to open the file even if it looks
 // as it did.
-func (f *followed) read(ctx context.Context, buffer []byte, sure bool) (growth, error) {
+func (f *followedFile) read(ctx context.Context, buffer []byte, sure bool) (growth, error) {
 	info, err := f.stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f.lose(), nil
+		return f.markGone(), nil
 	case err != nil:
 		return growth{}, err
 	case !info.Mode().IsRegular(): // to open a pipe would block
@@ -59,7 +59,7 @@ func (f *followed) read(ctx context.Context, buffer []byte, sure bool) (growth, 
 	}
 	file, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.lose(), nil
+		return f.markGone(), nil
 	}
 	if err != nil {
 		return growth{}, err
@@ -72,12 +72,12 @@ func (f *followed) read(ctx context.Context, buffer []byte, sure bool) (growth, 
 	return f.take(ctx, file, opened, buffer)
 }
 
-func (f *followed) looksSame(info fs.FileInfo) bool {
+func (f *followedFile) looksSame(info fs.FileInfo) bool {
 	return f.info != nil && info.Size() == f.offset && info.ModTime().Equal(f.info.ModTime()) && os.SameFile(info, f.info)
 }
 
 // take reads the open file from where it was left, or from its start if it is not what it was.
-func (f *followed) take(ctx context.Context, file *os.File, info fs.FileInfo, buffer []byte) (growth, error) {
+func (f *followedFile) take(ctx context.Context, file *os.File, info fs.FileInfo, buffer []byte) (growth, error) {
 	var g growth
 	if g.reset = f.builder != nil && f.replaced(file, info); g.reset {
 		f.forget()
@@ -95,7 +95,7 @@ func (f *followed) take(ctx context.Context, file *os.File, info fs.FileInfo, bu
 }
 
 // replaced reports whether the file is not the one that was read, or was changed where it was read.
-func (f *followed) replaced(file *os.File, info fs.FileInfo) bool {
+func (f *followedFile) replaced(file *os.File, info fs.FileInfo) bool {
 	if info.Size() < f.offset || !os.SameFile(f.info, info) {
 		return true
 	}
@@ -105,7 +105,7 @@ func (f *followed) replaced(file *os.File, info fs.FileInfo) bool {
 }
 
 // copy gives the builder what is new. It reports whether that completes lines, as NUL bytes do too.
-func (f *followed) copy(ctx context.Context, from io.Reader, buffer []byte) (lines bool, err error) {
+func (f *followedFile) copy(ctx context.Context, from io.Reader, buffer []byte) (lines bool, err error) {
 	for {
 		n, err := from.Read(buffer)
 		piece := buffer[:n]
@@ -122,63 +122,63 @@ func (f *followed) copy(ctx context.Context, from io.Reader, buffer []byte) (lin
 	}
 }
 
-func (f *followed) remember(piece []byte) {
+func (f *followedFile) remember(piece []byte) {
 	f.end = append(f.end, piece[max(0, len(piece)-fingerprint):]...)
 	f.end = append(f.end[:0], f.end[max(0, len(f.end)-fingerprint):]...)
 }
 
 // lose says that the file is not there.
-func (f *followed) lose() growth {
+func (f *followedFile) markGone() growth {
 	gone := f.builder != nil
 	f.forget()
 	return growth{gone: gone}
 }
 
 // forget drops what was read.
-func (f *followed) forget() { f.builder, f.info, f.offset, f.end = nil, nil, 0, f.end[:0] }
+func (f *followedFile) forget() { f.builder, f.info, f.offset, f.end = nil, nil, 0, f.end[:0] }
 
 // tailPlaces are where the subagents of a session may be.
-type tailPlaces struct {
+type tailPaths struct {
 	session string // its ID
 	project string // the folder that it is in
 	folder  string // the session's own
 	agents  string // that of the subagents, in the session's own
 
-	refused    map[string]*string   // why folders can't be read
-	neighbours map[string]neighbour // other transcripts in the project's folder, by name
-	mates      map[string]bool      // name@team of those that the session has called for
+	refused   map[string]*string  // why folders can't be read
+	neighbors map[string]neighbor // other transcripts in the project's folder, by name
+	teammates map[string]bool     // name@team of those that the session has called for
 }
 
 // A neighbour is what the first entry of another transcript in the project's folder says.
-type neighbour struct{ session, mate string }
+type neighbor struct{ session, teammate string }
 
-func newTailPlaces(folder string) tailPlaces {
-	return tailPlaces{
+func newTailPaths(folder string) tailPaths {
+	return tailPaths{
 		session: filepath.Base(folder), project: filepath.Dir(folder),
 		folder: folder, agents: filepath.Join(folder, agentFolder),
-		refused: map[string]*string{}, neighbours: map[string]neighbour{}, mates: map[string]bool{},
+		refused: map[string]*string{}, neighbors: map[string]neighbor{}, teammates: map[string]bool{},
 	}
 }
 
 // discoverAll finds all subagents that are new, and watches their folders.
-func (t *tailing) discoverAll() {
+func (t *tailer) discoverAll() {
 	if t.opts.OnlyMain {
 		return
 	}
-	t.discover(t.places.folder)
+	t.discover(t.paths.folder)
 	t.discoverBeside()
 }
 
 // discover finds subagents that are new at a path, and below it. Symbolic links are not followed.
-func (t *tailing) discover(path string) {
+func (t *tailer) discover(path string) {
 	if t.opts.OnlyMain {
 		return
 	}
-	if filepath.Dir(path) == t.places.project && path != t.places.folder {
-		t.consider(filepath.Base(path))
+	if filepath.Dir(path) == t.paths.project && path != t.paths.folder {
+		t.addBeside(filepath.Base(path))
 		return
 	}
-	if path != t.places.folder && path != t.places.agents && !within(path, t.places.agents) {
+	if path != t.paths.folder && path != t.paths.agents && !within(path, t.paths.agents) {
 		return
 	}
 	info, err := os.Lstat(path)
@@ -187,9 +187,9 @@ func (t *tailing) discover(path string) {
 	case info.Mode().IsRegular():
 		t.addBelow(path)
 	case !info.IsDir():
-	case path == t.places.folder:
+	case path == t.paths.folder:
 		t.watch.add(path)
-		t.discover(t.places.agents)
+		t.discover(t.paths.agents)
 	default:
 		t.enter(path)
 	}
@@ -200,7 +200,7 @@ func within(path, folder string) bool {
 }
 
 // enter finds the subagents in a folder. It watches the folder before it looks, so that nothing comes between.
-func (t *tailing) enter(folder string) {
+func (t *tailer) enter(folder string) {
 	t.watch.add(folder)
 	for _, entry := range t.list(folder) {
 		path := filepath.Join(folder, entry.Name())
@@ -214,28 +214,28 @@ func (t *tailing) enter(folder string) {
 }
 
 // list returns what is in a folder. It tells if that can't be read.
-func (t *tailing) list(folder string) []fs.DirEntry {
+func (t *tailer) list(folder string) []fs.DirEntry {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	told := t.places.refused[folder]
+	told := t.paths.refused[folder]
 	if told == nil {
 		told = new(string)
-		t.places.refused[folder] = told
+		t.paths.refused[folder] = told
 	}
-	if err := tellOnce(told, folder, err); err != nil {
+	if err := reportOnce(told, folder, err); err != nil {
 		t.refused = append(t.refused, err)
 	}
 	return entries
 }
 
 // addBelow adds the subagent in the session's folder whose transcript a file is, if it is one and is new.
-func (t *tailing) addBelow(path string) {
+func (t *tailer) addBelow(path string) {
 	if t.byPath[path] != nil {
 		return
 	}
-	rel, err := filepath.Rel(t.places.folder, path)
+	rel, err := filepath.Rel(t.paths.folder, path)
 	if err != nil {
 		return
 	}
@@ -244,67 +244,67 @@ func (t *tailing) addBelow(path string) {
 	}
 }
 
-func (t *tailing) add(path string, agent *transcript.Agent) {
-	f := &tailed{followed: followed{path: path, opts: t.opts.Read, stat: os.Lstat}, agent: agent}
+func (t *tailer) add(path string, agent *transcript.Agent) {
+	f := &tailedFile{followedFile: followedFile{path: path, opts: t.opts.Read, stat: os.Lstat}, agent: agent}
 	t.agents = append(t.agents, f)
 	t.byPath[path], t.byPath[sidecarOf(path)] = f, f
 	t.touch(f)
 }
 
 // discoverBeside finds subagents that are new in the project's folder.
-func (t *tailing) discoverBeside() {
-	for _, entry := range t.list(t.places.project) {
+func (t *tailer) discoverBeside() {
+	for _, entry := range t.list(t.paths.project) {
 		if entry.Type().IsRegular() {
-			t.consider(entry.Name())
+			t.addBeside(entry.Name())
 		}
 	}
 }
 
 // seekMates finds the teammates that an update says the session has called for, which have sessions of their own.
-func (t *tailing) seekMates(u *Update) {
-	before := len(t.places.mates)
-	maps.Copy(t.places.mates, teamCalls(&transcript.Transcript{
+func (t *tailer) findTeammates(u *Update) {
+	before := len(t.paths.teammates)
+	maps.Copy(t.paths.teammates, teamCalls(&transcript.Transcript{
 		Chunks: u.Transcript.Chunks[u.First:], Branches: u.Transcript.Branches,
 	}))
-	if len(t.places.mates) > before {
+	if len(t.paths.teammates) > before {
 		t.discoverBeside()
 	}
 }
 
 // consider adds a subagent whose transcript lies beside the session's own.
-func (t *tailing) consider(name string) {
-	path := filepath.Join(t.places.project, name)
+func (t *tailer) addBeside(name string) {
+	path := filepath.Join(t.paths.project, name)
 	id, ok := strings.CutSuffix(name, transcriptExtension)
 	if !ok || t.byPath[path] != nil {
 		return
 	}
 	agent := newAgent(name)
-	if agent == nil && (len(t.places.mates) == 0 || !isUUID(id)) {
+	if agent == nil && (len(t.paths.teammates) == 0 || !isUUID(id)) {
 		return
 	}
-	n := t.neighbour(name)
+	n := t.neighbor(name)
 	switch {
-	case agent != nil && n.session == t.places.session:
+	case agent != nil && n.session == t.paths.session:
 		t.add(path, agent)
-	case agent == nil && t.places.mates[n.mate]:
-		t.add(path, &transcript.Agent{ID: n.mate})
+	case agent == nil && t.paths.teammates[n.teammate]:
+		t.add(path, &transcript.Agent{ID: n.teammate})
 	}
 }
 
 // neighbour returns what another transcript says of itself, which is read once.
-func (t *tailing) neighbour(name string) neighbour {
-	if n, ok := t.places.neighbours[name]; ok {
+func (t *tailer) neighbor(name string) neighbor {
+	if n, ok := t.paths.neighbors[name]; ok {
 		return n
 	}
-	root, err := os.OpenRoot(t.places.project)
+	root, err := os.OpenRoot(t.paths.project)
 	if err != nil {
-		return neighbour{}
+		return neighbor{}
 	}
 	defer root.Close()
 	first, _ := (&files{root: root}).first(name)
-	n := neighbour{session: first.session, mate: first.agent + "@" + first.team}
+	n := neighbor{session: first.session, teammate: first.agent + "@" + first.team}
 	if n.session != "" { // otherwise its first line may have no end yet
-		t.places.neighbours[name] = n
+		t.paths.neighbors[name] = n
 	}
 	return n
 }
@@ -359,7 +359,7 @@ func (w *watch) close() {
 }
 
 // begin is called before all folders are added anew: those that could not be watched may be gone, or come now.
-func (w *watch) begin() {
+func (w *watch) forgetUnwatched() {
 	maps.DeleteFunc(w.folders, func(_ string, watched bool) bool { return !watched })
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // A Trashed session is one that was deleted, and can be restored.
-type Trashed struct {
+type TrashedSession struct {
 	ID string
 	// Project is the name of the project that had it.
 	Project string
@@ -35,54 +35,54 @@ type Trashed struct {
 //
 // A session that an agent has open should not be deleted: the agent would begin a new file with the rest.
 func Delete(ctx context.Context, id string, opts *Options) error {
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	folder, ok := p.store.(*Folder)
+	folder, ok := s.store.(*Folder)
 	if !ok {
-		return p.store.Delete(ctx, key)
+		return s.store.Delete(ctx, key)
 	}
 	return folder.trash(ctx, key)
 }
 
 // Erase deletes a session with its subagents so that nothing is left of it.
 func Erase(ctx context.Context, id string, opts *Options) error {
-	p, key, err := opts.find(ctx, id)
+	s, key, err := opts.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	return p.store.Delete(ctx, key)
+	return s.store.Delete(ctx, key)
 }
 
 // Trash returns the sessions that were deleted and can be restored, the last one first. Only a [Folder] has any.
-func Trash(ctx context.Context, opts *Options) ([]Trashed, error) {
+func Trash(ctx context.Context, opts *Options) ([]TrashedSession, error) {
 	found, err := opts.trashed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Trashed
+	var all []TrashedSession
 	for _, f := range found {
-		all = append(all, f.Trashed)
+		all = append(all, f.TrashedSession)
 	}
 	return all, nil
 }
 
 // A foundTrash is a deleted session, and the folder in whose trash it is.
 type foundTrash struct {
-	Trashed
+	TrashedSession
 	folder *Folder
 }
 
 // trashed returns the deleted sessions, the last one first.
 func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
-	all, err := o.places(true)
+	all, err := o.scopes(true)
 	if err != nil {
 		return nil, err
 	}
 	var found []foundTrash
-	for _, p := range all {
-		folder, ok := p.store.(*Folder)
+	for _, s := range all {
+		folder, ok := s.store.(*Folder)
 		if !ok {
 			continue
 		}
@@ -91,7 +91,7 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 			return nil, err
 		}
 		for _, t := range trashed {
-			if len(p.names) == 0 || p.wants(t.Project) {
+			if len(s.names) == 0 || s.wants(t.Project) {
 				found = append(found, foundTrash{t, folder})
 			}
 		}
@@ -103,8 +103,8 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 // Restore brings back the session of that ID that was deleted last. If there is one of that ID again, it is left alone,
 // and that is an error.
 func Restore(ctx context.Context, id string, opts *Options) error {
-	if !isUUID(id) {
-		return fmt.Errorf("sessions: %q is not the ID of a session", id)
+	if err := checkID(id); err != nil {
+		return err
 	}
 	trashed, err := opts.trashed(ctx)
 	if err != nil {
@@ -112,10 +112,10 @@ func Restore(ctx context.Context, id string, opts *Options) error {
 	}
 	for _, t := range trashed {
 		if t.ID == id {
-			return t.folder.restore(ctx, t.Trashed)
+			return t.folder.restore(ctx, t.TrashedSession)
 		}
 	}
-	return fmt.Errorf("sessions: session %s: %w in the trash", id, ErrNotFound)
+	return &notFoundError{"session " + id, "the trash"}
 }
 
 // EmptyTrash erases the sessions that were deleted before a time, and all that were deleted if it is zero.
@@ -127,20 +127,22 @@ func EmptyTrash(ctx context.Context, before time.Time, opts *Options) error {
 	var failed []error
 	for _, t := range trashed {
 		if before.IsZero() || t.Deleted.Before(before) {
-			failed = append(failed, t.folder.erase(ctx, t.Trashed))
+			failed = append(failed, t.folder.erase(ctx, t.TrashedSession))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 // key is that of the session's own transcript.
-func (t Trashed) key() wire.SessionKey { return wire.SessionKey{Project: t.Project, SessionID: t.ID} }
+func (t TrashedSession) key() wire.SessionKey {
+	return wire.SessionKey{Project: t.Project, SessionID: t.ID}
+}
 
 // trashNote is the file in the folder of a deleted session that says where it was.
-const trashNote = "deleted.json"
+const trashRecordName = "deleted.json"
 
 // A deletion is what trashNote has.
-type deletion struct {
+type trashRecord struct {
 	Project   string    `json:"project"`
 	SessionID string    `json:"session_id"`
 	Title     string    `json:"title,omitempty"`
@@ -148,14 +150,14 @@ type deletion struct {
 }
 
 // A bin is a folder's trash. Both lie in the same parent folder, so that a session is moved without being copied.
-type bin struct {
+type trashDir struct {
 	*os.Root        // of the parent
 	projects string // the names in there
 	trash    string
 }
 
 // bin opens the trash. It returns nil if there is no folder.
-func (f *Folder) bin() (*bin, error) {
+func (f *Folder) openTrash() (*trashDir, error) {
 	dir, err := filepath.EvalSymlinks(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = f.dir, nil // there may be a trash still
@@ -174,24 +176,24 @@ func (f *Folder) bin() (*bin, error) {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
 	name := filepath.Base(dir)
-	return &bin{Root: root, projects: name, trash: name + "-trash"}, nil
+	return &trashDir{Root: root, projects: name, trash: name + "-trash"}, nil
 }
 
 // trash moves a session into the trash.
 func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
-	if err := ready(ctx, key); err != nil {
+	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
 	summary, _, _ := f.summary(ctx, key) // without a title, it goes as well
 	f.deletes.Lock()
 	defer f.deletes.Unlock()
-	b, err := f.bin()
+	b, err := f.openTrash()
 	if b == nil {
 		return err
 	}
 	defer b.Close()
-	f.tallies.forgetSession(key)
-	if err := b.take(key, deletion{key.Project, key.SessionID, summary.Title(), time.Now().UTC()}); err != nil {
+	f.indexes.forgetSession(key)
+	if err := b.moveIn(key, trashRecord{key.Project, key.SessionID, summary.Title(), time.Now().UTC()}); err != nil {
 		return fmt.Errorf("sessions: delete %s: %w", key, err)
 	}
 	return nil
@@ -199,7 +201,7 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 
 // take moves a session into a folder of its own, with a note. The transcript of the session itself goes last: without it,
 // nobody would find the rest.
-func (b *bin) take(key wire.SessionKey, d deletion) error {
+func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -208,41 +210,41 @@ func (b *bin) take(key wire.SessionKey, d deletion) error {
 	if err := b.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	err = b.WriteFile(path.Join(dir, trashNote), text, 0o600)
+	err = b.WriteFile(path.Join(dir, trashRecordName), text, 0o600)
 	if err == nil {
-		err = b.move(b.at(key), b.in(dir, key))
+		err = b.move(b.livePaths(key), b.trashPaths(dir, key))
 	}
 	if err != nil {
-		b.clear(dir)
+		b.removeIfEmpty(dir)
 	}
 	return err
 }
 
 // clear removes a folder of the trash in which there is nothing but the note. What is left of a session stays.
-func (b *bin) clear(dir string) {
-	if entries, err := fs.ReadDir(b.FS(), dir); err == nil && len(entries) == 1 && entries[0].Name() == trashNote {
-		_ = b.Remove(path.Join(dir, trashNote))
+func (b *trashDir) removeIfEmpty(dir string) {
+	if entries, err := fs.ReadDir(b.FS(), dir); err == nil && len(entries) == 1 && entries[0].Name() == trashRecordName {
+		_ = b.Remove(path.Join(dir, trashRecordName))
 		_ = b.Remove(dir)
 	}
 }
 
 // A pair are the names of a session's transcript and of the folder with the rest, which may not be there.
-type pair struct{ file, rest string }
+type sessionPaths struct{ file, rest string }
 
 // at is where a session lies.
-func (b *bin) at(key wire.SessionKey) pair {
-	return pair{path.Join(b.projects, sessionfile.Path(key)), path.Join(b.projects, key.String())}
+func (b *trashDir) livePaths(key wire.SessionKey) sessionPaths {
+	return sessionPaths{path.Join(b.projects, sessionfile.Path(key)), path.Join(b.projects, key.String())}
 }
 
 // in is where a deleted session lies.
-func (b *bin) in(dir string, key wire.SessionKey) pair {
-	return pair{path.Join(dir, key.SessionID+".jsonl"), path.Join(dir, key.SessionID)}
+func (b *trashDir) trashPaths(dir string, key wire.SessionKey) sessionPaths {
+	return sessionPaths{path.Join(dir, key.SessionID+".jsonl"), path.Join(dir, key.SessionID)}
 }
 
 // move moves both or none.
-func (b *bin) move(from, to pair) error {
+func (b *trashDir) move(from, to sessionPaths) error {
 	rest := b.Rename(from.rest, to.rest)
-	if absent(rest) != nil {
+	if ignoreNotExist(rest) != nil {
 		return rest
 	}
 	err := b.Rename(from.file, to.file)
@@ -253,17 +255,17 @@ func (b *bin) move(from, to pair) error {
 }
 
 // trashed returns the sessions in the trash.
-func (f *Folder) trashed(ctx context.Context) ([]Trashed, error) {
-	b, err := f.bin()
+func (f *Folder) trashed(ctx context.Context) ([]TrashedSession, error) {
+	b, err := f.openTrash()
 	if b == nil {
 		return nil, err
 	}
 	defer b.Close()
 	entries, err := fs.ReadDir(b.FS(), b.trash)
-	if absent(err) != nil {
+	if ignoreNotExist(err) != nil {
 		return nil, fmt.Errorf("sessions: the trash: %w", err)
 	}
-	var found []Trashed
+	var found []TrashedSession
 	for _, entry := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -276,28 +278,28 @@ func (f *Folder) trashed(ctx context.Context) ([]Trashed, error) {
 }
 
 // trashedIn returns the session in a folder of the trash. What has no note of this package is none.
-func (b *bin) trashedIn(name string) (Trashed, bool) {
+func (b *trashDir) trashedIn(name string) (TrashedSession, bool) {
 	dir := path.Join(b.trash, name)
-	text, err := b.ReadFile(path.Join(dir, trashNote))
-	var d deletion
+	text, err := b.ReadFile(path.Join(dir, trashRecordName))
+	var d trashRecord
 	if err != nil || json.Unmarshal(text, &d) != nil {
-		return Trashed{}, false
+		return TrashedSession{}, false
 	}
-	t := Trashed{
+	t := TrashedSession{
 		ID: d.SessionID, Project: d.Project, Title: d.Title, Deleted: d.Deleted,
 		Path: filepath.Join(b.Name(), filepath.FromSlash(dir)),
 	}
-	if !isUUID(t.ID) || t.key().Check() != nil || regular(b.Root, b.in(dir, t.key()).file) != nil {
-		return Trashed{}, false
+	if !isUUID(t.ID) || t.key().Check() != nil || checkRegular(b.Root, b.trashPaths(dir, t.key()).file) != nil {
+		return TrashedSession{}, false
 	}
 	return t, true
 }
 
 // restore moves a session out of the trash.
-func (f *Folder) restore(ctx context.Context, t Trashed) error {
+func (f *Folder) restore(ctx context.Context, t TrashedSession) error {
 	f.deletes.Lock()
 	defer f.deletes.Unlock()
-	b, err := f.bin()
+	b, err := f.openTrash()
 	if err == nil && b == nil {
 		err = fs.ErrNotExist
 	}
@@ -305,32 +307,32 @@ func (f *Folder) restore(ctx context.Context, t Trashed) error {
 		return fmt.Errorf("sessions: restore %s: %w", t.key(), err)
 	}
 	defer b.Close()
-	f.tallies.forgetSession(t.key())
+	f.indexes.forgetSession(t.key())
 	dir := path.Join(b.trash, filepath.Base(t.Path))
-	if err := b.giveBack(dir, t.key()); err != nil {
+	if err := b.moveOut(dir, t.key()); err != nil {
 		return fmt.Errorf("sessions: restore %s: %w", t.key(), err)
 	}
 	return nil
 }
 
-func (b *bin) giveBack(dir string, key wire.SessionKey) error {
-	to := b.at(key)
+func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
+	to := b.livePaths(key)
 	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
 		return err
 	}
 	if err := b.reserve(to.file); err != nil {
 		return err
 	}
-	err := b.moveBack(b.in(dir, key), to)
+	err := b.moveBack(b.trashPaths(dir, key), to)
 	if err != nil {
-		b.release(to.file)
+		b.unreserve(to.file)
 		return err
 	}
-	b.clear(dir)
+	b.removeIfEmpty(dir)
 	return nil
 }
 
-func (b *bin) moveBack(from, to pair) error {
+func (b *trashDir) moveBack(from, to sessionPaths) error {
 	if _, err := b.Lstat(to.rest); err == nil {
 		return fmt.Errorf("%s: %w", to.rest, fs.ErrExist)
 	}
@@ -339,7 +341,7 @@ func (b *bin) moveBack(from, to pair) error {
 
 // reserve makes an empty file, which counts as no session, so that nobody else can make one of that name, or takes one
 // that is there.
-func (b *bin) reserve(name string) error {
+func (b *trashDir) reserve(name string) error {
 	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		return file.Close()
@@ -351,20 +353,20 @@ func (b *bin) reserve(name string) error {
 }
 
 // release removes a file that was reserved, unless somebody has written to it.
-func (b *bin) release(name string) {
+func (b *trashDir) unreserve(name string) {
 	if b.empty(name) {
 		_ = b.Remove(name)
 	}
 }
 
-func (b *bin) empty(name string) bool {
+func (b *trashDir) empty(name string) bool {
 	info, err := b.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // erase removes a session from the trash.
-func (f *Folder) erase(ctx context.Context, t Trashed) error {
-	b, err := f.bin()
+func (f *Folder) erase(ctx context.Context, t TrashedSession) error {
+	b, err := f.openTrash()
 	if err = errors.Join(err, ctx.Err()); err != nil || b == nil {
 		return err
 	}

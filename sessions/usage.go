@@ -33,7 +33,7 @@ type UsageOptions struct {
 }
 
 // A UsageReport is what the model was used for, as far as transcripts tell.
-type UsageReport struct {
+type UsageScan struct {
 	// Tally has each answer of the model once, with Project, SessionID and AgentID from the place of its transcript.
 	Tally transcript.Tally
 	// CostStates are the agent's own accounts, for [transcript.Reconcile]. They are of whole sessions: Since and Until
@@ -70,15 +70,15 @@ const maxBad = 1000
 // It reads with as many goroutines as there are processors, in little memory, and blocks until all is read. A bad line,
 // or a file that can't be read, is in the report; the error is that of the context, or of a store that can't be listed.
 // opts may be nil.
-func Usage(ctx context.Context, opts *UsageOptions) (*UsageReport, error) {
+func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	if opts == nil {
 		opts = new(UsageOptions)
 	}
-	where, err := opts.places()
+	where, err := opts.scopes()
 	if err != nil {
 		return nil, err
 	}
-	report := new(UsageReport)
+	report := new(UsageScan)
 	if _, ok := where[0].store.(*Folder); ok {
 		err = report.readFolders(ctx, opts, where)
 	} else {
@@ -93,15 +93,15 @@ func Usage(ctx context.Context, opts *UsageOptions) (*UsageReport, error) {
 }
 
 // places returns where to read: one store, or any number of folders.
-func (o *UsageOptions) places() (places, error) {
+func (o *UsageOptions) scopes() (scopes, error) {
 	where := Options{Store: o.Store, Project: o.Project, ProjectName: o.ProjectName}
 	if o.Store != nil || len(o.Roots) == 0 {
-		return where.places(false)
+		return where.scopes(false)
 	}
-	var all places
+	var all scopes
 	for _, root := range o.Roots {
 		where.Store = NewFolder(filepath.Join(root, sessionfile.Folder))
-		in, err := where.places(false)
+		in, err := where.scopes(false)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (o *UsageOptions) places() (places, error) {
 }
 
 // limit leaves the answers of a span of time.
-func (r *UsageReport) limit(since, until time.Time) {
+func (r *UsageScan) limit(since, until time.Time) {
 	if since.IsZero() && until.IsZero() {
 		return
 	}
@@ -125,7 +125,7 @@ func (r *UsageReport) limit(since, until time.Time) {
 }
 
 // bad counts a bad line, and reports whether it keeps it.
-func (r *UsageReport) bad(l BadLine) bool {
+func (r *UsageScan) bad(l BadLine) bool {
 	r.BadLines++
 	if len(r.Bad) == maxBad {
 		return false
@@ -147,7 +147,7 @@ func costStateOf(line []byte, decoder *transcript.CallDecoder) (transcript.CostS
 }
 
 // sort puts accounts, and what went wrong, in order.
-func (r *UsageReport) sort() {
+func (r *UsageScan) sort() {
 	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	// Each part of a file that can't be read says so.
 	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
@@ -160,13 +160,13 @@ func (r *UsageReport) sort() {
 }
 
 // readStore reads a store of another kind, one transcript after the other.
-func (r *UsageReport) readStore(ctx context.Context, opts *UsageOptions, p place) error {
-	projects, err := p.projects(ctx)
+func (r *UsageScan) readStore(ctx context.Context, opts *UsageOptions, s scope) error {
+	projects, err := s.projects(ctx)
 	if err != nil {
 		return err
 	}
 	for _, project := range projects {
-		ids, err := p.store.Sessions(ctx, project)
+		ids, err := s.store.Sessions(ctx, project)
 		if err != nil {
 			return err
 		}
@@ -179,14 +179,14 @@ func (r *UsageReport) readStore(ctx context.Context, opts *UsageOptions, p place
 	return nil
 }
 
-func (r *UsageReport) readSession(ctx context.Context, opts *UsageOptions, key wire.SessionKey) error {
+func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wire.SessionKey) error {
 	subpaths, err := opts.Store.Subpaths(ctx, key)
 	if err != nil {
 		return err
 	}
 	for _, subpath := range append([]string{""}, subpaths...) {
 		key.Subpath = subpath
-		part, ok := newUsagePart(sessionfile.Path(key))
+		part, ok := newUsageSegment(sessionfile.Path(key))
 		if !ok {
 			continue
 		}
@@ -197,8 +197,8 @@ func (r *UsageReport) readSession(ctx context.Context, opts *UsageOptions, key w
 	return nil
 }
 
-func (r *UsageReport) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
-	part usagePart) error {
+func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
+	part usageSegment) error {
 	var decoder transcript.CallDecoder
 	r.Files++
 	number := 0
@@ -212,10 +212,10 @@ func (r *UsageReport) readTranscript(ctx context.Context, opts *UsageOptions, ke
 		}
 		number++
 		r.Bytes += int64(len(entry))
-		part.begin([]byte(entry))
+		part.noteStart([]byte(entry))
 		c, ok, err := decoder.Decode([]byte(entry))
 		if ok {
-			r.Tally.Add(part.place(c))
+			r.Tally.Add(part.locate(c))
 		} else if state, ok := costStateOf([]byte(entry), &decoder); ok {
 			r.CostStates = append(r.CostStates, state)
 		}

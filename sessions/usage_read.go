@@ -24,10 +24,10 @@ import (
 
 // partSize is how much of a transcript one goroutine reads at once. A large transcript is cut, so that it does not keep
 // one goroutine at work when all others are done.
-const partSize = 4 << 20
+const segmentSize = 4 << 20
 
 // A usagePart is a part of a transcript: the lines that begin from start on and before end.
-type usagePart struct {
+type usageSegment struct {
 	root       *os.Root
 	dir        string // the path of root
 	name       string // of the file in root, with slashes
@@ -35,8 +35,8 @@ type usagePart struct {
 
 	project, session, agent string
 
-	begun time.Time // the time of the transcript's first line that has one
-	lines int       // how many were read
+	started time.Time // the time of the transcript's first line that has one
+	lines   int       // how many were read
 }
 
 // compactionPrefix is that of the files of compactions, which repeat a conversation.
@@ -44,13 +44,13 @@ const compactionPrefix = "agent-acompact-"
 
 // newUsagePart tells whose transcript lies at a path below a folder of projects. It returns false if there is none that
 // counts.
-func newUsagePart(name string) (usagePart, bool) {
+func newUsageSegment(name string) (usageSegment, bool) {
 	elements := strings.Split(name, "/")
 	base, ok := strings.CutSuffix(elements[len(elements)-1], ".jsonl")
 	if !ok || strings.HasPrefix(base, compactionPrefix) {
-		return usagePart{}, false
+		return usageSegment{}, false
 	}
-	p := usagePart{name: name, project: elements[0]}
+	p := usageSegment{name: name, project: elements[0]}
 	switch agent, isAgent := strings.CutPrefix(base, "agent-"); {
 	case len(elements) == 2 && isAgent: // older agents put those of subagents beside that of the session
 		p.agent = agent
@@ -59,55 +59,55 @@ func newUsagePart(name string) (usagePart, bool) {
 	case len(elements) > 3 && elements[2] == "subagents":
 		p.session, p.agent = elements[1], agent
 	default:
-		return usagePart{}, false
+		return usageSegment{}, false
 	}
 	return p, true
 }
 
 // place says in a call where it was found.
-func (p *usagePart) place(c transcript.Call) transcript.Call {
+func (p *usageSegment) locate(c transcript.Call) transcript.Call {
 	c.Project = p.project
 	c.SessionID = cmp.Or(p.session, c.SessionID)
 	if p.agent != "" {
 		c.AgentID, c.Sidechain = p.agent, true
 	}
-	c.Forked = c.Forked || c.Time.Before(p.begun)
+	c.Forked = c.Forked || c.Time.Before(p.started)
 	return c
 }
 
 // begin notes when the transcript begins. The agent starts a fork with lines of its own, and copies older ones behind
 // them.
-func (p *usagePart) begin(line []byte) {
-	if !p.begun.IsZero() {
+func (p *usageSegment) noteStart(line []byte) {
+	if !p.started.IsZero() {
 		return
 	}
 	text, _ := jsonlex.Unquote(jsonlex.Lookup(line, 0, "timestamp"))
-	p.begun, _ = time.Parse(time.RFC3339, string(text))
+	p.started, _ = time.Parse(time.RFC3339, string(text))
 }
 
 // findBegin is begin for a part that does not have the first lines.
-func (p *usagePart) findBegin(file io.ReaderAt) {
+func (p *usageSegment) findStart(file io.ReaderAt) {
 	for l, err := range readLines(io.NewSectionReader(file, 0, window)) {
-		if err != nil || !p.begun.IsZero() {
+		if err != nil || !p.started.IsZero() {
 			return
 		}
-		p.begin(l.text)
+		p.noteStart(l.text)
 	}
 }
 
-func (p *usagePart) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.name)) }
+func (p *usageSegment) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.name)) }
 
 // open opens the file if it is one: to open a pipe would block.
-func (p *usagePart) open() (*os.File, error) {
-	if err := regular(p.root, p.name); err != nil {
-		return nil, p.fault(err)
+func (p *usageSegment) open() (*os.File, error) {
+	if err := checkRegular(p.root, p.name); err != nil {
+		return nil, p.wrap(err)
 	}
 	file, err := p.root.Open(p.name)
-	return file, p.fault(err)
+	return file, p.wrap(err)
 }
 
 // fault says whose error that is.
-func (p *usagePart) fault(err error) error {
+func (p *usageSegment) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (p *usagePart) fault(err error) error {
 }
 
 // list adds the transcripts of a folder to the run.
-func (run *usageRun) list(ctx context.Context, in place) error {
+func (run *usageRun) list(ctx context.Context, in scope) error {
 	folder := in.store.(*Folder) //nolint:forcetypeassert // it was asked before
 	root, err := folder.root()
 	if root == nil {
@@ -129,7 +129,7 @@ func (run *usageRun) list(ctx context.Context, in place) error {
 		}
 	}
 	for _, project := range projects {
-		if err := run.walk(ctx, usagePart{root: root, dir: folder.dir}, project); err != nil {
+		if err := run.walk(ctx, usageSegment{root: root, dir: folder.dir}, project); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (run *usageRun) list(ctx context.Context, in place) error {
 }
 
 // walk adds the transcripts below a folder, each as a part that is like the one given.
-func (run *usageRun) walk(ctx context.Context, like usagePart, dir string) error {
+func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) error {
 	return fs.WalkDir(like.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -145,7 +145,7 @@ func (run *usageRun) walk(ctx context.Context, like usagePart, dir string) error
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				like.name = name
-				run.report.Unread = append(run.report.Unread, like.fault(err))
+				run.report.Unread = append(run.report.Unread, like.wrap(err))
 			}
 			return nil
 		}
@@ -155,7 +155,7 @@ func (run *usageRun) walk(ctx context.Context, like usagePart, dir string) error
 			}
 			return nil
 		}
-		if part, ok := newUsagePart(name); ok {
+		if part, ok := newUsageSegment(name); ok {
 			part.root, part.dir = like.root, like.dir
 			run.add(part)
 		}
@@ -164,13 +164,13 @@ func (run *usageRun) walk(ctx context.Context, like usagePart, dir string) error
 }
 
 // add cuts a transcript into parts.
-func (run *usageRun) add(p usagePart) {
+func (run *usageRun) add(p usageSegment) {
 	info, err := p.root.Stat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err != nil {
-		run.report.Unread = append(run.report.Unread, p.fault(err))
+		run.report.Unread = append(run.report.Unread, p.wrap(err))
 		return
 	}
 	size := info.Size()
@@ -181,16 +181,16 @@ func (run *usageRun) add(p usagePart) {
 	run.report.Bytes += size
 	run.total += size
 	for ; p.start < size; p.start = p.end {
-		p.end = min(p.start+partSize, size)
-		run.parts = append(run.parts, p)
+		p.end = min(p.start+segmentSize, size)
+		run.segments = append(run.segments, p)
 	}
 }
 
 // numberLines makes the numbers of bad lines those inside of the file. The parts of a file follow each other.
 func (run *usageRun) numberLines() {
-	for i, at := range run.badParts {
-		for k := at; run.parts[k].start > 0; k-- {
-			run.report.Bad[i].Line += run.parts[k-1].lines
+	for i, at := range run.badSegments {
+		for k := at; run.segments[k].start > 0; k-- {
+			run.report.Bad[i].Line += run.segments[k-1].lines
 		}
 	}
 }
@@ -203,7 +203,7 @@ const (
 )
 
 // A partReader reads the lines of a part of a file, in bounded memory. The zero value is ready for reset.
-type partReader struct {
+type segmentReader struct {
 	large *sync.Mutex
 	max   int // the length of the longest line
 
@@ -225,7 +225,7 @@ type partReader struct {
 }
 
 // reset makes the reader read the lines of file that begin from start on and before end.
-func (p *partReader) reset(file io.ReaderAt, start, end int64) {
+func (p *segmentReader) reset(file io.ReaderAt, start, end int64) {
 	if p.buf == nil {
 		p.buf = make([]byte, readSize)
 	}
@@ -238,7 +238,7 @@ func (p *partReader) reset(file io.ReaderAt, start, end int64) {
 }
 
 // release gives back what a large line took.
-func (p *partReader) release() {
+func (p *segmentReader) release() {
 	if p.held {
 		p.buf = append(make([]byte, 0, readSize), p.buf[p.r:p.w]...)[:readSize]
 		p.r, p.w = 0, p.w-p.r
@@ -248,10 +248,10 @@ func (p *partReader) release() {
 }
 
 // position returns the offset of the next byte.
-func (p *partReader) position() int64 { return p.at - int64(p.w-p.r) }
+func (p *segmentReader) position() int64 { return p.at - int64(p.w-p.r) }
 
 // next finds the next line, and reports false if there is none or reading has failed.
-func (p *partReader) next() bool {
+func (p *segmentReader) next() bool {
 	p.release()
 	p.text, p.long, p.offset = nil, false, p.position()
 	if p.offset >= p.end || p.err != nil {
@@ -288,7 +288,7 @@ func (p *partReader) next() bool {
 }
 
 // take makes the next n bytes the line.
-func (p *partReader) take(n int) {
+func (p *segmentReader) take(n int) {
 	if p.line++; n > 0 && p.offset == 0 && p.position() == 0 {
 		p.text = bytes.TrimPrefix(p.buf[p.r:p.r+n], []byte("\ufeff"))
 	} else {
@@ -298,14 +298,14 @@ func (p *partReader) take(n int) {
 }
 
 // passNULs drops NUL bytes at the beginning of a line. A crash can leave millions of them.
-func (p *partReader) passNULs() {
+func (p *segmentReader) passNULs() {
 	for p.r < p.w && p.buf[p.r] == 0 {
 		p.r++
 	}
 }
 
 // pass drops all up to the end of the line, and reports whether there is one. It gives up at an offset of limit.
-func (p *partReader) pass(limit int64) bool {
+func (p *segmentReader) pass(limit int64) bool {
 	for {
 		if i := bytes.IndexByte(p.buf[p.r:p.w], '\n'); i >= 0 {
 			p.r += i + 1
@@ -319,7 +319,7 @@ func (p *partReader) pass(limit int64) bool {
 }
 
 // fill reads more, and reports false if there is no more.
-func (p *partReader) fill() bool {
+func (p *segmentReader) fill() bool {
 	if p.eof || p.err != nil {
 		return false
 	}
@@ -334,7 +334,7 @@ func (p *partReader) fill() bool {
 }
 
 // makeRoom moves what is left to the front of the buffer, or into a larger one if it is full.
-func (p *partReader) makeRoom() {
+func (p *segmentReader) makeRoom() {
 	if p.r > 0 {
 		p.w = copy(p.buf, p.buf[p.r:p.w])
 		p.r = 0
@@ -352,21 +352,21 @@ func (p *partReader) makeRoom() {
 }
 
 // blank reports whether there is nothing but white space and NUL bytes in the line.
-func (p *partReader) blank() bool {
+func (p *segmentReader) blank() bool {
 	p.text = bytes.TrimLeft(p.text, "\x00")
 	return len(bytes.TrimSpace(p.text)) == 0
 }
 
 // readFolders reads folders of files with several goroutines.
-func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, where places) error {
+func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where scopes) error {
 	run := &usageRun{report: r, progress: opts.Progress}
 	defer run.close()
-	for _, p := range where {
-		if err := run.list(ctx, p); err != nil {
+	for _, s := range where {
+		if err := run.list(ctx, s); err != nil {
 			return err
 		}
 	}
-	workers := make([]usageWorker, min(runtime.GOMAXPROCS(0), len(run.parts)))
+	workers := make([]usageWorker, min(runtime.GOMAXPROCS(0), len(run.segments)))
 	var group sync.WaitGroup
 	for i := range workers {
 		workers[i].run = run
@@ -383,17 +383,17 @@ func (r *UsageReport) readFolders(ctx context.Context, opts *UsageOptions, where
 
 // A usageRun is the work that usageWorkers share.
 type usageRun struct {
-	report   *UsageReport
+	report   *UsageScan
 	progress func(done, total int64)
-	parts    []usagePart
+	segments []usageSegment
 	roots    []*os.Root
 	next     atomic.Int64 // the index of the next part
 	total    int64
 	large    sync.Mutex // held by the one worker that has a large line in memory
 
-	mu       sync.Mutex // guards what follows, and the report
-	done     int64
-	badParts []int // the parts of the bad lines in the report
+	mu          sync.Mutex // guards what follows, and the report
+	done        int64
+	badSegments []int // the parts of the bad lines in the report
 }
 
 func (run *usageRun) close() {
@@ -403,7 +403,7 @@ func (run *usageRun) close() {
 }
 
 // finish takes note of how a part went.
-func (run *usageRun) finish(p *usagePart, err error) {
+func (run *usageRun) finish(p *usageSegment, err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if err != nil {
@@ -417,11 +417,11 @@ func (run *usageRun) finish(p *usagePart, err error) {
 
 // bad takes note of a bad line of a part. Its number is that inside of the part, until all parts are read.
 func (run *usageRun) bad(part int, l BadLine) {
-	l.Path = run.parts[part].path()
+	l.Path = run.segments[part].path()
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if run.report.bad(l) {
-		run.badParts = append(run.badParts, part)
+		run.badSegments = append(run.badSegments, part)
 	}
 }
 
@@ -431,23 +431,23 @@ type usageWorker struct {
 	tally   transcript.Tally
 	states  []transcript.CostState
 	decoder transcript.CallDecoder
-	reader  partReader
+	reader  segmentReader
 }
 
 func (w *usageWorker) work(ctx context.Context) {
 	w.reader.large, w.reader.max = &w.run.large, maxEntry
 	for ctx.Err() == nil {
 		i := int(w.run.next.Add(1) - 1)
-		if i >= len(w.run.parts) {
+		if i >= len(w.run.segments) {
 			return
 		}
-		w.run.finish(&w.run.parts[i], w.read(ctx, i))
+		w.run.finish(&w.run.segments[i], w.read(ctx, i))
 	}
 }
 
 // read adds up a part.
 func (w *usageWorker) read(ctx context.Context, part int) error {
-	p := &w.run.parts[part]
+	p := &w.run.segments[part]
 	file, err := p.open()
 	if err != nil {
 		return err
@@ -455,7 +455,7 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 	defer file.Close()
 	defer w.reader.release()
 	if p.start > 0 {
-		p.findBegin(file)
+		p.findStart(file)
 	}
 	w.reader.reset(&endingReader{ctx, file}, p.start, p.end)
 	for ctx.Err() == nil && w.reader.next() {
@@ -464,7 +464,7 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 		}
 	}
 	p.lines = w.reader.line
-	return p.fault(w.reader.err)
+	return p.wrap(w.reader.err)
 }
 
 // An endingReader reads until its context ends, in the middle of a line, too: a crash can leave gigabytes of NUL bytes.
@@ -483,7 +483,7 @@ func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
 
 // line adds up the line that was read. NUL bytes in it, which a crash has left, are the end of one entry and come before
 // the next.
-func (w *usageWorker) line(p *usagePart) error {
+func (w *usageWorker) line(p *usageSegment) error {
 	if w.reader.long {
 		return errTooLong
 	}
@@ -503,11 +503,11 @@ func (w *usageWorker) line(p *usagePart) error {
 	return err
 }
 
-func (w *usageWorker) entry(p *usagePart, text []byte) error {
-	p.begin(text)
+func (w *usageWorker) entry(p *usageSegment, text []byte) error {
+	p.noteStart(text)
 	c, ok, err := w.decoder.Decode(text)
 	if ok {
-		w.tally.Add(p.place(c))
+		w.tally.Add(p.locate(c))
 	} else if state, ok := costStateOf(text, &w.decoder); ok {
 		w.states = append(w.states, state)
 	}

@@ -16,7 +16,7 @@ import (
 // readPieces cuts data into parts of that size and returns what is read of each, a line of text for each line.
 func readPieces(data string, size, maxLine int) []string {
 	var got []string
-	r := partReader{large: new(sync.Mutex), max: maxLine}
+	r := segmentReader{large: new(sync.Mutex), max: maxLine}
 	for start := 0; start < len(data); start += size {
 		r.reset(strings.NewReader(data), int64(start), int64(min(start+size, len(data))))
 		for r.next() {
@@ -62,7 +62,7 @@ func TestPartReaderGivesMemoryBack(t *testing.T) {
 	long := append(bytes.Repeat([]byte("x"), 3*largeLine), "\nshort\n"...)
 	data := append(bytes.Repeat([]byte{0}, 3*largeLine), long...)
 	var large sync.Mutex
-	r := partReader{large: &large, max: maxEntry}
+	r := segmentReader{large: &large, max: maxEntry}
 	r.reset(bytes.NewReader(data), 0, int64(len(data)))
 	if !r.next() || len(bytes.TrimLeft(r.text, "\x00")) != 3*largeLine || large.TryLock() {
 		t.Fatalf("a line of %d bytes, or others may read a large one as well", len(r.text))
@@ -75,7 +75,7 @@ func TestPartReaderGivesMemoryBack(t *testing.T) {
 func TestPartReaderPassesNULsInLittleMemory(t *testing.T) {
 	t.Parallel()
 	data := append(bytes.Repeat([]byte{0}, 3*largeLine), "one\n"...)
-	r := partReader{large: new(sync.Mutex), max: maxEntry}
+	r := segmentReader{large: new(sync.Mutex), max: maxEntry}
 	r.reset(bytes.NewReader(data), 0, int64(len(data)))
 	if !r.next() || string(r.text) != "one" || len(r.buf) != readSize {
 		t.Errorf("%.20q, a buffer of %d bytes", r.text, len(r.buf))
@@ -102,7 +102,7 @@ func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 		strings.Repeat("x", parts*size), strings.Repeat("\x00", parts*size), strings.Repeat("x", parts*size-1) + "\n",
 	} {
 		file := &countingReader{Reader: strings.NewReader(data)}
-		r := partReader{large: new(sync.Mutex), max: maxEntry}
+		r := segmentReader{large: new(sync.Mutex), max: maxEntry}
 		for start := int64(0); start < int64(len(data)); start += size {
 			r.reset(file, start, start+size)
 			for r.next() {
@@ -123,10 +123,10 @@ func TestTalliesKeepTheLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ts tallies
+	var ts uuidIndexes
 	long, short := wire.SessionKey{SessionID: "long"}, wire.SessionKey{SessionID: "short"}
 	grow := func(key wire.SessionKey, uuids uint64) {
-		tally := ts.take(key)
+		tally := ts.acquire(key)
 		tally.file, tally.uuids = file, map[uuidHash]bool{}
 		for i := range uuids {
 			tally.uuids[uuidHash{i}] = true
@@ -134,11 +134,11 @@ func TestTalliesKeepTheLast(t *testing.T) {
 		ts.release(key, tally)
 	}
 	grow(short, 1)
-	grow(long, maxTallied+1)
+	grow(long, maxIndexedUUIDs+1)
 	if ts.byKey[long] == nil || ts.byKey[short] != nil {
 		t.Errorf("after a long file: got %v", ts.byKey)
 	}
-	ts.release(short, ts.take(short)) // as a load does
+	ts.release(short, ts.acquire(short)) // as a load does
 	if ts.byKey[long] == nil || len(ts.byKey) != 1 {
 		t.Errorf("after a load: got %v", ts.byKey)
 	}

@@ -43,7 +43,7 @@ func usageRoot(t *testing.T, files map[string][]string) string {
 }
 
 // counted lists what a report has counted: project, session, subagent, message and tokens.
-func counted(r *sessions.UsageReport) []string {
+func counted(r *sessions.UsageScan) []string {
 	var list []string
 	for _, c := range r.Tally.Calls() {
 		list = append(list, strings.Join([]string{c.Project, c.SessionID, c.AgentID, c.MessageID,
@@ -52,9 +52,9 @@ func counted(r *sessions.UsageReport) []string {
 	return list
 }
 
-func usage(t *testing.T, opts *sessions.UsageOptions) *sessions.UsageReport {
+func usage(t *testing.T, opts *sessions.UsageOptions) *sessions.UsageScan {
 	t.Helper()
-	r, err := sessions.Usage(t.Context(), opts)
+	r, err := sessions.ScanUsage(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestUsageEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	opts := &sessions.UsageOptions{Roots: []string{usageRoot(t, usageFiles)}}
-	if _, err := sessions.Usage(ctx, opts); !errors.Is(err, context.Canceled) {
+	if _, err := sessions.ScanUsage(ctx, opts); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 	}
 }
 
-func checkTruth(t *testing.T, truth *corpus.Truth, got *sessions.UsageReport) {
+func checkTruth(t *testing.T, truth *corpus.Truth, got *sessions.UsageScan) {
 	t.Helper()
 	calls := got.Tally.Calls()
 	bySession := map[string]corpus.Tokens{}

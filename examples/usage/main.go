@@ -36,7 +36,7 @@ func report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	used, err := sessions.Usage(ctx, &sessions.UsageOptions{Project: folder})
+	used, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{Project: folder})
 	if err != nil {
 		return err
 	}

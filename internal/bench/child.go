@@ -105,7 +105,7 @@ func inChild(ctx context.Context, c child) (figures, error) {
 }
 
 func totals(path string, f *figures) error {
-	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Store: sessions.NewFolder(path)})
+	r, err := sessions.ScanUsage(context.Background(), &sessions.UsageOptions{Store: sessions.NewFolder(path)})
 	if err != nil {
 		return err
 	}

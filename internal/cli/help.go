@@ -496,7 +496,7 @@ func (s *settings) completeSession(
 	s.applyFolders(ctx, cmd)
 	for _, project := range []string{".", ""} {
 		infos, _ := sessions.List(ctx, &sessions.ListOptions{Project: project})
-		infos = slices.DeleteFunc(infos, func(i sessions.Info) bool { return !strings.HasPrefix(i.ID, strings.ToLower(word)) })
+		infos = slices.DeleteFunc(infos, func(i sessions.SessionInfo) bool { return !strings.HasPrefix(i.ID, strings.ToLower(word)) })
 		if len(infos) > 0 {
 			return sessionWords(infos, word, shown), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
@@ -516,7 +516,7 @@ func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 }
 
 // sessionWords returns IDs as they are to be shown, or whole where more was typed, with titles.
-func sessionWords(infos []sessions.Info, word string, shown func(id string) string) []string {
+func sessionWords(infos []sessions.SessionInfo, word string, shown func(id string) string) []string {
 	words := make([]string, len(infos))
 	for i := range infos {
 		id := infos[i].ID

@@ -110,7 +110,7 @@ func (o *lsOptions) sayNone() {
 	_, _ = fmt.Fprintln(o.streams.Err, cmp.Or(o.none, text))
 }
 
-func (o *lsOptions) print(infos []sessions.Info) error {
+func (o *lsOptions) print(infos []sessions.SessionInfo) error {
 	if o.json {
 		return o.printJSON(infos)
 	}
@@ -121,7 +121,7 @@ func (o *lsOptions) print(infos []sessions.Info) error {
 	return err
 }
 
-func (o *lsOptions) printJSON(infos []sessions.Info) error {
+func (o *lsOptions) printJSON(infos []sessions.SessionInfo) error {
 	var out bytes.Buffer
 	for i := range infos {
 		line, err := jsonLine(newSessionRecord(&infos[i]))
@@ -142,7 +142,7 @@ const (
 
 // table returns the list as a table that fits into so many columns; 0 is no
 // limit.
-func (o *lsOptions) table(infos []sessions.Info, columns int) string {
+func (o *lsOptions) table(infos []sessions.SessionInfo, columns int) string {
 	wide := columns == 0 || columns >= narrow
 	head := []string{"ID", "MODIFIED"}
 	if wide && o.all {
@@ -162,7 +162,7 @@ func (o *lsOptions) table(infos []sessions.Info, columns int) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func (o *lsOptions) row(info *sessions.Info, wide bool) []string {
+func (o *lsOptions) row(info *sessions.SessionInfo, wide bool) []string {
 	id := shortID(info.ID)
 	if info.Ongoing {
 		id += "*"
@@ -227,7 +227,7 @@ type sessionRecord struct {
 	Error string `json:"error,omitempty"`
 }
 
-func newSessionRecord(info *sessions.Info) sessionRecord {
+func newSessionRecord(info *sessions.SessionInfo) sessionRecord {
 	r := sessionRecord{
 		ID: info.ID, Project: info.Project, Path: info.Path, Size: info.Size, Modified: info.Modified,
 		Ongoing: info.Ongoing, Title: info.Title(), Summary: info.Summary,

@@ -19,8 +19,8 @@ import (
 
 // A source is what a command shows: a session, a file, or stdin.
 type source struct {
-	info  sessions.Info // of a session; the ID of other sources is ""
-	path  string        // of the transcript, or of the file
+	info  sessions.SessionInfo // of a session; the ID of other sources is ""
+	path  string               // of the transcript, or of the file
 	stdin bool
 }
 
@@ -75,7 +75,7 @@ func sessionBy(ctx context.Context, prefix string) (source, error) {
 }
 
 // sessionsBy returns the sessions whose ID begins so.
-func sessionsBy(ctx context.Context, prefix string) (found []sessions.Info, err error) {
+func sessionsBy(ctx context.Context, prefix string) (found []sessions.SessionInfo, err error) {
 	infos, err := sessions.List(ctx, nil)
 	for _, info := range infos {
 		if strings.HasPrefix(info.ID, strings.ToLower(prefix)) {
@@ -92,7 +92,7 @@ func findError(ctx context.Context, err error) error {
 	return sessionsError(err)
 }
 
-func ambiguous(prefix string, found []sessions.Info) error {
+func ambiguous(prefix string, found []sessions.SessionInfo) error {
 	const most = 5
 	var ids []string
 	for _, info := range found[:min(most, len(found))] {

@@ -216,7 +216,7 @@ func (o *showOptions) messages(ctx context.Context, src source, name string) err
 	return o.writeMessages(ctx, sessions.Messages(ctx, src.info.ID, opts))
 }
 
-func (o *showOptions) writeMessages(ctx context.Context, all iter.Seq2[*sessions.Message, error]) error {
+func (o *showOptions) writeMessages(ctx context.Context, all iter.Seq2[*sessions.RecordedMessage, error]) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
 	for m, err := range all {
 		if err != nil {

@@ -180,7 +180,7 @@ func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) 
 }
 
 // read reads the transcripts, with a progress bar where somebody watches.
-func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*sessions.UsageReport, error) {
+func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*sessions.UsageScan, error) {
 	var bar *progress
 	if isTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
 		bar = newProgress(o.streams.Err, -1, o.now)
@@ -189,7 +189,7 @@ func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*
 			bar.add(int(done - bar.read))
 		}
 	}
-	used, err := sessions.Usage(ctx, want)
+	used, err := sessions.ScanUsage(ctx, want)
 	bar.clear()
 	switch {
 	case ctx.Err() != nil:
@@ -237,7 +237,7 @@ func (o *statsOptions) write(text string) error {
 
 // complain tells what could not be read. Lines that are not entries are normal where an agent was stopped, so these are
 // no failure.
-func (o *statsOptions) complain(used *sessions.UsageReport) error {
+func (o *statsOptions) complain(used *sessions.UsageScan) error {
 	if n := used.BadLines; n > 0 {
 		first := used.Bad[0]
 		// There is nowhere to report that stderr is closed.
@@ -276,7 +276,7 @@ type statsReport struct {
 	namesakes map[string]bool // names of folders that several projects have
 }
 
-func newStatsReport(used *sessions.UsageReport, opts *transcript.ReportOptions, now time.Time) *statsReport {
+func newStatsReport(used *sessions.UsageScan, opts *transcript.ReportOptions, now time.Time) *statsReport {
 	calls := used.Tally.Calls()
 	report := transcript.NewReport(calls, opts)
 	r := &statsReport{

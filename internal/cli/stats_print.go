@@ -314,7 +314,7 @@ func shownRates(r *transcript.Rates) []string {
 
 // printReconciliation compares the sessions that have an account of the agent
 // with that. Others have nothing to be compared with.
-func (o *statsOptions) printReconciliation(used *sessions.UsageReport, prices transcript.Prices) error {
+func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices transcript.Prices) error {
 	accounts := map[string]bool{}
 	for _, s := range used.CostStates {
 		accounts[s.SessionID] = true

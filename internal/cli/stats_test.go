@@ -148,7 +148,7 @@ func TestStatsNarrow(t *testing.T) {
 func TestBlockThatGoesOn(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	used := new(sessions.UsageReport)
+	used := new(sessions.UsageScan)
 	for i, at := range []time.Time{start, start.Add(time.Hour)} {
 		used.Tally.Add(transcript.Call{
 			MessageID: string(rune('a' + i)), Model: "claude-opus-5-5", Time: at, Usage: transcript.Usage{OutputTokens: 1000},

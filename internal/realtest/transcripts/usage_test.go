@@ -179,7 +179,7 @@ func TestRealUsage(t *testing.T) {
 
 func (a *account) usage(t *testing.T) []transcript.Call {
 	t.Helper()
-	report, err := sessions.Usage(t.Context(), &sessions.UsageOptions{Store: projects(a.model)})
+	report, err := sessions.ScanUsage(t.Context(), &sessions.UsageOptions{Store: projects(a.model)})
 	if err != nil || report.BadLines > 0 || len(report.Unread) > 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}

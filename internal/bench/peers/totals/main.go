@@ -24,7 +24,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: totals PROJECTS")
 	}
-	r, err := sessions.Usage(context.Background(), &sessions.UsageOptions{Store: sessions.NewFolder(args[0])})
+	r, err := sessions.ScanUsage(context.Background(), &sessions.UsageOptions{Store: sessions.NewFolder(args[0])})
 	if err != nil {
 		return err
 	}
