@@ -21,7 +21,7 @@ import (
 )
 
 // tailLimit is how long a test waits for an update at most.
-const tailLimit = 20 * time.Second
+const tailLimit = 5 * time.Minute
 
 // A follower takes the updates of one loop. Between two calls of next, the loop stands still.
 type follower struct {

@@ -34,10 +34,10 @@ type typist struct {
 	editor    *lineedit.Editor // nil while a turn runs
 	entered   chan lineedit.Event
 	typed     []lineedit.Key // since the editor was left
-	interrupt func()       // nil while nothing runs
-	withdraw  func()       // ends the question, nil while there is none
-	line      []rune       // the answer to it so far
-	gone      bool         // the terminal can't be read any more
+	interrupt func()         // nil while nothing runs
+	withdraw  func()         // ends the question, nil while there is none
+	line      []rune         // the answer to it so far
+	gone      bool           // the terminal can't be read any more
 }
 
 // maxTyped is how many keys wait while a turn runs.

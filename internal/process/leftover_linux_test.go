@@ -198,7 +198,9 @@ func ownChildren(t *testing.T) int {
 // until waits for something that has no signal.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(long); !done(); runtime.Gosched() {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(long); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not come to this: ", what)
 		}

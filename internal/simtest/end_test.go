@@ -117,7 +117,7 @@ func TestCloseInsists(t *testing.T) {
 		signal  os.Signal
 	}{
 		"an agent that ends by itself":      {nil, longest, nil},
-		"one that ignores the end of input": {[]clewtest.Fault{clewtest.IgnoreEndOfInput()}, quickly, syscall.SIGTERM},
+		"one that ignores the end of input": {[]clewtest.Fault{clewtest.IgnoreEndOfInput()}, unhurried, syscall.SIGTERM},
 		"one that ignores SIGTERM, too": {
 			[]clewtest.Fault{clewtest.IgnoreEndOfInput(), clewtest.IgnoreSIGTERM()}, quickly, syscall.SIGKILL,
 		},

@@ -106,7 +106,7 @@ func waitForCalls(t *testing.T, model *clewtest.Model, n int) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); len(sole(t, model).calls) < n; <-tick.C {
+	for deadline := time.Now().Add(5 * time.Minute); len(sole(t, model).calls) < n; <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("there are not %d calls", n)
 		}

@@ -55,7 +55,7 @@ func eventually(t *testing.T, done func() bool, complaint func() string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal(complaint())
 		}

@@ -192,7 +192,7 @@ func turnsWait(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not come to this: ", what)
 		}
