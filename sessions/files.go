@@ -15,25 +15,30 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A File is one of the files that a session is made of: its transcript, the transcript of a subagent, or a spill, which
-// is a long result of a tool that the agent has put into a file of its own.
+// A File is one of the files of a session: its main transcript, the transcript of a subagent, or a
+// spill. A spill is a long tool result that the agent has saved to a separate file.
 type File struct {
-	Path    string
+	// Path is the path of the file.
+	Path string
+	// Project is the name of the project, such as "-home-me-code".
 	Project string
-	// SessionID is empty for the transcript of a subagent that lies beside those of sessions, as older agents have put it:
-	// its entries name the session.
+	// SessionID is the ID of the session. It is empty for a subagent's transcript that is next to
+	// those of sessions, where older agents put it; its entries name the session.
 	SessionID string
-	// AgentID is that of the subagent, or empty.
+	// AgentID is the ID of the subagent, or "" for the main transcript and for spills.
 	AgentID string
-	Spill   bool
-	// Info is what the file system said of the file when it was found.
+	// Spill reports whether the file is a spill. See [Session.Spill].
+	Spill bool
+	// Info describes the file as it was when it was found.
 	Info fs.FileInfo
 }
 
-// Files returns all files of all sessions that opts mean, in no order that can be relied on. Transcripts of compactions
-// are left out, since they repeat a conversation, and so is what is not a regular file. Nothing is opened but folders. An
-// error is the last pair; what could not be read did not keep the rest from being found. The store must be a [*Folder] or
-// nil, and opts may be nil.
+// Files returns all files of the sessions that opts describe, in no particular order. It leaves out
+// files that are not regular, and transcripts of compactions, since these repeat a conversation. It
+// reads directories, but does not open files.
+//
+// The store must be a [*Folder] or nil, and opts may be nil. An error is the last pair. If some
+// directories can't be read, the files of all others come before the error.
 func Files(ctx context.Context, opts *Options) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		w := fileWalk{ctx: ctx, yield: yield}
@@ -49,18 +54,19 @@ func Files(ctx context.Context, opts *Options) iter.Seq2[File, error] {
 	}
 }
 
-// A fileWalk goes through folders.
+// A fileWalk walks the directories of one call of Files.
 type fileWalk struct {
 	ctx   context.Context
 	yield func(File, error) bool
-	left  bool // the loop was left
+	left  bool // the caller has left the loop
 	errs  []error
 }
 
+// scope walks the projects of one store.
 func (w *fileWalk) scope(s scope) error {
 	folder, ok := s.store.(*Folder)
 	if !ok {
-		return errors.New("sessions: the store has no files")
+		return errors.New("sessions: the store does not keep files")
 	}
 	for _, project := range w.read(folder.dir) {
 		if !project.IsDir() || len(s.names) > 0 && !s.wants(project.Name()) {
@@ -73,7 +79,7 @@ func (w *fileWalk) scope(s scope) error {
 	return nil
 }
 
-// project goes through the folder of a project.
+// project walks the directory of a project.
 func (w *fileWalk) project(dir, project string) error {
 	for _, entry := range w.read(dir) {
 		name := entry.Name()
@@ -94,7 +100,7 @@ func (w *fileWalk) project(dir, project string) error {
 	return nil
 }
 
-// session goes through the folder of a session, whose files are like the one given.
+// session walks the directory of a session. The files in it get the fields of like.
 func (w *fileWalk) session(dir string, like File) error {
 	if err := w.below(filepath.Join(dir, agentFolder), func(dir string, entry fs.DirEntry) error {
 		f := like
@@ -112,7 +118,7 @@ func (w *fileWalk) session(dir string, like File) error {
 	})
 }
 
-// below visits the files of a folder, at any depth.
+// below calls visit for each file in a directory and its subdirectories.
 func (w *fileWalk) below(dir string, visit func(dir string, entry fs.DirEntry) error) error {
 	for _, entry := range w.read(dir) {
 		var err error
@@ -128,6 +134,7 @@ func (w *fileWalk) below(dir string, visit func(dir string, entry fs.DirEntry) e
 	return nil
 }
 
+// transcript yields a file if its name is that of a transcript.
 func (w *fileWalk) transcript(dir string, entry fs.DirEntry, f File) error {
 	if path.Ext(entry.Name()) != transcriptExtension || strings.HasPrefix(entry.Name(), compactionPrefix) {
 		return nil
@@ -135,7 +142,7 @@ func (w *fileWalk) transcript(dir string, entry fs.DirEntry, f File) error {
 	return w.found(dir, entry, f)
 }
 
-// found hands out a file, unless it is gone or no regular one.
+// found yields a file, unless it is gone or not regular.
 func (w *fileWalk) found(dir string, entry fs.DirEntry, f File) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -156,21 +163,21 @@ func (w *fileWalk) found(dir string, entry fs.DirEntry, f File) error {
 	return nil
 }
 
-// read returns what is in a folder, as far as it can be read.
+// read returns the entries of a directory that can be read.
 func (w *fileWalk) read(dir string) []fs.DirEntry {
 	entries, err := os.ReadDir(dir)
 	w.noteError(err)
 	return entries
 }
 
-// fault notes an error. What is gone is none.
+// noteError keeps an error for the end of the walk. It ignores files that do not exist.
 func (w *fileWalk) noteError(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.errs = append(w.errs, fmt.Errorf("sessions: %w", err))
 	}
 }
 
-// The names of files and folders of a session.
+// The names of the files and directories of a session.
 const (
 	transcriptExtension = ".jsonl"
 	sidecarExtension    = ".meta.json"
@@ -179,26 +186,26 @@ const (
 	workflowFolder      = "workflows"
 )
 
-// maxFirst is how much of a transcript is read for its first entry.
+// maxFirst is how much of a transcript is read to find its first entry.
 const maxFirst = 1 << 20
 
-// maxSidecar is the size of the largest file beside a subagent's transcript that is read.
+// maxSidecar is the size of the largest metadata file that is read.
 const maxSidecar = 1 << 20
 
-// files are those of one session.
+// files are the files of one session.
 type files struct {
-	root *os.Root // the folder of the project
-	name string   // of the session's own transcript, without its extension
+	root *os.Root // the directory of the project
+	name string   // of the main transcript, without its extension
 }
 
 // A source is one transcript of a session.
 type source struct {
-	name  string // with slashes, in the folder of the project
+	name  string // with slashes, in the directory of the project
 	size  int64
-	agent *transcript.Agent // nil for the session's own
+	agent *transcript.Agent // nil for the main transcript
 }
 
-// open opens a file, and returns its size.
+// open opens a regular file and returns its size.
 func (f *files) open(name string) (*os.File, int64, error) {
 	if err := checkRegular(f.root, name); err != nil {
 		return nil, 0, err
@@ -214,7 +221,7 @@ func (f *files) open(name string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// own returns the session's own transcript.
+// own returns the main transcript of the session.
 func (f *files) own() (source, error) {
 	name := f.name + transcriptExtension
 	info, err := f.root.Stat(name)
@@ -224,17 +231,18 @@ func (f *files) own() (source, error) {
 	return source{name: name, size: info.Size()}, nil
 }
 
-// agents returns the transcripts of the session's subagents. With an error, it returns those that it has found.
+// agents returns the transcripts of the session's subagents. If some directories can't be read, it
+// returns those it has found together with the error.
 func (f *files) agents(ctx context.Context) ([]source, error) {
 	below, err := f.agentsBelow(ctx)
 	beside, alsoErr := f.agentsBeside(ctx)
 	if err = errors.Join(err, alsoErr); err != nil {
-		err = fmt.Errorf("sessions: subagents of %s: %w", f.name, err)
+		err = fmt.Errorf("sessions: finding subagents of %s: %w", f.name, err)
 	}
 	return append(below, beside...), err
 }
 
-// agentsBelow returns the subagents in the session's folder, at any depth.
+// agentsBelow returns the subagents in the directory of the session and its subdirectories.
 func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
 	var found []source
 	var unread []error
@@ -256,8 +264,8 @@ func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
 	return found, errors.Join(append(unread, err)...)
 }
 
-// newAgent returns the subagent whose transcript lies at a path with slashes below the session's folder, or nil if it is
-// not that of one.
+// newAgent returns the subagent whose transcript has a path, relative to the directory of the
+// session and with slashes. It returns nil if the path is not that of a subagent's transcript.
 func newAgent(rel string) *transcript.Agent {
 	id, ok := strings.CutPrefix(path.Base(rel), agentPrefix)
 	id, isTranscript := strings.CutSuffix(id, transcriptExtension)
@@ -271,15 +279,15 @@ func newAgent(rel string) *transcript.Agent {
 	return agent
 }
 
-// agentsBeside returns the subagents whose transcripts lie beside the session's own, as older agents have put them: those
-// whose entries name the session.
+// agentsBeside returns the subagents whose transcripts are next to the main one, where older agents
+// put them. Their entries name the session.
 func (f *files) agentsBeside(ctx context.Context) ([]source, error) {
 	return f.others(ctx, func(name string) (agent *transcript.Agent, fits func(*head) bool) {
 		return newAgent(name), func(first *head) bool { return first.session == f.name }
 	})
 }
 
-// teammates returns those of the agents named name@team that have sessions of their own.
+// teammates returns the wanted agents, named "name@team", that have separate sessions.
 func (f *files) teammates(ctx context.Context, wanted map[string]bool) ([]source, error) {
 	if len(wanted) == 0 {
 		return nil, nil
@@ -296,8 +304,8 @@ func (f *files) teammates(ctx context.Context, wanted map[string]bool) ([]source
 	})
 }
 
-// others returns those of the other transcripts in the project's folder that are an agent's by their name, and that fit
-// by their first entry.
+// others returns other transcripts in the directory of the project: those whose name belongs to an
+// agent, and whose first entry fits.
 func (f *files) others(
 	ctx context.Context, named func(name string) (agent *transcript.Agent, fits func(first *head) bool),
 ) ([]source, error) {
@@ -325,8 +333,8 @@ func (f *files) others(
 	return found, nil
 }
 
-// first returns what the first entry of a transcript that names a session says of itself, and the file's size. What can't
-// be read says nothing.
+// first returns the head of the first entry that names a session, and the size of the file. If the
+// file can't be read, the head is empty.
 func (f *files) first(name string) (*head, int64) {
 	file, size, err := f.open(name)
 	if err != nil {
@@ -358,7 +366,8 @@ func (f *files) agentFile(ctx context.Context, agent string) (string, error) {
 	return "", &notFoundError{what: fmt.Sprintf("subagent %q of session %s", agent, f.name)}
 }
 
-// readSidecar notes what lies beside the transcript of a subagent. If it can't be read, nothing is known.
+// readSidecar reads the metadata file of a subagent into s.agent. It does nothing if the file can't
+// be read.
 func (f *files) readSidecar(s source) {
 	name := strings.TrimSuffix(s.name, transcriptExtension) + sidecarExtension
 	file, size, err := f.open(name)

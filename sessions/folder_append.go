@@ -18,8 +18,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Append adds entries to the file of a transcript, each as a line, by one write. Of those that stand for the file
-// beside a subagent's transcript, the last one becomes that file. See [Store].
+// Append adds entries to the file of a transcript, one line each, with a single write. The last
+// entry of type agent_metadata becomes the metadata file next to a subagent's transcript. An entry
+// longer than 256 MiB is an error. See [Store].
 func (f *Folder) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
 	if err := checkKey(ctx, key); err != nil {
 		return err
@@ -34,6 +35,8 @@ func (f *Folder) Append(ctx context.Context, key wire.SessionKey, entries []wire
 	return nil
 }
 
+// append writes the lines first and the metadata file second. If the second step fails, it removes
+// the lines again.
 func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	f.deletes.RLock()
 	defer f.deletes.RUnlock()
@@ -63,7 +66,8 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	return nil
 }
 
-// appendLines writes those lines that are not there yet, all or none. What it returns takes them off again.
+// appendLines writes the lines that the file does not have yet, all or none. The function that it
+// returns removes them again.
 func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if len(a.lines) == 0 {
@@ -96,6 +100,7 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a
 	}, nil
 }
 
+// writeAll writes text with one call. A short write is an error.
 func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 	if len(text) == 0 {
 		return 0, nil
@@ -110,7 +115,8 @@ func (f *Folder) writeAll(file *os.File, text []byte) (n int, err error) {
 	return n, err
 }
 
-// cut takes the last n bytes off a file that had size bytes before, unless somebody else has added to it since.
+// undoAppend removes the last n bytes of a file that had size bytes before, unless somebody has
+// added to it since.
 func undoAppend(root *os.Root, name string, size int64, n int) error {
 	file, err := root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -123,7 +129,7 @@ func undoAppend(root *os.Root, name string, size int64, n int) error {
 	return errors.Join(err, file.Close())
 }
 
-// replace writes a file so that a reader sees the old content or the new one.
+// replace writes a file so that readers see either the old content or the new one.
 func replace(root *os.Root, name string, content []byte) error {
 	draft := name + ".new"
 	err := root.WriteFile(draft, content, 0o600)
@@ -136,14 +142,15 @@ func replace(root *os.Root, name string, content []byte) error {
 	return nil
 }
 
-// An addition is what an append has to write.
+// A pendingAppend is what an append has to write.
 type pendingAppend struct {
 	key     wire.SessionKey
 	lines   []wire.JSON
-	uuids   []string // of each line
-	sidecar []byte   // the new content of the file beside a subagent's transcript, or nil
+	uuids   []string // one for each line, possibly ""
+	sidecar []byte   // the new metadata file of a subagent, or nil
 }
 
+// newPendingAppend checks the entries, and separates lines from metadata.
 func newPendingAppend(key wire.SessionKey, entries []wire.JSON) (*pendingAppend, error) {
 	uuids, err := entryUUIDs(key, entries)
 	if err != nil {
@@ -166,13 +173,14 @@ func newPendingAppend(key wire.SessionKey, entries []wire.JSON) (*pendingAppend,
 	return a, nil
 }
 
-// named reports whether a line has a UUID, so that it may be there already.
+// hasUUID reports whether any line has a UUID, so that it may already be in the file.
 func (a *pendingAppend) hasUUID() bool {
 	return slices.ContainsFunc(a.uuids, func(uuid string) bool { return uuid != "" })
 }
 
-// look returns the size of the file, and whether its last line has an end, once nobody seems to be in the middle of it. It
-// reads the file for UUIDs only if the addition has any: to rename a long session should not take long.
+// prepare returns the size of the file, and whether its last line is complete, once nobody seems to
+// be writing a line. It reads the file for UUIDs only if the append has any: renaming a long
+// session should be fast.
 func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File) (size int64, ended bool, err error) {
 	if a.hasUUID() {
 		if size, ended, err = t.catchUp(ctx, file); ended || err != nil {
@@ -180,14 +188,14 @@ func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File
 		}
 	}
 	size, ended, err = awaitEnd(ctx, file)
-	if a.hasUUID() && err == nil { // what was written meanwhile
+	if a.hasUUID() && err == nil { // read what was written during the wait
 		return t.catchUp(ctx, file)
 	}
 	return size, ended, err
 }
 
-// text returns the lines that a file does not have, and notes their UUIDs. A last line without an end gets one first,
-// so that nothing is glued to it.
+// newLines returns the lines that the file does not have, and adds their UUIDs to the index. If the
+// last line of the file is incomplete, the text begins with a line feed.
 func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	var text []byte
 	for i, entry := range a.lines {
@@ -205,28 +213,31 @@ func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
 	return text
 }
 
-// lineBreaks replaces the line ends of an entry, which can only stand between its values.
+// lineBreaks removes the line breaks of an entry. In valid JSON they can only be between values.
 var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
 
-// maxTallied is how many UUIDs a [Folder] remembers, besides those of the file that was appended to last.
+// maxIndexedUUIDs is how many UUIDs a [Folder] remembers, in addition to those of the file that was
+// last appended to.
 const maxIndexedUUIDs = 1 << 20
 
-// endLength is how much of the end of a file is compared, to notice that it was written anew.
+// endLength is how many bytes at the end of a file are compared to notice that the file was
+// replaced.
 const endLength = 64
 
-// A tally is what a [Folder] knows of a file: which UUIDs it has. It is locked while somebody appends.
+// A uuidIndex has the UUIDs of one transcript file. It is locked while somebody appends to the
+// file.
 type uuidIndex struct {
 	mu    sync.Mutex
-	file  fs.FileInfo // nil if nothing is known
-	size  int64       // how much of the file was read
-	end   []byte      // the last bytes of that
+	file  fs.FileInfo // nil if the file was not read
+	size  int64       // how many bytes of the file were read
+	end   []byte      // the last of these bytes
 	uuids map[uuidHash]bool
 
-	users   int // guarded by the lock of the tallies, as is counted
+	users   int // guarded by uuidIndexes.mu, as is counted
 	counted int
 }
 
-// A uuidHash stands for a UUID in less memory.
+// A uuidHash stands for a UUID, and takes less memory.
 type uuidHash [2]uint64
 
 var uuidSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -235,14 +246,14 @@ func hashUUID(uuid string) uuidHash {
 	return uuidHash{maphash.String(uuidSeeds[0], uuid), maphash.String(uuidSeeds[1], uuid)}
 }
 
-// tallies are the tallies of a [Folder].
+// uuidIndexes are the indexes of a [Folder], by transcript.
 type uuidIndexes struct {
 	mu    sync.Mutex
 	byKey map[wire.SessionKey]*uuidIndex
-	total int // UUIDs
+	total int // number of UUIDs in all indexes
 }
 
-// take returns the tally of a transcript, locked.
+// acquire returns the index of a transcript, locked. The caller has to release it.
 func (ts *uuidIndexes) acquire(key wire.SessionKey) *uuidIndex {
 	ts.mu.Lock()
 	if ts.byKey == nil {
@@ -259,8 +270,9 @@ func (ts *uuidIndexes) acquire(key wire.SessionKey) *uuidIndex {
 	return t
 }
 
-// release unlocks a tally. When it has grown and there are too many UUIDs, all others that nobody uses are forgotten. To
-// forget this one, too, would mean that each append to a very long file reads all of it.
+// release unlocks an index. If the index has grown and there are too many UUIDs in all, it drops
+// the other indexes that are not in use. It keeps this one: otherwise each append to a very long
+// file would read all of it.
 func (ts *uuidIndexes) release(key wire.SessionKey, t *uuidIndex) {
 	known, count := t.file != nil, len(t.uuids)+1
 	t.mu.Unlock()
@@ -283,7 +295,7 @@ func (ts *uuidIndexes) release(key wire.SessionKey, t *uuidIndex) {
 	}
 }
 
-// forgetSession forgets the transcripts of a session that nobody uses.
+// forgetSession drops the indexes of a session's transcripts that are not in use.
 func (ts *uuidIndexes) forgetSession(session wire.SessionKey) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -299,8 +311,9 @@ func (ts *uuidIndexes) forget(key wire.SessionKey, t *uuidIndex) {
 	delete(ts.byKey, key)
 }
 
-// catchUp reads what was added to a file since the last time, or all of it if it is another one. It returns the file's
-// size, and whether its last line has an end. When the context ends, it goes on from there the next time.
+// catchUp reads what was added to the file since the last time, or all of it if the file is another
+// one. It returns the size of the file, and whether its last line is complete. If the context ends,
+// the next call continues from there.
 func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, ended bool, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -334,7 +347,7 @@ func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, end
 	return info.Size(), ended, ctx.Err()
 }
 
-// wrote takes note of what was written behind the size that catchUp has returned.
+// wrote records text that was written at the size that catchUp returned.
 func (t *uuidIndex) wrote(size int64, text []byte) {
 	if len(text) > 0 {
 		t.size = size + int64(len(text))
@@ -350,7 +363,7 @@ func (t *uuidIndex) add(uuid string) {
 	}
 }
 
-// knows reports whether the part of the file that was read is still as it was.
+// knows reports whether the bytes that were read are still the same.
 func (t *uuidIndex) knows(file *os.File, info fs.FileInfo) bool {
 	if t.file == nil || !os.SameFile(t.file, info) || info.Size() < t.size {
 		return false

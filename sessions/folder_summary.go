@@ -14,15 +14,17 @@ import (
 )
 
 const (
-	// window is how much of the beginning and of the end of a file a summary is made from, at least.
+	// window is how much of the beginning and of the end of a file a summary is made from.
 	window = 64 << 10
-	// maxSearch is how far a title is looked for: behind a prompt with many pictures, and not behind all that may be there.
+	// maxSearch is how far to look for a title if the window has none. A first prompt with many
+	// pictures is that long.
 	maxSearch = 16 << 20
 )
 
 var windows = sync.Pool{New: func() any { return new([window]byte) }}
 
-// summary returns the summary of a session from the first and the last entries of its file, and the file's size.
+// summary returns the summary of a session, made from the first and the last entries of its file,
+// and the size of the file.
 func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summary, size int64, err error) {
 	root, err := f.root()
 	if err == nil && root == nil {
@@ -47,8 +49,9 @@ func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summ
 	return summary, size, nil
 }
 
-// addStart adds the first entries, and returns where they end. It goes on until there is a title: in front of the first
-// prompt may be more than usual, and the prompt itself may have pictures.
+// addStart adds the first entries, and returns the offset at which they end. It continues until
+// there is a title: there may be many entries before the first prompt, and the prompt may contain
+// pictures.
 func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read int64, err error) {
 	buffer := windows.Get().(*[window]byte) //nolint:forcetypeassert // nothing else is in there
 	defer windows.Put(buffer)
@@ -67,14 +70,14 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 	return s.addMore(ctx, file, read, size)
 }
 
-// addMore adds entries until there is a title, and returns where they end.
+// addMore adds entries until there is a title, and returns the offset at which they end.
 func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64) (read int64, err error) {
 	read = start
 	for l, err := range readLines(io.NewSectionReader(file, start, min(size-start, maxSearch))) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return 0, err
 		}
-		if !l.ended && start+l.next < size { // it goes on
+		if !l.ended && start+l.next < size { // the line is longer than the part that is read
 			break
 		}
 		s.add(l.text)
@@ -85,8 +88,9 @@ func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64)
 	return read, nil
 }
 
-// addEnd adds the last entries of a file, of which the first ones were read. Calls from before a gap between them may
-// have their results in it.
+// addEnd adds the last entries of a file whose first entries were already added. If there is a gap
+// between them, the results of calls before the gap may be in it, so these calls no longer count as
+// open.
 func (s *Summary) addEnd(file *os.File, read, size int64) error {
 	buffer := windows.Get().(*[window]byte) //nolint:forcetypeassert // nothing else is in there
 	defer windows.Put(buffer)
@@ -95,7 +99,7 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 	if err != nil {
 		return err
 	}
-	if start > read { // in the middle of a line
+	if start > read { // begins in the middle of a line
 		text = text[bytes.IndexByte(text, '\n')+1:]
 		s.Unfinished = ""
 	}
@@ -103,6 +107,8 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 	return nil
 }
 
+// addLines adds the entries in text. NUL bytes, which a crash can leave in a file, separate entries
+// like line feeds.
 func (s *Summary) addLines(text []byte) {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		for piece := range bytes.SplitSeq(line, []byte{0}) {
@@ -113,7 +119,7 @@ func (s *Summary) addLines(text []byte) {
 	}
 }
 
-// readAt returns what there is of a part of a file. The file may have become shorter.
+// readAt reads a part of a file, or less if the file has become shorter.
 func readAt(file *os.File, buffer []byte, offset int64) ([]byte, error) {
 	n, err := file.ReadAt(buffer, offset)
 	if err != nil && !errors.Is(err, io.EOF) {

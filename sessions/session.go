@@ -16,15 +16,17 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Session is a recorded session in files, open for reading. Its methods may be called from several goroutines.
+// A Session is a recorded session in files, open for reading. Use it to read single entries and
+// long tool results after [Session.Read]. Its methods may be called from several goroutines.
 type Session struct {
-	// Info is what was known of the session when it was opened.
+	// SessionInfo is what was known of the session when it was opened.
 	SessionInfo
 
 	files *files
 }
 
-// Open opens a session. It must be in files, the agent's own or those of a [Folder]. The caller has to close it.
+// Open opens a session for reading. The session must be in files: the agent's own, or those of a
+// [Folder]. The caller has to close it. If there is no such session, the error wraps [ErrNotFound].
 func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
@@ -32,7 +34,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	}
 	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, fmt.Errorf("sessions: session %s is in a %T, not in files", id, s.store)
+		return nil, fmt.Errorf("sessions: opening session %s: a %T does not keep files", id, s.store)
 	}
 	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
 	if s.fill(ctx, &info); info.Err != nil {
@@ -50,20 +52,21 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	return &Session{SessionInfo: info, files: &files{root: project, name: id}}, nil
 }
 
-// Path returns the path of the session's own transcript.
+// Path returns the path of the session's main transcript.
 func (s *Session) Path() string { return s.SessionInfo.Path }
 
-// Close releases the session's folder. What was read stays good.
+// Close closes the directory of the session. Transcripts and entries that were read remain valid.
 func (s *Session) Close() error { return s.files.root.Close() }
 
-// Read reads the session as it is now, with its subagents under the items that started them. Only opts.Read,
-// opts.OnlyMain and opts.Progress count. See the function [Read].
+// Read reads the session as it is now, with its subagents under the items that started them. It
+// uses only opts.Read, opts.OnlyMain and opts.Progress; opts may be nil. See the function [Read].
 func (s *Session) Read(ctx context.Context, opts *ReadOptions) (*transcript.Transcript, error) {
 	return s.files.read(ctx, opts)
 }
 
-// Entry reads one entry again, by the place that the transcript gives for it, such as [transcript.DisplayItem.ResultAt].
-// agent is the ID of the subagent in whose transcript it is, or "" for the session's own.
+// Entry reads one entry again. at is a position that the transcript has given, such as
+// [transcript.DisplayItem.ResultAt]. agent is the ID of the subagent that has the entry in its
+// transcript, or "" for the session's main transcript.
 func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (transcript.Entry, error) {
 	name := s.files.name + transcriptExtension
 	if agent != "" {
@@ -84,10 +87,10 @@ func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (tr
 	return entry, nil
 }
 
-// line reads a part of a file that is a line.
+// line reads a line of a file by its position.
 func (f *files) line(name string, at wire.Position) ([]byte, error) {
 	if at.Offset < 0 || at.Bytes <= 0 || at.Bytes > maxEntry {
-		return nil, fmt.Errorf("%d bytes at %d are no line", at.Bytes, at.Offset)
+		return nil, fmt.Errorf("invalid position: %d bytes at offset %d", at.Bytes, at.Offset)
 	}
 	file, _, err := f.open(name)
 	if err != nil {
@@ -104,18 +107,19 @@ func (f *files) line(name string, at wire.Position) ([]byte, error) {
 // maxSpill is the size of the largest result that [Session.Spill] reads.
 const maxSpill = 16 << 20
 
-// Spill reads a long result of a tool that the agent has put into a file of its own. name is its path, as the transcript
-// has it, or its name. Only files of the session itself are read, whatever the path says: those in its folder of results.
-// One that is longer than 16 MiB is an error.
+// Spill reads a long tool result that the agent has saved to a separate file. name is its path as
+// the transcript has it, or just its name. Whatever the path, Spill only reads files in the
+// session's directory of results, so it is safe to pass a path from a transcript that somebody else
+// wrote. A file longer than 16 MiB is an error.
 func (s *Session) Spill(name string) ([]byte, error) {
 	content, err := s.files.spill(name)
 	if err != nil {
-		return nil, fmt.Errorf("sessions: the result %q: %w", name, err)
+		return nil, fmt.Errorf("sessions: reading tool result %q: %w", name, err)
 	}
 	return content, nil
 }
 
-// spillFolder is where results lie, in the session's folder.
+// spillFolder is the directory of results, in the directory of the session.
 const spillFolder = "tool-results"
 
 func (f *files) spill(name string) ([]byte, error) {
@@ -138,13 +142,13 @@ func (f *files) spill(name string) ([]byte, error) {
 	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, maxSpill+1))
 	if err == nil && len(content) > maxSpill {
-		err = errors.New("it is longer than 16 MiB")
+		err = errors.New("file is longer than 16 MiB")
 	}
 	return content, err
 }
 
-// spillName returns the name of a result in the folder of results. The path may be that of another machine, from which
-// the session was copied.
+// spillName returns the name of a result in the directory of results. The path may come from
+// another machine, from which the session was copied.
 func (f *files) spillName(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	folder := "/" + f.name + "/" + spillFolder + "/"
@@ -152,7 +156,7 @@ func (f *files) spillName(name string) (string, error) {
 		return slashed[i+len(folder):], nil
 	}
 	if filepath.IsAbs(name) || path.IsAbs(slashed) || !fs.ValidPath(slashed) {
-		return "", errors.New("it is not one of the session")
+		return "", errors.New("not a file of this session")
 	}
 	return slashed, nil
 }

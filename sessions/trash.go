@@ -16,24 +16,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Trashed session is one that was deleted, and can be restored.
+// A TrashedSession is a deleted session that can be restored.
 type TrashedSession struct {
+	// ID is the ID of the session, for [Restore].
 	ID string
-	// Project is the name of the project that had it.
+	// Project is the name of the project that the session was in.
 	Project string
-	// Title is what its [Summary.Title] was.
-	Title   string
+	// Title is the [Summary.Title] that the session had, or "".
+	Title string
+	// Deleted is when [Delete] was called.
 	Deleted time.Time
-	// Path is that of the folder in which all that there was of it lies.
+	// Path is the path of the directory that has the files of the session.
 	Path string
 }
 
-// Delete takes a session away with its subagents. From files, that is all that the agent has kept of it there, and it goes
-// into a trash folder, from which [Restore] brings it back: beside the folder of the projects, with -trash behind its
-// name, and for the user alone. If it can't be moved there, that is an error, and the session stays where it is. Another
-// store has no trash, and deletes it. See [Erase] for one that should be gone.
+// Delete removes a session and its subagents. In a [Folder], which includes the agent's own files,
+// it moves all files of the session to a trash directory, from which [Restore] brings them back.
+// The trash is next to the directory of the projects, with "-trash" added to its name, such as
+// ~/.claude/projects-trash, and only the user can read it. If the files can't be moved, Delete
+// returns an error and the session stays where it is.
 //
-// A session that an agent has open should not be deleted: the agent would begin a new file with the rest.
+// Other stores have no trash, and delete the session for good. To do that in a Folder, use [Erase].
+//
+// Don't delete a session that an agent has open: the agent would write the rest to a new file.
 func Delete(ctx context.Context, id string, opts *Options) error {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -46,7 +51,8 @@ func Delete(ctx context.Context, id string, opts *Options) error {
 	return folder.trash(ctx, key)
 }
 
-// Erase deletes a session with its subagents so that nothing is left of it.
+// Erase deletes a session and its subagents for good, without moving them to the trash. Like
+// [Delete], it returns an error that wraps [ErrNotFound] if there is no such session.
 func Erase(ctx context.Context, id string, opts *Options) error {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -55,7 +61,8 @@ func Erase(ctx context.Context, id string, opts *Options) error {
 	return s.store.Delete(ctx, key)
 }
 
-// Trash returns the sessions that were deleted and can be restored, the last one first. Only a [Folder] has any.
+// Trash returns the deleted sessions that can be restored, the one that was deleted last first.
+// Only a [Folder] has a trash; with another store, the list is empty.
 func Trash(ctx context.Context, opts *Options) ([]TrashedSession, error) {
 	found, err := opts.trashed(ctx)
 	if err != nil {
@@ -68,13 +75,13 @@ func Trash(ctx context.Context, opts *Options) ([]TrashedSession, error) {
 	return all, nil
 }
 
-// A foundTrash is a deleted session, and the folder in whose trash it is.
+// A foundTrash is a deleted session, and the store that has it in its trash.
 type foundTrash struct {
 	TrashedSession
 	folder *Folder
 }
 
-// trashed returns the deleted sessions, the last one first.
+// trashed returns the deleted sessions, the one that was deleted last first.
 func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 	all, err := o.scopes(true)
 	if err != nil {
@@ -100,8 +107,9 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 	return found, nil
 }
 
-// Restore brings back the session of that ID that was deleted last. If there is one of that ID again, it is left alone,
-// and that is an error.
+// Restore moves the session with that ID back from the trash. If it was deleted more than once, the
+// last one is restored. If the project has a session with that ID again, Restore returns an error
+// and changes nothing.
 func Restore(ctx context.Context, id string, opts *Options) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -118,7 +126,8 @@ func Restore(ctx context.Context, id string, opts *Options) error {
 	return &notFoundError{"session " + id, "the trash"}
 }
 
-// EmptyTrash erases the sessions that were deleted before a time, and all that were deleted if it is zero.
+// EmptyTrash erases the sessions that were deleted before a given time. The zero time means all
+// deleted sessions. If some can't be erased, it erases the others and returns the errors.
 func EmptyTrash(ctx context.Context, before time.Time, opts *Options) error {
 	trashed, err := opts.trashed(ctx)
 	if err != nil {
@@ -133,15 +142,16 @@ func EmptyTrash(ctx context.Context, before time.Time, opts *Options) error {
 	return errors.Join(failed...)
 }
 
-// key is that of the session's own transcript.
+// key returns the key of the session's main transcript.
 func (t TrashedSession) key() wire.SessionKey {
 	return wire.SessionKey{Project: t.Project, SessionID: t.ID}
 }
 
-// trashNote is the file in the folder of a deleted session that says where it was.
+// trashRecordName is the name of the file that describes a deleted session, in the directory that
+// has its files.
 const trashRecordName = "deleted.json"
 
-// A deletion is what trashNote has.
+// A trashRecord is the content of that file.
 type trashRecord struct {
 	Project   string    `json:"project"`
 	SessionID string    `json:"session_id"`
@@ -149,18 +159,19 @@ type trashRecord struct {
 	Deleted   time.Time `json:"deleted"`
 }
 
-// A bin is a folder's trash. Both lie in the same parent folder, so that a session is moved without being copied.
+// A trashDir is the trash of a Folder. It has the same parent directory as the Folder, so that
+// files are moved without being copied.
 type trashDir struct {
-	*os.Root        // of the parent
-	projects string // the names in there
-	trash    string
+	*os.Root        // of the parent directory
+	projects string // the name of the Folder in the parent
+	trash    string // and that of the trash
 }
 
-// bin opens the trash. It returns nil if there is no folder.
+// openTrash opens the trash. It returns nil if the parent directory does not exist.
 func (f *Folder) openTrash() (*trashDir, error) {
 	dir, err := filepath.EvalSymlinks(f.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		dir, err = f.dir, nil // there may be a trash still
+		dir, err = f.dir, nil // there may still be a trash
 	}
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -184,7 +195,7 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 	if err := checkKey(ctx, key); err != nil {
 		return err
 	}
-	summary, _, _ := f.summary(ctx, key) // without a title, it goes as well
+	summary, _, _ := f.summary(ctx, key) // the title is optional
 	f.deletes.Lock()
 	defer f.deletes.Unlock()
 	b, err := f.openTrash()
@@ -199,8 +210,8 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// take moves a session into a folder of its own, with a note. The transcript of the session itself goes last: without it,
-// nobody would find the rest.
+// moveIn moves a session to a new directory in the trash, together with its record. The main
+// transcript is moved last: without it, the other files could no longer be found.
 func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -220,7 +231,8 @@ func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	return err
 }
 
-// clear removes a folder of the trash in which there is nothing but the note. What is left of a session stays.
+// removeIfEmpty removes a directory of the trash that has nothing but a record. It never removes
+// files of a session.
 func (b *trashDir) removeIfEmpty(dir string) {
 	if entries, err := fs.ReadDir(b.FS(), dir); err == nil && len(entries) == 1 && entries[0].Name() == trashRecordName {
 		_ = b.Remove(path.Join(dir, trashRecordName))
@@ -228,33 +240,34 @@ func (b *trashDir) removeIfEmpty(dir string) {
 	}
 }
 
-// A pair are the names of a session's transcript and of the folder with the rest, which may not be there.
-type sessionPaths struct{ file, rest string }
+// A sessionPaths has the names of a session's main transcript and of the directory with its other
+// files, which need not exist.
+type sessionPaths struct{ file, dir string }
 
-// at is where a session lies.
+// livePaths returns the paths of a session that is not deleted.
 func (b *trashDir) livePaths(key wire.SessionKey) sessionPaths {
 	return sessionPaths{path.Join(b.projects, sessionfile.Path(key)), path.Join(b.projects, key.String())}
 }
 
-// in is where a deleted session lies.
+// trashPaths returns the paths of a deleted session in a directory of the trash.
 func (b *trashDir) trashPaths(dir string, key wire.SessionKey) sessionPaths {
 	return sessionPaths{path.Join(dir, key.SessionID+".jsonl"), path.Join(dir, key.SessionID)}
 }
 
-// move moves both or none.
+// move moves both the file and the directory, or neither.
 func (b *trashDir) move(from, to sessionPaths) error {
-	rest := b.Rename(from.rest, to.rest)
-	if ignoreNotExist(rest) != nil {
-		return rest
+	dirErr := b.Rename(from.dir, to.dir)
+	if ignoreNotExist(dirErr) != nil {
+		return dirErr
 	}
 	err := b.Rename(from.file, to.file)
-	if err != nil && rest == nil {
-		err = errors.Join(err, b.Rename(to.rest, from.rest))
+	if err != nil && dirErr == nil {
+		err = errors.Join(err, b.Rename(to.dir, from.dir))
 	}
 	return err
 }
 
-// trashed returns the sessions in the trash.
+// trashed returns the sessions in the trash of this Folder.
 func (f *Folder) trashed(ctx context.Context) ([]TrashedSession, error) {
 	b, err := f.openTrash()
 	if b == nil {
@@ -263,7 +276,7 @@ func (f *Folder) trashed(ctx context.Context) ([]TrashedSession, error) {
 	defer b.Close()
 	entries, err := fs.ReadDir(b.FS(), b.trash)
 	if ignoreNotExist(err) != nil {
-		return nil, fmt.Errorf("sessions: the trash: %w", err)
+		return nil, fmt.Errorf("sessions: reading trash: %w", err)
 	}
 	var found []TrashedSession
 	for _, entry := range entries {
@@ -277,7 +290,8 @@ func (f *Folder) trashed(ctx context.Context) ([]TrashedSession, error) {
 	return found, nil
 }
 
-// trashedIn returns the session in a folder of the trash. What has no note of this package is none.
+// trashedIn returns the session in a directory of the trash. It returns false if this package did
+// not put it there.
 func (b *trashDir) trashedIn(name string) (TrashedSession, bool) {
 	dir := path.Join(b.trash, name)
 	text, err := b.ReadFile(path.Join(dir, trashRecordName))
@@ -315,6 +329,7 @@ func (f *Folder) restore(ctx context.Context, t TrashedSession) error {
 	return nil
 }
 
+// moveOut moves the files of a session back to where they were.
 func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	to := b.livePaths(key)
 	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
@@ -332,15 +347,16 @@ func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	return nil
 }
 
+// moveBack is move, but fails if there is a directory at the destination.
 func (b *trashDir) moveBack(from, to sessionPaths) error {
-	if _, err := b.Lstat(to.rest); err == nil {
-		return fmt.Errorf("%s: %w", to.rest, fs.ErrExist)
+	if _, err := b.Lstat(to.dir); err == nil {
+		return fmt.Errorf("%s: %w", to.dir, fs.ErrExist)
 	}
 	return b.move(from, to)
 }
 
-// reserve makes an empty file, which counts as no session, so that nobody else can make one of that name, or takes one
-// that is there.
+// reserve creates an empty file, so that nobody else can create one of that name. An empty file
+// that is already there is used; it does not count as a session.
 func (b *trashDir) reserve(name string) error {
 	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -352,7 +368,7 @@ func (b *trashDir) reserve(name string) error {
 	return err
 }
 
-// release removes a file that was reserved, unless somebody has written to it.
+// unreserve removes a file that reserve has created, unless somebody has written to it.
 func (b *trashDir) unreserve(name string) {
 	if b.empty(name) {
 		_ = b.Remove(name)
@@ -372,7 +388,7 @@ func (f *Folder) erase(ctx context.Context, t TrashedSession) error {
 	}
 	defer b.Close()
 	if err := b.RemoveAll(path.Join(b.trash, filepath.Base(t.Path))); err != nil {
-		return fmt.Errorf("sessions: the trash: %w", err)
+		return fmt.Errorf("sessions: reading trash: %w", err)
 	}
 	return nil
 }
