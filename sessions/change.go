@@ -19,11 +19,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Rename gives a session a title, without the space around it. An empty one is an error.
+// Rename gives a session a title, which [Summary.CustomTitle] has from then on. Space around the
+// title is removed. An empty title is an error.
 func Rename(ctx context.Context, id, title string, opts *Options) error {
 	title = strings.TrimSpace(title)
 	if title == "" {
-		return errors.New("sessions: the title of a session is empty")
+		return errors.New("sessions: empty title")
 	}
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -32,13 +33,13 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 	return s.store.Append(ctx, key, []wire.JSON{titleEntry(id, title)})
 }
 
-// Tag gives a session a tag in place of the one that it has; "" takes that away. What can't be seen is removed from the
-// tag: control and formatting characters, and those that Unicode does not define. One of which nothing is left is an
-// error.
+// Tag sets the tag of a session, and replaces the one that it has. An empty tag removes it.
+// Invisible characters are removed from the tag: control and formatting characters, and those that
+// Unicode does not define. It is an error if nothing else is left.
 func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	seen := visibleText(tag)
 	if seen == "" && tag != "" {
-		return fmt.Errorf("sessions: the tag %q has nothing that can be seen", tag)
+		return fmt.Errorf("sessions: tag %q has no visible characters", tag)
 	}
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -51,7 +52,8 @@ func titleEntry(id, title string) wire.JSON {
 	return textEntry("custom-title", "customTitle", title, id)
 }
 
-// textEntry returns an entry with one text. The order of its members is the agent's.
+// textEntry returns an entry with one text. Its members have the order in which the agent writes
+// them.
 func textEntry(kind, name, text, id string) wire.JSON {
 	entry := []byte(`{"type":"` + kind + `","` + name + `":`)
 	entry = jsonlex.AppendQuote(entry, text)
@@ -60,6 +62,7 @@ func textEntry(kind, name, text, id string) wire.JSON {
 	return wire.JSON(append(entry, '}'))
 }
 
+// visibleText returns the text without invisible characters, and with plain spaces.
 func visibleText(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -72,21 +75,25 @@ func visibleText(text string) string {
 	}, text))
 }
 
-// ForkOptions say what to fork, and how. Nil and the zero value mean all of a session in the agent's own folder.
+// ForkOptions say what to fork, and how. Nil and the zero value mean a whole session in the agent's
+// own files.
 type ForkOptions struct {
-	// Store, Project and ProjectName are those of [Options].
+	// Store, Project and ProjectName are as in [Options].
 	Store       Store
 	Project     string
 	ProjectName string
-	// UpTo is the UUID of the last message that the fork has. Empty means all.
+	// UpTo is the UUID of the last message that the fork has. Empty means the whole session.
 	UpTo string
-	// Title is that of the fork. Empty means that of the session, marked as a fork.
+	// Title is the title of the fork. Empty means the title of the session, followed by " (fork)".
 	Title string
 }
 
-// Fork copies the conversation of a session into a new session of the same project, and returns its ID. Its entries
-// have new UUIDs, and say where they come from. Subagents are not copied. Calls of tools that have no result up to the
-// cut are left out, since an agent could not go on from there.
+// Fork copies the conversation of a session to a new session of the same project, and returns the
+// ID of the new one. The session that is forked does not change. The new entries have new UUIDs,
+// and each names the entry that it was copied from. Subagents are not copied.
+//
+// Tool calls without a result are left out, since an agent could not continue from there. If there
+// is no message with the UUID opts.UpTo, the error wraps [ErrNotFound].
 func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 	if opts == nil {
 		opts = new(ForkOptions)
@@ -110,7 +117,7 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 	return f.id, s.store.Append(ctx, wire.SessionKey{Project: key.Project, SessionID: f.id}, entries)
 }
 
-// newUUID returns a random one.
+// newUUID returns a random UUID.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -118,13 +125,13 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// A fork is a session in the making.
+// A fork is a new session that is being made from another.
 type fork struct {
 	id, from, upTo, title string
 
 	summary      Summary
 	nodes        []forkNode
-	complete     bool // the last entry was read
+	complete     bool // the message UpTo was read
 	replacements []json.RawMessage
 }
 
@@ -132,10 +139,10 @@ type fork struct {
 type forkNode struct {
 	node
 	members map[string]json.RawMessage
-	dropped bool // out
+	dropped bool // not copied
 }
 
-// read takes the next entry of the session.
+// add reads the next entry of the session.
 func (f *fork) add(entry wire.JSON) {
 	f.summary.Add(entry)
 	h, ok := readHead([]byte(entry))
@@ -156,7 +163,7 @@ func (f *fork) add(entry wire.JSON) {
 	f.complete = h.uuid == f.upTo
 }
 
-// addReplacements notes what the agent has put in place of long results.
+// addReplacements keeps what the agent has put in place of long results.
 func (f *fork) addReplacements(entry wire.JSON) {
 	var value struct {
 		SessionID    string
@@ -167,7 +174,7 @@ func (f *fork) addReplacements(entry wire.JSON) {
 	}
 }
 
-// entries returns those of the fork.
+// entries returns the entries of the fork.
 func (f *fork) entries() ([]wire.JSON, error) {
 	if f.upTo != "" && !f.complete {
 		return nil, &notFoundError{what: fmt.Sprintf("message %q of session %s", f.upTo, f.from)}
@@ -199,6 +206,7 @@ func (f *fork) entries() ([]wire.JSON, error) {
 	return append(entries, titleEntry(f.id, f.newTitle())), nil
 }
 
+// newTitle returns the title of the fork.
 func (f *fork) newTitle() string {
 	if f.title != "" {
 		return f.title
@@ -206,7 +214,8 @@ func (f *fork) newTitle() string {
 	return cmp.Or(f.summary.CustomTitle, f.summary.AITitle, f.summary.FirstPrompt, "Forked session") + " (fork)"
 }
 
-// leaveUnanswered leaves out calls of tools without a result, and results without a call, until none is left.
+// dropUnanswered drops tool calls without a result, and results without a call. Dropping an entry
+// may leave others without a result, so it repeats until nothing changes.
 func (f *fork) dropUnanswered() {
 	for left := true; left; {
 		made, answered := map[string]bool{}, map[string]bool{}
@@ -226,17 +235,20 @@ func (f *fork) dropUnanswered() {
 	}
 }
 
+// addAll adds ids to a set.
 func addAll(set map[string]bool, ids []string) {
 	for _, id := range ids {
 		set[id] = true
 	}
 }
 
+// lacks reports whether any of ids is missing from a set.
 func lacks(set map[string]bool, ids []string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool { return !set[id] })
 }
 
-// newIDs returns the new UUID for each old one. For an entry that is left out that is the one of its parent, or "".
+// newIDs returns the new UUID for each old one. A dropped entry gets that of its parent, so that
+// its children stay connected, or "".
 func (f *fork) newIDs() map[string]string {
 	ids := map[string]string{}
 	for _, n := range f.nodes {
@@ -273,10 +285,10 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 	return encode(m)
 }
 
-// namingMembers are those that name other entries by their UUIDs, somewhere in them.
+// uuidMembers are the members of an entry that may contain UUIDs of other entries.
 var uuidMembers = []string{"compactMetadata", "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid"}
 
-// renamed returns a value with new UUIDs in place of old ones.
+// replaceUUIDs returns a value with the new UUIDs instead of the old ones.
 func replaceUUIDs(value json.RawMessage, ids map[string]string) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
@@ -319,7 +331,7 @@ func quotedOrNull(text string) json.RawMessage {
 	return quoted(text)
 }
 
-// encode returns v as JSON without the escapes for pages.
+// encode returns v as JSON, without escaping characters for HTML.
 func encode(v any) (wire.JSON, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -330,8 +342,9 @@ func encode(v any) (wire.JSON, error) {
 	return wire.JSON(bytes.TrimSpace(b.Bytes())), nil
 }
 
-// originals returns the entries of a transcript to copy, once each: a file may have some twice, which a store does not
-// keep. It notes what stands for the file beside the transcript, and calls skipped for lines that are not entries.
+// originals returns the entries of a transcript to copy, each UUID once: a file may have
+// duplicates, which a store does not keep. It sets sidecar to the entry for the metadata file, and
+// calls skipped for lines that are not entries.
 func (i *importer) originals(
 	ctx context.Context, key wire.SessionKey, sidecar *wire.JSON, skipped func(SkippedLine),
 ) iter.Seq2[wire.JSON, error] {
@@ -342,8 +355,8 @@ func (i *importer) originals(
 	return withoutRepeats(withoutSidecar(key, entries, sidecar))
 }
 
-// withoutSidecar returns the entries but those that stand for the file beside a subagent's transcript. It notes the
-// last of them.
+// withoutSidecar returns the entries except those that stand for the metadata file of a subagent.
+// It sets last to the last of these.
 func withoutSidecar(
 	key wire.SessionKey, entries iter.Seq2[wire.JSON, error], last *wire.JSON,
 ) iter.Seq2[wire.JSON, error] {
@@ -363,7 +376,7 @@ func withoutSidecar(
 	}
 }
 
-// once returns the entries but those whose UUID came before.
+// withoutRepeats returns the entries except those whose UUID has come before.
 func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		seen := map[uuidHash]bool{}
@@ -381,14 +394,14 @@ func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, er
 	}
 }
 
-// copies counts the entries that a store has of a transcript already, by what they say. UUIDs alone would not tell: many
-// entries have none. Their order does not tell either: between them there may be others, such as a title, and the agent
-// does not mirror all that it writes to its file.
+// copies counts the entries of a transcript that a store already has, by content. UUIDs are not
+// enough, since many entries have none. Nor is the order: there may be other entries between them,
+// such as a title, and the agent does not mirror everything that it writes to its file.
 type copies map[entryHash]int
 
 func (c copies) add(entry wire.JSON) { c[hashEntry(entry)]++ }
 
-// take reports whether there is a copy of an entry, which then stands for no other one.
+// take reports whether there is a copy of an entry, and uses it up.
 func (c copies) take(entry wire.JSON) bool {
 	if len(c) == 0 {
 		return false
@@ -401,7 +414,8 @@ func (c copies) take(entry wire.JSON) bool {
 	return true
 }
 
-// An entryHash is the same for entries that are: those with the same UUID, and those without one that say the same.
+// An entryHash is equal for equal entries: those with the same UUID, and those without a UUID that
+// have the same content.
 type entryHash struct {
 	uuid bool
 	hash uuidHash
@@ -414,7 +428,8 @@ func hashEntry(entry wire.JSON) entryHash {
 	return entryHash{hash: hashUUID(canonical(entry))}
 }
 
-// canonical returns an entry with its members in order and without space, or as it is if it can't be decoded.
+// canonical returns an entry with sorted members and without space, or unchanged if it can't be
+// decoded.
 func canonical(entry wire.JSON) string {
 	var value any
 	if entry.Decode(&value) != nil {

@@ -8,38 +8,43 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The limits of what an import appends at once.
+// Limits for one append of an import.
 const (
 	maxBatchEntries = 500
 	maxBatchBytes   = 1 << 20
 )
 
-// ImportOptions say what to import. Nil and the zero value mean a session of the agent's own folder.
+// ImportOptions say what to import. Nil and the zero value mean a session in the agent's own files.
 type ImportOptions struct {
-	// Store, Project and ProjectName are those of [Options], of the session to copy.
+	// Store, Project and ProjectName say where the session to copy is, as in [Options].
 	Store       Store
 	Project     string
 	ProjectName string
-	// IntoProject is the name of the project in dst, such as clew.Options.StoreProject. Empty means that of the session.
+	// IntoProject is the name of the project in dst, such as the value of
+	// clew.Options.StoreProject. Empty means the name that it has in the source.
 	IntoProject string
-	// Progress is called after each append, and for each line that is left out since it is not an entry.
+	// Progress is called after each append, and for each line that is left out because it is not an
+	// entry. Nil means that nothing is called.
 	Progress func(ImportProgress)
 }
 
-// ImportProgress says how far an import has come.
+// ImportProgress says how far an import is.
 type ImportProgress struct {
-	// Key is the transcript that is copied at the moment.
+	// Key is the key of the transcript that is being copied.
 	Key wire.SessionKey
-	// Entries is how many entries of all transcripts were copied or were there already.
+	// Entries is the number of entries, of all transcripts, that were copied or were already there.
 	Entries int
-	// Skipped is the line that was left out, or nil.
+	// Skipped is the line that was left out, or nil after an append.
 	Skipped *SkippedLine
 }
 
-// Import copies a session with its subagents into dst, under the same ID. It appends up to 500 entries or 1 MiB at a
-// time. It can be repeated, after an error or since the session has grown, and it adds what a store has lost of a
-// session while that ran: what is there already is not copied again. Lines of a file that are not entries are left out,
-// and reported.
+// Import copies a session with its subagents to the store dst, under the same ID. It does not copy
+// entries that dst already has, so it can be repeated: after an error, when the session has grown,
+// or to complete a session of which dst has missed entries. It appends up to 500 entries or 1 MiB
+// at a time.
+//
+// Lines of a file that are not entries are left out and reported: to opts.Progress, or else to
+// [Folder.Skipped].
 func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) error {
 	if dst == nil {
 		return errors.New("sessions: no store to import into")
@@ -64,17 +69,17 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 	return nil
 }
 
-// An importing is an import on its way.
+// An importer is one call of Import.
 type importer struct {
 	from, to Store
-	project  string // in to
+	project  string // the name in the store to
 	report   func(ImportProgress)
 	progress ImportProgress
 	batch    []wire.JSON
 	bytes    int
 }
 
-// target is where a transcript is copied to.
+// target returns the key of a transcript in the destination.
 func (i *importer) target(key wire.SessionKey) wire.SessionKey {
 	key.Project = i.project
 	return key
@@ -86,7 +91,7 @@ func (i *importer) reportProgress() {
 	}
 }
 
-// skipped reports a line that is not an entry, to the folder if nobody else wants to know.
+// skipped reports a line that is not an entry, to the Folder if there is no Progress function.
 func (i *importer) skipped(l SkippedLine) {
 	if folder, ok := i.from.(*Folder); ok && i.report == nil {
 		folder.skip(l)
@@ -96,6 +101,7 @@ func (i *importer) skipped(l SkippedLine) {
 	i.progress.Skipped = nil
 }
 
+// transcript copies one transcript. The metadata comes last, and only if it has changed.
 func (i *importer) transcript(ctx context.Context, key wire.SessionKey) error {
 	i.progress.Key = key
 	there, oldSidecar, err := i.copied(ctx, key)
@@ -123,7 +129,7 @@ func (i *importer) transcript(ctx context.Context, key wire.SessionKey) error {
 	return i.flush(ctx, key)
 }
 
-// add puts an entry into the batch, and appends that first if it is full.
+// add adds an entry to the batch. If the batch is full, it is appended first.
 func (i *importer) add(ctx context.Context, key wire.SessionKey, entry wire.JSON) error {
 	if len(i.batch) == maxBatchEntries || len(i.batch) > 0 && i.bytes+len(entry) > maxBatchBytes {
 		if err := i.flush(ctx, key); err != nil {
@@ -135,6 +141,7 @@ func (i *importer) add(ctx context.Context, key wire.SessionKey, entry wire.JSON
 	return nil
 }
 
+// flush appends the batch to the destination.
 func (i *importer) flush(ctx context.Context, key wire.SessionKey) error {
 	if len(i.batch) == 0 {
 		return nil
@@ -148,7 +155,8 @@ func (i *importer) flush(ctx context.Context, key wire.SessionKey) error {
 	return nil
 }
 
-// there returns what the store has of a transcript already, and what stands there for the file beside it.
+// copied returns the entries of a transcript that the destination already has, and the entry for
+// its metadata file.
 func (i *importer) copied(ctx context.Context, key wire.SessionKey) (there copies, sidecar wire.JSON, err error) {
 	there = copies{}
 	for entry, err := range withoutSidecar(key, i.to.Load(ctx, i.target(key)), &sidecar) {

@@ -13,47 +13,55 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Info is what is known of a session without reading its conversation.
+// A SessionInfo is what is known of a session without reading its conversation. The embedded
+// [Summary] has titles, prompts and the working directory.
 type SessionInfo struct {
+	// ID is a UUID, which the other functions of this package take.
 	ID string
-	// Project is the name that the agent gave to the working folder. It can't be turned back into the path: see CWD.
+	// Project is the name of the project, which the agent makes from the working directory:
+	// "-home-me-code". It can't be turned back into the path, which is in CWD.
 	Project string
-	// Path is that of the session's own transcript, or "" if the store is not a [Folder].
+	// Path is the path of the session's main transcript, or "" if the store is not a [Folder].
 	Path string
-	// Modified is when the session's own transcript was last written to. A new title, or a copy of the file, counts: when
-	// something was last said is LastTime.
+	// Modified is when the main transcript was last written to. A new title or a copy of the file
+	// counts as well; the time of the last entry is LastTime.
 	Modified time.Time
-	// Size is that of the session's own transcript in bytes, or 0 if the store does not know it.
+	// Size is the size of the main transcript in bytes, or 0 if the store does not know it.
 	Size int64
-	// Ongoing says that an agent seems to work in the session: its last turn has not come to its end, and neither the last
-	// entry nor the file is older than two minutes.
+	// Ongoing reports whether an agent seems to be working in the session: the last turn has not
+	// ended, and neither the last entry nor the file is older than two minutes.
 	Ongoing bool
 	Summary
-	// Err says why the session could not be read. The summary is empty then.
+	// Err says why the session could not be read, or is nil. If it is set, the summary is empty.
 	Err error
 }
 
-// Key returns the key of the session's own transcript.
+// Key returns the key of the session's main transcript, for the methods of a [Store].
 func (i SessionInfo) Key() wire.SessionKey {
 	return wire.SessionKey{Project: i.Project, SessionID: i.ID}
 }
 
-// maxQuiet is how long an agent that works may write nothing.
+// maxQuiet is how long an agent that is working may write nothing.
 const maxQuiet = 2 * time.Minute
 
 // maxLoads is how many sessions are read at the same time.
 const maxLoads = 16
 
-// List returns sessions, the newest first or as the options say. Of those with the same ID, as copies of a session have,
-// the newest counts. What has an ID that is no UUID, the transcripts of subagents that older agents kept as sessions, and
-// sessions in which nobody has said anything, or nothing but /clear, are left out. One that can't be read is in the list
-// with its error, unless it has to pass a filter. If the user may not read a project, the sessions of the others come
-// back with that error.
+// List returns sessions, the newest first unless the options say otherwise. opts may be nil.
 //
-// Sessions in files are read at their beginning and end, 64 KiB each or up to a title in the first 16 MiB, so that a list
-// of large ones is fast. What stands in the middle of a larger file alone, such as a title that was given there, is not
-// found; [Open] and read it to be sure. A store that is a [Summarizer] is asked for summaries; sessions of others, and
-// those that it has none of, are loaded, 16 at a time, and as many as the limit needs if the newest are wanted.
+// It leaves out sessions in which nobody has said anything, or nothing but /clear, sessions whose
+// ID is not a UUID, and transcripts of subagents that older agents kept as sessions. Of several
+// copies with the same ID, it returns the newest. A session that can't be read is in the list with
+// its Err set, unless there are filters, which it can't pass. If the user may not read a project,
+// List returns the sessions of the other projects together with that error.
+//
+// A list of large sessions is fast, since List reads only the beginning and the end of each file:
+// 64 KiB each, or up to the first title in the first 16 MiB. So it misses what is only in the
+// middle of a larger file, such as a title that was set there. To be sure, use [Read].
+//
+// A store that is a [Summarizer] supplies the summaries. From other stores List loads the sessions,
+// 16 at a time. If the list is sorted by modification time and has a limit, it loads only as many
+// as it needs.
 func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	if opts == nil {
 		opts = new(ListOptions)
@@ -71,13 +79,14 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	return listed, failed
 }
 
-// A listed session is one that was found, and the place where.
+// A foundSession is a session, and the store that it was found in.
 type foundSession struct {
 	SessionInfo
 	in *summarySource
 }
 
-// worthListing reports whether somebody would look for the session. One that was deleted meanwhile is gone.
+// worthListing reports whether the session belongs in a list. It is false for a session that was
+// deleted after it was found.
 func (i SessionInfo) worthListing() bool {
 	if i.Err != nil {
 		return !errors.Is(i.Err, fs.ErrNotExist)
@@ -85,13 +94,13 @@ func (i SessionInfo) worthListing() bool {
 	return !i.Sidechain && i.Title() != "" && !i.onlyCleared()
 }
 
-// onlyCleared reports whether the session was begun by /clear, and ended without a prompt.
+// onlyCleared reports whether the session began with /clear and ended before a prompt.
 func (s *Summary) onlyCleared() bool {
 	return s.FirstPrompt == "" && s.FirstCommand == "/clear" && s.Title() == s.FirstCommand
 }
 
-// sessions returns the sessions of the places without summaries. With the error that some projects may not be read, it
-// returns those of the others.
+// sessions returns the sessions of all scopes, without summaries. If some projects can't be read
+// for lack of permission, it returns the sessions of the others together with the error.
 func (ss scopes) sessions(ctx context.Context) ([]foundSession, error) {
 	var all []foundSession
 	var forbidden []error
@@ -120,13 +129,14 @@ func (ss scopes) sessions(ctx context.Context) ([]foundSession, error) {
 	return all, errors.Join(forbidden...)
 }
 
-// A lister knows the summaries that a store keeps, by project and ID.
+// A summarySource is a store with the summaries that it keeps, by project and ID.
 type summarySource struct {
 	scope
 	summaries map[string]map[string]Summary
 }
 
-// summarize fills in the summaries of sessions, some at the same time. It fails only when the context ends.
+// summarize fills in the summaries of sessions, several at a time. It fails only if the context
+// ends.
 func summarize(ctx context.Context, sessions []foundSession) error {
 	var wg sync.WaitGroup
 	free := make(chan struct{}, maxLoads)
@@ -145,7 +155,7 @@ func summarize(ctx context.Context, sessions []foundSession) error {
 	return ctx.Err()
 }
 
-// kept fills in the summary of a session if the store keeps one.
+// stored fills in the summary that the store keeps of a session, and reports whether there is one.
 func (l *summarySource) stored(ctx context.Context, info *SessionInfo) bool {
 	summarizer, ok := l.store.(Summarizer)
 	if !ok {
@@ -153,7 +163,7 @@ func (l *summarySource) stored(ctx context.Context, info *SessionInfo) bool {
 	}
 	if l.summaries[info.Project] == nil {
 		found, err := summarizer.Summaries(ctx, info.Project)
-		if err != nil || found == nil { // then the sessions are loaded
+		if err != nil || found == nil { // then List loads the sessions
 			found = map[string]Summary{}
 		}
 		l.summaries[info.Project] = found
@@ -163,7 +173,7 @@ func (l *summarySource) stored(ctx context.Context, info *SessionInfo) bool {
 	return ok
 }
 
-// fill reads the summary of a session.
+// fill reads the summary of a session from its file or its entries.
 func (s scope) fill(ctx context.Context, info *SessionInfo) {
 	if folder, ok := s.store.(*Folder); ok {
 		info.Path = folder.path(info.Key())
@@ -183,15 +193,17 @@ func (s scope) fill(ctx context.Context, info *SessionInfo) {
 	info.setOngoing()
 }
 
+// setOngoing sets Ongoing from the summary and the times.
 func (i *SessionInfo) setOngoing() {
 	last := i.Modified
-	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title makes a file newer
+	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title changes the file's time
 		last = i.LastTime
 	}
 	i.Ongoing = i.Working() && time.Since(last) <= maxQuiet
 }
 
-// Get returns what is known of one session. It returns an error that wraps [ErrNotFound] if there is none.
+// Get returns what is known of one session. If there is none with that ID, the error wraps
+// [ErrNotFound]. opts may be nil.
 func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
@@ -202,47 +214,50 @@ func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	return info, info.Err
 }
 
-// ListOptions say which sessions to list, and in which order. Nil and the zero value mean all of the agent's own files,
-// the newest first. A session has to pass all filters that are set.
+// ListOptions say which sessions to list, and in which order. Nil and the zero value mean all
+// sessions in the agent's own files, the newest first. A session must pass all filters that are
+// set.
 type ListOptions struct {
-	// Store, Project and ProjectName are those of [Options].
+	// Store, Project and ProjectName are as in [Options].
 	Store       Store
 	Project     string
 	ProjectName string
-	// OnlyFolder leaves out the sessions of other working trees of the git repository in which Project lies.
+	// OnlyProject leaves out the sessions of other working trees of the git repository that Project
+	// is in.
 	OnlyProject bool
 
-	// Since and Until are times between which [Info.Modified] lies: not before Since, and before Until. Zero means any.
+	// Since and Until limit [SessionInfo.Modified]: not before Since, and before Until. The zero
+	// time means no limit.
 	Since, Until time.Time
-	// Branch and Tag are what the session has. Empty means any.
+	// Branch and Tag are the git branch and the tag that the session must have. Empty means any.
 	Branch, Tag string
-	// Model is a part of the model's name, and Text a part of the title or of the first or last prompt, in capital or small
-	// letters.
+	// Model must be part of the model's name, such as "opus", and Text part of the title, of the
+	// first prompt or of the last one. Both ignore case. Empty means any.
 	Model, Text string
-	// Ongoing says whether an agent works in the session. Nil means either.
+	// Ongoing lists only sessions in which an agent is working, or only the others. Nil means both.
 	Ongoing *bool
 
-	// Sort is what the list is sorted by. Reverse turns the order round.
+	// Sort is the order of the list, by default [ByModified]. Reverse reverses it.
 	Sort    SortBy
 	Reverse bool
-	// Limit is the length of the list, and Offset how many sessions are passed over before it. A Limit of 0 or less
-	// means no limit.
+	// Limit is the maximum length of the list. 0 or less means no limit. Offset is how many
+	// sessions to skip before the first one.
 	Limit  int
 	Offset int
 }
 
-// SortBy is what a list is sorted by.
+// SortBy is the order of a list.
 type SortBy int
 
 // The orders of a list.
 const (
-	ByModified SortBy = iota // the last one first
-	ByCreated                // the last one first
-	BySize                   // the largest first
-	ByTitle                  // by letters, capital or small
+	ByModified SortBy = iota // by SessionInfo.Modified, the newest first
+	ByCreated                // by Summary.Created, the newest first
+	BySize                   // by SessionInfo.Size, the largest first
+	ByTitle                  // by Summary.Title, ignoring case
 )
 
-// candidates returns those of the sessions whose time is wanted, each ID once and the newest first.
+// candidates returns the sessions that pass the time filter, each ID once, the newest first.
 func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	slices.SortFunc(found, newestFirst)
 	seen := map[string]bool{}
@@ -260,7 +275,7 @@ func newestFirst(a, b foundSession) int {
 	return strings.Compare(a.Key().String(), b.Key().String())
 }
 
-// list returns the part of the sessions that is wanted. It reads no more of them than it has to.
+// list reads summaries until it has the sessions that are wanted, and not more than it has to.
 func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]SessionInfo, error) {
 	atOnce, most := len(found), len(found)
 	if o.Sort == ByModified {
@@ -291,6 +306,7 @@ func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]Session
 
 func (o *ListOptions) skip() int { return max(o.Offset, 0) }
 
+// page applies Offset and Limit.
 func (o *ListOptions) page(infos []SessionInfo) []SessionInfo {
 	infos = infos[min(o.skip(), len(infos)):]
 	if o.Limit > 0 {
@@ -312,13 +328,13 @@ func (o *ListOptions) wants(i *SessionInfo) bool {
 		(o.Ongoing == nil || *o.Ongoing == i.Ongoing)
 }
 
-// hasText reports whether one of the texts has a part, in capital or small letters.
+// hasText reports whether one of the texts contains part, ignoring case.
 func hasText(part string, texts ...string) bool {
 	part = strings.ToLower(part)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
 }
 
-// sort sorts a list that has the order of ByModified, unless that is what is wanted.
+// sort sorts a list that is already in the order of ByModified.
 func (o *ListOptions) sort(infos []SessionInfo) {
 	if o.Sort == ByModified {
 		return

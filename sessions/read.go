@@ -20,25 +20,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ReadOptions say which session to read, and how. Nil and the zero value mean any project of the agent's own files.
+// ReadOptions say which session to read, and how. Nil and the zero value mean any project of the
+// agent's own files, all subagents, and the default limits.
 type ReadOptions struct {
-	// Options say where the session is.
+	// Options say where the session is. [ReadFile] and [Session.Read] ignore them.
 	Options
-	// Read says how transcripts are read. Nil means the defaults.
+	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
-	// Progress is called as bytes of files are read, with how many there are, one call at a time but from several
-	// goroutines. The total may grow: teammates are found in what was read.
+	// Progress is called while files are read, with the bytes read so far and their total. It is
+	// called from several goroutines, but never twice at the same time. The total may grow, since
+	// the transcripts of teammates are found while reading. Nil means that nothing is called.
 	Progress func(done, total int64)
 }
 
-// Read reads a session as it is now, with all of its subagents: those in its folder and in folders of workflows, those
-// that older agents have put beside it, and teammates with sessions of their own. Each is under the item that started it,
-// and one whose item is not found is among [transcript.Transcript.Unlinked].
+// Read reads a session as it is now, with all of its subagents: those in its directory, those of
+// workflows, those whose transcripts older agents put next to the session's, and teammates with
+// separate sessions. Each subagent is under the item that started it. If that item is not found,
+// the subagent is in [transcript.Transcript.Unlinked].
 //
-// If transcripts of subagents can't be read, the rest comes back with the error. Bad lines are no error: they are in the
-// transcript that has them.
+// If transcripts of subagents can't be read, Read returns the rest together with the error. Lines
+// that are not entries are not an error: see [transcript.Transcript.Invalid]. If there is no
+// session with that ID, the error wraps [ErrNotFound].
 func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transcript, error) {
 	if opts == nil {
 		opts = new(ReadOptions)
@@ -54,8 +58,9 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 	return ReadFile(ctx, folder.path(key), opts)
 }
 
-// ReadFile reads the transcript in a file, with the subagents that lie beside it as the agent lays them out. opts.Options
-// do not count. See [Read].
+// ReadFile reads a transcript by the path of its file, which must end in ".jsonl". It also reads
+// the subagents whose transcripts are where the agent puts them, relative to that file. It ignores
+// opts.Options. See [Read].
 func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.Transcript, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
@@ -70,7 +75,7 @@ func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.
 	defer root.Close()
 	name, ok := strings.CutSuffix(filepath.Base(path), transcriptExtension)
 	if !ok {
-		return nil, fmt.Errorf("sessions: read %s: its name does not end in %s", path, transcriptExtension)
+		return nil, fmt.Errorf("sessions: read %s: file name does not end in %s", path, transcriptExtension)
 	}
 	return (&files{root: root, name: name}).read(ctx, opts)
 }
@@ -101,19 +106,20 @@ func (f *files) read(ctx context.Context, opts *ReadOptions) (*transcript.Transc
 	return main, errors.Join(notFound, failed, mateNotFound, mateFailed)
 }
 
-// linkAgents puts subagents under the items that started them, with those whose lines are in the same file.
+// linkAgents puts subagents under the items that started them, including those whose entries are in
+// the same file.
 func linkAgents(t *transcript.Transcript, agents []*transcript.Agent) {
 	t.Unlinked = transcript.Link(t, append(agents, transcript.InlineAgents(t)...))
 }
 
-// A part is one transcript that is read.
+// A readJob is one transcript to read.
 type readJob struct {
 	agent *transcript.Agent // nil for the session's own
 	read  func(ctx context.Context) (*transcript.Transcript, error)
 }
 
-// readTranscripts reads transcripts, some at the same time. It returns that of the session itself, or nil if there is none or
-// it can't be read, and the subagents whose transcripts could be read.
+// readTranscripts reads transcripts, several at a time. It returns the main transcript, or nil if
+// there is none or it can't be read, and the subagents whose transcripts could be read.
 func readTranscripts(ctx context.Context, parts []readJob) (*transcript.Transcript, []*transcript.Agent, error) {
 	read, failed := make([]*transcript.Transcript, len(parts)), make([]error, len(parts))
 	var next atomic.Int64
@@ -141,7 +147,7 @@ func readTranscripts(ctx context.Context, parts []readJob) (*transcript.Transcri
 	return main, agents, errors.Join(failed...)
 }
 
-// A reading is that of files.
+// A filesReader reads the transcripts of one session from files, and reports progress.
 type filesReader struct {
 	*files
 	opts *ReadOptions
@@ -150,6 +156,7 @@ type filesReader struct {
 	done, total int64
 }
 
+// jobs returns a job for each source, and adds their sizes to the total.
 func (r *filesReader) jobs(sources []source) []readJob {
 	var parts []readJob
 	for _, s := range sources {
@@ -168,6 +175,7 @@ func (r *filesReader) jobs(sources []source) []readJob {
 // copyBuffer is how much of a file is read at a time.
 const copyBuffer = 256 << 10
 
+// source reads one transcript, up to the size that it had when it was found.
 func (r *filesReader) source(ctx context.Context, s source) (*transcript.Transcript, error) {
 	if s.agent != nil {
 		r.readSidecar(s)
@@ -193,6 +201,7 @@ func (r *filesReader) source(ctx context.Context, s source) (*transcript.Transcr
 	}
 }
 
+// progress counts n more bytes as read.
 func (r *filesReader) progress(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,14 +211,15 @@ func (r *filesReader) progress(n int64) {
 	}
 }
 
-// teamCalls returns the names of the teammates that calls in a transcript have started, as name@team.
+// teamCalls returns the names of the teammates that tool calls in a transcript have started, as
+// "name@team".
 func teamCalls(t *transcript.Transcript) map[string]bool {
 	names := map[string]bool{}
 	addAll(names, transcript.Teammates(t))
 	return names
 }
 
-// read reads a session of any store with its subagents.
+// read reads a session with its subagents from any store.
 func (s scope) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions) (*transcript.Transcript, error) {
 	parts := []readJob{s.readJob(key, nil, opts)}
 	if !opts.OnlyMain {
@@ -231,6 +241,7 @@ func (s scope) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions)
 	return main, err
 }
 
+// readJob returns the job that reads one transcript of the store.
 func (s scope) readJob(key wire.SessionKey, agent *transcript.Agent, opts *ReadOptions) readJob {
 	return readJob{agent, func(ctx context.Context) (*transcript.Transcript, error) {
 		b := transcript.NewBuilder(opts.Read)
@@ -251,7 +262,7 @@ func (s scope) readJob(key wire.SessionKey, agent *transcript.Agent, opts *ReadO
 	}}
 }
 
-// sidecarOfAgent returns what is known of a subagent, if that is what an entry of its transcript stands for.
+// sidecarOfAgent returns the metadata of a subagent, if the entry stands for its metadata file.
 func sidecarOfAgent(agent *transcript.Agent, entry wire.JSON) ([]byte, bool) {
 	if agent == nil {
 		return nil, false
@@ -259,31 +270,35 @@ func sidecarOfAgent(agent *transcript.Agent, entry wire.JSON) ([]byte, bool) {
 	return sessionfile.Sidecar(entry)
 }
 
-// maxEntry is the length of the longest entry that a [Folder] takes and reads.
+// maxEntry is the length of the longest entry that a [Folder] accepts and reads.
 const maxEntry = 256 << 20
 
-var errTooLong = errors.New("sessions: the entry is longer than 256 MiB")
+var errTooLong = errors.New("sessions: entry is longer than 256 MiB")
 
-// A SkippedLine is a line of a transcript file that is not an entry, and that a [Folder] leaves out.
+// A SkippedLine is a line of a transcript file that a [Folder] leaves out because it is not an
+// entry.
 type SkippedLine struct {
+	// Key is the key of the transcript.
 	Key wire.SessionKey
-	// Line is the number of the line, from 1, and 0 for the file beside a subagent's transcript.
+	// Line is the number of the line, from 1, or 0 for the metadata file of a subagent.
 	Line int
-	// Offset is where the line begins in the file.
+	// Offset is the offset in the file at which the line begins.
 	Offset int64
-	// Torn says that it is the last line and has no end: somebody writes it at this moment, or was stopped.
+	// Torn reports whether it is the last line and incomplete: the agent is just writing it, or a
+	// crash has cut it.
 	Torn bool
-	Err  error
+	// Err says why the line is not an entry.
+	Err error
 }
 
-// A line is one of a transcript file.
+// A line is one line of a transcript file.
 type line struct {
 	number int
 	offset int64
-	next   int64  // the offset of what is behind it
-	text   []byte // without its end; valid until the next line
+	next   int64  // the offset after it
+	text   []byte // without the line feed; valid until the next line
 	ended  bool
-	long   bool // longer than maxEntry: the text is not all of it
+	long   bool // longer than maxEntry: the text is incomplete
 	feeds  int  // line feeds so far
 }
 
@@ -297,8 +312,8 @@ func (l *line) entry() (uuid string, err error) {
 
 func (l *line) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
 
-// readLines returns the lines of a part of a file. NUL bytes, which a crash leaves in files by the megabyte, end a line like
-// a line feed, but don't count as one. An error is the last pair.
+// readLines returns the lines of a part of a file. NUL bytes, of which a crash can leave megabytes,
+// end a line like a line feed, but don't count as one in line numbers. An error is the last pair.
 func readLines(part *io.SectionReader) iter.Seq2[*line, error] {
 	return func(yield func(*line, error) bool) {
 		in := bufio.NewReaderSize(part, int(min(part.Size(), 64<<10)))
@@ -318,7 +333,7 @@ func readLines(part *io.SectionReader) iter.Seq2[*line, error] {
 	}
 }
 
-// read takes the next line from in.
+// read reads the next line from in.
 func (l *line) read(in *bufio.Reader) error {
 	l.number, l.offset = l.feeds+1, l.next
 	l.text, l.ended, l.long = l.text[:0], false, false
@@ -342,7 +357,7 @@ func (l *line) read(in *bufio.Reader) error {
 	return nil
 }
 
-// passNULs drops NUL bytes in front of a line. Those at the end of a file are a line without text.
+// passNULs skips NUL bytes before a line. NUL bytes at the end of a file are a line without text.
 func (l *line) passNULs(in *bufio.Reader) error {
 	for {
 		piece, err := buffered(in)
@@ -363,7 +378,8 @@ func (l *line) pass(in *bufio.Reader, n int) {
 	l.next += int64(n)
 }
 
-// add adds a piece to the text, without the mark with which editors begin a file.
+// add adds a piece to the text, without the byte order mark that some editors write at the
+// beginning of a file.
 func (l *line) add(piece []byte) {
 	if l.next == 0 {
 		piece = bytes.TrimPrefix(piece, []byte(byteOrderMark))
@@ -375,7 +391,7 @@ func (l *line) add(piece []byte) {
 
 const byteOrderMark = "\ufeff"
 
-// buffered returns what in has in memory, at least a byte.
+// buffered returns the bytes that in has in memory, at least one.
 func buffered(in *bufio.Reader) ([]byte, error) {
 	if _, err := in.Peek(1); err != nil {
 		return nil, err
@@ -383,7 +399,8 @@ func buffered(in *bufio.Reader) ([]byte, error) {
 	return in.Peek(in.Buffered())
 }
 
-// lineEnd returns the index of the first line feed or NUL byte, or the length of the text.
+// lineEnd returns the index of the first line feed or NUL byte, or the length of the text if there
+// is none.
 func lineEnd(text []byte) int {
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
 		text = text[:end]

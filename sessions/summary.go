@@ -11,48 +11,62 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Summary is what a list shows of a session. The zero value is that of no entries. It has a JSON form, for stores
-// that keep it; so that this stays short, texts are cut after 4,096 bytes.
+// A Summary is what a list shows of a session. [List] returns one for each session. A [Summarizer]
+// keeps it with the session and marshals it to JSON, so texts longer than 4,096 bytes are cut. The
+// zero value is the summary of a session without entries.
 type Summary struct {
-	// Created is the time of the first entry that has one.
-	Created time.Time `json:"created,omitzero"`
-	// LastTime is the time of the last entry that has one.
+	// Created is the time of the first entry, and LastTime that of the last. Entries without a time
+	// are ignored. The zero time means that no entry has one.
+	Created  time.Time `json:"created,omitzero"`
 	LastTime time.Time `json:"last_time,omitzero"`
-	// CWD is the first working folder, GitBranch the last branch.
+	// CWD is the working directory in which the session began, and GitBranch the last git branch.
 	CWD       string `json:"cwd,omitempty"`
 	GitBranch string `json:"git_branch,omitempty"`
-	// Model, PermissionMode and Version are the last ones: of the model that answered, and of the agent.
+	// Model is the model that answered last, such as "claude-opus-4-5". PermissionMode is the last
+	// permission mode, such as "plan", and Version the last version of the agent, such as
+	// "2.1.325".
 	Model          string `json:"model,omitempty"`
 	PermissionMode string `json:"permission_mode,omitempty"`
 	Version        string `json:"version,omitempty"`
-	// FirstPrompt is the first text that the user wrote, on one line and not longer than 200 characters.
+	// FirstPrompt is the first text that the user wrote, on one line, cut after 200 characters.
 	FirstPrompt string `json:"first_prompt,omitempty"`
-	// FirstCommand is the first slash command, which stands in for a prompt.
+	// FirstCommand is the first slash command, such as "/init". It serves as a title if there is no
+	// prompt.
 	FirstCommand string `json:"first_command,omitempty"`
-	LastPrompt   string `json:"last_prompt,omitempty"`
-	// CustomTitle is the last one that the user gave, AITitle the last one that the agent gave.
+	// LastPrompt is the last text that the user wrote, cut like FirstPrompt. Older agents did not
+	// record it.
+	LastPrompt string `json:"last_prompt,omitempty"`
+	// CustomTitle is the last title that the user gave, see [Rename], and AITitle the last one that
+	// the agent generated.
 	CustomTitle string `json:"custom_title,omitempty"`
 	AITitle     string `json:"ai_title,omitempty"`
-	// Recap is the title that older agents gave.
+	// Recap is the title that older agents generated.
 	Recap string `json:"recap,omitempty"`
-	Tag   string `json:"tag,omitempty"`
-	// TeamName and AgentName are those of a member of a team, which has a session of its own. AgentName may also be that
-	// of a session without a team.
+	// Tag is the tag of the session, see the function [Tag].
+	Tag string `json:"tag,omitempty"`
+	// TeamName and AgentName name the member of a team that has this session. A session without a
+	// team may also have an AgentName.
 	TeamName  string `json:"team_name,omitempty"`
 	AgentName string `json:"agent_name,omitempty"`
-	// Sidechain says that the transcript is that of a subagent, kept as a session of its own by an older agent.
+	// Sidechain reports whether the transcript is that of a subagent. Older agents kept these as
+	// sessions.
 	Sidechain bool `json:"sidechain,omitempty"`
-	// Unfinished is what the last entries leave open, in words: turn if something should follow them, the ID of each call
-	// that has no result, and, with a ~ in front, of each that has ended the turn. See [Summary.Working].
+	// Unfinished describes what the last entries leave open, as words separated by spaces: "turn"
+	// if an answer should follow, the ID of each tool call without a result, and, with "~" in
+	// front, the ID of each call that has ended the turn. It is for stores to keep; use
+	// [Summary.Working].
 	Unfinished string `json:"unfinished,omitempty"`
 }
 
-// Title returns the best name there is for the session: its title, else a prompt, or "".
+// Title returns the best name for the session: the title that the user gave, else the generated
+// one, the last prompt, the first prompt or the first command. It returns "" if the session has
+// none of them.
 func (s Summary) Title() string {
 	return cmp.Or(s.CustomTitle, s.AITitle, s.LastPrompt, s.Recap, s.FirstPrompt, s.FirstCommand)
 }
 
-// Add takes note of the next entry of the session's own transcript. What is not an entry changes nothing.
+// Add updates the summary with the next entry of the session's main transcript. It ignores a text
+// that is not an entry.
 func (s *Summary) Add(entry wire.JSON) { s.add([]byte(entry)) }
 
 func (s *Summary) add(entry []byte) {
@@ -86,6 +100,8 @@ func (s *Summary) add(entry []byte) {
 	}
 }
 
+// addTime updates the times. The first entry with a time also decides whether the transcript is
+// that of a subagent.
 func (s *Summary) addTime(h *head) {
 	at := h.created()
 	if s.Created.IsZero() {
@@ -97,7 +113,8 @@ func (s *Summary) addTime(h *head) {
 	}
 }
 
-// syntheticModel is what the agent names for an answer that it made up itself.
+// syntheticModel is the model that the agent names for an answer that it made itself, such as an
+// error message.
 const syntheticModel = "<synthetic>"
 
 func (s *Summary) addModel(h *head) {
@@ -116,7 +133,7 @@ func (s *Summary) addPrompt(h *head) {
 	s.FirstCommand = cmp.Or(s.FirstCommand, command)
 }
 
-// short cuts a text that nobody would show.
+// short cuts a text that is too long to show.
 func short(text string) string {
 	const most = 4096
 	if len(text) <= most {
@@ -125,16 +142,17 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// openTurn is the word in [Summary.Unfinished] that says that something should follow the last entry.
+// openTurn is the word in [Summary.Unfinished] for a turn that needs an answer.
 const openTurn = "turn"
 
-// The limits of what a summary keeps of calls without a result.
+// Limits for the tool calls without a result in a summary.
 const (
 	maxCalls  = 64
 	maxCallID = 128
 )
 
-// Working reports whether the last turn has not come to its end: the agent works, waits for a permission, or was stopped.
+// Working reports whether the last turn has not ended: the agent is working, waits for a
+// permission, or was stopped. [SessionInfo.Ongoing] also considers how long ago that was.
 func (s Summary) Working() bool {
 	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' })
 }
