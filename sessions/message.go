@@ -14,28 +14,36 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Message is one of a recorded conversation.
+// A RecordedMessage is one message of a recorded conversation.
 type RecordedMessage struct {
-	// Message is a [*wire.UserMessage] or a [*wire.AssistantMessage], or a [*wire.InvalidFrame] for one that does not
-	// decode. Its Raw is the whole entry, which has members that messages of a live session do not have.
+	// Message is a [*wire.UserMessage] or a [*wire.AssistantMessage], or a [*wire.InvalidFrame] if
+	// the entry could not be decoded. Its Raw method returns the whole entry, which has members
+	// that a message of a live session does not have.
 	wire.Message
+	// UUID is the UUID of the entry, for [ForkOptions.UpTo].
 	UUID string
+	// Time is when the entry was written, or the zero time if it does not say.
 	Time time.Time
-	// CompactSummary says that the message sums up what was said before a compaction.
+	// CompactSummary reports whether the message is the summary that replaces everything said
+	// before a compaction.
 	CompactSummary bool
-	// ParentToolUseID is the call that started the subagent whose message this is, and ParentAgentID the subagent that
-	// called, if it was not the session itself.
+	// ParentToolUseID is the ID of the tool call that started the subagent which has this message,
+	// and ParentAgentID the ID of the subagent that made the call. Both are empty for messages of
+	// the session itself; ParentAgentID also if the session made the call.
 	ParentToolUseID string
 	ParentAgentID   string
 }
 
-// Messages returns the conversation of a session as the agent would continue it: from the last message back to the
-// first, or to the last compaction, without branches that were left, without messages of subagents, without those that
-// were made for the model alone, and without those that were taken back or replaced. Messages that a compaction has kept
-// are there behind its summary, and so are all results of calls that were made at the same time.
+// Messages returns the conversation of a session as the agent would continue it: from the first
+// message, or the last compaction, to the last message. It leaves out abandoned branches, messages
+// of subagents, messages that only the model sees, and messages that were retracted or replaced.
+// Messages that a compaction has kept come after its summary. If several tools were called at once,
+// all of their results are included.
 //
-// It loads the transcript when the loop begins. An error is the last pair, and wraps [ErrNotFound] if there is no such
-// session.
+// The transcript is loaded when the loop begins. An error is the last pair. It wraps [ErrNotFound]
+// if there is no such session.
+//
+// To get everything, including abandoned branches, use [Read].
 func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*RecordedMessage, error] {
 	return func(yield func(*RecordedMessage, error) bool) {
 		s, key, err := opts.find(ctx, id)
@@ -56,14 +64,16 @@ func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Recorded
 	}
 }
 
-// A Subagent is one that a session has started.
+// A Subagent is a subagent that a session has started.
 type Subagent struct {
+	// ID is the ID of the subagent, for [SubagentMessages].
 	ID string
-	// Key is that of its transcript.
+	// Key is the key of its transcript, for [Store.Load].
 	Key wire.SessionKey
 }
 
-// Subagents returns the subagents of a session whose transcripts there are, in the order of their subpaths.
+// Subagents returns the subagents of a session that have a transcript, sorted by subpath. If there
+// is no such session, the error wraps [ErrNotFound].
 func Subagents(ctx context.Context, id string, opts *Options) ([]Subagent, error) {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -88,7 +98,9 @@ func (s scope) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, 
 	return found, nil
 }
 
-// SubagentMessages returns the conversation of a subagent, as [Messages] does that of a session.
+// SubagentMessages returns the conversation of a subagent, as [Messages] does for a session. agent
+// is its ID, as [Subagents] returns it. If there is no such subagent, the error wraps
+// [ErrNotFound].
 func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter.Seq2[*RecordedMessage, error] {
 	return func(yield func(*RecordedMessage, error) bool) {
 		key, s, err := opts.findSubagent(ctx, id, agent)
@@ -114,6 +126,7 @@ func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter
 	}
 }
 
+// findSubagent returns the key of a subagent's transcript, and the scope that has it.
 func (o *Options) findSubagent(ctx context.Context, id, agent string) (wire.SessionKey, scope, error) {
 	s, key, err := o.find(ctx, id)
 	if err != nil {
@@ -131,7 +144,8 @@ func (o *Options) findSubagent(ctx context.Context, id, agent string) (wire.Sess
 	return key, s, &notFoundError{fmt.Sprintf("subagent %q of session %s", agent, id), s.String()}
 }
 
-// parents returns what the file beside a subagent's transcript says of who started it.
+// parents returns what the metadata of a subagent says about its start: the tool call, and the
+// subagent that made it.
 func parents(entry wire.JSON) (toolUse, agent string, ok bool) {
 	content, ok := sessionfile.Sidecar(entry)
 	if !ok {
@@ -144,19 +158,19 @@ func parents(entry wire.JSON) (toolUse, agent string, ok bool) {
 	return sidecar.ToolUseID, sidecar.ParentAgentID, true
 }
 
-// A node is an entry that names its parent.
+// A node is an entry of the tree that parents form.
 type node struct {
 	head
 	entry wire.JSON // "" unless it is a message
 	calls calls
-	place int  // in the transcript
-	left  bool // a rewind has left it behind
+	index int  // in chain.nodes
+	left  bool // abandoned by a rewind
 
-	passed bool  // by lastSpoken
-	above  *node // the message that it has found
+	passed bool  // lastSpoken has visited it
+	above  *node // the result of that visit
 }
 
-// visible reports whether the node is a message of the conversation between the user and the agent.
+// visible reports whether the node is a message between the user and the agent.
 func (n *node) visible() bool { return n.spoken() && n.main() }
 
 // main reports whether the node belongs to the session itself.
@@ -171,17 +185,18 @@ func (n *node) message() *RecordedMessage {
 	}
 }
 
-// A chain is what of a transcript hangs together by parents.
+// A chain is the tree of a transcript's entries, connected by their parents.
 type chain struct {
 	nodes     []*node
 	byUUID    map[string]*node
-	kept      []preserved     // by compactions, in their order
-	takenBack map[string]bool // UUIDs of entries that are not shown any more
-	cuts      map[string]int  // UUIDs of entries that a rewind has left behind, and how many nodes there were then
+	kept      []preserved     // messages kept by compactions, in order
+	takenBack map[string]bool // UUIDs of retracted entries
+	cuts      map[string]int  // UUIDs of entries abandoned by a rewind, and the number of nodes at that time
 
-	parentToolUse, parentAgent string // of a subagent
+	parentToolUse, parentAgent string // for the transcript of a subagent
 }
 
+// loadChain reads a transcript, and moves messages that compactions have kept.
 func loadChain(entries iter.Seq2[wire.JSON, error]) (*chain, error) {
 	c := &chain{byUUID: map[string]*node{}, takenBack: map[string]bool{}, cuts: map[string]int{}}
 	for entry, err := range entries {
@@ -196,6 +211,8 @@ func loadChain(entries iter.Seq2[wire.JSON, error]) (*chain, error) {
 	return c, nil
 }
 
+// add adds an entry. Entries outside of the tree matter only if they record a rewind or the
+// metadata of a subagent.
 func (c *chain) add(entry wire.JSON) {
 	h, ok := readHead([]byte(entry))
 	if !ok || !h.chained() {
@@ -207,7 +224,7 @@ func (c *chain) add(entry wire.JSON) {
 		}
 		return
 	}
-	n := &node{head: h, place: len(c.nodes)}
+	n := &node{head: h, index: len(c.nodes)}
 	if h.spoken() {
 		n.entry, n.calls = entry, readCalls(h.message)
 	}
@@ -222,8 +239,8 @@ func (c *chain) add(entry wire.JSON) {
 	c.byUUID[h.uuid] = n
 }
 
-// leave marks what rewinds have left behind: the nodes below a cut that were there when it was made. What came later
-// counts again, wherever it hangs.
+// leave marks the nodes that rewinds have abandoned: those below a cut that existed when it was
+// made. A node that was added later counts again, whatever its parent.
 func (c *chain) leave() {
 	if len(c.cuts) == 0 {
 		return
@@ -231,14 +248,14 @@ func (c *chain) leave() {
 	until := make([]int, len(c.nodes))
 	for i, n := range c.nodes {
 		until[i] = c.cuts[n.uuid]
-		if above := c.byUUID[n.parent]; above != nil && above.place < i {
-			until[i] = max(until[i], until[above.place])
+		if above := c.byUUID[n.parent]; above != nil && above.index < i {
+			until[i] = max(until[i], until[above.index])
 		}
 		n.left = i < until[i]
 	}
 }
 
-// conversation returns what leads to the last message of the session itself, in order.
+// conversation returns the nodes that lead to the last message of the session itself, in order.
 func (c *chain) conversation() []*node {
 	c.leave()
 	named := map[string]bool{}
@@ -256,21 +273,22 @@ func (c *chain) conversation() []*node {
 			leaf = last
 		}
 	}
-	if leaf == nil { // every node has a child, and there is a cycle; or all was left behind
+	if leaf == nil { // there is a cycle, or everything was abandoned
 		return c.wholeConversation()
 	}
 	return c.completed(c.path(leaf))
 }
 
-// better reports whether a rather than b is the end of the conversation.
+// better reports whether a, rather than b, is the end of the conversation.
 func better(a, b *node) bool {
 	if b == nil || a.main() != b.main() {
 		return b == nil || a.main()
 	}
-	return a.place > b.place
+	return a.index > b.index
 }
 
-// wholeConversation returns what leads to the last message, whoever said it.
+// wholeConversation returns the nodes that lead to the last message, no matter which agent wrote
+// it.
 func (c *chain) wholeConversation() []*node {
 	for _, n := range slices.Backward(c.nodes) {
 		if n.spoken() && !n.left {
@@ -280,8 +298,8 @@ func (c *chain) wholeConversation() []*node {
 	return nil
 }
 
-// lastSpoken returns the message at n or nearest above it, or nil. It passes over a node once only, however many nodes
-// are below that.
+// lastSpoken returns n if it is a message, or else the nearest message above it, or nil. It visits
+// each node once, no matter how many nodes are below it.
 func (c *chain) lastSpoken(n *node) *node {
 	var passed []*node
 	for n != nil && !n.spoken() && !n.passed {
@@ -305,7 +323,8 @@ func (c *chain) path(n *node) []*node {
 	return up
 }
 
-// upwards returns n and the nodes above it. It ends where a parent is not there, or comes for the second time.
+// upwards returns n and the nodes above it. It ends where a parent is missing or comes for the
+// second time.
 func (c *chain) upwards(n *node) []*node {
 	var up []*node
 	seen := map[*node]bool{}
@@ -317,9 +336,9 @@ func (c *chain) upwards(n *node) []*node {
 	return up
 }
 
-// calls are the calls of tools in a message, and the results that it brings, by the IDs of the calls.
+// calls are the tool calls in a message, and those that it has results for, by ID.
 type calls struct {
-	message string // the ID of the answer, which its parts share
+	message string // the ID of the answer, which all of its entries share
 	made    []string
 	results []string
 }
@@ -344,12 +363,13 @@ func readCalls(message []byte) calls {
 	return c
 }
 
-// completed returns a path with what belongs to its messages but hangs beside it. An answer with several calls has
-// several entries, and each result hangs at the entry of its call: a path leads through one of them only.
+// completed adds to a path the entries that belong to its messages but are on other branches. An
+// answer with several tool calls has several entries, and each result is a child of the entry with
+// its call. A path leads through only one of them.
 func (c *chain) completed(path []*node) []*node {
 	taken := map[string]bool{} // UUIDs
 	answered := map[string]bool{}
-	last := map[string]*node{} // of the entries of an answer
+	last := map[string]*node{} // the last entry of each answer
 	for _, n := range path {
 		taken[n.uuid] = true
 		for _, id := range n.calls.results {
@@ -382,7 +402,8 @@ func (c *chain) completed(path []*node) []*node {
 	return spliced(path, beside)
 }
 
-// missing returns the end of the answer whose calls n has results of, if nothing else has. It notes that n has them.
+// missing returns the last entry of the answer whose calls n has results for, if no other entry has
+// these results. It records that they are there now.
 func missing(n *node, called map[string]*node, answered map[string]bool) *node {
 	if n.kind != "user" || len(n.calls.results) == 0 {
 		return nil
@@ -398,6 +419,7 @@ func missing(n *node, called map[string]*node, answered map[string]bool) *node {
 	return anchor
 }
 
+// spliced returns the path with the nodes of beside inserted after their anchors.
 func spliced(path []*node, beside map[*node][]*node) []*node {
 	if len(beside) == 0 {
 		return path
@@ -410,12 +432,12 @@ func spliced(path []*node, beside map[*node][]*node) []*node {
 	return all
 }
 
-// preserved are the messages that a compaction has kept: they hang behind an anchor, which is its summary, though their
-// own entries still name what was before it.
+// preserved are the messages that a compaction has kept. They come after the anchor, which is the
+// summary, although their entries still name their old parents.
 type preserved struct {
 	anchor string
-	uuids  []string // in order, if all are named
-	first  string   // otherwise the ends of the part that was kept
+	uuids  []string // all of them in order, or nil
+	first  string   // otherwise the first and the last one
 	last   string
 }
 
@@ -434,8 +456,9 @@ func readPreserved(compaction []byte) preserved {
 	}
 }
 
-// relink hangs what a compaction has kept behind its anchor. What else hung there hangs behind the last of them then.
-// Nothing changes if a part of it is missing.
+// relink makes the messages that a compaction has kept follow its anchor. The former children of
+// the anchor become children of the last of these messages. If any message is missing, nothing
+// changes.
 func (c *chain) relink(p preserved) {
 	kept := c.segment(p)
 	if anchor := c.byUUID[p.anchor]; anchor == nil || slices.Contains(kept, anchor) || len(kept) == 0 {
@@ -470,7 +493,8 @@ func (c *chain) segment(p preserved) []*node {
 	return kept
 }
 
-// between returns the entries from first to last, by parents, or none if last is not below first.
+// between returns the entries from first to last, along parents, or none if last is not below
+// first.
 func (c *chain) between(first, last string) []*node {
 	path := c.path(c.byUUID[last])
 	for i, n := range path {

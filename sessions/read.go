@@ -120,21 +120,21 @@ type readJob struct {
 
 // readTranscripts reads transcripts, several at a time. It returns the main transcript, or nil if
 // there is none or it can't be read, and the subagents whose transcripts could be read.
-func readTranscripts(ctx context.Context, parts []readJob) (*transcript.Transcript, []*transcript.Agent, error) {
-	read, failed := make([]*transcript.Transcript, len(parts)), make([]error, len(parts))
+func readTranscripts(ctx context.Context, jobs []readJob) (*transcript.Transcript, []*transcript.Agent, error) {
+	read, failed := make([]*transcript.Transcript, len(jobs)), make([]error, len(jobs))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(len(parts), max(2, runtime.GOMAXPROCS(0))) {
+	for range min(len(jobs), max(2, runtime.GOMAXPROCS(0))) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(parts)); i = next.Add(1) - 1 {
-				read[i], failed[i] = parts[i].read(ctx)
+			for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
+				read[i], failed[i] = jobs[i].read(ctx)
 			}
 		})
 	}
 	wg.Wait()
 	var main *transcript.Transcript
 	var agents []*transcript.Agent
-	for i, p := range parts {
+	for i, p := range jobs {
 		switch {
 		case failed[i] != nil:
 		case p.agent == nil:
@@ -158,10 +158,10 @@ type filesReader struct {
 
 // jobs returns a job for each source, and adds their sizes to the total.
 func (r *filesReader) jobs(sources []source) []readJob {
-	var parts []readJob
+	var jobs []readJob
 	for _, s := range sources {
 		r.total += s.size
-		parts = append(parts, readJob{s.agent, func(ctx context.Context) (*transcript.Transcript, error) {
+		jobs = append(jobs, readJob{s.agent, func(ctx context.Context) (*transcript.Transcript, error) {
 			t, err := r.source(ctx, s)
 			if err != nil {
 				return nil, fmt.Errorf("sessions: read %s: %w", filepath.Join(r.root.Name(), s.name), err)
@@ -169,7 +169,7 @@ func (r *filesReader) jobs(sources []source) []readJob {
 			return t, nil
 		}})
 	}
-	return parts
+	return jobs
 }
 
 // copyBuffer is how much of a file is read at a time.
@@ -187,8 +187,8 @@ func (r *filesReader) source(ctx context.Context, s source) (*transcript.Transcr
 	defer file.Close()
 	b := transcript.NewBuilder(r.opts.Read)
 	buffer := make([]byte, min(copyBuffer, max(s.size, 1)))
-	for part := io.NewSectionReader(file, 0, s.size); ; {
-		n, err := part.Read(buffer)
+	for section := io.NewSectionReader(file, 0, s.size); ; {
+		n, err := section.Read(buffer)
 		_, _ = b.Write(buffer[:n])
 		r.progress(int64(n))
 		if errors.Is(err, io.EOF) {
@@ -221,7 +221,7 @@ func teamCalls(t *transcript.Transcript) map[string]bool {
 
 // read reads a session with its subagents from any store.
 func (s scope) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions) (*transcript.Transcript, error) {
-	parts := []readJob{s.readJob(key, nil, opts)}
+	jobs := []readJob{s.readJob(key, nil, opts)}
 	if !opts.OnlyMain {
 		subpaths, err := s.store.Subpaths(ctx, key)
 		if err != nil {
@@ -230,11 +230,11 @@ func (s scope) read(ctx context.Context, key wire.SessionKey, opts *ReadOptions)
 		for _, key.Subpath = range subpaths {
 			agent := newAgent(key.Subpath + transcriptExtension)
 			if agent != nil && strings.HasPrefix(key.Subpath, agentFolder+"/") {
-				parts = append(parts, s.readJob(key, agent, opts))
+				jobs = append(jobs, s.readJob(key, agent, opts))
 			}
 		}
 	}
-	main, agents, err := readTranscripts(ctx, parts)
+	main, agents, err := readTranscripts(ctx, jobs)
 	if main != nil && !opts.OnlyMain {
 		linkAgents(main, agents)
 	}
@@ -314,9 +314,9 @@ func (l *line) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
 
 // readLines returns the lines of a part of a file. NUL bytes, of which a crash can leave megabytes,
 // end a line like a line feed, but don't count as one in line numbers. An error is the last pair.
-func readLines(part *io.SectionReader) iter.Seq2[*line, error] {
+func readLines(section *io.SectionReader) iter.Seq2[*line, error] {
 	return func(yield func(*line, error) bool) {
-		in := bufio.NewReaderSize(part, int(min(part.Size(), 64<<10)))
+		in := bufio.NewReaderSize(section, int(min(section.Size(), 64<<10)))
 		l := new(line)
 		for {
 			err := l.read(in)

@@ -157,7 +157,7 @@ func (s Summary) Working() bool {
 	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' })
 }
 
-// follow takes note of what an entry means for the turn: whether the agent has something left to do after it.
+// follow updates Unfinished: whether the agent has something left to do after this entry.
 func (s *Summary) follow(h *head) {
 	if h.meta || h.compactSummary || h.sidechain && !s.Sidechain {
 		return
@@ -171,7 +171,7 @@ func (s *Summary) follow(h *head) {
 		if h.subtype == "turn_duration" {
 			s.setTurn(false)
 		}
-	case "cost-state": // which the agent writes when it ends
+	case "cost-state": // the agent writes it when it exits
 		s.Unfinished = ""
 	}
 }
@@ -188,27 +188,28 @@ func (s *Summary) followUser(h *head) {
 	case len(texts) > 0 && strings.HasPrefix(strings.TrimSpace(texts[0]), interruption):
 		s.Unfinished = ""
 	case slices.ContainsFunc(texts, wantsAnswer):
-		if !slices.ContainsFunc(texts, comesBetween) { // nobody waits any more for what was open before a prompt
+		if !slices.ContainsFunc(texts, comesBetween) { // a new prompt ends what was open before it
 			s.Unfinished = ""
 		}
 		s.setTurn(true)
 	}
 }
 
-// comesBetween reports whether a text in the user's role may come while calls have no results yet: other agents wrote it.
+// comesBetween reports whether a text in the user's role may come while tool calls have no results
+// yet: another agent wrote it.
 func comesBetween(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, taskNotification) || strings.HasPrefix(text, "<teammate-message")
 }
 
-// stops reports whether the agent does nothing after a result: the user did not allow the call, or it was the output that
-// was asked for.
+// stops reports whether the agent does nothing after a tool result: the user rejected the call, or
+// it was the structured output that was asked for.
 func stops(result []byte) bool {
 	text := unquoted(result)
 	return text == "User rejected tool use" || text == "Structured output provided successfully"
 }
 
-// wantsAnswer reports whether a text in the user's role is something that the agent answers to.
+// wantsAnswer reports whether the agent answers a text in the user's role.
 func wantsAnswer(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, taskNotification) {
@@ -217,7 +218,8 @@ func wantsAnswer(text string) bool {
 	return text != "" && !foreign(text) && !strings.Contains(text, "<command-name>")
 }
 
-// followAnswer takes the blocks of an answer in their order: a text ends the turn, and what comes behind it does not.
+// followAnswer follows the blocks of an answer in order: a text ends the turn, and a block after it
+// reopens the turn.
 func (s *Summary) followAnswer(message []byte) {
 	content := jsonlex.Lookup(message, 0, "content")
 	if len(content) == 0 || content[0] != '[' {
@@ -246,7 +248,8 @@ func (s *Summary) followBlock(block []byte, goesOn bool) {
 	}
 }
 
-// endsTurn reports whether a call is the last thing that an agent does: it waits for the user, or goes.
+// endsTurn reports whether a tool call is the last thing that an agent does: it waits for the user,
+// or shuts down.
 func endsTurn(call []byte) bool {
 	switch unquoted(jsonlex.Lookup(call, 0, "name")) {
 	case "ExitPlanMode":
@@ -259,6 +262,7 @@ func endsTurn(call []byte) bool {
 	return false
 }
 
+// setTurn adds or removes the word openTurn.
 func (s *Summary) setTurn(open bool) {
 	words := s.withoutWord(openTurn)
 	if open {
@@ -267,7 +271,7 @@ func (s *Summary) setTurn(open bool) {
 	s.Unfinished = strings.Join(words, " ")
 }
 
-// called takes note of a call, of which ends says whether it ends the turn.
+// called adds a tool call. ends reports whether the call ends the turn.
 func (s *Summary) called(id string, ends bool) {
 	if id == "" || len(id) > maxCallID || len(strings.Fields(id)) != 1 || id == openTurn {
 		return
@@ -282,7 +286,8 @@ func (s *Summary) called(id string, ends bool) {
 	s.Unfinished = strings.Join(words, " ")
 }
 
-// answered takes note of the result of a call. Something follows it, unless the call has ended the turn, or its result.
+// answered removes a tool call that has a result. The agent continues after the result, unless the
+// call or its result has ended the turn.
 func (s *Summary) answered(id string, stops bool) {
 	if ended := s.withoutWord("~" + id); len(ended) < len(strings.Fields(s.Unfinished)) {
 		s.Unfinished = strings.Join(ended, " ")
@@ -299,19 +304,19 @@ func (s *Summary) withoutWord(word string) []string {
 // maxPrompt is the length of a prompt in a summary, in characters.
 const maxPrompt = 200
 
-// Texts in the user's role begin so that tell of the end of a task, and of an interruption.
+// The beginnings of texts in the user's role that report the end of a task, and an interruption.
 const (
 	taskNotification = "<task-notification>"
 	interruption     = "[Request interrupted by user"
 )
 
-// notPrompts begin texts in the user's role that the user did not write.
+// notPrompts are the beginnings of texts in the user's role that the user did not write.
 var notPrompts = []string{
 	"<local-command-", "<session-start-hook>", "<tick>", "<goal>", taskNotification, interruption,
 }
 
-// readPrompt returns what the user wrote in a message, on one line, or the slash command if it is one. A message with
-// the result of a tool has neither.
+// readPrompt returns what the user wrote in a message, on one line, or the slash command if it is
+// one. Both are empty for a message with a tool result.
 func readPrompt(message []byte) (prompt, command string) {
 	for _, text := range userTexts(message) {
 		text = strings.TrimSpace(text)
@@ -326,7 +331,7 @@ func readPrompt(message []byte) (prompt, command string) {
 	return "", command
 }
 
-// userTexts returns the texts of a message, or none if there is a tool's result among its blocks.
+// userTexts returns the texts of a message, or none if it has a tool result.
 func userTexts(message []byte) []string {
 	content := jsonlex.Lookup(message, 0, "content")
 	if text, ok := jsonlex.Unquote(content); ok {
@@ -351,7 +356,7 @@ func userTexts(message []byte) []string {
 	return texts
 }
 
-// unquoted returns what a JSON string stands for, and "" for anything else.
+// unquoted returns the value of a JSON string, or "" for any other value.
 func unquoted(value []byte) string {
 	text, _ := jsonlex.Unquote(value)
 	return string(text)
@@ -372,7 +377,7 @@ func foreign(text string) bool {
 	return false
 }
 
-// between returns what stands between the first start and the end behind it, without space around it.
+// between returns the text between start and the next end, without space around it.
 func between(text, start, end string) string {
 	_, text, found := strings.Cut(text, start)
 	text, _, ended := strings.Cut(text, end)
@@ -382,7 +387,7 @@ func between(text, start, end string) string {
 	return strings.TrimSpace(text)
 }
 
-// oneLine returns a text without line ends, cut to the length of a prompt.
+// oneLine returns a text without line breaks, cut to the length of a prompt.
 func oneLine(text string) string {
 	text = strings.TrimSpace(lineEnds.Replace(text))
 	n := 0
@@ -397,21 +402,21 @@ func oneLine(text string) string {
 
 var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
-// A head is what an entry says of itself: what it is, and how it belongs to the others. What is of another type than
-// expected counts as absent.
+// A head has the members of an entry that say what it is, and how it is related to other entries. A
+// member of an unexpected type counts as absent.
 type head struct {
 	kind, subtype, uuid, parent, time, session     string
 	cwd, gitBranch, version, permissionMode        string
 	team, agent                                    string
 	customTitle, aiTitle, lastPrompt, summary, tag string
 	sidechain, meta, compactSummary                bool
-	message, compaction                            []byte   // share the memory of the entry
-	toolResult                                     []byte   // as well
-	takenBack                                      []string // UUIDs of entries that are not to be shown any more
+	message, compaction                            []byte   // slices of the entry
+	toolResult                                     []byte   // also a slice of the entry
+	takenBack                                      []string // UUIDs of entries that this one retracts
 }
 
-// readHead reads the members of an entry in one pass, without decoding the others. It reports false if the entry is not
-// a JSON object.
+// readHead reads these members in one pass, without decoding the others. It returns false if the
+// entry is not a JSON object.
 func readHead(entry []byte) (head, bool) {
 	var h head
 	var l jsonlex.Lexer
@@ -431,6 +436,7 @@ func readHead(entry []byte) (head, bool) {
 	return h, l.Err() == nil
 }
 
+// text returns the field for a member that is a string, or nil.
 func (h *head) text(key []byte) *string {
 	switch string(key) {
 	case "type":
@@ -471,6 +477,7 @@ func (h *head) text(key []byte) *string {
 	return nil
 }
 
+// flag returns the field for a member that is a boolean, or nil.
 func (h *head) flag(key []byte) *bool {
 	switch string(key) {
 	case "isSidechain":
@@ -483,7 +490,7 @@ func (h *head) flag(key []byte) *bool {
 	return nil
 }
 
-// raw takes a member that is neither a text nor a flag.
+// raw stores a member that is neither a string nor a boolean.
 func (h *head) raw(key, value []byte) {
 	switch string(key) {
 	case "message":
@@ -497,7 +504,7 @@ func (h *head) raw(key, value []byte) {
 	}
 }
 
-// texts returns the texts of a list, or the one that is the value itself.
+// texts returns the strings of a JSON array, or the value itself if it is a string.
 func texts(value []byte) []string {
 	if text := unquoted(value); text != "" {
 		return []string{text}
@@ -513,17 +520,17 @@ func texts(value []byte) []string {
 	return all
 }
 
-// created returns when the entry was made, or the zero time.
+// created returns the time of the entry, or the zero time.
 func (h *head) created() time.Time {
 	at, err := time.Parse(time.RFC3339Nano, h.time)
 	at = at.UTC()
-	if err != nil || at.Year() < 1 || at.Year() > 9999 { // others have no JSON form
+	if err != nil || at.Year() < 1 || at.Year() > 9999 { // time.Time can't marshal other years
 		return time.Time{}
 	}
 	return at
 }
 
-// chained reports whether the entry is part of the chain that parents make.
+// chained reports whether the entry is part of the chain of parents.
 func (h *head) chained() bool {
 	switch h.kind {
 	case "user", "assistant", "system", "attachment", "progress":

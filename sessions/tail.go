@@ -16,53 +16,63 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// TailOptions say which session to follow, and how. Nil and the zero value mean any project of the agent's own files.
+// TailOptions say which session to follow, and how. Nil and the zero value mean any project of the
+// agent's own files.
 type TailOptions struct {
-	// Options say where the session is, which must be in files.
+	// Options say where the session is. It must be in files: the agent's own, or those of a
+	// [Folder]. [TailFile] ignores them.
 	Options
-	// Read says how transcripts are read. Nil means the defaults.
+	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
 	OnlyMain bool
-	// PollInterval is how often to look for changes. 0 means that the system tells of them, and that files are looked at
-	// every 2 s besides, or every 200 ms where the system cannot tell.
+	// PollInterval is how often to check the files for changes. 0 means that the operating system
+	// reports changes; files are then also checked every 2 seconds, or every 200 milliseconds where
+	// the system can't report changes. Set it for files on a network file system.
 	PollInterval time.Duration
 
 	notify func() (*notifier, error) // nil means newNotifier
 }
 
-// An Update tells what is new in a session that is followed.
+// An Update is a change of a session that [Tail] follows. It concerns one transcript: that of the
+// session, or that of a subagent.
 type Update struct {
-	// Agent is the subagent whose transcript has changed, or of which more is known, such as the call that has started
-	// it. It is nil for the session itself.
+	// Agent is the subagent whose transcript has changed, or of which more is known now, such as
+	// the tool call that started it. It is nil for the session itself.
 	Agent *transcript.Agent
-	// Transcript is what has been written so far, or nil if there is no file that can be read. It belongs to the loop,
-	// which changes it before the next update.
+	// Transcript is everything that has been written so far, or nil if the file does not exist or
+	// can't be read. Don't keep it: the loop changes it before the next update.
 	Transcript *transcript.Transcript
-	// First is the index of the first chunk that is new or has changed, or the number of chunks if none has. Subagents
-	// that come under an item don't count: they have updates of their own.
+	// First is the index of the first chunk that is new or has changed, or the number of chunks if
+	// none has. A viewer needs to redraw only from there. Subagents that appear under an item don't
+	// count as changes of its chunk, since they have their own updates.
 	First int
-	// Reset says that the file was cut, replaced or moved, and was read anew.
+	// Reset reports whether the file was cut, replaced or moved, and was read again from the start.
 	Reset bool
-	// Gone says that the file is not there any more. If it comes again, it is read from its start.
+	// Gone reports whether the file no longer exists. If it comes back, it is read from the start.
 	Gone bool
-	// Err says why the transcript of a subagent can't be read, or, if Agent is nil, why a folder of them can't be. It is
-	// told once; what can be read later is.
+	// Err says why the transcript of a subagent can't be read or, if Agent is nil, why a directory
+	// of subagents can't be. The same error is reported once. If the file can be read later, the
+	// next update has its contents.
 	Err error
 }
 
-// Tail follows a session and its subagents as they grow, those that [Read] finds. First comes an update for each
-// transcript that is there, that of the session before the others, then one whenever an agent has written something.
-// Subagents are under the items that started them: once all updates were taken, the whole is what [Read] returns, but
-// for a last line that has no end yet.
+// Tail follows a session and its subagents as they grow. First it yields an update for each
+// existing transcript, beginning with that of the session. After that it yields one whenever an
+// agent has written something. It finds the same subagents as [Read] and puts them under the items
+// that started them. After all updates, the transcripts equal what Read returns, except for an
+// incomplete last line.
 //
-// It ends with the error of the context, or when the loop is left; then nothing stays behind. A session that is not
-// there, and one whose file can't be read, is the error of the last pair. The file may go and come again, see [Update], and
-// is followed to the folder of another project: agents that change their working folder take it along.
+// The loop ends when the caller leaves it, or with the error of the context when that ends. Nothing
+// keeps running after it. If there is no such session, or its file can't be read, that error is the
+// last pair. If the file is deleted and comes back, Tail continues with it: see [Update]. If the
+// file moves to the directory of another project, as happens when the agent changes its working
+// directory, Tail follows it there.
 //
-// An update costs as much as the new lines are long, except after a rewind, and when a subagent starts or ends. What an
-// agent writes at once may come in one update or in several. The last line waits until it has an end. It is held in
-// memory meanwhile, up to [transcript.ReadOptions.MaxLineBytes]: a longer line is passed over.
+// The cost of an update is proportional to the new lines, except after a rewind and when a subagent
+// starts or ends. Lines that an agent writes at once may come in one update or in several. An
+// incomplete last line is kept in memory until it is complete. If it becomes longer than
+// [transcript.ReadOptions.MaxLineBytes], it is skipped.
 func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, error] {
 	own := opts.clone()
 	return func(yield func(*Update, error) bool) {
@@ -78,7 +88,7 @@ func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, 
 	}
 }
 
-// locate returns the file of a session, and the store that it is in.
+// locate returns the store that has a session, and the path of its file.
 func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, error) {
 	s, key, err := o.find(ctx, id)
 	if err != nil {
@@ -86,14 +96,14 @@ func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, e
 	}
 	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, "", fmt.Errorf("sessions: session %s can't be followed: it is in a %T, not in files", id, s.store)
+		return nil, "", fmt.Errorf("sessions: follow session %s: a %T does not keep files", id, s.store)
 	}
 	path := folder.path(key)
 	return folder, path, nil
 }
 
-// A following is one loop over a session that may move to the folder of another project, as it does when the agent
-// changes its working folder.
+// A follower is one loop of Tail. The session may move to the directory of another project during
+// it.
 type follower struct {
 	id     string
 	folder *Folder
@@ -102,7 +112,8 @@ type follower struct {
 	yield  func(*Update, error) bool
 }
 
-// follow follows the session in a file, and returns where it has moved to, or "" when the loop has ended.
+// follow follows the session in one file. It returns the path to which the file has moved, or "" if
+// the loop has ended.
 func (f *follower) follow(ctx context.Context, path string) (next string) {
 	TailFile(ctx, path, &f.opts)(func(u *Update, err error) bool {
 		if err == nil && u.Gone && u.Agent == nil {
@@ -119,7 +130,7 @@ func (f *follower) follow(ctx context.Context, path string) (next string) {
 	return next
 }
 
-// elsewhere returns the file of the session if it is now another one, or "".
+// elsewhere returns the path of the session's file if it has moved, or "".
 func (f *follower) elsewhere(ctx context.Context, path string) string {
 	anywhere := TailOptions{Options: Options{Store: f.folder}}
 	if _, found, err := anywhere.locate(ctx, f.id); err == nil && found != path {
@@ -128,8 +139,9 @@ func (f *follower) elsewhere(ctx context.Context, path string) string {
 	return ""
 }
 
-// TailFile follows the transcript in a file, and the subagents that lie around it as the agent lays them out. Neither
-// the file nor its folder need be there yet. opts.Options do not count. See [Tail].
+// TailFile follows a transcript by the path of its file, which must end in ".jsonl". It also
+// follows the subagents whose transcripts are where the agent puts them, relative to that file.
+// Neither the file nor its directory has to exist yet. It ignores opts.Options. See [Tail].
 func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Update, error] {
 	own := opts.clone()
 	return func(yield func(*Update, error) bool) {
@@ -146,7 +158,7 @@ func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Up
 	}
 }
 
-// errLeft says that the caller has left the loop.
+// errLeft is returned internally if the caller has left the loop.
 var errLeft = errors.New("the loop was left")
 
 func (o *TailOptions) clone() TailOptions {
@@ -156,32 +168,32 @@ func (o *TailOptions) clone() TailOptions {
 	return *o
 }
 
-// A tailing is one loop over the updates of a session.
+// A tailer is one loop over the updates of a session.
 type tailer struct {
 	opts   TailOptions
 	main   *tailedFile
-	agents []*tailedFile          // in the order in which they were found
-	byPath map[string]*tailedFile // all of them, by the paths of their transcripts and of the files beside them
+	agents []*tailedFile          // in the order they were found
+	byPath map[string]*tailedFile // all files, by the paths of their transcripts and metadata files
 	paths  tailPaths
 	watch  *watch
 	buffer []byte
 	yield  func(*Update) bool
 
-	startCalls map[string]bool // calls that something says have started subagents
-	outdated   bool            // subagents have to be put under their items anew
+	startCalls map[string]bool // IDs of tool calls that are known to have started subagents
+	outdated   bool            // subagents have to be linked to their items again
 
-	// Of one look: the files to be read, and what is to be told.
+	// State of one round: files to read, errors of directories, and the updates to yield.
 	touched []*tailedFile
 	refused []error
 	updates []*Update
 }
 
-// A tailed file is a transcript that is followed.
+// A tailedFile is a transcript that is followed.
 type tailedFile struct {
 	followedFile
 	agent   *transcript.Agent // nil for the session itself
-	meta    os.FileInfo       // of the file beside it
-	failed  string            // why it can't be read
+	meta    os.FileInfo       // of the metadata file that was read
+	failed  string            // the last error that was reported
 	touched bool
 	linkFacts
 	linked agentLink
@@ -197,7 +209,7 @@ func newTailer(path string, opts TailOptions) (*tailer, error) {
 	}
 	folder, ok := strings.CutSuffix(path, transcriptExtension)
 	if !ok {
-		return nil, errors.New("its name does not end in " + transcriptExtension)
+		return nil, errors.New("file name does not end in " + transcriptExtension)
 	}
 	t := &tailer{
 		opts:   opts,
@@ -211,9 +223,10 @@ func newTailer(path string, opts TailOptions) (*tailer, error) {
 	return t, nil
 }
 
+// run yields updates until the context ends or the caller leaves the loop.
 func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	t.yield = yield
-	var changed *changes // nil means that anything may have changed
+	var changed *changes // nil means that any file may have changed
 	for {
 		if err := t.update(ctx, changed); err != nil {
 			return err
@@ -225,12 +238,12 @@ func (t *tailer) run(ctx context.Context, yield func(*Update) bool) error {
 	}
 }
 
-// look yields what is new in the files that may have changed. They are all read before, since what one of them says may
-// belong under an item of another.
+// update reads the files that may have changed and yields what is new. It reads all of them first,
+// since an entry of one may belong under an item of another.
 func (t *tailer) update(ctx context.Context, changed *changes) error {
 	t.touched, t.refused, t.updates = nil, nil, nil
 	t.find(changed)
-	for len(t.touched) > 0 { // to read one may touch others
+	for len(t.touched) > 0 { // reading one file may mark others
 		f := t.touched[0]
 		t.touched, f.touched = t.touched[1:], false
 		if err := t.read(ctx, f, changed != nil); err != nil {
@@ -250,7 +263,7 @@ func (t *tailer) update(ctx context.Context, changed *changes) error {
 	return nil
 }
 
-// find touches the files that may have changed, that of the session first, and those that are new.
+// find marks the files that may have changed, the session's first, and those that are new.
 func (t *tailer) find(changed *changes) {
 	if changed == nil {
 		t.watch.forgetUnwatched()
@@ -274,6 +287,7 @@ func (t *tailer) find(changed *changes) {
 	}
 }
 
+// touch marks a file to be read in this round.
 func (t *tailer) touch(f *tailedFile) {
 	if !f.touched {
 		f.touched = true
@@ -281,8 +295,8 @@ func (t *tailer) touch(f *tailedFile) {
 	}
 }
 
-// read takes what is new in one file, and notes the update that tells of it. named says that an event has named the
-// file.
+// read reads what is new in one file, and adds an update if there is any. named reports whether an
+// event has named the file.
 func (t *tailer) read(ctx context.Context, f *tailedFile, named bool) error {
 	met := f.agent != nil && f.readMeta(named)
 	g, err := f.followedFile.read(ctx, t.buffer, named)
@@ -306,9 +320,10 @@ func (t *tailer) read(ctx context.Context, f *tailedFile, named bool) error {
 	return nil
 }
 
-// followMain looks for what an update of the session itself may have brought about.
+// followMain handles what a change of the main transcript may imply: replaced directories, and new
+// teammates.
 func (t *tailer) followMain(u *Update, isNew bool) {
-	if u.Reset || u.Gone { // so may its folders be
+	if u.Reset || u.Gone { // its directories may have been replaced as well
 		t.watch.renew()
 	}
 	if isNew && u.Transcript != nil && !t.opts.OnlyMain {
@@ -316,7 +331,7 @@ func (t *tailer) followMain(u *Update, isNew bool) {
 	}
 }
 
-// fill puts what was read into an update.
+// fill puts the transcript that was read into an update.
 func (f *tailedFile) fill(u *Update) {
 	if f.builder != nil {
 		u.First = f.builder.Changed()
@@ -327,7 +342,7 @@ func (f *tailedFile) fill(u *Update) {
 	}
 }
 
-// tellRefused notes updates for folders that can't be read.
+// reportRefused adds updates for directories that can't be read.
 func (t *tailer) reportRefused() {
 	for _, err := range t.refused {
 		u := &Update{Err: err}
@@ -336,16 +351,17 @@ func (t *tailer) reportRefused() {
 	}
 }
 
-// tellOnce returns an error for the caller unless the same one was told last, which told is.
-func reportOnce(told *string, path string, err error) error {
+// reportOnce returns an error for the caller, or nil if the same error was reported last. last is
+// the text of that one.
+func reportOnce(last *string, path string, err error) error {
 	if err == nil {
-		*told = ""
+		*last = ""
 		return nil
 	}
-	if *told == err.Error() {
+	if *last == err.Error() {
 		return nil
 	}
-	*told = err.Error()
+	*last = err.Error()
 	return fmt.Errorf("sessions: follow %s: %w", path, err)
 }
 
@@ -353,8 +369,9 @@ func sidecarOf(path string) string {
 	return strings.TrimSuffix(path, transcriptExtension) + sidecarExtension
 }
 
-// readMeta reads what is known of a subagent from the file beside its transcript, and reports whether that is new. What
-// was known stays so if the file goes, or is half written. named says that an event has named the file.
+// readMeta reads the metadata file of a subagent, and reports whether there is something new in it.
+// If the file is gone or incomplete, the metadata read before remains. named reports whether an
+// event has named the file.
 func (f *tailedFile) readMeta(named bool) bool {
 	path := sidecarOf(f.path)
 	info, err := os.Lstat(path)
@@ -377,26 +394,28 @@ func (f *tailedFile) readMeta(named bool) bool {
 	return isNew
 }
 
+// sameState reports whether a file seems unchanged, by size and time.
 func sameState(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
 
-// linkFacts are what was known of a transcript when subagents were last put under their items. To do that takes as long
-// as the session is, so it is done only if one of the facts is another one now.
+// linkFacts are the facts about a transcript that decide which item started which subagent. Linking
+// takes time proportional to the length of the session, so it is done again only if one of these
+// facts has changed.
 type linkFacts struct {
-	starts map[int]uint64     // what chunks tell of subagents, by index
-	tasks  int                // how many calls of tasks are known
-	branch *transcript.Branch // the first one: they are all made anew if one has changed
+	starts map[int]uint64     // hashes of what chunks say about subagents, by index
+	tasks  int                // the number of known task calls
+	branch *transcript.Branch // the first branch: if one changes, all are new values
 	start  time.Time
 	kind   transcript.AgentKind
 	team   string // name@team
 }
 
-// An agentPlace is where a subagent hangs.
+// An agentLink says which item a subagent is under.
 type agentLink struct {
 	by           transcript.LinkedBy
 	call, parent string
 }
 
-// outdates takes note of the facts after an update, and reports whether one is new.
+// updateFacts updates the facts after an update, and reports whether any has changed.
 func (f *tailedFile) updateFacts(u *Update, named map[string]bool) bool {
 	t, before := u.Transcript, f.linkFacts
 	if t == nil {
@@ -415,14 +434,15 @@ func (f *tailedFile) updateFacts(u *Update, named map[string]bool) bool {
 		f.branch != before.branch || f.kind != before.kind || f.team != before.team || !f.start.Equal(before.start)
 }
 
-// begins reports whether an update has the first words of a transcript, which tell what a subagent was started for.
+// hasFirstPrompt reports whether an update contains the first prompt of a transcript, which says
+// what a subagent was started for.
 func hasFirstPrompt(u *Update) bool {
 	return !slices.ContainsFunc(u.Transcript.Chunks[:u.First], func(c transcript.Chunk) bool {
 		return c.Type == transcript.UserChunk
 	})
 }
 
-// noteStarts takes note of what the chunks of an update tell of subagents, and reports whether that is new.
+// updateStarts updates the hashes of the chunks in an update, and reports whether any has changed.
 func (f *tailedFile) updateStarts(u *Update, named map[string]bool) bool {
 	if f.starts == nil || u.First == 0 {
 		f.starts = map[int]uint64{}
@@ -439,8 +459,7 @@ func (f *tailedFile) updateStarts(u *Update, named map[string]bool) bool {
 
 var startSeed = maphash.MakeSeed()
 
-// sumOfStarts returns a number that is another one if items tell something else of subagents, and 0 if they tell
-// nothing.
+// hashStarts returns a hash of what items say about subagents, or 0 if they say nothing.
 func hashStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 	type facts struct {
 		item                      int
@@ -459,7 +478,7 @@ func hashStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 	return sum
 }
 
-// link puts the subagents under the items that started them, if something has changed that tells which those are.
+// link puts the subagents under the items that started them, if the facts for that have changed.
 func (t *tailer) link() {
 	if !t.outdated || t.main.builder == nil || t.opts.OnlyMain {
 		return
@@ -470,7 +489,7 @@ func (t *tailer) link() {
 	t.noteTaskCalls(main)
 	var agents []*transcript.Agent
 	for _, f := range t.agents {
-		if f.agent.Transcript != nil && f.offset > 0 { // has a line with an end
+		if f.agent.Transcript != nil && f.offset > 0 { // has a complete line
 			agents = append(agents, f.agent)
 			t.startCalls[f.agent.Meta.ToolUseID] = true
 			t.noteTaskCalls(f.agent.Transcript)
@@ -481,25 +500,26 @@ func (t *tailer) link() {
 	t.reportMoved()
 }
 
-// name takes note of the calls that a transcript says have started tasks.
+// noteTaskCalls adds the tool calls that started tasks, according to a transcript.
 func (t *tailer) noteTaskCalls(from *transcript.Transcript) {
 	for _, call := range from.TaskCalls {
 		t.startCalls[call] = true
 	}
 }
 
-// tellPlaces notes updates of subagents that hang elsewhere now, unless they have one.
+// reportMoved adds updates for subagents that are under another item now, unless they already have
+// one.
 func (t *tailer) reportMoved() {
-	told := map[*transcript.Agent]bool{}
+	updated := map[*transcript.Agent]bool{}
 	for _, u := range t.updates {
-		told[u.Agent] = true
+		updated[u.Agent] = true
 	}
 	for _, f := range t.agents {
 		if f.agent.Transcript == nil {
 			continue
 		}
 		now := agentLink{f.agent.LinkedBy, f.agent.CallID, f.agent.ParentID}
-		if now != f.linked && !told[f.agent] {
+		if now != f.linked && !updated[f.agent] {
 			u := &Update{Agent: f.agent}
 			f.fill(u)
 			t.updates = append(t.updates, u)

@@ -18,24 +18,25 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A followed file is a transcript of which the beginning was read.
+// A followedFile is a transcript file that was read up to an offset.
 type followedFile struct {
 	path    string
 	opts    *transcript.ReadOptions
-	stat    func(path string) (fs.FileInfo, error) // follows symbolic links or does not
-	builder *transcript.Builder                    // nil while there is nothing
+	stat    func(path string) (fs.FileInfo, error) // os.Stat or os.Lstat
+	builder *transcript.Builder                    // nil while there is no file
 	info    fs.FileInfo                            // of the file that was read
-	offset  int64                                  // up to where
+	offset  int64                                  // how far it was read
 	end     []byte                                 // the last bytes before the offset
 }
 
-// fingerprint is how many bytes before the offset must be as they were.
+// fingerprint is how many bytes before the offset are compared to notice that the file was
+// replaced.
 const fingerprint = 64
 
-// A growth tells what has become of a file since it was last looked at.
+// A growth says how a file has changed since it was last read.
 type growth struct {
-	lines bool // some were completed
-	reset bool // the file is another one now, or was cut, and was read from its start
+	lines bool // lines were completed
+	reset bool // the file was replaced or cut, and was read from the start
 	gone  bool
 }
 
@@ -43,8 +44,8 @@ func (g growth) changed() bool { return g.lines || g.reset || g.gone }
 
 var errNotRegular = errors.New("not a regular file")
 
-// read takes what was added to the file. It costs as much as that is long. sure says to open the file even if it looks
-// as it did.
+// read reads what was added to the file, in time proportional to that. If sure is true, it opens
+// the file even if its size and time have not changed.
 func (f *followedFile) read(ctx context.Context, buffer []byte, sure bool) (growth, error) {
 	info, err := f.stat(f.path)
 	switch {
@@ -52,7 +53,7 @@ func (f *followedFile) read(ctx context.Context, buffer []byte, sure bool) (grow
 		return f.markGone(), nil
 	case err != nil:
 		return growth{}, err
-	case !info.Mode().IsRegular(): // to open a pipe would block
+	case !info.Mode().IsRegular(): // opening a pipe would block
 		return growth{}, &fs.PathError{Op: "open", Path: f.path, Err: errNotRegular}
 	case !sure && f.looksSame(info):
 		return growth{}, nil
@@ -66,17 +67,18 @@ func (f *followedFile) read(ctx context.Context, buffer []byte, sure bool) (grow
 	}
 	defer file.Close()
 	opened, err := file.Stat()
-	if err != nil || !os.SameFile(info, opened) { // replaced just now: the next look finds out by what
+	if err != nil || !os.SameFile(info, opened) { // replaced just now: the next round reads it
 		return growth{}, err
 	}
 	return f.take(ctx, file, opened, buffer)
 }
 
+// looksSame reports whether the file seems unchanged since it was read.
 func (f *followedFile) looksSame(info fs.FileInfo) bool {
 	return f.info != nil && info.Size() == f.offset && info.ModTime().Equal(f.info.ModTime()) && os.SameFile(info, f.info)
 }
 
-// take reads the open file from where it was left, or from its start if it is not what it was.
+// take reads the open file from the offset, or from the start if the file was replaced.
 func (f *followedFile) take(ctx context.Context, file *os.File, info fs.FileInfo, buffer []byte) (growth, error) {
 	var g growth
 	if g.reset = f.builder != nil && f.replaced(file, info); g.reset {
@@ -94,7 +96,7 @@ func (f *followedFile) take(ctx context.Context, file *os.File, info fs.FileInfo
 	return g, err
 }
 
-// replaced reports whether the file is not the one that was read, or was changed where it was read.
+// replaced reports whether the file is another one, or was changed before the offset.
 func (f *followedFile) replaced(file *os.File, info fs.FileInfo) bool {
 	if info.Size() < f.offset || !os.SameFile(f.info, info) {
 		return true
@@ -104,7 +106,8 @@ func (f *followedFile) replaced(file *os.File, info fs.FileInfo) bool {
 	return err == nil && !bytes.Equal(end, f.end)
 }
 
-// copy gives the builder what is new. It reports whether that completes lines, as NUL bytes do too.
+// copy passes new bytes to the builder. It reports whether they complete a line; NUL bytes do as
+// well.
 func (f *followedFile) copy(ctx context.Context, from io.Reader, buffer []byte) (lines bool, err error) {
 	for {
 		n, err := from.Read(buffer)
@@ -122,34 +125,35 @@ func (f *followedFile) copy(ctx context.Context, from io.Reader, buffer []byte) 
 	}
 }
 
+// remember updates the last bytes before the offset.
 func (f *followedFile) remember(piece []byte) {
 	f.end = append(f.end, piece[max(0, len(piece)-fingerprint):]...)
 	f.end = append(f.end[:0], f.end[max(0, len(f.end)-fingerprint):]...)
 }
 
-// lose says that the file is not there.
+// markGone records that the file does not exist.
 func (f *followedFile) markGone() growth {
 	gone := f.builder != nil
 	f.forget()
 	return growth{gone: gone}
 }
 
-// forget drops what was read.
+// forget drops everything that was read.
 func (f *followedFile) forget() { f.builder, f.info, f.offset, f.end = nil, nil, 0, f.end[:0] }
 
-// tailPlaces are where the subagents of a session may be.
+// tailPaths are the paths at which the subagents of a session may be.
 type tailPaths struct {
-	session string // its ID
-	project string // the folder that it is in
-	folder  string // the session's own
-	agents  string // that of the subagents, in the session's own
+	session string // the ID of the session
+	project string // the directory of the project
+	folder  string // the directory of the session
+	agents  string // the directory of the subagents, in that of the session
 
-	refused   map[string]*string  // why folders can't be read
-	neighbors map[string]neighbor // other transcripts in the project's folder, by name
-	teammates map[string]bool     // name@team of those that the session has called for
+	refused   map[string]*string  // the errors reported for directories
+	neighbors map[string]neighbor // other transcripts in the project's directory, by name
+	teammates map[string]bool     // name@team of those that the session has started
 }
 
-// A neighbour is what the first entry of another transcript in the project's folder says.
+// A neighbor is what the first entry of another transcript in the project's directory says.
 type neighbor struct{ session, teammate string }
 
 func newTailPaths(folder string) tailPaths {
@@ -160,7 +164,7 @@ func newTailPaths(folder string) tailPaths {
 	}
 }
 
-// discoverAll finds all subagents that are new, and watches their folders.
+// discoverAll finds all subagents that are new, and watches their directories.
 func (t *tailer) discoverAll() {
 	if t.opts.OnlyMain {
 		return
@@ -169,7 +173,7 @@ func (t *tailer) discoverAll() {
 	t.discoverBeside()
 }
 
-// discover finds subagents that are new at a path, and below it. Symbolic links are not followed.
+// discover finds new subagents at a path and below it. It does not follow symbolic links.
 func (t *tailer) discover(path string) {
 	if t.opts.OnlyMain {
 		return
@@ -199,7 +203,8 @@ func within(path, folder string) bool {
 	return strings.HasPrefix(path, folder+string(filepath.Separator))
 }
 
-// enter finds the subagents in a folder. It watches the folder before it looks, so that nothing comes between.
+// enter finds the subagents in a directory. It watches the directory before reading it, so that no
+// file is missed in between.
 func (t *tailer) enter(folder string) {
 	t.watch.add(folder)
 	for _, entry := range t.list(folder) {
@@ -213,24 +218,25 @@ func (t *tailer) enter(folder string) {
 	}
 }
 
-// list returns what is in a folder. It tells if that can't be read.
+// list returns the entries of a directory. If it can't be read, the error is reported.
 func (t *tailer) list(folder string) []fs.DirEntry {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	told := t.paths.refused[folder]
-	if told == nil {
-		told = new(string)
-		t.paths.refused[folder] = told
+	reported := t.paths.refused[folder]
+	if reported == nil {
+		reported = new(string)
+		t.paths.refused[folder] = reported
 	}
-	if err := reportOnce(told, folder, err); err != nil {
+	if err := reportOnce(reported, folder, err); err != nil {
 		t.refused = append(t.refused, err)
 	}
 	return entries
 }
 
-// addBelow adds the subagent in the session's folder whose transcript a file is, if it is one and is new.
+// addBelow adds the subagent that a file in the session's directory belongs to, if it is a
+// transcript and new.
 func (t *tailer) addBelow(path string) {
 	if t.byPath[path] != nil {
 		return
@@ -251,7 +257,7 @@ func (t *tailer) add(path string, agent *transcript.Agent) {
 	t.touch(f)
 }
 
-// discoverBeside finds subagents that are new in the project's folder.
+// discoverBeside finds new subagents in the project's directory.
 func (t *tailer) discoverBeside() {
 	for _, entry := range t.list(t.paths.project) {
 		if entry.Type().IsRegular() {
@@ -260,7 +266,8 @@ func (t *tailer) discoverBeside() {
 	}
 }
 
-// seekMates finds the teammates that an update says the session has called for, which have sessions of their own.
+// findTeammates finds the teammates that the session has started, according to an update. They have
+// separate sessions.
 func (t *tailer) findTeammates(u *Update) {
 	before := len(t.paths.teammates)
 	maps.Copy(t.paths.teammates, teamCalls(&transcript.Transcript{
@@ -271,7 +278,7 @@ func (t *tailer) findTeammates(u *Update) {
 	}
 }
 
-// consider adds a subagent whose transcript lies beside the session's own.
+// addBeside adds a subagent whose transcript is next to the session's.
 func (t *tailer) addBeside(name string) {
 	path := filepath.Join(t.paths.project, name)
 	id, ok := strings.CutSuffix(name, transcriptExtension)
@@ -291,7 +298,7 @@ func (t *tailer) addBeside(name string) {
 	}
 }
 
-// neighbour returns what another transcript says of itself, which is read once.
+// neighbor returns what another transcript says about itself. Each one is read once.
 func (t *tailer) neighbor(name string) neighbor {
 	if n, ok := t.paths.neighbors[name]; ok {
 		return n
@@ -303,20 +310,21 @@ func (t *tailer) neighbor(name string) neighbor {
 	defer root.Close()
 	first, _ := (&files{root: root}).first(name)
 	n := neighbor{session: first.session, teammate: first.agent + "@" + first.team}
-	if n.session != "" { // otherwise its first line may have no end yet
+	if n.session != "" { // otherwise its first line may be incomplete
 		t.paths.neighbors[name] = n
 	}
 	return n
 }
 
-// A watch tells when something may have changed in some folders. Where the system does not tell, it looks now and then.
+// A watch waits until something may have changed in a set of directories. Where the operating
+// system can't report changes, it polls.
 type watch struct {
-	notify  *notifier       // nil where the system does not tell
-	folders map[string]bool // those that are to be watched, and whether they are
+	notify  *notifier       // nil where the system can't report changes
+	folders map[string]bool // the directories to watch, and whether that succeeded
 	poll    time.Duration
 }
 
-// A notifier is how the system tells of changes.
+// A notifier receives the changes that the operating system reports.
 type notifier struct {
 	*fsnotify.Watcher
 	add func(folder string) error
@@ -330,8 +338,8 @@ func newNotifier() (*notifier, error) {
 	return &notifier{w, w.Add}, nil
 }
 
-// The intervals at which files are looked at: where the system tells of changes, in case it has missed one, as it does
-// for files of another machine, and where it does not.
+// The polling intervals: where the system reports changes, in case it has missed one, as happens on
+// network file systems, and where it does not.
 const (
 	slowPoll = 2 * time.Second
 	fastPoll = 200 * time.Millisecond
@@ -358,22 +366,23 @@ func (w *watch) close() {
 	}
 }
 
-// begin is called before all folders are added anew: those that could not be watched may be gone, or come now.
+// forgetUnwatched is called before all directories are added again: those that could not be watched
+// may be gone, or may exist now.
 func (w *watch) forgetUnwatched() {
 	maps.DeleteFunc(w.folders, func(_ string, watched bool) bool { return !watched })
 }
 
-// add watches a folder too. As long as that fails, everything is looked at more often.
+// add watches one more directory. While that fails, the watch polls more often.
 func (w *watch) add(folder string) {
 	if w.notify != nil && !w.folders[folder] {
 		w.folders[folder] = w.notify.add(folder) == nil
 	}
 }
 
-// renew forgets what is watched: folders of the same names may be others now.
+// renew forgets what is watched: directories of the same names may be others now.
 func (w *watch) renew() { clear(w.folders) }
 
-// interval is how long to wait at most.
+// interval returns the longest time to wait.
 func (w *watch) interval() time.Duration {
 	if w.poll > 0 {
 		return w.poll
@@ -389,7 +398,7 @@ func (w *watch) interval() time.Duration {
 	return slowPoll
 }
 
-// wait blocks until something may have changed. It returns nil when that may be anything.
+// wait blocks until something may have changed. It returns nil if that may be anything.
 func (w *watch) wait(ctx context.Context) (*changes, error) {
 	timer := time.NewTimer(w.interval())
 	defer timer.Stop()
@@ -403,7 +412,7 @@ func (w *watch) wait(ctx context.Context) (*changes, error) {
 		return nil, ctx.Err()
 	case <-timer.C:
 		return nil, nil
-	case _, ok := <-faults: // such as too many events at a time
+	case _, ok := <-faults: // such as too many events at once
 		w.check(ok)
 		return nil, nil
 	case event, ok := <-events:
@@ -414,7 +423,7 @@ func (w *watch) wait(ctx context.Context) (*changes, error) {
 	}
 }
 
-// check gives up on a notifier that has ended.
+// check stops using a notifier that has ended.
 func (w *watch) check(ok bool) {
 	if !ok {
 		w.close()
@@ -422,15 +431,15 @@ func (w *watch) check(ok bool) {
 	}
 }
 
-// maxGathered is how many events are told of at once.
+// maxGathered is the largest number of events in one set of changes.
 const maxGathered = 1000
 
-// gather returns what an event tells, with those that have come in the meantime.
+// gather returns the path of an event, with those of the events that have arrived since.
 func (w *watch) gather(event fsnotify.Event) *changes {
 	c := new(changes)
 	for range maxGathered {
 		if _, ok := w.folders[event.Name]; ok && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
-			delete(w.folders, event.Name) // if it comes again, it is to be watched anew
+			delete(w.folders, event.Name) // if it comes back, it has to be watched again
 			return nil
 		}
 		c.paths = append(c.paths, event.Name)
@@ -447,7 +456,8 @@ func (w *watch) gather(event fsnotify.Event) *changes {
 	return c
 }
 
-// changes are the files and folders that may have changed, some of them more than once. Nil means all there are.
+// changes are the files and directories that may have changed, some of them more than once. Nil
+// means all files.
 type changes struct{ paths []string }
 
 func (c *changes) has(path string) bool { return slices.Contains(c.paths, path) }

@@ -12,64 +12,77 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// UsageOptions say of which sessions [Usage] is to tell. Nil and the zero value mean all of them in the agent's own
-// folder.
+// UsageOptions say which sessions [ScanUsage] reads. Nil and the zero value mean all sessions in
+// the agent's own files.
 type UsageOptions struct {
-	// Store has the sessions. Nil means files below Roots.
+	// Store has the sessions. Nil means the files in Roots.
 	Store Store
-	// Roots are the folders of the agents' settings. None means those of [Roots]. They are not used if Store is set.
+	// Roots are directories of agents' settings, such as ~/.claude. Empty means those that the
+	// function [Roots] returns. They are ignored if Store is set.
 	Roots []string
-	// Project is the path of a working folder; other working trees of its repository don't count. Empty means all
-	// projects, if the store is a [ProjectLister].
+	// Project is the path of a working directory. Unlike in [Options], other working trees of its
+	// repository don't count. Empty means all projects, which needs a store that is a
+	// [ProjectLister].
 	Project string
-	// ProjectName is the name that the agent gave to that folder. It is used instead of Project where it is set.
+	// ProjectName is the name of the project in the store. If it is set, Project is ignored.
 	ProjectName string
-	// Since and Until limit the answers to those that were given from Since on and before Until. The zero time means no
-	// limit. All transcripts are read nevertheless: a copy of an answer may tell more than the answer.
+	// Since and Until limit the answers by time: not before Since, and before Until. The zero time
+	// means no limit. All transcripts are read in any case, since a copy of an answer in another
+	// file may be more complete.
 	Since, Until time.Time
-	// Progress is called now and then with how many bytes were read, and how many there are in all, or 0 for a store that
-	// is no [Folder]. It is called by one goroutine at a time, and what waits for it does not read.
+	// Progress is called from time to time with the bytes read so far and their total. The total is
+	// 0 for a store that is not a [Folder]. It is never called twice at the same time, and reading
+	// waits until it returns. Nil means that nothing is called.
 	Progress func(done, total int64)
 }
 
-// A UsageReport is what the model was used for, as far as transcripts tell.
+// A UsageScan has the use of the model that [ScanUsage] has found in transcripts. Pass
+// Tally.Calls() on to compute costs and reports.
 type UsageScan struct {
-	// Tally has each answer of the model once, with Project, SessionID and AgentID from the place of its transcript.
+	// Tally has each answer of the model once. Project, SessionID and AgentID of a call are those
+	// of the transcript that it was found in.
 	Tally transcript.Tally
-	// CostStates are the agent's own accounts, for [transcript.Reconcile]. They are of whole sessions: Since and Until
-	// don't limit them.
+	// CostStates are the agent's own accounts of what it has used, for [transcript.Reconcile]. They
+	// cover whole sessions: Since and Until don't limit them.
 	CostStates []transcript.CostState
-	// Files and Bytes are what was read.
+	// Files and Bytes are the number of transcripts that were read, and their size.
 	Files int
 	Bytes int64
-	// BadLines counts the lines that are not entries. Bad are these, by path and offset, but at most a thousand of them.
+	// BadLines is the number of lines that are not entries. Bad has the first thousand of them,
+	// sorted by path and offset.
 	BadLines int
 	Bad      []BadLine
-	// Unread are the errors of files and folders that could not be read, or not to their ends.
+	// Unread has an error for each file or directory that could not be read, or not completely. The
+	// totals are too low if there are any.
 	Unread []error
 }
 
 // A BadLine is a line of a transcript that is not an entry.
 type BadLine struct {
+	// Path is the path of the file, or for a store that is not a [Folder] the path that the file
+	// would have in the directory of the projects.
 	Path string
-	// Line is the number of the line, from 1, and Offset is where it begins.
+	// Line is the number of the line, from 1, and Offset the offset at which it begins.
 	Line   int
 	Offset int64
-	// Torn says that it is the last line and has no end: somebody writes it at this moment, or was stopped.
+	// Torn reports whether it is the last line and incomplete: the agent is just writing it, or a
+	// crash has cut it.
 	Torn bool
-	Err  error
+	// Err says why the line is not an entry.
+	Err error
 }
 
-// maxBad is how many bad lines a report has.
+// maxBad is the maximum length of UsageScan.Bad.
 const maxBad = 1000
 
-// Usage reads all transcripts of all sessions, those of subagents included, and tells what the model was used for. Each
-// answer is there once, however many lines and files have it. Transcripts of compactions are left out, since they
-// repeat a conversation.
+// ScanUsage reads all transcripts of all sessions, including those of subagents, and returns what
+// the model was used for. Each answer counts once, no matter how many lines and files have it.
+// Transcripts of compactions are left out, since they repeat a conversation.
 //
-// It reads with as many goroutines as there are processors, in little memory, and blocks until all is read. A bad line,
-// or a file that can't be read, is in the report; the error is that of the context, or of a store that can't be listed.
-// opts may be nil.
+// It uses as many goroutines as there are processors, and little memory. It blocks until everything
+// is read. Lines that are not entries and files that can't be read are in the result, not in the
+// error. The error is that of the context, or of a store that can't list its sessions. opts may be
+// nil.
 func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	if opts == nil {
 		opts = new(UsageOptions)
@@ -92,7 +105,7 @@ func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 	return report, nil
 }
 
-// places returns where to read: one store, or any number of folders.
+// scopes returns where to read: one store, or any number of Folders.
 func (o *UsageOptions) scopes() (scopes, error) {
 	where := Options{Store: o.Store, Project: o.Project, ProjectName: o.ProjectName}
 	if o.Store != nil || len(o.Roots) == 0 {
@@ -110,7 +123,7 @@ func (o *UsageOptions) scopes() (scopes, error) {
 	return all, nil
 }
 
-// limit leaves the answers of a span of time.
+// limit keeps only the answers in a span of time.
 func (r *UsageScan) limit(since, until time.Time) {
 	if since.IsZero() && until.IsZero() {
 		return
@@ -124,7 +137,7 @@ func (r *UsageScan) limit(since, until time.Time) {
 	}
 }
 
-// bad counts a bad line, and reports whether it keeps it.
+// bad counts a bad line, and reports whether it was added to Bad.
 func (r *UsageScan) bad(l BadLine) bool {
 	r.BadLines++
 	if len(r.Bad) == maxBad {
@@ -134,7 +147,8 @@ func (r *UsageScan) bad(l BadLine) bool {
 	return true
 }
 
-// costStateOf returns the agent's account that a line has, if it has one. The decoder has just read the line.
+// costStateOf returns the agent's account in a line, if it has one. The decoder has just read that
+// line.
 func costStateOf(line []byte, decoder *transcript.CallDecoder) (transcript.CostState, bool) {
 	if decoder.EntryType() != "cost-state" {
 		return transcript.CostState{}, false
@@ -146,10 +160,10 @@ func costStateOf(line []byte, decoder *transcript.CallDecoder) (transcript.CostS
 	return transcript.CostStateOf(&entry)
 }
 
-// sort puts accounts, and what went wrong, in order.
+// sort sorts accounts, bad lines and errors.
 func (r *UsageScan) sort() {
 	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	// Each part of a file that can't be read says so.
+	// Each segment of a file that can't be read adds the same error.
 	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
 	slices.SortStableFunc(r.CostStates, func(a, b transcript.CostState) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Duration, b.Duration))
@@ -159,7 +173,7 @@ func (r *UsageScan) sort() {
 	})
 }
 
-// readStore reads a store of another kind, one transcript after the other.
+// readStore reads a store that is not a Folder, one transcript after the other.
 func (r *UsageScan) readStore(ctx context.Context, opts *UsageOptions, s scope) error {
 	projects, err := s.projects(ctx)
 	if err != nil {
@@ -186,11 +200,11 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 	}
 	for _, subpath := range append([]string{""}, subpaths...) {
 		key.Subpath = subpath
-		part, ok := newUsageSegment(sessionfile.Path(key))
+		segment, ok := newUsageSegment(sessionfile.Path(key))
 		if !ok {
 			continue
 		}
-		if err := r.readTranscript(ctx, opts, key, part); err != nil {
+		if err := r.readTranscript(ctx, opts, key, segment); err != nil {
 			return err
 		}
 	}
@@ -198,7 +212,7 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 }
 
 func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
-	part usageSegment) error {
+	segment usageSegment) error {
 	var decoder transcript.CallDecoder
 	r.Files++
 	number := 0
@@ -212,15 +226,15 @@ func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key 
 		}
 		number++
 		r.Bytes += int64(len(entry))
-		part.noteStart([]byte(entry))
+		segment.noteStart([]byte(entry))
 		c, ok, err := decoder.Decode([]byte(entry))
 		if ok {
-			r.Tally.Add(part.locate(c))
+			r.Tally.Add(segment.locate(c))
 		} else if state, ok := costStateOf([]byte(entry), &decoder); ok {
 			r.CostStates = append(r.CostStates, state)
 		}
 		if err != nil {
-			r.bad(BadLine{Path: part.name, Line: number, Err: err})
+			r.bad(BadLine{Path: segment.name, Line: number, Err: err})
 		}
 	}
 	if opts.Progress != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// partSize is how much of a transcript one goroutine reads at once. A large transcript is cut, so that it does not keep
-// one goroutine at work when all others are done.
+// segmentSize is how much of a transcript one goroutine reads at a time. A large transcript is cut
+// into segments, so that it does not keep one goroutine busy after all others are done.
 const segmentSize = 4 << 20
 
-// A usagePart is a part of a transcript: the lines that begin from start on and before end.
+// A usageSegment is a part of a transcript: the lines that begin at or after start, and before end.
 type usageSegment struct {
 	root       *os.Root
 	dir        string // the path of root
@@ -35,15 +35,15 @@ type usageSegment struct {
 
 	project, session, agent string
 
-	started time.Time // the time of the transcript's first line that has one
-	lines   int       // how many were read
+	started time.Time // the first time in the transcript
+	lines   int       // the number of lines that were read
 }
 
-// compactionPrefix is that of the files of compactions, which repeat a conversation.
+// compactionPrefix begins the names of transcripts of compactions, which repeat a conversation.
 const compactionPrefix = "agent-acompact-"
 
-// newUsagePart tells whose transcript lies at a path below a folder of projects. It returns false if there is none that
-// counts.
+// newUsageSegment returns a segment for a transcript, from its path in the directory of the
+// projects. It returns false if the path is not that of a transcript that counts.
 func newUsageSegment(name string) (usageSegment, bool) {
 	elements := strings.Split(name, "/")
 	base, ok := strings.CutSuffix(elements[len(elements)-1], ".jsonl")
@@ -52,7 +52,7 @@ func newUsageSegment(name string) (usageSegment, bool) {
 	}
 	p := usageSegment{name: name, project: elements[0]}
 	switch agent, isAgent := strings.CutPrefix(base, "agent-"); {
-	case len(elements) == 2 && isAgent: // older agents put those of subagents beside that of the session
+	case len(elements) == 2 && isAgent: // where older agents put those of subagents
 		p.agent = agent
 	case len(elements) == 2:
 		p.session = base
@@ -64,7 +64,7 @@ func newUsageSegment(name string) (usageSegment, bool) {
 	return p, true
 }
 
-// place says in a call where it was found.
+// locate adds to a call where it was found.
 func (p *usageSegment) locate(c transcript.Call) transcript.Call {
 	c.Project = p.project
 	c.SessionID = cmp.Or(p.session, c.SessionID)
@@ -75,8 +75,8 @@ func (p *usageSegment) locate(c transcript.Call) transcript.Call {
 	return c
 }
 
-// begin notes when the transcript begins. The agent starts a fork with lines of its own, and copies older ones behind
-// them.
+// noteStart records when the transcript begins. A forked transcript begins with new lines, and
+// older ones that were copied come after them; so a call from before the start is a copy.
 func (p *usageSegment) noteStart(line []byte) {
 	if !p.started.IsZero() {
 		return
@@ -85,7 +85,7 @@ func (p *usageSegment) noteStart(line []byte) {
 	p.started, _ = time.Parse(time.RFC3339, string(text))
 }
 
-// findBegin is begin for a part that does not have the first lines.
+// findStart is noteStart for a segment that does not include the first lines.
 func (p *usageSegment) findStart(file io.ReaderAt) {
 	for l, err := range readLines(io.NewSectionReader(file, 0, window)) {
 		if err != nil || !p.started.IsZero() {
@@ -97,7 +97,7 @@ func (p *usageSegment) findStart(file io.ReaderAt) {
 
 func (p *usageSegment) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.name)) }
 
-// open opens the file if it is one: to open a pipe would block.
+// open opens the file, if it is a regular one. Opening a pipe would block.
 func (p *usageSegment) open() (*os.File, error) {
 	if err := checkRegular(p.root, p.name); err != nil {
 		return nil, p.wrap(err)
@@ -106,7 +106,7 @@ func (p *usageSegment) open() (*os.File, error) {
 	return file, p.wrap(err)
 }
 
-// fault says whose error that is.
+// wrap adds the path to an error.
 func (p *usageSegment) wrap(err error) error {
 	if err == nil {
 		return nil
@@ -114,9 +114,9 @@ func (p *usageSegment) wrap(err error) error {
 	return fmt.Errorf("sessions: %s: %w", p.path(), err)
 }
 
-// list adds the transcripts of a folder to the run.
+// list adds the transcripts of a Folder to the run.
 func (run *usageRun) list(ctx context.Context, in scope) error {
-	folder := in.store.(*Folder) //nolint:forcetypeassert // it was asked before
+	folder := in.store.(*Folder) //nolint:forcetypeassert // the caller has checked it
 	root, err := folder.root()
 	if root == nil {
 		return err
@@ -136,7 +136,7 @@ func (run *usageRun) list(ctx context.Context, in scope) error {
 	return nil
 }
 
-// walk adds the transcripts below a folder, each as a part that is like the one given.
+// walk adds the transcripts in a directory. Their segments get root and dir from like.
 func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) error {
 	return fs.WalkDir(like.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -155,15 +155,15 @@ func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) er
 			}
 			return nil
 		}
-		if part, ok := newUsageSegment(name); ok {
-			part.root, part.dir = like.root, like.dir
-			run.add(part)
+		if segment, ok := newUsageSegment(name); ok {
+			segment.root, segment.dir = like.root, like.dir
+			run.add(segment)
 		}
 		return nil
 	})
 }
 
-// add cuts a transcript into parts.
+// add cuts a transcript into segments.
 func (run *usageRun) add(p usageSegment) {
 	info, err := p.root.Stat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +186,8 @@ func (run *usageRun) add(p usageSegment) {
 	}
 }
 
-// numberLines makes the numbers of bad lines those inside of the file. The parts of a file follow each other.
+// numberLines turns the numbers of bad lines in their segment into numbers in the file. The
+// segments of a file are adjacent.
 func (run *usageRun) numberLines() {
 	for i, at := range run.badSegments {
 		for k := at; run.segments[k].start > 0; k-- {
@@ -196,48 +197,49 @@ func (run *usageRun) numberLines() {
 }
 
 const (
-	// readSize is how much a partReader reads at once.
+	// readSize is how much a segmentReader reads at a time.
 	readSize = 256 << 10
-	// largeLine is the length from which on a line is large: only one goroutine at a time has such a line in memory.
+	// largeLine is the length from which a line is large. Only one goroutine at a time has such a
+	// line in memory.
 	largeLine = 4 << 20
 )
 
-// A partReader reads the lines of a part of a file, in bounded memory. The zero value is ready for reset.
+// A segmentReader reads the lines of a segment, in bounded memory. Call reset before its first use.
 type segmentReader struct {
 	large *sync.Mutex
-	max   int // the length of the longest line
+	max   int // the maximum length of a line
 
 	file io.ReaderAt
-	at   int64  // where to read on
-	end  int64  // lines that begin here or behind are not of this part
-	buf  []byte // its bytes from r on, before w, were read and belong to lines to come
+	at   int64  // the offset to read at
+	end  int64  // lines that begin at or after it belong to the next segment
+	buf  []byte // buf[r:w] was read and not yet used
 	r, w int
 	eof  bool
 	err  error
-	held bool // large is locked
+	held bool // this reader has locked large
 
 	// The line that next has found.
-	line   int    // its number in the part, from 1
+	line   int    // its number in the segment, from 1
 	offset int64  // where it begins in the file
-	text   []byte // without its end; valid until the next call
+	text   []byte // without the line feed; valid until the next call
 	ended  bool
 	long   bool // longer than max: there is no text
 }
 
-// reset makes the reader read the lines of file that begin from start on and before end.
+// reset prepares to read the lines of file that begin at or after start, and before end.
 func (p *segmentReader) reset(file io.ReaderAt, start, end int64) {
 	if p.buf == nil {
 		p.buf = make([]byte, readSize)
 	}
 	p.file, p.at, p.end = file, start, end
 	p.r, p.w, p.eof, p.err, p.line = 0, 0, false, nil, 0
-	if start > 0 { // the line that has begun before belongs to another part
+	if start > 0 { // a line that has begun before belongs to the previous segment
 		p.at--
 		p.pass(end)
 	}
 }
 
-// release gives back what a large line took.
+// release frees the memory that a large line has needed.
 func (p *segmentReader) release() {
 	if p.held {
 		p.buf = append(make([]byte, 0, readSize), p.buf[p.r:p.w]...)[:readSize]
@@ -247,10 +249,10 @@ func (p *segmentReader) release() {
 	}
 }
 
-// position returns the offset of the next byte.
+// position returns the offset of the next byte to use.
 func (p *segmentReader) position() int64 { return p.at - int64(p.w-p.r) }
 
-// next finds the next line, and reports false if there is none or reading has failed.
+// next finds the next line. It returns false if there is none, or if reading has failed.
 func (p *segmentReader) next() bool {
 	p.release()
 	p.text, p.long, p.offset = nil, false, p.position()
@@ -287,7 +289,7 @@ func (p *segmentReader) next() bool {
 	}
 }
 
-// take makes the next n bytes the line.
+// take makes the next n bytes the text of the line.
 func (p *segmentReader) take(n int) {
 	if p.line++; n > 0 && p.offset == 0 && p.position() == 0 {
 		p.text = bytes.TrimPrefix(p.buf[p.r:p.r+n], []byte("\ufeff"))
@@ -297,14 +299,14 @@ func (p *segmentReader) take(n int) {
 	p.r += n
 }
 
-// passNULs drops NUL bytes at the beginning of a line. A crash can leave millions of them.
+// passNULs skips NUL bytes at the beginning of a line. A crash can leave millions of them.
 func (p *segmentReader) passNULs() {
 	for p.r < p.w && p.buf[p.r] == 0 {
 		p.r++
 	}
 }
 
-// pass drops all up to the end of the line, and reports whether there is one. It gives up at an offset of limit.
+// pass skips the rest of a line, and reports whether it is complete. It stops at the offset limit.
 func (p *segmentReader) pass(limit int64) bool {
 	for {
 		if i := bytes.IndexByte(p.buf[p.r:p.w], '\n'); i >= 0 {
@@ -318,7 +320,7 @@ func (p *segmentReader) pass(limit int64) bool {
 	}
 }
 
-// fill reads more, and reports false if there is no more.
+// fill reads more bytes, and reports whether there were any.
 func (p *segmentReader) fill() bool {
 	if p.eof || p.err != nil {
 		return false
@@ -333,7 +335,7 @@ func (p *segmentReader) fill() bool {
 	return n > 0
 }
 
-// makeRoom moves what is left to the front of the buffer, or into a larger one if it is full.
+// makeRoom moves the unused bytes to the front of the buffer, or to a larger one if it is full.
 func (p *segmentReader) makeRoom() {
 	if p.r > 0 {
 		p.w = copy(p.buf, p.buf[p.r:p.w])
@@ -351,13 +353,13 @@ func (p *segmentReader) makeRoom() {
 	p.buf = larger
 }
 
-// blank reports whether there is nothing but white space and NUL bytes in the line.
+// blank reports whether the line has only white space and NUL bytes.
 func (p *segmentReader) blank() bool {
 	p.text = bytes.TrimLeft(p.text, "\x00")
 	return len(bytes.TrimSpace(p.text)) == 0
 }
 
-// readFolders reads folders of files with several goroutines.
+// readFolders reads Folders with several goroutines.
 func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where scopes) error {
 	run := &usageRun{report: r, progress: opts.Progress}
 	defer run.close()
@@ -381,19 +383,19 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 	return ctx.Err()
 }
 
-// A usageRun is the work that usageWorkers share.
+// A usageRun is the work that the usageWorkers share.
 type usageRun struct {
 	report   *UsageScan
 	progress func(done, total int64)
 	segments []usageSegment
 	roots    []*os.Root
-	next     atomic.Int64 // the index of the next part
+	next     atomic.Int64 // the index of the next segment
 	total    int64
-	large    sync.Mutex // held by the one worker that has a large line in memory
+	large    sync.Mutex // held by the worker that has a large line in memory
 
-	mu          sync.Mutex // guards what follows, and the report
+	mu          sync.Mutex // guards the fields below, and the report
 	done        int64
-	badSegments []int // the parts of the bad lines in the report
+	badSegments []int // the segment of each line in report.Bad
 }
 
 func (run *usageRun) close() {
@@ -402,7 +404,7 @@ func (run *usageRun) close() {
 	}
 }
 
-// finish takes note of how a part went.
+// finish records that a segment was read, and the error if there was one.
 func (run *usageRun) finish(p *usageSegment, err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -415,17 +417,18 @@ func (run *usageRun) finish(p *usageSegment, err error) {
 	}
 }
 
-// bad takes note of a bad line of a part. Its number is that inside of the part, until all parts are read.
-func (run *usageRun) bad(part int, l BadLine) {
-	l.Path = run.segments[part].path()
+// bad records a bad line of a segment. Its number is that in the segment until all segments are
+// read.
+func (run *usageRun) bad(segment int, l BadLine) {
+	l.Path = run.segments[segment].path()
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	if run.report.bad(l) {
-		run.badSegments = append(run.badSegments, part)
+		run.badSegments = append(run.badSegments, segment)
 	}
 }
 
-// A usageWorker reads parts of transcripts.
+// A usageWorker reads segments, one after the other.
 type usageWorker struct {
 	run     *usageRun
 	tally   transcript.Tally
@@ -445,9 +448,9 @@ func (w *usageWorker) work(ctx context.Context) {
 	}
 }
 
-// read adds up a part.
-func (w *usageWorker) read(ctx context.Context, part int) error {
-	p := &w.run.segments[part]
+// read adds up the lines of a segment.
+func (w *usageWorker) read(ctx context.Context, segment int) error {
+	p := &w.run.segments[segment]
 	file, err := p.open()
 	if err != nil {
 		return err
@@ -460,20 +463,21 @@ func (w *usageWorker) read(ctx context.Context, part int) error {
 	w.reader.reset(&endingReader{ctx, file}, p.start, p.end)
 	for ctx.Err() == nil && w.reader.next() {
 		if err := w.line(p); err != nil {
-			w.run.bad(part, BadLine{Line: w.reader.line, Offset: w.reader.offset, Torn: !w.reader.ended, Err: err})
+			w.run.bad(segment, BadLine{Line: w.reader.line, Offset: w.reader.offset, Torn: !w.reader.ended, Err: err})
 		}
 	}
 	p.lines = w.reader.line
 	return p.wrap(w.reader.err)
 }
 
-// An endingReader reads until its context ends, in the middle of a line, too: a crash can leave gigabytes of NUL bytes.
+// An endingReader reads until its context ends, even in the middle of a line: a crash can leave
+// gigabytes of NUL bytes.
 type endingReader struct {
 	ctx context.Context
 	io.ReaderAt
 }
 
-// ReadAt returns the error of the context once that has ended.
+// ReadAt returns the error of the context once it has ended.
 func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -481,8 +485,7 @@ func (r *endingReader) ReadAt(p []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, at)
 }
 
-// line adds up the line that was read. NUL bytes in it, which a crash has left, are the end of one entry and come before
-// the next.
+// line adds up the current line. NUL bytes in it, which a crash has left, separate entries.
 func (w *usageWorker) line(p *usageSegment) error {
 	if w.reader.long {
 		return errTooLong
@@ -503,6 +506,7 @@ func (w *usageWorker) line(p *usageSegment) error {
 	return err
 }
 
+// entry adds up one entry: an answer of the model, or the agent's account of its costs.
 func (w *usageWorker) entry(p *usageSegment, text []byte) error {
 	p.noteStart(text)
 	c, ok, err := w.decoder.Decode(text)
