@@ -3,6 +3,7 @@ package clew
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -24,42 +25,54 @@ func (s *Session) receive() {
 // listen reads an agent's output until its end. It serves control frames at once and puts all other messages into the
 // backlog, in batches of what one read has brought.
 func (s *Session) listen(l *life) error {
-	p := &pump{session: s, life: l}
-	defer p.flush()
-	for msg, err := range wire.NewReader(p, s.readerOptions()).Messages() {
-		if err != nil {
+	feeder := wire.NewFeeder(s.readerOptions())
+	for {
+		read, err := feeder.FeedFrom(l.conn)
+		s.stir()
+		batch := read[:0] // the messages for the caller
+		for _, msg := range read {
+			if s.take(l, msg) {
+				batch = append(batch, msg)
+			}
+		}
+		clear(read[len(batch):])
+		s.flush(batch)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
 		}
-		p.take(msg)
 	}
-	return nil
 }
 
-// A pump is the reader under the decoder: it hands over what was decoded before it waits for more.
-type pump struct {
-	session *Session
-	life    *life
-	batch   []wire.Message
+// take handles a message that was just read: it serves control frames and keeps what is for the store. It reports
+// whether the message is for the caller now. It is not while an agent that takes the place of another is not ready.
+func (s *Session) take(l *life, msg wire.Message) bool {
+	s.record.received(msg)
+	if s.control.Handle(msg) || s.mirror.take(msg) {
+		return false
+	}
+	if bad, ok := msg.(*wire.InvalidFrame); ok {
+		s.control.Broken(bad)
+	}
+	if l.holds(msg) {
+		return false
+	}
+	s.note(msg)
+	return true
 }
 
-func (p *pump) Read(b []byte) (int, error) {
-	p.flush()
-	n, err := p.life.conn.Read(b)
-	p.session.stir()
-	return n, err
-}
-
-func (p *pump) flush() {
-	s := p.session
+// flush hands over what one read has brought: first to the store, since a result waits for what came before it.
+func (s *Session) flush(batch []wire.Message) {
 	if s.mirror.pending() {
 		s.pushing.Store(true)
-		s.mirror.flush() // before a result is seen that waits for it
+		s.mirror.flush()
 		s.stir()
 		s.pushing.Store(false)
 	}
-	if len(p.batch) > 0 {
-		s.push(p.batch)
-		p.batch = nil
+	if len(batch) > 0 {
+		s.push(batch)
 	}
 }
 
@@ -69,23 +82,6 @@ func (s *Session) push(batch []wire.Message) {
 	s.backlog.Push(batch)
 	s.stir()
 	s.pushing.Store(false)
-}
-
-// take sorts a message: control frames are served, all others are for the caller, once the agent is up.
-func (p *pump) take(msg wire.Message) {
-	s := p.session
-	s.record.received(msg)
-	if s.control.Handle(msg) || s.mirror.take(msg) {
-		return
-	}
-	if bad, ok := msg.(*wire.InvalidFrame); ok {
-		s.control.Broken(bad)
-	}
-	if p.life.holds(msg) {
-		return
-	}
-	s.note(msg)
-	p.batch = append(p.batch, msg)
 }
 
 // note draws conclusions from a message for the caller.

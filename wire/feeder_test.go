@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,6 +66,22 @@ func feed(f *wire.Feeder, stream string, size int) []wire.Message {
 	return append(all, f.Drain()...)
 }
 
+// feedFrom gives what src returns to a feeder, read by read.
+func feedFrom(t testing.TB, f *wire.Feeder, src io.Reader) []wire.Message {
+	t.Helper()
+	var all []wire.Message
+	for {
+		batch, err := f.FeedFrom(src)
+		all = append(all, batch...)
+		if err != nil {
+			if err != io.EOF {
+				t.Errorf("after %d messages: %v", len(all), err)
+			}
+			return all
+		}
+	}
+}
+
 // A cutReader reads at most size bytes at a time, and nothing now and then.
 type cutReader struct {
 	src  io.Reader
@@ -102,6 +120,13 @@ func framed(t *testing.T, stream string, opts *wire.ReaderOptions, want []string
 		got = describeAll(readAll(t, wire.NewReader(&cutReader{src: strings.NewReader(stream), size: size}, opts)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("read in pieces of %d (-want +got):\n%s", size, diff)
+		}
+		f := wire.NewFeeder(opts)
+		for range 2 { // the end of a stream leaves the feeder as new
+			got = describeAll(feedFrom(t, f, &cutReader{src: strings.NewReader(stream), size: size}))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("fed from a reader in pieces of %d (-want +got):\n%s", size, diff)
+			}
 		}
 	}
 }
@@ -296,6 +321,80 @@ func TestFeederReset(t *testing.T) {
 	if diff := cmp.Diff([]string{`1@0 broken at 1 "{bad"`}, got); diff != "" {
 		t.Errorf("after Drain (-want +got):\n%s", diff)
 	}
+}
+
+func TestFeederFeedFrom(t *testing.T) {
+	broken := errors.New("broken")
+	f := wire.NewFeeder(nil)
+	f.Feed([]byte(alive[:5]))
+	for _, test := range []struct {
+		name string
+		src  io.Reader
+		want []string
+		err  error
+	}{
+		{"one read", strings.NewReader(alive[5:] + "\n" + strange + "\n{\"ty"), []string{alive, unknown}, nil},
+		{"a read without a complete frame", strings.NewReader(`pe":`), nil, nil},
+		{"the end", strings.NewReader(""), []string{`3@47 truncated "{\"type\":"`}, io.EOF},
+		{"a new stream", strings.NewReader("{bad\n{"), []string{`1@0 broken at 1 "{bad"`}, nil},
+		{"an error", iotest.ErrReader(broken), []string{`2@5 truncated "{"`}, broken},
+		{"a reader that returns nothing", emptyReader{}, nil, io.ErrNoProgress},
+	} {
+		got, err := f.FeedFrom(test.src)
+		if diff := cmp.Diff(test.want, describeAll(got)); diff != "" || err != test.err {
+			t.Errorf("%s: error %v, want %v; messages (-want +got):\n%s", test.name, err, test.err, diff)
+		}
+	}
+}
+
+// An emptyReader returns neither bytes nor an error.
+type emptyReader struct{}
+
+func (emptyReader) Read([]byte) (int, error) { return 0, nil }
+
+// BenchmarkReading compares the ways to read a stream.
+func BenchmarkReading(b *testing.B) {
+	stream := []byte(strings.Repeat(greeting(strings.Repeat("All is well. ", 40))+"\n"+alive+"\n", 2000))
+	count := func(b *testing.B, read func(src io.Reader) int) {
+		b.SetBytes(int64(len(stream)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if n := read(bytes.NewReader(stream)); n != 4000 {
+				b.Fatalf("%d messages", n)
+			}
+		}
+	}
+	b.Run("Reader", func(b *testing.B) {
+		count(b, func(src io.Reader) (n int) {
+			for range wire.NewReader(src, nil).Messages() {
+				n++
+			}
+			return n
+		})
+	})
+	b.Run("FeedFrom", func(b *testing.B) {
+		count(b, func(src io.Reader) (n int) {
+			for f := wire.NewFeeder(nil); ; {
+				batch, err := f.FeedFrom(src)
+				n += len(batch)
+				if err != nil {
+					return n
+				}
+			}
+		})
+	})
+	b.Run("Feed", func(b *testing.B) {
+		count(b, func(src io.Reader) (n int) {
+			chunk := make([]byte, 64<<10)
+			for f := wire.NewFeeder(nil); ; {
+				size, err := src.Read(chunk)
+				n += len(f.Feed(chunk[:size]))
+				if err != nil {
+					return n + len(f.Drain())
+				}
+			}
+		})
+	})
 }
 
 func TestFeederEmptyChunks(t *testing.T) {

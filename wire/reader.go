@@ -30,10 +30,8 @@ const DefaultMaxFrameBytes = 64 << 20
 // A Reader reads the messages of a stream. It starts no goroutine, and is for
 // one goroutine at a time.
 type Reader struct {
-	src    io.Reader
-	framer framer
-	first  [512]byte // what is read into while there is nothing to take
-	more   bool      // the last read took all it had room for, so that there may be more at once
+	src io.Reader
+	input
 }
 
 // NewReader returns a reader of r. opts may be nil.
@@ -48,9 +46,6 @@ func (r *Reader) Reset(src io.Reader) {
 	r.src, r.more = src, false
 	r.framer.reset()
 }
-
-// maxEmptyReads is how many reads in a row may bring nothing.
-const maxEmptyReads = 100
 
 // Messages returns the messages, in order. It blocks in reads of the underlying
 // reader, and ends where that ends. If that fails, the error comes last, with a
@@ -74,38 +69,9 @@ func (r *Reader) Messages() iter.Seq2[Message, error] {
 				}
 				return
 			}
-			r.fill()
+			_ = r.fill(r.src) // the framer keeps the error until all messages before it are taken
 		}
 	}
-}
-
-// fill reads once into the framer's buffer. While there is nothing to take, it has no buffer and waits with a small one,
-// so that a stream that is silent for hours costs next to nothing.
-func (r *Reader) fill() {
-	parked := !r.more && r.framer.park()
-	dst := r.first[:]
-	if !parked {
-		dst = r.framer.space(1)
-	}
-	n, err := r.read(dst)
-	r.more = n == len(dst)
-	if parked && n > 0 {
-		copy(r.framer.space(n), dst[:n])
-	}
-	r.framer.filled(n)
-	if err != nil {
-		r.framer.end(err)
-	}
-}
-
-// read reads until something comes, an error included.
-func (r *Reader) read(dst []byte) (int, error) {
-	for range maxEmptyReads {
-		if n, err := r.src.Read(dst); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return 0, io.ErrNoProgress
 }
 
 // A Position is a place in a stream.
@@ -118,12 +84,14 @@ type Position struct {
 // Position returns where in the stream the message lies that came last.
 func (r *Reader) Position() Position { return r.framer.last }
 
-// A Feeder turns bytes into messages for a caller that owns the read loop. What
-// comes out does not depend on how the bytes are cut. It may be used from
-// several goroutines: each call is one step.
+// A Feeder turns bytes into messages for a caller that owns the read loop: the
+// caller reads and feeds, or lets FeedFrom do one read, and handles the messages
+// of that read before the next one. What comes out does not depend on how the
+// bytes are cut. A Feeder may be used from several goroutines: each call is one
+// step.
 type Feeder struct {
-	mu     sync.Mutex
-	framer framer
+	mu sync.Mutex
+	input
 }
 
 // NewFeeder returns an empty feeder. opts may be nil.
@@ -146,6 +114,23 @@ func (f *Feeder) Feed(chunk []byte) []Message {
 		all = f.collect(all)
 	}
 	return all
+}
+
+// FeedFrom reads from src once, straight into the feeder's buffer, and returns
+// the messages that the read completes. There may be none: a frame can take
+// several reads. At the end of src the error is io.EOF, and if src fails it is
+// that of src. The messages are then those that Drain returns, and the feeder is
+// as new. A read that is blocked blocks the feeder's other methods.
+func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.fill(src)
+	all := f.collect(nil)
+	if err != nil {
+		f.framer.reset()
+		f.more = false
+	}
+	return all, err
 }
 
 // Drain ends the stream and returns the messages that were still to come: a last
@@ -172,4 +157,46 @@ func (f *Feeder) collect(all []Message) []Message {
 		all = append(all, msg)
 	}
 	return all
+}
+
+// An input reads a stream into its framer.
+type input struct {
+	framer framer
+	first  [512]byte // the buffer of a read while the framer has none
+	more   bool      // the last read filled its buffer, so that there may be more at once
+}
+
+// fill reads from src once, into the framer's buffer, and returns the error of
+// the read. While there is nothing to take, the framer has no buffer, and a small
+// one waits for the first bytes: a stream that is silent for hours costs next to
+// nothing.
+func (in *input) fill(src io.Reader) error {
+	parked := !in.more && in.framer.park()
+	dst := in.first[:]
+	if !parked {
+		dst = in.framer.space(1)
+	}
+	n, err := readSome(src, dst)
+	in.more = n == len(dst)
+	if parked && n > 0 {
+		copy(in.framer.space(n), dst[:n])
+	}
+	in.framer.filled(n)
+	if err != nil {
+		in.framer.end(err)
+	}
+	return err
+}
+
+// maxEmptyReads is how many reads in a row may return neither bytes nor an error.
+const maxEmptyReads = 100
+
+// readSome reads until there are bytes or an error.
+func readSome(src io.Reader, dst []byte) (int, error) {
+	for range maxEmptyReads {
+		if n, err := src.Read(dst); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
 }
