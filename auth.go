@@ -4,25 +4,27 @@ import (
 	"context"
 	"errors"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
-// An OAuthTokenFunc returns a fresh access token for the account that the agent works for. The agent asks when the one
-// that it was started with, in the variable CLAUDE_CODE_OAUTH_TOKEN, is refused. Claude Code 2.1.325 asks only hosts
-// that it knows to have tokens, by the variable CLAUDE_CODE_ENTRYPOINT: claude-desktop, claude-vscode or local-agent.
+// An OAuthTokenFunc returns a fresh access token for the account that the agent works for. The agent asks
+// when the API refuses the token that it was started with, in the variable CLAUDE_CODE_OAUTH_TOKEN.
+// Claude Code 2.1.325 asks only if the variable CLAUDE_CODE_ENTRYPOINT names a host that has tokens:
+// claude-desktop, claude-vscode or local-agent.
 //
-// Nil without an error means that somebody else answers: nothing is sent, and the agent goes on waiting. Calls may run
-// at once. The context ends when the agent no longer needs the answer or dies.
+// Nil without an error means that another host answers: nothing is sent, and the agent keeps waiting.
+// Calls may run concurrently. The context ends when the agent no longer needs the answer or exits.
 type OAuthTokenFunc func(ctx context.Context, req *OAuthTokenRequest) (*OAuthTokenResult, error)
 
 // An OAuthTokenRequest is the agent's request for a fresh access token.
 type OAuthTokenRequest struct {
 	raw wire.JSON
 
-	// TokenState says what is wrong with the token that the agent has, such as refused.
+	// TokenState is what is wrong with the agent's token, such as "refused".
 	TokenState string `json:"token_state"`
-	// RefusedCall says what the token was refused for, such as model.
+	// RefusedCall is what the token was refused for, such as "model".
 	RefusedCall string `json:"refused_call"`
 }
 
@@ -33,17 +35,17 @@ func (r *OAuthTokenRequest) Raw() wire.JSON { return r.raw }
 type OAuthTokenResult struct {
 	// AccessToken is the token. Empty, which becomes null, means that there is none.
 	AccessToken string
-	// Reason says why there is none. It may be empty.
+	// Reason says why there is no token. It may be empty.
 	Reason string
 }
 
-// A HostAuthTokenFunc returns a fresh token for the gateway that the host lets the agent reach its model through. The
-// agent asks when the one in the variable ANTHROPIC_AUTH_TOKEN is refused. Claude Code 2.1.325 asks only with
-// CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1, and with claude-desktop or local-agent in CLAUDE_CODE_ENTRYPOINT. The rest is
-// as for an [OAuthTokenFunc].
+// A HostAuthTokenFunc returns a fresh token for the gateway through which the agent reaches its model. The
+// agent asks when the gateway refuses the token in the variable ANTHROPIC_AUTH_TOKEN. Claude Code 2.1.325
+// asks only with CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1, and with claude-desktop or local-agent in
+// CLAUDE_CODE_ENTRYPOINT. Results, concurrency and context are those of an [OAuthTokenFunc].
 type HostAuthTokenFunc func(ctx context.Context, req *HostAuthTokenRequest) (*HostAuthTokenResult, error)
 
-// A HostAuthTokenRequest is the agent's request for a fresh token of a gateway.
+// A HostAuthTokenRequest is the agent's request for a fresh token for a gateway.
 type HostAuthTokenRequest struct {
 	raw wire.JSON
 
@@ -74,7 +76,7 @@ func (c *callbacks) oauthToken(ctx context.Context, body wire.JSON) (wire.JSON, 
 		return "", &unsupportedError{"oauth_token_refresh"}
 	}
 	req := &OAuthTokenRequest{raw: body}
-	if err := decode("oauth_token_refresh", body, req); err != nil {
+	if err := rawjson.Decode("oauth_token_refresh", body, req); err != nil {
 		return "", err
 	}
 	return c.guardToken(ctx, "OnOAuthToken", func() (any, error) {
@@ -91,7 +93,7 @@ func (c *callbacks) hostAuthToken(ctx context.Context, body wire.JSON) (wire.JSO
 		return "", &unsupportedError{"host_auth_token_refresh"}
 	}
 	req := &HostAuthTokenRequest{raw: body}
-	if err := decode("host_auth_token_refresh", body, req); err != nil {
+	if err := rawjson.Decode("host_auth_token_refresh", body, req); err != nil {
 		return "", err
 	}
 	return c.guardToken(ctx, "OnHostAuthToken", func() (any, error) {
@@ -103,7 +105,7 @@ func (c *callbacks) hostAuthToken(ctx context.Context, body wire.JSON) (wire.JSO
 	})
 }
 
-// guardToken is guard for a callback that handles secrets: its error, which goes to the agent, is masked.
+// guardToken is guard for a callback that handles secrets. It masks the error, which goes to the agent.
 func (c *callbacks) guardToken(ctx context.Context, name string, run func() (any, error)) (wire.JSON, error) {
 	return c.guard(ctx, name, func() (any, error) {
 		answer, err := run()
@@ -117,7 +119,7 @@ func (c *callbacks) guardToken(ctx context.Context, name string, run func() (any
 	})
 }
 
-// orNull returns nil for a token that is not there.
+// orNull returns nil for an empty token.
 func orNull(token string) *string {
 	if token == "" {
 		return nil
@@ -125,10 +127,11 @@ func orNull(token string) *string {
 	return &token
 }
 
-// AuthenticateMCP begins to log in to an MCP server with OAuth, and returns the page that the user has to visit. The
-// server connects once the browser came back, to the agent itself or with [Session.FinishMCPAuth]. redirect is where
-// the page leads back to, such as a link that opens an editor; empty means a port of this machine. The error is a
-// [*ControlError] for a server that is not there or has no such login.
+// AuthenticateMCP begins a login to an MCP server with OAuth and returns the page that the user has to
+// visit. The agent connects to the server when the browser has returned from the page, either to the agent
+// itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as a link that opens
+// an editor; empty means a port of this machine. The error is a [*ControlError] for a server that does not
+// exist or has no such login.
 func (s *Session) AuthenticateMCP(ctx context.Context, server, redirect string) (*MCPAuth, error) {
 	return call[MCPAuth](ctx, s, "mcp_authenticate", mcpAuthRequest{server, redirect})
 }
@@ -140,21 +143,24 @@ type mcpAuthRequest struct {
 
 // An MCPAuth is a login to an MCP server that has begun.
 type MCPAuth struct {
-	// URL is the page for the user. It comes from the server: don't open what is no web page.
+	// URL is the page for the user. It comes from the server: check that it is a web page before you
+	// open it.
 	URL string `json:"authUrl"`
-	// RequiresUserAction is false if the agent had all that it needs, and there is no page.
+	// RequiresUserAction is false if the login needs no page.
 	RequiresUserAction bool `json:"requiresUserAction"`
-	// CallbackExpected is true while the agent waits for the browser to come back.
+	// CallbackExpected is true while the agent waits for the browser to return.
 	CallbackExpected bool `json:"callbackExpected"`
-	// RedirectScheme is localhost, with the port in CallbackPort, or custom.
+	// RedirectScheme is localhost or custom.
 	RedirectScheme string `json:"redirectScheme"`
-	CallbackPort   int    `json:"callbackPort"`
-	// State tells this login from others in the address that the browser comes back with.
+	// CallbackPort is the port on localhost that the browser returns to.
+	CallbackPort int `json:"callbackPort"`
+	// State identifies this login in the address that the browser returns with.
 	State string `json:"state"`
 }
 
-// FinishMCPAuth gives the agent the address that the browser came back with, whole, where it could not reach the agent
-// by itself. The agent refuses an address without a code, and a server whose login has not begun.
+// FinishMCPAuth sends the agent the complete address that the browser returned with, if the browser could
+// not reach the agent itself. The agent refuses an address without a code, and a server whose login has not
+// begun.
 func (s *Session) FinishMCPAuth(ctx context.Context, server, callbackURL string) error {
 	return s.Control(ctx, "mcp_oauth_callback_url", mcpCallbackRequest{server, callbackURL}, nil)
 }
@@ -164,13 +170,16 @@ type mcpCallbackRequest struct {
 	CallbackURL string `json:"callbackUrl"`
 }
 
-// ClearMCPAuth has the agent forget the login to an MCP server, and connect anew without it.
+// ClearMCPAuth makes the agent forget the login to an MCP server and connect again without it.
 func (s *Session) ClearMCPAuth(ctx context.Context, server string) error {
 	return s.Control(ctx, "mcp_clear_auth", mcpServerRequest{server}, nil)
 }
 
-// AuthenticateClaude begins to log in the user, and returns the pages where that is done. Finish it with
-// [Session.FinishClaudeAuth], or wait with [Session.WaitClaudeAuth] for the browser to come back.
+// AuthenticateClaude begins a login of the user and returns the pages to visit. The end of the login has
+// answers that this package does not know, so it goes through [Session.Control]: send
+// claude_oauth_wait_for_completion to wait for the browser, or claude_oauth_callback with the fields
+// authorizationCode and state, which are the two parts of the code that [ClaudeAuth.ManualURL] shows,
+// separated by "#".
 func (s *Session) AuthenticateClaude(ctx context.Context, account ClaudeAccount) (*ClaudeAuth, error) {
 	return call[ClaudeAuth](ctx, s, "claude_authenticate", claudeAuthRequest{account != ClaudeConsole})
 }
@@ -184,8 +193,9 @@ type ClaudeAccount string
 
 // The accounts that the agent knows. Empty means [ClaudeSubscription].
 const (
+	// ClaudeSubscription is an account with a monthly plan.
 	ClaudeSubscription ClaudeAccount = "subscription"
-	// ClaudeConsole is an account that pays for what it uses.
+	// ClaudeConsole is an account that pays for each request.
 	ClaudeConsole ClaudeAccount = "console"
 )
 
@@ -193,32 +203,6 @@ const (
 type ClaudeAuth struct {
 	// ManualURL is a page that ends with a code for the user to copy.
 	ManualURL string `json:"manualUrl"`
-	// AutomaticURL is a page that leads back to the agent. It needs a browser on the same machine.
+	// AutomaticURL is a page that returns to the agent. It needs a browser on the same machine.
 	AutomaticURL string `json:"automaticUrl"`
-}
-
-// FinishClaudeAuth gives the agent the code of [ClaudeAuth.ManualURL], and the state, which follows it after a "#". It
-// waits until the agent has traded it for a token. A code that fails ends the login. The answer's shape is not known to
-// this package.
-func (s *Session) FinishClaudeAuth(ctx context.Context, code, state string) (wire.JSON, error) {
-	return s.claudeAuthEnd(ctx, "claude_oauth_callback", claudeCallbackRequest{code, state})
-}
-
-type claudeCallbackRequest struct {
-	AuthorizationCode string `json:"authorizationCode"`
-	State             string `json:"state"`
-}
-
-// WaitClaudeAuth waits until the user has logged in. The agent refuses if no login has begun, and when it fails. The
-// answer's shape is not known to this package.
-func (s *Session) WaitClaudeAuth(ctx context.Context) (wire.JSON, error) {
-	return s.claudeAuthEnd(ctx, "claude_oauth_wait_for_completion", nil)
-}
-
-func (s *Session) claudeAuthEnd(ctx context.Context, subtype string, in any) (wire.JSON, error) {
-	answer, err := call[wire.JSON](ctx, s, subtype, in)
-	if err != nil {
-		return "", err
-	}
-	return *answer, nil
 }

@@ -1,29 +1,26 @@
 package clew
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
 
-// callbacks answers the requests of the agent with what the caller of this package has set in its options. Any
-// number of requests may be served at once: nothing in it changes once it is made, but for mcp, which has locks.
+// callbacks answers the requests of the agent with the callbacks of the options. It may serve any number of
+// requests at once: only mcp changes after newCallbacks, and it has locks.
 type callbacks struct {
 	options *Options
 	log     *slog.Logger
 	mcp     *mcpServers
 
-	// hookFuncs are by the id that the agent calls them by; hookMatchers are what it is told of them.
+	// hookFuncs are by the id that the agent uses for them; hookMatchers are what initialize sends.
 	hookFuncs    map[string]*registeredHook
 	hookMatchers map[HookEvent][]hookMatcher
 }
@@ -35,22 +32,22 @@ func newCallbacks(o *Options) *callbacks {
 	return c
 }
 
-// errNoAnswer says that no response is to be written: somebody else answers, or nobody has to.
+// errNoAnswer means that no response is written: another host answers, or no answer is needed.
 var errNoAnswer = control.ErrNoAnswer
 
-// An unsupportedError says that this package does not know a request of the agent, or does not answer such ones.
+// An unsupportedError reports a request of the agent that this package does not know or does not answer.
 type unsupportedError struct{ subtype string }
 
 func (e *unsupportedError) Error() string {
 	return fmt.Sprintf("clew: control request %q is not supported", e.subtype)
 }
 
-// Code is what the response says under error_code.
+// Code returns the error_code of the response.
 func (e *unsupportedError) Code() string { return "unsupported_request" }
 
-// serve answers one request, and returns when the callback does. The value marshals to the body of the response.
-// The text of an error is for the agent; errNoAnswer means that no response is written. The context is that of the
-// callback: it ends when the agent withdraws the request or dies.
+// serve answers one request and returns when the callback does. The value marshals to the body of the
+// response. The text of an error goes to the agent; errNoAnswer means that no response is written. The
+// callback gets the context, which ends when the agent withdraws the request or exits.
 func (c *callbacks) serve(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 	answer, err := c.answer(ctx, req)
 	if err != nil {
@@ -77,14 +74,14 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 	case "host_auth_token_refresh":
 		return c.hostAuthToken(ctx, body)
 	case "remote_tool_call", "remote_plumbing_call", "remote_tools_probe", "remote_tools_reannounce":
-		return "", errNoAnswer // hosts leave these unanswered
+		return "", errNoAnswer // hosts don't answer these
 	default:
 		return "", &unsupportedError{subtype}
 	}
 }
 
-// guard runs a callback and encodes what it returns. A panic, be it in the callback or in the MarshalJSON of a value
-// of the caller, becomes an error. Errors are logged.
+// guard runs a callback and encodes its result. A panic in the callback, or in the MarshalJSON of its
+// result, becomes an error. Errors are logged.
 func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,18 +91,18 @@ func (c *callbacks) guard(ctx context.Context, name string, run func() (any, err
 		}
 		withdrawn := ctx.Err() != nil && errors.Is(err, context.Canceled)
 		if err != nil && !withdrawn && !errors.Is(err, errNoAnswer) {
-			c.log.WarnContext(ctx, "a callback has failed", "callback", name, "error", redact.Mask(err.Error()))
+			c.log.WarnContext(ctx, "callback failed", "callback", name, "error", redact.Mask(err.Error()))
 		}
 	}()
 	value, err := run()
 	if err != nil {
 		return "", err
 	}
-	answer, err = encode(value)
+	answer, err = rawjson.Encode(value)
 	return answer, badAnswer(name, err)
 }
 
-// badAnswer names the callback whose answer cannot be sent. Nil stays nil.
+// badAnswer adds the name of the callback to an error about its answer. Nil stays nil.
 func badAnswer(callback string, err error) error {
 	if err == nil {
 		return nil
@@ -113,65 +110,10 @@ func badAnswer(callback string, err error) error {
 	return fmt.Errorf("clew: the answer of %s: %w", callback, err)
 }
 
-// decode reads part of a request into v. The error names the request and, if a value is of the wrong type, the field.
-func decode(request string, data wire.JSON, v any) error {
-	err := data.Decode(v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field != "" {
-			request += ": field " + wrong.Field
-		}
-		return fmt.Errorf("clew: %s has the wrong type: %s", request, wrong.Value)
-	}
-	if err != nil {
-		return fmt.Errorf("clew: %s: %w", request, err)
-	}
-	return nil
-}
-
-// encode writes v as JSON. It leaves <, > and & as they are, so that what the agent said goes back as it came.
-func encode(v any) (wire.JSON, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", err
-	}
-	return wire.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
-}
-
-// absent reports whether a field is not there, or null, which is the same.
-func absent(field wire.JSON) bool { return field == "" || field == "null" }
-
-// A looseReader reads what the agent says even if a field is not of the type that it had when this package was written.
-type looseReader struct {
-	what string // is read
-	log  *slog.Logger
-}
-
-// decode reads an object into v. A member that does not fit there stays zero and is logged, unless it is vital: then
-// that is the error. What is no object is an error, too, and so is a member that does not fit into a v that reads
-// itself.
-func (r looseReader) decode(data wire.JSON, v any, vital ...string) error {
-	err := decode(r.what, data, v)
-	if _, ok := v.(json.Unmarshaler); err == nil || ok {
-		return err
-	}
-	var members map[string]wire.JSON
-	if data.Decode(&members) != nil {
-		return err
-	}
-	// One by one: a member that reads itself and fails would end the reading of all others.
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		member, err := encode(map[string]wire.JSON{name: members[name]})
-		if err == nil {
-			err = decode(r.what, member, v)
-		}
-		switch {
-		case err != nil && slices.Contains(vital, name):
-			return err
-		case err != nil:
-			r.log.Warn("the agent has sent a field that does not fit its type", "field", name, "error", err)
-		}
-	}
-	return nil
+// loosely returns a decoder of v that logs fields that do not fit their type, and fails for those that
+// are required. what names the data in errors.
+func loosely(log *slog.Logger, what string, v any, required ...string) *rawjson.Loose {
+	return &rawjson.Loose{What: what, Value: v, Required: required, Report: func(field string, err error) {
+		log.Warn("the agent sent a field of an unexpected type", "field", field, "error", err)
+	}}
 }

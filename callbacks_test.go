@@ -170,10 +170,10 @@ func TestServeErrorIsLogged(t *testing.T) {
 	}{
 		"failed": {
 			t.Context(), decides(nil, errors.New("no entry with sk-ant-api03-x")),
-			`level=WARN msg="a callback has failed" callback=CanUseTool error="no entry with sk-ant-***"` + "\n",
+			`level=WARN msg="callback failed" callback=CanUseTool error="no entry with sk-ant-***"` + "\n",
 		},
 		"not encoded": {
-			t.Context(), decides(AllowWith("x"), nil), `level=WARN msg="a callback has failed" callback=CanUseTool ` +
+			t.Context(), decides(AllowWith("x"), nil), `level=WARN msg="callback failed" callback=CanUseTool ` +
 				`error="clew: the answer of CanUseTool: UpdatedInput is not a JSON object"` + "\n",
 		},
 		"no answer": {t.Context(), decides(nil, nil), ""},

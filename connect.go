@@ -322,7 +322,7 @@ func (l *life) addStderr(exit *ExitError) {
 
 // interrupt stops whatever the agent is at, if it can be interrupted.
 func (l *life) interrupt() {
-	if conn, ok := l.conn.(interrupter); ok {
+	if conn, ok := l.conn.(Interrupter); ok {
 		_ = conn.Interrupt() // it may be gone
 	}
 }

@@ -166,7 +166,7 @@ func TestServerInfo(t *testing.T) {
 	want := &ServerInfo{
 		Version: "2.1.325", PID: 4242, Capabilities: []string{"ui_surface_v1", "mcp_call_result_not_for_model_v1"},
 		Account: AccountInfo{
-			TokenSource: "none", APIKeySource: wire.APIKeySourceEnvironment, APIProvider: APIProviderFirstParty,
+			TokenSource: "none", APIKeySource: wire.APIKeySourceEnvironment, APIProvider: "firstParty",
 		},
 		Commands: []wire.SlashCommand{
 			{Name: "hello", Description: "says hello (project)"},
@@ -219,8 +219,11 @@ func TestServerInfoOutcomes(t *testing.T) {
 			HooksApplied: new(true), PluginsApplied: new(false), ManagedSettingsApplied: new(true),
 			WorkspaceTrustRecorded: new(false), SDKMCPManifestsParked: map[string]string{"greeter": "parked"},
 			CodeRunningMCPToolsApplied: map[string][]string{"greeter": {"run"}}, CurrentModel: "opus",
-			HostWordedAsks:    true,
-			AuthConflict:      &AuthConflict{TokenSource: "ANTHROPIC_AUTH_TOKEN", APIKeySource: "apiKeyHelper"},
+			HostWordedAsks: true,
+			AuthConflict: &struct {
+				TokenSource  string `json:"token_source"`
+				APIKeySource string `json:"api_key_source"`
+			}{"ANTHROPIC_AUTH_TOKEN", "apiKeyHelper"},
 			UnavailableModels: []ModelInfo{{Value: "old", Disabled: true}}, SessionState: "newer",
 		})
 }

@@ -9,20 +9,30 @@ import (
 	"slices"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
-// Control sends a control request of any subtype, for those that have no method, and waits for the answer. What in
-// marshals to must be a JSON object with the fields of the request; nil means none. The answer is unmarshalled into out,
-// unless that is nil; an answer without content leaves it as it is. A refusal is a [*ControlError].
+// Control sends a control request of any subtype and waits for the answer. It is for requests that
+// have no method here and no function in package screens.
 //
-// On purpose there is no method for claim_session, which is for processes that were started ahead, for end_session,
-// which [Session.Close] does better, for set_proactivity_level and fork_conversation, which Claude Code 2.1.325 refuses
-// in sessions of this package, and for add_directory, whose fields this package does not know.
+// in holds the fields of the request: anything that marshals to a JSON object, or nil for none. The
+// answer is unmarshaled into out, unless out is nil; an answer without content leaves out as it is. A
+// refusal is a [*ControlError].
+//
+// Some requests have no method on purpose. Of get_chrome_browsers, select_chrome_browser,
+// set_chrome_browser_hints, submit_feedback, submit_survey_feedback, ultrareview_launch,
+// remote_control, claude_oauth_callback, claude_oauth_wait_for_completion and add_directory, this
+// package does not know all fields. Claude Code 2.1.325 refuses set_proactivity_level and
+// fork_conversation in sessions of this package. claim_session is for agents that were started ahead,
+// and [Session.Close] does more than end_session.
 func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
 	answer, err := s.request(ctx, subtype, in)
-	if err != nil || out == nil || absent(answer) {
+	if err != nil || out == nil || rawjson.Absent(answer) {
 		return err
+	}
+	if loose, ok := out.(*rawjson.Loose); ok {
+		return s.readAnswer(subtype, answer, loose.Value)
 	}
 	if err := answer.Decode(out); err != nil {
 		return fmt.Errorf("clew: the agent's answer to %s: %w", subtype, err)
@@ -30,8 +40,8 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 	return nil
 }
 
-// request sends a control request and returns the body of the answer, which may be absent. What it has changed is
-// remembered.
+// request sends a control request and returns the body of the answer, which may be absent. It
+// remembers what the request has changed, for an agent that takes over.
 func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
 	answer, err := s.ask(ctx, s.control.Call, subtype, in)
 	if err == nil {
@@ -40,7 +50,7 @@ func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSO
 	return answer, err
 }
 
-// ask sends a control request by way of send.
+// ask sends a control request with the function send.
 func (s *Session) ask(
 	ctx context.Context, send func(context.Context, []byte) (*wire.ControlResponse, error), subtype string, in any,
 ) (wire.JSON, error) {
@@ -56,8 +66,8 @@ func (s *Session) ask(
 	return answer.Response, nil
 }
 
-// serveAgain takes up the questions of the agent that an answer says are still open. Those that are being served are
-// known.
+// serveAgain serves the requests of the agent that an answer lists as still open. The control engine
+// knows those that are being served.
 func (s *Session) serveAgain(answer *wire.ControlResponse) {
 	open := slices.Concat(answer.PendingPermissionRequests, answer.PendingUserDialogRequests, answer.PendingElicitationRequests)
 	for i := range open {
@@ -74,17 +84,17 @@ func requestBody(subtype string, in any) ([]byte, error) {
 	fields, err := json.Marshal(in)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("clew: the request %s has no JSON form: %w", subtype, err)
+		return nil, fmt.Errorf("clew: encoding %s request: %w", subtype, err)
 	case bytes.Equal(fields, []byte("{}")) || bytes.Equal(fields, []byte("null")):
 		return head, nil
 	case fields[0] != '{':
-		return nil, fmt.Errorf("clew: the request %s is not a JSON object", subtype)
+		return nil, fmt.Errorf("clew: encoding %s request: not a JSON object", subtype)
 	}
 	head[len(head)-1] = ','
 	return append(head, fields[1:]...), nil
 }
 
-// controlError gives an error of the engine its public form.
+// controlError turns an error of the control engine into a public one.
 func (s *Session) controlError(ctx context.Context, subtype string, err error) error {
 	if refusal, ok := errors.AsType[*control.Refusal](err); ok {
 		return &ControlError{Subtype: subtype, Message: refusal.Message, Code: refusal.Code}
@@ -98,8 +108,8 @@ func (s *Session) controlError(ctx context.Context, subtype string, err error) e
 	return s.errorOf(err)
 }
 
-// call sends a control request and returns the answer. What the answer lacks is zero, and so is a field that does not
-// fit its type. All of it is zero when the agent answers with nothing but success.
+// call sends a control request and returns the answer. A field that the answer lacks is zero, and so
+// is a field that does not fit its type. The whole answer is zero when the agent only reports success.
 func call[T any](ctx context.Context, s *Session, subtype string, in any) (*T, error) {
 	body, err := s.request(ctx, subtype, in)
 	if err != nil {
@@ -112,10 +122,10 @@ func call[T any](ctx context.Context, s *Session, subtype string, in any) (*T, e
 	return answer, nil
 }
 
-// readAnswer reads the answer to a control request, and leaves out what does not fit.
+// readAnswer decodes the answer to a control request, and logs fields that do not fit.
 func (s *Session) readAnswer(subtype string, body wire.JSON, answer any) error {
-	if absent(body) {
+	if rawjson.Absent(body) {
 		return nil
 	}
-	return looseReader{"the agent's answer to " + subtype, s.log}.decode(body, answer)
+	return loosely(s.log, "the agent's answer to "+subtype, answer).Decode(body)
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ReadFile reads a file of the machine that the agent runs on. A relative path counts from the agent's working folder.
-// maxBytes limits what is read; 0 means 1,000,000, and 10,000,000 is the most. The agent refuses files that it may not
-// read or that are not there, and does not say which of the two.
+// ReadFile reads a file on the machine that the agent runs on. A relative path starts from the agent's
+// working directory. maxBytes is the most that is read; 0 means 1,000,000, and 10,000,000 is the limit.
+// The agent refuses files that it may not read and files that do not exist, with the same error.
 func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*FileContents, error) {
 	return call[FileContents](ctx, s, "read_file", readFileRequest{Path: path, MaxBytes: maxBytes, Encoding: "base64"})
 }
@@ -21,16 +21,17 @@ type readFileRequest struct {
 	Encoding string `json:"encoding"`
 }
 
-// FileContents is what [Session.ReadFile] has read.
+// FileContents is the result of [Session.ReadFile].
 type FileContents struct {
 	// Path is the absolute path of the file.
 	Path string `json:"absPath"`
+	// Data is the beginning of the file, or all of it.
 	Data []byte `json:"contents"`
-	// Truncated is true when there is more in the file.
+	// Truncated is true when the file has more than Data.
 	Truncated bool `json:"truncated"`
 }
 
-// UnmarshalJSON reads the contents as base64 where the answer says so. An older agent sends text.
+// UnmarshalJSON decodes base64 if the answer is encoded. An older agent sends text.
 func (f *FileContents) UnmarshalJSON(data []byte) error {
 	type plain FileContents
 	in := struct {
@@ -49,8 +50,8 @@ func (f *FileContents) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// SeedReadState has the agent count a file as read, so that it may edit it. The agent does so only if it may read the
-// file and if the file has not changed after modTime; it never says whether it did.
+// SeedReadState marks a file as read, so that the agent may edit it. The agent ignores the request if it
+// may not read the file or if the file has changed after modTime, and does not report which.
 func (s *Session) SeedReadState(ctx context.Context, path string, modTime time.Time) error {
 	return s.Control(ctx, "seed_read_state", seedReadStateRequest{path, modTime.UnixMilli()}, nil)
 }
@@ -60,15 +61,15 @@ type seedReadStateRequest struct {
 	MTime int64  `json:"mtime"`
 }
 
-// RewindFiles brings the files that the agent has changed since a prompt back to what they were, where uuid is that of
-// the prompt. The conversation stays as it is. The agent refuses a prompt that it has no record of; it keeps records
-// with [Options.EnableFileCheckpointing] only.
+// RewindFiles restores the files that the agent has changed since the prompt with this UUID. The
+// conversation stays as it is: see [Session.RewindConversation]. The agent refuses a prompt that it has
+// no checkpoint of; it keeps checkpoints only with [Options.EnableFileCheckpointing].
 func (s *Session) RewindFiles(ctx context.Context, uuid string) (*FileRewind, error) {
 	return call[FileRewind](ctx, s, "rewind_files", rewindFilesRequest{UserMessageID: uuid})
 }
 
-// PreviewRewind returns what [Session.RewindFiles] would do, and changes nothing. Files that can't be rewound are not
-// an error: see [FileRewind.CanRewind].
+// PreviewRewind returns what [Session.RewindFiles] would do, and changes nothing. A prompt without a
+// checkpoint is not an error here: see [FileRewind.CanRewind].
 func (s *Session) PreviewRewind(ctx context.Context, uuid string) (*FileRewind, error) {
 	return call[FileRewind](ctx, s, "rewind_files", rewindFilesRequest{UserMessageID: uuid, DryRun: true})
 }
@@ -78,59 +79,34 @@ type rewindFilesRequest struct {
 	DryRun        bool   `json:"dry_run,omitempty"`
 }
 
-// A FileRewind is what a rewind of files does.
+// A FileRewind is the outcome of [Session.RewindFiles] or [Session.PreviewRewind].
 type FileRewind struct {
-	// CanRewind is false when the files can't be rewound, and Error says why.
-	CanRewind bool   `json:"canRewind"`
-	Error     string `json:"error"`
-	// FilesChanged, Insertions and Deletions are what would change, in a preview only.
+	// CanRewind is false when the files can't be restored.
+	CanRewind bool `json:"canRewind"`
+	// Error says why the files can't be restored.
+	Error string `json:"error"`
+	// FilesChanged are the paths of the files that would change. Only a preview has them.
 	FilesChanged []string `json:"filesChanged"`
-	Insertions   int      `json:"insertions"`
-	Deletions    int      `json:"deletions"`
-	// SkippedLinks are links that were left as they are.
+	// Insertions is the number of lines that would be added. Only a preview has it.
+	Insertions int `json:"insertions"`
+	// Deletions is the number of lines that would be removed. Only a preview has it.
+	Deletions int `json:"deletions"`
+	// SkippedLinks is the number of symbolic links that were left as they are.
 	SkippedLinks int `json:"skippedLinks"`
 }
 
-// FileSuggestions returns files and folders of the project for a beginning of their path, the best first.
-func (s *Session) FileSuggestions(ctx context.Context, query string) (*FileSuggestions, error) {
-	return call[FileSuggestions](ctx, s, "file_suggestions", fileSuggestionsRequest{query})
-}
-
-type fileSuggestionsRequest struct {
-	Query string `json:"query"`
-}
-
-// FileSuggestions are paths that complete what somebody has typed.
-type FileSuggestions struct {
-	Suggestions []FileSuggestion `json:"suggestions"`
-	// CWD is the folder that relative paths count from, or empty if the agent does not say.
-	CWD string `json:"cwd"`
-}
-
-// A FileSuggestion is one path.
-type FileSuggestion struct {
-	// Path ends with a separator if it is a folder.
-	Path string `json:"path"`
-	// Score is how well the path fits, or nil if the agent does not say.
-	Score *float64 `json:"score"`
-}
-
-// SetCWD moves the session to another working folder. It moves only between turns, and after the first one the agent
-// notes the move in the conversation: a result that answers no prompt can follow.
+// SetCWD moves the session to another working directory. It can move only between turns. After the first
+// turn the agent adds a note to the conversation, so that a result that answers no prompt can follow.
+// opts may be nil.
 //
-// The error is an [*UntrustedError] when somebody has to trust the folder first, and a [*ControlError] whose Code is
-// busy, not_found, not_a_directory, blocked_by_rule, unsafe_path or a newer one when the folder is refused.
-func (s *Session) SetCWD(ctx context.Context, path string) (*CWDChange, error) {
-	return s.setCWD(ctx, setCWDRequest{Path: path})
-}
-
-// SetTrustedCWD does what [Session.SetCWD] does, and tells the agent that its user trusts the folder. Ask the user:
-// settings, hooks and servers of a trusted folder run. trusted must be the Directory of the [UntrustedError].
-func (s *Session) SetTrustedCWD(ctx context.Context, path, trusted string) (*CWDChange, error) {
-	return s.setCWD(ctx, setCWDRequest{Path: path, TrustAccepted: true, TrustedDirectory: trusted})
-}
-
-func (s *Session) setCWD(ctx context.Context, req setCWDRequest) (*CWDChange, error) {
+// The error is an [*UntrustedError] when the user has to trust the directory first, and a
+// [*ControlError] whose Code is busy, not_found, not_a_directory, blocked_by_rule, unsafe_path or a newer
+// one when the agent refuses the directory.
+func (s *Session) SetCWD(ctx context.Context, path string, opts *CWDOptions) (*CWDChange, error) {
+	req := setCWDRequest{Path: path}
+	if opts != nil && opts.TrustedDirectory != "" {
+		req.TrustAccepted, req.TrustedDirectory = true, opts.TrustedDirectory
+	}
 	answer, err := call[setCWDAnswer](ctx, s, cwdSubtype, req)
 	if err != nil {
 		return nil, err
@@ -140,6 +116,13 @@ func (s *Session) setCWD(ctx context.Context, req setCWDRequest) (*CWDChange, er
 		s.rememberThat(cwdSubtype, req)
 	}
 	return change, err
+}
+
+// CWDOptions configure [Session.SetCWD].
+type CWDOptions struct {
+	// TrustedDirectory is a directory that the user trusts: the Directory of the [UntrustedError].
+	// Ask the user first, because settings, hooks and servers of a trusted directory run.
+	TrustedDirectory string
 }
 
 type setCWDRequest struct {
@@ -158,7 +141,7 @@ type setCWDAnswer struct {
 	Message   string `json:"message"`
 }
 
-// change returns what the answer says, with everything but ok as an error.
+// change returns the change, or an error for every status except ok.
 func (a *setCWDAnswer) change() (*CWDChange, error) {
 	switch a.Status {
 	case "ok":
@@ -169,30 +152,33 @@ func (a *setCWDAnswer) change() (*CWDChange, error) {
 	return nil, &ControlError{Subtype: "set_cwd", Message: a.Message, Code: a.Reason}
 }
 
-// A CWDChange is where a session works now.
+// A CWDChange is the outcome of [Session.SetCWD].
 type CWDChange struct {
+	// CWD is the working directory of the session now.
 	CWD string `json:"cwd"`
-	// Changed is false if the session was there before.
+	// Changed is false if it was the working directory before.
 	Changed bool `json:"changed"`
-	// TranscriptRelocated is false if the transcript could not be moved to the project of the new folder.
+	// TranscriptRelocated is false if the transcript could not be moved to the project of the new
+	// directory.
 	TranscriptRelocated bool `json:"transcript_relocated"`
 }
 
-// An UntrustedError says that the agent's user has to trust a folder before a session can move there.
+// An UntrustedError reports that the user has to trust a directory before a session can move there: see
+// [CWDOptions.TrustedDirectory].
 type UntrustedError struct {
-	// Directory is the folder to be trusted, with links followed. It is safe to show.
+	// Directory is the directory to be trusted, with symbolic links resolved. It is safe to show.
 	Directory string
-	// Root is the repository that is trusted along with it, as a whole, or empty.
+	// Root is the repository that would be trusted with it, or empty.
 	Root string
 }
 
 func (e *UntrustedError) Error() string {
-	return fmt.Sprintf("clew: the folder %s is not trusted", e.Directory)
+	return fmt.Sprintf("clew: directory %s is not trusted", e.Directory)
 }
 
-// RegisterRepoRoot adds a folder to those that the agent works in, and returns it with links followed. The agent
-// refuses one that it has already, and one that lies neither below its working folder nor below a folder that it was
-// started with. Nil options reload nothing.
+// RegisterRepoRoot adds a directory to those that the agent works in and returns it with symbolic links
+// resolved. The agent refuses a directory that it already has, and one that is neither below its working
+// directory nor below a directory that it was started with. Nil options reload nothing.
 func (s *Session) RegisterRepoRoot(ctx context.Context, dir string, opts *RepoRootOptions) (string, error) {
 	req := repoRootRequest{Directory: dir}
 	if opts != nil {
@@ -205,11 +191,14 @@ func (s *Session) RegisterRepoRoot(ctx context.Context, dir string, opts *RepoRo
 	return answer.Directory, nil
 }
 
-// RepoRootOptions say what the agent reads from a folder that is added.
+// RepoRootOptions configure [Session.RegisterRepoRoot].
 type RepoRootOptions struct {
+	// ReloadClaudeMD reads the CLAUDE.md of the directory.
 	ReloadClaudeMD bool `json:"reload_claude_md,omitempty"`
-	ReloadPlugins  bool `json:"reload_plugins,omitempty"`
-	ReloadSkills   bool `json:"reload_skills,omitempty"`
+	// ReloadPlugins reads the plugins of the directory.
+	ReloadPlugins bool `json:"reload_plugins,omitempty"`
+	// ReloadSkills reads the skills of the directory.
+	ReloadSkills bool `json:"reload_skills,omitempty"`
 }
 
 type repoRootRequest struct {

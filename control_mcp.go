@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// MCPStatus returns the MCP servers of the session, and how their connections stand.
+// MCPStatus returns the MCP servers of the session and the state of their connections.
 func (s *Session) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	answer, err := call[mcpStatusAnswer](ctx, s, "mcp_status", nil)
 	if err != nil {
@@ -16,87 +16,90 @@ func (s *Session) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	return answer.Servers, nil
 }
 
-// LiveMCPStatus is [Session.MCPStatus] with liveReply set: somebody waits for the answer. Claude Code 2.1.325 answers
-// both alike.
-func (s *Session) LiveMCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
-	answer, err := call[mcpStatusAnswer](ctx, s, "mcp_status", mcpStatusRequest{LiveReply: true})
-	if err != nil {
-		return nil, err
-	}
-	return answer.Servers, nil
-}
-
-type mcpStatusRequest struct {
-	LiveReply bool `json:"liveReply"`
-}
-
 type mcpStatusAnswer struct {
 	Servers []MCPServerStatus `json:"mcpServers"`
 }
 
-// An MCPServerStatus says how the connection to an MCP server stands.
+// An MCPServerStatus is an MCP server and the state of its connection.
 type MCPServerStatus struct {
 	// Name is the server's name as configured.
-	Name  string   `json:"name"`
+	Name string `json:"name"`
+	// State is whether the agent is connected to the server.
 	State MCPState `json:"status"`
-	// Error says why the connection failed, and ErrorCode what can be done about it, such as APPROVAL_REQUIRED.
-	Error     string `json:"error"`
+	// Error says why the connection failed.
+	Error string `json:"error"`
+	// ErrorCode says what can be done about the error, such as APPROVAL_REQUIRED.
 	ErrorCode string `json:"error_code"`
-	// ServerInfo and Tools are there when the server is connected.
-	ServerInfo *MCPServerInfo  `json:"serverInfo"`
-	Tools      []MCPServerTool `json:"tools"`
-	// Capabilities is an object of the server's own, or empty.
+	// ServerInfo is how the server introduces itself, or nil unless it is connected.
+	ServerInfo *MCPServerInfo `json:"serverInfo"`
+	// Tools are the tools of a server that is connected.
+	Tools []MCPServerTool `json:"tools"`
+	// Capabilities is an object that the server sent, or empty.
 	Capabilities wire.JSON `json:"capabilities"`
-	// Config is the configuration of the server, with its secrets.
+	// Config is the configuration of the server, including its secrets.
 	Config wire.JSON `json:"config"`
 	// Transport is stdio, sse, http, ws, sdk for a server in the host's process, or a newer one.
 	Transport string `json:"transport"`
 	// Scope is where the server is configured, such as user, project or dynamic.
 	Scope string `json:"scope"`
-	// Source is who brings the server: sdk, plugin or a scope. Trust a server by it, not by its name.
+	// Source is where the server comes from: sdk, plugin or a scope. Decide by it whether to trust a
+	// server, not by its name.
 	Source string `json:"source"`
 }
 
-// An MCPState says how the connection to an MCP server stands.
+// An MCPState is the state of the connection to an MCP server.
 type MCPState string
 
 // The states that the agent knows.
 const (
+	// MCPStateConnected means that the session can use the server.
 	MCPStateConnected MCPState = "connected"
-	MCPStateFailed    MCPState = "failed"
+	// MCPStateFailed means that the agent could not connect: see [Session.ReconnectMCP].
+	MCPStateFailed MCPState = "failed"
+	// MCPStateNeedsAuth means that the user has to log in: see [Session.AuthenticateMCP].
 	MCPStateNeedsAuth MCPState = "needs-auth"
-	MCPStatePending   MCPState = "pending"
-	MCPStateDisabled  MCPState = "disabled"
+	// MCPStatePending means that the agent is connecting.
+	MCPStatePending MCPState = "pending"
+	// MCPStateDisabled means that the server is turned off: see [Session.SetMCPEnabled].
+	MCPStateDisabled MCPState = "disabled"
 )
 
-// An MCPServerInfo is what an MCP server calls itself.
+// An MCPServerInfo is how an MCP server introduces itself.
 type MCPServerInfo struct {
-	Name    string `json:"name"`
+	// Name is the name that the server has for itself.
+	Name string `json:"name"`
+	// Version is the version of the server.
 	Version string `json:"version"`
 }
 
 // An MCPServerTool is a tool of an MCP server.
 type MCPServerTool struct {
-	Name        string `json:"name"`
+	// Name is the name of the tool, without the server.
+	Name string `json:"name"`
+	// Description says what the tool does.
 	Description string `json:"description"`
-	// Annotations are what the server says of the tool: hints, not promises.
+	// Annotations are what the server declares about the tool: hints, not promises.
 	Annotations MCPToolAnnotations `json:"annotations"`
 	// Meta is an object that says how to show the tool's user interface, or empty.
 	Meta wire.JSON `json:"_meta"`
 }
 
-// MCPToolAnnotations are what a server says of its tool. Nil means that it does not say.
+// MCPToolAnnotations are what a server declares about its tool. Nil means that it does not declare it.
 type MCPToolAnnotations struct {
-	ReadOnly    *bool `json:"readOnly"`
+	// ReadOnly is whether the tool changes nothing.
+	ReadOnly *bool `json:"readOnly"`
+	// Destructive is whether the tool may delete or overwrite something.
 	Destructive *bool `json:"destructive"`
-	OpenWorld   *bool `json:"openWorld"`
+	// OpenWorld is whether the tool reaches outside systems.
+	OpenWorld *bool `json:"openWorld"`
 }
 
-// SetMCPServers gives the session these MCP servers in place of those that it got from its host so far; servers of
-// settings and plugins stay. It waits until the agent has tried to connect to the new ones. Nil means none. The servers
-// are copied, and checked as those of [Options.MCPServers]: the error is an [*OptionsError] then. The connections of
-// in-process servers that are dropped or replaced are closed at the end, and with them the contexts of their calls. One
-// call of SetMCPServers waits for another.
+// SetMCPServers replaces the MCP servers that the session got from its host so far; nil means none. The
+// servers of settings and plugins stay. It waits until the agent has tried to connect to the new ones.
+//
+// The servers are copied, and checked like those of [Options.MCPServers]; the error of the check is an
+// [*OptionsError]. The connections of in-process servers that are removed or replaced are closed at the
+// end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one after another.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
 	if err := opts.checkMCPServers(); err != nil {
@@ -110,17 +113,17 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 		return nil, err
 	}
 	defer own.release()
-	own.add(inside) // for the agent to connect to
+	own.add(inside) // before the agent connects to them
 	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
 	if err != nil {
 		return nil, err
 	}
 	replaced := own.set(inside)
-	defer own.dismiss() // at last: the context may be that of a call
+	defer own.dismiss() // last, because the context may be that of a call
 	return change, s.announce(ctx, replaced)
 }
 
-// announce tells the agent of servers that have taken the place of others. It takes no notice of them by itself.
+// announce reports to the agent that servers have replaced others. The agent does not notice that.
 func (s *Session) announce(ctx context.Context, servers []string) error {
 	for _, name := range servers {
 		if err := s.SendMCPMessage(ctx, name, mcpToolsChanged); err != nil {
@@ -134,16 +137,18 @@ type setMCPServersRequest struct {
 	Servers map[string]MCPServer `json:"servers"`
 }
 
-// An MCPServersChange says what [Session.SetMCPServers] has changed, by the names of servers.
+// An MCPServersChange is the outcome of [Session.SetMCPServers].
 type MCPServersChange struct {
-	Added   []string `json:"added"`
+	// Added are the names of new servers, including those that could not be connected.
+	Added []string `json:"added"`
+	// Removed are the names of servers that are gone.
 	Removed []string `json:"removed"`
-	// Errors say why servers, also such that were added, are not connected.
+	// Errors say why servers are not connected, by their names.
 	Errors map[string]string `json:"errors"`
 }
 
-// ReconnectMCP connects to an MCP server anew, and waits until it has. The error is a [*ControlError] if that fails,
-// and if there is no such server.
+// ReconnectMCP connects to an MCP server again and waits for the connection. The error is a
+// [*ControlError] if that fails or if there is no such server.
 func (s *Session) ReconnectMCP(ctx context.Context, server string) error {
 	return s.Control(ctx, "mcp_reconnect", mcpServerRequest{server}, nil)
 }
@@ -152,19 +157,20 @@ type mcpServerRequest struct {
 	ServerName string `json:"serverName"`
 }
 
-// ToggleMCP turns an MCP server on or off. Turning one on waits for the connection, as [Session.ReconnectMCP] does.
-func (s *Session) ToggleMCP(ctx context.Context, server string, enabled bool) error {
-	return s.Control(ctx, "mcp_toggle", toggleMCPRequest{server, enabled}, nil)
+// SetMCPEnabled turns an MCP server on or off. Turning one on waits for the connection, like
+// [Session.ReconnectMCP].
+func (s *Session) SetMCPEnabled(ctx context.Context, server string, enabled bool) error {
+	return s.Control(ctx, "mcp_toggle", enableMCPRequest{server, enabled}, nil)
 }
 
-type toggleMCPRequest struct {
+type enableMCPRequest struct {
 	ServerName string `json:"serverName"`
 	Enabled    bool   `json:"enabled"`
 }
 
-// SetMCPPermissionMode has the agent decide about the tools of one MCP server as in another permission mode, where its
-// own would allow them: [wire.PermissionModeDefault] or [wire.PermissionModeAuto]. It refuses others. Empty ends that.
-// The warning is empty, or says why it may have no effect.
+// SetMCPPermissionMode makes the agent decide about the tools of one MCP server as in a stricter
+// permission mode than its own: [PermissionModeDefault] or [PermissionModeAuto]. The agent refuses other
+// modes. An empty mode ends that. The warning says why the mode may have no effect, or is empty.
 func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode wire.PermissionMode) (
 	warning string, err error,
 ) {
@@ -188,22 +194,19 @@ type mcpPermissionModeAnswer struct {
 	Warning string `json:"warning"`
 }
 
-// CallMCP calls a tool of an MCP server, without the model. It waits for the result, and ends the call with ctx, whose
-// deadline becomes the call's own within one second and ten minutes; without one the agent waits two minutes. The error
-// is a [*ControlError] when there is no such tool, when its server is not connected or in this process, and when the
-// tool fails.
+// CallMCP calls a tool of an MCP server, without the model, and waits for the result. The call ends with
+// ctx. Its time limit is the deadline of ctx, but at least a second and at most ten minutes, and without
+// a deadline two minutes. The error is a [*ControlError] when there is no such tool, when its server is
+// not connected or is in this process, and when the tool fails.
 func (s *Session) CallMCP(ctx context.Context, req *MCPCall) (*MCPCallResult, error) {
 	if req == nil {
 		req = &MCPCall{} // which the agent refuses
 	}
-	result, err := call[MCPCallResult](ctx, s, "mcp_call", newMCPCallRequest(ctx, req))
+	answer, err := call[mcpCallAnswer](ctx, s, "mcp_call", newMCPCallRequest(ctx, req))
 	if err != nil {
 		return nil, err
 	}
-	if staging := result.Staging; staging != nil && !staging.OK {
-		return nil, &ControlError{Subtype: "mcp_call", Message: staging.Detail, Code: staging.ErrorCode}
-	}
-	return result, nil
+	return answer.result()
 }
 
 type mcpCallRequest struct {
@@ -220,60 +223,90 @@ func newMCPCallRequest(ctx context.Context, req *MCPCall) mcpCallRequest {
 	return mcpCallRequest{req, left.Milliseconds()}
 }
 
-// An MCPCall is a call of a tool by the host.
+// An MCPCall is the request of [Session.CallMCP].
 type MCPCall struct {
 	// Tool is the full name of the tool, mcp__SERVER__TOOL.
 	Tool string `json:"tool"`
 	// Arguments is anything that marshals to a JSON object. Nil means no arguments.
 	Arguments any `json:"arguments,omitempty"`
-	// NotForModel leaves the result as the server sent it, up to 10 MB. Otherwise it is what a model would get:
-	// shortened, images made smaller.
+	// NotForModel returns the result as the server sent it, up to 10 MB. By default the result is
+	// what a model would get: shortened, with smaller images.
 	NotForModel bool `json:"result_not_for_model,omitempty"`
-	// CheckPermissions decides about the call as about one of the model, which can ask [Options.CanUseTool]. Otherwise
-	// the call is the host's own, and allowed. An agent without the capability mcp_call_check_permissions_v1 does not
-	// check.
+	// CheckPermissions decides about the call like about one of the model, which can ask
+	// [Options.CanUseTool]. By default the call is allowed, because the host makes it. An agent without
+	// the capability mcp_call_check_permissions_v1 does not check.
 	CheckPermissions bool `json:"check_permissions,omitempty"`
-	// ExpiresAt has the agent refuse a call that it gets later. Zero means no such limit. OutputFiles need it.
+	// ExpiresAt makes the agent refuse the call after this time. Zero means no such limit. OutputFiles
+	// need it.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// InputFiles and OutputFiles are files that the tool reads and writes. They lie below a folder that the agent keeps
-	// in step with another machine, and without one it refuses them.
-	InputFiles  []MCPFile `json:"input_files,omitempty"`
+	// InputFiles are files that the tool reads. They must be in a directory that the agent keeps in
+	// sync with another machine. An agent without such a directory refuses them.
+	InputFiles []MCPFile `json:"input_files,omitempty"`
+	// OutputFiles are files that the tool writes, in the same directory.
 	OutputFiles []MCPFile `json:"output_files,omitempty"`
 }
 
 // An MCPFile is a file of a tool call.
 type MCPFile struct {
+	// Name is the name of the file for the tool.
 	Name string `json:"name"`
 	// LanePath is the absolute path of the file.
 	LanePath string `json:"lane_path"`
-	// IfMatch is for an output: the version of the file that it may replace. Empty means any.
+	// IfMatch is, for an output, the version of the file that it may replace. Empty means any.
 	IfMatch string `json:"if_match,omitempty"`
 }
 
-// An MCPCallResult is what a tool returned. It comes from the server: don't trust it.
+// An MCPCallResult is the result of a tool. It comes from the server: don't trust it.
 type MCPCallResult struct {
 	// Content is a string or a list of blocks.
 	Content wire.JSON `json:"content"`
-	// StructuredContent and Meta are objects, or empty.
+	// StructuredContent is an object, or empty.
 	StructuredContent wire.JSON `json:"structuredContent"`
-	Meta              wire.JSON `json:"_meta"`
-	// Staging is what became of the call's files. It is there for a call with files, an expiry or a deadline.
-	Staging *MCPStaging `json:"staging"`
+	// Meta is an object, or empty.
+	Meta wire.JSON `json:"_meta"`
+	// Staging is the outcome for the call's files. It is nil unless the call has files, an expiry or a
+	// deadline.
+	Staging *struct {
+		// Outputs is a list of the files that were written. This package does not know its elements.
+		Outputs wire.JSON `json:"outputs"`
+		// InputsUsed is a list of the files that were read. This package does not know its elements.
+		InputsUsed wire.JSON `json:"inputs_used"`
+	} `json:"staging"`
 }
 
-// An MCPStaging says what became of the files of a tool call.
-type MCPStaging struct {
-	// OK is true for what [Session.CallMCP] returns: it makes an error of ErrorCode, such as expired, and Detail.
-	OK        bool   `json:"ok"`
-	ErrorCode string `json:"error_code"`
-	Detail    string `json:"detail"`
-	// Outputs and InputsUsed are lists whose elements are not known to this package.
+// An mcpCallAnswer is the answer to an mcp_call.
+type mcpCallAnswer struct {
+	MCPCallResult
+	Staging *mcpStaging `json:"staging"`
+}
+
+// An mcpStaging says whether the agent could provide the files of a call.
+type mcpStaging struct {
+	OK         bool      `json:"ok"`
+	ErrorCode  string    `json:"error_code"`
+	Detail     string    `json:"detail"`
 	Outputs    wire.JSON `json:"outputs"`
 	InputsUsed wire.JSON `json:"inputs_used"`
 }
 
-// ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent refuses other URIs,
-// and in-process servers. What it returns comes from the server: show it in a sandbox.
+// result returns the result of a call, or an error if the agent could not provide its files.
+func (a *mcpCallAnswer) result() (*MCPCallResult, error) {
+	staging := a.Staging
+	if staging == nil {
+		return &a.MCPCallResult, nil
+	}
+	if !staging.OK {
+		return nil, &ControlError{Subtype: "mcp_call", Message: staging.Detail, Code: staging.ErrorCode}
+	}
+	a.MCPCallResult.Staging = &struct {
+		Outputs    wire.JSON `json:"outputs"`
+		InputsUsed wire.JSON `json:"inputs_used"`
+	}{staging.Outputs, staging.InputsUsed}
+	return &a.MCPCallResult, nil
+}
+
+// ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent refuses
+// other URIs and in-process servers. The content comes from the server: show it in a sandbox.
 func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]MCPResourceContent, error) {
 	answer, err := call[mcpResourceAnswer](ctx, s, "mcp_read_resource", mcpResourceRequest{server, uri})
 	if err != nil {
@@ -291,18 +324,28 @@ type mcpResourceAnswer struct {
 	Contents []MCPResourceContent `json:"contents"`
 }
 
-// An MCPResourceContent is a part of a resource: text, or bytes.
+// An MCPResourceContent is one part of a resource: text or bytes.
 type MCPResourceContent struct {
-	URI      string `json:"uri"`
+	// URI names the part.
+	URI string `json:"uri"`
+	// MIMEType is the type of the content, such as text/html.
 	MIMEType string `json:"mimeType"`
-	Text     string `json:"text"`
-	Blob     []byte `json:"blob"`
+	// Text is the content if it is text.
+	Text string `json:"text"`
+	// Blob is the content if it is not.
+	Blob []byte `json:"blob"`
 	// Meta is an object, or empty.
 	Meta wire.JSON `json:"_meta"`
 }
 
-// SendMCPMessage passes a JSON-RPC message of an in-process server on to the agent, such as a notification that its
-// tools have changed. The agent accepts messages of servers that it does not know, and ignores them.
+// SendMCPMessage sends a JSON-RPC message of an in-process server to the agent, such as a notification
+// that its tools have changed. The agent accepts messages of unknown servers and ignores them.
 func (s *Session) SendMCPMessage(ctx context.Context, server string, message wire.JSON) error {
 	return s.Control(ctx, "mcp_message", mcpRequest{server, message}, nil)
+}
+
+// EnableChannel lets an MCP server write messages into the session. The agent refuses unless the server is
+// connected and comes from a plugin of a marketplace.
+func (s *Session) EnableChannel(ctx context.Context, server string) error {
+	return s.Control(ctx, "channel_enable", mcpServerRequest{server}, nil)
 }

@@ -15,8 +15,7 @@ import (
 // The agent tells null from a field that is not there: null resets a value, absence leaves it.
 func TestControlRequests(t *testing.T) {
 	t.Parallel()
-	budget, off := 4000, 0
-	display, model, mode := ThinkingSummarized, "sonnet", wire.PermissionModeDefault
+	model, mode := "sonnet", wire.PermissionModeDefault
 	modified := time.Date(2026, 11, 15, 6, 35, 34, 123_999_999, time.UTC)
 	tests := []struct {
 		name    string
@@ -28,30 +27,25 @@ func TestControlRequests(t *testing.T) {
 		{"set a model", setModelRequest{&model}, `{"model":"sonnet"}`},
 		{"reset the model", setModelRequest{}, `{"model":null}`},
 		{"set a permission mode", setPermissionModeRequest{wire.PermissionModePlan}, `{"mode":"plan"}`},
-		{"set a budget", thinkingBudgetRequest{&budget}, `{"max_thinking_tokens":4000}`},
-		{"turn thinking off", thinkingBudgetRequest{&off}, `{"max_thinking_tokens":0}`},
-		{"reset the budget", thinkingBudgetRequest{}, `{"max_thinking_tokens":null}`},
-		{"set a display", thinkingDisplayRequest{&display}, `{"thinking_display":"summarized"}`},
-		{"reset the display", thinkingDisplayRequest{}, `{"thinking_display":null}`},
+		{"set a budget", ThinkingOptions{BudgetTokens: new(4000)}, `{"max_thinking_tokens":4000}`},
+		{"turn thinking off", ThinkingOptions{BudgetTokens: new(0)}, `{"max_thinking_tokens":0}`},
+		{"set a display", ThinkingOptions{Display: ThinkingSummarized}, `{"thinking_display":"summarized"}`},
+		{"reset thinking", resetThinkingRequest{}, `{"max_thinking_tokens":null,"thinking_display":null}`},
 
 		{
 			"apply settings", applySettingsRequest{map[string]any{"effortLevel": "high", "model": nil}},
 			`{"settings":{"effortLevel":"high","model":null}}`,
 		},
 		{
-			"update settings", updateSettingsRequest{SettingsLayerLocal, map[string]any{"outputStyle": "Learning"}},
+			"update settings", updateSettingsRequest{"localSettings", map[string]any{"outputStyle": "Learning"}},
 			`{"source":"localSettings","settings":{"outputStyle":"Learning"}}`,
 		},
-		{"context in full", contextRequest{"full"}, `{"detail":"full"}`},
-		{"usage", usageRequest{SkipBehaviors: true}, `{"skip_behaviors":true}`},
-		{"usage with behaviors", usageRequest{}, `{}`},
-
 		{
 			"set servers", setMCPServersRequest{map[string]MCPServer{"web": &MCPHTTPServer{URL: "http://127.0.0.1/"}}},
 			`{"servers":{"web":{"type":"http","url":"http://127.0.0.1/"}}}`,
 		},
 		{"reconnect a server", mcpServerRequest{"web"}, `{"serverName":"web"}`},
-		{"turn a server off", toggleMCPRequest{"web", false}, `{"serverName":"web","enabled":false}`},
+		{"turn a server off", enableMCPRequest{"web", false}, `{"serverName":"web","enabled":false}`},
 		{"a server's mode", mcpPermissionModeRequest{"web", &mode}, `{"serverName":"web","mode":"default"}`},
 		{"no mode for a server", mcpPermissionModeRequest{ServerName: "web"}, `{"serverName":"web","mode":null}`},
 		{"call a tool", MCPCall{Tool: "mcp__web__get"}, `{"tool":"mcp__web__get"}`},
@@ -69,22 +63,20 @@ func TestControlRequests(t *testing.T) {
 			`{"tool":"t","expires_at":"2026-11-15T06:35:34.123999999Z","input_files":[{"name":"a","lane_path":"/a"}],` +
 				`"output_files":[{"name":"b","lane_path":"/b","if_match":"v1"}],"timeout_ms":5000}`,
 		},
-		{"live status", mcpStatusRequest{true}, `{"liveReply":true}`},
 		{"log in to a server", mcpAuthRequest{ServerName: "web"}, `{"serverName":"web"}`},
 		{"log in and come back", mcpAuthRequest{"web", "app://x"}, `{"serverName":"web","redirectUri":"app://x"}`},
 		{"finish a login", mcpCallbackRequest{"web", "http://u"}, `{"serverName":"web","callbackUrl":"http://u"}`},
 		{"log in", claudeAuthRequest{true}, `{"loginWithClaudeAi":true}`},
-		{"finish", claudeCallbackRequest{"c", "s"}, `{"authorizationCode":"c","state":"s"}`},
-		{"remote control", remoteControlRequest{true}, `{"enabled":true}`},
 		{
-			"rate", MessageRating{"u1", RatingNegative, RatingText, true},
+			"rate", MessageRating{"u1", "negative", "assistant_text", true},
 			`{"messageUuid":"u1","sentiment":"negative","surface":"assistant_text","cleared":true}`,
 		},
 		{"read a resource", mcpResourceRequest{"web", "ui://page"}, `{"serverName":"web","uri":"ui://page"}`},
 		{"send a message", mcpRequest{"web", `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
 
 		{"a task", taskRequest{"b1"}, `{"task_id":"b1"}`},
-		{"background a task", backgroundTaskRequest{"toolu_1"}, `{"tool_use_id":"toolu_1"}`},
+		{"background a task", backgroundTasksRequest{"toolu_1"}, `{"tool_use_id":"toolu_1"}`},
+		{"background all tasks", backgroundTasksRequest{}, `{}`},
 
 		{"read a file", readFileRequest{Path: "a.txt", Encoding: "base64"}, `{"path":"a.txt","encoding":"base64"}`},
 		{
@@ -94,14 +86,13 @@ func TestControlRequests(t *testing.T) {
 		{"seed", seedReadStateRequest{"a.txt", modified.UnixMilli()}, `{"path":"a.txt","mtime":1794724534123}`},
 		{"rewind", rewindFilesRequest{UserMessageID: "u1"}, `{"user_message_id":"u1"}`},
 		{"preview", rewindFilesRequest{UserMessageID: "u1", DryRun: true}, `{"user_message_id":"u1","dry_run":true}`},
-		{"suggest files", fileSuggestionsRequest{"no"}, `{"query":"no"}`},
 
 		{
-			"rename", renameRequest{"A name", RenameOptions{Source: RenamedByHost}},
+			"rename", renameRequest{"A name", RenameOptions{Source: "host"}},
 			`{"title":"A name","source":"host"}`,
 		},
 		{
-			"rename this session", renameRequest{"A name", RenameOptions{RenamedRemotely, "s1"}},
+			"rename this session", renameRequest{"A name", RenameOptions{"remote", "s1"}},
 			`{"title":"A name","source":"remote","session_id":"s1"}`,
 		},
 		{"suggest a title", titleRequest{"Do it", false}, `{"description":"Do it","persist":false}`},
@@ -149,9 +140,9 @@ func TestControlRequests(t *testing.T) {
 	}
 }
 
-func TestSetThinkingBudgetRefusesNegative(t *testing.T) {
+func TestSetThinkingRefusesNegativeBudget(t *testing.T) {
 	t.Parallel()
-	if err := new(Session).SetThinkingBudget(t.Context(), -1); err == nil {
+	if err := new(Session).SetThinking(t.Context(), &ThinkingOptions{BudgetTokens: new(-1)}); err == nil {
 		t.Error("no error")
 	}
 }

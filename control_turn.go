@@ -7,35 +7,39 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Interrupt stops the turn that is running; without one it does nothing. Prompts that wait for their turn stay in the
-// queue, and the agent goes on with the first of them. The turn ends with a result of its own, which can come after
-// Interrupt has returned.
-func (s *Session) Interrupt(ctx context.Context) (*InterruptReceipt, error) {
-	return call[InterruptReceipt](ctx, s, "interrupt", nil)
+// Interrupt stops the turn that is running; without one it does nothing. The turn ends with a result,
+// which can come after Interrupt has returned. Prompts in the queue stay there, and the agent goes on
+// with the first of them, unless opts, which may be nil, cancel them.
+func (s *Session) Interrupt(ctx context.Context, opts *InterruptOptions) (*InterruptReceipt, error) {
+	if opts == nil || !opts.CancelQueued {
+		return call[InterruptReceipt](ctx, s, "interrupt", nil)
+	}
+	return call[InterruptReceipt](ctx, s, "interrupt", interruptRequest{CancelQueued: true})
 }
 
-// InterruptAll stops the turn that is running, and takes all prompts that wait for theirs out of the queue. An agent
-// without the capability interrupt_cancel_queued_v1 leaves them there.
-func (s *Session) InterruptAll(ctx context.Context) (*InterruptReceipt, error) {
-	return call[InterruptReceipt](ctx, s, "interrupt", interruptRequest{CancelQueued: true})
+// InterruptOptions configure [Session.Interrupt].
+type InterruptOptions struct {
+	// CancelQueued also removes all prompts from the queue. An agent without the capability
+	// interrupt_cancel_queued_v1 leaves them there.
+	CancelQueued bool
 }
 
 type interruptRequest struct {
 	CancelQueued bool `json:"cancel_queued"`
 }
 
-// An InterruptReceipt says what became of the prompts that were waiting, by their UUIDs. A prompt that was sent without
-// one is not listed, and the agent may list prompts of its own. Both lists are empty from an agent without the
-// capability interrupt_receipt_v1.
+// An InterruptReceipt lists the prompts that were in the queue, by their UUIDs. A prompt that was sent
+// without a UUID is not listed, and the agent may list prompts of its own. Both lists are empty from an
+// agent without the capability interrupt_receipt_v1.
 type InterruptReceipt struct {
 	// StillQueued are the prompts that will run.
 	StillQueued []string `json:"still_queued"`
-	// Cancelled are the prompts that InterruptAll took out of the queue.
+	// Cancelled are the prompts that [InterruptOptions.CancelQueued] has removed.
 	Cancelled []string `json:"cancelled"`
 }
 
-// CancelPrompt takes a prompt out of the queue, and reports whether it was still there. It does not stop a turn that
-// has begun: see [Session.Interrupt].
+// CancelPrompt removes a prompt from the queue and reports whether it was still there. It does not
+// stop a turn that has begun: see [Session.Interrupt].
 func (s *Session) CancelPrompt(ctx context.Context, uuid string) (bool, error) {
 	answer, err := call[cancelPromptAnswer](ctx, s, "cancel_async_message", cancelPromptRequest{uuid})
 	if err != nil {
@@ -52,9 +56,9 @@ type cancelPromptAnswer struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// SetModel changes the model for the turns to come, and returns the model that the agent made of the name: an alias
-// such as "sonnet" becomes an ID. Empty means the model that the session started with. The agent refuses a model that
-// it may not use.
+// SetModel changes the model of the following turns and returns the ID of the model: an alias such as
+// "sonnet" becomes an ID. An empty name goes back to the model that the session started with. The agent
+// refuses a model that it may not use. [Session.Models] lists those that it may.
 func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
 	var req setModelRequest
 	if model != "" {
@@ -75,8 +79,9 @@ type setModelAnswer struct {
 	Model string `json:"model"`
 }
 
-// SetPermissionMode changes how the agent decides about tools from now on. It refuses a mode that it does not know, and
-// one that the session was not started for: [wire.PermissionModeBypassPermissions] has to be allowed from the start.
+// SetPermissionMode changes how the agent decides about tools from now on. The agent refuses a mode
+// that it does not know, and [PermissionModeBypassPermissions] unless the session was started with
+// [Options.AllowDangerouslySkipPermissions].
 func (s *Session) SetPermissionMode(ctx context.Context, mode wire.PermissionMode) error {
 	return s.Control(ctx, "set_permission_mode", setPermissionModeRequest{mode}, nil)
 }
@@ -85,41 +90,36 @@ type setPermissionModeRequest struct {
 	Mode wire.PermissionMode `json:"mode"`
 }
 
-// SetThinkingBudget sets how many tokens the model may spend on thinking in the turns to come; 0 turns thinking off.
-// Newer models choose their budget by themselves, and some can't be kept from thinking: see
-// [ModelInfo.SupportsThinkingOff]. It is an error if tokens is negative.
-func (s *Session) SetThinkingBudget(ctx context.Context, tokens int) error {
-	if tokens < 0 {
-		return fmt.Errorf("clew: a thinking budget of %d tokens", tokens)
+// SetThinking changes how the model thinks in the following turns. Nil goes back to what the session
+// was started with. It returns an error, and sends nothing, if the budget is negative.
+func (s *Session) SetThinking(ctx context.Context, opts *ThinkingOptions) error {
+	if opts == nil {
+		return s.Control(ctx, "set_max_thinking_tokens", resetThinkingRequest{}, nil)
 	}
-	return s.Control(ctx, "set_max_thinking_tokens", thinkingBudgetRequest{&tokens}, nil)
-}
-
-// ResetThinking takes back what [Session.SetThinkingBudget] has set.
-func (s *Session) ResetThinking(ctx context.Context) error {
-	return s.Control(ctx, "set_max_thinking_tokens", thinkingBudgetRequest{}, nil)
-}
-
-type thinkingBudgetRequest struct {
-	MaxThinkingTokens *int `json:"max_thinking_tokens"`
-}
-
-// SetThinkingDisplay sets how much of the model's thinking is shown in the turns to come. Empty leaves it to the agent
-// again.
-func (s *Session) SetThinkingDisplay(ctx context.Context, display ThinkingDisplay) error {
-	var req thinkingDisplayRequest
-	if display != "" {
-		req.ThinkingDisplay = &display
+	if budget := opts.BudgetTokens; budget != nil && *budget < 0 {
+		return fmt.Errorf("clew: negative thinking budget: %d tokens", *budget)
 	}
-	return s.Control(ctx, "set_max_thinking_tokens", req, nil)
+	return s.Control(ctx, "set_max_thinking_tokens", opts, nil)
 }
 
-type thinkingDisplayRequest struct {
-	ThinkingDisplay *ThinkingDisplay `json:"thinking_display"`
+// ThinkingOptions are what [Session.SetThinking] changes. A zero field leaves things as they are.
+type ThinkingOptions struct {
+	// BudgetTokens is how many tokens the model may spend on thinking. 0 turns thinking off. Newer
+	// models choose their budget by themselves, and some always think: see
+	// [ModelInfo.SupportsThinkingOff].
+	BudgetTokens *int `json:"max_thinking_tokens,omitempty"`
+	// Display is how much of the thinking the messages contain.
+	Display ThinkingDisplay `json:"thinking_display,omitempty"`
 }
 
-// TaskOutput returns the end of what a task has printed: a shell command in the background, while it runs or after. The
-// agent refuses tasks of another kind.
+// A resetThinkingRequest has null for all values, which the agent tells from a value that is missing.
+type resetThinkingRequest struct {
+	MaxThinkingTokens *int             `json:"max_thinking_tokens"`
+	ThinkingDisplay   *ThinkingDisplay `json:"thinking_display"`
+}
+
+// TaskOutput returns the end of what a shell command in the background has printed, while it runs or
+// after it. The agent refuses tasks of another kind.
 func (s *Session) TaskOutput(ctx context.Context, taskID string) (*TaskOutput, error) {
 	return call[TaskOutput](ctx, s, "get_task_output", taskRequest{taskID})
 }
@@ -130,41 +130,39 @@ type taskRequest struct {
 
 // A TaskOutput is the end of what a task has printed.
 type TaskOutput struct {
-	// Output is the last 8 KB at most. It can hold escape sequences.
+	// Output is the last 8 KB at most. It can contain escape sequences: don't print it to a terminal
+	// as it is.
 	Output string `json:"output"`
-	// TotalBytes is how much the task has printed in all.
+	// TotalBytes is how much the task has printed so far.
 	TotalBytes int64 `json:"total_bytes"`
-	Truncated  bool  `json:"truncated"`
+	// Truncated is true if Output is not everything.
+	Truncated bool `json:"truncated"`
 }
 
-// StopTask ends a task that runs. It succeeds as well when there is no such task. What became of the task comes as a
-// [wire.TaskNotificationMessage].
+// StopTask ends a task that is running. It also succeeds when there is no such task. The end of the
+// task comes as a [wire.TaskNotificationMessage].
 func (s *Session) StopTask(ctx context.Context, taskID string) error {
 	return s.Control(ctx, "stop_task", taskRequest{taskID}, nil)
 }
 
-// BackgroundTask moves a command or subagent that the turn is waiting for to the background, so that the turn goes on.
-// It reports whether the tool call had such a task.
-func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (bool, error) {
-	answer, err := call[backgroundTaskAnswer](ctx, s, "background_tasks", backgroundTaskRequest{toolUseID})
+// BackgroundTasks moves the command or subagent that the turn is waiting for to the background, so
+// that the turn goes on. toolUseID is the tool call that started it, and empty means everything that
+// the turn is waiting for. It reports whether the tool call had such a task.
+func (s *Session) BackgroundTasks(ctx context.Context, toolUseID string) (bool, error) {
+	answer, err := call[backgroundTasksAnswer](ctx, s, "background_tasks", backgroundTasksRequest{toolUseID})
 	if err != nil {
 		return false, err
 	}
 	return answer.found(), nil
 }
 
-type backgroundTaskRequest struct {
-	ToolUseID string `json:"tool_use_id"`
+type backgroundTasksRequest struct {
+	ToolUseID string `json:"tool_use_id,omitempty"`
 }
 
-type backgroundTaskAnswer struct {
+type backgroundTasksAnswer struct {
 	Backgrounded *bool `json:"backgrounded"`
 }
 
-// found takes an agent that does not say for one that found the task.
-func (a *backgroundTaskAnswer) found() bool { return a.Backgrounded == nil || *a.Backgrounded }
-
-// BackgroundTasks moves all that the turn is waiting for to the background: see [Session.BackgroundTask].
-func (s *Session) BackgroundTasks(ctx context.Context) error {
-	return s.Control(ctx, "background_tasks", nil, nil)
-}
+// found reports whether a task was moved. An agent that does not say has found the task.
+func (a *backgroundTasksAnswer) found() bool { return a.Backgrounded == nil || *a.Backgrounded }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -206,7 +207,7 @@ func ExampleSession_Interrupt() {
 			fmt.Println("interrupted:", failed.Interrupted())
 		}
 		if _, ok := msg.(*clew.AssistantMessage); ok {
-			if _, err := s.Interrupt(ctx); err != nil {
+			if _, err := s.Interrupt(ctx, nil); err != nil {
 				fmt.Println(err)
 			}
 		}
@@ -214,7 +215,8 @@ func ExampleSession_Interrupt() {
 	// Output: interrupted: true
 }
 
-func ExampleSession_ContextUsage() {
+// Package screens has what the agent's own screens show, such as how full the context window is.
+func Example_contextWindow() {
 	ctx := context.Background()
 	s, err := clew.Connect(ctx, &clew.Options{Transport: simulated()})
 	if err != nil {
@@ -222,7 +224,7 @@ func ExampleSession_ContextUsage() {
 		return
 	}
 	defer s.Close()
-	window, err := s.ContextUsage(ctx)
+	window, err := screens.Context(ctx, s, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

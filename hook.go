@@ -111,7 +111,7 @@ type hookRequest struct {
 
 func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	var req hookRequest
-	if err := (looseReader{"hook_callback", c.log}).decode(body, &req, "callback_id"); err != nil {
+	if err := loosely(c.log, "hook_callback", &req, "callback_id").Decode(body); err != nil {
 		return "", err
 	}
 	hook := c.hookFuncs[req.CallbackID]
@@ -134,7 +134,7 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 		if err != nil {
 			return nil, err
 		}
-		answer, err := out.answer()
+		answer, err := out.answer(in.Base().Event)
 		return answer, badAnswer(name, err)
 	})
 	if err != nil && ctx.Err() != nil {

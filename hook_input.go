@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -42,14 +43,13 @@ type HookBase struct {
 	// PermissionMode is empty where it does not matter.
 	PermissionMode wire.PermissionMode `json:"permission_mode"`
 	// AgentID is the subagent in which the hook runs, or empty. AgentType is the kind of the agent.
-	AgentID   string     `json:"agent_id"`
-	AgentType string     `json:"agent_type"`
-	Effort    HookEffort `json:"effort"`
-}
-
-// HookEffort is how much work the model puts into its answers.
-type HookEffort struct {
-	Level wire.Effort `json:"level"`
+	AgentID   string `json:"agent_id"`
+	AgentType string `json:"agent_type"`
+	// Effort is how much work the model puts into its answers.
+	Effort struct {
+		// Level is empty for a model without levels of effort.
+		Level wire.Effort `json:"level"`
+	} `json:"effort"`
 }
 
 // Base returns b.
@@ -69,12 +69,12 @@ func (c *callbacks) decodeHookInput(data wire.JSON) (HookInput, error) {
 	var head struct {
 		Event HookEvent `json:"hook_event_name"`
 	}
-	if err := decode("the input of a hook", data, &head); err != nil {
+	if err := rawjson.Decode("the input of a hook", data, &head); err != nil {
 		return nil, err
 	}
 	in := newHookInput(head.Event)
-	reader := looseReader{"the input of a hook at " + string(head.Event), c.log}
-	if err := reader.decode(data, in, "tool_name", "prompt"); err != nil {
+	what := "the input of a hook at " + string(head.Event)
+	if err := loosely(c.log, what, in, "tool_name", "prompt").Decode(data); err != nil {
 		return nil, err
 	}
 	in.Base().raw = data

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -100,7 +101,7 @@ func TestHookInputs(t *testing.T) {
 			if in.Base().Event != example.event || in.Base().CallID != "toolu_9" || in.Raw() != wire.JSON(example.json) {
 				t.Errorf("base %+v", in.Base())
 			}
-			again, err := encode(in)
+			again, err := rawjson.Encode(in)
 			if err != nil {
 				t.Fatal(err)
 			}

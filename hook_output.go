@@ -5,43 +5,72 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
-// A HookOutput is what a hook tells the agent. All of it is optional.
+// A HookOutput is the answer of a hook to the agent. All fields are optional.
 type HookOutput struct {
-	// Stop ends the agent's work, and StopReason tells the user why.
-	Stop       bool   `json:"-"`
+	// Stop ends the agent's work.
+	Stop bool `json:"-"`
+	// StopReason says to the user why the work ends.
 	StopReason string `json:"stopReason,omitempty"`
-	// Decision is for events that have none of their own in Specific, and Reason is its reason.
+	// Decision is for events whose decision is not in Specific.
 	Decision HookDecision `json:"decision,omitempty"`
-	Reason   string       `json:"reason,omitempty"`
+	// Reason is the reason of the decision.
+	Reason string `json:"reason,omitempty"`
+	// AdditionalContext is added to the model's context. It is for [HookPostToolUseFailure],
+	// [HookPostToolBatch], [HookNotification], [HookSetup], [HookPostModelSwitch] and
+	// [HookSubagentStart], and for [HookStop] and [HookSubagentStop], whose agent then goes on. The
+	// outputs of other events have it in Specific. Not together with Specific.
+	AdditionalContext string `json:"-"`
 	// SystemMessage is shown to the user.
 	SystemMessage string `json:"systemMessage,omitempty"`
 	// SuppressOutput keeps the hook's output out of the transcript.
 	SuppressOutput bool `json:"suppressOutput,omitempty"`
-	// TerminalSequence is an escape sequence for the user's terminal: a title, a notification or a bell. The agent drops
-	// any other.
+	// TerminalSequence is an escape sequence for the user's terminal: a title, a notification or a bell.
+	// The agent ignores any other.
 	TerminalSequence string `json:"terminalSequence,omitempty"`
-	// Async tells the agent not to wait for the work of this hook, and AsyncTimeout how long that may take. Zero means
-	// the agent's own limit. The rest of the output does not count then.
-	Async        bool          `json:"async,omitempty"`
+	// Async makes the agent not wait for the work of this hook. It ignores the rest of the output then.
+	Async bool `json:"async,omitempty"`
+	// AsyncTimeout is how long that work may take. Zero means the agent's default.
 	AsyncTimeout time.Duration `json:"-"`
-	// Specific is what only this event takes, or nil.
+	// Specific is the output that only this event has, or nil.
 	Specific HookSpecificOutput `json:"-"`
 }
 
-// A HookDecision is what a hook makes of its event.
+// A HookDecision is what a hook decides about its event.
 type HookDecision string
 
 // The decisions that the agent knows.
 const (
+	// HookDecisionApprove lets the agent go on.
 	HookDecisionApprove HookDecision = "approve"
-	HookDecisionBlock   HookDecision = "block"
+	// HookDecisionBlock prevents what the event is about.
+	HookDecisionBlock HookDecision = "block"
 )
 
-// answer returns what the response says. A nil output says nothing.
-func (o *HookOutput) answer() (any, error) {
+// A contextOutput is a [HookSpecificOutput] for an event that has only additional context.
+type contextOutput struct {
+	event             HookEvent
+	AdditionalContext string `json:"additionalContext"`
+}
+
+func (o *contextOutput) hookEvent() HookEvent { return o.event }
+
+// specific returns the output that belongs to the event, or nil.
+func (o *HookOutput) specific(event HookEvent) (HookSpecificOutput, error) {
+	switch {
+	case o.AdditionalContext == "":
+		return o.Specific, nil
+	case o.Specific != nil:
+		return nil, errors.New("AdditionalContext together with Specific")
+	}
+	return &contextOutput{event, o.AdditionalContext}, nil
+}
+
+// answer returns the body of the response at an event. A nil output is an empty object.
+func (o *HookOutput) answer(event HookEvent) (any, error) {
 	if o == nil {
 		return struct{}{}, nil
 	}
@@ -54,24 +83,24 @@ func (o *HookOutput) answer() (any, error) {
 	if o.Stop {
 		answer.Continue = new(false)
 	}
-	if o.Specific == nil {
-		return answer, nil
+	specific, err := o.specific(event)
+	if err != nil || specific == nil {
+		return answer, err
 	}
-	specific, err := encodeSpecific(o.Specific)
-	answer.Specific = specific
+	answer.Specific, err = encodeSpecific(specific)
 	return answer, err
 }
 
-// encodeSpecific writes the object of an output, with the name of its event as the first member. It is empty for a nil
-// pointer.
+// encodeSpecific encodes an output, with the name of its event as the first member. It returns "" for a
+// nil pointer.
 func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
 	if use, ok := output.(*PreToolUseOutput); ok && use != nil {
 		if _, err := encodeInput(use.UpdatedInput); err != nil {
 			return "", err
 		}
 	}
-	object, err := encode(output)
-	if err != nil || absent(object) {
+	object, err := rawjson.Encode(output)
+	if err != nil || rawjson.Absent(object) {
 		return "", err
 	}
 	event := output.hookEvent()
@@ -85,20 +114,16 @@ func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
 	return wire.JSON(`{"hookEventName":"` + string(event) + `"` + members), nil
 }
 
-// A HookSpecificOutput is what a hook tells the agent beyond what [HookOutput] has for every event. Its variants are
+// A HookSpecificOutput is the part of an output that only one event has. Its variants are
 //
-//   - [*PreToolUseOutput], [*PostToolUseOutput], [*PostToolUseFailureOutput], [*PostToolBatchOutput],
-//     [*PermissionRequestOutput], [*PermissionDeniedOutput]
-//   - [*UserPromptSubmitOutput], [*UserPromptExpansionOutput], [*MessageDisplayOutput], [*NotificationOutput],
-//     [*StopOutput]
-//   - [*SetupOutput], [*SessionStartOutput], [*PreModelSwitchOutput], [*PostModelSwitchOutput]
-//   - [*SubagentStartOutput], [*SubagentStopOutput]
+//   - [*PreToolUseOutput], [*PostToolUseOutput], [*PermissionRequestOutput], [*PermissionDeniedOutput]
+//   - [*UserPromptSubmitOutput], [*UserPromptExpansionOutput], [*MessageDisplayOutput]
+//   - [*SessionStartOutput], [*PreModelSwitchOutput]
 //   - [*ElicitationOutput], [*ElicitationResultOutput]
 //   - [*CWDChangedOutput], [*FileChangedOutput], [*WorktreeCreateOutput]
-//   - [*RawHookOutput], for what this package does not know
+//   - [*RawHookOutput], for outputs that this package does not know
 //
-// Each belongs to the event that it is named after. The agent takes one that does not belong to its event for an error
-// of the hook.
+// Each belongs to the event that it is named after. An output for another event is an error of the hook.
 type HookSpecificOutput interface {
 	hookEvent() HookEvent
 }
@@ -107,55 +132,44 @@ type HookSpecificOutput interface {
 type PreToolUseOutput struct {
 	// Decision allows, denies, asks or defers; empty leaves the decision to the agent.
 	Decision PermissionBehavior `json:"permissionDecision,omitempty"`
-	Reason   string             `json:"permissionDecisionReason,omitempty"`
+	// Reason is the reason of the decision. The model sees it if the tool is denied.
+	Reason string `json:"permissionDecisionReason,omitempty"`
 	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON object. Nil leaves the
 	// input as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
-	// AdditionalContext is told to the model.
+	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
 }
 
-// A PostToolUseOutput adds to what a tool returned, or replaces it.
+// A PostToolUseOutput adds to the result of a tool, or replaces it.
 type PostToolUseOutput struct {
-	// AdditionalContext is told to the model.
+	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
-	// ClassifierContext is told to the classifier of the auto mode, which may take it for the user's will: put nothing
-	// in it that a tool or the model said. The agent cuts it to 2,000 UTF-16 units.
+	// ClassifierContext is for the classifier of the auto mode, which may take it for the user's will: it
+	// must not contain text of a tool or of the model. The agent cuts it to 2,000 UTF-16 units.
 	ClassifierContext string `json:"classifierContext,omitempty"`
-	// UpdatedToolOutput replaces what the tool returned, unless it is nil.
+	// UpdatedToolOutput replaces the result of the tool, unless it is nil.
 	UpdatedToolOutput any `json:"updatedToolOutput,omitempty"`
-	// UpdatedMCPToolOutput does the same, for tools of MCP servers and older agents.
+	// UpdatedMCPToolOutput does the same for tools of MCP servers, with older agents.
 	UpdatedMCPToolOutput any `json:"updatedMCPToolOutput,omitempty"`
 }
 
-// A PostToolUseFailureOutput adds to the error of a tool.
-type PostToolUseFailureOutput struct {
-	// AdditionalContext is told to the model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A PostToolBatchOutput adds to what several tools returned.
-type PostToolBatchOutput struct {
-	// AdditionalContext is told to the model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A PermissionRequestOutput answers in the place of the user.
+// A PermissionRequestOutput answers in place of the user.
 type PermissionRequestOutput struct {
-	// Decision must be set.
+	// Decision is an [*AllowResult] or a [*DenyResult]. It must be set.
 	Decision PermissionResult
 }
 
-// MarshalJSON writes the decision.
+// MarshalJSON encodes the decision.
 func (o *PermissionRequestOutput) MarshalJSON() ([]byte, error) {
 	if o.Decision == nil {
-		return nil, errors.New("clew: a PermissionRequestOutput without a decision")
+		return nil, errors.New("clew: PermissionRequestOutput without a decision")
 	}
 	answer, err := o.Decision.answer(new(PermissionRequest))
 	if err != nil {
 		return nil, err
 	}
-	decision, err := encode(map[string]any{"decision": answer})
+	decision, err := rawjson.Encode(map[string]any{"decision": answer})
 	return []byte(decision), err
 }
 
@@ -167,87 +181,54 @@ type PermissionDeniedOutput struct {
 
 // A UserPromptSubmitOutput adds to a prompt.
 type UserPromptSubmitOutput struct {
-	// AdditionalContext is told to the model.
+	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
-	// SessionTitle names the session.
+	// SessionTitle becomes the title of the session.
 	SessionTitle string `json:"sessionTitle,omitempty"`
-	// SuppressOriginalPrompt leaves the prompt out of the message that it was blocked.
+	// SuppressOriginalPrompt leaves the text of a blocked prompt out of the message about it.
 	SuppressOriginalPrompt bool `json:"suppressOriginalPrompt,omitempty"`
 }
 
 // A UserPromptExpansionOutput adds to the prompt that a command stands for.
 type UserPromptExpansionOutput struct {
-	// AdditionalContext is told to the model.
+	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
-	// SuppressOriginalPrompt leaves the prompt out of the message that it was blocked.
+	// SuppressOriginalPrompt leaves the text of a blocked prompt out of the message about it.
 	SuppressOriginalPrompt bool `json:"suppressOriginalPrompt,omitempty"`
 }
 
-// A MessageDisplayOutput changes what the user sees of an answer. The answer itself stays.
+// A MessageDisplayOutput changes what the user sees of an answer. The answer itself does not change.
 type MessageDisplayOutput struct {
-	// DisplayContent is shown in the place of the part. Nil shows the part as it is.
+	// DisplayContent is shown in place of the part. Nil shows the part as it is.
 	DisplayContent *string `json:"displayContent,omitempty"`
-}
-
-// A NotificationOutput adds to a notification.
-type NotificationOutput struct {
-	// AdditionalContext is told to the model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A StopOutput keeps the turn from ending.
-type StopOutput struct {
-	// AdditionalContext is told to the model, which goes on with it.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A SetupOutput adds to the setup.
-type SetupOutput struct {
-	// AdditionalContext is told to the model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
 }
 
 // A SessionStartOutput adds to the start of a session.
 type SessionStartOutput struct {
-	// AdditionalContext is told to the model.
+	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
-	// InitialUserMessage is the session's first prompt.
+	// InitialUserMessage becomes the session's first prompt.
 	InitialUserMessage string `json:"initialUserMessage,omitempty"`
-	// SessionTitle names the session.
+	// SessionTitle becomes the title of the session.
 	SessionTitle string `json:"sessionTitle,omitempty"`
 	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged].
 	WatchPaths []string `json:"watchPaths,omitempty"`
-	// ReloadSkills makes the agent look for skills again, to find those that the hook has installed.
+	// ReloadSkills makes the agent look for skills again, for example those that the hook has installed.
 	ReloadSkills bool `json:"reloadSkills,omitempty"`
 }
 
 // A PreModelSwitchOutput decides about a change of the model.
 type PreModelSwitchOutput struct {
-	// Decision allows, denies or asks; empty leaves the decision to the agent. Where nobody can be asked, ask denies.
+	// Decision allows, denies or asks; empty leaves the decision to the agent. If nobody can be asked,
+	// asking denies.
 	Decision PermissionBehavior `json:"permissionDecision,omitempty"`
-	Reason   string             `json:"permissionDecisionReason,omitempty"`
+	// Reason is the reason of the decision.
+	Reason string `json:"permissionDecisionReason,omitempty"`
 }
 
-// A PostModelSwitchOutput adds to a change of the model.
-type PostModelSwitchOutput struct {
-	// AdditionalContext is told to the model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A SubagentStartOutput adds to the start of a subagent.
-type SubagentStartOutput struct {
-	// AdditionalContext is told to the subagent's model.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// A SubagentStopOutput keeps a subagent from ending.
-type SubagentStopOutput struct {
-	// AdditionalContext is told to the subagent's model, which goes on with it.
-	AdditionalContext string `json:"additionalContext,omitempty"`
-}
-
-// An ElicitationOutput answers an MCP server in the place of the user.
+// An ElicitationOutput answers an MCP server in place of the user.
 type ElicitationOutput struct {
+	// Action is what the user would do.
 	Action ElicitationAction `json:"action,omitempty"`
 	// Content is the form as filled in: anything that marshals to a JSON object.
 	Content any `json:"content,omitempty"`
@@ -255,30 +236,33 @@ type ElicitationOutput struct {
 
 // An ElicitationResultOutput replaces the user's answer to an MCP server.
 type ElicitationResultOutput struct {
+	// Action is what the MCP server gets as the user's action.
 	Action ElicitationAction `json:"action,omitempty"`
 	// Content is the form as filled in: anything that marshals to a JSON object.
 	Content any `json:"content,omitempty"`
 }
 
-// A CWDChangedOutput says what to watch in the new folder.
+// A CWDChangedOutput sets the files to watch in the new directory.
 type CWDChangedOutput struct {
-	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil says nothing about them.
+	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them as
+	// they are, and empty means none.
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
 
-// A FileChangedOutput says what to watch from now on.
+// A FileChangedOutput sets the files to watch from now on.
 type FileChangedOutput struct {
-	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil says nothing about them.
+	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them as
+	// they are, and empty means none.
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
 
-// A WorktreeCreateOutput says where the hook has made the worktree.
+// A WorktreeCreateOutput names the worktree that the hook has created.
 type WorktreeCreateOutput struct {
 	// WorktreePath is absolute, and must be set.
 	WorktreePath string `json:"worktreePath"`
 }
 
-// A RawHookOutput is an output that this package has no type for.
+// A RawHookOutput is an output that has no type in this package.
 type RawHookOutput struct {
 	// JSON is the whole object, with its hookEventName.
 	JSON wire.JSON
@@ -289,21 +273,13 @@ func (o *RawHookOutput) MarshalJSON() ([]byte, error) { return o.JSON.MarshalJSO
 
 func (*PreToolUseOutput) hookEvent() HookEvent          { return HookPreToolUse }
 func (*PostToolUseOutput) hookEvent() HookEvent         { return HookPostToolUse }
-func (*PostToolUseFailureOutput) hookEvent() HookEvent  { return HookPostToolUseFailure }
-func (*PostToolBatchOutput) hookEvent() HookEvent       { return HookPostToolBatch }
 func (*PermissionRequestOutput) hookEvent() HookEvent   { return HookPermissionRequest }
 func (*PermissionDeniedOutput) hookEvent() HookEvent    { return HookPermissionDenied }
 func (*UserPromptSubmitOutput) hookEvent() HookEvent    { return HookUserPromptSubmit }
 func (*UserPromptExpansionOutput) hookEvent() HookEvent { return HookUserPromptExpansion }
 func (*MessageDisplayOutput) hookEvent() HookEvent      { return HookMessageDisplay }
-func (*NotificationOutput) hookEvent() HookEvent        { return HookNotification }
-func (*StopOutput) hookEvent() HookEvent                { return HookStop }
-func (*SetupOutput) hookEvent() HookEvent               { return HookSetup }
 func (*SessionStartOutput) hookEvent() HookEvent        { return HookSessionStart }
 func (*PreModelSwitchOutput) hookEvent() HookEvent      { return HookPreModelSwitch }
-func (*PostModelSwitchOutput) hookEvent() HookEvent     { return HookPostModelSwitch }
-func (*SubagentStartOutput) hookEvent() HookEvent       { return HookSubagentStart }
-func (*SubagentStopOutput) hookEvent() HookEvent        { return HookSubagentStop }
 func (*ElicitationOutput) hookEvent() HookEvent         { return HookElicitation }
 func (*ElicitationResultOutput) hookEvent() HookEvent   { return HookElicitationResult }
 func (*CWDChangedOutput) hookEvent() HookEvent          { return HookCWDChanged }

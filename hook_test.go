@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // oneHook is a set of hooks with one in it.
@@ -240,7 +242,7 @@ func TestHookOutputs(t *testing.T) {
 		`{"terminalSequence":"\u0007"}`:                {TerminalSequence: "\a"},
 		`{"async":true}`:                               {Async: true},
 		`{"async":true,"asyncTimeout":1500}`:           {Async: true, AsyncTimeout: 1500 * time.Millisecond},
-		`{"decision":"approve"}`:                       {Decision: HookDecisionApprove, Specific: (*StopOutput)(nil)},
+		`{"decision":"approve"}`:                       {Decision: HookDecisionApprove, Specific: (*PreToolUseOutput)(nil)},
 		`{"hookSpecificOutput":{"hookEventName":"BrandNew","a":[1]}}`: {
 			Specific: &RawHookOutput{`{"hookEventName":"BrandNew","a":[1]}`},
 		},
@@ -271,8 +273,6 @@ func TestHookSpecificOutputs(t *testing.T) {
 			`"PostToolUse","additionalContext":"C","classifierContext":"K","updatedToolOutput":[1],
 			"updatedMCPToolOutput":"x"`,
 		},
-		{&PostToolUseFailureOutput{AdditionalContext: "C"}, `"PostToolUseFailure","additionalContext":"C"`},
-		{&PostToolBatchOutput{AdditionalContext: "C"}, `"PostToolBatch","additionalContext":"C"`},
 		{&PermissionRequestOutput{Allow()}, `"PermissionRequest","decision":{"behavior":"allow"}`},
 		{
 			&PermissionRequestOutput{&AllowResult{
@@ -296,9 +296,6 @@ func TestHookSpecificOutputs(t *testing.T) {
 			`"UserPromptExpansion","additionalContext":"C","suppressOriginalPrompt":true`,
 		},
 		{&MessageDisplayOutput{DisplayContent: new("")}, `"MessageDisplay","displayContent":""`},
-		{&NotificationOutput{AdditionalContext: "C"}, `"Notification","additionalContext":"C"`},
-		{&StopOutput{AdditionalContext: "C"}, `"Stop","additionalContext":"C"`},
-		{&SetupOutput{AdditionalContext: "C"}, `"Setup","additionalContext":"C"`},
 		{
 			&SessionStartOutput{
 				AdditionalContext: "C", InitialUserMessage: "M", SessionTitle: "T", WatchPaths: []string{"/w"}, ReloadSkills: true,
@@ -310,9 +307,6 @@ func TestHookSpecificOutputs(t *testing.T) {
 			&PreModelSwitchOutput{Decision: PermissionBehaviorDeny, Reason: "R"},
 			`"PreModelSwitch","permissionDecision":"deny","permissionDecisionReason":"R"`,
 		},
-		{&PostModelSwitchOutput{AdditionalContext: "C"}, `"PostModelSwitch","additionalContext":"C"`},
-		{&SubagentStartOutput{AdditionalContext: "C"}, `"SubagentStart","additionalContext":"C"`},
-		{&SubagentStopOutput{AdditionalContext: "C"}, `"SubagentStop","additionalContext":"C"`},
 		{
 			&ElicitationOutput{Action: ElicitationAccept, Content: map[string]int{"a": 1}},
 			`"Elicitation","action":"accept","content":{"a":1}`,
@@ -328,8 +322,31 @@ func TestHookSpecificOutputs(t *testing.T) {
 	}
 }
 
+// Additional context goes to the model under the name of the event at which the hook was called.
+func TestHookAdditionalContext(t *testing.T) {
+	t.Parallel()
+	for _, event := range []HookEvent{
+		HookPostToolUseFailure, HookPostToolBatch, HookNotification, HookStop, HookSetup, HookPostModelSwitch,
+		HookSubagentStart, HookSubagentStop,
+	} {
+		request := strings.Replace(stopRequest, `"Stop"`, `"`+string(event)+`"`, 1)
+		callbacks := newCallbacks(&Options{Hooks: map[HookEvent][]HookMatcher{event: {{Hooks: []HookFunc{
+			func(context.Context, HookInput) (*HookOutput, error) { return &HookOutput{AdditionalContext: "C"}, nil },
+		}}}}})
+		answer, err := callbacks.hookCallback(t.Context(), wire.JSON(request))
+		want := wire.JSON(`{"hookSpecificOutput":{"hookEventName":"` + string(event) + `","additionalContext":"C"}}`)
+		if err != nil || answer != want {
+			t.Errorf("%s: answer %s, %v", event, answer, err)
+		}
+	}
+}
+
 func TestHookOutputErrors(t *testing.T) {
 	t.Parallel()
+	both := &HookOutput{AdditionalContext: "C", Specific: new(PreToolUseOutput)}
+	if _, err := serve(t, says(both, nil), stopRequest); err == nil || !strings.Contains(err.Error(), "together with Specific") {
+		t.Errorf("error %v", err)
+	}
 	_, err := serve(t, says(&HookOutput{Specific: new(PermissionRequestOutput)}, nil), stopRequest)
 	if err == nil || !strings.Contains(err.Error(), "without a decision") {
 		t.Errorf("error %v", err)

@@ -187,7 +187,7 @@ func (s *MCPInProcessServer) check() string {
 	if s.Handler != nil && s.Opener != nil {
 		return "has both a Handler and an Opener"
 	}
-	if checker, ok := s.Opener.(interface{ CheckMCP() error }); ok {
+	if checker, ok := s.Opener.(MCPChecker); ok {
 		if err := checker.CheckMCP(); err != nil {
 			return "can't be used: " + err.Error()
 		}
@@ -215,14 +215,19 @@ type MCPHandler interface {
 	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
 }
 
-// An MCPOpener is an MCP server that has a connection for each session.
-//
-// If it has a method CheckMCP() error as well, that is called before an agent is started or told of the server, and its
-// error is the reason of an [*OptionsError].
+// An MCPOpener is an MCP server that has a connection for each session. It may also be an [MCPChecker].
 type MCPOpener interface {
-	// OpenMCP opens a connection for the session of the peer, and does not block. It is called when a session begins,
-	// or at the first message for the server, and again at each further initialize, which replaces the connection.
+	// OpenMCP opens a connection for the session of the peer. It must not block. It is called when a
+	// session begins, or at the first message for the server, and again at each further initialize,
+	// which replaces the connection.
 	OpenMCP(peer *MCPPeer) (MCPConn, error)
+}
+
+// An MCPChecker is an [MCPOpener] that can report, before a session uses it, that it can't be used.
+type MCPChecker interface {
+	// CheckMCP is called before an agent is started with the server, and by [Session.SetMCPServers]. Its
+	// error becomes the reason of an [*OptionsError].
+	CheckMCP() error
 }
 
 // An MCPConn is the server's end of the connection of one session. If it has ended by itself, HandleMCP returns

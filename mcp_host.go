@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
@@ -69,12 +70,12 @@ func newMCPLink(s *mcpServer) (*mcpLink, error) {
 func (l *mcpLink) call(ctx context.Context, head *rpcHead, message wire.JSON) (wire.JSON, error) {
 	ctx, call := l.begin(ctx, head.ID)
 	if call == nil {
-		return encode(rpcFailure(head.ID, rpcInvalidRequest, fmt.Sprintf("a request with the id %s is under way", head.ID)))
+		return rawjson.Encode(rpcFailure(head.ID, rpcInvalidRequest, fmt.Sprintf("a request with the id %s is under way", head.ID)))
 	}
 	defer l.end(head.ID, call)
 	reply, err := l.conn.HandleMCP(ctx, message)
 	if err != nil && (ctx.Err() != nil || l.ctx.Err() != nil) {
-		return encode(rpcFailure(head.ID, rpcCancelled, "the request was cancelled"))
+		return rawjson.Encode(rpcFailure(head.ID, rpcCancelled, "the request was cancelled"))
 	}
 	return reply, err
 }
@@ -119,7 +120,7 @@ func (l *mcpLink) cancelled(notification wire.JSON) {
 			RequestID wire.JSON `json:"requestId"`
 		} `json:"params"`
 	}
-	if notification.Decode(&message) != nil || absent(message.Params.RequestID) {
+	if notification.Decode(&message) != nil || rawjson.Absent(message.Params.RequestID) {
 		return // the server may make more of it
 	}
 	id := message.Params.RequestID
@@ -254,7 +255,7 @@ func (l *mcpLink) introduce(ctx context.Context) (*mcpManifest, error) {
 			Tools wire.JSON `json:"tools"`
 		} `json:"capabilities"`
 	}
-	err = decode("the reply to initialize", hello, &about)
+	err = rawjson.Decode("the reply to initialize", hello, &about)
 	if err != nil || about.ProtocolVersion != mcpVersion {
 		return nil, err
 	}
@@ -262,7 +263,7 @@ func (l *mcpLink) introduce(ctx context.Context) (*mcpManifest, error) {
 		return nil, err
 	}
 	manifest := &mcpManifest{InitializeResult: hello}
-	if !absent(about.Capabilities.Tools) {
+	if !rawjson.Absent(about.Capabilities.Tools) {
 		manifest.ToolsListResult, err = l.tools(ctx)
 	}
 	return manifest, err
@@ -277,7 +278,7 @@ func (l *mcpLink) tools(ctx context.Context) (wire.JSON, error) {
 	var list struct {
 		NextCursor string `json:"nextCursor"`
 	}
-	if err := decode("the reply to tools/list", result, &list); err != nil || list.NextCursor != "" {
+	if err := rawjson.Decode("the reply to tools/list", result, &list); err != nil || list.NextCursor != "" {
 		return "", err
 	}
 	return result, nil
@@ -300,7 +301,7 @@ func (l *mcpLink) confirm(ctx context.Context) error {
 // ask sends a request of our own, and returns its result.
 func (l *mcpLink) ask(ctx context.Context, method string, params wire.JSON) (wire.JSON, error) {
 	head := &rpcHead{ID: wire.JSON(fmt.Sprintf("%q", "clew "+method)), Method: method}
-	message, err := encode(rpcRequest{"2.0", head.ID, method, params})
+	message, err := rawjson.Encode(rpcRequest{"2.0", head.ID, method, params})
 	if err != nil {
 		return "", err
 	}
@@ -321,7 +322,7 @@ type rpcHead struct {
 }
 
 // wantsReply tells a request from a notification and from a response.
-func (h *rpcHead) wantsReply() bool { return h.Method != "" && !absent(h.ID) }
+func (h *rpcHead) wantsReply() bool { return h.Method != "" && !rawjson.Absent(h.ID) }
 
 // An rpcRequest is a JSON-RPC request, or a notification if it has no id.
 type rpcRequest struct {
@@ -359,13 +360,13 @@ func rpcFailure(id wire.JSON, code int, message string) *rpcResponse {
 // rpcResult returns the result in a reply to a method.
 func rpcResult(method string, reply wire.JSON) (wire.JSON, error) {
 	var response rpcResponse
-	if err := decode("the reply to "+method, reply, &response); err != nil {
+	if err := rawjson.Decode("the reply to "+method, reply, &response); err != nil {
 		return "", err
 	}
 	switch {
 	case response.Error != nil:
 		return "", fmt.Errorf("clew: %s: %s", method, response.Error.Message)
-	case absent(response.Result):
+	case rawjson.Absent(response.Result):
 		return "", errors.New("clew: the reply to " + method + " has no result")
 	}
 	return response.Result, nil
@@ -384,20 +385,20 @@ type mcpAnswer struct {
 
 func (c *callbacks) mcpMessage(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	var req mcpRequest
-	if err := decode("mcp_message", body, &req); err != nil {
+	if err := rawjson.Decode("mcp_message", body, &req); err != nil {
 		return "", err
 	}
-	if req.ServerName == "" || absent(req.Message) {
+	if req.ServerName == "" || rawjson.Absent(req.Message) {
 		return "", errors.New("clew: mcp_message without server_name or message")
 	}
 	var head rpcHead
-	if err := decode("the message of mcp_message", req.Message, &head); err != nil {
+	if err := rawjson.Decode("the message of mcp_message", req.Message, &head); err != nil {
 		return "", err
 	}
 	server := c.mcp.of(req.ServerName)
 	if server == nil {
 		text := fmt.Sprintf("Server '%s' not found", req.ServerName)
-		return encode(mcpAnswer{rpcFailure(head.ID, rpcMethodNotFound, text)})
+		return rawjson.Encode(mcpAnswer{rpcFailure(head.ID, rpcMethodNotFound, text)})
 	}
 	answer, err := c.guard(ctx, "MCP server "+req.ServerName, func() (any, error) {
 		reply, err := server.serve(ctx, &head, req.Message)
@@ -407,7 +408,7 @@ func (c *callbacks) mcpMessage(ctx context.Context, body wire.JSON) (wire.JSON, 
 		return mcpReply(&head, reply)
 	})
 	if err != nil {
-		return encode(mcpAnswer{rpcFailure(head.ID, rpcInternalError, err.Error())})
+		return rawjson.Encode(mcpAnswer{rpcFailure(head.ID, rpcInternalError, err.Error())})
 	}
 	return answer, nil
 }

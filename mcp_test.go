@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -211,7 +212,7 @@ func FuzzMCPMessage(f *testing.F) {
 	}
 	c := newCallbacks(calc(`{"jsonrpc":"2.0","id":1,"result":{}}`, nil))
 	f.Fuzz(func(t *testing.T, server, message string) {
-		name, err := encode(server)
+		name, err := rawjson.Encode(server)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -63,15 +64,27 @@ type PermissionRequest struct {
 	DecisionReasonCode string `json:"decision_reason_code"`
 	// ClassifierApprovable is nil unless a safety check asks; false means that a person has to answer.
 	ClassifierApprovable *bool `json:"classifier_approvable"`
-	// MatchedAskRule is the user's own rule that forces this question, or nil.
-	MatchedAskRule *MatchedAskRule `json:"matched_ask_rule"`
+	// MatchedAskRule is the user's rule that forces this question, or nil.
+	MatchedAskRule *struct {
+		// Source is where the rule is kept, such as userSettings.
+		Source string `json:"source"`
+		// ToolName is the tool of the rule.
+		ToolName string `json:"tool_name"`
+		// RuleContent narrows the rule down, or is empty.
+		RuleContent string `json:"rule_content"`
+	} `json:"matched_ask_rule"`
 	// ServerPolicyAskOnly says whether nothing but a default asks; nil if the agent does not say.
 	ServerPolicyAskOnly *bool `json:"server_policy_ask_only"`
 
-	// ServerPrompt names a question that the session service has worded itself, and ComputerFolder is the folder that
-	// such a question is about, or nil.
-	ServerPrompt   string          `json:"server_prompt"`
-	ComputerFolder *ComputerFolder `json:"computer_folder"`
+	// ServerPrompt names a question that the session service has worded, or is empty.
+	ServerPrompt string `json:"server_prompt"`
+	// ComputerFolder is the directory that such a question is about, or nil.
+	ComputerFolder *struct {
+		// Path is the directory.
+		Path string `json:"path"`
+		// ComputerName is the user's computer that has the directory.
+		ComputerName string `json:"computer_name"`
+	} `json:"computer_folder"`
 }
 
 // An MCPOrigin says which MCP server a tool comes from. Trust its source, never its name.
@@ -79,20 +92,6 @@ type MCPOrigin struct {
 	Name string `json:"name"`
 	// Source is who configured the server, such as sdk, plugin, user, project, local, managed or claudeai.
 	Source string `json:"source"`
-}
-
-// A MatchedAskRule is a rule of the user that says to ask.
-type MatchedAskRule struct {
-	// Source is where the rule is kept.
-	Source      string `json:"source"`
-	ToolName    string `json:"tool_name"`
-	RuleContent string `json:"rule_content"`
-}
-
-// A ComputerFolder is a folder on one of the user's computers.
-type ComputerFolder struct {
-	Path         string `json:"path"`
-	ComputerName string `json:"computer_name"`
 }
 
 // DecodeInput decodes the tool's input into v, as encoding/json does.
@@ -108,10 +107,10 @@ func (r *PermissionRequest) Raw() wire.JSON { return r.raw }
 
 func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (wire.JSON, error) {
 	req := &PermissionRequest{raw: body, RequestID: id}
-	if err := (looseReader{"can_use_tool", c.log}).decode(body, req, "tool_name"); err != nil {
+	if err := loosely(c.log, "can_use_tool", req, "tool_name").Decode(body); err != nil {
 		return "", err
 	}
-	if req.ToolName == "" || absent(req.Input) {
+	if req.ToolName == "" || rawjson.Absent(req.Input) {
 		return "", errors.New("clew: can_use_tool without tool_name or input")
 	}
 	if req.ToolName == questionTool && c.options.OnQuestion != nil {
@@ -204,7 +203,7 @@ func encodeInput(input any) (any, error) {
 	if input == nil {
 		return nil, nil
 	}
-	object, err := encode(input)
+	object, err := rawjson.Encode(input)
 	if err == nil && !strings.HasPrefix(string(object), "{") {
 		err = errors.New("UpdatedInput is not a JSON object")
 	}
@@ -319,7 +318,7 @@ func (u *PermissionUpdate) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes u, with the fields that this package does not know.
 func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
-	now, err := encode(knownUpdate(u))
+	now, err := rawjson.Encode(knownUpdate(u))
 	if err != nil || u.raw == "" {
 		return []byte(now), err
 	}
@@ -327,7 +326,7 @@ func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
 	if err := u.raw.Decode(&before); err != nil {
 		return nil, err
 	}
-	then, err := encode(knownUpdate(before))
+	then, err := rawjson.Encode(knownUpdate(before))
 	if err != nil || then == now {
 		return []byte(u.raw), err
 	}
@@ -346,65 +345,5 @@ func overlay(raw, then, now wire.JSON) (wire.JSON, error) {
 			edited[name] = value
 		}
 	}
-	return encode(edited)
-}
-
-// PermissionRules returns the permission rules that the session has now, from settings, flags and answers given so far,
-// and the folders that it may work in besides its own.
-func (s *Session) PermissionRules(ctx context.Context) (*PermissionRules, error) {
-	answer, err := call[permissionRulesAnswer](ctx, s, "list_permission_rules", nil)
-	if err != nil {
-		return nil, err
-	}
-	return &answer.State, nil
-}
-
-type permissionRulesAnswer struct {
-	State PermissionRules `json:"state"`
-}
-
-// PermissionRules are the permission rules and working folders of a session.
-type PermissionRules struct {
-	Rules       []PermissionRuleInfo  `json:"rules"`
-	Directories []PermissionDirectory `json:"workspaceDirectories"`
-	// OriginalCWD is the folder that the session began in.
-	OriginalCWD string `json:"originalCwd"`
-	// ManagedOnly means that only the rules of an administrator count.
-	ManagedOnly bool `json:"managedOnly"`
-	// Errors are the settings files that are wrong, and whose rules are therefore missing.
-	Errors []SettingsError `json:"errors"`
-	// Withheld is true when the agent has left out rules because others can read its answer.
-	Withheld bool `json:"withheld"`
-}
-
-// A PermissionRuleInfo is a permission rule and where it comes from.
-type PermissionRuleInfo struct {
-	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control characters.
-	Rule     string             `json:"rule"`
-	Behavior PermissionBehavior `json:"behavior"`
-	// Source is a [SettingsLayer] or another place: cliArg, command, session, mcpMount, toolsNarrowing, mcpServerPolicy,
-	// hostCredential or a newer one.
-	Source string `json:"source"`
-	// Editability is persistent for a rule in a file, session for one that ends with the session, and readonly for one
-	// that the user can't change.
-	Editability string `json:"editability"`
-	// Description is the rule in words, or nil.
-	Description *PermissionRuleDescription `json:"description"`
-	// NotInEffect is true when ManagedOnly keeps the rule from counting.
-	NotInEffect bool `json:"notInEffect"`
-}
-
-// A PermissionRuleDescription is a rule in words, in three parts to be shown one after the other. Emphasis is text of
-// the rule itself, and can hold control characters.
-type PermissionRuleDescription struct {
-	Prefix   string `json:"prefix"`
-	Emphasis string `json:"emphasis"`
-	Suffix   string `json:"suffix"`
-}
-
-// A PermissionDirectory is a folder that the agent may work in.
-type PermissionDirectory struct {
-	Path string `json:"path"`
-	// Source is a [SettingsLayer], cliArg or session.
-	Source string `json:"source"`
+	return rawjson.Encode(edited)
 }

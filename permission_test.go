@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -145,8 +146,16 @@ func TestPermissionRequest(t *testing.T) {
 		SuppressAlwaysAllowRule: true, DefaultToNo: true, RequiresUserInteraction: true, BlockedPath: "/p",
 		DecisionReason: "R", DecisionReasonType: "rule", DecisionReasonCode: "org_ask_ceiling",
 		ClassifierApprovable: new(false), ServerPolicyAskOnly: new(true),
-		MatchedAskRule: &MatchedAskRule{Source: "userSettings", ToolName: "X", RuleContent: "y"},
-		ServerPrompt:   "folder", ComputerFolder: &ComputerFolder{Path: "/f", ComputerName: "mac"},
+		MatchedAskRule: &struct {
+			Source      string `json:"source"`
+			ToolName    string `json:"tool_name"`
+			RuleContent string `json:"rule_content"`
+		}{"userSettings", "X", "y"},
+		ServerPrompt: "folder",
+		ComputerFolder: &struct {
+			Path         string `json:"path"`
+			ComputerName string `json:"computer_name"`
+		}{"/f", "mac"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(PermissionRequest{}, PermissionUpdate{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
@@ -221,7 +230,7 @@ func TestPermissionUpdateEdited(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.edit(&u)
-			if got, err := encode(u); err != nil || got != wire.JSON(test.want) {
+			if got, err := rawjson.Encode(u); err != nil || got != wire.JSON(test.want) {
 				t.Errorf("update %s, %v\nwant   %s", got, err, test.want)
 			}
 		})
@@ -238,7 +247,7 @@ func TestPermissionUpdateMadeByHand(t *testing.T) {
 		`{"type":"addDirectories","directories":["/a","/b"],"destination":"projectSettings"}`: AddDirectories(
 			PermissionDestinationProjectSettings, "/a", "/b"),
 	} {
-		if got, err := encode(update); err != nil || got != want {
+		if got, err := rawjson.Encode(update); err != nil || got != want {
 			t.Errorf("update %s, %v\nwant   %s", got, err, want)
 		}
 	}
@@ -260,7 +269,7 @@ func TestPermissionUpdateNoObject(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.Type = PermissionUpdateSetMode
-		if got, err := encode(u); got != want || (err != nil) != (want == "") {
+		if got, err := rawjson.Encode(u); got != want || (err != nil) != (want == "") {
 			t.Errorf("%s became %s, %v; want %s", text, got, err, want)
 		}
 	}

@@ -122,7 +122,7 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	}
 	ctx, cancel := context.WithTimeout(p.life, healthTimeout)
 	defer cancel()
-	_, err := a.session.request(ctx, "get_context_usage", contextRequest{"summary"})
+	_, err := a.session.request(ctx, "get_context_usage", map[string]string{"detail": "summary"})
 	_, refused := errors.AsType[*ControlError](err)
 	if err == nil || refused || a.session.Err() != nil || p.life.Err() != nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -66,7 +67,7 @@ const questionTool = "AskUserQuestion"
 
 func (c *callbacks) question(ctx context.Context, permission *PermissionRequest) (wire.JSON, error) {
 	req := &QuestionRequest{Permission: permission}
-	if err := decode(questionTool, permission.Input, req); err != nil {
+	if err := rawjson.Decode(questionTool, permission.Input, req); err != nil {
 		return "", err
 	}
 	return c.guard(ctx, "OnQuestion", func() (any, error) {
@@ -179,11 +180,11 @@ const (
 
 func (c *callbacks) elicitation(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	req := &ElicitationRequest{raw: body}
-	if err := decode("elicitation", body, req); err != nil {
+	if err := rawjson.Decode("elicitation", body, req); err != nil {
 		return "", err
 	}
 	if c.options.OnElicitation == nil {
-		return encode(&ElicitationResult{Action: ElicitationDecline})
+		return rawjson.Encode(&ElicitationResult{Action: ElicitationDecline})
 	}
 	return c.guard(ctx, "OnElicitation", func() (any, error) {
 		result, err := c.options.OnElicitation(ctx, req)
@@ -233,7 +234,7 @@ func (c *callbacks) userDialog(ctx context.Context, body wire.JSON) (wire.JSON, 
 		return "", errNoAnswer
 	}
 	req := &UserDialogRequest{raw: body}
-	if err := decode("request_user_dialog", body, req); err != nil {
+	if err := rawjson.Decode("request_user_dialog", body, req); err != nil {
 		return "", err
 	}
 	return c.guard(ctx, "OnUserDialog", func() (any, error) {

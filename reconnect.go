@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
 )
@@ -446,11 +448,11 @@ func (s *Session) remember(subtype string, in any) {
 	case settingsSubtype:
 		s.changes.merge(fields)
 	case thinkingSubtype:
-		for name, value := range fields {
-			s.changes.add(change{subtype + name, subtype, map[string]wire.JSON{name: value}})
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			s.changes.add(change{subtype + name, subtype, map[string]wire.JSON{name: fields[name]}})
 		}
 	default:
-		if what == "" || !absent(fields[what]) {
+		if what == "" || !rawjson.Absent(fields[what]) {
 			s.changes.add(change{subtype + string(fields[what]), subtype, fields})
 		}
 	}
@@ -466,7 +468,7 @@ func (s *Session) rememberThat(subtype string, in any) {
 // fieldsOf returns the fields of a request that was sent, and so has a JSON form.
 func fieldsOf(in any) map[string]wire.JSON {
 	var fields map[string]wire.JSON
-	if data, err := encode(in); err == nil {
+	if data, err := rawjson.Encode(in); err == nil {
 		_ = data.Decode(&fields) // it is an object, or null
 	}
 	return fields
@@ -491,7 +493,7 @@ func (c *changes) merge(fields map[string]wire.JSON) {
 	if fields["settings"].Decode(&settings) != nil {
 		return
 	}
-	if merged, err := encode(settings); err == nil {
+	if merged, err := rawjson.Encode(settings); err == nil {
 		c.add(change{settingsSubtype, settingsSubtype, map[string]wire.JSON{"settings": merged}})
 	}
 }

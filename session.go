@@ -284,7 +284,7 @@ func (s *Session) closeCause() error {
 
 // stopWork interrupts whatever the agent is at. If its input has ended, a request does not reach it any more.
 func (s *Session) stopWork() {
-	conn, ok := s.life.Load().conn.(interrupter)
+	conn, ok := s.life.Load().conn.(Interrupter)
 	if s.tell("interrupt", interruptRequest{CancelQueued: true}) || !ok {
 		return
 	}

@@ -28,8 +28,7 @@ func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection,
 // A Connection is a running agent. Read is called by one goroutine at a time and so is Write; Close may be called at
 // any time, also while they block, and any number of times.
 //
-// If it has a method Interrupt() error as well, that is called before Close when the agent is still at work and its input
-// has ended already, as in a one-shot run that is left early. It must not block.
+// A Connection may also be an [Interrupter].
 type Connection interface {
 	// Read reads what the agent writes to its standard output. It returns [io.EOF] at the end, also if the agent died.
 	Read(p []byte) (int, error)
@@ -43,8 +42,10 @@ type Connection interface {
 	Close() error
 }
 
-// An interrupter is a [Connection] that can interrupt its agent although the input has ended.
-type interrupter interface {
+// An Interrupter is a [Connection] that can interrupt its agent after the input has been closed. Without
+// it, an agent that is still working when a one-shot run is left early has to be ended by Close.
+type Interrupter interface {
+	// Interrupt interrupts the agent. It is called before Close, and must not block.
 	Interrupt() error
 }
 

@@ -9,6 +9,7 @@ import (
 	"log"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/screens"
 )
 
 func main() {
@@ -35,12 +36,12 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
-	window, err := s.ContextSummary(ctx)
+	window, err := screens.Context(ctx, s, &screens.ContextOptions{Estimate: true})
 	if err != nil {
 		return err
 	}
 	fmt.Printf("context: %d of %d tokens\n", window.TotalTokens, window.MaxTokens)
-	usage, err := s.Usage(ctx)
+	usage, err := screens.AccountUsage(ctx, s, nil)
 	if err != nil {
 		return err
 	}

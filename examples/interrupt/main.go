@@ -44,7 +44,7 @@ func show(ctx context.Context, s *clew.Session, prompt string, limit int) error 
 		fmt.Print(answer.Add(msg))
 		if len(answer.Accumulated()) > limit && !stopped {
 			stopped = true
-			if _, err := s.Interrupt(ctx); err != nil {
+			if _, err := s.Interrupt(ctx, nil); err != nil {
 				return err
 			}
 		}

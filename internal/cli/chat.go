@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -242,7 +243,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		}
 		c.screen.note("interrupting")
 		time.AfterFunc(stopLimit, cancel)
-		go c.session.Interrupt(turn) //nolint:errcheck // if that fails, the limit ends the turn
+		go c.session.Interrupt(turn, nil) //nolint:errcheck // if that fails, the limit ends the turn
 	}
 	defer context.AfterFunc(ctx, func() {
 		c.screen.stop() // the chat ends with this turn
@@ -289,7 +290,7 @@ type chatStatus struct {
 	mode     wire.PermissionMode
 	cost     float64
 	counted  bool // the cost is known
-	context  *clew.ContextReport
+	context  *screens.ContextWindow
 	commands []wire.SlashCommand
 	models   []clew.ModelInfo
 }
@@ -344,7 +345,7 @@ func (s *chatStatus) line() string {
 func (c *chat) weigh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, contextLimit)
 	defer cancel()
-	report, err := c.session.ContextSummary(ctx)
+	report, err := screens.Context(ctx, c.session, &screens.ContextOptions{Estimate: true})
 	if err != nil {
 		report = nil
 	} else if c.status.model == "" {

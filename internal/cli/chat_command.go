@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/internal/lineedit"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -120,7 +121,7 @@ func orUnknown(text string) string { return cmp.Or(text, "not known yet") }
 func (c *chat) showCost(ctx context.Context, _ string) error {
 	var text string
 	err := c.ask(ctx, func(ctx context.Context) (err error) {
-		text, err = c.session.SessionCost(ctx)
+		text, err = screens.CostText(ctx, c.session)
 		return err
 	})
 	if err != nil || text == "" {
@@ -132,7 +133,7 @@ func (c *chat) showCost(ctx context.Context, _ string) error {
 func (c *chat) showContext(ctx context.Context, _ string) error {
 	var text strings.Builder
 	err := c.ask(ctx, func(ctx context.Context) error {
-		report, err := c.session.ContextUsage(ctx)
+		report, err := screens.Context(ctx, c.session, nil)
 		if err != nil {
 			return err
 		}

@@ -150,7 +150,7 @@ func converse(ctx context.Context, c conversation) error {
 		time.AfterFunc(stopLimit, cancel)
 		scr.stop() // whatever comes next, it is the end
 		scr.note("interrupting")
-		_, _ = session.Interrupt(turn) // if that fails, the limit ends the turn
+		_, _ = session.Interrupt(turn, nil) // if that fails, the limit ends the turn
 	})
 	defer func() {
 		if !keep() {

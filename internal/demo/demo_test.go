@@ -85,7 +85,7 @@ func TestInterruptAtPace(t *testing.T) {
 		defer session.Close()
 		for _, err := range session.Turn(t.Context(), clew.Text(demo.Prompt)) {
 			if ended = err; err == nil {
-				_, _ = session.Interrupt(t.Context())
+				_, _ = session.Interrupt(t.Context(), nil)
 			}
 		}
 	})

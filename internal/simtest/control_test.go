@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 )
 
 // A settings is what the calls of these tests ask for.
@@ -250,10 +251,10 @@ func TestMisfitsInAnswers(t *testing.T) {
 		if got := s.Info(); got.Version != "9.9.9" || got.OutputStyle != "default" || got.PID != 0 || got.Raw() != info {
 			t.Errorf("info %+v", got)
 		}
-		if plan, err := s.Plan(t.Context()); err != nil || plan.Content != "1. Rest" {
+		if plan, err := screens.Plan(t.Context(), s); err != nil || plan.Content != "1. Rest" {
 			t.Errorf("plan %+v, error %v", plan, err)
 		}
-		if plan, err := s.Plan(t.Context()); err == nil {
+		if plan, err := screens.Plan(t.Context(), s); err == nil {
 			t.Errorf("a list became the plan %+v", plan)
 		}
 		for _, field := range []string{"pid", "commands", "path"} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 )
 
 // requests are control requests of the host that stay without an answer.
@@ -46,8 +47,8 @@ func (v *verdicts) expect(name string, call func() error) {
 // expectRequests makes control requests.
 func (v *verdicts) expectRequests(ctx context.Context, s *clew.Session) {
 	v.expect("MCPStatus", func() error { return second(s.MCPStatus(ctx)) })
-	v.expect("Settings", func() error { return second(s.Settings(ctx)) })
-	v.expect("ContextUsage", func() error { return second(s.ContextUsage(ctx)) })
+	v.expect("Settings", func() error { return second(screens.Settings(ctx, s)) })
+	v.expect("ContextUsage", func() error { return second(screens.Context(ctx, s, nil)) })
 }
 
 // want waits for all calls and checks that their errors say how the agent has ended.

@@ -246,7 +246,7 @@ func TestCallsAfterClose(t *testing.T) {
 	_, turn := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	_, send := s.Send(t.Context(), clew.Text("Hi"))
 	for name, err := range map[string]error{
-		"Turn": turn, "Send": send, "Interrupt": second(s.Interrupt(t.Context())), "Err": s.Err(),
+		"Turn": turn, "Send": send, "Interrupt": second(s.Interrupt(t.Context(), nil)), "Err": s.Err(),
 	} {
 		if !errors.Is(err, clew.ErrClosed) {
 			t.Errorf("%s: error %v", name, err)

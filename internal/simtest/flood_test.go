@@ -44,7 +44,7 @@ func TestFloodDelaysNoControlRequest(t *testing.T) {
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), controlLimit)
 	defer cancel()
-	if _, err := s.Interrupt(ctx); err != nil {
+	if _, err := s.Interrupt(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	interrupted := time.Since(begin)
@@ -151,7 +151,7 @@ func TestSlowReaderDelaysNoCall(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		begin := time.Now()
-		if _, err := s.Interrupt(t.Context()); err != nil {
+		if _, err := s.Interrupt(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 		if passed := time.Since(begin); passed > time.Second {
@@ -180,7 +180,7 @@ func TestSilentAgent(t *testing.T) {
 			t.Errorf("it took %v", passed)
 		}
 		wantError(t, s.Err(), clew.ErrIdle)
-		_, err = s.Interrupt(t.Context())
+		_, err = s.Interrupt(t.Context(), nil)
 		wantError(t, err, clew.ErrIdle)
 	})
 }
@@ -200,7 +200,7 @@ func TestSilentAgentIsReported(t *testing.T) {
 		if diff := cmp.Diff([]time.Duration{time.Minute, 2 * time.Minute}, silences); diff != "" {
 			t.Errorf("silences (-want +got):\n%s", diff)
 		}
-		if _, err := s.Interrupt(t.Context()); err != nil {
+		if _, err := s.Interrupt(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 		turn.want(t, nil, "Well,", "result: interrupted")
@@ -222,7 +222,7 @@ func TestSilentAgentIsReportedInVain(t *testing.T) {
 		if n := strings.Count(log.String(), "clew: panic in OnIdle: ouch"); n != 2 {
 			t.Errorf("%d panics in the log: %s", n, log)
 		}
-		if _, err := s.Interrupt(t.Context()); err != nil {
+		if _, err := s.Interrupt(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 		turn.want(t, nil, "result: interrupted")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 )
 
 // gone returns agents of which the first has died, the second can't be started, and the third comes in half a second.
@@ -102,13 +103,13 @@ func TestReconnectAndControlRequests(t *testing.T) {
 			connected().Expect(usage).Send(controlSuccess("u", `{"subscription_type":"max"}`)))
 		s := agents.open(nil)
 		first := make(chan error, 1)
-		go func() { first <- second(s.Usage(t.Context())) }()
+		go func() { first <- second(screens.AccountUsage(t.Context(), s, nil)) }()
 		synctest.Wait()
 		agents.kill()
 		begin := time.Now()
 		wantLost(t, <-first)
 		wantElapsed(t, begin, 0)
-		again, err := s.Usage(t.Context())
+		again, err := screens.AccountUsage(t.Context(), s, nil)
 		if err != nil || again.Subscription != "max" {
 			t.Errorf("answer %+v, error %v", again, err)
 		}
@@ -246,7 +247,7 @@ func TestReconnectAndClose(t *testing.T) {
 				s := agents.open(nil)
 				agents.kill()
 				var calls verdicts
-				calls.expect("Usage", func() error { return second(s.Usage(t.Context())) })
+				calls.expect("Usage", func() error { return second(screens.AccountUsage(t.Context(), s, nil)) })
 				calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))) })
 				synctest.Wait()
 				time.Sleep(test.after)
@@ -300,7 +301,7 @@ func TestReconnectGivesUp(t *testing.T) {
 				if diff := cmp.Diff(test.pauses, agents.pauses()); diff != "" {
 					t.Errorf("pauses (-want +got):\n%s", diff)
 				}
-				for _, err := range []error{s.Err(), second(s.Send(t.Context(), clew.Text("two"))), second(s.Usage(t.Context()))} {
+				for _, err := range []error{s.Err(), second(s.Send(t.Context(), clew.Text("two"))), second(screens.AccountUsage(t.Context(), s, nil))} {
 					if wantGivenUp(t, err) != given {
 						t.Errorf("later the error is %v", err)
 					}

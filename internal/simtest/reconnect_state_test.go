@@ -19,6 +19,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -67,16 +68,16 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 		for i, err := range []error{
 			second(s.SetModel(ctx, "opus")),
 			s.ApplySettings(ctx, map[string]any{"effortLevel": "low", "permissions": deny("A")}),
-			s.SetThinkingBudget(ctx, 5),
-			s.SetThinkingDisplay(ctx, "omitted"),
+			s.SetThinking(ctx, &clew.ThinkingOptions{BudgetTokens: new(5)}),
+			s.SetThinking(ctx, &clew.ThinkingOptions{Display: clew.ThinkingOmitted}),
 			s.SetPermissionMode(ctx, clew.PermissionModePlan),
-			second(s.Usage(ctx)),
+			second(screens.AccountUsage(ctx, s, nil)),
 			second(s.SetModel(ctx, "sonnet")),
 			second(s.SetMCPServers(ctx, map[string]clew.MCPServer{"b": &clew.MCPStdioServer{Command: "b"}})),
-			s.ToggleMCP(ctx, "b", false),
-			s.ToggleMCP(ctx, "c", true),
+			s.SetMCPEnabled(ctx, "b", false),
+			s.SetMCPEnabled(ctx, "c", true),
 			s.ApplySettings(ctx, map[string]any{"permissions": deny("B")}),
-			s.PausePromptSuggestions(ctx, true),
+			s.SetPromptSuggestions(ctx, false),
 		} {
 			if err != nil {
 				t.Fatalf("request %d: %v", i, err)
@@ -132,7 +133,7 @@ func TestReconnectRefusedChanges(t *testing.T) {
 			granting(connected(), mode).Expect(controlRequest("t", toggle)).Send(controlRefusal("t", "no")).
 				Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 		s := agents.open(nil)
-		if err := s.ToggleMCP(t.Context(), "a", true); err != nil {
+		if err := s.SetMCPEnabled(t.Context(), "a", true); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.SetPermissionMode(t.Context(), "plan"); err != nil {

@@ -177,7 +177,7 @@ func TestCallbacksRunAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if textOf(msg) == "Let me see." {
-				if _, err := s.Interrupt(t.Context()); err != nil {
+				if _, err := s.Interrupt(t.Context(), nil); err != nil {
 					t.Error(err)
 				}
 				close(proceed)

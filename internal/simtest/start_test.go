@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 )
 
 // The answer to initialize takes its time, and nothing else is written before it is there.
@@ -183,7 +184,7 @@ func TestSessionID(t *testing.T) {
 						t.Errorf("id %q at %s", s.ID(), msg.Raw())
 					}
 					if _, ok := msg.(*clew.AssistantMessage); ok {
-						if _, err := s.Interrupt(t.Context()); err != nil {
+						if _, err := s.Interrupt(t.Context(), nil); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -247,7 +248,7 @@ func TestAgentClosesItsInput(t *testing.T) {
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s := dial(t, opts)
 		var calls verdicts
-		calls.expect("Usage", func() error { return second(s.Usage(t.Context())) })
+		calls.expect("Usage", func() error { return second(screens.AccountUsage(t.Context(), s, nil)) })
 		synctest.Wait()
 		_, err := s.Send(t.Context(), clew.Text("Hi"))
 		wantError(t, err, io.ErrClosedPipe)
@@ -255,7 +256,7 @@ func TestAgentClosesItsInput(t *testing.T) {
 		if !strings.Contains(log.String(), "the agent reads no more") {
 			t.Errorf("log %s", log.String())
 		}
-		if _, err := s.Usage(t.Context()); err == nil {
+		if _, err := screens.AccountUsage(t.Context(), s, nil); err == nil {
 			t.Error("a request was answered")
 		}
 		for msg, err := range s.Messages(t.Context()) {

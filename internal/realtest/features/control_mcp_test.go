@@ -89,7 +89,7 @@ func (s *controlled) testServerTool(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	result := must(s.CallMCP(ctx, &clew.MCPCall{Tool: "mcp__greeter__greet"}))(t)
-	if result.Content == "" || result.Staging == nil || !result.Staging.OK {
+	if result.Content == "" || result.Staging == nil {
 		t.Errorf("with a deadline: result %+v", result)
 	}
 	_, err := s.CallMCP(t.Context(), &clew.MCPCall{Tool: "mcp__greeter__greet", ExpiresAt: time.Unix(0, 0)})
@@ -109,13 +109,13 @@ func (s *controlled) testServerTool(t *testing.T) {
 }
 
 func (s *controlled) testServerState(t *testing.T) {
-	if err := s.ToggleMCP(t.Context(), "greeter", false); err != nil {
+	if err := s.SetMCPEnabled(t.Context(), "greeter", false); err != nil {
 		t.Error(err)
 	}
 	if got := s.greeter(t); got.State != clew.MCPStateDisabled {
 		t.Errorf("turned off: %+v", got)
 	}
-	if err := s.ToggleMCP(t.Context(), "greeter", true); err != nil {
+	if err := s.SetMCPEnabled(t.Context(), "greeter", true); err != nil {
 		t.Error(err)
 	}
 	if err := s.ReconnectMCP(t.Context(), "greeter"); err != nil {
@@ -218,7 +218,7 @@ func TestRealMCPAuth(t *testing.T) {
 func wantState(t *testing.T, s *clew.Session, server string, want clew.MCPState) {
 	t.Helper()
 	states := map[string]clew.MCPState{}
-	for _, status := range must(s.LiveMCPStatus(t.Context()))(t) {
+	for _, status := range must(s.MCPStatus(t.Context()))(t) {
 		states[status.Name] = status.State
 	}
 	if states[server] != want {
@@ -230,10 +230,10 @@ func wantState(t *testing.T, s *clew.Session, server string, want clew.MCPState)
 func TestRealClaudeAuth(t *testing.T) {
 	t.Parallel()
 	s := connect(t, clewtest.NewModel(t), nil)
-	_, err := s.WaitClaudeAuth(t.Context())
-	wantRefused(t, err, "No active")
-	_, err = s.FinishClaudeAuth(t.Context(), "code", "state")
-	wantRefused(t, err, "No active")
+	const wait, finish = "claude_oauth_wait_for_completion", "claude_oauth_callback"
+	wantRefused(t, s.Control(t.Context(), wait, nil, nil), "No active")
+	code := map[string]string{"authorizationCode": "code", "state": "state"}
+	wantRefused(t, s.Control(t.Context(), finish, code, nil), "No active")
 	for account, page := range map[clew.ClaudeAccount]string{
 		"": "https://claude.com/", clew.ClaudeConsole: "https://platform.claude.com/",
 	} {
@@ -244,7 +244,7 @@ func TestRealClaudeAuth(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := s.WaitClaudeAuth(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.Control(ctx, wait, nil, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody has logged in: %v", err)
 	}
 }

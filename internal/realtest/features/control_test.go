@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -143,14 +144,14 @@ func wantRefused(t *testing.T, err error, words string) {
 
 func (s *controlled) testInfo(t *testing.T) {
 	info := s.Info()
-	if info.Version != clewtest.AgentVersion || info.PID == 0 || info.Account.APIProvider != clew.APIProviderFirstParty ||
+	if info.Version != clewtest.AgentVersion || info.PID == 0 || info.Account.APIProvider != "firstParty" ||
 		info.CurrentPermissionMode != wire.PermissionModeDefault || !info.Supports("reload_plugins_refuse_if_busy_v1") {
 		t.Errorf("info %s", info.Raw())
 	}
 	if !slices.ContainsFunc(info.Agents, func(a clew.AgentInfo) bool { return a.Name == "helper" }) {
 		t.Errorf("agents %+v", info.Agents)
 	}
-	version := must(s.BinaryVersion(t.Context()))(t)
+	version := must(screens.Binary(t.Context(), s))(t)
 	if version.Version != clewtest.AgentVersion || version.BuildTime.IsZero() {
 		t.Errorf("version %+v", version)
 	}
@@ -159,8 +160,8 @@ func (s *controlled) testInfo(t *testing.T) {
 		!slices.Contains(models[0].SupportedEffortLevels, wire.EffortHigh) {
 		t.Errorf("models %+v", models)
 	}
-	sections := must(s.Status(t.Context()))(t)
-	if len(sections) == 0 || !slices.Contains(sections[0].Rows, clew.StatusRow{Label: "cwd", Value: s.dir}) {
+	sections := must(screens.Status(t.Context(), s))(t)
+	if len(sections) == 0 || !slices.Contains(sections[0].Rows, screens.StatusRow{Label: "cwd", Value: s.dir}) {
 		t.Errorf("status %+v", sections)
 	}
 }
@@ -170,7 +171,7 @@ func (s *controlled) testInterrupt(t *testing.T) {
 	for msg, err := range s.Turn(t.Context(), clew.Text("Wait for ever")) {
 		switch msg := msg.(type) {
 		case *wire.InitMessage:
-			must(s.Interrupt(t.Context()))(t)
+			must(s.Interrupt(t.Context(), nil))(t)
 		case *wire.ResultMessage:
 			result = msg
 		}
@@ -182,7 +183,7 @@ func (s *controlled) testInterrupt(t *testing.T) {
 	if result == nil || !result.IsError {
 		t.Errorf("the turn was not interrupted: %v", result)
 	}
-	receipt := must(s.InterruptAll(t.Context()))(t)
+	receipt := must(s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true}))(t)
 	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}, Cancelled: []string{}}, receipt); diff != "" {
 		t.Errorf("nothing to interrupt (-want +got):\n%s", diff)
 	}
@@ -292,25 +293,24 @@ func TestRealThinking(t *testing.T) {
 func TestRealControlDialogs(t *testing.T) {
 	t.Parallel()
 	s := connectControlled(t)
-	memory := must(s.Memory(t.Context()))(t)
-	if !slices.ContainsFunc(memory.Files, func(f clew.MemoryFile) bool { return f.Kind == "project" && f.Exists }) ||
+	memory := must(screens.Memory(t.Context(), s))(t)
+	if !slices.ContainsFunc(memory.Files, func(f screens.MemoryFile) bool { return f.Kind == "project" && f.Exists }) ||
 		len(memory.Folders) == 0 || memory.AutoMemory.Status == "" {
 		t.Errorf("memory %+v", memory)
 	}
-	skills := must(s.Skills(t.Context()))(t)
-	if !slices.ContainsFunc(skills, func(i clew.SkillInfo) bool { return i.Name == "hello" && i.Source == "project" }) {
+	skills := must(screens.Skills(t.Context(), s))(t)
+	if !slices.ContainsFunc(skills, func(i screens.Skill) bool { return i.Name == "hello" && i.Source == "project" }) {
 		t.Errorf("skills %+v", skills)
 	}
-	if sandbox := must(s.SandboxStatus(t.Context()))(t); sandbox.Enabled || sandbox.Mode != "disabled" {
+	if sandbox := must(screens.Sandbox(t.Context(), s))(t); sandbox.Enabled || sandbox.Mode != "disabled" {
 		t.Errorf("sandbox %+v", sandbox)
 	}
-	if chrome := must(s.ChromeStatus(t.Context()))(t); chrome.Connected || chrome.URLs["install"] == "" {
+	if chrome := must(screens.Chrome(t.Context(), s))(t); chrome.Connected || chrome.URLs["install"] == "" {
 		t.Errorf("chrome %+v", chrome)
 	}
-	_, err := s.ChromeBrowsers(t.Context())
-	wantRefused(t, err, "not connected")
-	wantRefused(t, s.SelectChromeBrowser(t.Context(), nil), "not connected")
-	wantRefused(t, s.SetChromeBrowserHints(t.Context(), nil), "remote-hosted")
+	wantRefused(t, s.Control(t.Context(), "get_chrome_browsers", nil, nil), "not connected")
+	wantRefused(t, s.Control(t.Context(), "select_chrome_browser", nil, nil), "not connected")
+	wantRefused(t, s.Control(t.Context(), "set_chrome_browser_hints", nil, nil), "remote-hosted")
 }
 
 // What would leave the machine is refused here, and nothing is sent.
@@ -318,23 +318,32 @@ func TestRealControlOutside(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	s := connect(t, model, nil)
-	_, err := s.SetRemoteControl(t.Context(), true)
-	wantRefused(t, err, "Remote Control is only available")
-	must(s.SetRemoteControl(t.Context(), false))(t)
+	enabled := map[string]bool{"enabled": true}
+	wantRefused(t, s.Control(t.Context(), "remote_control", enabled, nil), "Remote Control is only available")
+	enabled["enabled"] = false
+	if err := s.Control(t.Context(), "remote_control", enabled, nil); err != nil {
+		t.Error(err)
+	}
 	wantRefused(t, s.EnableChannel(t.Context(), "nobody"), "not connected")
-	for name, receipt := range map[string]*clew.FeedbackReceipt{
-		"feedback": must(s.SubmitFeedback(t.Context(), nil))(t),
-		"survey":   must(s.SubmitSurveyFeedback(t.Context(), nil))(t),
-	} {
-		if receipt.ID != "" || receipt.UnavailableReason == "" {
-			t.Errorf("%s: %+v", name, receipt)
+	for _, subtype := range []string{"submit_feedback", "submit_survey_feedback"} {
+		var receipt struct {
+			ID     string `json:"feedback_id"`
+			Reason string `json:"unavailable_reason"`
+		}
+		if err := s.Control(t.Context(), subtype, nil, &receipt); err != nil || receipt.ID != "" || receipt.Reason == "" {
+			t.Errorf("%s: %+v, %v", subtype, receipt, err)
 		}
 	}
-	if launch := must(s.LaunchUltrareview(t.Context(), nil))(t); launch.Status != "error" || launch.GateBlocker == "" {
-		t.Errorf("ultrareview %+v", launch)
+	var launch struct {
+		Status      string `json:"status"`
+		GateBlocker string `json:"gate_blocker"`
+	}
+	err := s.Control(t.Context(), "ultrareview_launch", nil, &launch)
+	if err != nil || launch.Status != "error" || launch.GateBlocker == "" {
+		t.Errorf("ultrareview %+v, %v", launch, err)
 	}
 	wantRefused(t, s.RateMessage(t.Context(), nil), "must be")
-	rating := &clew.MessageRating{MessageUUID: "u", Sentiment: clew.RatingPositive, Surface: clew.RatingText}
+	rating := &clew.MessageRating{MessageUUID: "u", Sentiment: "positive", Surface: "assistant_text"}
 	if err := s.RateMessage(t.Context(), rating); err != nil {
 		t.Error(err)
 	}
@@ -347,13 +356,13 @@ func TestRealRewindConversation(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
 	s := &controlled{Session: connect(t, model, &clew.Options{PromptSuggestions: true}), model: model}
-	if err := s.PausePromptSuggestions(t.Context(), true); err != nil {
+	if err := s.SetPromptSuggestions(t.Context(), false); err != nil {
 		t.Error(err)
 	}
-	if err := s.ResetHasSubscribers(t.Context()); err != nil {
+	if err := s.SetHasSubscribers(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if got := must(s.WorkspaceDiff(t.Context()))(t); got.NoDiffReason != "no-repository" {
+	if got := must(screens.WorkspaceDiff(t.Context(), s))(t); got.NoDiffReason != "no-repository" {
 		t.Errorf("diff %+v", got)
 	}
 	prompt := s.turn(t, "Hello")
@@ -364,9 +373,9 @@ func TestRealRewindConversation(t *testing.T) {
 		t.Errorf("rewind %+v", got)
 	}
 	other := &clew.RenameOptions{SessionID: "another"}
-	wantRefused(t, s.RenameWith(t.Context(), "A name", other), "not the current session")
-	same := &clew.RenameOptions{Source: clew.RenamedRemotely, SessionID: s.ID()}
-	if err := s.RenameWith(t.Context(), "A name", same); err != nil {
+	wantRefused(t, s.Rename(t.Context(), "A name", other), "not the current session")
+	same := &clew.RenameOptions{Source: "remote", SessionID: s.ID()}
+	if err := s.Rename(t.Context(), "A name", same); err != nil {
 		t.Error(err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -279,7 +280,7 @@ func TestRealOptionsRules(t *testing.T) {
 	rules := []string{"Bash(git log:*,x y)", "Read", "--evil", "mcp__a__*", "Edit(docs/ü.md)"}
 	s := connect(t, clewtest.NewModel(t), &clew.Options{AllowedTools: rules, Skills: []string{"my skill"}})
 	var got []string
-	for _, rule := range must(s.PermissionRules(t.Context()))(t).Rules {
+	for _, rule := range must(screens.PermissionRules(t.Context(), s))(t).Rules {
 		if rule.Source == "cliArg" {
 			got = append(got, rule.Rule)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -23,7 +24,7 @@ func TestRealPoolAsksNoModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := s.ContextSummary(t.Context()); err != nil {
+		if _, err := screens.Context(t.Context(), s, &screens.ContextOptions{Estimate: true}); err != nil {
 			t.Error(err)
 		}
 	}

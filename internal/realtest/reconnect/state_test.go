@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -89,7 +90,7 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 	if tool.calls.Load() != 2 || hooks.Load() != 2 {
 		t.Errorf("%d calls of the tool, %d of the hook", tool.calls.Load(), hooks.Load())
 	}
-	report, err := s.Settings(ctx)
+	report, err := screens.Settings(ctx, s)
 	if err != nil || !strings.Contains(string(report.Effective), "Explanatory") {
 		t.Errorf("settings %v, error %v", report, err)
 	}
@@ -98,9 +99,9 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 // move moves the session to a folder that nobody has trusted yet.
 func move(t *testing.T, s *clew.Session, dir string) {
 	t.Helper()
-	_, err := s.SetCWD(t.Context(), dir)
+	_, err := s.SetCWD(t.Context(), dir, nil)
 	if untrusted, ok := errors.AsType[*clew.UntrustedError](err); ok {
-		_, err = s.SetTrustedCWD(t.Context(), dir, untrusted.Directory)
+		_, err = s.SetCWD(t.Context(), dir, &clew.CWDOptions{TrustedDirectory: untrusted.Directory})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func TestRealToolInterrupted(t *testing.T) {
 	st.model.On("Wait").Reply(clewtest.ToolUse("mcp__own__wait", nil))
 	go func() {
 		<-begun
-		if _, err := st.Interrupt(t.Context()); err != nil {
+		if _, err := st.Interrupt(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
 	}()

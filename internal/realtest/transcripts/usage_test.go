@@ -103,7 +103,7 @@ func (a *account) run(t *testing.T) {
 	var once sync.Once
 	err := p.say(t, clew.Text("Long"), func(msg wire.Message) {
 		if e, ok := msg.(*wire.StreamEventMessage); ok && e.Event.EventType() == "content_block_delta" {
-			once.Do(func() { _, _ = p.Interrupt(t.Context()) })
+			once.Do(func() { _, _ = p.Interrupt(t.Context(), nil) })
 		}
 	})
 	if err == nil {

@@ -49,7 +49,7 @@ func TestRealClose(t *testing.T) {
 	if got := turnsRead(s.Turn(t.Context(), clew.Text("More")), nil); !errors.Is(got.err, clew.ErrClosed) {
 		t.Errorf("a turn after that: %v", got.err)
 	}
-	if _, err := s.Interrupt(t.Context()); !errors.Is(err, clew.ErrClosed) {
+	if _, err := s.Interrupt(t.Context(), nil); !errors.Is(err, clew.ErrClosed) {
 		t.Errorf("a control request after that: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func TestRealInterruptText(t *testing.T) {
 	opts.IncludePartialMessages = true
 	s := turnsConnect(t, opts)
 
-	receipt, err := s.Interrupt(t.Context())
+	receipt, err := s.Interrupt(t.Context(), nil)
 	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}}, receipt); err != nil || diff != "" {
 		t.Errorf("before the first turn: %v (-want +got):\n%s", err, diff)
 	}
@@ -110,7 +110,7 @@ func TestRealInterruptKeepsQueue(t *testing.T) {
 	model := turnsSlowModel(t)
 	s := turnsConnect(t, turnsOptions(t, model))
 	got := turnsQueueTwo(t, s, model, func(waiting []string) {
-		receipt, err := s.Interrupt(t.Context())
+		receipt, err := s.Interrupt(t.Context(), nil)
 		want := &clew.InterruptReceipt{StillQueued: waiting}
 		if diff := cmp.Diff(want, receipt); err != nil || diff != "" {
 			t.Errorf("receipt: %v (-want +got):\n%s", err, diff)
@@ -133,7 +133,7 @@ func TestRealInterruptAll(t *testing.T) {
 	model := turnsSlowModel(t)
 	s := turnsConnect(t, turnsOptions(t, model))
 	got := turnsQueueTwo(t, s, model, func(waiting []string) {
-		receipt, err := s.InterruptAll(t.Context())
+		receipt, err := s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true})
 		want := &clew.InterruptReceipt{StillQueued: []string{}, Cancelled: waiting}
 		if diff := cmp.Diff(want, receipt); err != nil || diff != "" {
 			t.Errorf("receipt: %v (-want +got):\n%s", err, diff)

@@ -180,7 +180,7 @@ func TestRealMoveToBackground(t *testing.T) {
 	sleeper := turnsNewSleeper(t, model)
 	s := turnsConnect(t, sleeper.opts)
 	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(msg *wire.TaskStartedMessage) {
-		if moved, err := s.BackgroundTask(t.Context(), msg.ToolUseID); err != nil || !moved {
+		if moved, err := s.BackgroundTasks(t.Context(), msg.ToolUseID); err != nil || !moved {
 			t.Errorf("moved %t, %v", moved, err)
 		}
 	}))

@@ -132,7 +132,7 @@ func turnsAsk(t *testing.T, s *clew.Session, prompt string) *turnsOutcome {
 
 func turnsInterrupt(t *testing.T, s *clew.Session) {
 	t.Helper()
-	if _, err := s.Interrupt(t.Context()); err != nil {
+	if _, err := s.Interrupt(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,21 @@
+// Package screens asks a running agent for what its own screens show: the context window of
+// /context, the limits of /usage, the settings, hooks, memory files, skills and permission rules in
+// force, the state of the sandbox, the diff of the workspace.
+//
+//	window, err := screens.Context(ctx, session, nil)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Printf("%d of %d tokens\n", window.TotalTokens, window.MaxTokens)
+//
+// Each function sends one control request and waits for the answer, also while a turn is running.
+// It needs a [Controller], which a [clew.Session] is. None of them changes anything in the session.
+//
+// What the agent leaves out of an answer is zero. A field that is not of the type that it has here,
+// because the agent is of another version, is zero as well, and the session logs it. The error is a
+// [*clew.ControlError] when the agent refuses, and its Unsupported method reports an agent that does
+// not know the request.
+//
+// Many texts in these answers are written for people and change from version to version. They can
+// hold text of the model or of a file: escape them before they reach a terminal or a page.
+package screens
