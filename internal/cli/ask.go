@@ -234,7 +234,7 @@ func describe(req *clew.PermissionRequest, colour bool) string {
 	if isChange {
 		text = diff.String()
 	}
-	look := render.Options{Colour: colour && isChange}
+	look := render.Options{Color: colour && isChange}
 	for line := range strings.Lines(shown(text)) {
 		b.WriteString("  " + look.DiffLine(harmless(strings.TrimSuffix(line, "\n"))) + "\n")
 	}

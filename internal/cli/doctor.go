@@ -403,7 +403,7 @@ func checkSettings(c *config.Config) []diagnosis {
 
 // strangeVariables tells of variables that look like settings and are none.
 func strangeVariables(environ []string) []diagnosis {
-	strangers := config.Strangers(environ)
+	strangers := config.UnknownVariables(environ)
 	var all []diagnosis
 	for _, name := range slices.Sorted(maps.Keys(strangers)) {
 		d := diagnosis{State: noted, Found: name + " is set, and no variable of clew", Advice: "Unset it."}

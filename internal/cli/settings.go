@@ -44,8 +44,8 @@ func hideConfigFlag(cmd *cobra.Command) {
 }
 
 // places returns where settings are looked for.
-func (s *settings) places() config.Places {
-	p := config.Places{File: s.file, Project: settingsName, Getenv: os.Getenv}
+func (s *settings) places() config.Sources {
+	p := config.Sources{File: s.file, Project: settingsName, Getenv: os.Getenv}
 	if dir, err := userSettingsDir(); err == nil {
 		p.User = filepath.Join(dir, "clew", settingsName)
 	}
@@ -154,7 +154,7 @@ func applyToFlag(cmd *cobra.Command, value config.Value) error {
 	if flag == nil || flag.Changed || !hasSetting(cmd, value.Setting) {
 		return nil
 	}
-	for _, rival := range value.Setting.Rivals {
+	for _, rival := range value.Setting.OverriddenBy {
 		if cmd.Flags().Changed(rival) {
 			return nil
 		}

@@ -72,7 +72,7 @@ func (l *look) addFlags(cmd *cobra.Command) {
 func (l *look) options(s Streams) render.Options {
 	return render.Options{
 		Width:    textWidth(s.Out, 80),
-		Colour:   coloured(s.Out),
+		Color:    coloured(s.Out),
 		Expand:   l.expand,
 		Thinking: l.thinking,
 	}

@@ -1,5 +1,5 @@
-// Package config has the settings of the clew program: what there is to set, and
-// what files and variables say about it.
+// Package config has the settings of the clew program: a table of them, and the values that files and
+// environment variables give them.
 package config
 
 import (
@@ -13,36 +13,36 @@ import (
 	"syscall"
 )
 
-// Places are where settings are looked for.
-type Places struct {
-	// File is the one file that is read, if it is set. It may set everything.
+// Sources are the files and variables that settings are read from.
+type Sources struct {
+	// File is the only file that is read, if it is not empty. It may set everything.
 	File string
-	// Project, User and System are the files of which the first one that exists is read otherwise. An empty one is left
-	// out.
-	// That of the project may have come with somebody else's files, and can't set everything: see [Setting.Personal].
+	// Otherwise the first of Project, User and System that exists is read. An empty name is skipped. The
+	// file of the project may come with someone else's repository, and can't set everything: see
+	// [Setting.Personal].
 	Project, User, System string
-	// Home is what ~ stands for in paths.
+	// Home replaces ~ in paths.
 	Home string
-	// Getenv returns the value of a variable.
+	// Getenv returns the value of an environment variable, as os.Getenv does.
 	Getenv func(name string) string
 }
 
-// A Config is what was found.
+// A Config holds the settings that Load found.
 type Config struct {
 	// File is the file that was read, or "" if there is none.
 	File string
-	// IsProject says that File is that of the project.
+	// IsProject reports whether File is the file of the project.
 	IsProject bool
-	// PassedOver are files that exist and were not read, since another one comes first.
+	// PassedOver are files that exist but were not read, since another one comes first.
 	PassedOver []string
-	// Values are the settings that something was said about, by key.
+	// Values are the settings that have a value, by key.
 	Values map[string]Value
-	// Problems are what is wrong, in the order of the file, then with variables, up to 20. What they are about is not in
-	// Values.
+	// Problems are the errors of the file, in order, then those of variables, at most 20. Settings with a
+	// problem are not in Values.
 	Problems []Problem
 }
 
-// A Value is what a setting was set to.
+// A Value is the value of a setting.
 type Value struct {
 	Setting *Setting
 	// Texts are the elements of a list, or the one text of anything else.
@@ -50,14 +50,14 @@ type Value struct {
 	Origin
 }
 
-// An Origin is where a value comes from: a place in a file, or a variable.
+// An Origin is where a value comes from: a position in a file, or a variable.
 type Origin struct {
 	File         string
 	Line, Column int
 	Variable     string
 }
 
-// String returns the origin for people to read.
+// String returns the origin as text for people.
 func (o Origin) String() string {
 	switch {
 	case o.Variable != "":
@@ -68,11 +68,11 @@ func (o Origin) String() string {
 	return o.File
 }
 
-// A Problem is something that is wrong with a file or a variable. Its texts may quote what stands there.
+// A Problem is an error in a file or in a variable. Its texts may quote the file.
 type Problem struct {
 	Origin
 	Reason string
-	// Hint says what to do about it, or is "".
+	// Hint is a sentence on how to solve the problem, or "".
 	Hint string
 }
 
@@ -84,25 +84,25 @@ func (p Problem) Error() string {
 	return where + ": " + p.Reason
 }
 
-// Load reads the file and the variables. Variables win over the file.
-func Load(places Places) *Config {
+// Load reads the file and the variables. Variables override the file.
+func Load(sources Sources) *Config {
 	c := &Config{Values: map[string]Value{}}
-	c.loadFile(places)
-	c.loadVariables(places.Getenv)
+	c.loadFile(sources)
+	c.loadVariables(sources.Getenv)
 	return c
 }
 
-func (c *Config) loadFile(places Places) {
-	if places.File != "" {
-		c.File = places.File
-		c.read(places)
+func (c *Config) loadFile(sources Sources) {
+	if sources.File != "" {
+		c.File = sources.File
+		c.read(sources)
 		return
 	}
-	project := places.Project
-	if sameFile(project, places.User) {
+	project := sources.Project
+	if sameFile(project, sources.User) {
 		project = ""
 	}
-	for _, path := range []string{project, places.User, places.System} {
+	for _, path := range []string{project, sources.User, sources.System} {
 		switch {
 		case path == "" || !exists(path):
 		case c.File != "":
@@ -112,7 +112,7 @@ func (c *Config) loadFile(places Places) {
 		}
 	}
 	if c.File != "" {
-		c.read(places)
+		c.read(sources)
 	}
 }
 
@@ -122,15 +122,15 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// exists reports whether there is something of that name. What can't be looked at is taken to exist, and reading it
-// says why it can't be.
+// exists reports whether a file exists. A file that can't be examined counts as existing, so that reading
+// it returns the reason.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
-func (c *Config) read(places Places) {
-	data, err := readFile(c.File, places.File != "")
+func (c *Config) read(sources Sources) {
+	data, err := readFile(c.File, sources.File != "")
 	if err != nil {
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
@@ -138,25 +138,27 @@ func (c *Config) read(places Places) {
 		c.complain(Origin{File: c.File}, "it cannot be read: "+err.Error(), "")
 		return
 	}
-	p := &parser{config: c, file: c.File, home: places.Home}
+	p := &parser{config: c, file: c.File, home: sources.Home}
 	p.parse(data)
 }
 
 const (
-	// maxFile is how long a file may be. The parser takes four times as long for twice as much of what is no YAML.
+	// maxFile is the longest file. For text that is not YAML, the parser takes four times as long for twice the
+	// length.
 	maxFile = 16 << 10
-	// maxProblems is how many problems are kept.
+	// maxProblems is the number of problems that are kept.
 	maxProblems = 20
 )
 
-// readFile reads a file of settings. One that nobody has asked for has to be a regular one: others may never end.
+// readFile reads a file of settings. Unless the user named it, it has to be a regular file: a device or
+// a pipe may never end.
 func readFile(path string, named bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, errors.New("it is a folder")
+		return nil, errors.New("it is a directory")
 	case !named && !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	}
@@ -178,7 +180,7 @@ func (c *Config) complain(at Origin, reason, hint string) {
 	}
 }
 
-// loadVariables takes what variables say. An empty one says nothing.
+// loadVariables sets the values of variables. An empty variable sets nothing.
 func (c *Config) loadVariables(getenv func(string) string) {
 	for i := range table {
 		s := &table[i]
@@ -188,7 +190,7 @@ func (c *Config) loadVariables(getenv func(string) string) {
 		}
 		at := Origin{Variable: s.Variable}
 		texts := s.split(text)
-		if reason := s.fault(texts); reason != "" && !s.Shared {
+		if reason := s.problem(texts); reason != "" && !s.Shared {
 			delete(c.Values, s.Key)
 			c.complain(at, reason, "")
 			continue
@@ -197,9 +199,9 @@ func (c *Config) loadVariables(getenv func(string) string) {
 	}
 }
 
-// inPlace returns a path of a file of settings as it is meant: ~ is the home, and a relative path begins in the folder
-// of the file.
-func inPlace(path, file, home string) string {
+// resolvePath resolves a path in a file of settings: ~ is the home directory, and a relative path is
+// relative to the directory of the file.
+func resolvePath(path, file, home string) string {
 	if rest, ok := cutHome(path); ok && home != "" {
 		return filepath.Join(home, rest)
 	}
@@ -208,7 +210,7 @@ func inPlace(path, file, home string) string {
 	}
 	joined := filepath.Join(filepath.Dir(file), path)
 	if !hasSeparator(joined) {
-		return "." + string(filepath.Separator) + joined // a program of that name would be looked for in PATH
+		return "." + string(filepath.Separator) + joined // without a separator, a program would be searched for in PATH
 	}
 	return joined
 }

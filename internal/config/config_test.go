@@ -27,38 +27,38 @@ func environment(variables map[string]string) func(string) string {
 func TestLoadFirstFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	places := Places{
+	sources := Sources{
 		Project: write(t, dir, "project", "model: a"),
 		User:    write(t, dir, "user", "model: b\neffort: high"),
 		System:  write(t, dir, "system", "model: c"),
 		Getenv:  environment(nil),
 	}
-	c := Load(places)
-	if c.File != places.Project || !c.IsProject || c.Values["model"].String() != "a" || len(c.Values) != 1 {
+	c := Load(sources)
+	if c.File != sources.Project || !c.IsProject || c.Values["model"].String() != "a" || len(c.Values) != 1 {
 		t.Errorf("with all: %+v", c)
 	}
-	if diff := cmp.Diff([]string{places.User, places.System}, c.PassedOver); diff != "" {
+	if diff := cmp.Diff([]string{sources.User, sources.System}, c.PassedOver); diff != "" {
 		t.Errorf("passed over (-want +got):\n%s", diff)
 	}
-	places.Project = filepath.Join(dir, "none")
-	if c := Load(places); c.File != places.User || c.IsProject || c.Values["model"].String() != "b" {
+	sources.Project = filepath.Join(dir, "none")
+	if c := Load(sources); c.File != sources.User || c.IsProject || c.Values["model"].String() != "b" {
 		t.Errorf("without one of the project: %+v", c)
 	}
-	places.User = ""
-	if c := Load(places); c.File != places.System || c.Values["model"].String() != "c" {
+	sources.User = ""
+	if c := Load(sources); c.File != sources.System || c.Values["model"].String() != "c" {
 		t.Errorf("without one of the user: %+v", c)
 	}
-	places.System = filepath.Join(dir, "system", "below")
-	if c := Load(places); c.File != "" || len(c.Problems) > 0 {
+	sources.System = filepath.Join(dir, "system", "below")
+	if c := Load(sources); c.File != "" || len(c.Problems) > 0 {
 		t.Errorf("without any: %+v", c)
 	}
 }
 
-// In the folder of the user's settings, the file there is the user's.
+// In the directory of the user's settings, the file there is the user's.
 func TestLoadProjectIsUser(t *testing.T) {
 	t.Parallel()
 	path := write(t, t.TempDir(), "clew.yaml", "agent_path: x")
-	c := Load(Places{Project: path, User: path, Getenv: environment(nil)})
+	c := Load(Sources{Project: path, User: path, Getenv: environment(nil)})
 	if c.IsProject || len(c.Problems) > 0 || len(c.PassedOver) > 0 {
 		t.Errorf("%+v", c)
 	}
@@ -67,7 +67,7 @@ func TestLoadProjectIsUser(t *testing.T) {
 func TestLoadVariables(t *testing.T) {
 	t.Parallel()
 	separator := string(filepath.ListSeparator)
-	c := Load(Places{
+	c := Load(Sources{
 		File: write(t, t.TempDir(), "clew.yaml", "model: a\nmax_turns: 5\nexpand: true"),
 		Getenv: environment(map[string]string{
 			"CLEW_MODEL": "b", "CLEW_TOOLS": " Read, Bash(a,(b),c) ,,", "CLEW_ADD_DIRS": "x" + separator + "y",
@@ -85,12 +85,12 @@ func TestLoadVariables(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(c.Problems) != 1 || c.Problems[0].Error() != "CLEW_MAX_TURNS: max_turns has to be a whole number, 0 or more" {
+	if len(c.Problems) != 1 || c.Problems[0].Error() != "CLEW_MAX_TURNS: max_turns must be a whole number, 0 or more" {
 		t.Errorf("problems: %v", c.Problems)
 	}
 }
 
-// Paths begin in the folder of the file. A program that is named without one is looked for in PATH, and no other.
+// Paths are relative to the directory of the file. A program without a path is searched for in PATH.
 func TestLoadPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const sep = string(filepath.Separator)
@@ -106,7 +106,7 @@ func TestLoadPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, ".", tt.file, "agent_path: "+tt.path)
-		c := Load(Places{File: tt.file, Home: "home", Getenv: environment(nil)})
+		c := Load(Sources{File: tt.file, Home: "home", Getenv: environment(nil)})
 		if got := c.Values["agent_path"].String(); got != tt.want {
 			t.Errorf("%s in %s is %s, want %s", tt.path, tt.file, got, tt.want)
 		}
@@ -118,29 +118,29 @@ func TestLoadTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		"max_turns: 5":                    "",
 		"max_turns: 0x10":                 "",
-		"max_turns: 5.5":                  "1:12: max_turns has to be a whole number, 0 or more",
-		"max_turns: -5":                   "1:12: max_turns has to be a whole number, 0 or more",
-		"max_turns: 99999999999999999999": "1:12: max_turns has to be a whole number, 0 or more",
-		"max_turns: \"5\"":                "1:12: max_turns has to be a whole number, 0 or more",
+		"max_turns: 5.5":                  "1:12: max_turns must be a whole number, 0 or more",
+		"max_turns: -5":                   "1:12: max_turns must be a whole number, 0 or more",
+		"max_turns: 99999999999999999999": "1:12: max_turns must be a whole number, 0 or more",
+		"max_turns: \"5\"":                "1:12: max_turns must be a whole number, 0 or more",
 		"max_budget_usd: 1.5":             "",
-		"max_budget_usd: .inf":            "1:17: max_budget_usd has to be a number, 0 or more",
-		"max_budget_usd: .nan":            "1:17: max_budget_usd has to be a number, 0 or more",
-		"model: true":                     "1:8: model has to be a text, such as opus",
-		"model: {a: b}":                   "1:8: model has to be a text, such as opus",
-		"model: [a]":                      "1:8: model has to be a text, such as opus",
-		"model: !!str 5":                  "1:8: model has to be a text, such as opus",
+		"max_budget_usd: .inf":            "1:17: max_budget_usd must be a number, 0 or more",
+		"max_budget_usd: .nan":            "1:17: max_budget_usd must be a number, 0 or more",
+		"model: true":                     "1:8: model must be a text, such as opus",
+		"model: {a: b}":                   "1:8: model must be a text, such as opus",
+		"model: [a]":                      "1:8: model must be a text, such as opus",
+		"model: !!str 5":                  "1:8: model must be a text, such as opus",
 		"model: ~":                        "",
 		"model: |\n  opus":                "",
 		"model: \"a\\u200bb\"":            "1:8: model has a character that cannot be seen",
-		"timeout: 90":                     "1:10: timeout has to be a duration such as 90s or 5m",
-		"settings: 5":                     "1:11: settings has to be a path",
+		"timeout: 90":                     "1:10: timeout must be a duration such as 90s or 5m",
+		"settings: 5":                     "1:11: settings must be a path",
 		"tools:\n- Read\n- Edit":          "",
-		"tools: [[Read]]":                 "1:8: tools has to be a list of texts, such as [Read, Grep, Glob]",
+		"tools: [[Read]]":                 "1:8: tools must be a list of texts, such as [Read, Grep, Glob]",
 		"config_dirs: [\"a,b\"]":          "",
 		"config_dirs: [\"a,b\", c]":       "1:14: a comma cannot be in one of several config_dirs",
-		"Model: opus":                     "1:1: there is no setting Model",
+		"Model: opus":                     "1:1: unknown setting Model",
 		"? [a]\n: b":                      "2:1: it is not YAML: found an invalid key for this map",
-		"<<: {model: a}":                  "1:1: there is no setting <<",
+		"<<: {model: a}":                  "1:1: unknown setting <<",
 		"{model: opus}":                   "",
 		"\ufeffmodel: opus":               "",
 		"model: opus\r\neffort: high\r\n": "",
@@ -149,7 +149,7 @@ func TestLoadTypes(t *testing.T) {
 		"---\n":                           "",
 	} {
 		path := write(t, t.TempDir(), "clew.yaml", text)
-		c := Load(Places{File: path, Getenv: environment(nil)})
+		c := Load(Sources{File: path, Getenv: environment(nil)})
 		got := ""
 		if len(c.Problems) > 0 {
 			got = strings.TrimPrefix(c.Problems[0].Error(), path+":")
@@ -172,9 +172,9 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestStrangers(t *testing.T) {
+func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
-	got := Strangers([]string{
+	got := UnknownVariables([]string{
 		"CLEW_MODEL=x", "CLEW_MODL=x", "CLEW_AGENT=x", "CLEW_FAMILY=1", "CLEW_X", "PATH=x", "CLEW_AGENT_PATH=x",
 	})
 	want := map[string]string{"CLEW_MODL": "CLEW_MODEL", "CLEW_X": "", "CLEW_AGENT_PATH": "CLEW_AGENT"}
@@ -183,17 +183,17 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// What a new file has as comments can be used as it stands.
+// The commented settings of a new file are valid.
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, project := range []bool{true, false} {
 		text := regexp.MustCompile(`(?m)^#(\w+: )`).ReplaceAllString(Template(project), "$1")
 		path := write(t, t.TempDir(), "clew.yaml", text)
-		places := Places{User: path, Getenv: environment(nil)}
+		sources := Sources{User: path, Getenv: environment(nil)}
 		if project {
-			places = Places{Project: path, Getenv: environment(nil)}
+			sources = Sources{Project: path, Getenv: environment(nil)}
 		}
-		c := Load(places)
+		c := Load(sources)
 		if len(c.Problems) > 0 {
 			t.Errorf("project is %v: %v", project, c.Problems)
 		}
@@ -210,7 +210,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// Each setting has what a reader and a program need to know of it.
+// Each setting has all the fields that a reader and a program need.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	keys, variables := map[string]bool{}, map[string]bool{}
@@ -228,8 +228,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Whatever is in the file of a project: it never panics or hangs, sets nothing that is personal, and each problem has a
-// place.
+// No file of a project makes Load panic or hang, or sets a personal setting, and each problem has a
+// position.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		Template(true), "agent_path: x\npermission_mode: auto", "tools: [a, &b c, *b]", "? a\n: b", "a: |\n b\n---\nc",

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A parser takes settings out of a file of YAML: one mapping, with plain values and lists of them.
+// A parser reads settings from a YAML file: one mapping, with plain values and lists of them.
 type parser struct {
 	config *Config
 	file   string
@@ -52,7 +52,7 @@ func (p *parser) parse(data []byte) {
 	}
 }
 
-// read parses YAML. What the library can't bear is an error, too.
+// read parses YAML. A panic of the library is returned as an error.
 func read(data []byte) (tree *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -90,18 +90,18 @@ func (p *parser) setting(entry *ast.MappingValueNode) {
 		if near := nearest(name); near != "" {
 			hint = "Did you mean " + near + "?"
 		}
-		p.config.complain(p.at(key), "there is no setting "+name, hint)
+		p.config.complain(p.at(key), "unknown setting "+name, hint)
 		return
 	}
 	if entry.Value == nil || entry.Value.Type() == ast.NullType {
-		return // as if it were not there
+		return // null means that the setting is not set
 	}
 	texts, ok := s.texts(entry.Value)
 	if !ok {
-		p.config.complain(p.at(entry.Value.GetToken()), s.Key+" "+s.wants(), "")
+		p.config.complain(p.at(entry.Value.GetToken()), s.Key+" "+s.requirement(), "")
 		return
 	}
-	if reason := s.fault(texts); reason != "" {
+	if reason := s.problem(texts); reason != "" {
 		p.config.complain(p.at(entry.Value.GetToken()), reason, "")
 		return
 	}
@@ -112,12 +112,12 @@ func (p *parser) setting(entry *ast.MappingValueNode) {
 	p.config.Values[s.Key] = Value{Setting: s, Texts: p.resolved(s, texts), Origin: p.at(key)}
 }
 
-// refuse complains about what the file of a project cannot set.
+// refuse reports a setting that the file of a project cannot set.
 func (p *parser) refuse(s *Setting, key *token.Token) {
-	reason := "the file of a project cannot set " + s.Key + ": the project may be somebody else's"
+	reason := "the file of a project cannot set " + s.Key + ": the project may be someone else's"
 	if len(s.Harmless) > 0 {
 		reason = "the file of a project can set " + s.Key + " only to " + joined(s.Harmless) +
-			": the project may be somebody else's"
+			": the project may be someone else's"
 	}
 	hint := fmt.Sprintf("Set it in your own file, see \"clew config init --user\", or by %s", s.Variable)
 	if s.Flag != "" {
@@ -126,7 +126,7 @@ func (p *parser) refuse(s *Setting, key *token.Token) {
 	p.config.complain(p.at(key), reason, hint+".")
 }
 
-// resolved returns paths as they are meant.
+// resolved returns the texts of a setting, with paths resolved.
 func (p *parser) resolved(s *Setting, texts []string) []string {
 	switch s.Kind {
 	case File, FileList:
@@ -139,12 +139,12 @@ func (p *parser) resolved(s *Setting, texts []string) []string {
 	}
 	paths := make([]string, len(texts))
 	for i, text := range texts {
-		paths[i] = inPlace(text, p.file, p.home)
+		paths[i] = resolvePath(text, p.file, p.home)
 	}
 	return paths
 }
 
-// texts returns a value of the right type.
+// texts returns the value of a node, and whether it has the type of the setting.
 func (s *Setting) texts(node ast.Node) ([]string, bool) {
 	if !s.IsList() {
 		text, ok := s.text(node)
@@ -188,10 +188,10 @@ func stringOf(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// nearest returns the key that was probably meant by a word, or "".
+// nearest returns the key that is most similar to a word, or "" if none is similar enough.
 func nearest(word string) string {
 	word = strings.ToLower(strings.ReplaceAll(word, "-", "_"))
-	best, distance := "", 3 // more changes than two make another word
+	best, distance := "", 3 // with three changes it is another word
 	for i := range table {
 		key := table[i].Key
 		if strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(word, "_", "") {
@@ -204,8 +204,8 @@ func nearest(word string) string {
 	return best
 }
 
-// changes counts the letters that have to be added, taken away or changed to make b of a. Words that differ much in
-// length are far apart.
+// changes returns the edit distance of a and b: how many letters must be added, removed or changed. If a
+// is much longer than b, it returns the length of a.
 func changes(a, b string) int {
 	if len(a) > 2*len(b) {
 		return len(a)
@@ -229,25 +229,25 @@ func changes(a, b string) int {
 	return row[len(b)]
 }
 
-// Strangers returns the names of those variables of environ, each NAME=VALUE, that look like settings and are none,
-// with the name that was probably meant, or "".
-func Strangers(environ []string) map[string]string {
-	strangers := map[string]string{}
+// UnknownVariables returns the variables of environ, each NAME=VALUE, that begin with CLEW_ and are not
+// settings. The value of each is the most similar variable that is one, or "".
+func UnknownVariables(environ []string) map[string]string {
+	unknown := map[string]string{}
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
 		rest, ours := strings.CutPrefix(name, "CLEW_")
 		if !ours || name == familyVariable || isVariable(name) {
 			continue
 		}
-		strangers[name] = ""
+		unknown[name] = ""
 		if near := find(nearest(rest)); near != nil {
-			strangers[name] = near.Variable
+			unknown[name] = near.Variable
 		}
 	}
-	return strangers
+	return unknown
 }
 
-// familyVariable marks the processes that belong to an agent.
+// familyVariable marks the processes of an agent. Package process sets it.
 const familyVariable = "CLEW_FAMILY"
 
 func isVariable(name string) bool {

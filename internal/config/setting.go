@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is what sort of value a setting has.
+// A Kind is the type of the value of a setting.
 type Kind int
 
 // The kinds of values.
@@ -30,40 +30,40 @@ const (
 	FileList
 )
 
-// A Setting is something that can be set.
+// A Setting describes one setting.
 type Setting struct {
 	// Key is its name in a file.
 	Key  string
 	Kind Kind
-	// Choices are the values that a Choice can have.
+	// Choices are the possible values of a Choice.
 	Choices []string
-	// Variable is the one that sets it, too.
+	// Variable is the environment variable that also sets it.
 	Variable string
-	// Shared says that the variable is also read where it counts, so that nobody needs to pass its value on.
+	// Shared means that the code which uses the value reads the variable itself.
 	Shared bool
-	// Flag is the flag of the commands that it is the value of, unless that is given. Some settings have none.
+	// Flag is the flag of Commands that gets the value, unless the flag is given. Some settings have none.
 	Flag     string
 	Commands []string
-	// Rivals are other flags that decide the same: where one of them is given, the setting does not count.
-	Rivals []string
-	// Default is what it is unless it is set, or "" if that is nothing, or decided elsewhere.
+	// OverriddenBy are other flags for the same thing. If one of them is given, the setting is ignored.
+	OverriddenBy []string
+	// Default is the value of a setting that is not set, or "" if it has none or other code decides.
 	Default string
 	Doc     string
-	// Example is a value as it stands in a file.
+	// Example is a value as it is written in a file.
 	Example string
-	// Personal says that the file of a project can't set it.
+	// Personal means that the file of a project can't set it.
 	Personal bool
-	// Harmless are the only values that the file of a project can set it to, if there are some.
+	// Harmless, if not empty, are the only values that the file of a project can set it to.
 	Harmless []string
 }
 
-// IsList reports whether it has any number of texts.
+// IsList reports whether the value is a list.
 func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList }
 
-// All returns the settings, in an order for people to read.
+// All returns the settings, grouped by subject.
 func All() []Setting { return slices.Clone(table) }
 
-// mayBeInProject reports whether the file of a project, which may be somebody else's, can set it to that.
+// mayBeInProject reports whether the file of a project can set the setting to this value.
 func (s *Setting) mayBeInProject(texts []string) bool {
 	if s.Personal {
 		return false
@@ -71,29 +71,29 @@ func (s *Setting) mayBeInProject(texts []string) bool {
 	return len(s.Harmless) == 0 || len(texts) == 1 && slices.Contains(s.Harmless, texts[0])
 }
 
-// wants says what the value has to be.
-func (s *Setting) wants() string {
+// requirement describes valid values.
+func (s *Setting) requirement() string {
 	switch s.Kind {
 	case Choice:
-		return "has to be " + joined(s.Choices)
+		return "must be " + joined(s.Choices)
 	case Switch:
-		return "has to be true or false"
+		return "must be true or false"
 	case Count:
-		return "has to be a whole number, 0 or more"
+		return "must be a whole number, 0 or more"
 	case Amount:
-		return "has to be a number, 0 or more"
+		return "must be a number, 0 or more"
 	case Duration:
-		return "has to be a duration such as 90s or 5m"
+		return "must be a duration such as 90s or 5m"
 	case Zone:
-		return "has to be a time zone such as UTC or Europe/Paris"
+		return "must be a time zone such as UTC or Europe/Paris"
 	case File, Program:
-		return "has to be a path"
+		return "must be a path"
 	case List:
-		return "has to be a list of texts, such as " + s.Example
+		return "must be a list of texts, such as " + s.Example
 	case FileList:
-		return "has to be a list of paths, such as " + s.Example
+		return "must be a list of paths, such as " + s.Example
 	}
-	return "has to be a text, such as " + s.Example
+	return "must be a text, such as " + s.Example
 }
 
 func joined(words []string) string {
@@ -101,11 +101,11 @@ func joined(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// fault says what is wrong with a value, or nothing.
-func (s *Setting) fault(texts []string) string {
+// problem describes why a value is not valid, or returns "".
+func (s *Setting) problem(texts []string) string {
 	for _, text := range texts {
 		if !s.fits(text) {
-			return s.Key + " " + s.wants()
+			return s.Key + " " + s.requirement()
 		}
 		if hidden := strings.IndexFunc(text, isHidden); hidden >= 0 || !utf8.ValidString(text) {
 			return s.Key + " has a character that cannot be seen"
@@ -146,8 +146,8 @@ func (s *Setting) fits(text string) bool {
 	return true
 }
 
-// split returns the texts that a variable has. Paths are apart as in PATH, other lists have commas, of which those
-// within brackets belong to a text: "Read,Bash(ls a,b)" is two.
+// split splits the value of a variable. Paths are separated as in PATH, and other lists by commas, except
+// inside parentheses: "Read,Bash(ls a,b)" has two elements.
 func (s *Setting) split(text string) []string {
 	switch {
 	case s.Key == "config_dirs":
@@ -179,7 +179,7 @@ func splitWords(text string, between func(rune) bool) []string {
 	return words
 }
 
-// Data returns the value as it would be in JSON.
+// Data returns the value for encoding in JSON.
 func (v Value) Data() any {
 	if v.Setting.IsList() {
 		return append([]string{}, v.Texts...)
@@ -187,7 +187,7 @@ func (v Value) Data() any {
 	text := v.Texts[0]
 	switch v.Setting.Kind {
 	case Switch:
-		on, _ := strconv.ParseBool(text) // Load has read it before
+		on, _ := strconv.ParseBool(text) // Load has checked it
 		return on
 	case Count:
 		n, _ := strconv.Atoi(text)
@@ -199,7 +199,7 @@ func (v Value) Data() any {
 	return text
 }
 
-// String returns the value for people to read.
+// String returns the value as text for people.
 func (v Value) String() string {
 	if v.Setting.IsList() {
 		return "[" + strings.Join(v.Texts, ", ") + "]"
@@ -213,8 +213,8 @@ var (
 	toStats = []string{"stats"}
 )
 
-// table has all settings. A file or a folder is personal, since it may hold programs, or what should not be read; so is
-// what lets the agent do more.
+// table has all settings. Files and directories are personal, since they may contain programs or private
+// data. So are settings that let the agent do more.
 var table = []Setting{
 	{
 		Key: "model", Variable: "CLEW_MODEL", Flag: "model", Commands: toAgent, Example: "opus",
@@ -226,42 +226,42 @@ var table = []Setting{
 	},
 	{
 		Key: "effort", Variable: "CLEW_EFFORT", Flag: "effort", Commands: toAgent, Example: "high",
-		Doc: "How much work an answer is worth: low, medium, high, xhigh or max.",
+		Doc: "Reasoning effort: low, medium, high, xhigh or max.",
 	},
 	{
 		Key: "timeout", Kind: Duration, Variable: "CLEW_TIMEOUT", Flag: "timeout", Commands: toAgent, Example: "10m",
-		Doc: "How long a turn may take; 0s is for ever.",
+		Doc: "The longest time for a turn; 0s means no limit.",
 	},
 	{
 		Key: "max_turns", Kind: Count, Variable: "CLEW_MAX_TURNS", Flag: "max-turns", Commands: toAgent, Example: "50",
-		Doc: "How many answers of the model a prompt may take; 0 is any number.",
+		Doc: "The most answers of the model for a prompt; 0 means no limit.",
 	},
 	{
 		Key: "max_budget_usd", Kind: Amount, Variable: "CLEW_MAX_BUDGET_USD", Flag: "max-budget-usd", Commands: toAgent,
-		Example: "2.5", Doc: "How many dollars a session may cost; 0 is no limit.",
+		Example: "2.5", Doc: "The most dollars that a session may cost; 0 means no limit.",
 	},
 	{
 		Key: "permission_mode", Variable: "CLEW_PERMISSION_MODE", Flag: "permission-mode", Commands: toAgent,
-		Rivals: []string{"dangerously-skip-permissions"}, Example: "plan", Harmless: []string{"default", "plan", "dontAsk"},
+		OverriddenBy: []string{"dangerously-skip-permissions"}, Example: "plan", Harmless: []string{"default", "plan", "dontAsk"},
 		Doc: "What decides whether a tool may run: default, acceptEdits, plan, dontAsk,\nauto or bypassPermissions.",
 	},
 	{
 		Key: "tools", Kind: List, Variable: "CLEW_TOOLS", Flag: "tools", Commands: toAgent,
-		Example: "[Read, Grep, Glob]", Doc: "The built-in tools that the agent has; an empty list means none.",
+		Example: "[Read, Grep, Glob]", Doc: "The built-in tools of the agent; an empty list means none.",
 	},
 	{
 		Key: "allowed_tools", Kind: List, Variable: "CLEW_ALLOWED_TOOLS", Flag: "allowedTools", Commands: toAgent,
-		Rivals: []string{"allowed-tools"}, Example: `[Read, "Bash(git log:*)"]`, Personal: true,
-		Doc: "Rules for tools that may run without a question.",
+		OverriddenBy: []string{"allowed-tools"}, Example: `[Read, "Bash(git log:*)"]`, Personal: true,
+		Doc: "Rules for tools that may run without asking.",
 	},
 	{
 		Key: "disallowed_tools", Kind: List, Variable: "CLEW_DISALLOWED_TOOLS", Flag: "disallowedTools", Commands: toAgent,
-		Rivals:  []string{"disallowed-tools"},
-		Example: "[WebFetch]", Doc: "Rules for tools that may not run.",
+		OverriddenBy: []string{"disallowed-tools"},
+		Example:      "[WebFetch]", Doc: "Rules for tools that may not run.",
 	},
 	{
 		Key: "add_dirs", Kind: FileList, Variable: "CLEW_ADD_DIRS", Flag: "add-dir", Commands: toAgent,
-		Example: "[~/notes]", Personal: true, Doc: "Other folders that tools may use.",
+		Example: "[~/notes]", Personal: true, Doc: "Other directories that tools may use.",
 	},
 	{
 		Key: "mcp_config", Kind: FileList, Variable: "CLEW_MCP_CONFIG", Flag: "mcp-config", Commands: toAgent,
@@ -270,11 +270,11 @@ var table = []Setting{
 	{
 		Key: "strict_mcp_config", Kind: Switch, Variable: "CLEW_STRICT_MCP_CONFIG", Flag: "strict-mcp-config",
 		Commands: toAgent, Default: "false", Example: "true",
-		Doc: "Whether to use no MCP servers but those of --mcp-config and mcp_config.",
+		Doc: "Whether to use only the MCP servers of --mcp-config and mcp_config.",
 	},
 	{
 		Key: "settings", Kind: File, Variable: "CLEW_SETTINGS", Flag: "settings", Commands: toAgent,
-		Example: "agent.json", Personal: true, Doc: "File with settings of the agent that win over its others.",
+		Example: "agent.json", Personal: true, Doc: "File with settings for the agent, which override its others.",
 	},
 	{
 		Key: "setting_sources", Kind: List, Variable: "CLEW_SETTING_SOURCES", Flag: "setting-sources", Commands: toAgent,
@@ -283,20 +283,20 @@ var table = []Setting{
 	},
 	{
 		Key: "agent_path", Kind: Program, Variable: "CLEW_AGENT", Shared: true, Flag: "agent-path", Commands: toAgent,
-		Example: "~/bin/claude", Personal: true, Doc: "File of the agent binary.",
+		Example: "~/bin/claude", Personal: true, Doc: "Path of the agent binary.",
 	},
 	{
 		Key: "config_dirs", Kind: FileList, Variable: "CLAUDE_CONFIG_DIR", Shared: true, Example: "[~/.claude]",
 		Personal: true,
-		Doc:      "Folders in which agents keep their settings and sessions. Agents that clew\nstarts use the first one.",
+		Doc:      "Directories in which agents keep their settings and sessions. Agents that\nclew starts use the first one.",
 	},
 	{
 		Key: "expand", Kind: Switch, Variable: "CLEW_EXPAND", Flag: "expand", Commands: toShow, Default: "false",
-		Example: "true", Doc: "Whether to show inputs and results of tools whole.",
+		Example: "true", Doc: "Whether to show complete inputs and results of tools.",
 	},
 	{
 		Key: "thinking", Kind: Switch, Variable: "CLEW_THINKING", Flag: "thinking", Commands: toShow, Default: "false",
-		Example: "true", Doc: "Whether to show what the agent thought.",
+		Example: "true", Doc: "Whether to show the thinking of the agent.",
 	},
 	{
 		Key: "timezone", Kind: Zone, Variable: "CLEW_TIMEZONE", Flag: "timezone", Commands: toStats,
@@ -304,12 +304,12 @@ var table = []Setting{
 	},
 	{
 		Key: "prices", Kind: File, Variable: "CLEW_PRICES", Flag: "prices", Commands: toStats, Example: "prices.json",
-		Personal: true, Doc: "File with prices to use besides the built-in ones.",
+		Personal: true, Doc: "File with prices that are added to the built-in ones.",
 	},
 	{
 		Key: "color", Kind: Choice, Choices: []string{"auto", "always", "never"}, Variable: "CLEW_COLOR", Default: "auto",
 		Example: "never", Personal: true,
-		Doc: "Whether to use colours: auto is on a terminal, without NO_COLOR.",
+		Doc: "Whether to use colors: auto means on a terminal, without NO_COLOR.",
 	},
 }
 
@@ -323,14 +323,14 @@ func find(key string) *Setting {
 	return nil
 }
 
-const head = `# Settings of clew. A line without its # counts. Flags win over variables, and
-# those over this file. "clew config" shows what is set, and where.
+const head = `# Settings of clew. Remove the # of a line to set it. Flags override environment
+# variables, and those override this file. "clew config" prints the settings.
 `
 
 const projectHead = `#
-# This file belongs to a project: whoever uses that gets these settings in place
-# of those of the own file. What could run programs, widen permissions or name
-# files elsewhere cannot be set here.
+# This file belongs to a project: everyone who works there gets these settings
+# instead of those in their own file. Settings that run programs, widen
+# permissions or name files elsewhere cannot be set here.
 `
 
 // Template returns a file with all settings as comments, of a project or of a user.
@@ -347,7 +347,7 @@ func Template(project bool) string {
 		}
 		doc := s.Doc
 		if project && len(s.Harmless) > 0 {
-			doc += "\nHere it is " + joined(s.Harmless) + "."
+			doc += "\nIn this file: " + joined(s.Harmless) + "."
 		}
 		b.WriteString("\n# " + strings.ReplaceAll(doc, "\n", "\n# ") + "\n")
 		b.WriteString("#" + s.Key + ": " + s.Example + "\n")

@@ -6,24 +6,23 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A Feed shows a transcript while it grows. What was shown stays: it shows the
-// items of the last chunk one by one as they are complete, and begins again
-// after a rewind.
+// A Feed shows a transcript while it grows. It never changes text that it has returned: it shows the
+// items of the last chunk one by one, when each is complete, and starts again after a rewind.
 type Feed struct {
 	Options
-	// Label stands before each chunk, if it is not "". It has to be clean.
+	// Label is a clean line before each chunk, or "".
 	Label string
 
-	chunks int     // that are complete and were shown
-	begun  []place // where each chunk that was begun begins
+	chunks int       // how many chunks are complete and were shown
+	begun  []chunkID // the chunks of which something was shown
 	turn   int
 	open   bool // the next chunk was begun
-	items  int  // of it that were shown
+	items  int  // how many items of it were shown
 
 	growth
 }
 
-// Skip passes over the first n chunks.
+// Skip marks the first n chunks as shown.
 func (f *Feed) Skip(chunks []transcript.Chunk, n int) {
 	for i := range min(n, len(chunks)) {
 		f.begin(&chunks[i])
@@ -31,9 +30,8 @@ func (f *Feed) Skip(chunks []transcript.Chunk, n int) {
 	}
 }
 
-// Next returns the text of what is new. The first chunk that is new or has
-// changed is that of the index first. If final is set, nothing more comes, and
-// what is open is shown too.
+// Next returns the text of new items. first is the index of the first chunk that is new or has changed.
+// If final is set, nothing more follows, and incomplete items are shown as well.
 func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 	var b strings.Builder
 	if kept := f.kept(chunks, first); kept < len(f.begun) {
@@ -59,28 +57,28 @@ func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 // kept returns how many of the chunks that were begun are still there.
 func (f *Feed) kept(chunks []transcript.Chunk, first int) int {
 	for i := min(first, len(f.begun)); i < len(f.begun); i++ {
-		if i >= len(chunks) || f.begun[i] != placeOf(&chunks[i]) {
+		if i >= len(chunks) || f.begun[i] != idOf(&chunks[i]) {
 			return i
 		}
 	}
 	return len(f.begun)
 }
 
-// A place tells a chunk from another one in its stead.
-type place struct {
-	line int // 0 if that is not known
+// A chunkID identifies a chunk, so that a Feed notices when a rewind has replaced it.
+type chunkID struct {
+	line int // the first line of the chunk, or 0 if that is unknown
 	time int64
 }
 
-func placeOf(c *transcript.Chunk) place {
-	p := place{time: c.Timestamp.UnixNano()}
+func idOf(c *transcript.Chunk) chunkID {
+	id := chunkID{time: c.Timestamp.UnixNano()}
 	if len(c.Lines) > 0 {
-		p.line = c.Lines[0]
+		id.line = c.Lines[0]
 	}
-	return p
+	return id
 }
 
-// rewind goes back to the end of the chunks that are left.
+// rewind goes back to the end of the chunks that were kept.
 func (f *Feed) rewind(kept []transcript.Chunk) string {
 	text := f.abandon()
 	if f.open {
@@ -88,12 +86,11 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 	}
 	f.chunks, f.turn, f.begun, f.open, f.items = 0, 0, nil, false, 0
 	f.Skip(kept, len(kept))
-	return text + f.line(dim, "--- the conversation goes on from an earlier place ---") + "\n"
+	return text + f.line(dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
 }
 
-// ready returns how many items of an open chunk are complete: those before the
-// first call that has no result yet. Those that were shown are not looked at again:
-// there may be very many.
+// ready returns how many items of an open chunk are complete: those before the first call without a
+// result. It starts after the items that were shown, since there may be very many.
 func (f *Feed) ready(c *transcript.Chunk) int {
 	for i := f.items; i < len(c.Items); i++ {
 		item := &c.Items[i]
@@ -105,8 +102,8 @@ func (f *Feed) ready(c *transcript.Chunk) int {
 	return len(c.Items)
 }
 
-// show returns what is new of the next chunk, and leaves it open if it is the
-// last one of an agent that may go on.
+// show returns the new items of the next chunk. It leaves the chunk open if it is the last one, and an
+// answer that may grow.
 func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	var b strings.Builder
 	if !f.open {
@@ -132,7 +129,7 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	return b.String()
 }
 
-// heading returns what stands before the items of a chunk.
+// heading returns the label and the head of a chunk.
 func (f *Feed) heading(c *transcript.Chunk) string {
 	text := f.head(c, f.turn)
 	if f.Label != "" {
@@ -143,7 +140,7 @@ func (f *Feed) heading(c *transcript.Chunk) string {
 
 func (f *Feed) begin(c *transcript.Chunk) {
 	f.open = true
-	f.begun = append(f.begun, placeOf(c))
+	f.begun = append(f.begun, idOf(c))
 	if c.Type == transcript.UserChunk {
 		f.turn++
 	}
@@ -154,17 +151,16 @@ func (f *Feed) end() {
 	f.chunks++
 }
 
-// A growth is a text of the agent that is shown while it is written, before the
-// chunk has it.
+// A growth is the text of an answer that is shown while the model writes it, before it is in a chunk.
 type growth struct {
-	headed  bool // what stands before the items of the next chunk was shown
-	waiting bool // an item of the open chunk is not complete, and the text would come before it
+	headed  bool // the head of the next chunk was shown
+	waiting bool // an earlier item of the open chunk is not complete, so the text can't be shown yet
 	flow    *flow
-	grown   strings.Builder // all of the text
+	grown   strings.Builder // the text so far
 }
 
-// Grow returns what is to be shown of the next piece of the text that the agent of
-// that model is writing. [Feed.Next] shows the rest, once a chunk has it.
+// Grow adds the next piece of the text that the model is writing, and returns the text to show now.
+// [Feed.Next] shows the rest when the text is in a chunk.
 func (f *Feed) Grow(model, piece string) string {
 	if f.waiting || piece == "" {
 		return ""
@@ -181,7 +177,7 @@ func (f *Feed) Grow(model, piece string) string {
 	return text + f.flow.add(Clean(piece))
 }
 
-// Interject returns a line that is not a part of the conversation.
+// Interject returns a line that is not part of the conversation.
 func (f *Feed) Interject(line string) string {
 	text := ""
 	if f.flow != nil {
@@ -190,7 +186,7 @@ func (f *Feed) Interject(line string) string {
 	return text + f.line(plain, Clean(line))
 }
 
-// Result returns how the turn ended, under a title.
+// Result returns the result of a turn, under a title.
 func (f *Feed) Result(title, text string) string {
 	text = f.Stop() + f.line(bold, title) + f.in(2).block(plain, text)
 	if !f.open && !f.headed {
@@ -199,7 +195,7 @@ func (f *Feed) Result(title, text string) string {
 	return text
 }
 
-// Stop ends the text that is being written. What grows next is another one.
+// Stop ends the text that is being written. The next call of Grow begins another one.
 func (f *Feed) Stop() string {
 	if f.flow == nil {
 		return ""
@@ -210,7 +206,7 @@ func (f *Feed) Stop() string {
 	return text
 }
 
-// abandon is Stop for a text that got into no chunk.
+// abandon is like Stop, for a text that will not be in a chunk.
 func (f *Feed) abandon() string {
 	text := f.Stop()
 	if f.headed {
@@ -220,7 +216,7 @@ func (f *Feed) abandon() string {
 	return text
 }
 
-// next returns an item, without what was shown of it already.
+// next returns an item, without the text of it that was shown already.
 func (f *Feed) next(i *transcript.DisplayItem) string {
 	if f.flow == nil {
 		return f.item(i)

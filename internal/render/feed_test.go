@@ -53,8 +53,8 @@ func TestFeedOpenAnswer(t *testing.T) {
 	}
 }
 
-// What was shown is not looked at again: with each look at all of it, long answers
-// would take time that grows with the square of their length.
+// Items that were shown are not read again. Otherwise the time for a long answer would grow with the
+// square of its length.
 func TestFeedLooksOnce(t *testing.T) {
 	t.Parallel()
 	f := &Feed{}
@@ -83,7 +83,7 @@ func TestFeedRewind(t *testing.T) {
 	f := &Feed{}
 	f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(3, "Three")}, 0, false)
 	got := f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(4, "Other")}, 0, false)
-	want := "--- the conversation goes on from an earlier place ---\n\n#2 you\n  Other\n\n"
+	want := "--- rewound: the conversation continues from an earlier message ---\n\n#2 you\n  Other\n\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -114,11 +114,11 @@ func TestExpandShowsAll(t *testing.T) {
 	}
 }
 
-// Colours are ours alone, and end on their line.
-func TestColour(t *testing.T) {
+// Only our own colors are in the output, and each ends on its line.
+func TestColor(t *testing.T) {
 	t.Parallel()
 	c := prompt(1, "red \x1b[31m")
-	got := Options{Colour: true}.Chunk(&c, 1)
+	got := Options{Color: true}.Chunk(&c, 1)
 	if diff := cmp.Diff("\x1b[1m#1 you\x1b[0m\n  red \\x1b[31m\n\n", got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -160,7 +160,7 @@ func TestFeedGrows(t *testing.T) {
 	}
 }
 
-// A text that gets into no chunk is not lost, nor runs into the next one.
+// A text that is in no chunk is shown, and separated from the next one.
 func TestFeedGrowsForNothing(t *testing.T) {
 	t.Parallel()
 	f := &Feed{}

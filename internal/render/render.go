@@ -1,6 +1,5 @@
-// Package render makes text for a terminal of what an agent did. It is pure: from
-// the chunks of a transcript to lines, in which nothing is left that a terminal
-// would obey.
+// Package render formats the chunks of a transcript as text for a terminal. It is pure: chunks become
+// lines, and everything in them that a terminal would interpret is escaped.
 package render
 
 import (
@@ -12,15 +11,15 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// Options say how chunks are shown.
+// Options configure how chunks are shown.
 type Options struct {
-	// Width is how many columns there are. 0 means that lines are not broken.
+	// Width is the number of columns. 0 means that lines are not wrapped.
 	Width int
-	// Colour allows escape sequences of our own.
-	Colour bool
-	// Expand shows the inputs and results of tools whole, and what subagents did.
+	// Color allows escape sequences for colors.
+	Color bool
+	// Expand shows complete inputs and results of tools, and the transcripts of subagents.
 	Expand bool
-	// Thinking shows what the agent thought.
+	// Thinking shows the thinking of the agent.
 	Thinking bool
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
@@ -33,8 +32,8 @@ const (
 	shortLines = 3 // of a result that is not expanded
 )
 
-// Chunk returns the lines of a chunk, with an empty one behind them. The turn is
-// the number of the prompt that it belongs to, and is shown at prompts.
+// Chunk returns the lines of a chunk, followed by an empty line. turn is the number of the prompt that
+// the chunk belongs to, and is shown at prompts.
 func (o Options) Chunk(c *transcript.Chunk, turn int) string {
 	var b strings.Builder
 	b.WriteString(o.head(c, turn))
@@ -45,7 +44,7 @@ func (o Options) Chunk(c *transcript.Chunk, turn int) string {
 	return b.String()
 }
 
-// Chunks returns the lines of several chunks, the first of them in the turn.
+// Chunks returns the lines of several chunks. The first of them belongs to the given turn.
 func (o Options) Chunks(chunks []transcript.Chunk, turn int) string {
 	var b strings.Builder
 	for i := range chunks {
@@ -57,7 +56,7 @@ func (o Options) Chunks(chunks []transcript.Chunk, turn int) string {
 	return b.String()
 }
 
-// head returns what stands before the items of a chunk.
+// head returns the lines before the items of a chunk.
 func (o Options) head(c *transcript.Chunk, turn int) string {
 	title := o.title(c, turn)
 	if !c.Timestamp.IsZero() {
@@ -100,7 +99,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// tail returns what stands behind the items of a chunk.
+// tail returns the lines after the items of a chunk.
 func (o Options) tail(c *transcript.Chunk) string {
 	text := o.in(2).block(red, c.Stderr)
 	if c.Interrupted {
@@ -148,7 +147,7 @@ func (o Options) call(i *transcript.DisplayItem) string {
 	return text
 }
 
-// result returns the result of a call: whole, or the first lines of it.
+// result returns the result of a call: all of it, or its first lines.
 func (o Options) result(i *transcript.DisplayItem) string {
 	if o.Expand {
 		return o.block(dim, i.ToolResult)
@@ -166,15 +165,16 @@ func (o Options) result(i *transcript.DisplayItem) string {
 	return b.String()
 }
 
-// report returns the result of a call without what the agent has noted above the report of a subagent.
+// report returns the result of a call without the note that the agent puts before the report of a
+// subagent.
 func report(i *transcript.DisplayItem) string {
-	if _, said, noted := strings.Cut(i.ToolResult, "\n[Subagent hand-back]\n"); noted && len(i.Agents) > 0 {
-		return strings.TrimSpace(said)
+	if _, text, found := strings.Cut(i.ToolResult, "\n[Subagent hand-back]\n"); found && len(i.Agents) > 0 {
+		return strings.TrimSpace(text)
 	}
 	return i.ToolResult
 }
 
-// firstLines returns the first lines of a text, and how many there are behind.
+// firstLines returns the first n lines of a text, and the number of lines after them.
 func firstLines(text string, n int) (head string, more int) {
 	text = strings.Trim(text, "\n")
 	end := 0
@@ -188,20 +188,19 @@ func firstLines(text string, n int) (head string, more int) {
 	return text[:end-1], strings.Count(text[end:], "\n") + 1
 }
 
-// agent returns a line about a subagent, and, expanded, all that it did.
+// agent returns a line about a subagent and, if expanded, its transcript.
 func (o Options) agent(a *transcript.Agent) string {
 	text := o.line(dim, o.fit(AgentTitle(a)))
 	if !o.Expand || a.Transcript == nil {
 		return text
 	}
 	if o.indent > 2*maxDepth {
-		return text + o.line(dim, "… what it did is too deep down to show")
+		return text + o.line(dim, "… nested too deeply to show")
 	}
 	return text + o.in(2).Chunks(a.Transcript.Chunks, 1)
 }
 
-// Unlinked returns the subagents that hang at none of the items, as if they hung
-// at the end.
+// Unlinked returns the lines of the subagents that no item is known to have started.
 func (o Options) Unlinked(t *transcript.Transcript) string {
 	text := ""
 	for _, a := range t.Unlinked {
@@ -215,9 +214,9 @@ func (o Options) Unlinked(t *transcript.Transcript) string {
 // AgentTitle returns a clean line that names a subagent.
 func AgentTitle(a *transcript.Agent) string {
 	text := "@ agent " + Line(a.ID)
-	for _, part := range []string{a.Type(), a.Description()} {
-		if part != "" {
-			text += ", " + Line(part)
+	for _, word := range []string{a.Type(), a.Description()} {
+		if word != "" {
+			text += ", " + Line(word)
 		}
 	}
 	return text
@@ -239,8 +238,8 @@ func (o Options) in(columns int) Options {
 	return o
 }
 
-// columns returns how many columns are left beside the indentation: at least a
-// few, however narrow the terminal is. 0 means no limit.
+// columns returns the number of columns without the indentation: at least a few, however narrow the
+// terminal is. 0 means no limit.
 func (o Options) columns() int {
 	if o.Width <= 0 {
 		return 0
@@ -248,7 +247,7 @@ func (o Options) columns() int {
 	return max(o.Width-o.indent, 10)
 }
 
-// fit cuts a clean line, unless there is no limit.
+// fit cuts a clean line to the width, if there is one.
 func (o Options) fit(line string) string {
 	if o.Width <= 0 {
 		return line
@@ -256,7 +255,7 @@ func (o Options) fit(line string) string {
 	return Fit(line, o.columns())
 }
 
-// line returns a clean text, in as many lines as it needs.
+// line returns a clean text, wrapped and styled.
 func (o Options) line(s style, text string) string {
 	var b strings.Builder
 	for _, line := range Wrap(text, o.columns()) {
@@ -265,7 +264,7 @@ func (o Options) line(s style, text string) string {
 	return b.String()
 }
 
-// block is line for a text that comes from elsewhere, or nothing for none.
+// block is like line, for untrusted text. It returns "" for a blank text.
 func (o Options) block(s style, text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -277,14 +276,14 @@ func (o Options) styled(s style, line string) string {
 	if line == "" {
 		return ""
 	}
-	if o.Colour && s != plain {
+	if o.Color && s != plain {
 		line = "\x1b[" + string(s) + "m" + line + "\x1b[0m"
 	}
 	return strings.Repeat(" ", o.indent) + line
 }
 
-// Diff returns what was changed in a file, call by call. Lines are not broken:
-// they would be no diff any more.
+// Diff returns the changes of a file, call by call. Lines are not wrapped, so that the result stays a
+// diff.
 func (o Options) Diff(f *transcript.FileChanges) string {
 	o.Width = 0
 	var b strings.Builder
@@ -297,7 +296,7 @@ func (o Options) Diff(f *transcript.FileChanges) string {
 	return b.String() + "\n"
 }
 
-// DiffLine returns a clean line of a diff in the colour of its kind.
+// DiffLine returns a clean line of a diff in the color of its kind.
 func (o Options) DiffLine(line string) string { return o.styled(diffStyle(line), line) }
 
 func diffStyle(line string) style {

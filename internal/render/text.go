@@ -11,18 +11,17 @@ import (
 
 const (
 	tabStop = 4
-	joiner  = '\u200d' // makes one picture of two, and hides nothing
+	joiner  = '\u200d' // joins two emoji into one
 
-	nonJoiner = '\u200c' // keeps letters apart
+	nonJoiner = '\u200c' // keeps letters from being joined
 )
 
-// Clean makes a text that comes from elsewhere fit for a terminal. Line breaks
-// stay, tabs and unusual spaces become spaces, and what a terminal might obey or
-// hide is escaped as in a Go string.
+// Clean makes untrusted text safe for a terminal. Line breaks stay, tabs and unusual spaces become
+// spaces, and characters that a terminal might interpret or hide are escaped as in a Go string.
 func Clean(s string) string { return clean(s, false) }
 
-// CleanExactly is [Clean] for a text that is not laid out here, and may be wanted as
-// it is: tabs, spaces of all kinds and the joiners of scripts and emoji stay.
+// CleanExactly is like [Clean], but keeps tabs, all kinds of spaces, and the joiners of scripts and
+// emoji. It is for text that is printed as it is, without wrapping.
 func CleanExactly(s string) string { return clean(s, true) }
 
 func clean(s string, exactly bool) string {
@@ -48,13 +47,13 @@ func clean(s string, exactly bool) string {
 	return b.String()
 }
 
-// isLayout reports whether a rune that is not printed only sets others apart.
+// isLayout reports whether an invisible rune only separates others.
 func isLayout(r rune) bool { return r == '\t' || r == nonJoiner || unicode.Is(unicode.Zs, r) }
 
-// Line is [Clean] for a text that has to stay on one line.
+// Line is like [Clean], and joins the words of the text into one line.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
-// Width returns how many columns a clean line takes.
+// Width returns the number of columns of a clean line.
 func Width(line string) int {
 	n := 0
 	for _, r := range line {
@@ -77,7 +76,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Fit cuts a clean line to columns, with an ellipsis for what is gone.
+// Fit cuts a clean line to columns. A line that was cut ends in an ellipsis.
 func Fit(line string, columns int) string {
 	if cut(line, columns) == len(line) {
 		return line
@@ -85,10 +84,10 @@ func Fit(line string, columns int) string {
 	return Cut(line, columns-1) + "…"
 }
 
-// Cut returns what of a clean line fits into columns.
+// Cut returns the beginning of a clean line that fits into columns.
 func Cut(line string, columns int) string { return line[:cut(line, columns)] }
 
-// cut returns how many bytes of a line fit into columns.
+// cut returns the number of bytes of a line that fit into columns.
 func cut(line string, columns int) int {
 	n := 0
 	for i, r := range line {
@@ -99,8 +98,8 @@ func cut(line string, columns int) int {
 	return len(line)
 }
 
-// Wrap breaks the lines of a clean text so that they fit into columns, between
-// words where there are any. 0 columns means no limit.
+// Wrap breaks the lines of a clean text so that they fit into columns, between words if possible. 0
+// columns means no limit.
 func Wrap(text string, columns int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
@@ -117,7 +116,7 @@ func Wrap(text string, columns int) []string {
 	return lines
 }
 
-// breakLine takes from a line what fits, which is at least one rune.
+// breakLine splits a line after what fits into columns, which is at least one rune.
 func breakLine(line string, columns int) (head, rest string) {
 	end := cut(line, columns)
 	if end == len(line) {
@@ -135,21 +134,21 @@ func breakLine(line string, columns int) (head, rest string) {
 	return strings.TrimRight(line[:end], " "), line[end:]
 }
 
-// A flow lays out a text that comes in pieces, as the whole of it would be. It
-// keeps back the last word, which may yet grow too long for its line, and white
-// space, which the end of the text has none of.
+// A flow wraps a text that comes in pieces, with the same result as for the complete text. It holds
+// back the last word, which may still become too long for its line, and white space, since the end of
+// the text is trimmed.
 type flow struct {
 	Options
-	column int  // how much of the line is taken
+	column int  // the width of the current line so far
 	begun  bool // something was written
-	breaks int  // line breaks that were kept back
-	spaces int  // and spaces behind them
+	breaks int  // line breaks that are held back
+	spaces int  // spaces after them
 	word   []rune
 	width  int // of the word
 	out    strings.Builder
 }
 
-// add takes a clean piece, and returns what can be written of it.
+// add adds a clean piece, and returns the text that can be written now.
 func (f *flow) add(piece string) string {
 	for _, r := range piece {
 		switch r {
@@ -169,7 +168,7 @@ func (f *flow) add(piece string) string {
 	return f.take()
 }
 
-// grow adds to the word. One that needs a line of its own need not be kept back.
+// grow adds to the word. A word that fills a whole line is not held back.
 func (f *flow) grow(r rune) {
 	w := runeWidth(r)
 	if f.Width > 0 && f.width+w > f.columns() {
@@ -200,7 +199,7 @@ func (f *flow) put() {
 	f.begun, f.breaks, f.spaces, f.word, f.width = true, 0, 0, f.word[:0], 0
 }
 
-// end writes the rest, and ends the line. What comes next begins another one.
+// end writes the rest, and ends the line. The next piece begins a new one.
 func (f *flow) end() string {
 	f.put()
 	if f.column > 0 {
@@ -216,8 +215,8 @@ func (f *flow) take() string {
 	return text
 }
 
-// JSON escapes the characters of a JSON text that a terminal might obey or hide.
-// In JSON they only occur inside of strings.
+// JSON escapes the characters of a JSON text that a terminal might interpret or hide. They occur only
+// inside strings.
 func JSON(text []byte) []byte {
 	if isPlain(text) {
 		return text

@@ -97,7 +97,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// A text that comes in pieces looks as one that comes whole.
+// A text in pieces is wrapped like the complete text.
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -134,7 +134,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// What is not at the end of the piece is there at once.
+// Everything but the end of a piece is written at once.
 func TestFlowAtOnce(t *testing.T) {
 	t.Parallel()
 	f := &flow{Options: Options{Width: 20}}
