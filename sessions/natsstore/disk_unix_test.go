@@ -55,7 +55,7 @@ func fillDisk(t *testing.T, dir string) {
 	}
 	entries := kilobytes(0, 2000)
 	for stored := 0; ; {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := s.Append(ctx, main, entries[stored*20:][:20])
 		cancel()
 		switch {

@@ -24,7 +24,7 @@ const (
 const lag = 20 * time.Millisecond
 
 var (
-	errNoAnswer = fmt.Errorf("the server has not answered within %v", patience)
+	errNoAnswer = errors.New("the server has not answered")
 	errDeleted  = errors.New("the transcript was deleted meanwhile")
 )
 
@@ -177,7 +177,7 @@ func (s *Store) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 
 // answered waits for an answer, but not forever, and not when the connection is lost.
 func answered[T any](ctx context.Context, conn *nats.Conn, wait func(context.Context) (T, error)) (T, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, patience, errNoAnswer)
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("%w within %v", errNoAnswer, answerTimeout))
 	defer cancel()
 	limited, lose := context.WithCancelCause(limited)
 	defer lose(nil)

@@ -20,8 +20,9 @@ import (
 // DefaultStream is the name of the stream unless [Options] has another.
 const DefaultStream = "CLEW_SESSIONS"
 
-// patience is how long a server may take for one answer.
-const patience = 10 * time.Second
+// answerTimeout is how long a server may take for one answer. It is a variable since tests, which
+// may run on a busy machine, set a longer one.
+var answerTimeout = 10 * time.Second
 
 // Options say where the transcripts are. One of URL, Conn and Dir must be set, and no other of them.
 type Options struct {

@@ -157,7 +157,7 @@ func (s *Store) heads(ctx context.Context, project string) (map[string]head, err
 			AckPolicy:         jetstream.AckNonePolicy,
 			MemoryStorage:     true,
 			Replicas:          1,
-			InactiveThreshold: patience,
+			InactiveThreshold: answerTimeout,
 		})
 	})
 	if err != nil {

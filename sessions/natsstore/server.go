@@ -90,8 +90,8 @@ func (e *embedded) stop() error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
-		return fmt.Errorf("natsstore: the server does not end within %v", patience)
+	case <-time.After(answerTimeout):
+		return fmt.Errorf("natsstore: the server does not end within %v", answerTimeout)
 	}
 }
 

@@ -155,7 +155,9 @@ func TestMain(m *testing.M) {
 
 // leftBehind returns the stacks of goroutines of stores and servers that don't end.
 func leftBehind() []string {
-	for deadline := time.Now().Add(endLimit); ; runtime.Gosched() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(endLimit); ; <-tick.C {
 		buf := make([]byte, 4<<20)
 		stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 		left := slices.DeleteFunc(stacks[1:], func(stack string) bool { return !strings.Contains(stack, "nats") })

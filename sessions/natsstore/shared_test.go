@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -187,8 +186,8 @@ func TestCluster(t *testing.T) {
 // until repeats what fails as long as the servers look for each other, or elect a leader.
 func until(t *testing.T, try func(context.Context) error) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		err := try(ctx)
 		cancel()
 		if err == nil {

@@ -2,9 +2,14 @@ package natsstore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/wire"
 )
+
+func init() {
+	answerTimeout = 5 * time.Minute // no test waits for its end
+}
 
 // What a store remembers is bounded, and what it has forgotten it reads again.
 func TestTranscriptsAreForgotten(t *testing.T) {
