@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +67,6 @@ func newInspect(s Streams) *cobra.Command {
 }
 
 func (o *inspectOptions) run(ctx context.Context, args []string) error {
-	defer beFrugal()()
 	name := ""
 	if len(args) > 0 {
 		name = args[0]
@@ -90,17 +90,14 @@ type report interface {
 	finish() error
 }
 
-// inspect reads the input to its end, or as far as it can be read, and reports
-// so much.
+// inspect reads the input to its end, or as far as it can be read, and reports what it has read.
 func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
-	rep := o.report(out)
-	src := &tap{ctx: ctx, src: in, frames: newPipeline(rep, out), bar: o.progress(in)}
-	readErr := o.read(src)
-	err := src.frames.close()
-	src.bar.clear()
+	i := &inspection{in: in, out: out, report: o.report(out), bar: o.progress(in)}
+	readErr, err := i.run(ctx, &wire.ReaderOptions{MaxFrameBytes: int(o.maxFrame)})
+	i.bar.clear()
 	if err == nil {
-		err = errors.Join(rep.finish(), out.Flush())
+		err = errors.Join(i.report.finish(), out.Flush())
 	}
 	switch {
 	case err != nil:
@@ -113,27 +110,95 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	return nil
 }
 
+// An inspection is one run over an input. One goroutine decodes frames while another examines
+// them, which takes as long: on two processors, a plain loop would need half as much time again.
+type inspection struct {
+	in     *input
+	out    *bufio.Writer
+	report report
+	bar    *progress
+}
+
+// A frame is a message and its position in the input.
+type frame struct {
+	msg wire.Message
+	pos wire.Position
+}
+
+const (
+	// maxBatchBytes is the size at which a batch of frames is complete.
+	maxBatchBytes = 128 << 10
+	// longFrame is the size from which on the next frame has to wait until this one is reported.
+	longFrame = 1 << 20
+)
+
+// run reads and reports all frames. It returns the error of the input and that of the output.
+func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr, writeErr error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	batches := make(chan []frame)
+	go func() {
+		defer close(batches)
+		readErr = i.read(ctx, opts, batches)
+	}()
+	for batch := range batches {
+		if writeErr == nil {
+			writeErr = i.examine(batch)
+		}
+		if writeErr != nil {
+			cancel()
+		}
+	}
+	return readErr, writeErr
+}
+
+// read sends the frames of the input in batches. From a pipe, it sends each frame at once: the
+// next one may take long to come.
+func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches chan<- []frame) error {
+	var batch []frame
+	var size int64
+	r := wire.NewReader(i.in, opts)
+	for msg, err := range r.Messages() {
+		if err != nil || ctx.Err() != nil { // after an interrupt, the last frame may be incomplete
+			batches <- batch
+			return err
+		}
+		pos := r.Position()
+		batch, size = append(batch, frame{msg, pos}), size+pos.Bytes
+		if size < maxBatchBytes && i.in.size >= 0 {
+			continue
+		}
+		batches <- batch
+		if pos.Bytes > longFrame {
+			batches <- nil // the batch before has been examined
+			runtime.GC()   // otherwise several long frames are in memory at a time
+		}
+		batch, size = nil, 0
+	}
+	batches <- batch
+	return nil
+}
+
+// examine reports the frames of a batch.
+func (i *inspection) examine(batch []frame) error {
+	for n, f := range batch {
+		if err := i.report.add(examine(f.msg, f.pos, i.report.maxErrors())); err != nil {
+			return err
+		}
+		i.bar.set(f.pos.Offset + f.pos.Bytes)
+		batch[n].msg = nil
+	}
+	if i.in.size >= 0 {
+		return nil
+	}
+	return i.out.Flush()
+}
+
 func (o *inspectOptions) report(out *bufio.Writer) report {
 	if o.json {
 		return newListing(out)
 	}
 	return &summary{out: out, columns: textWidth(o.streams.Out, 0)}
-}
-
-// read takes the frames of src until they end, or the report wants no more.
-func (o *inspectOptions) read(src *tap) error {
-	r := wire.NewReader(src, &wire.ReaderOptions{MaxFrameBytes: int(o.maxFrame)})
-	for msg, err := range r.Messages() {
-		// After an interrupt, what is left of the buffer may end in a frame that
-		// was cut.
-		if err != nil || src.ctx.Err() != nil {
-			return err
-		}
-		if !src.frames.add(msg, r.Position()) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // progress returns the bar for an input, or nil where it would be in the way.
@@ -156,25 +221,6 @@ func errNoName() error {
 
 func errInterrupted() error {
 	return &failure{code: exitInterrupted, err: errors.New("interrupted; the output covers what was read until then")}
-}
-
-// A tap stands between the input and the reader of frames.
-type tap struct {
-	ctx    context.Context
-	src    io.Reader
-	frames *pipeline
-	bar    *progress
-}
-
-// Read is called when every frame that was in the buffer has been taken.
-func (t *tap) Read(p []byte) (int, error) {
-	if err := t.ctx.Err(); err != nil {
-		return 0, err
-	}
-	t.frames.dispatch()
-	n, err := t.src.Read(p)
-	t.bar.add(n)
-	return n, err
 }
 
 // A finding is what there is to say about one frame.

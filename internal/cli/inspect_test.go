@@ -271,57 +271,66 @@ func TestExamineManyInvalidBlocks(t *testing.T) {
 	}
 }
 
-// A stuckReport takes no frame until it is let go.
+// A stuckReport takes no frame until it is released.
 type stuckReport struct {
-	letGo   chan struct{}
-	frames  int
-	longest int64
+	released chan struct{}
+	frames   int
 }
 
 func (r *stuckReport) maxErrors() int { return 1 }
 
-func (r *stuckReport) add(f finding) error {
-	<-r.letGo
+func (r *stuckReport) add(finding) error {
+	<-r.released
 	r.frames++
-	r.longest = max(r.longest, f.pos.Bytes)
 	return nil
 }
 
 func (r *stuckReport) finish() error { return nil }
 
-// What is read ahead of a slow report is bounded by bytes, and a frame longer than
-// the bound goes alone.
-func TestPipelineIsBounded(t *testing.T) {
+// A countingReader counts the bytes that are read from it.
+type countingReader struct {
+	r io.Reader
+	n int
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
+// The number of bytes that are read ahead of a slow report is bounded. After a long frame, nothing
+// is read ahead but the rest of the buffer.
+func TestInspectReadsAheadLittle(t *testing.T) {
 	tests := []struct {
 		name  string
-		frame int64 // its length
-		ahead int64 // how many are taken at most, before the report takes one
+		bytes int // of a frame
+		ahead int // bytes that may be read before the first frame is reported
 	}{
-		{"ordinary frames", 1000, 2300},
-		{"long frames", 500_000, 5},
-		{"frames longer than the bound", 3_000_000, 1},
+		{"ordinary frames", 1000, 1 << 20},
+		{"long frames", 3 << 20, 8 << 20},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				rep := &stuckReport{letGo: make(chan struct{})}
-				p := newPipeline(rep, bufio.NewWriter(io.Discard))
-				var taken int64
+				frame := fmt.Sprintf(`{"type":"keep_alive","pad":%q}`+"\n", strings.Repeat("x", tt.bytes))
+				const total = 64 << 20
+				frames := total / len(frame)
+				src := &countingReader{r: strings.NewReader(strings.Repeat(frame, frames))}
+				rep := &stuckReport{released: make(chan struct{})}
+				i := &inspection{in: &input{Reader: src, size: total}, report: rep}
 				done := make(chan error)
 				go func() {
-					for range 10_000 {
-						p.add(&wire.KeepAliveMessage{}, wire.Position{Bytes: tt.frame})
-						taken++
-					}
-					done <- p.close()
+					readErr, writeErr := i.run(t.Context(), nil)
+					done <- errors.Join(readErr, writeErr)
 				}()
 				synctest.Wait()
-				if taken == 0 || taken > tt.ahead {
-					t.Errorf("%d frames are on their way, want 1 to %d", taken, tt.ahead)
+				if src.n == 0 || src.n > tt.ahead {
+					t.Errorf("%d bytes were read before the first frame was reported, want 1 to %d", src.n, tt.ahead)
 				}
-				close(rep.letGo)
-				if err := <-done; err != nil || rep.frames != 10_000 || rep.longest != tt.frame {
-					t.Errorf("%d frames reported, %v", rep.frames, err)
+				close(rep.released)
+				if err := <-done; err != nil || rep.frames != frames {
+					t.Errorf("%d of %d frames reported, %v", rep.frames, frames, err)
 				}
 			})
 		})

@@ -247,7 +247,7 @@ func (o *searchOptions) bar() (tell func(done, total int64), clearLine func()) {
 	bar := newProgress(o.streams.Err, -1, o.now)
 	return func(done, total int64) {
 		bar.total = total
-		bar.add(int(done - bar.read))
+		bar.set(done)
 	}, bar.clear
 }
 

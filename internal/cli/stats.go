@@ -186,7 +186,7 @@ func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*
 		bar = newProgress(o.streams.Err, -1, o.now)
 		want.Progress = func(done, total int64) {
 			bar.total = total
-			bar.add(int(done - bar.read))
+			bar.set(done)
 		}
 	}
 	used, err := sessions.ScanUsage(ctx, want)

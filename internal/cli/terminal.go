@@ -183,12 +183,12 @@ func newProgress(w io.Writer, total int64, now func() time.Time) *progress {
 	return &progress{w: w, width: terminalWidth(w), total: total, now: now, started: started, drawn: started}
 }
 
-// add counts n bytes as read, and redraws the line if it is time to.
-func (p *progress) add(n int) {
+// set says how many bytes have been read, and redraws the line if it is time to.
+func (p *progress) set(read int64) {
 	if p == nil {
 		return
 	}
-	p.read += int64(n)
+	p.read = read
 	now := p.now()
 	if now.Sub(p.drawn) < redrawInterval {
 		return

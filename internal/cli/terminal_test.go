@@ -74,9 +74,11 @@ func draw(total int64, width int, steps []step) []string {
 	now := time.Unix(0, 0)
 	p := newProgress(&screen, total, func() time.Time { return now })
 	p.width = width
+	read := int64(0)
 	for _, s := range steps {
 		now = now.Add(s.after)
-		p.add(s.bytes)
+		read += int64(s.bytes)
+		p.set(read)
 	}
 	p.clear()
 	return strings.Split(screen.String(), clearLine)[1:]
@@ -147,7 +149,7 @@ func TestProgressRedrawInterval(t *testing.T) {
 
 func TestProgressNil(*testing.T) {
 	var p *progress
-	p.add(1)
+	p.set(1)
 	p.clear()
 }
 
