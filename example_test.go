@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 func ExampleQuery() {
@@ -285,7 +286,7 @@ func Example_readBack() {
 	for _, chunk := range t.Chunks {
 		fmt.Println(chunk.Type, transcript.Truncate(chunk.Text, 80))
 	}
-	costs := transcript.Cost(t.Calls(), transcript.DefaultPrices())
+	costs := usage.Cost(t.Calls(), usage.DefaultPrices())
 	fmt.Println(transcript.Truncate(list[0].Title(), 80), costs.Total)
 }
 

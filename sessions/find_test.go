@@ -188,7 +188,7 @@ func TestGivenProjectName(t *testing.T) {
 		if err != nil || len(infos) != want {
 			t.Errorf("%q: got %q, %v, want %d", name, titles(infos), err, want)
 		}
-		if r := usage(t, &sessions.UsageOptions{Project: project}); r.Files != want {
+		if r := readUsage(t, &sessions.UsageOptions{Project: project}); r.Files != want {
 			t.Errorf("%q: the usage of %d files, want %d", name, r.Files, want)
 		}
 	}

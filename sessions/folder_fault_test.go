@@ -188,6 +188,6 @@ func whatReadersSay(t *testing.T, dir string) string {
 			t.Fatal(err)
 		}
 	}
-	calls := usage(t, &sessions.UsageOptions{Store: folder}).Tally.Calls()
+	calls := readUsage(t, &sessions.UsageOptions{Store: folder}).Tally.Calls()
 	return fmt.Sprintf("%s, %d chunks, %d messages, %d answer", list[0].Title(), len(read.Chunks), messages, len(calls))
 }

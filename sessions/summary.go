@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/jsonlex"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -255,8 +255,8 @@ func endsTurn(call []byte) bool {
 	case "ExitPlanMode":
 		return true
 	case "SendMessage":
-		in, _ := transcript.DecodeInput("SendMessage", wire.JSON(jsonlex.Lookup(call, 0, "input")))
-		message, ok := in.(*transcript.SendMessageInput)
+		in, _ := tooluse.DecodeInput("SendMessage", wire.JSON(jsonlex.Lookup(call, 0, "input")))
+		message, ok := in.(*tooluse.SendMessageInput)
 		return ok && message.ApprovesShutdown()
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -41,10 +42,10 @@ type UsageOptions struct {
 type UsageScan struct {
 	// Tally has each answer of the model once. Project, SessionID and AgentID of a call are those
 	// of the transcript that it was found in.
-	Tally transcript.Tally
-	// CostStates are the agent's own accounts of what it has used, for [transcript.Reconcile]. They
+	Tally usage.Tally
+	// CostStates are the agent's own accounts of what it has used, for [usage.Reconcile]. They
 	// cover whole sessions: Since and Until don't limit them.
-	CostStates []transcript.CostState
+	CostStates []usage.CostState
 	// Files and Bytes are the number of transcripts that were read, and their size.
 	Files int
 	Bytes int64
@@ -129,7 +130,7 @@ func (r *UsageScan) limit(since, until time.Time) {
 		return
 	}
 	calls := r.Tally.Calls()
-	r.Tally = transcript.Tally{}
+	r.Tally = usage.Tally{}
 	for _, c := range calls {
 		if !c.Time.Before(since) && (until.IsZero() || c.Time.Before(until)) {
 			r.Tally.Add(c)
@@ -149,13 +150,13 @@ func (r *UsageScan) bad(l BadLine) bool {
 
 // costStateOf returns the agent's account in a line, if it has one. The decoder has just read that
 // line.
-func costStateOf(line []byte, decoder *transcript.CallDecoder) (transcript.CostState, bool) {
+func costStateOf(line []byte, decoder *usage.CallDecoder) (usage.CostState, bool) {
 	if decoder.EntryType() != "cost-state" {
-		return transcript.CostState{}, false
+		return usage.CostState{}, false
 	}
 	entry, err := transcript.DecodeEntry(line)
 	if err != nil {
-		return transcript.CostState{}, false
+		return usage.CostState{}, false
 	}
 	return transcript.CostStateOf(&entry)
 }
@@ -165,7 +166,7 @@ func (r *UsageScan) sort() {
 	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	// Each segment of a file that can't be read adds the same error.
 	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
-	slices.SortStableFunc(r.CostStates, func(a, b transcript.CostState) int {
+	slices.SortStableFunc(r.CostStates, func(a, b usage.CostState) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Duration, b.Duration))
 	})
 	slices.SortFunc(r.Bad, func(a, b BadLine) int {
@@ -213,7 +214,7 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 
 func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
 	segment usageSegment) error {
-	var decoder transcript.CallDecoder
+	var decoder usage.CallDecoder
 	r.Files++
 	number := 0
 	for entry, err := range opts.Store.Load(ctx, key) {

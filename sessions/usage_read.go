@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/jsonlex"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // segmentSize is how much of a transcript one goroutine reads at a time. A large transcript is cut
@@ -65,7 +65,7 @@ func newUsageSegment(name string) (usageSegment, bool) {
 }
 
 // locate adds to a call where it was found.
-func (p *usageSegment) locate(c transcript.Call) transcript.Call {
+func (p *usageSegment) locate(c usage.Call) usage.Call {
 	c.Project = p.project
 	c.SessionID = cmp.Or(p.session, c.SessionID)
 	if p.agent != "" {
@@ -431,9 +431,9 @@ func (run *usageRun) bad(segment int, l BadLine) {
 // A usageWorker reads segments, one after the other.
 type usageWorker struct {
 	run     *usageRun
-	tally   transcript.Tally
-	states  []transcript.CostState
-	decoder transcript.CallDecoder
+	tally   usage.Tally
+	states  []usage.CostState
+	decoder usage.CallDecoder
 	reader  segmentReader
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -52,7 +52,7 @@ func counted(r *sessions.UsageScan) []string {
 	return list
 }
 
-func usage(t *testing.T, opts *sessions.UsageOptions) *sessions.UsageScan {
+func readUsage(t *testing.T, opts *sessions.UsageOptions) *sessions.UsageScan {
 	t.Helper()
 	r, err := sessions.ScanUsage(t.Context(), opts)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestUsageOfForks(t *testing.T) {
 		"p/0.jsonl": {begun, padding, usageOf("one", 1), usageOf("two", 2), usageOf("four", 44)},
 	}
 	want := []string{"p b  one 1", "p b  two 2", "p a  three 33", "p 0  four 44"}
-	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Roots: []string{usageRoot(t, files)}}))); diff != "" {
+	if diff := cmp.Diff(want, counted(readUsage(t, &sessions.UsageOptions{Roots: []string{usageRoot(t, files)}}))); diff != "" {
 		t.Errorf("files (-want +got)\n%s", diff)
 	}
 	store := sessions.NewMemory()
@@ -100,7 +100,7 @@ func TestUsageOfForks(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, counted(usage(t, &sessions.UsageOptions{Store: store}))); diff != "" {
+	if diff := cmp.Diff(want, counted(readUsage(t, &sessions.UsageOptions{Store: store}))); diff != "" {
 		t.Errorf("store (-want +got)\n%s", diff)
 	}
 }
@@ -108,7 +108,7 @@ func TestUsageOfForks(t *testing.T) {
 func TestUsageCountsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	roots := []string{usageRoot(t, usageFiles), filepath.Join(t.TempDir(), "absent")}
-	r := usage(t, &sessions.UsageOptions{Roots: roots})
+	r := readUsage(t, &sessions.UsageOptions{Roots: roots})
 	want := []string{"p one  b 5", "p one x c 7", "p one  a 9", "p one y d 11", "p in-the-line old e 13", "q fork  f 17",
 		"q gone z g 19"}
 	if diff := cmp.Diff(want, counted(r)); diff != "" {
@@ -139,7 +139,7 @@ func TestUsageOfProjectAndTime(t *testing.T) {
 		if tt.opts.Store == nil {
 			tt.opts.Roots = []string{root}
 		}
-		if diff := cmp.Diff(tt.want, counted(usage(t, &tt.opts))); diff != "" {
+		if diff := cmp.Diff(tt.want, counted(readUsage(t, &tt.opts))); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
 		}
 	}
@@ -158,7 +158,7 @@ func TestUsageOfAStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := usage(t, &sessions.UsageOptions{Store: &store})
+	r := readUsage(t, &sessions.UsageOptions{Store: &store})
 	if diff := cmp.Diff([]string{"p one x b 5", "p one  a 9"}, counted(r)); diff != "" || r.Files != 3 {
 		t.Errorf("%d files (-want +got)\n%s", r.Files, diff)
 	}
@@ -185,7 +185,7 @@ func TestUsageReportsBadLines(t *testing.T) {
 	lines = append(lines, usageOf("b", 1)[:40])
 	root := usageRoot(t, map[string][]string{"p/large.jsonl": lines, "p/bad.jsonl": {"{", usageOf("c", 7)}})
 	var done, total int64
-	r := usage(t, &sessions.UsageOptions{Roots: []string{root}, Progress: func(d, all int64) { done, total = d, all }})
+	r := readUsage(t, &sessions.UsageOptions{Roots: []string{root}, Progress: func(d, all int64) { done, total = d, all }})
 	if diff := cmp.Diff([]string{"p large  a 3", "p bad  c 7"}, counted(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -221,7 +221,7 @@ func TestUsageReportsWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := usage(t, &sessions.UsageOptions{Roots: []string{root}})
+	r := readUsage(t, &sessions.UsageOptions{Roots: []string{root}})
 	if diff := cmp.Diff([]string{"p in  a 1"}, counted(r)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -265,25 +265,25 @@ func TestUsageCostStates(t *testing.T) {
 		}
 	}
 	for _, opts := range []*sessions.UsageOptions{{Roots: []string{root}}, {Store: memory, Since: time.Now()}} {
-		var costs []transcript.Money
-		for _, s := range usage(t, opts).CostStates {
+		var costs []usage.Money
+		for _, s := range readUsage(t, opts).CostStates {
 			costs = append(costs, s.TotalCost)
 		}
-		if diff := cmp.Diff([]transcript.Money{transcript.Dollar / 4, transcript.Dollar / 2}, costs); diff != "" {
+		if diff := cmp.Diff([]usage.Money{usage.Dollar / 4, usage.Dollar / 2}, costs); diff != "" {
 			t.Errorf("accounts (-want +got)\n%s", diff)
 		}
 	}
 }
 
 // tokensOf are the tokens of a call as the corpus counts them.
-func tokensOf(c transcript.Call) corpus.Tokens {
+func tokensOf(c usage.Call) corpus.Tokens {
 	u := c.Usage
 	return corpus.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationTokens,
 		CacheRead: u.CacheReadTokens}
 }
 
 // sums adds up calls by some key.
-func sums(calls []transcript.Call, key func(transcript.Call) string) map[string]corpus.Tokens {
+func sums(calls []usage.Call, key func(usage.Call) string) map[string]corpus.Tokens {
 	by := map[string]corpus.Tokens{}
 	for _, c := range calls {
 		by[key(c)] = by[key(c)].Plus(tokensOf(c))
@@ -304,7 +304,7 @@ func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkTruth(t, truth, usage(t, &sessions.UsageOptions{Roots: []string{root}}))
+		checkTruth(t, truth, readUsage(t, &sessions.UsageOptions{Roots: []string{root}}))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed+1)
 		}
@@ -323,12 +323,12 @@ func checkTruth(t *testing.T, truth *corpus.Truth, got *sessions.UsageScan) {
 	for _, tt := range []struct {
 		by   string
 		want map[string]corpus.Tokens
-		key  func(transcript.Call) string
+		key  func(usage.Call) string
 	}{
-		{"all", map[string]corpus.Tokens{"": truth.Tokens}, func(transcript.Call) string { return "" }},
-		{"model", truth.ByModel, func(c transcript.Call) string { return c.Model }},
-		{"day", truth.ByDay, func(c transcript.Call) string { return c.Time.Format("2006-01-02") }},
-		{"session", bySession, func(c transcript.Call) string { return c.SessionID }},
+		{"all", map[string]corpus.Tokens{"": truth.Tokens}, func(usage.Call) string { return "" }},
+		{"model", truth.ByModel, func(c usage.Call) string { return c.Model }},
+		{"day", truth.ByDay, func(c usage.Call) string { return c.Time.Format("2006-01-02") }},
+		{"session", bySession, func(c usage.Call) string { return c.SessionID }},
 	} {
 		if diff := cmp.Diff(tt.want, sums(calls, tt.key)); diff != "" {
 			t.Errorf("tokens by %s (-want +got)\n%s", tt.by, diff)

@@ -3,6 +3,7 @@ package transcript
 import (
 	"time"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -108,7 +109,7 @@ type assembly struct {
 	classifier   classifier
 	conversation conversation
 	sidechains   sidechains
-	tally        Tally
+	tally        usage.Tally
 	context      contextAccount
 	t            Transcript
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/tooluse"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -42,7 +45,7 @@ type Chunk struct {
 	ToolCalls     []ToolCall
 	Items         []DisplayItem
 	// Usage is that of the last answer that has one: it tells how full the context was. It is no sum.
-	Usage      Usage
+	Usage      usage.Usage
 	StopReason string
 	// DurationMs is the time from the first to the last message that tells one.
 	DurationMs int64
@@ -204,16 +207,16 @@ var errNoCall = errors.New("transcript: the item is no call of a tool")
 
 // Input returns what the tool was called with. It returns an error for an item that is no call, and for an input that
 // is not JSON.
-func (i *DisplayItem) Input() (Input, error) {
+func (i *DisplayItem) Input() (tooluse.Input, error) {
 	if !i.isCall() {
 		return nil, errNoCall
 	}
-	return DecodeInput(i.ToolName, i.ToolInput)
+	return tooluse.DecodeInput(i.ToolName, i.ToolInput)
 }
 
 // Result returns the structured result of the call. It returns an error that wraps [ErrNoResult] if there is no result
 // yet, and [ErrNotKept] if it is not in memory: then it is in the entry at ResultAt, if anywhere.
-func (i *DisplayItem) Result() (Result, error) {
+func (i *DisplayItem) Result() (tooluse.Result, error) {
 	switch {
 	case !i.isCall():
 		return nil, errNoCall
@@ -222,7 +225,7 @@ func (i *DisplayItem) Result() (Result, error) {
 	case i.Structured == "":
 		return nil, fmt.Errorf("%w: see line %d, at byte %d", ErrNotKept, i.ResultAt.Line, i.ResultAt.Offset)
 	}
-	return DecodeResult(i.ToolName, i.Structured)
+	return tooluse.DecodeResult(i.ToolName, i.Structured)
 }
 
 func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
@@ -319,8 +322,6 @@ func ongoingTurn(turn []Chunk) bool {
 // onlyInjected reports whether a chunk holds nothing that the model said.
 func onlyInjected(ch *Chunk) bool { return len(ch.Injected) > 0 && ch.Model == "" && ch.Text == "" }
 
-const rejected = "User rejected tool use"
-
 // endsTurn reports whether the agent waits for the user after a call, or is done.
 func endsTurn(item *DisplayItem) bool {
 	switch item.ToolName {
@@ -330,11 +331,11 @@ func endsTurn(item *DisplayItem) bool {
 		return item.HasResult && !item.ToolError
 	case "SendMessage":
 		in, _ := item.Input()
-		if message, ok := in.(*SendMessageInput); ok && message.ApprovesShutdown() {
+		if message, ok := in.(*tooluse.SendMessageInput); ok && message.ApprovesShutdown() {
 			return true
 		}
 	}
-	return item.Structured == `"`+rejected+`"` || strings.TrimSpace(item.ToolResult) == rejected
+	return item.Structured == `"`+entrylex.Rejected+`"` || strings.TrimSpace(item.ToolResult) == entrylex.Rejected
 }
 
 // SpillPath returns the path of the file that holds the whole output of a call whose result was too long for the

@@ -2,12 +2,15 @@ package transcript
 
 import (
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -263,5 +266,36 @@ func TestSpillPath(t *testing.T) {
 		if got, ok := SpillPath(&tt.item); got != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got, ok, tt.want)
 		}
+	}
+}
+
+func TestItemInputAndResult(t *testing.T) {
+	t.Parallel()
+	item := DisplayItem{
+		Type: ItemToolCall, ToolName: "Bash", ToolID: "t1", ToolInput: `{"command":"ls"}`,
+		ResultAt: wire.Position{Line: 7, Offset: 900},
+	}
+	in, err := item.Input()
+	if diff := cmp.Diff(tooluse.Input(&tooluse.BashInput{Command: "ls"}), in); diff != "" || err != nil {
+		t.Errorf("input: %v (-want +got):\n%s", err, diff)
+	}
+	if _, err := item.Result(); !errors.Is(err, ErrNoResult) {
+		t.Errorf("before the result: %v", err)
+	}
+	item.HasResult = true
+	if _, err := item.Result(); !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), "line 7, at byte 900") {
+		t.Errorf("a long result: %v", err)
+	}
+	item.Structured = `{"stdout":"a"}`
+	r, err := item.Result()
+	if diff := cmp.Diff(tooluse.Result(&tooluse.BashResult{Stdout: "a"}), r); diff != "" || err != nil {
+		t.Errorf("result: %v (-want +got):\n%s", err, diff)
+	}
+	text := DisplayItem{Type: ItemOutput, Text: "hello"}
+	if _, err := text.Input(); err == nil {
+		t.Error("a text has an input")
+	}
+	if _, err := text.Result(); err == nil {
+		t.Error("a text has a result")
 	}
 }

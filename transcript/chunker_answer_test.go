@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -330,7 +331,7 @@ func answered(call DisplayItem, duration int64, content string) DisplayItem {
 
 func TestBuildChunks(t *testing.T) {
 	t.Parallel()
-	used := func(m *AIMsg, usage Usage, stop string) *AIMsg {
+	used := func(m *AIMsg, usage usage.Usage, stop string) *AIMsg {
 		m.Usage, m.StopReason = usage, stop
 		return m
 	}
@@ -400,13 +401,13 @@ func TestBuildChunks(t *testing.T) {
 		{
 			name: "the usage is that of the last answer that has one, and no sum",
 			msgs: []ClassifiedMsg{
-				used(ai(0, "1"), Usage{InputTokens: 5, OutputTokens: 7}, ""),
-				used(ai(0, "2"), Usage{CacheReadTokens: 100, OutputTokens: 3}, ""),
-				used(ai(0, "3"), Usage{ServiceTier: "standard"}, ""),
-				&AIMsg{Timestamp: atMillis(0), IsMeta: true, Usage: Usage{InputTokens: 9}, Blocks: wire.Content{result("x", "r")}},
+				used(ai(0, "1"), usage.Usage{InputTokens: 5, OutputTokens: 7}, ""),
+				used(ai(0, "2"), usage.Usage{CacheReadTokens: 100, OutputTokens: 3}, ""),
+				used(ai(0, "3"), usage.Usage{ServiceTier: "standard"}, ""),
+				&AIMsg{Timestamp: atMillis(0), IsMeta: true, Usage: usage.Usage{InputTokens: 9}, Blocks: wire.Content{result("x", "r")}},
 			},
 			want: []Chunk{{
-				Type: AIChunk, Timestamp: atMillis(0), Model: "claude-x", Usage: Usage{CacheReadTokens: 100, OutputTokens: 3},
+				Type: AIChunk, Timestamp: atMillis(0), Model: "claude-x", Usage: usage.Usage{CacheReadTokens: 100, OutputTokens: 3},
 				Items: []DisplayItem{{Type: ItemOutput, Timestamp: atMillis(0), Text: "r", ToolID: "x"}},
 			}},
 		},

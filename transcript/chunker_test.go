@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -188,7 +189,7 @@ func randomMessage(r *rand.Rand, when time.Time) ClassifiedMsg {
 	}
 	m := &AIMsg{
 		Timestamp: when, MessageID: []string{"", "m1", "m2"}[r.IntN(3)], Model: "claude-x",
-		Usage: Usage{InputTokens: r.IntN(3)}, Blocks: randomBlocks(r, false),
+		Usage: usage.Usage{InputTokens: r.IntN(3)}, Blocks: randomBlocks(r, false),
 	}
 	if len(m.Blocks) == 0 {
 		m.Text, m.ThinkingCount = "text without a block", r.IntN(2)

@@ -3,6 +3,7 @@ package transcript
 import (
 	"strings"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
@@ -20,7 +21,7 @@ func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
 		msg.Usage = *m.Usage
 	}
 	msg.readBlocks()
-	if m.Model == synthetic {
+	if m.Model == entrylex.SyntheticModel {
 		return made(e, msg.Text)
 	}
 	return msg, ""

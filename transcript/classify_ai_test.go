@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -17,7 +19,7 @@ func aiLine(content, model string) string {
 func sawAnswer(blocks ...wire.Block) *AIMsg {
 	return &AIMsg{
 		Timestamp: lineTime, MessageID: "msg_1", RequestID: "req_1", Model: "claude-opus-5-5", StopReason: "tool_use",
-		Usage:  Usage{InputTokens: 100, OutputTokens: 42, CacheReadTokens: 300, CacheCreationTokens: 20},
+		Usage:  usage.Usage{InputTokens: 100, OutputTokens: 42, CacheReadTokens: 300, CacheCreationTokens: 20},
 		Blocks: blocks,
 	}
 }
@@ -57,18 +59,18 @@ func TestClassifyAnswers(t *testing.T) {
 		{name: "content of another shape", line: aiLine(`{"a":1}`, "claude-opus-5-5"), want: object},
 		{name: "no message", line: `{"type":"assistant","uuid":"u"}`, noise: "empty"},
 		{
-			name: "made up", line: aiLine(`[{"type":"text","text":"No response requested."}]`, synthetic), noise: "synthetic",
+			name: "made up", line: aiLine(`[{"type":"text","text":"No response requested."}]`, entrylex.SyntheticModel), noise: "synthetic",
 		}, {
 			name: "API error", want: &SystemMsg{Timestamp: lineTime, Output: "API Error: 400 bad request", IsError: true},
-			line: strings.Replace(aiLine(`[{"type":"text","text":"API Error: 400 bad request"}]`, synthetic),
+			line: strings.Replace(aiLine(`[{"type":"text","text":"API Error: 400 bad request"}]`, entrylex.SyntheticModel),
 				`"type":"assistant",`, `"type":"assistant","isApiErrorMessage":true,`, 1),
 		}, {
 			name: "limit reached", want: &SystemMsg{Timestamp: lineTime, Output: "You've hit your limit", IsError: true},
-			line: strings.Replace(aiLine(`[{"type":"text","text":"You've hit your limit"}]`, synthetic),
+			line: strings.Replace(aiLine(`[{"type":"text","text":"You've hit your limit"}]`, entrylex.SyntheticModel),
 				`"type":"assistant",`, `"type":"assistant","isApiErrorMessage":true,`, 1),
 		}, {
 			name: "API error not marked", want: &SystemMsg{Timestamp: lineTime, Output: "API Error: 500", IsError: true},
-			line: aiLine(`[{"type":"text","text":"API Error: 500"}]`, synthetic),
+			line: aiLine(`[{"type":"text","text":"API Error: 500"}]`, entrylex.SyntheticModel),
 		},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
@@ -160,7 +161,7 @@ func (c *contextAccount) record(e *Entry, kind recordKind, class uint8, value in
 }
 
 func (c *contextAccount) answer(e *Entry) {
-	if e.Message == nil || e.Message.Model == synthetic {
+	if e.Message == nil || e.Message.Model == entrylex.SyntheticModel {
 		return
 	}
 	c.usage(e)
@@ -347,7 +348,7 @@ func (c *contextAccount) compact(e *Entry, meta []byte, micro bool) {
 	compaction := ContextCompaction{
 		Line: e.Position.Line, Time: e.Timestamp, Trigger: textMember(meta, "trigger"), Micro: micro,
 		Before: number("preTokens"), After: number("postTokens"),
-		Duration: milliseconds(float64(number("durationMs"))),
+		Duration: entrylex.Milliseconds(float64(number("durationMs"))),
 	}
 	if saved := number("tokensSaved"); micro && saved > 0 {
 		compaction.After = max(compaction.Before-saved, 0)

@@ -1,13 +1,12 @@
 package transcript
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/clewdev/clew/wire"
+	"github.com/clewdev/clew/tooluse"
 )
 
 // A FileDiff tells what a call changed in a file.
@@ -16,7 +15,7 @@ type FileDiff struct {
 	// Created and Deleted say that the file is there only after or only before.
 	Created bool
 	Deleted bool
-	Hunks   []Hunk
+	Hunks   []tooluse.Hunk
 	// Added and Removed count the lines.
 	Added   int
 	Removed int
@@ -26,22 +25,10 @@ type FileDiff struct {
 	Unknown bool
 }
 
-// A Hunk is a piece of a file that was changed, with some lines around it.
-type Hunk struct {
-	// OldStart and NewStart are the numbers of the first line, counted from 1, or the number of the line before if there
-	// are no lines.
-	OldStart int `json:"oldStart"`
-	OldLines int `json:"oldLines"`
-	NewStart int `json:"newStart"`
-	NewLines int `json:"newLines"`
-	// Lines begin with a space, a plus, a minus, or, for the remark that the line before has no end, a backslash.
-	Lines []string `json:"lines"`
-}
-
 const noNewline = `\ No newline at end of file`
 
 // newFileDiff returns the diff of a file with these hunks.
-func newFileDiff(path string, hunks []Hunk) *FileDiff {
+func newFileDiff(path string, hunks []tooluse.Hunk) *FileDiff {
 	d := &FileDiff{Path: path, Hunks: hunks}
 	for _, h := range hunks {
 		for _, line := range h.Lines {
@@ -104,7 +91,7 @@ func (d *FileDiff) Apply(old string) (string, error) {
 		for _, line := range lines[next:start] {
 			b.WriteString(line)
 		}
-		used, ok := h.apply(&b, lines[start:])
+		used, ok := applyHunk(&h, &b, lines[start:])
 		if !ok {
 			return "", errMisfit
 		}
@@ -116,8 +103,8 @@ func (d *FileDiff) Apply(old string) (string, error) {
 	return b.String(), nil
 }
 
-// apply writes what becomes of lines, and returns how many of them the hunk is about.
-func (h *Hunk) apply(b *strings.Builder, lines []string) (used int, ok bool) {
+// applyHunk writes what becomes of lines, and returns how many of them the hunk is about.
+func applyHunk(h *tooluse.Hunk, b *strings.Builder, lines []string) (used int, ok bool) {
 	for i, line := range h.Lines {
 		if line == "" {
 			return 0, false
@@ -154,25 +141,6 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are no strings are left out.
-func (h *Hunk) UnmarshalJSON(data []byte) error {
-	var loose struct {
-		OldStart, OldLines, NewStart, NewLines int
-		Lines                                  []json.RawMessage
-	}
-	if err := decodeLoosely(wire.JSON(data), &loose); err != nil {
-		return err
-	}
-	*h = Hunk{OldStart: loose.OldStart, OldLines: loose.OldLines, NewStart: loose.NewStart, NewLines: loose.NewLines}
-	for _, raw := range loose.Lines {
-		var line string
-		if raw[0] == '"' && json.Unmarshal(raw, &line) == nil {
-			h.Lines = append(h.Lines, line)
-		}
-	}
-	return nil
-}
-
 // maxDiffSteps bounds the work of a comparison, and maxDiffEdits the memory that it takes. What is beyond them is
 // replaced as a whole.
 const (
@@ -182,7 +150,7 @@ const (
 )
 
 // diffText returns the hunks that make the text after of the text before.
-func diffText(before, after string) []Hunk {
+func diffText(before, after string) []tooluse.Hunk {
 	a, b := splitLines(before), splitLines(after)
 	return hunksOf(a, b, compareLines(a, b))
 }
@@ -312,8 +280,8 @@ func join(edits []change) []change {
 }
 
 // hunksOf puts changes that are near each other into one hunk, with lines around them.
-func hunksOf(a, b []string, changes []change) []Hunk {
-	var hunks []Hunk
+func hunksOf(a, b []string, changes []change) []tooluse.Hunk {
+	var hunks []tooluse.Hunk
 	for len(changes) > 0 {
 		n := 1
 		for n < len(changes) && changes[n].fromA-changes[n-1].toA <= 2*contextLines {
@@ -325,10 +293,10 @@ func hunksOf(a, b []string, changes []change) []Hunk {
 	return hunks
 }
 
-func hunkOf(a, b []string, changes []change) Hunk {
+func hunkOf(a, b []string, changes []change) tooluse.Hunk {
 	first, last := changes[0], changes[len(changes)-1]
 	before, after := min(first.fromA, contextLines), min(len(a)-last.toA, contextLines)
-	h := Hunk{
+	h := tooluse.Hunk{
 		OldStart: first.fromA - before + 1, OldLines: last.toA + after - (first.fromA - before),
 		NewStart: first.fromB - before + 1, NewLines: last.toB + after - (first.fromB - before),
 	}
@@ -340,17 +308,17 @@ func hunkOf(a, b []string, changes []change) Hunk {
 	}
 	same := first.fromA - before
 	for _, c := range changes {
-		h.add(" ", a[same:c.fromA])
-		h.add("-", a[c.fromA:c.toA])
-		h.add("+", b[c.fromB:c.toB])
+		addLines(&h, " ", a[same:c.fromA])
+		addLines(&h, "-", a[c.fromA:c.toA])
+		addLines(&h, "+", b[c.fromB:c.toB])
 		same = c.toA
 	}
-	h.add(" ", a[same:last.toA+after])
+	addLines(&h, " ", a[same:last.toA+after])
 	return h
 }
 
-// add appends lines with a mark in front of each.
-func (h *Hunk) add(mark string, lines []string) {
+// addLines appends lines to a hunk, with a mark in front of each.
+func addLines(h *tooluse.Hunk, mark string, lines []string) {
 	for _, line := range lines {
 		text, ended := strings.CutSuffix(line, "\n")
 		h.Lines = append(h.Lines, mark+text)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -257,10 +258,10 @@ func TestCommandDiffs(t *testing.T) {
 		{"filePath":"/c","hunks":[{"oldStart":1,"oldLines":1,"newStart":0,"newLines":0,"lines":["-x"]}],"deleted":true},
 		{"filePath":"/d","hunks":[]}],"moreFiles":1,"changedFiles":["/a","/b","/c","/d","/e"]}`
 	want := []FileDiff{
-		{Path: "/a", Hunks: []Hunk{{1, 1, 1, 2, []string{"-x", "+y", "+z"}}}, Added: 2, Removed: 1},
-		{Path: "/b", Hunks: []Hunk{}, Created: true},
-		{Path: "/c", Hunks: []Hunk{{1, 1, 0, 0, []string{"-x"}}}, Removed: 1, Deleted: true},
-		{Path: "/d", Hunks: []Hunk{}, Unknown: true},
+		{Path: "/a", Hunks: []tooluse.Hunk{hunk(1, 1, 1, 2, "-x", "+y", "+z")}, Added: 2, Removed: 1},
+		{Path: "/b", Hunks: []tooluse.Hunk{}, Created: true},
+		{Path: "/c", Hunks: []tooluse.Hunk{hunk(1, 1, 0, 0, "-x")}, Removed: 1, Deleted: true},
+		{Path: "/d", Hunks: []tooluse.Hunk{}, Unknown: true},
 		{Path: "/e", Unknown: true},
 	}
 	item := DisplayItem{
@@ -457,16 +458,18 @@ func TestDiffOfHugeFiles(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
-	hunk := func(start, lines int, text ...string) []Hunk { return []Hunk{{start, lines, 1, 1, text}} }
+	hunks := func(start, lines int, text ...string) []tooluse.Hunk {
+		return []tooluse.Hunk{hunk(start, lines, 1, 1, text...)}
+	}
 	for name, d := range map[string]*FileDiff{
-		"another line":     {Hunks: hunk(1, 1, "-x", "+y")},
-		"behind the end":   {Hunks: hunk(9, 1, "-a", "+y")},
-		"before the start": {Hunks: hunk(0, 1, "-a", "+y")},
-		"no mark":          {Hunks: hunk(1, 1, "")},
-		"another mark":     {Hunks: hunk(1, 1, "-a", "y")},
-		"too many lines":   {Hunks: hunk(2, 2, "-b", "-c")},
-		"an end too many":  {Hunks: hunk(2, 1, "-b", noNewline)},
-		"out of order":     {Hunks: append(hunk(2, 1, "-b"), hunk(1, 1, "-a")...)},
+		"another line":     {Hunks: hunks(1, 1, "-x", "+y")},
+		"behind the end":   {Hunks: hunks(9, 1, "-a", "+y")},
+		"before the start": {Hunks: hunks(0, 1, "-a", "+y")},
+		"no mark":          {Hunks: hunks(1, 1, "")},
+		"another mark":     {Hunks: hunks(1, 1, "-a", "y")},
+		"too many lines":   {Hunks: hunks(2, 2, "-b", "-c")},
+		"an end too many":  {Hunks: hunks(2, 1, "-b", noNewline)},
+		"out of order":     {Hunks: append(hunks(2, 1, "-b"), hunks(1, 1, "-a")...)},
 		"relative":         {Relative: true},
 		"unknown":          {Unknown: true},
 	} {
@@ -479,14 +482,14 @@ func TestApplyRefuses(t *testing.T) {
 // TestRecordedDiffs looks at the files that the agent wrote in the recorded dialogue.
 func TestRecordedDiffs(t *testing.T) {
 	t.Parallel()
-	r, err := DecodeResult("Edit", `{"filePath":"/home/dev/project/out.txt","oldString":"there","newString":"world",`+
+	r, err := tooluse.DecodeResult("Edit", `{"filePath":"/home/dev/project/out.txt","oldString":"there","newString":"world",`+
 		`"originalFile":"hi\nthere\n","structuredPatch":[{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,`+
 		`"lines":[" hi","-there","+world"]}],"userModified":false,"replaceAll":false}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d, _ := resultDiff(r)
-	edit := r.(*EditResult) //nolint:forcetypeassert // it is one
+	edit := r.(*tooluse.EditResult) //nolint:forcetypeassert // it is one
 	if diff := cmp.Diff(edit.StructuredPatch, diffText(*edit.OriginalFile, "hi\nworld\n")); diff != "" {
 		t.Errorf("the agent's patch and ours (-want +got):\n%s", diff)
 	}
@@ -526,4 +529,9 @@ func BenchmarkDiff(b *testing.B) {
 	for b.Loop() {
 		diffText(before.String(), after.String())
 	}
+}
+
+// hunk returns a hunk with these starts and numbers of lines.
+func hunk(oldStart, oldLines, newStart, newLines int, lines ...string) tooluse.Hunk {
+	return tooluse.Hunk{OldStart: oldStart, OldLines: oldLines, NewStart: newStart, NewLines: newLines, Lines: lines}
 }

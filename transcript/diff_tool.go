@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -12,7 +14,7 @@ import (
 // file is not known, so the diff is relative to the piece that is replaced, and that of a Write shows a new file. It
 // returns false for other tools, and if the input does not tell.
 func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
-	in, err := DecodeInput(name, input)
+	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {
 		return nil, false
 	}
@@ -23,24 +25,24 @@ func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	return d, true
 }
 
-func inputDiff(in Input) *FileDiff {
+func inputDiff(in tooluse.Input) *FileDiff {
 	switch in := in.(type) {
-	case *EditInput:
+	case *tooluse.EditInput:
 		if in.OldString == "" {
 			return createdFile(in.FilePath, in.NewString)
 		}
 		return replacedPiece(in.FilePath, in.OldString, in.NewString)
-	case *MultiEditInput:
-		var hunks []Hunk
+	case *tooluse.MultiEditInput:
+		var hunks []tooluse.Hunk
 		for _, e := range in.Edits {
 			hunks = append(hunks, diffPiece(e.OldString, e.NewString)...)
 		}
 		d := newFileDiff(in.FilePath, hunks)
 		d.Relative = true
 		return d
-	case *WriteInput:
+	case *tooluse.WriteInput:
 		return createdFile(in.FilePath, in.Content)
-	case *NotebookEditInput:
+	case *tooluse.NotebookEditInput:
 		return replacedPiece(in.NotebookPath, "", in.NewSource)
 	}
 	return nil
@@ -54,7 +56,7 @@ func replacedPiece(path, before, after string) *FileDiff {
 }
 
 // diffPiece compares two pieces of a file. That the last line of a piece has no end means nothing.
-func diffPiece(before, after string) []Hunk {
+func diffPiece(before, after string) []tooluse.Hunk {
 	if hunks := diffText(endLine(before), endLine(after)); len(hunks) > 0 {
 		return hunks
 	}
@@ -69,8 +71,8 @@ func endLine(text string) string {
 }
 
 // parseHunks reads the hunks of a unified diff. What stands before the first one is left out.
-func parseHunks(patch string) []Hunk {
-	var hunks []Hunk
+func parseHunks(patch string) []tooluse.Hunk {
+	var hunks []tooluse.Hunk
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSuffix(line, "\n")
 		if h, ok := parseHunkHeader(line); ok {
@@ -85,16 +87,16 @@ func parseHunks(patch string) []Hunk {
 }
 
 // parseHunkHeader reads a line like "@@ -1,2 +1,3 @@ func main".
-func parseHunkHeader(line string) (Hunk, bool) {
+func parseHunkHeader(line string) (tooluse.Hunk, bool) {
 	ranges, ok := strings.CutPrefix(line, "@@ -")
 	if !ok {
-		return Hunk{}, false
+		return tooluse.Hunk{}, false
 	}
 	ranges, _, _ = strings.Cut(ranges, " @@")
 	before, after, ok := strings.Cut(ranges, " +")
-	var h Hunk
+	var h tooluse.Hunk
 	if !ok || !parseRange(before, &h.OldStart, &h.OldLines) || !parseRange(after, &h.NewStart, &h.NewLines) {
-		return Hunk{}, false
+		return tooluse.Hunk{}, false
 	}
 	return h, true
 }
@@ -163,15 +165,15 @@ func (i *DisplayItem) fileDiff() *FileDiff {
 }
 
 // decodeHunks decodes a list of hunks, and leaves out those without lines.
-func decodeHunks(list wire.JSON) []Hunk {
-	var hunks []Hunk
-	if firstByte(list) != '[' || decodeLoosely(list, &hunks) != nil {
+func decodeHunks(list wire.JSON) []tooluse.Hunk {
+	var hunks []tooluse.Hunk
+	if entrylex.FirstByte(list) != '[' || entrylex.DecodeLoosely(list, &hunks) != nil {
 		return nil
 	}
 	return withLines(hunks)
 }
 
-func withLines(hunks []Hunk) []Hunk {
+func withLines(hunks []tooluse.Hunk) []tooluse.Hunk {
 	kept := hunks[:0]
 	for _, h := range hunks {
 		if len(h.Lines) > 0 {
@@ -183,39 +185,39 @@ func withLines(hunks []Hunk) []Hunk {
 
 // resultDiff returns the diff that a result tells, which is nil if the file is as it was. It returns false if the
 // result does not tell.
-func resultDiff(r Result) (*FileDiff, bool) {
+func resultDiff(r tooluse.Result) (*FileDiff, bool) {
 	switch r := r.(type) {
-	case *TextResult:
+	case *tooluse.TextResult:
 		return nil, r.Rejected() || r.Failure() != ""
-	case *EditResult:
-		return r.diff()
-	case *WriteResult:
-		return r.diff()
-	case *NotebookEditResult:
-		return r.diff()
+	case *tooluse.EditResult:
+		return editDiff(r)
+	case *tooluse.WriteResult:
+		return writeDiff(r)
+	case *tooluse.NotebookEditResult:
+		return notebookDiff(r)
 	}
 	return nil, false
 }
 
-func (r *EditResult) diff() (*FileDiff, bool) {
+func editDiff(r *tooluse.EditResult) (*FileDiff, bool) {
 	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
 		d := newFileDiff(r.FilePath, hunks)
-		d.Created = r.creates() && hunks[0].OldLines == 0
+		d.Created = createsFile(r) && hunks[0].OldLines == 0
 		return d, true
 	}
-	if before, after, ok := r.texts(); ok {
+	if before, after, ok := editedTexts(r); ok {
 		d := newFileDiff(r.FilePath, diffText(before, after))
-		d.Created = r.creates()
+		d.Created = createsFile(r)
 		return d, true
 	}
-	return r.GitDiff.diff(r.FilePath)
+	return gitDiff(r.GitDiff, r.FilePath)
 }
 
-// creates reports whether the edit makes a file: it replaces nothing.
-func (r *EditResult) creates() bool { return r.OldString == "" && len(r.Edits) == 0 }
+// createsFile reports whether the edit makes a file: it replaces nothing.
+func createsFile(r *tooluse.EditResult) bool { return r.OldString == "" && len(r.Edits) == 0 }
 
-// texts returns the file before and after. It returns false if the edits are not found in it.
-func (r *EditResult) texts() (before, after string, ok bool) {
+// editedTexts returns the file before and after. It returns false if the edits are not found in it.
+func editedTexts(r *tooluse.EditResult) (before, after string, ok bool) {
 	switch {
 	case r.OriginalFile != nil:
 		before = *r.OriginalFile
@@ -226,18 +228,19 @@ func (r *EditResult) texts() (before, after string, ok bool) {
 	}
 	edits := r.Edits
 	if len(edits) == 0 {
-		edits = []StringEdit{{r.OldString, r.NewString, r.ReplaceAll}}
+		edits = []tooluse.StringEdit{{OldString: r.OldString, NewString: r.NewString, ReplaceAll: r.ReplaceAll}}
 	}
 	after = before
 	for _, e := range edits {
-		if after, ok = e.apply(after); !ok {
+		if after, ok = replaceString(after, e); !ok {
 			return "", "", false
 		}
 	}
 	return before, after, true
 }
 
-func (e StringEdit) apply(text string) (string, bool) {
+// replaceString returns the text after an edit. It returns false if the edit does not fit.
+func replaceString(text string, e tooluse.StringEdit) (string, bool) {
 	switch {
 	case e.OldString == "":
 		return e.NewString, text == ""
@@ -249,7 +252,7 @@ func (e StringEdit) apply(text string) (string, bool) {
 	return strings.Replace(text, e.OldString, e.NewString, 1), true
 }
 
-func (r *WriteResult) diff() (*FileDiff, bool) {
+func writeDiff(r *tooluse.WriteResult) (*FileDiff, bool) {
 	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
 		d := newFileDiff(r.FilePath, hunks)
 		d.Created = r.Type == "create"
@@ -261,7 +264,7 @@ func (r *WriteResult) diff() (*FileDiff, bool) {
 	case r.OriginalFile != nil:
 		return newFileDiff(r.FilePath, diffText(*r.OriginalFile, r.Content)), true
 	}
-	return r.GitDiff.diff(r.FilePath)
+	return gitDiff(r.GitDiff, r.FilePath)
 }
 
 func createdFile(path, content string) *FileDiff {
@@ -270,7 +273,7 @@ func createdFile(path, content string) *FileDiff {
 	return d
 }
 
-func (r *NotebookEditResult) diff() (*FileDiff, bool) {
+func notebookDiff(r *tooluse.NotebookEditResult) (*FileDiff, bool) {
 	switch {
 	case r.Error != "":
 		return nil, true
@@ -282,8 +285,8 @@ func (r *NotebookEditResult) diff() (*FileDiff, bool) {
 	return nil, false
 }
 
-// diff returns the change of a file as git told it. It returns false for nil, and if there are no hunks.
-func (g *GitDiff) diff(path string) (*FileDiff, bool) {
+// gitDiff returns the change of a file as git reported it. It returns false for nil, and if there are no hunks.
+func gitDiff(g *tooluse.GitDiff, path string) (*FileDiff, bool) {
 	if g == nil {
 		return nil, false
 	}
@@ -294,21 +297,22 @@ func (g *GitDiff) diff(path string) (*FileDiff, bool) {
 
 // commandDiffs returns what a command changed.
 func (i *DisplayItem) commandDiffs() []FileDiff {
-	var edits *BashEditDiff
-	if firstByte(i.Patch) == '{' {
-		edits = new(BashEditDiff)
-		if decodeLoosely(i.Patch, edits) != nil {
+	var edits *tooluse.BashEditDiff
+	if entrylex.FirstByte(i.Patch) == '{' {
+		edits = new(tooluse.BashEditDiff)
+		if entrylex.DecodeLoosely(i.Patch, edits) != nil {
 			return nil
 		}
 	} else if r, err := i.Result(); err == nil {
-		if r, ok := r.(*BashResult); ok {
+		if r, ok := r.(*tooluse.BashResult); ok {
 			edits = r.EditDiff
 		}
 	}
-	return edits.diffs()
+	return editedFiles(edits)
 }
 
-func (e *BashEditDiff) diffs() []FileDiff {
+// editedFiles returns what a command changed in each file. e may be nil.
+func editedFiles(e *tooluse.BashEditDiff) []FileDiff {
 	if e == nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -26,7 +27,7 @@ type digest struct {
 type answerDigest struct {
 	message     string // the ID that the lines of one answer share
 	model, stop string
-	usage       Usage
+	usage       usage.Usage
 	meta        bool
 	parts       []part
 

@@ -2,12 +2,11 @@ package transcript
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"sync"
 
-	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/usage"
 )
 
 // DecodeEntry decodes a line, which must be one JSON object: the error tells where it is not. Members of an unexpected
@@ -35,14 +34,13 @@ var entryDecoders = sync.Pool{New: func() any { return new(entryDecoder) }}
 // An entryDecoder decodes the lines of a transcript one by one, and shares what repeats from line to line. The zero
 // value is ready.
 type entryDecoder struct {
-	jsonlex.Lexer
-	line  []byte
-	e     *Entry
-	words wordTable
+	entrylex.Reader
+	line []byte
+	e    *Entry
 
 	lastUUID string // of the entry before: usually the parent of the next one
 	message  Message
-	usage    Usage
+	usage    usage.Usage
 
 	// What a line has that this package does not know, as far as it is known before the line's type is.
 	fields [][]byte
@@ -82,56 +80,56 @@ func (d *entryDecoder) member(key []byte) {
 	e := d.e
 	switch string(key) {
 	case "type":
-		e.Type = d.word()
+		e.Type = d.Word()
 	case "subtype":
-		e.Subtype = d.word()
+		e.Subtype = d.Word()
 	case "uuid":
-		e.UUID = d.text()
+		e.UUID = d.Text()
 	case "parentUuid":
 		e.Root = d.Peek() == 'n'
 		e.ParentUUID = d.parent()
 	case "logicalParentUuid":
-		e.LogicalParentUUID = d.text()
+		e.LogicalParentUUID = d.Text()
 	case "leafUuid":
-		e.LeafUUID = d.text()
+		e.LeafUUID = d.Text()
 	case "timestamp":
-		e.Timestamp = parseTime(d.bytes())
+		e.Timestamp = d.Time()
 	case "sessionId":
-		e.SessionID = d.word()
+		e.SessionID = d.Word()
 	case "agentId":
-		e.AgentID = d.word()
+		e.AgentID = d.Word()
 	case "cwd":
-		e.CWD = d.word()
+		e.CWD = d.Word()
 	case "gitBranch":
-		e.GitBranch = d.word()
+		e.GitBranch = d.Word()
 	case "version":
-		e.Version = d.word()
+		e.Version = d.Word()
 	case "permissionMode":
-		e.PermissionMode = d.word()
+		e.PermissionMode = d.Word()
 	case "promptId":
-		e.PromptID = d.word()
+		e.PromptID = d.Word()
 	case "requestId":
-		e.RequestID = d.word()
+		e.RequestID = d.Word()
 	case "teamName":
-		e.TeamName = d.word()
+		e.TeamName = d.Word()
 	case "agentName":
-		e.AgentName = d.word()
+		e.AgentName = d.Word()
 	case "sourceToolUseID":
-		e.SourceToolUseID = d.word()
+		e.SourceToolUseID = d.Word()
 	case "isSidechain":
-		e.IsSidechain = d.flag()
+		e.IsSidechain = d.Flag()
 	case "isMeta":
-		e.IsMeta = d.flag()
+		e.IsMeta = d.Flag()
 	case "isCompactSummary":
-		e.IsCompactSummary = d.flag()
+		e.IsCompactSummary = d.Flag()
 	case "isApiErrorMessage":
-		e.IsAPIErrorMessage = d.flag()
+		e.IsAPIErrorMessage = d.Flag()
 	case "forkedFrom":
-		e.Forked = d.object() || e.Forked
+		e.Forked = d.SkipObject() || e.Forked
 	case "sessionKind":
-		e.Forked = d.word() == background || e.Forked
+		e.Forked = d.Word() == entrylex.BackgroundSession || e.Forked
 	case "costUSD":
-		e.CostUSD = d.cost()
+		e.CostUSD = d.Cost()
 	case "message":
 		e.Message = d.messageMember()
 	case "attachment":
@@ -151,71 +149,12 @@ func (d *entryDecoder) member(key []byte) {
 	}
 }
 
-// bytes reads a string, and passes over anything else. What it returns is valid until the next value is read.
-func (d *entryDecoder) bytes() []byte {
-	if d.Peek() != '"' {
-		d.Skip()
-		return nil
-	}
-	return d.Bytes()
-}
-
-func (d *entryDecoder) text() string { return string(d.bytes()) }
-
-// word reads a string that is likely to come again.
-func (d *entryDecoder) word() string { return d.words.get(d.bytes()) }
-
 func (d *entryDecoder) parent() string {
-	uuid := d.bytes()
+	uuid := d.StringBytes()
 	if string(uuid) == d.lastUUID {
 		return d.lastUUID
 	}
 	return string(uuid)
-}
-
-func (d *entryDecoder) flag() bool {
-	if c := d.Peek(); c != 't' && c != 'f' {
-		d.Skip()
-		return false
-	}
-	return d.Bool()
-}
-
-// background is the kind of a session that was copied to go on in the background.
-const background = "bg"
-
-// object passes over a value, and reports whether it is an object.
-func (d *entryDecoder) object() bool {
-	is := d.Peek() == '{'
-	d.Skip()
-	return is
-}
-
-func (d *entryDecoder) cost() float64 {
-	var l jsonlex.Lexer
-	l.Reset(d.Skip())
-	if cost := l.Float(); l.Err() == nil && cost > 0 {
-		return cost
-	}
-	return 0
-}
-
-// maxTokenCount is the largest number of tokens that is believed, so that sums of them always fit.
-const maxTokenCount = math.MaxInt32
-
-// count reads a number of tokens. What cannot be one counts as 0.
-func (d *entryDecoder) count() int {
-	text := d.Skip()
-	if n := digits(text); len(text) < 10 && n >= 0 {
-		return n
-	}
-	var l jsonlex.Lexer
-	l.Reset(text)
-	n := l.Int()
-	if l.Err() != nil || n < 0 || n > maxTokenCount {
-		return 0
-	}
-	return int(n)
 }
 
 // typed passes over a value, and returns its bytes and, if it is an object, the type that it has.
@@ -226,7 +165,7 @@ func (d *entryDecoder) typed() (raw []byte, kind string) {
 	start := d.Pos()
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		if string(key) == "type" {
-			kind = d.word()
+			kind = d.Word()
 		} else {
 			d.Skip()
 		}
@@ -254,7 +193,7 @@ func (d *entryDecoder) supersedes() {
 }
 
 func (d *entryDecoder) supersede() {
-	if uuid := d.text(); uuid != "" {
+	if uuid := d.Text(); uuid != "" {
 		d.e.Supersedes = append(d.e.Supersedes, uuid)
 	}
 }
@@ -270,13 +209,13 @@ func (d *entryDecoder) messageMember() *Message {
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "id":
-			m.ID = d.word()
+			m.ID = d.Word()
 		case "role":
-			m.Role = d.word()
+			m.Role = d.Word()
 		case "model":
-			m.Model = d.word()
+			m.Model = d.Word()
 		case "stop_reason":
-			m.StopReason = d.word()
+			m.StopReason = d.Word()
 		case "content":
 			m.Content = d.content()
 		case "usage":
@@ -305,59 +244,12 @@ func (d *entryDecoder) content() []byte {
 	return d.since(start)
 }
 
-func (d *entryDecoder) usageMember() *Usage {
-	if d.Peek() != '{' {
-		d.Skip()
+// usageMember reads the usage of a message, or returns nil if there is no object.
+func (d *entryDecoder) usageMember() *usage.Usage {
+	if !d.ReadUsage((*entrylex.Usage)(&d.usage)) {
 		return nil
 	}
-	u := &d.usage
-	*u = Usage{}
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "input_tokens":
-			u.InputTokens = d.count()
-		case "output_tokens":
-			u.OutputTokens = d.count()
-		case "cache_read_input_tokens":
-			u.CacheReadTokens = d.count()
-		case "cache_creation_input_tokens":
-			u.CacheCreationTokens = d.count()
-		case "speed":
-			u.Fast = d.word() == "fast"
-		case "inference_geo":
-			u.InferenceUS = d.word() == "us"
-		case "service_tier":
-			u.ServiceTier = d.word()
-		case "cache_creation", "output_tokens_details", "server_tool_use":
-			d.usageDetails(u)
-		default:
-			d.Skip()
-		}
-	}
-	return u
-}
-
-func (d *entryDecoder) usageDetails(u *Usage) {
-	if d.Peek() != '{' {
-		d.Skip()
-		return
-	}
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "ephemeral_5m_input_tokens":
-			u.CacheCreation5mTokens = d.count()
-		case "ephemeral_1h_input_tokens":
-			u.CacheCreation1hTokens = d.count()
-		case "thinking_tokens":
-			u.ThinkingTokens = d.count()
-		case "web_search_requests":
-			u.WebSearches = d.count()
-		case "web_fetch_requests":
-			u.WebFetches = d.count()
-		default:
-			d.Skip()
-		}
-	}
+	return &d.usage
 }
 
 // resultFacts are members of the structured result of a tool that matter however long the result is. They are read in
@@ -410,7 +302,7 @@ func (d *entryDecoder) again(to *string) {
 		d.Skip()
 		return
 	}
-	*to = d.text()
+	*to = d.Text()
 }
 
 // patchMember reads what changed in a file.
@@ -420,41 +312,4 @@ func (d *entryDecoder) patchMember(start int) {
 		return
 	}
 	d.e.facts.patch, d.e.facts.patchAt = patch, d.Pos()-len(patch)-start
-}
-
-// A wordTable shares strings that come again from line to line: the session, the folder, the version, the model. A
-// newcomer takes the slot of its hash, so that the table stays small.
-type wordTable struct {
-	slots [wordSlots]string
-}
-
-const (
-	wordSlots = 256
-	maxWord   = 256
-)
-
-func (t *wordTable) get(b []byte) string {
-	if len(b) == 0 || len(b) > maxWord {
-		return string(b)
-	}
-	slot := &t.slots[wordHash(b)%wordSlots]
-	if *slot != string(b) {
-		*slot = string(b)
-	}
-	return *slot
-}
-
-// wordHash mixes the length and the first and last eight bytes.
-func wordHash(b []byte) uint64 {
-	h := uint64(len(b))
-	if len(b) < 8 {
-		for _, c := range b {
-			h = h<<8 | uint64(c)
-		}
-	} else {
-		h ^= binary.LittleEndian.Uint64(b)
-		h = h*0x9E3779B97F4A7C15 ^ binary.LittleEndian.Uint64(b[len(b)-8:])
-	}
-	h *= 0x9E3779B97F4A7C15
-	return h >> 32
 }

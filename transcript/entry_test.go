@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -46,7 +47,7 @@ func TestDecodeEntry(t *testing.T) {
 			Entry{Type: "assistant", UUID: "u", Message: &Message{
 				ID: "msg_1", Role: "assistant", Model: "m", StopReason: "end_turn",
 				Content: json.RawMessage(`[{"type":"text","text":"hi"}]`),
-				Usage: &Usage{
+				Usage: &usage.Usage{
 					InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheCreationTokens: 4, CacheCreation5mTokens: 5,
 					CacheCreation1hTokens: 6, ThinkingTokens: 7, WebSearches: 8, WebFetches: 9, Fast: true, ServiceTier: "standard",
 				},
@@ -84,16 +85,16 @@ func TestDecodeEntry(t *testing.T) {
 			"numbers that are not counts", `{"type":"user","message":{"usage":{"input_tokens":3.0,"output_tokens":-5,"cache_read_input_tokens":1e30,` +
 				`"cache_creation_input_tokens":"12","cache_creation":null,"server_tool_use":{"web_search_requests":1.5,"web_fetch_requests":9223372036854775807},` +
 				`"output_tokens_details":[],"speed":1}}}`,
-			Entry{Type: "user", Message: &Message{Usage: &Usage{InputTokens: 3}}},
+			Entry{Type: "user", Message: &Message{Usage: &usage.Usage{InputTokens: 3}}},
 		},
 		{
 			"the largest count", `{"type":"user","message":{"usage":{"input_tokens":2147483647,"output_tokens":2147483648,"cache_read_input_tokens":1e9}}}`,
-			Entry{Type: "user", Message: &Message{Usage: &Usage{InputTokens: 2147483647, CacheReadTokens: 1e9}}},
+			Entry{Type: "user", Message: &Message{Usage: &usage.Usage{InputTokens: 2147483647, CacheReadTokens: 1e9}}},
 		},
 		{
 			"of two the last one counts", `{"type":"a","uuid":"1","uuid":"2","parentUuid":"x","parentUuid":null,"isMeta":true,"isMeta":0,"type":"user",` +
 				`"message":{"id":"1","model":"m"},"message":{"id":"2","content":[{"type":"nope"}],"content":"c","usage":{"input_tokens":1},"usage":{}}}`,
-			Entry{Type: "user", UUID: "2", Root: true, Message: &Message{ID: "2", Content: json.RawMessage(`"c"`), Usage: &Usage{}}},
+			Entry{Type: "user", UUID: "2", Root: true, Message: &Message{ID: "2", Content: json.RawMessage(`"c"`), Usage: &usage.Usage{}}},
 		},
 		{"a message that is taken back", `{"type":"user","message":{"id":"1"},"message":7}`, Entry{Type: "user"}},
 		{"escaped names and values", `{"\u0074ype":"us\u0065r","uuid":"\u00e9\n"}`, Entry{Type: "user", UUID: "é\n"}},
@@ -220,16 +221,6 @@ func TestDecodeAllocatesLittle(t *testing.T) {
 	}
 }
 
-func TestWordsAreShared(t *testing.T) {
-	t.Parallel()
-	var table wordTable
-	for _, word := range []string{"", "a", "user", "é", strings.Repeat("x", maxWord), strings.Repeat("y", maxWord+1), "claude-opus-5-5"} {
-		if got := table.get([]byte(word)); got != word {
-			t.Errorf("%q became %q", word, got)
-		}
-	}
-}
-
 // FuzzDecodeEntry holds the decoder to encoding/json.
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add([]byte(`{"type":"user","uuid":"u","message":{"content":[{"type":"x"}],"usage":{"input_tokens":1e2}},"odd":[]}`))
@@ -257,48 +248,6 @@ func FuzzDecodeEntry(f *testing.F) {
 			if string(raw) != string(members[name]) {
 				t.Errorf("%s is %s, want %s", name, raw, members[name])
 			}
-		}
-	})
-}
-
-func TestParseTime(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ text, want string }{
-		{"2026-11-15T00:44:42.913Z", "2026-11-15T00:44:42.913Z"},
-		{"2024-02-29T23:59:59.999Z", "2024-02-29T23:59:59.999Z"},
-		{"2026-11-15T00:44:42Z", "2026-11-15T00:44:42Z"},
-		{"2026-11-15T02:44:42.5+02:00", "2026-11-15T00:44:42.5Z"},
-		{"2026-11-15T00:44:42.123456789Z", "2026-11-15T00:44:42.123456789Z"},
-		{"2026-11-15T00:44:42.913", "2026-11-15T00:44:42.913Z"},
-		{"2026-11-15T00:44:42", "2026-11-15T00:44:42Z"},
-	} {
-		if got := parseTime([]byte(test.text)).Format(time.RFC3339Nano); got != test.want {
-			t.Errorf("%s is %s, want %s", test.text, got, test.want)
-		}
-	}
-	for _, text := range []string{
-		"", "now", "2026-11-15", "2023-02-29T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-00-01T00:00:00.000Z",
-		"2026-01-00T00:00:00.000Z", "2026-01-01T24:00:00.000Z", "2026-01-01T00:60:00.000Z", "2026-01-01T00:00:60.000Z",
-		"2026-01-01T00:00:00.0x0Z", "1763167482913",
-	} {
-		if got := parseTime([]byte(text)); !got.IsZero() {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
-
-// FuzzParseTime holds the fast way to the slow one.
-func FuzzParseTime(f *testing.F) {
-	f.Add("2026-11-15T00:44:42.913Z")
-	f.Add("2024-02-30T24:60:60.999Z")
-	f.Add("2026-11-15T00:44:42,913Z")
-	f.Fuzz(func(t *testing.T, text string) {
-		fast, ok := parseUTC([]byte(text))
-		if !ok {
-			return
-		}
-		if slow := parseAnyTime(text); slow != fast {
-			t.Errorf("%q is %v, by the slow way %v", text, fast, slow)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
@@ -318,7 +319,7 @@ func (s *liveState) prompted(line *liveLine, msg *wire.UserMessage, sum uint64) 
 // assistant returns the line of an answer, or of what a command has printed: the agent tells that as an answer.
 func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 	command := s.asked != nil && strings.HasPrefix(s.asked.prompt, "/") && msg.ParentToolUseID == ""
-	if command && msg.Model == synthetic && !msg.APIErrorMessage && !msg.Aborted {
+	if command && msg.Model == entrylex.SyntheticModel && !msg.APIErrorMessage && !msg.Aborted {
 		return printedLine(msg.Content.Text(), msg.UUID, msg.SessionID)
 	}
 	s.thread(msg.ParentToolUseID).launched = nil

@@ -3,6 +3,7 @@ package transcript
 import (
 	"time"
 
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -46,7 +47,7 @@ type AIMsg struct {
 	// ToolCalls are the calls in Blocks that have an ID and a name, those of tools at the API among them.
 	ToolCalls  []ToolCall
 	Blocks     wire.Content
-	Usage      Usage
+	Usage      usage.Usage
 	StopReason string
 	IsMeta     bool
 	// ToolUseResult is the structured result of the tool whose result is among the blocks, or "" where it is longer than

@@ -271,33 +271,6 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestToolCategory(t *testing.T) {
-	t.Parallel()
-	tests := map[Category]string{
-		CategoryRead:  "Read read_file read view LS NotebookRead",
-		CategoryEdit:  "Edit apply_patch edit StrReplace MultiEdit",
-		CategoryWrite: "Write NotebookEdit write_file edit_file write",
-		CategoryBash: "Bash shell_command exec_command write_stdin shell run_command execute_command bash Shell " +
-			"PowerShell BashOutput KillShell KillBash",
-		CategoryGrep:  "Grep search_files grep",
-		CategoryGlob:  "Glob",
-		CategoryTask:  "Task Agent task Workflow",
-		CategoryTool:  "Skill report_intent mcp__calc__add",
-		CategoryWeb:   "WebFetch WebSearch",
-		CategoryOther: "TodoWrite AskUserQuestion whatever",
-	}
-	for want, names := range tests {
-		for _, name := range strings.Fields(names) {
-			if got := ToolCategory(name); got != want {
-				t.Errorf("ToolCategory(%s) = %s, want %s", name, got, want)
-			}
-		}
-	}
-	if got := ToolCategory(""); got != CategoryOther {
-		t.Errorf("no name: %s", got)
-	}
-}
-
 func FuzzToolSummary(f *testing.F) {
 	for name := range summaries {
 		f.Add(name, `{"file_path":"/a/b/c.go","content":"x\ny","url":"https://h/p","questions":[{"question":"q"}]}`)

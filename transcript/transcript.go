@@ -6,6 +6,8 @@ import (
 	"iter"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -123,7 +125,7 @@ type Info struct {
 	Created        time.Time
 	Modified       time.Time
 	// CostStates are the agent's own accounts of what it has used, in their order.
-	CostStates []CostState
+	CostStates []usage.CostState
 }
 
 // note takes what an entry says of the session.
@@ -136,7 +138,7 @@ func (i *Info) note(e *Entry) {
 	last(&i.TeamName, e.TeamName)
 	last(&i.AgentName, e.AgentName)
 	i.CWD = cmp.Or(i.CWD, e.CWD)
-	if m := e.Message; m != nil && e.Type == "assistant" && m.Model != synthetic {
+	if m := e.Message; m != nil && e.Type == "assistant" && m.Model != entrylex.SyntheticModel {
 		last(&i.Model, m.Model)
 	}
 	if !e.Chained() {

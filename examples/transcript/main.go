@@ -14,6 +14,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 func main() {
@@ -47,7 +48,7 @@ func show(t *transcript.Transcript, indent string) {
 			showItem(&item, indent)
 		}
 	}
-	cost := transcript.NewReport(t.Calls(), nil).Total
+	cost := usage.NewReport(t.Calls(), nil).Total
 	fmt.Printf("%s[%d answers, %s]\n", indent, cost.Calls, cost.Cost)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 func main() {
@@ -43,8 +44,8 @@ func report(ctx context.Context) error {
 	for _, err := range used.Unread {
 		log.Print(err) // the rest counts nevertheless
 	}
-	by := []transcript.Dimension{transcript.ByDay, transcript.BySession, transcript.ByModel}
-	sums := transcript.NewReport(used.Tally.Calls(), &transcript.ReportOptions{By: by})
+	by := []usage.Dimension{usage.ByDay, usage.BySession, usage.ByModel}
+	sums := usage.NewReport(used.Tally.Calls(), &usage.ReportOptions{By: by})
 	for _, row := range sums.Rows {
 		fmt.Printf("%s  %-20s  %s  %q\n", row.Key.Day, row.Key.Model, costOf(row.Totals), titles[row.Key.Session])
 	}
@@ -63,7 +64,7 @@ func titlesOf(ctx context.Context, folder string) (map[string]string, error) {
 }
 
 // costOf says what answers have used and cost, and where the price of a model is not known.
-func costOf(t transcript.Totals) string {
+func costOf(t usage.Totals) string {
 	cost := fmt.Sprintf("%d tokens, %s", t.Usage.TotalTokens(), t.Cost)
 	if t.UnknownCost {
 		cost += " and more"

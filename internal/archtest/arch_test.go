@@ -159,6 +159,16 @@ func TestCheckBroken(t *testing.T) {
 			"/internal/deep imports os: a pure package",
 		},
 		{"wire needs another module", []node{imports("/wire", "golang.org/x/text")}, "/wire imports golang.org/x/text: a pure"},
+		{"usage does I/O", []node{imports("/usage", "os")}, "/usage imports os: a pure package"},
+		{"tooluse does I/O", []node{imports("/tooluse", "net/http")}, "/tooluse imports net/http: a pure package"},
+		{
+			"usage reads transcripts", []node{imports("/usage", "/transcript")},
+			"/usage imports github.com/clewdev/clew/transcript: a leaf package",
+		},
+		{
+			"tooluse needs usage", []node{imports("/tooluse", "/wire", "/usage")},
+			"/tooluse imports github.com/clewdev/clew/usage: a leaf package",
+		},
 		{"the SDK reads transcripts", []node{imports("", "/transcript")}, " imports github.com/clewdev/clew/transcript: the SDK"},
 		{
 			"the SDK reads sessions through a package below it",
@@ -226,7 +236,10 @@ func TestCheckSound(t *testing.T) {
 		imports("/internal/process", "os/exec"),
 		imports("/sessions", "os", "/transcript"),
 		imports("/sessions/natsstore", "github.com/nats-io/nats.go"),
-		imports("/transcript", "io", "/wire"),
+		imports("/transcript", "io", "/wire", "/usage", "/tooluse"),
+		imports("/usage", "time", "/internal/entrylex"),
+		imports("/tooluse", "/wire", "/internal/entrylex"),
+		imports("/internal/entrylex", "/wire", "/internal/jsonlex"),
 		imports("/wire", "encoding/json", "/internal/jsonlex"),
 		imports("/internal/jsonlex", "unicode/utf8"),
 		imports("/clewtest", "os/exec", "/wire"),

@@ -22,7 +22,16 @@ type graph map[string]node
 
 var (
 	// purePackages take bytes and readers and return values.
-	purePackages = []string{module + "/wire", module + "/transcript", module + "/internal/jsonlex", module + "/internal/redact"}
+	purePackages = []string{
+		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
+		module + "/internal/jsonlex", module + "/internal/entrylex", module + "/internal/redact",
+	}
+
+	// leafPackages are public packages that can be used without the reader of transcripts.
+	leafPackages = []string{module + "/usage", module + "/tooluse"}
+
+	// leafImports are the packages of this module that a leaf may import.
+	leafImports = []string{module + "/wire", module + "/internal/jsonlex", module + "/internal/entrylex"}
 
 	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
 	// io/ioutil is another name for os; unsafe and C can reach anything.
@@ -67,7 +76,7 @@ func check(nodes []node) []string {
 		if _, ok := g[n.ImportPath]; !ok {
 			continue
 		}
-		for _, rule := range []func(graph, node) []string{pure, small, engine, ui, pipe, customer, downward, toolless, public, named} {
+		for _, rule := range []func(graph, node) []string{pure, leaf, small, engine, ui, pipe, customer, downward, toolless, public, named} {
 			broken = append(broken, rule(g, n)...)
 		}
 	}
@@ -82,6 +91,15 @@ func pure(g graph, n node) []string {
 	return g.reach(n, func(imp string) bool {
 		return withinAny(imp, impureTrees) || !standard(imp) && !within(imp, module)
 	}, "a pure package does no I/O and stands on the standard library")
+}
+
+// leaf keeps usage and tooluse on the standard library, wire and the packages that read JSON.
+func leaf(_ graph, n node) []string {
+	if !slices.Contains(leafPackages, n.ImportPath) {
+		return nil
+	}
+	return direct(n, func(imp string) bool { return within(imp, module) && !slices.Contains(leafImports, imp) },
+		"a leaf package stands on wire alone")
 }
 
 // small keeps the readers of transcripts out of the SDK.

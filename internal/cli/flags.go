@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/export"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // An onOff is a flag that is on when it is given without a value. It differs from
@@ -245,7 +246,7 @@ func countTurns(chunks []transcript.Chunk) (n int) {
 // dimensions is a flag: words with commas between them. The first time that it
 // is given replaces the default.
 type dimensions struct {
-	list  []transcript.Dimension
+	list  []usage.Dimension
 	given bool
 }
 
@@ -262,12 +263,12 @@ func (d *dimensions) String() string {
 
 // Set reads the words. One that is repeated counts once.
 func (d *dimensions) Set(text string) error {
-	var list []transcript.Dimension
+	var list []usage.Dimension
 	if d.given {
 		list = d.list
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		dim, err := transcript.ParseDimension(strings.TrimSpace(word))
+		dim, err := usage.ParseDimension(strings.TrimSpace(word))
 		if err != nil {
 			return errors.New("groups are month, week, day, hour, block, model, project, session and agent")
 		}

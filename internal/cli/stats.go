@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 type statsOptions struct {
@@ -61,7 +61,7 @@ in dollars for a million tokens, and for one search.
 the end of a session.`
 
 func newStats(s Streams) *cobra.Command {
-	o := &statsOptions{streams: s, now: time.Now, by: dimensions{list: []transcript.Dimension{transcript.ByDay}}}
+	o := &statsOptions{streams: s, now: time.Now, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count tokens and cost by day, model, project and more",
@@ -116,7 +116,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if o.reconcile {
 		err = o.printReconciliation(used, prices)
 	} else {
-		opts := &transcript.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
+		opts := &usage.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
 		r := newStatsReport(used, opts, o.now())
 		r.sort(o.order)
 		r.cut(o.limit)
@@ -257,28 +257,28 @@ func (o *statsOptions) complain(used *sessions.UsageScan) error {
 
 // A statsReport is what is printed, in one form or another.
 type statsReport struct {
-	By         []string          `json:"by"`
-	Timezone   string            `json:"timezone"`
-	PricesDate string            `json:"pricesDate"`
-	Rows       []statsRow        `json:"rows"`
-	Total      transcript.Totals `json:"total"`
+	By         []string     `json:"by"`
+	Timezone   string       `json:"timezone"`
+	PricesDate string       `json:"pricesDate"`
+	Rows       []statsRow   `json:"rows"`
+	Total      usage.Totals `json:"total"`
 	// Blocks are there where answers are grouped by these alone.
-	Blocks   []transcript.Block `json:"blocks,omitempty"`
-	Files    int                `json:"files"`
-	Bytes    int64              `json:"bytes"`
-	BadLines int                `json:"badLines"`
-	Unread   int                `json:"unread"`
+	Blocks   []usage.Block `json:"blocks,omitempty"`
+	Files    int           `json:"files"`
+	Bytes    int64         `json:"bytes"`
+	BadLines int           `json:"badLines"`
+	Unread   int           `json:"unread"`
 	// LeftOut counts the rows that a limit has cut off.
 	LeftOut int `json:"leftOut,omitempty"`
 
-	by        []transcript.Dimension
+	by        []usage.Dimension
 	zone      *time.Location
 	namesakes map[string]bool // names of folders that several projects have
 }
 
-func newStatsReport(used *sessions.UsageScan, opts *transcript.ReportOptions, now time.Time) *statsReport {
+func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now time.Time) *statsReport {
 	calls := used.Tally.Calls()
-	report := transcript.NewReport(calls, opts)
+	report := usage.NewReport(calls, opts)
 	r := &statsReport{
 		By: make([]string, len(opts.By)), Timezone: opts.Location.String(), PricesDate: opts.Prices.Date,
 		Rows: make([]statsRow, len(report.Rows)), Total: report.Total,
@@ -291,8 +291,8 @@ func newStatsReport(used *sessions.UsageScan, opts *transcript.ReportOptions, no
 	for i, row := range report.Rows {
 		r.Rows[i].Row = row
 	}
-	if slices.Equal(opts.By, []transcript.Dimension{transcript.ByBlock}) {
-		r.Blocks = transcript.Blocks(calls, &transcript.BlockOptions{Prices: opts.Prices, Now: now})
+	if slices.Equal(opts.By, []usage.Dimension{usage.ByBlock}) {
+		r.Blocks = usage.Blocks(calls, &usage.BlockOptions{Prices: opts.Prices, Now: now})
 	}
 	return r
 }
@@ -327,16 +327,16 @@ func (r *statsReport) cut(limit int) {
 	}
 }
 
-func isTime(d transcript.Dimension) bool {
+func isTime(d usage.Dimension) bool {
 	switch d {
-	case transcript.ByMonth, transcript.ByWeek, transcript.ByDay, transcript.ByHour, transcript.ByBlock:
+	case usage.ByMonth, usage.ByWeek, usage.ByDay, usage.ByHour, usage.ByBlock:
 		return true
 	}
 	return false
 }
 
 // names returns the parts of a key as they are asked for. What is not known is "".
-func (r *statsReport) names(k *transcript.Key) []string {
+func (r *statsReport) names(k *usage.Key) []string {
 	names := make([]string, len(r.by))
 	for i, d := range r.by {
 		names[i] = r.name(k, d)
@@ -344,23 +344,23 @@ func (r *statsReport) names(k *transcript.Key) []string {
 	return names
 }
 
-func (r *statsReport) name(k *transcript.Key, d transcript.Dimension) string {
+func (r *statsReport) name(k *usage.Key, d usage.Dimension) string {
 	switch d {
-	case transcript.ByMonth:
+	case usage.ByMonth:
 		return k.Month
-	case transcript.ByWeek:
+	case usage.ByWeek:
 		return k.Week
-	case transcript.ByDay:
+	case usage.ByDay:
 		return k.Day
-	case transcript.ByHour:
+	case usage.ByHour:
 		return r.clock(k.Hour)
-	case transcript.ByBlock:
+	case usage.ByBlock:
 		return r.clock(k.Block)
-	case transcript.ByProject:
+	case usage.ByProject:
 		return k.Project
-	case transcript.BySession:
+	case usage.BySession:
 		return k.Session
-	case transcript.ByAgent:
+	case usage.ByAgent:
 		return k.Agent
 	}
 	return k.Model
@@ -378,13 +378,13 @@ func (r *statsReport) labels(row *statsRow) []string {
 	labels := r.names(&row.Key)
 	for i, label := range labels {
 		switch {
-		case label == "" && r.by[i] == transcript.ByAgent:
+		case label == "" && r.by[i] == usage.ByAgent:
 			labels[i] = "(main)"
 		case label == "":
 			labels[i] = "(unknown)"
-		case r.by[i] == transcript.ByProject:
+		case r.by[i] == usage.ByProject:
 			labels[i] = clip(r.projectLabel(row))
-		case r.by[i] == transcript.BySession:
+		case r.by[i] == usage.BySession:
 			labels[i] = clip(shortID(label))
 		default:
 			labels[i] = clip(label)
@@ -410,7 +410,7 @@ func (r *statsReport) unpriced() string {
 
 // A statsRow is a group of answers, and what its project and its session are called.
 type statsRow struct {
-	transcript.Row
+	usage.Row
 	CWD   string `json:"cwd,omitempty"`   // the folder of the project
 	Title string `json:"title,omitempty"` // of the session
 }
@@ -430,7 +430,7 @@ func shortID(id string) string { return id[:min(8, len(id))] }
 // learnNames looks up what projects and sessions are called, if the rows are about them. Those that can't be looked up
 // have no names.
 func (r *statsReport) learnNames(ctx context.Context, project string) {
-	if !r.isBy(transcript.ByProject) && !r.isBy(transcript.BySession) {
+	if !r.isBy(usage.ByProject) && !r.isBy(usage.BySession) {
 		return
 	}
 	infos, _ := sessions.List(ctx, &sessions.ListOptions{Project: project})
@@ -459,7 +459,7 @@ func (r *statsReport) findNamesakes() {
 	}
 }
 
-func (r *statsReport) isBy(d transcript.Dimension) bool { return slices.Contains(r.by, d) }
+func (r *statsReport) isBy(d usage.Dimension) bool { return slices.Contains(r.by, d) }
 
 // projectLabel tells a project from the others.
 func (r *statsReport) projectLabel(row *statsRow) string {

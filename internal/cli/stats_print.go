@@ -16,7 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // A canvas is what is printed on.
@@ -55,11 +55,11 @@ func (r *statsReport) table(detailed bool) *table {
 	} else {
 		headings = append(headings, "TOKENS>", "COST>")
 	}
-	if r.isBy(transcript.BySession) {
+	if r.isBy(usage.BySession) {
 		headings = append(headings, "TITLE")
 	}
 	t := newTable(headings...)
-	add := func(labels []string, totals *transcript.Totals, title string) {
+	add := func(labels []string, totals *usage.Totals, title string) {
 		cells := slices.Concat(labels, statsCells(totals, detailed), []string{title})
 		t.add(cells[:len(headings)]...)
 	}
@@ -74,7 +74,7 @@ func (r *statsReport) table(detailed bool) *table {
 // shortTitle returns as much of a title as tells a session from others.
 func shortTitle(title string) string { return render.Fit(render.Line(title), 40) }
 
-func statsCells(t *transcript.Totals, detailed bool) []string {
+func statsCells(t *usage.Totals, detailed bool) []string {
 	u := &t.Usage
 	if !detailed {
 		return []string{group(int64(u.TotalTokens())), shownCost(t)}
@@ -86,7 +86,7 @@ func statsCells(t *transcript.Totals, detailed bool) []string {
 }
 
 // shownCost returns what is known of a cost: a plus says that there is more, of models without a price.
-func shownCost(t *transcript.Totals) string {
+func shownCost(t *usage.Totals) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
 		return "unknown"
@@ -196,10 +196,10 @@ func (o *statsOptions) writeCSV(r *statsReport) error {
 	for i := range r.Rows {
 		records = append(records, append(csvNames(r.names(&r.Rows[i].Key)), csvFigures(&r.Rows[i].Totals)...))
 	}
-	if r.isBy(transcript.ByProject) {
+	if r.isBy(usage.ByProject) {
 		addColumn(records, "cwd", func(i int) string { return r.Rows[i].CWD })
 	}
-	if r.isBy(transcript.BySession) {
+	if r.isBy(usage.BySession) {
 		addColumn(records, "title", func(i int) string { return r.Rows[i].Title })
 	}
 	if err := w.WriteAll(records); err != nil {
@@ -216,7 +216,7 @@ func addColumn(records [][]string, heading string, name func(row int) string) {
 	}
 }
 
-func csvFigures(t *transcript.Totals) []string {
+func csvFigures(t *usage.Totals) []string {
 	u := &t.Usage
 	var list []string
 	for _, n := range []int{
@@ -242,8 +242,8 @@ func csvNames(names []string) []string {
 const maxPrices = 4 << 20
 
 // readPrices returns the built-in prices, with those of the user's file.
-func (o *statsOptions) readPrices(ctx context.Context) (transcript.Prices, error) {
-	prices := transcript.DefaultPrices()
+func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
+	prices := usage.DefaultPrices()
 	if o.prices == "" {
 		return prices, nil
 	}
@@ -251,9 +251,9 @@ func (o *statsOptions) readPrices(ctx context.Context) (transcript.Prices, error
 	if ctx.Err() != nil {
 		return prices, errStopped()
 	}
-	var own transcript.Prices
+	var own usage.Prices
 	if err == nil {
-		own, err = transcript.ParsePrices(data)
+		own, err = usage.ParsePrices(data)
 	}
 	if err != nil {
 		text := strings.TrimPrefix(cause(err).Error(), "transcript: ")
@@ -282,7 +282,7 @@ func readAtMost(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-func (o *statsOptions) printPrices(p transcript.Prices) error {
+func (o *statsOptions) printPrices(p usage.Prices) error {
 	if o.json {
 		return o.writeJSON(p)
 	}
@@ -306,7 +306,7 @@ func (o *statsOptions) printPrices(p transcript.Prices) error {
 	return o.write(w.String())
 }
 
-func shownRates(r *transcript.Rates) []string {
+func shownRates(r *usage.Rates) []string {
 	return []string{
 		r.Input.Decimal(), r.Output.Decimal(), r.CacheRead.Decimal(), r.CacheWrite5m.Decimal(), r.CacheWrite1h.Decimal(),
 	}
@@ -314,15 +314,15 @@ func shownRates(r *transcript.Rates) []string {
 
 // printReconciliation compares the sessions that have an account of the agent
 // with that. Others have nothing to be compared with.
-func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices transcript.Prices) error {
+func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices usage.Prices) error {
 	accounts := map[string]bool{}
 	for _, s := range used.CostStates {
 		accounts[s.SessionID] = true
 	}
 	all := used.Tally.Calls()
-	calls := slices.DeleteFunc(slices.Clone(all), func(c transcript.Call) bool { return !accounts[c.SessionID] })
+	calls := slices.DeleteFunc(slices.Clone(all), func(c usage.Call) bool { return !accounts[c.SessionID] })
 	r := &reconciliation{
-		Reconciliation: transcript.Reconcile(calls, used.CostStates, prices),
+		Reconciliation: usage.Reconcile(calls, used.CostStates, prices),
 		PricesDate:     prices.Date, Sessions: len(accounts), LeftOut: len(all) - len(calls),
 	}
 	switch {
@@ -335,7 +335,7 @@ func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices tran
 }
 
 type reconciliation struct {
-	transcript.Reconciliation
+	usage.Reconciliation
 	PricesDate string `json:"pricesDate"`
 	Sessions   int    `json:"sessions"`
 	// LeftOut counts the answers in sessions that have no account.
@@ -346,7 +346,7 @@ func (r *reconciliation) text(columns int) string {
 	w := new(strings.Builder)
 	t := newTable("MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY")
 	tokens, own := 0, 0
-	var reasons []transcript.Reason
+	var reasons []usage.Reason
 	for i := range r.Models {
 		m := &r.Models[i]
 		computed := m.Computed.Cost.String()
@@ -374,12 +374,12 @@ func (r *reconciliation) text(columns int) string {
 }
 
 var explanations = []struct {
-	reason transcript.Reason
+	reason usage.Reason
 	text   string
 }{
-	{transcript.ReasonUnwritten, "the agent counts calls that no transcript has, such as those for titles and summaries"},
-	{transcript.ReasonUncounted, "the transcripts have answers that the agent did not count, such as interrupted ones"},
-	{transcript.ReasonBoth, "each has calls that the other has not"},
-	{transcript.ReasonPrice, "the tokens agree, and the prices don't"},
-	{transcript.ReasonUnknownPrice, "the tokens agree, and no price is known"},
+	{usage.ReasonUnwritten, "the agent counts calls that no transcript has, such as those for titles and summaries"},
+	{usage.ReasonUncounted, "the transcripts have answers that the agent did not count, such as interrupted ones"},
+	{usage.ReasonBoth, "each has calls that the other has not"},
+	{usage.ReasonPrice, "the tokens agree, and the prices don't"},
+	{usage.ReasonUnknownPrice, "the tokens agree, and no price is known"},
 }

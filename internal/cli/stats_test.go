@@ -14,11 +14,11 @@ import (
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // statsOf runs clew stats --json over all projects.
-func statsOf(t *testing.T, args ...string) *transcript.Report {
+func statsOf(t *testing.T, args ...string) *usage.Report {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"stats", "--all", "--json", "--timezone", "UTC"}, args...)
@@ -26,14 +26,14 @@ func statsOf(t *testing.T, args ...string) *transcript.Report {
 	if code != exitDone || errs.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
-	var r transcript.Report
+	var r usage.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
 	return &r
 }
 
-func corpusTokens(u transcript.UsageSum) corpus.Tokens {
+func corpusTokens(u usage.Sum) corpus.Tokens {
 	return corpus.Tokens{
 		Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationTokens, CacheRead: u.CacheReadTokens,
 	}
@@ -54,7 +54,7 @@ func TestStatsIsExact(t *testing.T) {
 	}
 	models, months := map[string]corpus.Tokens{}, map[string]corpus.Tokens{}
 	for name, tokens := range truth.ByModel {
-		name = transcript.DefaultPrices().Name(name)
+		name = usage.DefaultPrices().Name(name)
 		models[name] = models[name].Plus(tokens)
 	}
 	for day, tokens := range truth.ByDay {
@@ -63,17 +63,17 @@ func TestStatsIsExact(t *testing.T) {
 	for _, tt := range []struct {
 		by   string
 		want map[string]corpus.Tokens
-		key  func(transcript.Key) string
+		key  func(usage.Key) string
 	}{
-		{"day", truth.ByDay, func(k transcript.Key) string { return k.Day }},
-		{"month", months, func(k transcript.Key) string { return k.Month }},
-		{"model", models, func(k transcript.Key) string { return k.Model }},
-		{"session", bySession, func(k transcript.Key) string { return k.Session }},
-		{"block,day", truth.ByDay, func(k transcript.Key) string { return k.Day }},
+		{"day", truth.ByDay, func(k usage.Key) string { return k.Day }},
+		{"month", months, func(k usage.Key) string { return k.Month }},
+		{"model", models, func(k usage.Key) string { return k.Model }},
+		{"session", bySession, func(k usage.Key) string { return k.Session }},
+		{"block,day", truth.ByDay, func(k usage.Key) string { return k.Day }},
 	} {
 		r := statsOf(t, "--by", tt.by)
 		got := map[string]corpus.Tokens{}
-		var cost transcript.Money
+		var cost usage.Money
 		for _, row := range r.Rows {
 			got[tt.key(row.Key)] = got[tt.key(row.Key)].Plus(corpusTokens(row.Usage))
 			cost += row.Cost
@@ -150,12 +150,12 @@ func TestBlockThatGoesOn(t *testing.T) {
 	start := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	used := new(sessions.UsageScan)
 	for i, at := range []time.Time{start, start.Add(time.Hour)} {
-		used.Tally.Add(transcript.Call{
-			MessageID: string(rune('a' + i)), Model: "claude-opus-5-5", Time: at, Usage: transcript.Usage{OutputTokens: 1000},
+		used.Tally.Add(usage.Call{
+			MessageID: string(rune('a' + i)), Model: "claude-opus-5-5", Time: at, Usage: usage.Usage{OutputTokens: 1000},
 		})
 	}
-	prices := transcript.DefaultPrices()
-	opts := &transcript.ReportOptions{By: []transcript.Dimension{transcript.ByBlock}, Location: time.UTC, Prices: &prices}
+	prices := usage.DefaultPrices()
+	opts := &usage.ReportOptions{By: []usage.Dimension{usage.ByBlock}, Location: time.UTC, Prices: &prices}
 	text := newStatsReport(used, opts, start.Add(2*time.Hour)).text(canvas{})
 	const want = "The last block goes on until 2026-11-15 17:00. " +
 		"If it goes on like this, it comes to 8,000 tokens and $0.1600."

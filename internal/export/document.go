@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -46,8 +47,8 @@ type Document struct {
 	Created   time.Time `json:"created,omitzero"`
 	Modified  time.Time `json:"modified,omitzero"`
 	// Totals are what the whole session has used and what that cost, subagents included. They are those of
-	// [transcript.Totals].
-	Totals transcript.Totals `json:"totals"`
+	// [usage.Totals].
+	Totals usage.Totals `json:"totals"`
 	// PricesDate is the day of the prices that the cost was computed with.
 	PricesDate string `json:"prices_date,omitempty"`
 	// Redacted counts what was taken out, by rule. Nil means that nobody has looked.
@@ -196,13 +197,13 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 	if m.Chunks == nil {
 		m.Chunks, m.Turn = t.Chunks, firstTurn(t.Chunks)
 	}
-	prices := transcript.DefaultPrices()
+	prices := usage.DefaultPrices()
 	m.agent = t.AgentID
 	doc := &Document{
 		Format: Format, SessionID: t.SessionID, AgentID: t.AgentID, Title: cmp.Or(t.Title, t.AITitle, t.Recap),
 		Tag: t.Tag, CWD: t.CWD, GitBranch: t.GitBranch, Version: t.Version, Model: t.Model,
 		Created: t.Created, Modified: t.Modified,
-		Totals:     transcript.NewReport(t.Calls(), &transcript.ReportOptions{Prices: &prices}).Total,
+		Totals:     usage.NewReport(t.Calls(), &usage.ReportOptions{Prices: &prices}).Total,
 		PricesDate: prices.Date,
 		Chunks:     m.chunks(m.Chunks, m.Turn),
 		Branches:   m.branches(t),
@@ -257,7 +258,7 @@ func (m *maker) chunk(c *transcript.Chunk, turn int) Chunk {
 	return made
 }
 
-func newUsage(u *transcript.Usage) *Usage {
+func newUsage(u *usage.Usage) *Usage {
 	if u.TotalTokens() == 0 {
 		return nil
 	}

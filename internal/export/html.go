@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 //go:embed page.css
@@ -175,7 +176,7 @@ func failedCalls(n int) string {
 }
 
 // formatCost writes a cost, and a mark where it is not all.
-func formatCost(t *transcript.Totals) string {
+func formatCost(t *usage.Totals) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
 		return "unknown"
@@ -204,7 +205,7 @@ func (p *page) models() {
 	p.raw(`<th class="r">Calls</th><th class="r">Input</th><th class="r">Cache written</th><th class="r">Cache read</th>`)
 	p.raw(`<th class="r">Output</th><th class="r">Cost</th></tr></thead><tbody>`)
 	for _, m := range p.doc.Totals.Models {
-		cost := transcript.Totals{Cost: m.Cost, UnknownCost: m.UnknownCost}
+		cost := usage.Totals{Cost: m.Cost, UnknownCost: m.UnknownCost}
 		p.raw("<tr>")
 		p.element("td", "", oneLine(m.Model, 60))
 		for _, n := range []int{

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -120,15 +121,15 @@ func (p *page) input(i *Item) {
 		return
 	}
 	switch input := input.(type) {
-	case *transcript.BashInput:
+	case *tooluse.BashInput:
 		p.code(input.Command, findLanguage("shell"))
-	case *transcript.WriteInput:
+	case *tooluse.WriteInput:
 		p.code(input.Content, languageOf(input.FilePath))
-	case *transcript.AgentInput:
+	case *tooluse.AgentInput:
 		p.prose(input.Prompt)
-	case *transcript.ExitPlanModeInput:
+	case *tooluse.ExitPlanModeInput:
 		p.prose(input.Plan)
-	case *transcript.TodoWriteInput:
+	case *tooluse.TodoWriteInput:
 		p.todos(input.Todos)
 	default:
 		p.code(indent(i.Input), findLanguage("json"))
@@ -155,7 +156,7 @@ func (p *page) code(code string, l *language) {
 	p.missing(missing)
 }
 
-func (p *page) todos(todos []transcript.Todo) {
+func (p *page) todos(todos []tooluse.Todo) {
 	p.raw(`<ul class="todos">`)
 	for k, t := range todos {
 		if k >= maxTodos && p.page > 0 {
@@ -196,8 +197,8 @@ func (p *page) resultLanguage(i *Item) *language {
 		return nil
 	}
 	if i.Tool == "Read" {
-		if in, err := transcript.DecodeInput(i.Tool, i.Input); err == nil {
-			if read, ok := in.(*transcript.ReadInput); ok {
+		if in, err := tooluse.DecodeInput(i.Tool, i.Input); err == nil {
+			if read, ok := in.(*tooluse.ReadInput); ok {
 				return languageOf(read.FilePath)
 			}
 		}
@@ -334,7 +335,7 @@ func (p *page) diff(d *transcript.FileDiff) {
 
 // hunk writes lines with their numbers, which are not known for a piece of an
 // unknown file.
-func (p *page) hunk(h *transcript.Hunk, lines []string, relative, gap bool) {
+func (p *page) hunk(h *tooluse.Hunk, lines []string, relative, gap bool) {
 	if gap {
 		p.raw(`<tr class="gap"><td></td><td></td><td></td><td>⋯</td></tr>`)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // ErrFormat says that a text is no document, or one of a newer format.
@@ -142,7 +143,7 @@ func (c *Chunk) restore() transcript.Chunk {
 		restored.Lines = append(restored.Lines, c.LastLine)
 	}
 	if u := c.Usage; u != nil {
-		restored.Usage = transcript.Usage{
+		restored.Usage = usage.Usage{
 			InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
 			CacheReadTokens: u.CacheReadTokens, CacheCreationTokens: u.CacheCreationTokens,
 		}

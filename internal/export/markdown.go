@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -184,10 +185,10 @@ func (s *sheet) input(i *Item) {
 	item := i.restore()
 	if input, err := item.Input(); err == nil {
 		switch input := input.(type) {
-		case *transcript.BashInput:
+		case *tooluse.BashInput:
 			s.fence(input.Command, "sh")
 			return
-		case *transcript.AgentInput:
+		case *tooluse.AgentInput:
 			s.quote(input.Prompt)
 			return
 		}

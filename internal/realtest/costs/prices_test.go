@@ -9,7 +9,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -25,8 +25,8 @@ func spelled(model string) string {
 	return model + "[1m]"
 }
 
-// A usage is what the model says that it has used.
-type usage struct {
+// A reportedUsage is the usage that the model reports.
+type reportedUsage struct {
 	name  string
 	read  int
 	speed string
@@ -34,13 +34,13 @@ type usage struct {
 }
 
 // Each of them has tokens of all kinds, and another number of each: a price that has changed shows.
-var usages = []usage{
+var usages = []reportedUsage{
 	{"as ever", 4001, "standard", ""},
 	{"fast", 4001, "fast", ""},
 	{"long prompt in the US", 250_007, "standard", "us"},
 }
 
-func (u usage) script(rule *clewtest.Rule) {
+func (u reportedUsage) script(rule *clewtest.Rule) {
 	rule.Reply(clewtest.Text("Yes.")).Usage(1009, 2003, u.read, 8009).
 		UsageMember("cache_creation", map[string]int{"ephemeral_5m_input_tokens": 5008, "ephemeral_1h_input_tokens": 3001}).
 		UsageMember("server_tool_use", map[string]int{"web_search_requests": 7}).
@@ -61,9 +61,9 @@ func since(t *testing.T, r *wire.ResultMessage) wire.ModelUsage {
 }
 
 // amount returns what the agent has computed, without the noise of floating point numbers.
-func amount(t *testing.T, dollars float64) transcript.Money {
+func amount(t *testing.T, dollars float64) usage.Money {
 	t.Helper()
-	m, err := transcript.ParseMoney(strconv.FormatFloat(dollars, 'f', -1, 64))
+	m, err := usage.ParseMoney(strconv.FormatFloat(dollars, 'f', -1, 64))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func amount(t *testing.T, dollars float64) transcript.Money {
 // what they depend on.
 func TestRealPrices(t *testing.T) {
 	t.Parallel()
-	model, prices := clewtest.NewModel(t), transcript.DefaultPrices()
+	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
 	s := connect(t, options(t, model))
 	wantKnown(t, s, prices)
 	type turn struct {
 		what string
-		cost transcript.Money
+		cost usage.Money
 	}
 	var turns []turn
 	for _, name := range slices.Sorted(maps.Keys(prices.Models)) {
@@ -108,11 +108,11 @@ func TestRealPrices(t *testing.T) {
 			t.Errorf("%s: %s (%v), and %s to the agent", turn.what, cost.Decimal(), ok, turn.cost.Decimal())
 		}
 	}
-	wantAgreement(t, transcript.Reconcile(r.calls, r.states, prices))
+	wantAgreement(t, usage.Reconcile(r.calls, r.states, prices))
 }
 
 // wantKnown checks that the table has the models that the agent offers.
-func wantKnown(t *testing.T, s *clew.Session, prices transcript.Prices) {
+func wantKnown(t *testing.T, s *clew.Session, prices usage.Prices) {
 	t.Helper()
 	models, err := s.Models(t.Context())
 	if err != nil || len(models) == 0 {
@@ -125,7 +125,7 @@ func wantKnown(t *testing.T, s *clew.Session, prices transcript.Prices) {
 	}
 }
 
-func wantAgreement(t *testing.T, r transcript.Reconciliation) {
+func wantAgreement(t *testing.T, r usage.Reconciliation) {
 	t.Helper()
 	for _, m := range r.Models {
 		if m.Reason != "" {
@@ -140,7 +140,7 @@ func wantAgreement(t *testing.T, r transcript.Reconciliation) {
 // Names that both understand mean the same.
 func TestRealModelNames(t *testing.T) {
 	t.Parallel()
-	model, prices := clewtest.NewModel(t).Reply("Yes."), transcript.DefaultPrices()
+	model, prices := clewtest.NewModel(t).Reply("Yes."), usage.DefaultPrices()
 	s := connect(t, options(t, model))
 	for _, name := range []string{
 		"claude-sonnet-4-5-20250929", "claude-3-7-sonnet-latest", "claude-opus-4-6-20260101", "CLAUDE-OPUS-5-5",
@@ -163,7 +163,7 @@ func TestRealModelNames(t *testing.T) {
 // The agent takes the price of its main model for one that it does not know, and says so. There is none in the table.
 func TestRealUnknownModel(t *testing.T) {
 	t.Parallel()
-	model, prices := clewtest.NewModel(t), transcript.DefaultPrices()
+	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
 	model.On("").Reply(clewtest.Text("Yes.")).Usage(1000, 0, 0, 0)
 	s := connect(t, options(t, model))
 	for _, name := range []string{"claude-opus-99", "claude-3-opus-20240229", "gpt-5"} {
@@ -178,12 +178,12 @@ func TestRealUnknownModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := sole(t, model)
-	got := transcript.Reconcile(r.calls, r.states, prices)
-	if !got.AgentGuessed || !got.UnknownCost || got.Computed != 0 || got.Agent != 12*transcript.Dollar/1000 {
+	got := usage.Reconcile(r.calls, r.states, prices)
+	if !got.AgentGuessed || !got.UnknownCost || got.Computed != 0 || got.Agent != 12*usage.Dollar/1000 {
 		t.Errorf("got %+v", got)
 	}
 	for _, m := range got.Models {
-		if m.Reason != transcript.ReasonUnknownPrice {
+		if m.Reason != usage.ReasonUnknownPrice {
 			t.Errorf("%s: %q", m.Computed.Model, m.Reason)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -49,8 +50,8 @@ func ask(t *testing.T, s *clew.Session, prompt string) *wire.ResultMessage {
 
 // A record is what transcripts tell: all calls, copies too, and the agent's accounts, in their order.
 type record struct {
-	calls  []transcript.Call
-	states []transcript.CostState
+	calls  []usage.Call
+	states []usage.CostState
 }
 
 // read returns the records of all sessions by their IDs.

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 // A chain is a row of processes that go on with each other's sessions. Each turn costs four thousandths of a dollar.
@@ -49,7 +49,7 @@ func (c *chain) with(t *testing.T, opts *clew.Options, prompts ...string) string
 func (c *chain) all(t *testing.T) record {
 	t.Helper()
 	var r record
-	var tally transcript.Tally
+	var tally usage.Tally
 	for _, session := range read(t, c.model) {
 		for _, call := range session.calls {
 			tally.Add(call)
@@ -63,9 +63,9 @@ func (c *chain) all(t *testing.T) record {
 // want checks what calls and accounts come to, in turns.
 func (r record) want(t *testing.T, computed, agent int) {
 	t.Helper()
-	got := transcript.Reconcile(r.calls, r.states, transcript.DefaultPrices())
-	const turn = 4 * transcript.Dollar / 1000
-	if got.Computed != turn*transcript.Money(computed) || got.Agent != turn*transcript.Money(agent) {
+	got := usage.Reconcile(r.calls, r.states, usage.DefaultPrices())
+	const turn = 4 * usage.Dollar / 1000
+	if got.Computed != turn*usage.Money(computed) || got.Agent != turn*usage.Money(agent) {
 		t.Errorf("%s, and %s to the agent, want %d and %d turns", got.Computed, got.Agent, computed, agent)
 	}
 }
@@ -110,8 +110,8 @@ func TestRealAccountIsLostWithTheProcess(t *testing.T) {
 	c.run(t, id, "Three")
 	r := sole(t, c.model)
 	r.want(t, 3, 2)
-	if got := transcript.Reconcile(r.calls, r.states, transcript.DefaultPrices()); got.Models[0].Reason !=
-		transcript.ReasonUncounted {
+	if got := usage.Reconcile(r.calls, r.states, usage.DefaultPrices()); got.Models[0].Reason !=
+		usage.ReasonUncounted {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestRealAccountOfCopy(t *testing.T) {
 	c.run(t, copied, "Three")
 	r := read(t, c.model)[copied]
 	r.want(t, 3, 1)
-	r.calls = slices.DeleteFunc(r.calls, func(call transcript.Call) bool { return call.Forked })
+	r.calls = slices.DeleteFunc(r.calls, func(call usage.Call) bool { return call.Forked })
 	r.want(t, 1, 1)
 	c.all(t).want(t, 3, 3)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -254,13 +255,13 @@ type script struct {
 // A reply is one answer of the model, and the session and the subagent that got it, by names that the test gives them.
 type reply struct {
 	Session, Agent string
-	Usage          transcript.Usage
+	Usage          usage.Usage
 }
 
 // add makes a rule reply once, to a subagent of a session or, if agent is empty, to the session itself.
 func (s *script) add(rule *clewtest.Rule, session, agent string, blocks ...wire.Block) *clewtest.Rule {
 	n := len(s.replies) + 1
-	u := transcript.Usage{
+	u := usage.Usage{
 		InputTokens: 1000 + n, OutputTokens: 2000 + 3*n, CacheReadTokens: 4000 + 7*n, CacheCreationTokens: 900 + 30*n,
 		CacheCreation5mTokens: 600 + 19*n, CacheCreation1hTokens: 300 + 11*n, ServiceTier: "standard",
 	}
@@ -274,8 +275,8 @@ func (s *script) add(rule *clewtest.Rule, session, agent string, blocks ...wire.
 }
 
 // cost returns what a reply costs. All of them are of the same model.
-func cost(u transcript.Usage) transcript.Money {
-	money, _ := transcript.DefaultPrices().Cost(&transcript.Call{Model: "claude-opus-5-5", Usage: u})
+func cost(u usage.Usage) usage.Money {
+	money, _ := usage.DefaultPrices().Cost(&usage.Call{Model: "claude-opus-5-5", Usage: u})
 	return money
 }
 
@@ -296,7 +297,7 @@ func sorted(list []reply) []reply {
 }
 
 // told returns the replies that calls tell of. The names are those of the test.
-func told(t *testing.T, calls []transcript.Call, sessions, agents map[string]string) []reply {
+func told(t *testing.T, calls []usage.Call, sessions, agents map[string]string) []reply {
 	t.Helper()
 	var list []reply
 	for _, c := range calls {

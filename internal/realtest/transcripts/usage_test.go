@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -39,7 +40,7 @@ type account struct {
 }
 
 // The summary of a compaction is an answer that stands in no transcript.
-var summaryUsage = transcript.Usage{InputTokens: 10, OutputTokens: 20}
+var summaryUsage = usage.Usage{InputTokens: 10, OutputTokens: 20}
 
 func (a *account) scriptFirst() {
 	m := a.model
@@ -177,7 +178,7 @@ func TestRealUsage(t *testing.T) {
 	a.testLive(t, transcripts)
 }
 
-func (a *account) usage(t *testing.T) []transcript.Call {
+func (a *account) usage(t *testing.T) []usage.Call {
 	t.Helper()
 	report, err := sessions.ScanUsage(t.Context(), &sessions.UsageOptions{Store: projects(a.model)})
 	if err != nil || report.BadLines > 0 || len(report.Unread) > 0 {
@@ -187,13 +188,13 @@ func (a *account) usage(t *testing.T) []transcript.Call {
 }
 
 // testReport compares the costs of each subagent of each session.
-func (a *account) testReport(t *testing.T, calls []transcript.Call, agents map[string]string) {
+func (a *account) testReport(t *testing.T, calls []usage.Call, agents map[string]string) {
 	type owner struct{ session, agent string }
-	want, got := map[owner]transcript.Money{}, map[owner]transcript.Money{}
+	want, got := map[owner]usage.Money{}, map[owner]usage.Money{}
 	for _, r := range a.replies {
 		want[owner{r.Session, r.Agent}] += cost(r.Usage)
 	}
-	report := transcript.NewReport(calls, &transcript.ReportOptions{By: []transcript.Dimension{transcript.BySession, transcript.ByAgent}})
+	report := usage.NewReport(calls, &usage.ReportOptions{By: []usage.Dimension{usage.BySession, usage.ByAgent}})
 	for _, row := range report.Rows {
 		got[owner{a.ids[row.Key.Session], agents[row.Key.Agent]}] += row.Cost
 	}
@@ -204,18 +205,18 @@ func (a *account) testReport(t *testing.T, calls []transcript.Call, agents map[s
 
 // testCosts compares what the transcripts tell with the agent's own account. It has counted the summary, which stands
 // in no transcript, and not the answer that was interrupted.
-func (a *account) testCosts(t *testing.T, calls []transcript.Call, transcripts map[string]*transcript.Transcript) {
-	var states []transcript.CostState
+func (a *account) testCosts(t *testing.T, calls []usage.Call, transcripts map[string]*transcript.Transcript) {
+	var states []usage.CostState
 	for _, tr := range transcripts {
 		states = append(states, tr.CostStates...)
 	}
 	u := a.replies[a.interrupted].Usage
-	want := transcript.UsageSum{
+	want := usage.Sum{
 		InputTokens: summaryUsage.InputTokens - u.InputTokens, OutputTokens: summaryUsage.OutputTokens - u.OutputTokens,
 		CacheReadTokens: -u.CacheReadTokens, CacheCreationTokens: -u.CacheCreationTokens,
 	}
-	r := transcript.Reconcile(calls, states, transcript.DefaultPrices())
-	if len(r.Models) != 1 || r.Models[0].Reason != transcript.ReasonBoth {
+	r := usage.Reconcile(calls, states, usage.DefaultPrices())
+	if len(r.Models) != 1 || r.Models[0].Reason != usage.ReasonBoth {
 		t.Fatalf("got %+v", r)
 	}
 	if diff := cmp.Diff(want, r.Models[0].Usage); diff != "" {

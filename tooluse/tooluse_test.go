@@ -1,8 +1,7 @@
-package transcript
+package tooluse
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,7 +174,7 @@ func TestDecodeResult(t *testing.T) {
 			"usage":{"input_tokens":3}}`,
 			&AgentResult{
 				Status: "completed", AgentID: "a", Content: []AgentText{{"text", "x"}}, TotalTokens: 5,
-				RawUsage: `{"input_tokens":3}`,
+				Usage: `{"input_tokens":3}`,
 			}},
 		{"Task", `{"status":"teammate_spawned","agent_id":"n@t","name":"n","team_name":"t","color":"red"}`,
 			&AgentResult{Status: "teammate_spawned", TeammateID: "n@t", Name: "n", TeamName: "t", Color: "red"}},
@@ -245,19 +244,10 @@ func TestTextResult(t *testing.T) {
 func TestAgentResult(t *testing.T) {
 	t.Parallel()
 	r := &AgentResult{
-		Content:  []AgentText{{"text", "one"}, {"image", ""}, {"text", "two"}},
-		RawUsage: `{"input_tokens":3,"output_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":5}}`,
+		Content: []AgentText{{"text", "one"}, {"image", ""}, {"text", "two"}},
 	}
 	if r.Text() != "one\ntwo" {
 		t.Errorf("text: %q", r.Text())
-	}
-	if diff := cmp.Diff(&Usage{InputTokens: 3, OutputTokens: 4, CacheCreation1hTokens: 5}, r.Usage()); diff != "" {
-		t.Errorf("usage (-want +got):\n%s", diff)
-	}
-	for _, raw := range []wire.JSON{"", "null", "7", "{"} {
-		if u := (&AgentResult{RawUsage: raw}).Usage(); u != nil {
-			t.Errorf("usage of %q: %+v", raw, u)
-		}
 	}
 }
 
@@ -277,37 +267,6 @@ func TestSendMessageText(t *testing.T) {
 		if got := in.(*SendMessageInput).Text(); got != want {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}
-	}
-}
-
-func TestItemInputAndResult(t *testing.T) {
-	t.Parallel()
-	item := DisplayItem{
-		Type: ItemToolCall, ToolName: "Bash", ToolID: "t1", ToolInput: `{"command":"ls"}`,
-		ResultAt: wire.Position{Line: 7, Offset: 900},
-	}
-	in, err := item.Input()
-	if diff := cmp.Diff(Input(&BashInput{Command: "ls"}), in); diff != "" || err != nil {
-		t.Errorf("input: %v (-want +got):\n%s", err, diff)
-	}
-	if _, err := item.Result(); !errors.Is(err, ErrNoResult) {
-		t.Errorf("before the result: %v", err)
-	}
-	item.HasResult = true
-	if _, err := item.Result(); !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), "line 7, at byte 900") {
-		t.Errorf("a long result: %v", err)
-	}
-	item.Structured = `{"stdout":"a"}`
-	r, err := item.Result()
-	if diff := cmp.Diff(Result(&BashResult{Stdout: "a"}), r); diff != "" || err != nil {
-		t.Errorf("result: %v (-want +got):\n%s", err, diff)
-	}
-	text := DisplayItem{Type: ItemOutput, Text: "hello"}
-	if _, err := text.Input(); err == nil {
-		t.Error("a text has an input")
-	}
-	if _, err := text.Result(); err == nil {
-		t.Error("a text has a result")
 	}
 }
 
@@ -343,7 +302,7 @@ func TestRecordedTools(t *testing.T) {
 		"BashInput", "BashResult", "EditResult", "WriteInput", "WriteResult", "AgentInput", "AgentResult", "ReadResult",
 		"ExitPlanModeResult", "AskUserQuestionResult", "TextResult", "ContentResult",
 	} {
-		if !seen["*transcript."+want] {
+		if !seen["*tooluse."+want] {
 			t.Errorf("no recording has a %s", want)
 		}
 	}
@@ -406,7 +365,33 @@ func FuzzDecodeInput(f *testing.F) {
 		}
 		if agent, ok := r.(*AgentResult); ok {
 			agent.Text()
-			agent.Usage()
 		}
 	})
+}
+
+func TestCategoryOf(t *testing.T) {
+	t.Parallel()
+	tests := map[Category]string{
+		CategoryRead:  "Read read_file read view LS NotebookRead",
+		CategoryEdit:  "Edit apply_patch edit StrReplace MultiEdit",
+		CategoryWrite: "Write NotebookEdit write_file edit_file write",
+		CategoryBash: "Bash shell_command exec_command write_stdin shell run_command execute_command bash Shell " +
+			"PowerShell BashOutput KillShell KillBash",
+		CategoryGrep:  "Grep search_files grep",
+		CategoryGlob:  "Glob",
+		CategoryTask:  "Task Agent task Workflow",
+		CategoryTool:  "Skill report_intent mcp__calc__add",
+		CategoryWeb:   "WebFetch WebSearch",
+		CategoryOther: "TodoWrite AskUserQuestion whatever",
+	}
+	for want, names := range tests {
+		for _, name := range strings.Fields(names) {
+			if got := CategoryOf(name); got != want {
+				t.Errorf("CategoryOf(%s) = %s, want %s", name, got, want)
+			}
+		}
+	}
+	if got := CategoryOf(""); got != CategoryOther {
+		t.Errorf("no name: %s", got)
+	}
 }

@@ -1,4 +1,4 @@
-package transcript
+package usage
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ func (d Dimension) String() string {
 func ParseDimension(word string) (Dimension, error) {
 	i := slices.Index(dimensionNames[:], word)
 	if i < 0 {
-		return 0, fmt.Errorf("transcript: %q is none of %s", word, strings.Join(dimensionNames[:], ", "))
+		return 0, fmt.Errorf("usage: %q is none of %s", word, strings.Join(dimensionNames[:], ", "))
 	}
 	return Dimension(i), nil
 }
@@ -241,9 +241,9 @@ func (g *grouping) hour(at time.Time) time.Time {
 
 // Totals are sums over calls.
 type Totals struct {
-	Calls int      `json:"calls"`
-	Usage UsageSum `json:"usage"`
-	Cost  Money    `json:"cost"`
+	Calls int   `json:"calls"`
+	Usage Sum   `json:"usage"`
+	Cost  Money `json:"cost"`
 	// UnknownCost says that Cost is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
 	// Models are the same sums by model, sorted by name.
@@ -253,10 +253,10 @@ type Totals struct {
 // A ModelCost is what was used of one model.
 type ModelCost struct {
 	// Model is the name as the table of prices has it, or else as the transcript has it.
-	Model string   `json:"model"`
-	Calls int      `json:"calls"`
-	Usage UsageSum `json:"usage"`
-	Cost  Money    `json:"cost"`
+	Model string `json:"model"`
+	Calls int    `json:"calls"`
+	Usage Sum    `json:"usage"`
+	Cost  Money  `json:"cost"`
 	// UnknownCost says that the price of the model is not known: calls whose cost the agent did not write down are not
 	// in Cost.
 	UnknownCost bool `json:"unknownCost,omitempty"`

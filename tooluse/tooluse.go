@@ -1,11 +1,11 @@
-package transcript
+package tooluse
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -24,15 +24,15 @@ type OtherInput struct {
 // absent. It returns an error if input is not JSON.
 func DecodeInput(name string, input wire.JSON) (Input, error) {
 	variant := inputs[name]
-	if variant == nil || firstByte(input) != '{' {
+	if variant == nil || entrylex.FirstByte(input) != '{' {
 		if !json.Valid([]byte(input)) {
-			return nil, fmt.Errorf("transcript: the input of %s is not JSON", name)
+			return nil, fmt.Errorf("tooluse: the input of %s is not JSON", name)
 		}
 		return &OtherInput{name, input}, nil
 	}
 	in := variant()
-	if err := decodeLoosely(input, in); err != nil {
-		return nil, fmt.Errorf("transcript: the input of %s: %w", name, err)
+	if err := entrylex.DecodeLoosely(input, in); err != nil {
+		return nil, fmt.Errorf("tooluse: the input of %s: %w", name, err)
 	}
 	return in, nil
 }
@@ -82,28 +82,6 @@ func newInput[T any, P interface {
 	return P(new(T))
 }
 
-// decodeLoosely decodes an object into v, and leaves out what is of another type.
-func decodeLoosely(text wire.JSON, v any) error {
-	err := text.Decode(v)
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		return nil
-	}
-	return err
-}
-
-// firstByte returns the first byte of a JSON text, or 0.
-func firstByte(text wire.JSON) byte {
-	for i := range len(text) {
-		switch c := text[i]; c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
 func (*OtherInput) toolInput()           {}
 func (*BashInput) toolInput()            {}
 func (*BashOutputInput) toolInput()      {}
@@ -145,7 +123,7 @@ type Result interface{ toolResult() }
 type TextResult struct{ Text string }
 
 // Rejected reports whether the user did not let the tool run.
-func (r *TextResult) Rejected() bool { return r.Text == rejected }
+func (r *TextResult) Rejected() bool { return r.Text == entrylex.Rejected }
 
 // Failure returns what went wrong, or "" if the text does not say that something did.
 func (r *TextResult) Failure() string {
@@ -170,13 +148,13 @@ type OtherResult struct {
 func DecodeResult(name string, structured wire.JSON) (Result, error) {
 	r, err := decodeResult(name, structured)
 	if err != nil {
-		return nil, fmt.Errorf("transcript: the result of %s: %w", name, err)
+		return nil, fmt.Errorf("tooluse: the result of %s: %w", name, err)
 	}
 	return r, nil
 }
 
 func decodeResult(name string, structured wire.JSON) (Result, error) {
-	switch variant := results[name]; firstByte(structured) {
+	switch variant := results[name]; entrylex.FirstByte(structured) {
 	case '"':
 		r := new(TextResult)
 		return r, structured.Decode(&r.Text)
@@ -187,7 +165,7 @@ func decodeResult(name string, structured wire.JSON) (Result, error) {
 	case '{':
 		if variant != nil {
 			r := variant()
-			return r, decodeLoosely(structured, r)
+			return r, entrylex.DecodeLoosely(structured, r)
 		}
 	}
 	var raw json.RawMessage
@@ -287,9 +265,9 @@ const (
 	CategoryOther Category = "Other"
 )
 
-// ToolCategory returns the category of a tool, also for tools of other agents. Those of MCP servers are in
+// CategoryOf returns the category of a tool, also for tools of other agents. Those of MCP servers are in
 // CategoryTool.
-func ToolCategory(name string) Category {
+func CategoryOf(name string) Category {
 	switch name {
 	case "Read", "read_file", "read", "view", "LS", "NotebookRead":
 		return CategoryRead

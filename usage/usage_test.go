@@ -1,4 +1,4 @@
-package transcript
+package usage
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,106 +25,6 @@ const (
 		`"timestamp":"2026-11-15T00:00:02.000Z","requestId":"req_2","message":{"id":"msg_2","model":"m","usage":{"output_tokens":6}}}}}`
 )
 
-func TestCallOf(t *testing.T) {
-	t.Parallel()
-	full := Call{
-		MessageID: "msg_1", RequestID: "req_1", Model: "claude-opus-5-5", Time: at(7), SessionID: "s", AgentID: "a",
-		Usage: Usage{InputTokens: 3, OutputTokens: 42, CacheReadTokens: 300, CacheCreationTokens: 20,
-			CacheCreation5mTokens: 8,
-			CacheCreation1hTokens: 12, ThinkingTokens: 5, WebSearches: 1, WebFetches: 2, Fast: true,
-			InferenceUS: true, ServiceTier: "standard"},
-	}
-	six := Usage{OutputTokens: 6}
-	tests := []struct {
-		name, line string
-		want       *Call
-	}{
-		{"an answer", answerLine, &full},
-		{"the progress of a subagent", progressLine,
-			&Call{MessageID: "msg_2", RequestID: "req_2", Model: "m", Time: at(2), Usage: six, Sidechain: true, Forked: true,
-				SessionID: "s", AgentID: "a7"}},
-		{"progress without a time of its own",
-			`{"type":"progress","timestamp":"2026-11-15T00:00:01Z","data":{"message":{"message":{"id":"m","usage":{"output_tokens":6}}}}}`,
-			&Call{MessageID: "m", Time: at(1), Usage: six, Sidechain: true, Forked: true}},
-		{"progress of another kind", `{"type":"progress","message":{"usage":{}},"data":{"output":"x"}}`, nil},
-		{"a sidechain", `{"type":"assistant","isSidechain":true,"message":{"id":"m","usage":{"output_tokens":6}}}`,
-			&Call{MessageID: "m", Usage: six, Sidechain: true}},
-		{"no ID", `{"type":"assistant","uuid":"u","message":{"usage":{"output_tokens":6}}}`, &Call{UUID: "u", Usage: six}},
-		{"a fork", `{"type":"assistant","forkedFrom":{"sessionId":"o"},"message":{"id":"m","usage":{"output_tokens":6}}}`,
-			&Call{MessageID: "m", Usage: six, Forked: true}},
-		{"a fork in the background",
-			`{"type":"assistant","sessionKind":"bg","message":{"id":"m","usage":{"output_tokens":6}}}`,
-			&Call{MessageID: "m", Usage: six, Forked: true}},
-		{"an old agent's own cost", `{"type":"assistant","costUSD":0.25,"message":{"id":"m","usage":{"output_tokens":6}}}`,
-			&Call{MessageID: "m", Usage: six, CostUSD: 0.25}},
-		{"absurd counts", `{"type":"assistant","message":{"id":"m","usage":{"output_tokens":6,"input_tokens":-7,"cache_read_input_tokens":9e18,"cache_creation_input_tokens":"x"}}}`,
-			&Call{MessageID: "m", Usage: six}},
-		{"a count with a point", `{"type":"assistant","message":{"id":"m","usage":{"output_tokens":6.0}}}`,
-			&Call{MessageID: "m", Usage: six}},
-		{"escaped names", `{"type":"assist\u0061nt","mess\u0061ge":{"id":"m","us\u0061ge":{"output_tokens":6}}}`,
-			&Call{MessageID: "m", Usage: six}},
-		{"made up by the agent",
-			`{"type":"assistant","message":{"id":"m","model":"<synthetic>","usage":{"output_tokens":6}}}`, nil},
-		{"no usage", `{"type":"assistant","message":{"id":"m"}}`, nil},
-		{"usage of another type", `{"type":"assistant","message":{"id":"m","usage":null}}`, nil},
-		{"a result of a tool", `{"type":"user","message":{"id":"m","usage":{"output_tokens":6}}}`, nil},
-	}
-	for _, tt := range tests {
-		c, ok, err := new(CallDecoder).Decode([]byte(tt.line))
-		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-			continue
-		}
-		var got *Call
-		if ok {
-			got = &c
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
-		}
-		checkScan(t, []byte(tt.line))
-	}
-}
-
-// checkScan fails unless a line counts for the same when it is decoded in full. It uses a decoder that has seen others.
-func checkScan(t *testing.T, line []byte) {
-	t.Helper()
-	e, wantErr := DecodeEntry(line)
-	var want Call
-	wantOK := false
-	if wantErr == nil {
-		want, wantOK = CallOf(&e)
-	}
-	var d CallDecoder
-	for _, other := range []string{answerLine, progressLine} {
-		if _, ok, err := d.Decode([]byte(other)); !ok || err != nil {
-			t.Fatal("no call", err)
-		}
-	}
-	got, ok, err := d.Decode(line)
-	if (err == nil) != (wantErr == nil) || ok != wantOK {
-		t.Fatalf("%q: got %v, %v, want %v, %v", line, ok, err, wantOK, wantErr)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%q (-want +got)\n%s", line, diff)
-	}
-}
-
-func FuzzScanEqualsDecode(f *testing.F) {
-	for _, line := range []string{
-		answerLine, progressLine, "", "null", "{", `{"type":"assistant","message":{"usage":{}}}x`,
-		`{"type":"assistant","message":{"usage":{"input_tokens":1,"input_tokens":2.0,"input_tokens":[]}},"message":7}`,
-		`{"type":"progress","data":{"message":{"message":{"usage":{}}},"message":3},"data":{"message":{"uuid":"x"}},"timestamp":4}`,
-		`{"type":"progress","data":{"message":{"message":{"usage":{}}}},"data":null}`,
-		`{"type":"assistant","isSidechain":true,"isSidechain":1,"message":{"usage":{"input_tokens":1,"input_tokens":[]}}}`,
-		`{"timestamp":"2026-11-15T00:00:00","timestamp":null,"type":"assistant","message":{"model":"\ud800","usage":{"speed":"f\u0061st","speed":1}}}`,
-		`{"forkedFrom":null,"sessionKind":"b\u0067","costUSD":-1,"costUSD":"x","type":"assistant","message":{"usage":{"cache_creation":[1]}}}`,
-	} {
-		f.Add([]byte(line))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) { checkScan(t, line) })
-}
-
 func TestTallyAddLine(t *testing.T) {
 	t.Parallel()
 	var tally Tally
@@ -142,44 +41,6 @@ func TestTallyAddLine(t *testing.T) {
 	}
 }
 
-// callingLine is a line of an answer that may call for a subagent.
-func callingLine(id, call, more string) string {
-	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":"2026-11-15T00:00:00Z",`+
-		`"message":{"id":%[1]q,"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"Agent","input":{}}],`+
-		`"usage":{"output_tokens":1}}%s}`+"\n", id, call, more)
-}
-
-func TestCallsOfSubagents(t *testing.T) {
-	t.Parallel()
-	read := func(text string) *Transcript {
-		tr, err := Read(strings.NewReader(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tr
-	}
-	agent := func(id, call string) *Agent {
-		return &Agent{ID: id, Meta: AgentMeta{ToolUseID: call}, Transcript: read(callingLine("of "+id, "call of "+id, ""))}
-	}
-	session := read(callingLine("main", "t1", "") + callingLine("inline", "t2", `,"isSidechain":true,"parentUuid":null`))
-	agents := append(InlineAgents(session), agent("one", "t1"), agent("nested", "call of one"), agent("lost", "?"),
-		agent("acompact-1", "t1"), agent("mate@team", "t1"), &Agent{ID: "none", Meta: AgentMeta{ToolUseID: "t1"}})
-	ids := func() []string {
-		var ids []string
-		for _, c := range session.Calls() {
-			ids = append(ids, c.MessageID)
-		}
-		return ids
-	}
-	if diff := cmp.Diff([]string{"inline", "main"}, ids()); diff != "" {
-		t.Errorf("before they were linked (-want +got):\n%s", diff)
-	}
-	session.Unlinked = Link(session, agents)
-	if diff := cmp.Diff([]string{"inline", "main", "of lost", "of nested", "of one"}, ids()); diff != "" {
-		t.Errorf("linked (-want +got):\n%s", diff)
-	}
-}
-
 // at is a time of the day on which all tests of tallies take place.
 func at(second int) time.Time { return time.Date(2026, 11, 15, 0, 0, second, 0, time.UTC) }
 
@@ -193,12 +54,17 @@ func out(id, request string, tokens int, change ...func(*Call)) Call {
 }
 
 func sidechain(c *Call) { c.Sidechain = true }
-func forked(c *Call)    { c.Forked = true }
-func fast(c *Call)      { c.Usage.Fast = true }
 
-func in(session string) func(*Call)     { return func(c *Call) { c.SessionID = session } }
-func on(second int) func(*Call)         { return func(c *Call) { c.Time = at(second) } }
-func withUUID(uuid string) func(*Call)  { return func(c *Call) { c.UUID = uuid } }
+func forked(c *Call) { c.Forked = true }
+
+func fast(c *Call) { c.Usage.Fast = true }
+
+func in(session string) func(*Call) { return func(c *Call) { c.SessionID = session } }
+
+func on(second int) func(*Call) { return func(c *Call) { c.Time = at(second) } }
+
+func withUUID(uuid string) func(*Call) { return func(c *Call) { c.UUID = uuid } }
+
 func ofProject(name string) func(*Call) { return func(c *Call) { c.Project = name } }
 
 func TestTallyCountsAnAnswerOnce(t *testing.T) {
@@ -280,13 +146,13 @@ func TestTallyTotal(t *testing.T) {
 	for i := range 4 {
 		tally.Add(Call{MessageID: fmt.Sprint(i / 2), Usage: one})
 	}
-	want := UsageSum{InputTokens: 2, OutputTokens: 4, CacheReadTokens: 6, CacheCreationTokens: 22, CacheCreation5mTokens: 10,
+	want := Sum{InputTokens: 2, OutputTokens: 4, CacheReadTokens: 6, CacheCreationTokens: 22, CacheCreation5mTokens: 10,
 		CacheCreation1hTokens: 12, ThinkingTokens: 14, WebSearches: 16, WebFetches: 18}
 	got, n := tally.Total()
 	if diff := cmp.Diff(want, got); diff != "" || n != 2 {
 		t.Errorf("%d calls (-want +got)\n%s", n, diff)
 	}
-	if got, n := new(Tally).Total(); got != (UsageSum{}) || n != 0 {
+	if got, n := new(Tally).Total(); got != (Sum{}) || n != 0 {
 		t.Errorf("an empty tally has %+v in %d calls", got, n)
 	}
 }
@@ -474,5 +340,18 @@ func TestTallyOfOneID(t *testing.T) {
 	}
 	if sum, n := tally.Total(); n != 200_000 || sum.InputTokens != n {
 		t.Errorf("%d tokens in %d answers", sum.InputTokens, n)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	const text = `{"input_tokens":3,"output_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":5}}`
+	if diff := cmp.Diff(&Usage{InputTokens: 3, OutputTokens: 4, CacheCreation1hTokens: 5}, Decode([]byte(text))); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"", "null", "7", "{", "{}{}"} {
+		if u := Decode([]byte(text)); u != nil {
+			t.Errorf("usage of %q: %+v", text, u)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package transcript
+package usage
 
 import (
 	"bytes"
@@ -156,8 +156,8 @@ type Costs struct {
 	// Calls are the costs of the calls, in their order. One of unknown cost counts as 0.
 	Calls []Money `json:"-"`
 	// Total is the sum, and Usage what was used for it: without the calls of unknown cost.
-	Total Money    `json:"total"`
-	Usage UsageSum `json:"usage"`
+	Total Money `json:"total"`
+	Usage Sum   `json:"usage"`
 	// Unknown are the calls of unknown cost, by model.
 	Unknown []ModelCost `json:"unknown,omitempty"`
 }
@@ -192,10 +192,10 @@ func Cost(calls []Call, prices Prices) Costs {
 func ParsePrices(data []byte) (Prices, error) {
 	var p Prices
 	if err := decodeStrictly(data, &p); err != nil {
-		return Prices{}, fmt.Errorf("transcript: prices: %w", err)
+		return Prices{}, fmt.Errorf("usage: prices: %w", err)
 	}
 	if p.USPercent < 0 {
-		return Prices{}, errors.New("transcript: prices: usPercent is negative")
+		return Prices{}, errors.New("usage: prices: usPercent is negative")
 	}
 	return p, nil
 }
@@ -346,7 +346,7 @@ func (p Price) long(above int, price Price) Price {
 }
 
 // A UsageSum counts the tokens of several calls.
-type UsageSum struct {
+type Sum struct {
 	InputTokens         int `json:"inputTokens"`
 	OutputTokens        int `json:"outputTokens"`
 	CacheReadTokens     int `json:"cacheReadTokens"`
@@ -363,14 +363,14 @@ type UsageSum struct {
 }
 
 // TotalTokens returns all tokens that went in and came out, cached or not.
-func (s UsageSum) TotalTokens() int {
+func (s Sum) TotalTokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheReadTokens + s.CacheCreationTokens
 }
 
 // sumOf returns the counts of one call.
-func sumOf(u *Usage) UsageSum {
+func sumOf(u *Usage) Sum {
 	w := writesOf(u)
-	return UsageSum{
+	return Sum{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CacheReadTokens: u.CacheReadTokens,
 		CacheCreationTokens: w.all, CacheCreation5mTokens: w.fiveMinutes, CacheCreation1hTokens: w.oneHour,
 		ThinkingTokens: u.ThinkingTokens, WebSearches: u.WebSearches, WebFetches: u.WebFetches,
@@ -378,8 +378,8 @@ func sumOf(u *Usage) UsageSum {
 }
 
 // plus returns the sum of s and n times o.
-func (s UsageSum) plus(o UsageSum, n int) UsageSum {
-	return UsageSum{
+func (s Sum) plus(o Sum, n int) Sum {
+	return Sum{
 		InputTokens:           s.InputTokens + n*o.InputTokens,
 		OutputTokens:          s.OutputTokens + n*o.OutputTokens,
 		CacheReadTokens:       s.CacheReadTokens + n*o.CacheReadTokens,
@@ -421,19 +421,19 @@ func ParseMoney(text string) (Money, error) {
 	digits := strings.TrimPrefix(text, "$")
 	about, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.Abs(about) > maxMoney.Dollars() || math.IsNaN(about) {
-		return 0, fmt.Errorf("transcript: %.40q is not an amount of dollars up to %d", text, maxMoney/Dollar)
+		return 0, fmt.Errorf("usage: %.40q is not an amount of dollars up to %d", text, maxMoney/Dollar)
 	}
 	if math.Abs(about) < 1e-13 { // also keeps exponents away that would make huge numbers
 		return 0, nil
 	}
 	exact, ok := new(big.Rat).SetString(digits)
 	if !ok {
-		return 0, fmt.Errorf("transcript: %.40q is not an amount of dollars", text)
+		return 0, fmt.Errorf("usage: %.40q is not an amount of dollars", text)
 	}
 	exact.Mul(exact, new(big.Rat).SetInt64(int64(Dollar)))
 	whole, ok := new(big.Int).SetString(exact.FloatString(0), 10)
 	if !ok || !whole.IsInt64() {
-		return 0, fmt.Errorf("transcript: %.40q is not an amount of dollars up to %d", text, maxMoney/Dollar)
+		return 0, fmt.Errorf("usage: %.40q is not an amount of dollars up to %d", text, maxMoney/Dollar)
 	}
 	return Money(whole.Int64()), nil
 }

@@ -1,11 +1,14 @@
-package transcript
+package usage
 
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/clewdev/clew/internal/entrylex"
 )
 
 // A Reconciliation sets what the calls of transcripts cost against the agent's own account. Differences are what the
@@ -29,9 +32,9 @@ type ModelReconciliation struct {
 	Agent    ModelState `json:"agent"`
 	// Usage and Cost are the differences. Of the usage only what the agent is billed for is compared: parts of other
 	// counts and web fetches are 0.
-	Usage  UsageSum `json:"usage"`
-	Cost   Money    `json:"cost"`
-	Reason Reason   `json:"reason,omitempty"`
+	Usage  Sum    `json:"usage"`
+	Cost   Money  `json:"cost"`
+	Reason Reason `json:"reason,omitempty"`
 }
 
 // A Reason says how transcripts and the agent's account differ, and what is known to do that. Empty means not at all.
@@ -119,15 +122,15 @@ func (m *ModelReconciliation) reason() Reason {
 }
 
 // billed returns the counts that have a price, without those that are parts of others.
-func (s UsageSum) billed() UsageSum {
-	return UsageSum{
+func (s Sum) billed() Sum {
+	return Sum{
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
 		CacheCreationTokens: s.CacheCreationTokens, WebSearches: s.WebSearches,
 	}
 }
 
 // signs reports whether there are counts above and below 0.
-func (s UsageSum) signs() (above, below bool) {
+func (s Sum) signs() (above, below bool) {
 	for _, n := range []int{s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheCreationTokens, s.WebSearches} {
 		above, below = above || n > 0, below || n < 0
 	}
@@ -231,8 +234,8 @@ type CostState struct {
 
 // A ModelState is what was used of a model, by the agent's own account.
 type ModelState struct {
-	Usage UsageSum `json:"usage"`
-	Cost  Money    `json:"cost"`
+	Usage Sum   `json:"usage"`
+	Cost  Money `json:"cost"`
 }
 
 // costStateLine is a CostState as the agent writes it. Durations are milliseconds, and not always whole ones.
@@ -262,45 +265,35 @@ type modelUsage struct {
 	CostUSD                             Money `json:"costUSD"`
 }
 
-// CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that cannot be read.
-func CostStateOf(e *Entry) (CostState, bool) {
+// DecodeCostState decodes a line of a transcript whose type is cost-state. It returns an error if the line is not a JSON
+// object or a count is not a number. It does not check the type.
+func DecodeCostState(data []byte) (CostState, error) {
 	var line costStateLine
-	if e.Type != "cost-state" || json.Unmarshal(e.Raw, &line) != nil {
-		return CostState{}, false
+	if err := json.Unmarshal(data, &line); err != nil {
+		return CostState{}, fmt.Errorf("usage: decoding a cost-state line: %w", err)
 	}
 	s := CostState{
 		SessionID: line.SessionID, TotalCost: line.TotalCostUSD, Models: make(map[string]ModelState, len(line.ModelUsage)),
-		HasUnknownModelCost: line.HasUnknownModelCost, Duration: milliseconds(line.TotalDuration),
-		APIDuration: milliseconds(line.TotalAPIDuration), ToolDuration: milliseconds(line.TotalToolDuration),
-		APIDurationWithoutRetries: milliseconds(line.TotalAPIDurationWithoutRetries),
+		HasUnknownModelCost: line.HasUnknownModelCost, Duration: entrylex.Milliseconds(line.TotalDuration),
+		APIDuration: entrylex.Milliseconds(line.TotalAPIDuration), ToolDuration: entrylex.Milliseconds(line.TotalToolDuration),
+		APIDurationWithoutRetries: entrylex.Milliseconds(line.TotalAPIDurationWithoutRetries),
 		LinesAdded:                line.TotalLinesAdded, LinesRemoved: line.TotalLinesRemoved,
 	}
-	if line.StartTime > 0 && line.StartTime < maxMilliseconds {
+	if line.StartTime > 0 && line.StartTime < entrylex.MaxMilliseconds {
 		s.Start = time.UnixMilli(int64(line.StartTime)).UTC()
 	}
 	for name, u := range line.ModelUsage {
 		s.Models[name] = ModelState{u.sum(), u.CostUSD}
 	}
-	return s, true
+	return s, nil
 }
 
-func (u *modelUsage) sum() UsageSum {
-	return UsageSum{
+func (u *modelUsage) sum() Sum {
+	return Sum{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, ThinkingTokens: u.ThinkingTokens,
 		CacheReadTokens: u.CacheReadInputTokens, CacheCreationTokens: u.CacheCreationInputTokens,
 		CacheCreation5mTokens: u.CacheCreationEphemeral5mInputTokens,
 		CacheCreation1hTokens: u.CacheCreationEphemeral1hInputTokens,
 		WebSearches:           u.WebSearchRequests,
 	}
-}
-
-// maxMilliseconds is more than anything lasts: some centuries.
-const maxMilliseconds = 1e13
-
-// milliseconds returns a duration, or 0 for one that nothing can last.
-func milliseconds(n float64) time.Duration {
-	if n < 0 || n > maxMilliseconds {
-		return 0
-	}
-	return time.Duration(n * float64(time.Millisecond))
 }

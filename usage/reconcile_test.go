@@ -1,4 +1,4 @@
-package transcript
+package usage
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func TestReconcileRecordings(t *testing.T) {
 func TestReconcileShowsDifference(t *testing.T) {
 	t.Parallel()
 	r := readRecording(t, "compact")
-	one := UsageSum{InputTokens: 100, OutputTokens: 42, CacheReadTokens: 300, CacheCreationTokens: 20}
+	one := Sum{InputTokens: 100, OutputTokens: 42, CacheReadTokens: 300, CacheCreationTokens: 20}
 	want := Reconciliation{
 		Models: []ModelReconciliation{{
 			Computed: ModelCost{Model: "claude-opus-5-5", Calls: 1, Usage: one, Cost: usd(t, "0.0014")},
@@ -73,7 +73,7 @@ func TestReconcileShowsDifference(t *testing.T) {
 func oneModelState(model string, input, output int) CostState {
 	cost := 4*Dollar.perMillion(input) + 20*Dollar.perMillion(output)
 	return CostState{TotalCost: cost, Models: map[string]ModelState{
-		model: {UsageSum{InputTokens: input, OutputTokens: output}, cost},
+		model: {Sum{InputTokens: input, OutputTokens: output}, cost},
 	}}
 }
 
@@ -81,7 +81,7 @@ func TestReconcileReasons(t *testing.T) {
 	t.Parallel()
 	call := func(model string, u Usage) []Call { return []Call{{Model: model, Usage: u}} }
 	dear := oneModelState("claude-opus-5-5", 1000, 0)
-	dear.Models["claude-opus-5-5"] = ModelState{UsageSum{InputTokens: 1000}, Dollar}
+	dear.Models["claude-opus-5-5"] = ModelState{Sum{InputTokens: 1000}, Dollar}
 	tests := []struct {
 		name   string
 		calls  []Call
@@ -184,28 +184,34 @@ type recording struct {
 
 func readRecording(t *testing.T, name string) recording {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", "recorded", name, "subagents", "*.jsonl"))
+	paths, err := filepath.Glob(filepath.Join("..", "transcript", "testdata", "recorded", name, "subagents", "*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r recording
 	var tally Tally
-	for _, path := range append(paths, filepath.Join("testdata", "recorded", name, "transcript.jsonl")) {
+	for _, path := range append(paths, filepath.Join("..", "transcript", "testdata", "recorded", name, "transcript.jsonl")) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(data) {
-			e, err := DecodeEntry(bytes.TrimSpace(line))
+			var d CallDecoder
+			c, ok, err := d.Decode(bytes.TrimSpace(line))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c, ok := CallOf(&e); ok {
+			if ok {
 				tally.Add(c)
 			}
-			if s, ok := CostStateOf(&e); ok {
-				r.states = append(r.states, s)
+			if d.EntryType() != "cost-state" {
+				continue
 			}
+			s, err := DecodeCostState(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.states = append(r.states, s)
 		}
 	}
 	r.calls = tally.Calls()
@@ -218,7 +224,7 @@ func TestCostStateOfRecording(t *testing.T) {
 		SessionID: "fe0b5e52-371c-42e2-8907-aa73e2762bd3",
 		TotalCost: usd(t, "0.0042"),
 		Models: map[string]ModelState{"claude-opus-5-5": {
-			Usage: UsageSum{InputTokens: 300, OutputTokens: 126, CacheReadTokens: 900, CacheCreationTokens: 60},
+			Usage: Sum{InputTokens: 300, OutputTokens: 126, CacheReadTokens: 900, CacheCreationTokens: 60},
 			Cost:  usd(t, "0.0042"),
 		}},
 		Start:       time.Date(2026, 11, 15, 0, 44, 45, 539e6, time.UTC),
@@ -229,47 +235,6 @@ func TestCostStateOfRecording(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, readRecording(t, "tool_allowed_edit").states); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestCostState(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, line string
-		want       CostState
-		ok         bool
-	}{
-		{"another type", `{"type":"user","totalCostUSD":1}`, CostState{}, false},
-		{"cost that is no number", `{"type":"cost-state","totalCostUSD":"1"}`, CostState{}, false},
-		{"tokens that are no numbers", `{"type":"cost-state","modelUsage":{"m":{"inputTokens":{}}}}`, CostState{}, false},
-		{"empty", `{"type":"cost-state"}`, CostState{Models: map[string]ModelState{}}, true},
-		{
-			"all counts", `{"type":"cost-state","modelUsage":{"m":{"inputTokens":1,"outputTokens":2,"thinkingTokens":3,
-			"cacheReadInputTokens":4,"cacheCreationInputTokens":5,"cacheCreationEphemeral5mInputTokens":6,
-			"cacheCreationEphemeral1hInputTokens":7,"webSearchRequests":8,"costUSD":1e-7}},"hasUnknownModelCost":true}`,
-			CostState{
-				Models:              map[string]ModelState{"m": {UsageSum{1, 2, 4, 5, 6, 7, 3, 8, 0}, Dollar / 10_000_000}},
-				HasUnknownModelCost: true,
-			}, true,
-		},
-		{
-			"fractions of milliseconds", `{"type":"cost-state","totalDuration":1.5,"totalCostUSD":0.30000000000000004}`,
-			CostState{TotalCost: Dollar * 3 / 10, Models: map[string]ModelState{}, Duration: 1500 * time.Microsecond}, true,
-		},
-		{
-			"times that cannot be", `{"type":"cost-state","totalDuration":-1,"totalToolDuration":1e300,"startTime":1e300}`,
-			CostState{Models: map[string]ModelState{}}, true,
-		},
-	}
-	for _, tt := range tests {
-		e, err := DecodeEntry([]byte(tt.line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, ok := CostStateOf(&e)
-		if diff := cmp.Diff(tt.want, got); diff != "" || ok != tt.ok {
-			t.Errorf("%s: %v (-want +got):\n%s", tt.name, ok, diff)
-		}
 	}
 }
 

@@ -1,11 +1,12 @@
-package transcript
+package usage
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/entrylex"
 )
 
 // Usage counts the tokens of one answer of the model.
@@ -47,6 +48,19 @@ func (u *Usage) ContextTokens() int {
 	return u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens
 }
 
+// Decode reads a usage as the API writes it in the message of an answer: {"input_tokens": 3, "output_tokens": 5}. Counts
+// that are missing or invalid are 0. It returns nil if data is not a JSON object.
+func Decode(data []byte) *Usage {
+	var r entrylex.Reader
+	r.Reset(data)
+	u := new(Usage)
+	ok := r.ReadUsage((*entrylex.Usage)(u))
+	if r.End(); !ok || r.Err() != nil {
+		return nil
+	}
+	return u
+}
+
 // A CallDecoder reads of a line only what [CallOf] needs, many times as fast as the line can be decoded. The zero value
 // is ready. It should be used for many lines: neighbours have much in common. It is for one goroutine at a time.
 type CallDecoder struct{ scan callScanner }
@@ -61,7 +75,7 @@ func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	}
 	s.End()
 	if err := s.Err(); err != nil {
-		return Call{}, false, fmt.Errorf("transcript: %w", err)
+		return Call{}, false, fmt.Errorf("usage: %w", err)
 	}
 	c, ok := s.result()
 	return c, ok, nil
@@ -72,7 +86,7 @@ func (d *CallDecoder) EntryType() string { return d.scan.kind }
 
 // A callScanner is what is behind a CallDecoder. It has what was read of a line so far.
 type callScanner struct {
-	entryDecoder
+	entrylex.Reader
 
 	kind     string
 	own      scannedEntry
@@ -120,7 +134,7 @@ func (d *callScanner) result() (Call, bool) {
 		return Call{}, false
 	}
 	m := &e.message
-	if !e.used || m.Model == synthetic {
+	if !e.used || m.Model == entrylex.SyntheticModel {
 		return Call{}, false
 	}
 	c.MessageID, c.Model, c.Usage = m.MessageID, m.Model, m.Usage
@@ -133,21 +147,21 @@ func (d *callScanner) result() (Call, bool) {
 func (d *callScanner) member(key []byte) {
 	switch string(key) {
 	case "type":
-		d.kind = d.word()
+		d.kind = d.Word()
 	case "sessionId":
-		d.call.SessionID = d.word()
+		d.call.SessionID = d.Word()
 	case "isSidechain":
-		d.call.Sidechain = d.flag()
+		d.call.Sidechain = d.Flag()
 	case "agentId":
-		d.own.agent = d.word()
+		d.own.agent = d.Word()
 	case "data":
 		d.progressMember()
 	case "forkedFrom":
-		d.call.Forked = d.object() || d.call.Forked
+		d.call.Forked = d.SkipObject() || d.call.Forked
 	case "sessionKind":
-		d.call.Forked = d.word() == background || d.call.Forked
+		d.call.Forked = d.Word() == entrylex.BackgroundSession || d.call.Forked
 	case "costUSD":
-		d.call.CostUSD = d.cost()
+		d.call.CostUSD = d.Cost()
 	default:
 		d.entryMember(&d.own, key)
 	}
@@ -157,11 +171,11 @@ func (d *callScanner) member(key []byte) {
 func (d *callScanner) entryMember(e *scannedEntry, key []byte) {
 	switch string(key) {
 	case "uuid":
-		e.uuid = append(e.uuid[:0], d.bytes()...)
+		e.uuid = append(e.uuid[:0], d.StringBytes()...)
 	case "timestamp":
-		e.time = parseTime(d.bytes())
+		e.time = d.Time()
 	case "requestId":
-		e.request = d.word()
+		e.request = d.Word()
 	case "message":
 		d.messageOf(e)
 	default:
@@ -178,14 +192,12 @@ func (d *callScanner) messageOf(e *scannedEntry) {
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "id":
-			e.message.MessageID = d.word()
+			e.message.MessageID = d.Word()
 		case "model":
-			e.message.Model = d.word()
+			e.message.Model = d.Word()
 		case "usage":
-			u := d.usageMember()
-			if e.used = u != nil; e.used {
-				e.message.Usage = *u
-			}
+			e.message.Usage = Usage{}
+			e.used = d.ReadUsage((*entrylex.Usage)(&e.message.Usage))
 		default:
 			d.Skip()
 		}
@@ -202,7 +214,7 @@ func (d *callScanner) progressMember() {
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch {
 		case string(key) == "agentId":
-			d.progress.agent = d.word()
+			d.progress.agent = d.Word()
 		case string(key) == "message" && d.Peek() == '{':
 			d.innerEntry()
 		default:
@@ -217,63 +229,6 @@ func (d *callScanner) innerEntry() {
 	d.progress.agent = agent
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		d.entryMember(&d.progress, key)
-	}
-}
-
-// Calls returns the answers of the model that the session has paid for, each of them once, by time: those of branches and
-// of subagents are among them. Subagents that have files of their own count once they were linked, see [Link], or are in
-// Unlinked. Teammates that are sessions of their own don't, and neither do those of compactions, which repeat
-// a conversation.
-func (t *Transcript) Calls() []Call {
-	c := callWalk{seen: map[*Transcript]bool{}}
-	c.transcript(t)
-	return c.tally.Calls()
-}
-
-// A callWalk adds up a conversation and its subagents, each of them once.
-type callWalk struct {
-	tally Tally
-	seen  map[*Transcript]bool
-}
-
-func (c *callWalk) transcript(t *Transcript) {
-	if t == nil || c.seen[t] {
-		return
-	}
-	c.seen[t] = true
-	if t.assembly != nil {
-		c.tally.Merge(&t.assembly.tally)
-	}
-	c.below(t)
-}
-
-// below adds up the subagents of a transcript. What those in the same file have used is counted with the file.
-func (c *callWalk) below(t *Transcript) {
-	for _, chain := range t.Sidechains {
-		c.seen[chain] = true
-		c.below(chain)
-	}
-	c.chunks(t.Chunks)
-	for i := range t.Branches {
-		c.chunks(t.Branches[i].Chunks)
-	}
-	c.agents(t.Unlinked)
-}
-
-func (c *callWalk) chunks(chunks []Chunk) {
-	for i := range chunks {
-		for k := range chunks[i].Items {
-			c.agents(chunks[i].Items[k].Agents)
-		}
-	}
-}
-
-func (c *callWalk) agents(agents []*Agent) {
-	for _, a := range agents {
-		ownSession := strings.Contains(a.ID, "@")
-		if !ownSession && a.Kind() != AgentCompaction {
-			c.transcript(a.Transcript)
-		}
 	}
 }
 
@@ -387,8 +342,8 @@ func (t *Tally) rivals() map[string]*Call {
 }
 
 // Total returns the sum of all answers and how many there are.
-func (t *Tally) Total() (UsageSum, int) {
-	var sum UsageSum
+func (t *Tally) Total() (Sum, int) {
+	var sum Sum
 	calls := t.calls()
 	for i := range calls {
 		sum = sum.plus(sumOf(&calls[i].Usage), 1)
@@ -419,48 +374,6 @@ type Call struct {
 
 	// CostUSD is what the answer cost, where an older agent wrote that down.
 	CostUSD float64
-}
-
-// synthetic is the model of messages that the agent has made up: nobody has called a model.
-const synthetic = "<synthetic>"
-
-// CallOf returns the answer that an entry counts for. It returns false if there is none: the entry is neither an
-// assistant's nor the progress of a subagent, has no usage, or was made up by the agent.
-func CallOf(e *Entry) (Call, bool) {
-	switch e.Type {
-	case "assistant":
-		return callOfAnswer(e)
-	case "progress":
-		return callOfProgress(e)
-	}
-	return Call{}, false
-}
-
-func callOfAnswer(e *Entry) (Call, bool) {
-	m := e.Message
-	if m == nil || m.Usage == nil || m.Model == synthetic {
-		return Call{}, false
-	}
-	c := Call{
-		MessageID: m.ID, Model: m.Model, Usage: *m.Usage, RequestID: e.RequestID, Time: e.Timestamp,
-		Sidechain: e.IsSidechain, Forked: e.Forked, SessionID: e.SessionID, AgentID: e.AgentID, CostUSD: e.CostUSD,
-	}
-	if m.ID == "" {
-		c.UUID = e.UUID
-	}
-	return c, true
-}
-
-func callOfProgress(e *Entry) (Call, bool) {
-	var d callScanner
-	d.kind = e.Type
-	d.call = Call{SessionID: e.SessionID, CostUSD: e.CostUSD}
-	d.own = scannedEntry{agent: e.AgentID, time: e.Timestamp}
-	if len(e.Data) > 0 {
-		d.Reset(e.Data)
-		d.progressMember()
-	}
-	return d.result()
 }
 
 // request returns the RequestID if it tells an answer from others, and "" if the call may be a copy of any.

@@ -1,4 +1,4 @@
-package transcript
+package usage
 
 import (
 	"encoding/json"
@@ -188,11 +188,11 @@ func TestCost(t *testing.T) {
 	want := Costs{
 		Calls: []Money{usd(t, "0.004"), 0, usd(t, "0.005"), 0, 0},
 		Total: usd(t, "0.009"),
-		Usage: UsageSum{InputTokens: 1000, OutputTokens: 1000, ThinkingTokens: 10},
+		Usage: Sum{InputTokens: 1000, OutputTokens: 1000, ThinkingTokens: 10},
 		Unknown: []ModelCost{
-			{Model: "alpha", Calls: 1, Usage: UsageSum{WebSearches: 1}, UnknownCost: true},
+			{Model: "alpha", Calls: 1, Usage: Sum{WebSearches: 1}, UnknownCost: true},
 			{
-				Model: "zeta", Calls: 2, Usage: UsageSum{InputTokens: 10, OutputTokens: 20, CacheReadTokens: 5},
+				Model: "zeta", Calls: 2, Usage: Sum{InputTokens: 10, OutputTokens: 20, CacheReadTokens: 5},
 				UnknownCost: true,
 			},
 		},

@@ -1,9 +1,10 @@
-package transcript
+package tooluse
 
 import (
 	"encoding/json"
 	"strings"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -38,9 +39,10 @@ type AgentResult struct {
 	TotalTokens       int         `json:"totalTokens"`
 	TotalToolUseCount int         `json:"totalToolUseCount"`
 	ToolsUsed         []string    `json:"toolsUsed"`
-	RawUsage          wire.JSON   `json:"usage"`
-	WorktreePath      string      `json:"worktreePath"`
-	WorktreeBranch    string      `json:"worktreeBranch"`
+	// Usage is that of the last answer, as the API writes it: see usage.Decode.
+	Usage          wire.JSON `json:"usage"`
+	WorktreePath   string    `json:"worktreePath"`
+	WorktreeBranch string    `json:"worktreeBranch"`
 
 	// OutputFile is where one in the background writes.
 	OutputFile string `json:"outputFile"`
@@ -70,17 +72,6 @@ func (r *AgentResult) Text() string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// Usage returns what the last answer of the subagent used, or nil if that is not told.
-func (r *AgentResult) Usage() *Usage {
-	var d entryDecoder
-	d.Reset([]byte(r.RawUsage))
-	u := d.usageMember()
-	if d.Err() != nil {
-		return nil
-	}
-	return u
 }
 
 // A SkillInput starts a skill.
@@ -226,6 +217,37 @@ type EditResult struct {
 	// UserModified says that the user changed the edit before it was made.
 	UserModified bool     `json:"userModified"`
 	GitDiff      *GitDiff `json:"gitDiff"`
+}
+
+// A Hunk is a piece of a file that was changed, with some lines around it.
+type Hunk struct {
+	// OldStart and NewStart are the numbers of the first line, counted from 1, or the number of the line before if there
+	// are no lines.
+	OldStart int `json:"oldStart"`
+	OldLines int `json:"oldLines"`
+	NewStart int `json:"newStart"`
+	NewLines int `json:"newLines"`
+	// Lines begin with a space, a plus, a minus, or, for the remark that the line before has no end, a backslash.
+	Lines []string `json:"lines"`
+}
+
+// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are no strings are left out.
+func (h *Hunk) UnmarshalJSON(data []byte) error {
+	var loose struct {
+		OldStart, OldLines, NewStart, NewLines int
+		Lines                                  []json.RawMessage
+	}
+	if err := entrylex.DecodeLoosely(wire.JSON(data), &loose); err != nil {
+		return err
+	}
+	*h = Hunk{OldStart: loose.OldStart, OldLines: loose.OldLines, NewStart: loose.NewStart, NewLines: loose.NewLines}
+	for _, raw := range loose.Lines {
+		var line string
+		if raw[0] == '"' && json.Unmarshal(raw, &line) == nil {
+			h.Lines = append(h.Lines, line)
+		}
+	}
+	return nil
 }
 
 // A GitDiff is a change as git sees it.
@@ -399,13 +421,13 @@ type WebLink struct {
 
 // UnmarshalJSON takes a string, or an object whose content is a list of pages.
 func (p *WebSearchPart) UnmarshalJSON(data []byte) error {
-	if firstByte(wire.JSON(data)) == '"' {
+	if entrylex.FirstByte(wire.JSON(data)) == '"' {
 		return json.Unmarshal(data, &p.Text)
 	}
 	var list struct {
 		Content []WebLink `json:"content"`
 	}
-	err := decodeLoosely(wire.JSON(data), &list)
+	err := entrylex.DecodeLoosely(wire.JSON(data), &list)
 	p.Links = list.Content
 	return err
 }
@@ -708,7 +730,7 @@ type SendMessageInput struct {
 // Text returns the text of the message, or "" if it has none.
 func (in *SendMessageInput) Text() string {
 	var text string
-	if firstByte(in.Message) == '"' && in.Message.Decode(&text) == nil {
+	if entrylex.FirstByte(in.Message) == '"' && in.Message.Decode(&text) == nil {
 		return text
 	}
 	return in.Content
@@ -717,9 +739,9 @@ func (in *SendMessageInput) Text() string {
 // ApprovesShutdown reports whether the agent says that it ends, as it was asked to.
 func (in *SendMessageInput) ApprovesShutdown() bool {
 	answer := *in
-	if firstByte(in.Message) == '{' {
+	if entrylex.FirstByte(in.Message) == '{' {
 		answer = SendMessageInput{}
-		_ = decodeLoosely(in.Message, &answer)
+		_ = entrylex.DecodeLoosely(in.Message, &answer)
 	}
 	return answer.Type == "shutdown_response" && answer.Approve
 }

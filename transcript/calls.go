@@ -1,0 +1,139 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/usage"
+)
+
+// CallOf returns the call of the model that an entry counts for. It returns false if there is none: the entry is neither
+// an answer nor the progress of a subagent, has no usage, or was made up by the agent.
+func CallOf(e *Entry) (usage.Call, bool) {
+	switch e.Type {
+	case "assistant":
+		return callOfAnswer(e)
+	case "progress":
+		return callOfProgress(e)
+	}
+	return usage.Call{}, false
+}
+
+func callOfAnswer(e *Entry) (usage.Call, bool) {
+	m := e.Message
+	if m == nil || m.Usage == nil || m.Model == entrylex.SyntheticModel {
+		return usage.Call{}, false
+	}
+	c := usage.Call{
+		MessageID: m.ID, Model: m.Model, Usage: *m.Usage, RequestID: e.RequestID, Time: e.Timestamp,
+		Sidechain: e.IsSidechain, Forked: e.Forked, SessionID: e.SessionID, AgentID: e.AgentID, CostUSD: e.CostUSD,
+	}
+	if m.ID == "" {
+		c.UUID = e.UUID
+	}
+	return c, true
+}
+
+// callOfProgress returns the call of a subagent. The data of such an entry hold the entry of the subagent.
+func callOfProgress(e *Entry) (usage.Call, bool) {
+	agent, line := subagentEntry(e.Data)
+	if agent == "" {
+		agent = e.AgentID
+	}
+	inner, err := DecodeEntry(line)
+	if err != nil {
+		return usage.Call{}, false
+	}
+	inner.SessionID, inner.CostUSD, inner.AgentID = e.SessionID, e.CostUSD, agent
+	inner.IsSidechain, inner.Forked = true, true
+	if inner.Timestamp.IsZero() {
+		inner.Timestamp = e.Timestamp
+	}
+	return callOfAnswer(&inner)
+}
+
+// subagentEntry returns the ID of a subagent and the line of its entry from the data of a progress entry.
+func subagentEntry(data []byte) (agent string, line []byte) {
+	var r entrylex.Reader
+	r.Reset(data)
+	if r.Peek() != '{' {
+		return "", nil
+	}
+	for key, ok := r.FirstKey(); ok; key, ok = r.NextKey() {
+		switch {
+		case string(key) == "agentId":
+			agent = r.Text()
+		case string(key) == "message" && r.Peek() == '{':
+			line = r.Skip()
+		default:
+			r.Skip()
+		}
+	}
+	return agent, line
+}
+
+// CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that cannot be read.
+func CostStateOf(e *Entry) (usage.CostState, bool) {
+	if e.Type != "cost-state" {
+		return usage.CostState{}, false
+	}
+	s, err := usage.DecodeCostState(e.Raw)
+	return s, err == nil
+}
+
+// Calls returns the answers of the model that the session has paid for, each of them once, by time: those of branches and
+// of subagents are among them. Subagents that have files of their own count once they were linked, see [Link], or are in
+// Unlinked. Teammates that are sessions of their own don't, and neither do those of compactions, which repeat
+// a conversation.
+func (t *Transcript) Calls() []usage.Call {
+	c := callWalk{seen: map[*Transcript]bool{}}
+	c.transcript(t)
+	return c.tally.Calls()
+}
+
+// A callWalk adds up a conversation and its subagents, each of them once.
+type callWalk struct {
+	tally usage.Tally
+	seen  map[*Transcript]bool
+}
+
+func (c *callWalk) transcript(t *Transcript) {
+	if t == nil || c.seen[t] {
+		return
+	}
+	c.seen[t] = true
+	if t.assembly != nil {
+		c.tally.Merge(&t.assembly.tally)
+	}
+	c.below(t)
+}
+
+// below adds up the subagents of a transcript. What those in the same file have used is counted with the file.
+func (c *callWalk) below(t *Transcript) {
+	for _, chain := range t.Sidechains {
+		c.seen[chain] = true
+		c.below(chain)
+	}
+	c.chunks(t.Chunks)
+	for i := range t.Branches {
+		c.chunks(t.Branches[i].Chunks)
+	}
+	c.agents(t.Unlinked)
+}
+
+func (c *callWalk) chunks(chunks []Chunk) {
+	for i := range chunks {
+		for k := range chunks[i].Items {
+			c.agents(chunks[i].Items[k].Agents)
+		}
+	}
+}
+
+func (c *callWalk) agents(agents []*Agent) {
+	for _, a := range agents {
+		ownSession := strings.Contains(a.ID, "@")
+		if !ownSession && a.Kind() != AgentCompaction {
+			c.transcript(a.Transcript)
+		}
+	}
+}
