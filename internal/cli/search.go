@@ -341,7 +341,7 @@ func hitPlace(h *index.Hit) string {
 	if !h.Time.IsZero() {
 		cells = append(cells, h.Time.Local().Format(timeLayout))
 	}
-	cells = append(cells, cmp.Or(h.Folder, h.File.Project))
+	cells = append(cells, cmp.Or(h.Directory, h.File.Project))
 	if h.AgentID != "" {
 		cells = append(cells, "agent "+h.AgentID)
 	}

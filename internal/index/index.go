@@ -1,6 +1,10 @@
-// Package index finds words in transcripts: in prompts, answers, thinking, and in
-// the inputs and results of tools. It reads the files themselves ([Scan]), or asks
-// an index of them ([Index]), which has the same results.
+// Package index finds words in transcripts: in prompts, answers, thinking, and in the inputs and results
+// of tools. It either reads the files ([Scan]) or uses an index of them ([Index]). Both have the same
+// results.
+//
+// A passage is one text of an entry, such as a prompt, or a piece of a spilled result. The index stores
+// for each passage its location in a file, its words and a filter of its pairs of words, and no text.
+// Excerpts are read from the transcripts.
 package index
 
 import (
@@ -17,25 +21,23 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// An Index is a file that knows which passages have which words. It has no text:
-// that is read from the transcripts.
+// An Index is a file that lists which passages have which words.
 type Index struct {
-	// Path is that of the file. It is made, with its folder, if it is not there.
+	// Path is the path of the file. The file and its directory are created if they don't exist.
 	Path string
-	// Progress is called now and then, by one goroutine at a time, with how many
-	// bytes of transcripts were read, and how many there are to read. It may be nil.
+	// Progress is called now and then, by one goroutine at a time, with the number of bytes of transcripts
+	// that were read, and the number to read. It may be nil.
 	Progress func(done, total int64)
-	// Note is told what was noticed and put right. It may be nil.
+	// Note is called with a sentence when the index had to be rebuilt. It may be nil.
 	Note func(text string)
 }
 
-// ErrBusy says that another process writes the index. It comes wrapped.
+// ErrBusy means that another process is writing the index. It is returned wrapped.
 var ErrBusy = sqlite.ErrBusy
 
-// Search brings the index up to date with the files, which are all that it is to
-// know of, and finds what a query asks for. A damaged index is built anew. The
-// error is that of the context, an [ErrBusy], or says why the index can't be
-// written: [Scan] does without it.
+// Search updates the index for the files, which replace those that it had, and runs a query. It rebuilds
+// a damaged index. The error is that of the context, an [ErrBusy], or the reason why the index can't be
+// written. [Scan] works without an index.
 func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*Result, error) {
 	if q.pattern != nil {
 		return nil, errors.New("index: an index has no texts to match a pattern with")
@@ -44,15 +46,15 @@ func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*R
 		return nil, err
 	}
 	result, err := x.try(ctx, files, q)
-	if !errors.Is(err, sqlite.ErrDamaged) && !errors.Is(err, errPlaces) {
+	if !errors.Is(err, sqlite.ErrDamaged) && !errors.Is(err, errDamaged) {
 		return result, err
 	}
 	switch {
 	case x.Note == nil:
 	case errors.Is(err, sqlite.ErrVersion):
-		x.Note("the index is unfinished or of another version; it is built anew")
+		x.Note("the index is unfinished or of another version; rebuilding it")
 	default:
-		x.Note("the index is damaged; it is built anew")
+		x.Note("the index is damaged; rebuilding it")
 	}
 	if err := sqlite.Remove(x.Path); err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*R
 	return x.try(ctx, files, q)
 }
 
-// try is Search for an index that is not damaged.
+// try is like Search, and returns an error if the index is damaged.
 func (x *Index) try(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
 	db, err := sqlite.Open(ctx, x.Path)
 	if err != nil {
@@ -72,7 +74,7 @@ func (x *Index) try(ctx context.Context, files []sessions.File, q *Query) (resul
 		return nil, err
 	}
 	s := lookup{query: q, pairs: q.pairs(), db: db, reader: newReader(), states: map[int64]*state{}, unread: map[string]bool{}}
-	defer s.shelf.close()
+	defer s.fileCache.close()
 	if result, err = s.search(ctx, byID(files, known)); err != nil {
 		return nil, err
 	}
@@ -80,8 +82,7 @@ func (x *Index) try(ctx context.Context, files []sessions.File, q *Query) (resul
 	return result, nil
 }
 
-// refresh writes what has changed into the index, and returns the files that it
-// knows then.
+// refresh writes the changes of the files into the index, and returns the files in the index.
 func (x *Index) refresh(
 	ctx context.Context, db *sqlite.DB, files []sessions.File,
 ) (known map[string]sqlite.File, unread []error, err error) {
@@ -123,7 +124,7 @@ func (x *Index) write(ctx context.Context, db *sqlite.DB, files []sessions.File)
 	return unread, w.Commit()
 }
 
-// byID returns the files by the ID that they have in the index.
+// byID returns the files by their ID in the index.
 func byID(files []sessions.File, known map[string]sqlite.File) map[int64]*sessions.File {
 	list := make(map[int64]*sessions.File, len(files))
 	for i := range files {
@@ -136,20 +137,20 @@ func byID(files []sessions.File, known map[string]sqlite.File) map[int64]*sessio
 
 // A lookup is one search in an index that is up to date.
 type lookup struct {
-	query  *Query
-	pairs  []pair // of the query
-	db     *sqlite.DB
-	reader *reader
-	cutter cutter
-	shelf  shelf
-	states map[int64]*state
-	unread map[string]bool // by path
-	faults []error
+	query     *Query
+	pairs     []pair // of the query
+	db        *sqlite.DB
+	reader    *reader
+	tokenizer tokenizer
+	fileCache fileCache
+	states    map[int64]*state
+	unread    map[string]bool // by path
+	faults    []error
 }
 
-// found are the passages of a part that have all words.
+// found are the passages of a segment that have all words.
 type found struct {
-	part    sqlite.Part
+	segment sqlite.Segment
 	file    *sessions.File
 	numbers []int
 }
@@ -163,23 +164,23 @@ func (l *lookup) search(ctx context.Context, files map[int64]*sessions.File) (*R
 		return nil, err
 	}
 	q := l.query
-	all := !q.Since.IsZero() || !q.Until.IsZero() // each time has to be looked at
+	all := !q.Since.IsZero() || !q.Until.IsZero() // the time of each passage must be checked
 	best := ranking{limit: q.Limit}
 	rest := 0
 	for i := range matched {
 		m := &matched[i]
-		if last := best.last(); !all && last != nil && m.part.Newest < last.place.time {
+		if last := best.last(); !all && last != nil && m.segment.Newest < last.location.time {
 			rest += len(m.numbers)
 			continue
 		}
-		if err := l.part(ctx, m, &best); err != nil {
+		if err := l.segment(ctx, m, &best); err != nil {
 			return nil, err
 		}
 	}
 	return l.result(ctx, &best, rest)
 }
 
-// last returns the last one of a ranking that is full.
+// last returns the last candidate of a full ranking, or nil.
 func (r *ranking) last() *candidate {
 	if r.limit <= 0 || len(r.list) < r.limit {
 		return nil
@@ -187,9 +188,9 @@ func (r *ranking) last() *candidate {
 	return r.list[0]
 }
 
-// match returns the parts that have passages with all words, the newest first.
+// match returns the segments that have passages with all words, the newest first.
 func (l *lookup) match(ctx context.Context, files map[int64]*sessions.File) ([]found, error) {
-	parts, err := l.db.Parts(ctx)
+	segments, err := l.db.Segments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,44 +200,44 @@ func (l *lookup) match(ctx context.Context, files map[int64]*sessions.File) ([]f
 	}
 	var list []found
 	for id, numbers := range numbers {
-		part, ok := parts[id]
+		segment, ok := segments[id]
 		if !ok {
-			return nil, fmt.Errorf("%w: there is no part %d", sqlite.ErrDamaged, id)
+			return nil, fmt.Errorf("%w: segment %d is missing", sqlite.ErrDamaged, id)
 		}
-		late := l.query.Since.IsZero() || part.Newest >= l.query.Since.UnixMilli()
-		if file := files[part.File]; file != nil && late && l.query.wantsFile(file) {
-			list = append(list, found{part, file, numbers})
+		late := l.query.Since.IsZero() || segment.Newest >= l.query.Since.UnixMilli()
+		if file := files[segment.File]; file != nil && late && l.query.wantsFile(file) {
+			list = append(list, found{segment, file, numbers})
 		}
 	}
 	slices.SortFunc(list, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.part.Newest, a.part.Newest), cmp.Compare(a.part.ID, b.part.ID))
+		return cmp.Or(cmp.Compare(b.segment.Newest, a.segment.Newest), cmp.Compare(a.segment.ID, b.segment.ID))
 	})
 	return list, nil
 }
 
-// part ranks the passages of a part.
-func (l *lookup) part(ctx context.Context, m *found, best *ranking) error {
-	data, err := l.db.Places(ctx, m.part.ID)
+// segment ranks the passages of a segment.
+func (l *lookup) segment(ctx context.Context, m *found, best *ranking) error {
+	data, err := l.db.Locations(ctx, m.segment.ID)
 	if err != nil {
 		return err
 	}
-	places, err := decodePlaces(data)
+	locations, err := decodeLocations(data)
 	if err != nil {
 		return err
 	}
-	filters, err := l.filters(ctx, m.part.ID)
+	filters, err := l.filters(ctx, m.segment.ID)
 	if err != nil {
 		return err
 	}
 	for _, n := range slices.Backward(m.numbers) {
-		if n >= len(places) || len(l.pairs) > 0 && n >= len(filters) {
-			return errPlaces
+		if n >= len(locations) || len(l.pairs) > 0 && n >= len(filters) {
+			return errDamaged
 		}
 		if len(l.pairs) > 0 && !filters[n].mayHave(l.pairs) {
 			continue
 		}
-		c := &candidate{file: m.file, id: m.part.File, place: places[n]}
-		if !l.query.wantsPlace(&c.place) {
+		c := &candidate{file: m.file, id: m.segment.File, location: locations[n]}
+		if !l.query.wantsLocation(&c.location) {
 			continue
 		}
 		if !best.wants(c) {
@@ -248,30 +249,31 @@ func (l *lookup) part(ctx context.Context, m *found, best *ranking) error {
 	return ctx.Err()
 }
 
-// filters returns the filters of a part, or nil if the query has no use for them.
-func (l *lookup) filters(ctx context.Context, part int64) ([]pairFilter, error) {
+// filters returns the filters of a segment, or nil if the query does not need them.
+func (l *lookup) filters(ctx context.Context, segment int64) ([]pairFilter, error) {
 	if len(l.pairs) == 0 {
 		return nil, nil
 	}
-	data, err := l.db.Filters(ctx, part)
+	data, err := l.db.Filters(ctx, segment)
 	if err != nil {
 		return nil, err
 	}
 	return decodeFilters(data)
 }
 
-// check reads the passage, and reports whether it has what is looked for.
+// check reads the passage, and reports whether it matches the query.
 func (l *lookup) check(c *candidate) bool {
-	file, err := l.shelf.open(c.file.Path)
+	file, err := l.fileCache.open(c.file.Path)
 	if err != nil {
 		l.missed(c.file.Path, err)
 		return false
 	}
-	text, ok := l.reader.text(file, &c.place, c.file.Spill)
-	return ok && c.take(text, l.query.find(&l.cutter, text))
+	text, ok := l.reader.text(file, &c.location, c.file.Spill)
+	return ok && c.take(text, l.query.find(&l.tokenizer, text))
 }
 
-// missed notes that a file can't be read any more. One that is gone has no passages.
+// missed records that a file can't be read. A file that no longer exists has no passages, which is not an
+// error.
 func (l *lookup) missed(path string, err error) {
 	if !errors.Is(err, os.ErrNotExist) && !l.unread[path] {
 		l.unread[path] = true
@@ -289,7 +291,7 @@ func (l *lookup) state(ctx context.Context, file int64) (*state, error) {
 	}
 	s := new(state)
 	if json.Unmarshal(data, s) != nil {
-		return nil, errPlaces
+		return nil, errDamaged
 	}
 	l.states[file] = s
 	return s, nil

@@ -22,7 +22,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// filesBelow lists the files of sessions below a folder of projects.
+// filesBelow lists the files of sessions below a directory of projects.
 func filesBelow(t *testing.T, dir string) []sessions.File {
 	t.Helper()
 	var files []sessions.File
@@ -40,7 +40,7 @@ func described(r *Result) []string {
 	var list []string
 	for _, h := range r.Hits {
 		list = append(list, fmt.Sprintf("%s %s %s %d turn %d %v %v %s %v %q", h.File.Path, h.SessionID, h.AgentID, h.Line, h.Turn,
-			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Folder))
+			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Directory))
 	}
 	return list
 }
@@ -54,15 +54,15 @@ func words(t *testing.T, args ...string) *Query {
 	return q
 }
 
-// wordsOf returns words that the passages of files have, in no order, and pairs of
-// them that follow each other.
+// wordsOf returns words of the passages of files, in random order, and pairs of words that follow each
+// other.
 func wordsOf(t *testing.T, files []sessions.File, random *rand.Rand) (list, pairs []string) {
 	t.Helper()
 	seen := map[string]bool{}
 	r := newReader()
 	for i := range files {
-		err := r.read(t.Context(), &files[i], new(state), func(_ *place, text string) error {
-			var c cutter
+		err := r.read(t.Context(), &files[i], new(state), func(_ *location, text string) error {
+			var c tokenizer
 			last := ""
 			for _, end := c.next(text, 0); end > 0; _, end = c.next(text, end) {
 				word := string(c.word)
@@ -86,14 +86,14 @@ func wordsOf(t *testing.T, files []sessions.File, random *rand.Rand) (list, pair
 	return list, pairs
 }
 
-// The index and the files themselves give the same.
+// A search in the index and a scan of the files have the same results.
 func TestIndexEqualsScan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := corpus.Projects(dir, 7, 1_000_000); err != nil {
 		t.Fatal(err)
 	}
-	d := newDesk(t)
+	d := newFixture(t)
 	d.dir = dir
 	queries := d.oddQueries()
 	files := filesBelow(t, dir)
@@ -138,15 +138,15 @@ func TestIndexEqualsScan(t *testing.T) {
 	}
 }
 
-// begun returns the greater part of a text.
+// begun returns most of a text.
 func begun(text string) string {
 	runes := []rune(text)
 	return string(runes[:1+2*len(runes)/3])
 }
 
-// oddQueries writes a session and a spill with words that are hard to get right, and
-// returns queries that find them, and some that nothing has.
-func (d *desk) oddQueries() []*Query {
+// oddQueries writes a session and a spill with difficult words, and returns queries that find them, and
+// some that find nothing.
+func (d *fixture) oddQueries() []*Query {
 	d.t.Helper()
 	long := strings.Repeat("x", 100)
 	texts := []string{
@@ -169,7 +169,7 @@ func (d *desk) oddQueries() []*Query {
 	return queries
 }
 
-// A turn that is told is the one that the transcript has.
+// The turn of a hit is the turn in the transcript.
 func TestTurnsAreThoseOfTheTranscript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestTurnsAreThoseOfTheTranscript(t *testing.T) {
 			continue
 		}
 		var s state
-		if err := newReader().read(t.Context(), &f, &s, func(*place, string) error { return nil }); err != nil {
+		if err := newReader().read(t.Context(), &f, &s, func(*location, string) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if s.Rewound {
@@ -204,12 +204,12 @@ func TestTurnsAreThoseOfTheTranscript(t *testing.T) {
 		}
 	}
 	if told == 0 {
-		t.Error("no turns are told")
+		t.Error("no hit has a turn")
 	}
 }
 
-// A desk is a folder of projects and an index of it.
-type desk struct {
+// A fixture is a directory of projects and an index of it.
+type fixture struct {
 	t     *testing.T
 	dir   string
 	index Index
@@ -219,9 +219,9 @@ type desk struct {
 
 const deskSession = "11111111-2222-4333-8444-555555555555"
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir()}
+	d := &fixture{t: t, dir: t.TempDir()}
 	d.index = Index{
 		Path:     filepath.Join(t.TempDir(), "cache", "search.db"),
 		Progress: func(_, total int64) { d.read = total },
@@ -230,11 +230,11 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) path(name string) string {
+func (d *fixture) path(name string) string {
 	return filepath.Join(d.dir, "-project", filepath.FromSlash(name))
 }
 
-func (d *desk) write(name, text string, flags int) {
+func (d *fixture) write(name, text string, flags int) {
 	d.t.Helper()
 	path := d.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -250,9 +250,8 @@ func (d *desk) write(name, text string, flags int) {
 	}
 }
 
-// find returns the lines of the results of a search for one word, the newest
-// first.
-func (d *desk) find(word string) []int {
+// find returns the lines of the results of a search for one word, the newest first.
+func (d *fixture) find(word string) []int {
 	d.t.Helper()
 	d.read, d.notes = 0, nil
 	result, err := d.index.Search(d.t.Context(), filesBelow(d.t, d.dir), words(d.t, word))
@@ -266,7 +265,7 @@ func (d *desk) find(word string) []int {
 	return lines
 }
 
-func (d *desk) want(word string, lines ...int) {
+func (d *fixture) want(word string, lines ...int) {
 	d.t.Helper()
 	if got := d.find(word); !slices.Equal(got, lines) {
 		d.t.Errorf("%q is on lines %v, want %v", word, got, lines)
@@ -280,7 +279,7 @@ func promptLine(n int, text string) string {
 
 func TestAppendedFileIsReadFromItsEnd(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	name := deskSession + ".jsonl"
 	d.write(name, promptLine(1, "apple")+promptLine(2, "pear"), os.O_APPEND)
 	d.want("apple", 1)
@@ -294,7 +293,7 @@ func TestAppendedFileIsReadFromItsEnd(t *testing.T) {
 	if d.read != int64(len(more)) {
 		t.Errorf("%d bytes are read, %d were added", d.read, len(more))
 	}
-	// A line that has no end yet, and one that gets it later.
+	// A line without a line end, which it gets later.
 	whole := promptLine(4, "plum")
 	d.write(name, whole[:40], os.O_APPEND)
 	d.want("plum")
@@ -306,7 +305,7 @@ func TestAppendedFileIsReadFromItsEnd(t *testing.T) {
 
 func TestResultKnowsItsToolAcrossAppends(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	name := deskSession + ".jsonl"
 	d.write(name, `{"type":"assistant","uuid":"a","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash",`+
 		`"input":{"command":"echo \"kiwi\"","timeout":120}}]}}`+"\n", os.O_APPEND)
@@ -321,9 +320,9 @@ func TestResultKnowsItsToolAcrossAppends(t *testing.T) {
 	}
 }
 
-func TestRewrittenFileIsReadAnew(t *testing.T) {
+func TestRewrittenFileIsReadAgain(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	name := deskSession + ".jsonl"
 	d.write(name, promptLine(1, "apple")+promptLine(2, "pear"), os.O_APPEND)
 	d.want("apple", 1)
@@ -344,7 +343,7 @@ func TestRewrittenFileIsReadAnew(t *testing.T) {
 
 func TestSubagentsAndSpillsBelongToTheirSession(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(deskSession+".jsonl", promptLine(1, "apple"), os.O_APPEND)
 	d.write(deskSession+"/subagents/agent-abc.jsonl", promptLine(2, "apple"), os.O_APPEND)
 	d.write(deskSession+"/tool-results/b1.txt", "one\ntwo apples\nan apple\n", os.O_APPEND)
@@ -381,7 +380,7 @@ func setVersion(path string, version byte) error {
 	return cmp.Or(err, file.Close())
 }
 
-func TestDamagedIndexIsBuiltAnew(t *testing.T) {
+func TestDamagedIndexIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(path string) error{
 		"cut short":    func(path string) error { return os.Truncate(path, 5000) },
@@ -399,26 +398,26 @@ func TestDamagedIndexIsBuiltAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			d.write(deskSession+".jsonl", promptLine(1, "apple")+promptLine(2, "pear"), os.O_APPEND)
 			d.want("pear", 2)
 			if err := damage(d.index.Path); err != nil {
 				t.Fatal(err)
 			}
 			d.want("pear", 2)
-			if len(d.notes) != 1 || !strings.Contains(d.notes[0], "built anew") {
+			if len(d.notes) != 1 || !strings.Contains(d.notes[0], "rebuilding it") {
 				t.Errorf("notes %q", d.notes)
 			}
 			d.want("apple", 1)
 			if len(d.notes) > 0 || d.read > 0 {
-				t.Errorf("notes %q and %d bytes read after it was built anew", d.notes, d.read)
+				t.Errorf("notes %q and %d bytes read after it was rebuilt", d.notes, d.read)
 			}
 		})
 	}
 }
 
-// What an interrupted build has done is kept, and the next search goes on.
-func TestInterruptedBuildGoesOn(t *testing.T) {
+// The work of an interrupted build is kept, and the next search continues it.
+func TestInterruptedBuildContinues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := corpus.Projects(dir, 5, 2_000_000); err != nil {
@@ -455,24 +454,23 @@ func TestInterruptedBuildGoesOn(t *testing.T) {
 	}
 }
 
-// What happens to a file between the look at it and its excerpt makes no wrong
-// result.
+// A file that changes between the search and the reading of its excerpt makes no wrong result.
 func TestFileChangesUnderASearch(t *testing.T) {
 	t.Parallel()
 	name := deskSession + ".jsonl"
 	for what, c := range map[string]struct {
-		change func(d *desk) error
+		change func(d *fixture) error
 		unread int
 	}{
-		"it is gone":         {func(d *desk) error { return os.Remove(d.path(name)) }, 0},
-		"it is cut off":      {func(d *desk) error { return os.Truncate(d.path(name), 20) }, 0},
-		"it is another":      {func(d *desk) error { return os.WriteFile(d.path(name), []byte(promptLine(1, "grape")), 0o600) }, 0},
-		"it cannot be read":  {func(d *desk) error { return cmp.Or(os.RemoveAll(d.path("")), os.WriteFile(d.path(""), nil, 0o600)) }, 1},
-		"nothing of it left": {func(d *desk) error { return os.Truncate(d.path(name), 0) }, 0},
+		"it is gone":         {func(d *fixture) error { return os.Remove(d.path(name)) }, 0},
+		"it is cut off":      {func(d *fixture) error { return os.Truncate(d.path(name), 20) }, 0},
+		"it is another":      {func(d *fixture) error { return os.WriteFile(d.path(name), []byte(promptLine(1, "grape")), 0o600) }, 0},
+		"it cannot be read":  {func(d *fixture) error { return cmp.Or(os.RemoveAll(d.path("")), os.WriteFile(d.path(""), nil, 0o600)) }, 1},
+		"nothing of it left": {func(d *fixture) error { return os.Truncate(d.path(name), 0) }, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			d.write(name, promptLine(1, "apple")+promptLine(2, "apple"), os.O_APPEND)
 			files := filesBelow(t, d.dir)
 			d.want("apple", 2, 1)
@@ -490,7 +488,7 @@ func TestFileChangesUnderASearch(t *testing.T) {
 // A match may be empty, and at the end of a long text.
 func TestPatternMatchesTheEnd(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(deskSession+".jsonl", promptLine(1, strings.Repeat("word ", 1000)+"end"), os.O_APPEND)
 	q, err := Pattern(`\z`)
 	if err != nil {
@@ -509,13 +507,13 @@ func TestPatternMatchesTheEnd(t *testing.T) {
 // A spill of one long line is cut between words.
 func TestLongLineOfASpillKeepsItsWords(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(deskSession+".jsonl", promptLine(1, "x"), os.O_APPEND)
 	d.write(deskSession+"/tool-results/b1.txt", strings.Repeat("x", pieceSize-4)+" straddling x", os.O_APPEND)
 	d.want("straddling", 1)
 }
 
-// Searches at the same time have the right result, or none.
+// Concurrent searches have the right result, or none.
 func TestSearchesAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -553,10 +551,10 @@ func TestSearchesAtOnce(t *testing.T) {
 	}
 }
 
-// While another process writes, a search says so.
+// While another process writes, a search returns ErrBusy.
 func TestSearchWhileAnotherWrites(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(deskSession+".jsonl", promptLine(1, "apple"), os.O_APPEND)
 	d.want("apple", 1)
 	db, err := sqlite.Open(t.Context(), d.index.Path)
@@ -577,10 +575,10 @@ func TestSearchWhileAnotherWrites(t *testing.T) {
 	d.want("apple", 2, 1)
 }
 
-// What a rewind leaves behind has turns, too: none is told then.
+// After a rewind the turns can't be counted, and hits have none.
 func TestRewoundSessionHasNoTurns(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	line := func(n int, parent string) string {
 		return strings.Replace(promptLine(n, "apple"), `"uuid"`, `"parentUuid":"`+parent+`","uuid"`, 1)
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inode tells a file from another of the same name.
+// inode distinguishes a file from another of the same name.
 func inode(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(stat.Ino) //nolint:gosec // any number will do

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// A pair is a sum of two words that follow each other in a text.
+// A pair is a hash of two words that follow each other in a text.
 type pair uint32
 
-// pairOf returns the pair of two sums of words.
+// pairOf returns the pair of two words, given their hashes.
 func pairOf(first, second uint32) pair { return pair(mix(first*31 + second)) }
 
-// wordSum returns the sum of a word: FNV-1a, which is the same in all processes.
+// wordSum returns the hash of a word: FNV-1a, which is the same in all processes.
 func wordSum[T string | []byte](word T) uint32 {
 	sum := uint32(2166136261)
 	for i := range len(word) {
@@ -20,19 +20,19 @@ func wordSum[T string | []byte](word T) uint32 {
 	return sum
 }
 
-// mix makes each bit of a sum depend on all others.
+// mix makes each bit of a hash depend on all others.
 func mix(sum uint32) uint32 {
 	sum = (sum ^ sum>>16) * 0x7feb352d
 	sum = (sum ^ sum>>15) * 0x846ca68b
 	return sum ^ sum>>16
 }
 
-// A pairFilter is a Bloom filter of the pairs of a text. Most texts that have the
-// words of a phrase, but not the phrase, need not be read because of it.
+// A pairFilter is a Bloom filter of the pairs of a text. With it, most texts that have the words of a
+// phrase, but not the phrase, need not be read.
 type pairFilter []byte
 
 const (
-	pairBits   = 8 // of a filter for each pair
+	pairBits   = 8 // bits of a filter for each pair
 	pairProbes = 3
 )
 
@@ -73,24 +73,23 @@ func encodeFilters(filters []pairFilter) []byte {
 }
 
 func decodeFilters(data []byte) ([]pairFilter, error) {
-	r := placeReader{data: data}
+	r := locationReader{data: data}
 	var filters []pairFilter
 	for len(r.data) > 0 {
 		filters = append(filters, r.bytes(r.size()))
 	}
 	if r.bad {
-		return nil, errPlaces
+		return nil, errDamaged
 	}
 	return filters, nil
 }
 
-// A pairList collects the pairs of one text after the other. It leaves out most of
-// those that a text repeats.
+// A pairList collects the pairs of one text after the other. It omits most repeated ones.
 type pairList struct {
 	list   []pair
-	recent []uint64 // the text and the pair that were last at a place
+	recent []uint64 // the last text and pair of each slot
 	text   uint64
-	last   uint32 // the sum of the word before
+	last   uint32 // the hash of the word before
 	begun  bool
 }
 

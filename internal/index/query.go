@@ -17,16 +17,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Role is what a text is in a conversation.
+// A Role is the kind of a passage.
 type Role uint8
 
 // The roles. The zero value is any of them.
 const (
 	AnyRole  Role = iota
-	Prompt        // of the user, or of another agent
-	Answer        // of the model, summaries of compactions among them
-	Tool          // the input or the result of a tool, or what a command or the agent itself has printed
-	Thinking      // of the model
+	Prompt        // a prompt of the user or of another agent
+	Answer        // text of the model, and summaries of compactions
+	Tool          // the input or the result of a tool, or the output of a command or of the agent
+	Thinking      // thinking of the model
 )
 
 // Roles are the names of the roles.
@@ -34,27 +34,27 @@ var Roles = []string{AnyRole: "", Prompt: "prompt", Answer: "answer", Tool: "too
 
 func (r Role) String() string { return Roles[r] }
 
-// A Query says what to find. All that is set has to fit.
+// A Query describes what to find. A passage has to match every field that is set.
 type Query struct {
 	phrases []phrase
 	pattern *regexp.Regexp
 
 	Role Role
-	// Tool is the name of the tool whose input or result the text is.
+	// Tool is the name of a tool, for its inputs and results.
 	Tool string
-	// Since and Until limit the time of the entry: not before Since, and before
-	// Until. The zero time means no limit.
+	// Since and Until limit the time of the entry: not before Since, and before Until. The zero time means
+	// no limit.
 	Since, Until time.Time
-	// Projects are the names of the projects to look in. Nil means all.
+	// Projects are the names of the projects to search. Nil means all.
 	Projects map[string]bool
-	// Limit is how many results there are at most. 0 and less means no limit.
+	// Limit is the most results. 0 or less means no limit.
 	Limit int
 }
 
-// A phrase is words that follow each other.
+// A phrase is a list of words that follow each other.
 type phrase struct {
 	words  []string
-	prefix bool // the last word may go on
+	prefix bool // the last word is a prefix
 }
 
 // Pattern returns a query for texts that a regular expression matches.
@@ -63,40 +63,39 @@ func Pattern(expr string) (*Query, error) {
 	return &Query{pattern: pattern}, err
 }
 
-// Words returns a query for texts that have all of the words. Each argument is a
-// word or a phrase, or several of them if it has double quotes in it. A word or
-// phrase with * behind it may go on.
+// Words returns a query for texts that have all of the words. Each argument is a word or a phrase, or
+// several of them if it contains double quotes. A trailing * makes the last word a prefix.
 func Words(args []string) (*Query, error) {
 	q := new(Query)
 	for _, arg := range args {
 		for _, piece := range pieces(arg) {
 			p := newPhrase(piece)
 			if len(p.words) == 0 {
-				return nil, fmt.Errorf("there is no word in %q", piece)
+				return nil, fmt.Errorf("%q contains no words", piece)
 			}
 			q.phrases = append(q.phrases, p)
 		}
 	}
 	if len(q.phrases) == 0 {
-		return nil, errors.New("there is no word to search for")
+		return nil, errors.New("the query contains no words")
 	}
 	return q, nil
 }
 
-// pieces cuts an argument with quotes into words and phrases.
+// pieces splits an argument with quotes into words and phrases.
 func pieces(arg string) []string {
 	if !strings.Contains(arg, `"`) {
 		return []string{arg}
 	}
 	var list []string
-	for i, part := range strings.Split(arg, `"`) {
+	for i, piece := range strings.Split(arg, `"`) {
 		switch {
-		case i%2 == 0 && part == "*" && len(list) > 0:
+		case i%2 == 0 && piece == "*" && len(list) > 0:
 			list[len(list)-1] += "*"
 		case i%2 == 0:
-			list = append(list, strings.Fields(part)...)
-		case strings.TrimSpace(part) != "":
-			list = append(list, part)
+			list = append(list, strings.Fields(piece)...)
+		case strings.TrimSpace(piece) != "":
+			list = append(list, piece)
 		}
 	}
 	return list
@@ -105,14 +104,14 @@ func pieces(arg string) []string {
 func newPhrase(text string) phrase {
 	body, prefix := strings.CutSuffix(strings.TrimSpace(text), "*")
 	p := phrase{prefix: prefix}
-	var c cutter
+	var c tokenizer
 	for _, end := c.next(body, 0); end > 0; _, end = c.next(body, end) {
 		p.words = append(p.words, string(c.word))
 	}
 	return p
 }
 
-// pairs returns the pairs of the phrases. What a prefix may go on to is not known.
+// pairs returns the pairs of the phrases, without those of a prefix, whose whole word is unknown.
 func (q *Query) pairs() []pair {
 	var list []pair
 	for _, p := range q.phrases {
@@ -127,12 +126,12 @@ func (q *Query) pairs() []pair {
 	return list
 }
 
-// exact reports whether words alone decide.
+// exact reports whether the words of a passage decide whether it matches, without its text.
 func (q *Query) exact() bool {
 	return !slices.ContainsFunc(q.phrases, func(p phrase) bool { return len(p.words) > 1 })
 }
 
-// expression returns what the full-text index is asked for.
+// expression returns the expression for the full-text index.
 func (q *Query) expression() string {
 	var terms []string
 	for _, p := range q.phrases {
@@ -151,7 +150,7 @@ func (q *Query) expression() string {
 	return strings.Join(slices.Compact(terms), " AND ")
 }
 
-// marks are words that no text has, and that stand for what it is.
+// marks returns words for the role and the tool of a passage. No text contains such a word.
 func marks(role Role, tool string) []string {
 	var list []string
 	if role != AnyRole {
@@ -163,15 +162,14 @@ func marks(role Role, tool string) []string {
 	return list
 }
 
-// A Span is a part of a text: the bytes from Start on, before End.
+// A Span is a range of bytes of a text, from Start to End, without End.
 type Span struct{ Start, End int }
 
-// maxSpans is how many places are told of one text.
+// maxSpans is the most matches that are returned for one text.
 const maxSpans = 100
 
-// find returns where the text has what is looked for, or nothing if it lacks a
-// part of that.
-func (q *Query) find(c *cutter, text string) []Span {
+// find returns the matches in a text, or nil if a word or phrase of the query is missing.
+func (q *Query) find(c *tokenizer, text string) []Span {
 	if q.pattern != nil {
 		return q.findPattern(text)
 	}
@@ -199,9 +197,9 @@ func (q *Query) find(c *cutter, text string) []Span {
 // An attempt is a phrase whose first words were found.
 type attempt struct{ phrase, words, start int }
 
-// step tries an attempt on the next word, which ends at end. One that goes on is
-// added to going.
-func (q *Query) step(c *cutter, a attempt, end int, going []attempt, found []bool, spans *[]Span) []attempt {
+// step tries an attempt on the next word, which ends at end. An attempt that needs more words is added to
+// going.
+func (q *Query) step(c *tokenizer, a attempt, end int, going []attempt, found []bool, spans *[]Span) []attempt {
 	p := &q.phrases[a.phrase]
 	last := a.words == len(p.words)-1
 	if !p.fits(c.word, a.words) {
@@ -248,19 +246,18 @@ func tidy(spans []Span) []Span {
 	return joined
 }
 
-// maxWord is how many bytes of a word count.
+// maxWord is the number of bytes of a word that count.
 const maxWord = 64
 
-// A cutter cuts texts into words: runs of letters and digits, in small letters.
-// Where a script puts no spaces between words, or not between all, each character is
-// a word of its own.
-type cutter struct {
+// A tokenizer splits texts into words: runs of letters and digits, in lower case. In scripts without
+// spaces between words, or not between all of them, each character is a word.
+type tokenizer struct {
 	word   []byte // the word that next has found, valid until the next call
 	marked bool   // it has marks that belong to the letters before them
 }
 
-// small maps the bytes of ASCII that belong to words to small letters.
-var small = func() (table [utf8.RuneSelf]byte) {
+// lower maps the ASCII bytes of words to lower case, and all others to 0.
+var lower = func() (table [utf8.RuneSelf]byte) {
 	for c := range byte(utf8.RuneSelf) {
 		switch {
 		case c >= '0' && c <= '9', c >= 'a' && c <= 'z':
@@ -272,21 +269,21 @@ var small = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// next finds the first word from an index of text on, and returns where it begins
-// and ends. The end is 0 if there is none.
-func (c *cutter) next(text string, from int) (start, end int) {
+// next finds the first word at or after an offset, and returns its start and end. The end is 0 if there is
+// no word.
+func (c *tokenizer) next(text string, from int) (start, end int) {
 	if start, end = c.cut(text, from); c.marked {
 		c.word = norm.NFC.Append(nil, c.word...)
 	}
 	return start, end
 }
 
-func (c *cutter) cut(text string, from int) (start, end int) {
+func (c *tokenizer) cut(text string, from int) (start, end int) {
 	c.word, c.marked = c.word[:0], false
 	start = from
 	for i := from; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {
-			if b = small[b]; b != 0 {
+			if b = lower[b]; b != 0 {
 				c.add(b)
 				i++
 				continue
@@ -319,8 +316,8 @@ func (c *cutter) cut(text string, from int) (start, end int) {
 	return start, len(text)
 }
 
-// separator returns the length of what begins a text and is no word: one byte, or
-// a whole escape sequence that sets colours, behind which words often stand.
+// separator returns the length of the separator at the beginning of a text: one byte, or an escape
+// sequence for colors, since words often follow one.
 func separator(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 1
@@ -337,13 +334,13 @@ func separator(text string) int {
 	return 1
 }
 
-func (c *cutter) add(b byte) {
+func (c *tokenizer) add(b byte) {
 	if len(c.word) < maxWord {
 		c.word = append(c.word, b)
 	}
 }
 
-func (c *cutter) addRune(r rune) {
+func (c *tokenizer) addRune(r rune) {
 	if len(c.word)+utf8.RuneLen(r) <= maxWord {
 		c.word = utf8.AppendRune(c.word, r)
 	}
@@ -353,33 +350,32 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// folded returns the same for capital and small letters, ς and σ among them.
+// folded returns the same rune for upper and lower case, and for ς and σ.
 func folded(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
-// alone reports whether a character is a word of its own.
+// alone reports whether a character is a word by itself.
 func alone(r rune) bool {
-	const longVowel, halfLongVowel = 'ー', 'ｰ' // of kana, but by Unicode of no script
+	const longVowel, halfLongVowel = 'ー', 'ｰ' // used in kana, but Unicode assigns no script to them
 	return r >= 0x0E00 && (r == longVowel || r == halfLongVowel || unicode.In(r,
 		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// A vocabulary collects the words of a text, each once, and their pairs. It is a hash
-// table that needs no clearing: a slot counts if it is of the text at hand.
-type vocabulary struct {
-	cutter
+// A wordSet collects the words of a text, each once, and their pairs. It is a hash table that is never
+// cleared: a slot is empty unless it has the number of the current text.
+type wordSet struct {
+	tokenizer
 	pairs pairList
 	seed  maphash.Seed
 	slots []slot // a power of two
 	text  uint32 // the number of the text, from 1
 	count int    // of its words
-	words []byte // with a space behind each
+	words []byte // with a space after each
 }
 
 type slot struct{ text, start, end uint32 }
 
-// of returns the words of a text, with the marks in front. It is valid until the
-// next call.
-func (v *vocabulary) of(text string, marks ...string) []byte {
+// of returns the words of a text, after the marks. The result is valid until the next call.
+func (v *wordSet) of(text string, marks ...string) []byte {
 	if v.slots == nil || v.text == math.MaxUint32 {
 		v.seed, v.slots, v.text = maphash.MakeSeed(), make([]slot, 1<<10), 0
 	}
@@ -401,8 +397,8 @@ func (v *vocabulary) of(text string, marks ...string) []byte {
 	return v.words
 }
 
-// slot returns the slot of a word, or the one where it belongs.
-func (v *vocabulary) slot(word []byte) *slot {
+// slot returns the slot of a word, or the empty slot for it.
+func (v *wordSet) slot(word []byte) *slot {
 	mask := uint64(len(v.slots) - 1)
 	for i := maphash.Bytes(v.seed, word) & mask; ; i = (i + 1) & mask {
 		at := &v.slots[i]
@@ -413,7 +409,7 @@ func (v *vocabulary) slot(word []byte) *slot {
 }
 
 // grow counts a word, and makes room for more.
-func (v *vocabulary) grow() {
+func (v *wordSet) grow() {
 	if v.count++; v.count <= len(v.slots)/2 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-func TestCutter(t *testing.T) {
+func TestTokenizer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"":                            nil,
@@ -27,7 +27,7 @@ func TestCutter(t *testing.T) {
 		"x\u202ey \x1b[1;31mred\x1b[": {"x", "y", "red"},
 		string(make([]byte, 300)):     nil,
 	} {
-		var c cutter
+		var c tokenizer
 		var got []string
 		for start, end := c.next(text, 0); end > 0; start, end = c.next(text, end) {
 			if start >= end {
@@ -73,15 +73,15 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := gocmp.Diff(c.want, q.find(new(cutter), c.text)); diff != "" {
+		if diff := gocmp.Diff(c.want, q.find(new(tokenizer), c.text)); diff != "" {
 			t.Errorf("%q in %q (-want +got):\n%s", c.args, c.text, diff)
 		}
 	}
 	if _, err := Words([]string{"++"}); err == nil {
-		t.Error("signs alone are taken for a word")
+		t.Error("punctuation alone is taken for a word")
 	}
 	if _, err := Words([]string{`""`}); err == nil {
-		t.Error("nothing is taken for a query")
+		t.Error("an empty list is taken for a query")
 	}
 }
 
@@ -98,27 +98,27 @@ func TestInputText(t *testing.T) {
 	}
 }
 
-func FuzzPlaces(f *testing.F) {
-	f.Add(encodePlaces([]place{{offset: 5, length: 9, line: 2, role: Tool, tool: "Bash"}, {offset: 70, time: -3, role: Prompt, agent: "a"}}))
+func FuzzLocations(f *testing.F) {
+	f.Add(encodeLocations([]location{{offset: 5, length: 9, line: 2, role: Tool, tool: "Bash"}, {offset: 70, time: -3, role: Prompt, agent: "a"}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		places, err := decodePlaces(data)
+		locations, err := decodeLocations(data)
 		if err != nil {
 			return
 		}
-		again, err := decodePlaces(encodePlaces(places))
+		again, err := decodeLocations(encodeLocations(locations))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := gocmp.Diff(places, again, gocmp.AllowUnexported(place{})); diff != "" {
+		if diff := gocmp.Diff(locations, again, gocmp.AllowUnexported(location{})); diff != "" {
 			t.Errorf("(-first +second):\n%s", diff)
 		}
 	})
 }
 
-// Each word of a text is there once, behind the marks.
-func TestVocabulary(t *testing.T) {
+// Each word of a text occurs once, after the marks.
+func TestWordSet(t *testing.T) {
 	t.Parallel()
-	var v vocabulary
+	var v wordSet
 	for range 3 {
 		if got := string(v.of("b a, B! c a", "m")); got != "m b a c " {
 			t.Errorf("%q", got)
@@ -135,7 +135,7 @@ func TestVocabulary(t *testing.T) {
 }
 
 func pairsOf(text string) []pair {
-	var v vocabulary
+	var v wordSet
 	v.of(text)
 	return v.pairs.list
 }
@@ -180,14 +180,14 @@ func TestPairFiltersAreKept(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := decodeFilters([]byte{9, 1}); err == nil {
-		t.Error("filters that were cut off are taken")
+		t.Error("truncated filters are accepted")
 	}
 }
 
 // Passages with the words of a phrase in another order are not even counted.
 func TestPhraseOfCommonWordsIsFoundByItsPairs(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var text strings.Builder
 	for n := range 50 {
 		text.WriteString(promptLine(n, "the apple of the tree"))

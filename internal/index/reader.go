@@ -20,39 +20,39 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A state is how far a file was read, and what is needed to go on there.
+// A state records how far a file was read, and what is needed to continue there.
 type state struct {
-	Offset  int64             `json:"offset"`
-	Lines   int64             `json:"lines"` // line feeds before the offset
-	Time    int64             `json:"time"`  // of the last entry that has one
-	Turns   int64             `json:"turns"`
-	Tip     string            `json:"tip,omitempty"`     // the last entry of the conversation
-	Rewound bool              `json:"rewound,omitempty"` // the turns can't be counted
-	Session string            `json:"session,omitempty"` // as the entries name it
-	Folder  string            `json:"folder,omitempty"`  // the name of the first working folder
-	Calls   map[string]string `json:"calls,omitempty"`   // the tools of calls that have no result yet
-	Guard   uint64            `json:"guard"`             // of the bytes before the offset
+	Offset    int64             `json:"offset"`
+	Lines     int64             `json:"lines"` // line feeds before the offset
+	Time      int64             `json:"time"`  // of the last entry that has one
+	Turns     int64             `json:"turns"`
+	Tip       string            `json:"tip,omitempty"`     // the last entry of the conversation
+	Rewound   bool              `json:"rewound,omitempty"` // the turns can't be counted
+	Session   string            `json:"session,omitempty"` // the session ID in the entries
+	Directory string            `json:"folder,omitempty"`  // the name of the first working directory
+	Calls     map[string]string `json:"calls,omitempty"`   // the tools of calls without a result, by ID
+	Checksum  uint64            `json:"guard"`             // of the bytes before the offset
 }
 
 const (
-	// maxCalls is how many calls without results are remembered.
+	// maxCalls is the most calls without results that are remembered.
 	maxCalls = 1000
-	// maxLine is the length of the longest line that is looked at.
+	// maxLine is the length of the longest line that is read.
 	maxLine = 64 << 20
-	// pieceSize is how long the pieces of a spill are.
+	// pieceSize is the length of the pieces of a spill.
 	pieceSize = 1 << 20
 	readSize  = 256 << 10
-	// guarded is how many bytes before the offset tell that a file was only
-	// appended to.
-	guarded = 512
+	// checksumSize is the number of bytes before the offset that are compared, to find out whether a file was
+	// only appended to.
+	checksumSize = 512
 )
 
-// A visitor gets the passages of a file.
-type visitor func(p *place, text string) error
+// A visitor is called with each passage of a file.
+type visitor func(p *location, text string) error
 
-// A reader reads files passage by passage. It is for one goroutine at a time.
+// A reader reads files passage by passage. It must not be used by several goroutines at once.
 type reader struct {
-	dissector *dissector
+	extractor *extractor
 	buf       []byte
 	progress  func(n int) // may be nil
 
@@ -63,11 +63,11 @@ type reader struct {
 }
 
 func newReader() *reader {
-	return &reader{dissector: newDissector(), buf: make([]byte, readSize)}
+	return &reader{extractor: newExtractor(), buf: make([]byte, readSize)}
 }
 
-// read visits the passages of a file from a state on, and moves the state to the
-// end. A file that is gone has none.
+// read visits the passages of a file after a state, and moves the state to the end of the file. A file
+// that no longer exists has no passages.
 func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit visitor) error {
 	file, err := os.Open(f.Path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -90,7 +90,7 @@ func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit vis
 	if err := r.transcript(ctx, file); err != nil {
 		return err
 	}
-	s.Guard, err = guard(file, s.Offset)
+	s.Checksum, err = checksum(file, s.Offset)
 	return err
 }
 
@@ -103,7 +103,7 @@ func (r *reader) transcript(ctx context.Context, file *os.File) error {
 		at += int64(n)
 		r.state.Lines += int64(bytes.Count(r.buf[:n], []byte("\n")))
 		splitter.Feed(r.buf[:n], r.line, ignore)
-		r.tell(n)
+		r.report(n)
 		switch {
 		case r.err != nil:
 			return r.err
@@ -119,7 +119,7 @@ func (r *reader) transcript(ctx context.Context, file *os.File) error {
 	}
 }
 
-func (r *reader) tell(n int) {
+func (r *reader) report(n int) {
 	if r.progress != nil {
 		r.progress(n)
 	}
@@ -135,11 +135,11 @@ func (r *reader) line(line []byte, at wire.Position) {
 		return
 	}
 	r.note(&e)
-	p := place{
+	p := location{
 		offset: r.base.Offset + at.Offset, length: int64(len(line)), line: r.base.Lines + int64(at.Line),
 		time: r.state.Time, agent: e.AgentID,
 	}
-	for i, passage := range r.dissector.passages(&e) {
+	for i, passage := range r.extractor.passages(&e) {
 		if passage.turn {
 			r.state.Turns++
 		}
@@ -153,7 +153,7 @@ func (r *reader) line(line []byte, at wire.Position) {
 	}
 }
 
-// note takes from an entry what later ones need.
+// note records the facts of an entry that later entries need.
 func (r *reader) note(e *transcript.Entry) {
 	s := r.state
 	if !e.Timestamp.IsZero() {
@@ -162,8 +162,8 @@ func (r *reader) note(e *transcript.Entry) {
 	if s.Session == "" {
 		s.Session = e.SessionID
 	}
-	if s.Folder == "" && e.CWD != "" {
-		s.Folder = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
+	if s.Directory == "" && e.CWD != "" {
+		s.Directory = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
 	}
 	if e.Type == "user" && !e.IsSidechain && e.ParentUUID != "" && s.Tip != "" && e.ParentUUID != s.Tip && e.ToolUseResult == nil {
 		s.Rewound = true
@@ -186,13 +186,13 @@ func (r *reader) toolOf(p *passage) string {
 	return p.tool
 }
 
-// spill reads a spill in pieces. What looks like no text is passed over.
+// spill reads a spill in pieces. It skips a file that does not look like text.
 func (r *reader) spill(ctx context.Context, file *os.File) error {
 	piece := make([]byte, pieceSize)
-	p := place{role: Tool, line: 1, time: r.state.Time}
+	p := location{role: Tool, line: 1, time: r.state.Time}
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(io.NewSectionReader(file, p.offset, pieceSize), piece)
-		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, guarded)], 0) >= 0 {
+		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, checksumSize)], 0) >= 0 {
 			break
 		}
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -207,28 +207,27 @@ func (r *reader) spill(ctx context.Context, file *os.File) error {
 		}
 		p.offset += int64(n)
 		p.line += int64(bytes.Count(piece[:n], []byte("\n")))
-		r.tell(n)
+		r.report(n)
 	}
 	r.state.Offset = p.offset
 	return ctx.Err()
 }
 
-// pieceEnd returns where a piece ends that is not the last one: behind a line, or at
-// least between words.
+// pieceEnd returns the end of a piece that is not the last one: after a line, or at least between words.
 func pieceEnd(piece []byte) int {
 	return cmp.Or(bytes.LastIndexByte(piece, '\n')+1, bytes.LastIndexAny(piece, " \t,;:{}[]\"")+1, len(piece))
 }
 
-// guard returns a sum of the bytes before an offset.
-func guard(file io.ReaderAt, offset int64) (uint64, error) {
-	from := max(0, offset-guarded)
+// checksum returns a hash of the bytes before an offset.
+func checksum(file io.ReaderAt, offset int64) (uint64, error) {
+	from := max(0, offset-checksumSize)
 	sum := fnv.New64a()
 	_, err := io.Copy(sum, io.NewSectionReader(file, from, offset-from))
 	return sum.Sum64(), err
 }
 
 // text reads a passage again.
-func (r *reader) text(file io.ReaderAt, p *place, spill bool) (string, bool) {
+func (r *reader) text(file io.ReaderAt, p *location, spill bool) (string, bool) {
 	data := make([]byte, p.length)
 	if n, err := file.ReadAt(data, p.offset); err != nil && n < len(data) {
 		return "", false
@@ -240,16 +239,16 @@ func (r *reader) text(file io.ReaderAt, p *place, spill bool) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	passages := r.dissector.passages(&e)
+	passages := r.extractor.passages(&e)
 	if p.nth >= int64(len(passages)) {
 		return "", false
 	}
 	return passages[p.nth].text, true
 }
 
-// Scan reads all files, and finds what a query asks for in them. It blocks until
-// all are read, or the context ends; with the error of that it returns what it has
-// found. progress may be nil, and is called by one goroutine at a time.
+// Scan runs a query by reading all files. It blocks until all are read or the context ends. In the latter
+// case it returns what it has found so far and the error of the context. progress may be nil, and is called
+// by one goroutine at a time.
 func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(done, total int64)) (*Result, error) {
 	s := &scan{query: q, progress: progress, best: ranking{limit: q.Limit}}
 	for i := range files {
@@ -270,7 +269,7 @@ func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(do
 	return result, ctx.Err()
 }
 
-// wantsFile reports whether a file may have what is looked for.
+// wantsFile reports whether a file may have matches.
 func (q *Query) wantsFile(f *sessions.File) bool {
 	if q.Projects != nil && !q.Projects[f.Project] {
 		return false
@@ -278,14 +277,14 @@ func (q *Query) wantsFile(f *sessions.File) bool {
 	return q.Since.IsZero() || !f.Info.ModTime().Before(q.Since)
 }
 
-// wantsPlace reports whether a place is one to look at.
-func (q *Query) wantsPlace(p *place) bool {
+// wantsLocation reports whether a passage may be a match, by everything but its text.
+func (q *Query) wantsLocation(p *location) bool {
 	at := time.UnixMilli(p.time)
 	return (q.Role == AnyRole || q.Role == p.role) && (q.Tool == "" || strings.EqualFold(q.Tool, p.tool)) &&
 		(q.Since.IsZero() || !at.Before(q.Since)) && (q.Until.IsZero() || at.Before(q.Until))
 }
 
-// A scan is the work of a Scan.
+// A scan is the state of a call of Scan.
 type scan struct {
 	query    *Query
 	files    []*sessions.File
@@ -301,13 +300,13 @@ type scan struct {
 
 func (s *scan) work(ctx context.Context) {
 	r := newReader()
-	r.progress = s.tell
-	var c cutter
+	r.progress = s.report
+	var c tokenizer
 	for i := int(s.next.Add(1)) - 1; i < len(s.files) && ctx.Err() == nil; i = int(s.next.Add(1)) - 1 {
 		f, st := s.files[i], new(state)
-		err := r.read(ctx, f, st, func(p *place, text string) error {
-			if s.query.wantsPlace(p) {
-				found := &candidate{file: f, state: st, place: *p}
+		err := r.read(ctx, f, st, func(p *location, text string) error {
+			if s.query.wantsLocation(p) {
+				found := &candidate{file: f, state: st, location: *p}
 				if found.take(text, s.query.find(&c, text)) {
 					s.found(found)
 				}
@@ -328,7 +327,7 @@ func (s *scan) found(c *candidate) {
 	s.best.add(c)
 }
 
-func (s *scan) tell(n int) {
+func (s *scan) report(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done += int64(n); s.progress != nil {

@@ -16,21 +16,20 @@ import (
 )
 
 const (
-	// partPlaces is how many passages a part of the index has at most, and partBytes
-	// how many bytes of words, more or less.
-	partPlaces = 4096
-	partBytes  = 4 << 20
+	// segmentPassages is the most passages of a segment, and segmentBytes roughly the most bytes of words.
+	segmentPassages = 4096
+	segmentBytes    = 4 << 20
 )
 
-// A change is a file that is not in the index as it is on disk.
+// A change is a file that has changed since the index was written.
 type change struct {
 	file  *sessions.File
-	known sqlite.File // the zero value if it is not in the index at all
+	known sqlite.File // the zero value if it is not in the index
 	state state
-	anew  bool // what the index has of it is of no use
+	stale bool // the index has passages of it that must be removed
 }
 
-// A plan is what makes the index one of the files on disk.
+// A plan is the work to update the index.
 type plan struct {
 	changes []change
 	gone    []int64
@@ -39,7 +38,7 @@ type plan struct {
 
 func (p *plan) empty() bool { return len(p.changes)+len(p.gone) == 0 }
 
-// compare returns what has changed since the index was written.
+// compare returns the changes since the index was written.
 func compare(files []sessions.File, known map[string]sqlite.File) *plan {
 	p := new(plan)
 	there := make(map[string]bool, len(files))
@@ -64,7 +63,7 @@ func compare(files []sessions.File, known map[string]sqlite.File) *plan {
 	return p
 }
 
-// begin finds out from where on each file is to be read.
+// begin finds out where to start reading each file.
 func (p *plan) begin(ctx context.Context, db *sqlite.DB) error {
 	for i := range p.changes {
 		c := &p.changes[i]
@@ -85,9 +84,9 @@ func (c *change) resume(ctx context.Context, db *sqlite.DB) error {
 		return err
 	}
 	if err := json.Unmarshal(data, &c.state); err != nil {
-		return errPlaces
+		return errDamaged
 	}
-	if c.anew = !c.appended(); c.anew {
+	if c.stale = !c.appended(); c.stale {
 		c.state = state{}
 	}
 	return nil
@@ -103,24 +102,24 @@ func (c *change) appended() bool {
 		return false
 	}
 	defer file.Close()
-	sum, err := guard(file, c.state.Offset)
-	return err == nil && sum == c.state.Guard
+	sum, err := checksum(file, c.state.Offset)
+	return err == nil && sum == c.state.Checksum
 }
 
-// A batch is a part of a file that is ready to be written, or the end of one.
+// A batch has passages of a file that are ready to be written, or the end of a file.
 type batch struct {
-	change *change
-	first  bool // of the file
-	places []place
-	words  [][]byte
-	pairs  []pairFilter
-	size   int // of the words
-	end    bool
-	err    error // the file could not be read to its end
+	change    *change
+	first     bool // of the file
+	locations []location
+	words     [][]byte
+	pairs     []pairFilter
+	size      int // of the words
+	end       bool
+	err       error // the file could not be read to its end
 }
 
-// refresh writes the changes into the index: goroutines read, and this one
-// writes. If the context ends, what was read whole is kept.
+// refresh writes the changes into the index: other goroutines read, and this one writes. If the context
+// ends, files that were read completely are kept.
 func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done, total int64)) (unread []error, err error) {
 	for _, file := range p.gone {
 		if err := w.Drop(file); err != nil {
@@ -136,29 +135,29 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 		}
 		if err == nil {
 			if err = b.write(w); err != nil {
-				stop() // and let the goroutines end
+				stop() // ends the goroutines
 			}
 		}
 	}
 	return unread, err
 }
 
-// start has goroutines read the files. The channel is closed when all are done.
+// start starts goroutines that read the files. The channel is closed when all have ended.
 func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-chan *batch {
 	batches := make(chan *batch, 2)
 	var next, done atomic.Int64
-	var telling sync.Mutex
-	tell := func(n int) {
-		if sum := done.Add(int64(n)); progress != nil && telling.TryLock() {
+	var reporting sync.Mutex
+	report := func(n int) {
+		if sum := done.Add(int64(n)); progress != nil && reporting.TryLock() {
 			progress(min(sum, p.bytes), p.bytes)
-			telling.Unlock()
+			reporting.Unlock()
 		}
 	}
 	var group sync.WaitGroup
 	for range min(max(runtime.GOMAXPROCS(0), 2), len(p.changes)) {
 		group.Go(func() {
 			b := &batcher{out: batches, reader: newReader()}
-			b.reader.progress = tell
+			b.reader.progress = report
 			for i := int(next.Add(1)) - 1; i < len(p.changes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				b.read(ctx, &p.changes[i])
 			}
@@ -171,24 +170,24 @@ func (p *plan) start(ctx context.Context, progress func(done, total int64)) <-ch
 	return batches
 }
 
-// A batcher makes batches of files.
+// A batcher reads files into batches.
 type batcher struct {
 	out    chan<- *batch
 	reader *reader
-	vocabulary
+	wordSet
 	batch *batch
 }
 
-// read reads one file. If the context ends in the middle of it, its state is that
-// of the last batch that was handed out: none.
+// read reads one file. If the context ends before the end of the file, the last batch has an error, and
+// nothing of the file is kept.
 func (b *batcher) read(ctx context.Context, c *change) {
 	b.batch = &batch{change: c, first: true}
-	err := b.reader.read(ctx, c.file, &c.state, func(p *place, text string) error {
-		b.batch.places = append(b.batch.places, *p)
+	err := b.reader.read(ctx, c.file, &c.state, func(p *location, text string) error {
+		b.batch.locations = append(b.batch.locations, *p)
 		words := bytes.Clone(b.of(text, marks(p.role, p.tool)...))
 		b.batch.words, b.batch.size = append(b.batch.words, words), b.batch.size+len(words)
-		b.batch.pairs = append(b.batch.pairs, newPairFilter(b.vocabulary.pairs.list))
-		if len(b.batch.places) == partPlaces || b.batch.size > partBytes {
+		b.batch.pairs = append(b.batch.pairs, newPairFilter(b.wordSet.pairs.list))
+		if len(b.batch.locations) == segmentPassages || b.batch.size > segmentBytes {
 			b.out <- b.batch
 			b.batch = &batch{change: c}
 		}
@@ -198,12 +197,11 @@ func (b *batcher) read(ctx context.Context, c *change) {
 	b.out <- b.batch
 }
 
-// write writes a batch. A file whose end has not come counts as one that has
-// changed since: it is read anew.
+// write writes a batch. A file without its last batch counts as changed, and is read again.
 func (b *batch) write(w *sqlite.Writer) error {
 	c := b.change
 	if b.first {
-		if c.anew {
+		if c.stale {
 			if err := w.Empty(c.known.ID); err != nil {
 				return err
 			}
@@ -216,10 +214,10 @@ func (b *batch) write(w *sqlite.Writer) error {
 			c.known.ID = id
 		}
 	}
-	if len(b.places) > 0 {
-		newest := slices.MaxFunc(b.places, func(a, b place) int { return cmp.Compare(a.time, b.time) }).time
-		content := &sqlite.Content{Places: encodePlaces(b.places), Filters: encodeFilters(b.pairs), Words: b.words}
-		if err := w.Add(sqlite.Part{File: c.known.ID, Newest: newest}, content); err != nil {
+	if len(b.locations) > 0 {
+		newest := slices.MaxFunc(b.locations, func(a, b location) int { return cmp.Compare(a.time, b.time) }).time
+		content := &sqlite.Content{Locations: encodeLocations(b.locations), Filters: encodeFilters(b.pairs), Words: b.words}
+		if err := w.Add(sqlite.Segment{File: c.known.ID, Newest: newest}, content); err != nil {
 			return err
 		}
 	}
@@ -232,7 +230,7 @@ func (b *batch) write(w *sqlite.Writer) error {
 	return c.keep(w)
 }
 
-// forget leaves the file in the index as one that is to be read anew.
+// forget marks the file in the index, so that it is read again.
 func (c *change) forget(w *sqlite.Writer) error {
 	if err := w.Empty(c.known.ID); err != nil {
 		return err

@@ -17,38 +17,35 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Hit is a passage that was found.
+// A Hit is a passage that matches a query.
 type Hit struct {
 	File *sessions.File
-	// SessionID and AgentID are those of the file, or of the entry where the file
-	// does not tell.
+	// SessionID and AgentID are those of the file, or else of the entry.
 	SessionID, AgentID string
-	// Folder is the name of the working folder, or "" if that is not known.
-	Folder string
-	// Line is that of the entry in the transcript, or, of a spill, the line of the
-	// first match in it.
+	// Directory is the name of the working directory, or "" if it is unknown.
+	Directory string
+	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
-	// Turn is the number of the turn, or 0 if it is not known.
+	// Turn is the number of the turn, or 0 if it is unknown.
 	Turn int
-	Time time.Time // zero if it is not known
+	Time time.Time // zero if it is unknown
 	Role Role
 	Tool string
-	// Text is the passage, or a part of a long one.
+	// Text is the passage, or the most relevant section of a long one.
 	Text string
-	// Matches are places in Text, in order. There is at least one.
+	// Matches are the matches in Text, in order. There is at least one.
 	Matches []Span
 }
 
-// An Excerpt is a part of a text.
+// An Excerpt is a section of a text with matches.
 type Excerpt struct {
 	Text    string
 	Matches []Span // there is at least one
-	// Begins and Ends say that the text begins and ends with it.
+	// Begins and Ends report whether the excerpt is at the beginning and at the end of the text.
 	Begins, Ends bool
 }
 
-// Excerpt returns the part of the text, of about so many bytes, that has the most
-// matches in it.
+// Excerpt returns the section of the text, of about size bytes, that has the most matches.
 func (h *Hit) Excerpt(size int) Excerpt { return excerpt(h.Text, h.Matches, size) }
 
 func excerpt(text string, matches []Span, size int) Excerpt {
@@ -79,7 +76,7 @@ func window(text string, matches []Span, size int) Span {
 	}
 	start := max(0, matches[best].Start-size/4)
 	end := min(len(text), start+size)
-	for range utf8.UTFMax - 1 { // what is not UTF-8 may have no start at all
+	for range utf8.UTFMax - 1 { // invalid UTF-8 may have no start of a rune
 		if start > 0 && !utf8.RuneStart(text[start]) {
 			start--
 		}
@@ -90,12 +87,11 @@ func window(text string, matches []Span, size int) Span {
 	return Span{start, end}
 }
 
-// A Result is what a search has found.
+// A Result is the result of a search.
 type Result struct {
-	// Hits are the newest, in that order.
+	// Hits are the matching passages, the newest first.
 	Hits []Hit
-	// More is how many more there are. AtMost says that some of these may turn out
-	// to be none.
+	// More is the number of further hits. AtMost means that some of those may not match.
 	More   int
 	AtMost bool
 	// Unread are the errors of files that could not be read.
@@ -104,20 +100,20 @@ type Result struct {
 
 // A candidate is a passage that may be a hit.
 type candidate struct {
-	file    *sessions.File
-	id      int64 // of the file in the index
-	state   *state
-	place   place
-	text    string
-	matches []Span
-	feeds   int // line feeds before the first match
+	file     *sessions.File
+	id       int64 // of the file in the index
+	state    *state
+	location location
+	text     string
+	matches  []Span
+	feeds    int // line feeds before the first match
 }
 
-// maxText is how much is kept of the text of a candidate.
+// maxText is the number of bytes that are kept of the text of a candidate.
 const maxText = 1 << 10
 
-// take notes where the text has what is looked for, and keeps as much of it as is
-// worth showing. It reports false if there is nothing.
+// take records the matches in the text of the candidate, and keeps an excerpt. It returns false if there
+// are no matches.
 func (c *candidate) take(text string, matches []Span) bool {
 	if len(matches) == 0 {
 		return false
@@ -128,26 +124,26 @@ func (c *candidate) take(text string, matches []Span) bool {
 	return true
 }
 
-// compare is negative if c comes before other in the result: the newer one does,
-// and of one time the later one in its file.
+// compare is negative if c comes before other in the result: newer passages first, and at the same time
+// those later in the file.
 func (c *candidate) compare(other *candidate) int {
-	a, b := &c.place, &other.place
+	a, b := &c.location, &other.location
 	return cmp.Or(
 		cmp.Compare(b.time, a.time), cmp.Compare(c.file.Path, other.file.Path),
 		cmp.Compare(b.offset, a.offset), cmp.Compare(b.nth, a.nth))
 }
 
-// hit makes a hit of a candidate whose matches are known.
+// hit returns the hit of a candidate with matches.
 func (c *candidate) hit() Hit {
 	h := Hit{
-		File: c.file, SessionID: cmp.Or(c.file.SessionID, c.state.Session), AgentID: cmp.Or(c.file.AgentID, c.place.agent),
-		Folder: c.state.Folder, Line: int(c.place.line), Role: c.place.role, Tool: c.place.tool, Text: c.text, Matches: c.matches,
+		File: c.file, SessionID: cmp.Or(c.file.SessionID, c.state.Session), AgentID: cmp.Or(c.file.AgentID, c.location.agent),
+		Directory: c.state.Directory, Line: int(c.location.line), Role: c.location.role, Tool: c.location.tool, Text: c.text, Matches: c.matches,
 	}
-	if c.place.time != 0 {
-		h.Time = time.UnixMilli(c.place.time)
+	if c.location.time != 0 {
+		h.Time = time.UnixMilli(c.location.time)
 	}
 	if !c.state.Rewound && h.AgentID == "" && !c.file.Spill {
-		h.Turn = int(c.place.turn)
+		h.Turn = int(c.location.turn)
 	}
 	if c.file.Spill {
 		h.Line += c.feeds
@@ -155,7 +151,7 @@ func (c *candidate) hit() Hit {
 	return h
 }
 
-// A ranking keeps the first candidates of all that it is given.
+// A ranking keeps the first candidates, in the order of the result.
 type ranking struct {
 	limit int // 0 means all
 	list  []*candidate
@@ -168,7 +164,7 @@ func (r *ranking) Swap(i, j int)      { r.list[i], r.list[j] = r.list[j], r.list
 
 // Push is for package heap.
 func (r *ranking) Push(x any) {
-	r.list = append(r.list, x.(*candidate)) //nolint:forcetypeassert // nothing else is pushed
+	r.list = append(r.list, x.(*candidate)) //nolint:forcetypeassert // only candidates are pushed
 }
 
 // Pop is for package heap.
@@ -201,14 +197,14 @@ func (r *ranking) sorted() []*candidate {
 	return list
 }
 
-// A shelf opens files, and keeps the last one open: candidates of one file often
-// follow each other.
-type shelf struct {
+// A fileCache opens files, and keeps the last one open, since candidates of one file often follow each
+// other.
+type fileCache struct {
 	path string
 	file *os.File
 }
 
-func (s *shelf) open(path string) (*os.File, error) {
+func (s *fileCache) open(path string) (*os.File, error) {
 	if s.file != nil && s.path == path {
 		return s.file, nil
 	}
@@ -220,30 +216,30 @@ func (s *shelf) open(path string) (*os.File, error) {
 	return file, err
 }
 
-func (s *shelf) close() {
+func (s *fileCache) close() {
 	if s.file != nil {
-		_ = s.file.Close() // opened to be read
+		_ = s.file.Close() // it was only read
 		s.file = nil
 	}
 }
 
-// A place is where a passage is in a file.
-type place struct {
+// A location is the position of a passage in a file, and what is known about it.
+type location struct {
 	offset int64 // of the line, or of the piece of a spill
 	length int64
 	line   int64
-	nth    int64 // of the passages of the line
+	nth    int64 // its index among the passages of the line
 	time   int64 // in milliseconds
 	turn   int64
 	role   Role
 	tool   string
-	agent  string // the subagent whose entry stands in the session's own transcript
+	agent  string // the subagent, for its entries in the session's own transcript
 }
 
-var errPlaces = errors.New("index: the places of a part are damaged")
+var errDamaged = errors.New("index: a segment is damaged")
 
-// encodePlaces writes places in few bytes. Most differ little from the one before.
-func encodePlaces(places []place) []byte {
+// encodeLocations encodes locations in few bytes, by the differences to the one before.
+func encodeLocations(locations []location) []byte {
 	names := map[string]uint64{"": 0}
 	var list []string
 	number := func(name string) uint64 {
@@ -255,9 +251,9 @@ func encodePlaces(places []place) []byte {
 		return n
 	}
 	var body []byte
-	var last place
-	for i := range places {
-		p := &places[i]
+	var last location
+	for i := range locations {
+		p := &locations[i]
 		body = append(body, byte(p.role))
 		for _, n := range []int64{p.offset - last.offset, p.line - last.line, p.time - last.time, p.turn - last.turn, p.length, p.nth} {
 			body = binary.AppendVarint(body, n)
@@ -266,7 +262,7 @@ func encodePlaces(places []place) []byte {
 		body = binary.AppendUvarint(body, number(p.agent))
 		last = *p
 	}
-	head := binary.AppendUvarint(nil, uint64(len(places)))
+	head := binary.AppendUvarint(nil, uint64(len(locations)))
 	head = binary.AppendUvarint(head, uint64(len(list)))
 	for _, name := range list {
 		head = append(binary.AppendUvarint(head, uint64(len(name))), name...)
@@ -274,44 +270,44 @@ func encodePlaces(places []place) []byte {
 	return append(head, body...)
 }
 
-// A placeReader reads what encodePlaces has written.
-type placeReader struct {
+// A locationReader reads the encoding of encodeLocations.
+type locationReader struct {
 	data []byte
 	bad  bool
 }
 
-func decodePlaces(data []byte) ([]place, error) {
-	r := placeReader{data: data}
+func decodeLocations(data []byte) ([]location, error) {
+	r := locationReader{data: data}
 	count := r.size()
 	names := []string{""}
 	for range r.size() {
 		names = append(names, string(r.bytes(r.size())))
 	}
-	places := make([]place, 0, min(count, partPlaces))
-	var last place
+	locations := make([]location, 0, min(count, segmentPassages))
+	var last location
 	for i := 0; i < count && !r.bad; i++ {
-		p := place{role: Role(r.byte())}
+		p := location{role: Role(r.byte())}
 		p.offset, p.line = last.offset+r.number(), last.line+r.number()
 		p.time, p.turn = last.time+r.number(), last.turn+r.number()
 		p.length, p.nth = r.number(), r.number()
 		p.tool, p.agent = r.name(names), r.name(names)
 		r.bad = r.bad || p.role > Thinking || p.offset < 0 || p.length < 0 || p.nth < 0
-		places, last = append(places, p), p
+		locations, last = append(locations, p), p
 	}
 	if r.bad || len(r.data) > 0 {
-		return nil, errPlaces
+		return nil, errDamaged
 	}
-	return places, nil
+	return locations, nil
 }
 
-func (r *placeReader) number() int64 {
+func (r *locationReader) number() int64 {
 	n, size := binary.Varint(r.data)
 	r.pass(size)
 	return n
 }
 
-// size reads a number of things that are still to come.
-func (r *placeReader) size() int {
+// size reads a count of following elements, each of at least one byte.
+func (r *locationReader) size() int {
 	n, size := binary.Uvarint(r.data)
 	r.pass(size)
 	if n > uint64(len(r.data)) {
@@ -321,7 +317,7 @@ func (r *placeReader) size() int {
 	return int(n)
 }
 
-func (r *placeReader) name(names []string) string {
+func (r *locationReader) name(names []string) string {
 	n, size := binary.Uvarint(r.data)
 	r.pass(size)
 	if n >= uint64(len(names)) {
@@ -331,7 +327,7 @@ func (r *placeReader) name(names []string) string {
 	return names[n]
 }
 
-func (r *placeReader) byte() byte {
+func (r *locationReader) byte() byte {
 	b := r.bytes(1)
 	if len(b) == 0 {
 		return 0
@@ -339,7 +335,7 @@ func (r *placeReader) byte() byte {
 	return b[0]
 }
 
-func (r *placeReader) bytes(n int) []byte {
+func (r *locationReader) bytes(n int) []byte {
 	if n > len(r.data) {
 		r.bad = true
 		return nil
@@ -349,7 +345,7 @@ func (r *placeReader) bytes(n int) []byte {
 	return b
 }
 
-func (r *placeReader) pass(size int) {
+func (r *locationReader) pass(size int) {
 	if size <= 0 {
 		r.bad, r.data = true, nil
 		return
@@ -357,28 +353,28 @@ func (r *placeReader) pass(size int) {
 	r.data = r.data[size:]
 }
 
-// A passage is a text of an entry.
+// A passage is one text of an entry.
 type passage struct {
 	role Role
-	tool string // the name of the tool that is called
-	call string // the ID of a call, or of the one whose result this is
-	turn bool   // it is a prompt that begins a turn
+	tool string // the name of the called tool
+	call string // the ID of the call, also for a result
+	turn bool   // the passage is a prompt that begins a turn
 	text string
 }
 
-// A dissector takes entries apart. It is for one goroutine at a time.
-type dissector struct {
+// An extractor returns the passages of entries. It must not be used by several goroutines at once.
+type extractor struct {
 	decoder *wire.Decoder
 	list    []passage
 }
 
-func newDissector() *dissector {
-	return &dissector{decoder: wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})}
+func newExtractor() *extractor {
+	return &extractor{decoder: wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})}
 }
 
-// passages returns the texts of an entry that people search in, always in the same
-// order. The list is valid until the next call.
-func (d *dissector) passages(e *transcript.Entry) []passage {
+// passages returns the texts of an entry that can be searched, always in the same order. The list is valid
+// until the next call.
+func (d *extractor) passages(e *transcript.Entry) []passage {
 	d.list = d.list[:0]
 	switch e.Type {
 	case "user":
@@ -395,14 +391,14 @@ func (d *dissector) passages(e *transcript.Entry) []passage {
 	return d.list
 }
 
-func (d *dissector) add(p passage) {
+func (d *extractor) add(p passage) {
 	if strings.TrimSpace(p.text) != "" {
 		d.list = append(d.list, p)
 	}
 }
 
-// results takes results of tools, and reports false if there is none.
-func (d *dissector) results(content []byte) bool {
+// results adds the results of tools, and reports whether there are any.
+func (d *extractor) results(content []byte) bool {
 	if len(content) == 0 || content[0] != '[' {
 		return false
 	}
@@ -421,7 +417,7 @@ func (d *dissector) results(content []byte) bool {
 }
 
 // resultText returns the texts of a result.
-func (d *dissector) resultText(content wire.JSON) string {
+func (d *extractor) resultText(content wire.JSON) string {
 	blocks, err := d.decoder.Content([]byte(content))
 	if err != nil {
 		return ""
@@ -435,7 +431,7 @@ func (d *dissector) resultText(content wire.JSON) string {
 	return strings.Join(texts, "\n")
 }
 
-func (d *dissector) answer(content []byte) {
+func (d *extractor) answer(content []byte) {
 	blocks, err := d.decoder.Content(content)
 	if err != nil {
 		return
@@ -456,9 +452,8 @@ func (d *dissector) answer(content []byte) {
 	}
 }
 
-// classified takes what a person would see of the entry. What only the model was
-// told is left out.
-func (d *dissector) classified(e transcript.Entry) {
+// classified adds the text of an entry that a person would see. Text for the model is omitted.
+func (d *extractor) classified(e transcript.Entry) {
 	sidechain := e.IsSidechain
 	e.IsSidechain = false
 	msg, _ := transcript.Classify(e)
@@ -474,8 +469,7 @@ func (d *dissector) classified(e transcript.Entry) {
 	}
 }
 
-// inputText returns the name of a tool and the values of its input, each on a
-// line.
+// inputText returns the name of a tool and the values of its input, each on a line.
 func inputText(name string, input wire.JSON) string {
 	var b strings.Builder
 	b.WriteString(name)
@@ -503,7 +497,7 @@ func inputText(name string, input wire.JSON) string {
 	return b.String()
 }
 
-// stringEnd returns the index behind the string that begins at i.
+// stringEnd returns the end of the string that begins at i.
 func stringEnd(text string, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {

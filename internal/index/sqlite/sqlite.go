@@ -1,5 +1,8 @@
-// Package sqlite keeps a full-text index in a SQLite file: which words a passage
-// has, and no text. It is for package index alone, which says what passages are.
+// Package sqlite stores a full-text index in a SQLite file: the words of each passage, and no text. It is
+// only for package index, which defines passages.
+//
+// Passages are stored in segments of one file each. In the database, segments are the table parts, and
+// their encoded locations the column places.
 package sqlite
 
 import (
@@ -16,32 +19,31 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// version is that of the layout, and of what the index makes of transcripts. A
-// file of another version is of no use.
+// version is the version of the schema and of the way in which transcripts are split into passages and
+// words. A file of another version must be rebuilt.
 const version = 2
 
-// partBits is how many bits of the number of a passage are its number in a part.
-const partBits = 16
+// segmentBits is the number of bits of a passage's number that are its number in its segment.
+const segmentBits = 16
 
-// PartSize is how many passages a part has at most.
-const PartSize = 1 << partBits
+// SegmentSize is the most passages of a segment.
+const SegmentSize = 1 << segmentBits
 
-// The errors that say what to do about a file. They come wrapped.
+// Errors that callers handle. They are returned wrapped.
 var (
-	// ErrDamaged says that the file has to be thrown away: see [Remove].
+	// ErrDamaged means that the file must be deleted: see [Remove].
 	ErrDamaged = errors.New("damaged")
-	// ErrVersion is an ErrDamaged for a file of another version, or of a build that
-	// was killed.
+	// ErrVersion is an ErrDamaged for a file of another version, or one whose build was interrupted.
 	ErrVersion = fmt.Errorf("%w: of another version", ErrDamaged)
-	// ErrBusy says that another process writes.
+	// ErrBusy means that another process is writing.
 	ErrBusy = errors.New("in use by another process")
 )
 
-// A DB is an open index. It is for one goroutine at a time.
+// A DB is an open index. It must not be used by several goroutines at once.
 type DB struct {
 	db   *sql.DB
 	conn *sql.Conn
-	// New says that the index is empty and was not there before.
+	// New reports whether the index is new and empty.
 	New bool
 }
 
@@ -61,8 +63,7 @@ CREATE VIRTUAL TABLE words USING fts5(
 INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 `
 
-// Open opens the index in a file, which it makes if there is none. Only its owner
-// may read it.
+// Open opens the index in a file, and creates the file if it does not exist. Only its owner may read it.
 func Open(ctx context.Context, path string) (*DB, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -75,19 +76,19 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	name.RawQuery = "_pragma=busy_timeout(1000)&_pragma=synchronous(off)&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return nil, fault(err)
+		return nil, classify(err)
 	}
 	d := &DB{db: db}
 	if d.conn, err = db.Conn(ctx); err == nil {
 		err = d.check(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fault(err), d.Close())
+		return nil, errors.Join(classify(err), d.Close())
 	}
 	return d, nil
 }
 
-// Remove throws an index away.
+// Remove deletes an index. It is not an error if there is none.
 func Remove(path string) error {
 	err := os.Remove(path)
 	for _, suffix := range []string{"-journal", "-wal", "-shm"} {
@@ -101,7 +102,7 @@ func Remove(path string) error {
 	return err
 }
 
-// Close closes the index. What was not committed is lost.
+// Close closes the index. Changes that were not committed are lost.
 func (d *DB) Close() error {
 	var err error
 	if d.conn != nil {
@@ -110,7 +111,7 @@ func (d *DB) Close() error {
 	return errors.Join(err, d.db.Close())
 }
 
-// check looks whether the file is an index of this version, or empty.
+// check returns an error unless the file is an index of this version, or empty.
 func (d *DB) check(ctx context.Context) error {
 	var found, tables int
 	// One statement: another process may build the index between two.
@@ -129,8 +130,8 @@ func (d *DB) check(ctx context.Context) error {
 	return ErrVersion
 }
 
-// fault says what an error means for the file.
-func fault(err error) error {
+// classify wraps an error of SQLite in ErrBusy or ErrDamaged, if it is one of these.
+func classify(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -144,26 +145,26 @@ func fault(err error) error {
 	return err
 }
 
-// Read makes what follows, up to Close, see the index as it is now. Without it, each
-// call takes a lock of its own.
+// Read begins a transaction: until Close, all calls see the index as it is now. Without it, each call takes
+// a separate lock.
 func (d *DB) Read(ctx context.Context) error {
 	_, err := d.conn.ExecContext(ctx, "BEGIN")
-	return fault(err)
+	return classify(err)
 }
 
-// A File is what the index knows of a file.
+// A File is a file in the index.
 type File struct {
 	ID                    int64
 	Path                  string
 	Inode, Size, Modified int64
-	State                 []byte // only in what Put takes, and State returns
+	State                 []byte // set for Writer.Put; DB.State returns it
 }
 
 // Files returns all files of the index, by path.
 func (d *DB) Files(ctx context.Context) (map[string]File, error) {
 	rows, err := d.conn.QueryContext(ctx, "SELECT id, path, inode, size, modified FROM files")
 	if err != nil {
-		return nil, fault(err)
+		return nil, classify(err)
 	}
 	defer rows.Close()
 	files := map[string]File{}
@@ -174,69 +175,68 @@ func (d *DB) Files(ctx context.Context) (map[string]File, error) {
 		}
 		files[f.Path] = f
 	}
-	return files, fault(rows.Err())
+	return files, classify(rows.Err())
 }
 
-// State returns what was put down as the state of a file.
+// State returns the state of a file.
 func (d *DB) State(ctx context.Context, file int64) ([]byte, error) {
 	var state []byte
 	err := d.conn.QueryRowContext(ctx, "SELECT state FROM files WHERE id = ?", file).Scan(&state)
-	return state, fault(err)
+	return state, classify(err)
 }
 
-// A Part is some of the passages of a file.
-type Part struct {
+// A Segment is a group of passages of a file.
+type Segment struct {
 	ID, File int64
-	Newest   int64 // the time of the newest one
+	Newest   int64 // the time of its newest passage
 }
 
-// Parts returns all parts, by ID.
-func (d *DB) Parts(ctx context.Context) (map[int64]Part, error) {
+// Segments returns all segments, by ID.
+func (d *DB) Segments(ctx context.Context) (map[int64]Segment, error) {
 	rows, err := d.conn.QueryContext(ctx, "SELECT id, file, newest FROM parts")
 	if err != nil {
-		return nil, fault(err)
+		return nil, classify(err)
 	}
 	defer rows.Close()
-	parts := map[int64]Part{}
+	segments := map[int64]Segment{}
 	for rows.Next() {
-		var p Part
+		var p Segment
 		if err := rows.Scan(&p.ID, &p.File, &p.Newest); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		parts[p.ID] = p
+		segments[p.ID] = p
 	}
-	return parts, fault(rows.Err())
+	return segments, classify(rows.Err())
 }
 
-// Places returns what was put down as the places of a part.
-func (d *DB) Places(ctx context.Context, part int64) ([]byte, error) {
-	return d.ofPart(ctx, "SELECT places FROM parts WHERE id = ?", part)
+// Locations returns the encoded locations of the passages of a segment.
+func (d *DB) Locations(ctx context.Context, segment int64) ([]byte, error) {
+	return d.ofSegment(ctx, "SELECT places FROM parts WHERE id = ?", segment)
 }
 
-// Filters returns what was put down as the filters of a part.
-func (d *DB) Filters(ctx context.Context, part int64) ([]byte, error) {
-	return d.ofPart(ctx, "SELECT filters FROM parts WHERE id = ?", part)
+// Filters returns the encoded filters of the passages of a segment.
+func (d *DB) Filters(ctx context.Context, segment int64) ([]byte, error) {
+	return d.ofSegment(ctx, "SELECT filters FROM parts WHERE id = ?", segment)
 }
 
-func (d *DB) ofPart(ctx context.Context, query string, part int64) (data []byte, err error) {
-	err = d.conn.QueryRowContext(ctx, query, part).Scan(&data)
+func (d *DB) ofSegment(ctx context.Context, query string, segment int64) (data []byte, err error) {
+	err = d.conn.QueryRowContext(ctx, query, segment).Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: there is no part %d", ErrDamaged, part)
+		return nil, fmt.Errorf("%w: segment %d is missing", ErrDamaged, segment)
 	}
-	return data, fault(err)
+	return data, classify(err)
 }
 
-// Match returns the numbers, inside of their parts, of the passages that an
-// expression of FTS5 matches.
+// Match returns, for each segment, the numbers of the passages that match an FTS5 expression.
 func (d *DB) Match(ctx context.Context, expression string) (map[int64][]int, error) {
 	var list sql.NullString
 	// One row is much faster than one for each passage.
 	err := d.conn.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM words WHERE words MATCH ?", expression).Scan(&list)
 	if err != nil {
-		return nil, fault(err)
+		return nil, classify(err)
 	}
 	found := map[int64][]int{}
-	var part int64
+	var segment int64
 	var numbers []int
 	for text := range strings.SplitSeq(list.String, ",") {
 		if text == "" {
@@ -246,16 +246,16 @@ func (d *DB) Match(ctx context.Context, expression string) (map[int64][]int, err
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		if id>>partBits != part {
-			if part != 0 {
-				found[part] = append(found[part], numbers...)
+		if id>>segmentBits != segment {
+			if segment != 0 {
+				found[segment] = append(found[segment], numbers...)
 			}
-			part, numbers = id>>partBits, nil
+			segment, numbers = id>>segmentBits, nil
 		}
-		numbers = append(numbers, int(id&(PartSize-1)))
+		numbers = append(numbers, int(id&(SegmentSize-1)))
 	}
-	if part != 0 {
-		found[part] = append(found[part], numbers...)
+	if segment != 0 {
+		found[segment] = append(found[segment], numbers...)
 	}
 	return found, nil
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A new index is empty or whole for others, never something in between that they
-// would throw away.
+// Other processes see a new index as empty or as complete, never in a state that they would delete.
 func TestOpenWhileAnotherBuilds(t *testing.T) {
 	t.Parallel()
 	for range 20 {
@@ -25,7 +24,7 @@ func TestOpenWhileAnotherBuilds(t *testing.T) {
 	}
 }
 
-// build makes an empty index, if there is none.
+// build creates an empty index, if there is none.
 func build(t *testing.T, path string) error {
 	db, err := Open(t.Context(), path)
 	if err != nil {

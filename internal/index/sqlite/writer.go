@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// A Writer changes an index, in one transaction. It is for one goroutine at a
-// time.
+// A Writer changes an index, in one transaction. It must not be used by several goroutines at once.
 type Writer struct {
 	ctx   context.Context
 	db    *DB
@@ -16,14 +15,12 @@ type Writer struct {
 	done  bool
 }
 
-// Write begins to change the index. No other process can do so at the same time:
-// the error is an [ErrBusy] then.
+// Write begins a transaction. It returns an [ErrBusy] while another process is writing.
 func (d *DB) Write(ctx context.Context) (*Writer, error) {
 	w := &Writer{ctx: context.WithoutCancel(ctx), db: d}
 	begin := []string{"BEGIN IMMEDIATE"}
 	if d.New {
-		// There is nothing yet that a journal could bring back. The lock is kept
-		// until the version is there.
+		// A journal would have nothing to restore. The lock is kept until the version is written.
 		begin = []string{"PRAGMA journal_mode = off", "PRAGMA locking_mode = exclusive", "BEGIN EXCLUSIVE"}
 	}
 	if err := w.exec(begin...); err != nil {
@@ -31,7 +28,7 @@ func (d *DB) Write(ctx context.Context) (*Writer, error) {
 	}
 	if err := w.prepare(); err != nil {
 		w.Abandon()
-		return nil, fault(err)
+		return nil, classify(err)
 	}
 	return w, nil
 }
@@ -61,49 +58,48 @@ func (w *Writer) prepare() error {
 func (w *Writer) exec(statements ...string) error {
 	for _, s := range statements {
 		if _, err := w.db.conn.ExecContext(w.ctx, s); err != nil {
-			return fault(err)
+			return classify(err)
 		}
 	}
 	return nil
 }
 
-// Put puts down what is known of a file. An ID of 0 means that the file is new. It
-// returns the ID.
+// Put stores a file, and returns its ID. An ID of 0 means that the file is new.
 func (w *Writer) Put(f *File) (int64, error) {
 	if f.ID != 0 {
 		_, err := w.db.conn.ExecContext(w.ctx, "UPDATE files SET inode = ?, size = ?, modified = ?, state = ? WHERE id = ?",
 			f.Inode, f.Size, f.Modified, f.State, f.ID)
-		return f.ID, fault(err)
+		return f.ID, classify(err)
 	}
 	result, err := w.db.conn.ExecContext(w.ctx, "INSERT INTO files (path, inode, size, modified, state) VALUES (?, ?, ?, ?, ?)",
 		f.Path, f.Inode, f.Size, f.Modified, f.State)
 	if err != nil {
-		return 0, fault(err)
+		return 0, classify(err)
 	}
 	return result.LastInsertId()
 }
 
-// A Content is what the index has of the passages of a part: what [DB.Places] and
-// [DB.Filters] return, and the words of each passage.
+// A Content has the data of the passages of a segment: encoded locations and filters, for [DB.Locations]
+// and [DB.Filters], and the words of each passage.
 type Content struct {
-	Places, Filters []byte
-	Words           [][]byte
+	Locations, Filters []byte
+	Words              [][]byte
 }
 
-// Add adds a part of a file.
-func (w *Writer) Add(p Part, c *Content) error {
+// Add adds a segment of a file.
+func (w *Writer) Add(p Segment, c *Content) error {
 	result, err := w.db.conn.ExecContext(w.ctx, "INSERT INTO parts (file, newest, places, filters) VALUES (?, ?, ?, ?)",
-		p.File, p.Newest, c.Places, c.Filters)
+		p.File, p.Newest, c.Locations, c.Filters)
 	if err != nil {
-		return fault(err)
+		return classify(err)
 	}
 	id, err := result.LastInsertId()
 	if err != nil {
 		return err
 	}
 	for i, text := range c.Words {
-		if _, err := w.words.ExecContext(w.ctx, id<<partBits|int64(i), text); err != nil {
-			return fault(err)
+		if _, err := w.words.ExecContext(w.ctx, id<<segmentBits|int64(i), text); err != nil {
+			return classify(err)
 		}
 	}
 	return nil
@@ -115,10 +111,10 @@ func (w *Writer) Drop(file int64) error {
 		return err
 	}
 	_, err := w.db.conn.ExecContext(w.ctx, "DELETE FROM files WHERE id = ?", file)
-	return fault(err)
+	return classify(err)
 }
 
-// Empty removes the parts of a file.
+// Empty removes the segments of a file.
 func (w *Writer) Empty(file int64) error {
 	for _, s := range []string{
 		`DELETE FROM words WHERE rowid IN (
@@ -126,14 +122,14 @@ func (w *Writer) Empty(file int64) error {
 		"DELETE FROM parts WHERE file = ?",
 	} {
 		if _, err := w.db.conn.ExecContext(w.ctx, s, file); err != nil {
-			return fault(err)
+			return classify(err)
 		}
 	}
 	return nil
 }
 
-// Commit keeps the changes. The version comes last into a new file: one that was
-// left before has none, and is thrown away.
+// Commit commits the changes. In a new file, the version is written last: a file whose build was
+// interrupted has none, and is deleted.
 func (w *Writer) Commit() error {
 	w.done = true
 	err := w.words.Close()
@@ -151,8 +147,7 @@ func (w *Writer) Commit() error {
 		"PRAGMA locking_mode = normal", "PRAGMA user_version", "PRAGMA journal_mode = delete", "PRAGMA synchronous = off")
 }
 
-// Abandon gives the changes up, unless they were committed. A new file is of no
-// use then.
+// Abandon rolls the changes back, unless they were committed.
 func (w *Writer) Abandon() {
 	if w.done {
 		return
