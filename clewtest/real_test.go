@@ -80,7 +80,7 @@ func realText(r *realRun) {
 	r.ask("Say hello to the test")
 	res := r.want("Hello there.")
 	if u := res.Usage; u.InputTokens != 100 || u.OutputTokens != 42 || u.CacheReadInputTokens != 300 || u.CacheCreationInputTokens != 20 {
-		r.t.Errorf("usage %s", u.Raw())
+		r.t.Errorf("usage %+v", u)
 	}
 	files, err := filepath.Glob(filepath.Join(r.model.ConfigDir(), "projects", "*", res.SessionID+".jsonl"))
 	if err != nil || len(files) != 1 {

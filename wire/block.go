@@ -127,31 +127,31 @@ type Citation struct {
 
 	// Type is char_location, page_location, content_block_location,
 	// web_search_result_location or search_result_location.
-	Type              string `json:"type" wire:"intern"`
-	CitedText         string `json:"cited_text"`
-	DocumentIndex     int    `json:"document_index"`
-	DocumentTitle     string `json:"document_title"`
-	FileID            string `json:"file_id"`
-	StartCharIndex    int    `json:"start_char_index"`
-	EndCharIndex      int    `json:"end_char_index"`
-	StartPageNumber   int    `json:"start_page_number"`
-	EndPageNumber     int    `json:"end_page_number"`
-	StartBlockIndex   int    `json:"start_block_index"`
-	EndBlockIndex     int    `json:"end_block_index"`
-	URL               string `json:"url"`
-	Title             string `json:"title"`
-	EncryptedIndex    string `json:"encrypted_index"`
-	Source            string `json:"source"`
-	SearchResultIndex int    `json:"search_result_index"`
+	Type              string `json:"type,omitzero" wire:"intern"`
+	CitedText         string `json:"cited_text,omitzero"`
+	DocumentIndex     int    `json:"document_index,omitzero"`
+	DocumentTitle     string `json:"document_title,omitzero"`
+	FileID            string `json:"file_id,omitzero"`
+	StartCharIndex    int    `json:"start_char_index,omitzero"`
+	EndCharIndex      int    `json:"end_char_index,omitzero"`
+	StartPageNumber   int    `json:"start_page_number,omitzero"`
+	EndPageNumber     int    `json:"end_page_number,omitzero"`
+	StartBlockIndex   int    `json:"start_block_index,omitzero"`
+	EndBlockIndex     int    `json:"end_block_index,omitzero"`
+	URL               string `json:"url,omitzero"`
+	Title             string `json:"title,omitzero"`
+	EncryptedIndex    string `json:"encrypted_index,omitzero"`
+	Source            string `json:"source,omitzero"`
+	SearchResultIndex int    `json:"search_result_index,omitzero"`
 }
 
 // CacheControl asks the API to cache the prompt up to its block.
 type CacheControl struct {
 	raw string
 
-	Type string `json:"type" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
 	// TTL is 5m or 1h.
-	TTL string `json:"ttl" wire:"intern"`
+	TTL string `json:"ttl,omitzero" wire:"intern"`
 }
 
 // A ThinkingBlock is the model's reasoning. The signature lets the API check
@@ -199,15 +199,15 @@ type FallbackBlock struct {
 type FallbackModel struct {
 	raw string
 
-	Model string `json:"model" wire:"intern"`
+	Model string `json:"model,omitzero" wire:"intern"`
 }
 
 // A FallbackTrigger says what caused a fallback.
 type FallbackTrigger struct {
 	raw string
 
-	Type     string `json:"type" wire:"intern"`
-	Category string `json:"category" wire:"intern"`
+	Type     string `json:"type,omitzero" wire:"intern"`
+	Category string `json:"category,omitzero" wire:"intern"`
 }
 
 // An ImageBlock is a picture.
@@ -238,7 +238,7 @@ type DocumentBlock struct {
 type CitationsConfig struct {
 	raw string
 
-	Enabled bool `json:"enabled"`
+	Enabled bool `json:"enabled,omitzero"`
 }
 
 // A Source is where a picture or a document comes from.
@@ -246,14 +246,14 @@ type Source struct {
 	raw string
 
 	// Type is base64, text, content, url or file.
-	Type      string `json:"type" wire:"intern"`
-	MediaType string `json:"media_type" wire:"intern"`
+	Type      string `json:"type,omitzero" wire:"intern"`
+	MediaType string `json:"media_type,omitzero" wire:"intern"`
 	// Data is base64 or plain text, by the type.
-	Data   string `json:"data"`
-	URL    string `json:"url"`
-	FileID string `json:"file_id"`
+	Data   string `json:"data,omitzero"`
+	URL    string `json:"url,omitzero"`
+	FileID string `json:"file_id,omitzero"`
 	// Content is a string or a list of blocks, still JSON; see DecodeContent.
-	Content JSON `json:"content"`
+	Content JSON `json:"content,omitzero"`
 }
 
 // A SearchResultBlock is a passage that the user's own search found.
@@ -343,8 +343,8 @@ func decodeInput(input JSON, v any) error {
 type Caller struct {
 	raw string
 
-	Type   string `json:"type" wire:"intern"`
-	ToolID string `json:"tool_id"`
+	Type   string `json:"type,omitzero" wire:"intern"`
+	ToolID string `json:"tool_id,omitzero"`
 }
 
 // A ToolResultBlock is the result of a call.

@@ -21,18 +21,18 @@ type WebSearchToolResultBlock struct {
 type WebSearchResult struct {
 	raw string
 
-	Type             string `json:"type" wire:"intern"`
-	Title            string `json:"title"`
-	URL              string `json:"url"`
-	EncryptedContent string `json:"encrypted_content"`
-	PageAge          string `json:"page_age"`
+	Type             string `json:"type,omitzero" wire:"intern"`
+	Title            string `json:"title,omitzero"`
+	URL              string `json:"url,omitzero"`
+	EncryptedContent string `json:"encrypted_content,omitzero"`
+	PageAge          string `json:"page_age,omitzero"`
 }
 
 // Results returns the pages found. The error is a [*ToolError] when the search
 // failed.
 func (b *WebSearchToolResultBlock) Results() ([]WebSearchResult, error) {
 	var pages []WebSearchResult
-	err := decodeToolResult(b.Content, &pages)
+	err := readToolResult(b.Content, func(d *decoder) { pages = structs[WebSearchResult](d) })
 	return pages, err
 }
 
@@ -52,16 +52,15 @@ type WebFetchToolResultBlock struct {
 type WebFetchResult struct {
 	raw string
 
-	Type        string         `json:"type" wire:"intern"`
-	URL         string         `json:"url"`
-	RetrievedAt string         `json:"retrieved_at"`
-	Content     *DocumentBlock `json:"content"`
+	Type        string         `json:"type,omitzero" wire:"intern"`
+	URL         string         `json:"url,omitzero"`
+	RetrievedAt string         `json:"retrieved_at,omitzero"`
+	Content     *DocumentBlock `json:"content,omitzero"`
 }
 
 // Result returns the page. The error is a [*ToolError] when it could not be had.
 func (b *WebFetchToolResultBlock) Result() (*WebFetchResult, error) {
-	page := new(WebFetchResult)
-	return page, decodeToolResult(b.Content, page)
+	return toolResult[WebFetchResult](b.Content)
 }
 
 // A CodeExecutionToolResultBlock is what a program printed that the model ran at
@@ -79,8 +78,7 @@ type CodeExecutionToolResultBlock struct {
 // Result returns the output. The error is a [*ToolError] when the program could
 // not be run.
 func (b *CodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
-	out := new(CodeExecutionResult)
-	return out, decodeToolResult(b.Content, out)
+	return toolResult[CodeExecutionResult](b.Content)
 }
 
 // A BashCodeExecutionToolResultBlock is what a shell command printed that the
@@ -98,28 +96,27 @@ type BashCodeExecutionToolResultBlock struct {
 // Result returns the output. The error is a [*ToolError] when the command could
 // not be run.
 func (b *BashCodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
-	out := new(CodeExecutionResult)
-	return out, decodeToolResult(b.Content, out)
+	return toolResult[CodeExecutionResult](b.Content)
 }
 
 // A CodeExecutionResult is the output of a program at the API.
 type CodeExecutionResult struct {
 	raw string
 
-	Type            string                `json:"type" wire:"intern"`
-	Stdout          string                `json:"stdout"`
-	EncryptedStdout string                `json:"encrypted_stdout"`
-	Stderr          string                `json:"stderr"`
-	ReturnCode      int                   `json:"return_code"`
-	Content         []CodeExecutionOutput `json:"content"`
+	Type            string                `json:"type,omitzero" wire:"intern"`
+	Stdout          string                `json:"stdout,omitzero"`
+	EncryptedStdout string                `json:"encrypted_stdout,omitzero"`
+	Stderr          string                `json:"stderr,omitzero"`
+	ReturnCode      int                   `json:"return_code,omitzero"`
+	Content         []CodeExecutionOutput `json:"content,omitzero"`
 }
 
 // A CodeExecutionOutput is a file that a program left behind.
 type CodeExecutionOutput struct {
 	raw string
 
-	Type   string `json:"type" wire:"intern"`
-	FileID string `json:"file_id"`
+	Type   string `json:"type,omitzero" wire:"intern"`
+	FileID string `json:"file_id,omitzero"`
 }
 
 // A TextEditorCodeExecutionToolResultBlock is what viewing or changing a file at
@@ -139,24 +136,23 @@ type TextEditorCodeExecutionToolResultBlock struct {
 type TextEditorResult struct {
 	raw string
 
-	Type       string   `json:"type" wire:"intern"`
-	Content    string   `json:"content"`
-	FileType   string   `json:"file_type" wire:"intern"`
-	NumLines   int      `json:"num_lines"`
-	StartLine  int      `json:"start_line"`
-	TotalLines int      `json:"total_lines"`
-	FileUpdate bool     `json:"is_file_update"`
-	Lines      []string `json:"lines"`
-	OldStart   int      `json:"old_start"`
-	OldLines   int      `json:"old_lines"`
-	NewStart   int      `json:"new_start"`
-	NewLines   int      `json:"new_lines"`
+	Type       string   `json:"type,omitzero" wire:"intern"`
+	Content    string   `json:"content,omitzero"`
+	FileType   string   `json:"file_type,omitzero" wire:"intern"`
+	NumLines   int      `json:"num_lines,omitzero"`
+	StartLine  int      `json:"start_line,omitzero"`
+	TotalLines int      `json:"total_lines,omitzero"`
+	FileUpdate bool     `json:"is_file_update,omitzero"`
+	Lines      []string `json:"lines,omitzero"`
+	OldStart   int      `json:"old_start,omitzero"`
+	OldLines   int      `json:"old_lines,omitzero"`
+	NewStart   int      `json:"new_start,omitzero"`
+	NewLines   int      `json:"new_lines,omitzero"`
 }
 
 // Result returns what was done. The error is a [*ToolError] when it failed.
 func (b *TextEditorCodeExecutionToolResultBlock) Result() (*TextEditorResult, error) {
-	out := new(TextEditorResult)
-	return out, decodeToolResult(b.Content, out)
+	return toolResult[TextEditorResult](b.Content)
 }
 
 // A ToolSearchToolResultBlock is the tools that a search for tools found.
@@ -174,15 +170,14 @@ type ToolSearchToolResultBlock struct {
 type ToolSearchResult struct {
 	raw string
 
-	Type           string               `json:"type" wire:"intern"`
-	ToolReferences []ToolReferenceBlock `json:"tool_references"`
+	Type           string               `json:"type,omitzero" wire:"intern"`
+	ToolReferences []ToolReferenceBlock `json:"tool_references,omitzero"`
 }
 
 // Result returns the tools found. The error is a [*ToolError] when the search
 // failed.
 func (b *ToolSearchToolResultBlock) Result() (*ToolSearchResult, error) {
-	found := new(ToolSearchResult)
-	return found, decodeToolResult(b.Content, found)
+	return toolResult[ToolSearchResult](b.Content)
 }
 
 // An AdvisorToolResultBlock is the advice of another model.
@@ -200,16 +195,15 @@ type AdvisorToolResultBlock struct {
 type AdvisorResult struct {
 	raw string
 
-	Type             string     `json:"type" wire:"intern"`
-	Text             string     `json:"text"`
-	EncryptedContent string     `json:"encrypted_content"`
-	StopReason       StopReason `json:"stop_reason" wire:"intern"`
+	Type             string     `json:"type,omitzero" wire:"intern"`
+	Text             string     `json:"text,omitzero"`
+	EncryptedContent string     `json:"encrypted_content,omitzero"`
+	StopReason       StopReason `json:"stop_reason,omitzero" wire:"intern"`
 }
 
 // Result returns the advice. The error is a [*ToolError] when there is none.
 func (b *AdvisorToolResultBlock) Result() (*AdvisorResult, error) {
-	advice := new(AdvisorResult)
-	return advice, decodeToolResult(b.Content, advice)
+	return toolResult[AdvisorResult](b.Content)
 }
 
 // A ToolError is the failure of a tool that runs at the API.
@@ -226,12 +220,19 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("wire: %s: %s: %s", e.Type, e.Code, e.Message)
 }
 
-// decodeToolResult decodes the content of a result into v, unless it is an
-// error.
-func decodeToolResult(content JSON, v any) error {
+// toolResult decodes the content of a result, unless that is an error. The value is never nil.
+func toolResult[T any, P shape[T]](content JSON) (P, error) {
+	v := P(new(T))
+	err := readToolResult(content, func(d *decoder) { *v = structOf[T, P](d) })
+	return v, err
+}
+
+// readToolResult reads the content of a result, unless that is an error.
+func readToolResult(content JSON, read func(*decoder)) error {
 	failure := new(ToolError)
 	if content.Decode(failure) == nil && strings.HasSuffix(failure.Type, "_error") {
 		return failure
 	}
-	return content.Decode(v)
+	var d decoder
+	return d.whole([]byte(content), func() { read(&d) })
 }

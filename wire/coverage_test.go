@@ -151,12 +151,12 @@ func TestSpecCoverageNamesTests(t *testing.T) {
 			t.Errorf("%s, %s: no test is named", row.table, row.id)
 		}
 		for _, match := range testReference.FindAllStringSubmatch(row.shownBy+row.note, -1) {
-			folder := match[1]
-			if packages[folder] == nil {
-				packages[folder] = declaredTests(t, folder)
+			dir := match[1]
+			if packages[dir] == nil {
+				packages[dir] = declaredTests(t, dir)
 			}
 			name, subtest, sub := strings.Cut(match[2], "/")
-			if names, ok := packages[folder][name]; !ok {
+			if names, ok := packages[dir][name]; !ok {
 				t.Errorf("%s, %s: there is no %s", row.table, row.id, match[0])
 			} else if sub && !names[subtest] {
 				t.Errorf("%s, %s: %s has no such subtest", row.table, row.id, match[0])
@@ -262,23 +262,25 @@ var flowRows = map[string][]string{
 // names of its subtests.
 type declared map[string]map[string]bool
 
-// declaredTests returns the tests of the package in a folder of the module. The
-// folder is "" for this package, and "clew" for the root.
-func declaredTests(t *testing.T, folder string) declared {
+// declaredTests returns the tests of the package in a directory of the module: "" is this package,
+// and "clew" the root, with its tests over the simulated agent.
+func declaredTests(t *testing.T, dir string) declared {
 	t.Helper()
-	dir := filepath.Join("..", folder)
-	switch folder {
+	dirs := []string{filepath.Join("..", dir)}
+	switch dir {
 	case "":
-		dir = "."
+		dirs = []string{"."}
 	case "clew":
-		dir = ".."
+		dirs = []string{"..", "../internal/simtest"}
 	}
-	files := testFiles(t, dir)
 	tests := declared{}
-	for _, file := range files {
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
-				tests[f.Name.Name] = subtestNames(files, f)
+	for _, dir := range dirs {
+		files := testFiles(t, dir)
+		for _, file := range files {
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && isTest(f) {
+					tests[f.Name.Name] = subtestNames(files, f)
+				}
 			}
 		}
 	}

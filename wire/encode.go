@@ -231,6 +231,27 @@ func (e *encoder) tag(name, value string) {
 	e.out = jsonlex.AppendQuote(e.out, value)
 }
 
+// A memberWriter writes the members of an object, without its braces.
+type memberWriter interface{ members(*encoder) }
+
+// whole writes an object that was read from raw.
+func (e *encoder) whole(raw string, v memberWriter) {
+	e.begin(raw)
+	v.members(e)
+	e.end()
+}
+
+// delta writes a content_block_delta that was read from raw, with v as its delta.
+func (e *encoder) delta(raw string, index int, v memberWriter) {
+	e.begin(raw)
+	e.tag("type", "content_block_delta")
+	e.int("index", int64(index), true)
+	e.enter("delta")
+	v.members(e)
+	e.end()
+	e.end()
+}
+
 // enter opens the object of a member.
 func (e *encoder) enter(name string) {
 	raw := e.take(name)
@@ -340,10 +361,19 @@ func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
 	})
 }
 
+// writePointer writes a member that is a struct, or the null of one that is nil.
+func writePointer[T any, P structNode[T]](e *encoder, name string, v P) {
+	if v == nil {
+		e.none(name)
+		return
+	}
+	e.object(name, v, true)
+}
+
 // writeInline writes the members of a struct that lie on the object that is open.
 func writeInline[T any, P interface {
 	*T
-	members(*encoder)
+	memberWriter
 }](e *encoder, v P) {
 	if v == nil {
 		v = new(T)
@@ -586,9 +616,7 @@ func (v *StreamEventMessage) encode(e *encoder) {
 		v.Event.encode(e)
 		return
 	}
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
+	e.whole(v.raw, v)
 }
 
 func (v *APIMessage) encode(e *encoder) {

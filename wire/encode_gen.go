@@ -7,20 +7,7 @@ func (v *APIError) members(e *encoder) {
 	e.str("message", v.Message, false)
 }
 
-func (v *APIError) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *APIError) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v APIError) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *APIError) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *APIError) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *APIMessage) members(e *encoder) {
 	e.str("id", v.ID, false)
@@ -29,26 +16,10 @@ func (v *APIMessage) members(e *encoder) {
 	e.content("content", v.Content)
 	e.str("stop_reason", string(v.StopReason), false)
 	e.str("stop_sequence", v.StopSequence, false)
-	if v.StopDetails != nil {
-		e.object("stop_details", v.StopDetails, true)
-	} else {
-		e.none("stop_details")
-	}
-	if v.Usage != nil {
-		e.object("usage", v.Usage, true)
-	} else {
-		e.none("usage")
-	}
-	if v.Container != nil {
-		e.object("container", v.Container, true)
-	} else {
-		e.none("container")
-	}
-	if v.ContextManagement != nil {
-		e.object("context_management", v.ContextManagement, true)
-	} else {
-		e.none("context_management")
-	}
+	writePointer(e, "stop_details", v.StopDetails)
+	writePointer(e, "usage", v.Usage)
+	writePointer(e, "container", v.Container)
+	writePointer(e, "context_management", v.ContextManagement)
 	e.json("diagnostics", v.Diagnostics)
 }
 
@@ -69,20 +40,12 @@ func (v *APIRetryMessage) members(e *encoder) {
 	e.float("retry_delay_ms", float64(v.RetryDelay), false)
 	e.int("error_status", int64(v.ErrorStatus), false)
 	e.str("error", string(v.Error), false)
-	if v.NoResponse != nil {
-		e.object("no_response", v.NoResponse, true)
-	} else {
-		e.none("no_response")
-	}
+	writePointer(e, "no_response", v.NoResponse)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *APIRetryMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *APIRetryMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *APIRetryMessage) Raw() string { return v.raw }
@@ -104,20 +67,7 @@ func (v *AbandonedBlocks) members(e *encoder) {
 	e.int("from_block_index", int64(v.FromBlockIndex), false)
 }
 
-func (v *AbandonedBlocks) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *AbandonedBlocks) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v AbandonedBlocks) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *AbandonedBlocks) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AbandonedBlocks) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ActiveGoal) members(e *encoder) {
 	e.str("condition", v.Condition, false)
@@ -127,37 +77,16 @@ func (v *ActiveGoal) members(e *encoder) {
 	e.str("last_reason", v.LastReason, false)
 }
 
-func (v *ActiveGoal) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ActiveGoal) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ActiveGoal) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ActiveGoal) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ActiveGoal) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ActiveGoalMessage) members(e *encoder) {
 	e.tag("type", "active_goal")
-	if v.Value != nil {
-		e.object("value", v.Value, true)
-	} else {
-		e.none("value")
-	}
+	writePointer(e, "value", v.Value)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ActiveGoalMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ActiveGoalMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ActiveGoalMessage) Raw() string { return v.raw }
@@ -181,20 +110,7 @@ func (v *AdvisorResult) members(e *encoder) {
 	e.str("stop_reason", string(v.StopReason), false)
 }
 
-func (v *AdvisorResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *AdvisorResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v AdvisorResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *AdvisorResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AdvisorResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *AdvisorToolResultBlock) members(e *encoder) {
 	e.tag("type", "advisor_tool_result")
@@ -202,11 +118,7 @@ func (v *AdvisorToolResultBlock) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *AdvisorToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *AdvisorToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *AdvisorToolResultBlock) Raw() string { return v.raw }
@@ -229,20 +141,7 @@ func (v *AppliedEdit) members(e *encoder) {
 	e.int("cleared_input_tokens", int64(v.ClearedInputTokens), false)
 }
 
-func (v *AppliedEdit) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *AppliedEdit) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v AppliedEdit) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *AppliedEdit) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *AppliedEdit) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *AssistantMessage) members(e *encoder) {
 	e.tag("type", "assistant")
@@ -271,25 +170,13 @@ func (v *AssistantMessage) members(e *encoder) {
 	e.str("thinking_display", v.ThinkingDisplay, false)
 	writeStructs(e, "tool_use_meta", v.ToolUseMeta)
 	e.str("timestamp", v.Timestamp, false)
-	if v.ContextUsage != nil {
-		e.object("context_usage", v.ContextUsage, true)
-	} else {
-		e.none("context_usage")
-	}
-	if v.UsageReport != nil {
-		e.object("usage_report", v.UsageReport, true)
-	} else {
-		e.none("usage_report")
-	}
+	writePointer(e, "context_usage", v.ContextUsage)
+	writePointer(e, "usage_report", v.UsageReport)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *AssistantMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *AssistantMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *AssistantMessage) Raw() string { return v.raw }
@@ -315,11 +202,7 @@ func (v *AuthStatusMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *AuthStatusMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *AuthStatusMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *AuthStatusMessage) Raw() string { return v.raw }
@@ -342,11 +225,7 @@ func (v *AutocompactStateMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *AutocompactStateMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *AutocompactStateMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *AutocompactStateMessage) Raw() string { return v.raw }
@@ -373,20 +252,7 @@ func (v *BackgroundTask) members(e *encoder) {
 	e.bool("ambient", v.Ambient, false)
 }
 
-func (v *BackgroundTask) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *BackgroundTask) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v BackgroundTask) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *BackgroundTask) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *BackgroundTask) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *BackgroundTasksChangedMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -396,11 +262,7 @@ func (v *BackgroundTasksChangedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *BackgroundTasksChangedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *BackgroundTasksChangedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *BackgroundTasksChangedMessage) Raw() string { return v.raw }
@@ -423,11 +285,7 @@ func (v *BashCodeExecutionToolResultBlock) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *BashCodeExecutionToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *BashCodeExecutionToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *BashCodeExecutionToolResultBlock) Raw() string { return v.raw }
@@ -448,60 +306,21 @@ func (v *CacheControl) members(e *encoder) {
 	e.str("ttl", v.TTL, false)
 }
 
-func (v *CacheControl) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CacheControl) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CacheControl) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CacheControl) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CacheControl) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CacheCreation) members(e *encoder) {
 	e.int("ephemeral_5m_input_tokens", int64(v.Ephemeral5mInputTokens), false)
 	e.int("ephemeral_1h_input_tokens", int64(v.Ephemeral1hInputTokens), false)
 }
 
-func (v *CacheCreation) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CacheCreation) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CacheCreation) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CacheCreation) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CacheCreation) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *Caller) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("tool_id", v.ToolID, false)
 }
 
-func (v *Caller) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Caller) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Caller) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Caller) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Caller) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *Citation) members(e *encoder) {
 	e.str("type", v.Type, false)
@@ -522,58 +341,20 @@ func (v *Citation) members(e *encoder) {
 	e.int("search_result_index", int64(v.SearchResultIndex), false)
 }
 
-func (v *Citation) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Citation) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Citation) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Citation) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Citation) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CitationsConfig) members(e *encoder) {
 	e.bool("enabled", v.Enabled, false)
 }
 
-func (v *CitationsConfig) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CitationsConfig) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CitationsConfig) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CitationsConfig) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CitationsConfig) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CitationsDeltaEvent) members(e *encoder) {
 	e.tag("type", "citations_delta")
-	if v.Citation != nil {
-		e.object("citation", v.Citation, true)
-	} else {
-		e.none("citation")
-	}
+	writePointer(e, "citation", v.Citation)
 }
 
-func (v *CitationsDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *CitationsDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CitationsDeltaEvent) Raw() string { return v.raw }
@@ -593,20 +374,7 @@ func (v *CodeExecutionOutput) members(e *encoder) {
 	e.str("file_id", v.FileID, false)
 }
 
-func (v *CodeExecutionOutput) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CodeExecutionOutput) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CodeExecutionOutput) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CodeExecutionOutput) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CodeExecutionOutput) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CodeExecutionResult) members(e *encoder) {
 	e.str("type", v.Type, false)
@@ -617,20 +385,7 @@ func (v *CodeExecutionResult) members(e *encoder) {
 	writeStructs(e, "content", v.Content)
 }
 
-func (v *CodeExecutionResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CodeExecutionResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CodeExecutionResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CodeExecutionResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CodeExecutionResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CodeExecutionToolResultBlock) members(e *encoder) {
 	e.tag("type", "code_execution_tool_result")
@@ -638,11 +393,7 @@ func (v *CodeExecutionToolResultBlock) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *CodeExecutionToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *CodeExecutionToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CodeExecutionToolResultBlock) Raw() string { return v.raw }
@@ -666,11 +417,7 @@ func (v *CommandLifecycleMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *CommandLifecycleMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *CommandLifecycleMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CommandLifecycleMessage) Raw() string { return v.raw }
@@ -695,11 +442,7 @@ func (v *CommandsChangedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *CommandsChangedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *CommandsChangedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CommandsChangedMessage) Raw() string { return v.raw }
@@ -725,11 +468,7 @@ func (v *CompactBoundaryMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *CompactBoundaryMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *CompactBoundaryMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CompactBoundaryMessage) Raw() string { return v.raw }
@@ -752,32 +491,11 @@ func (v *CompactMetadata) members(e *encoder) {
 	e.int("post_tokens", int64(v.PostTokens), false)
 	e.int("cumulative_dropped_tokens", int64(v.CumulativeDroppedTokens), false)
 	e.float("duration_ms", float64(v.Duration), false)
-	if v.PreservedSegment != nil {
-		e.object("preserved_segment", v.PreservedSegment, true)
-	} else {
-		e.none("preserved_segment")
-	}
-	if v.PreservedMessages != nil {
-		e.object("preserved_messages", v.PreservedMessages, true)
-	} else {
-		e.none("preserved_messages")
-	}
+	writePointer(e, "preserved_segment", v.PreservedSegment)
+	writePointer(e, "preserved_messages", v.PreservedMessages)
 }
 
-func (v *CompactMetadata) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *CompactMetadata) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v CompactMetadata) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *CompactMetadata) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *CompactMetadata) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *CompactionBlock) members(e *encoder) {
 	e.tag("type", "compaction")
@@ -785,11 +503,7 @@ func (v *CompactionBlock) members(e *encoder) {
 	e.str("encrypted_content", v.EncryptedContent, false)
 }
 
-func (v *CompactionBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *CompactionBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CompactionBlock) Raw() string { return v.raw }
@@ -811,15 +525,7 @@ func (v *CompactionDeltaEvent) members(e *encoder) {
 	e.str("encrypted_content", v.EncryptedContent, false)
 }
 
-func (v *CompactionDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *CompactionDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *CompactionDeltaEvent) Raw() string { return v.raw }
@@ -840,20 +546,7 @@ func (v *Container) members(e *encoder) {
 	writeStructs(e, "skills", v.Skills)
 }
 
-func (v *Container) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Container) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Container) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Container) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Container) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContainerSkill) members(e *encoder) {
 	e.str("skill_id", v.SkillID, false)
@@ -861,31 +554,14 @@ func (v *ContainerSkill) members(e *encoder) {
 	e.str("version", v.Version, false)
 }
 
-func (v *ContainerSkill) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContainerSkill) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContainerSkill) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContainerSkill) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContainerSkill) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContainerUploadBlock) members(e *encoder) {
 	e.tag("type", "container_upload")
 	e.str("file_id", v.FileID, false)
 }
 
-func (v *ContainerUploadBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ContainerUploadBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ContainerUploadBlock) Raw() string { return v.raw }
@@ -907,11 +583,7 @@ func (v *ContentBlockStartEvent) members(e *encoder) {
 	e.node("content_block", v.ContentBlock)
 }
 
-func (v *ContentBlockStartEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ContentBlockStartEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ContentBlockStartEvent) Raw() string { return v.raw }
@@ -932,11 +604,7 @@ func (v *ContentBlockStopEvent) members(e *encoder) {
 	e.int("index", int64(v.Index), false)
 }
 
-func (v *ContentBlockStopEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ContentBlockStopEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ContentBlockStopEvent) Raw() string { return v.raw }
@@ -958,20 +626,7 @@ func (v *ContextAgentTokens) members(e *encoder) {
 	e.int("tokens", int64(v.Tokens), false)
 }
 
-func (v *ContextAgentTokens) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextAgentTokens) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextAgentTokens) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextAgentTokens) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextAgentTokens) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextCategory) members(e *encoder) {
 	e.str("name", v.Name, false)
@@ -979,20 +634,7 @@ func (v *ContextCategory) members(e *encoder) {
 	e.str("kind", v.Kind, false)
 }
 
-func (v *ContextCategory) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextCategory) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextCategory) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextCategory) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextCategory) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextMCPTool) members(e *encoder) {
 	e.str("name", v.Name, false)
@@ -1000,39 +642,13 @@ func (v *ContextMCPTool) members(e *encoder) {
 	e.int("tokens", int64(v.Tokens), false)
 }
 
-func (v *ContextMCPTool) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextMCPTool) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextMCPTool) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextMCPTool) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextMCPTool) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextManagement) members(e *encoder) {
 	writeStructs(e, "applied_edits", v.AppliedEdits)
 }
 
-func (v *ContextManagement) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextManagement) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextManagement) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextManagement) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextManagement) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextMemoryFile) members(e *encoder) {
 	e.str("path", v.Path, false)
@@ -1040,40 +656,14 @@ func (v *ContextMemoryFile) members(e *encoder) {
 	e.int("tokens", int64(v.Tokens), false)
 }
 
-func (v *ContextMemoryFile) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextMemoryFile) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextMemoryFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextMemoryFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextMemoryFile) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextOverLimit) members(e *encoder) {
 	e.int("tokens_over", int64(v.TokensOver), false)
 	e.str("kind", v.Kind, false)
 }
 
-func (v *ContextOverLimit) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextOverLimit) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextOverLimit) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextOverLimit) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextOverLimit) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextSkill) members(e *encoder) {
 	e.str("name", v.Name, false)
@@ -1082,31 +672,14 @@ func (v *ContextSkill) members(e *encoder) {
 	e.int("tokens", int64(v.Tokens), false)
 }
 
-func (v *ContextSkill) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextSkill) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextSkill) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextSkill) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextSkill) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextUsage) members(e *encoder) {
 	e.str("model", v.Model, false)
 	e.int("total_tokens", int64(v.TotalTokens), false)
 	e.int("raw_max_tokens", int64(v.RawMaxTokens), false)
 	e.float("percentage", v.Percentage, false)
-	if v.OverLimit != nil {
-		e.object("over_limit", v.OverLimit, true)
-	} else {
-		e.none("over_limit")
-	}
+	writePointer(e, "over_limit", v.OverLimit)
 	writeStructs(e, "categories", v.Categories)
 	writeStructs(e, "mcp_tools", v.MCPTools)
 	writeStructs(e, "memory_files", v.MemoryFiles)
@@ -1114,31 +687,14 @@ func (v *ContextUsage) members(e *encoder) {
 	writeStructs(e, "skills", v.Skills)
 }
 
-func (v *ContextUsage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ContextUsage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ContextUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ContextUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ContextUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ControlCancelRequestMessage) members(e *encoder) {
 	e.tag("type", "control_cancel_request")
 	e.str("request_id", v.RequestID, true)
 }
 
-func (v *ControlCancelRequestMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ControlCancelRequestMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ControlCancelRequestMessage) Raw() string { return v.raw }
@@ -1159,11 +715,7 @@ func (v *ControlRequest) members(e *encoder) {
 	e.str("subtype", v.Subtype, false)
 }
 
-func (v *ControlRequest) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ControlRequest) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ControlRequest) Raw() string { return v.raw }
@@ -1182,11 +734,7 @@ func (v *ControlRequestMessage) members(e *encoder) {
 	}
 }
 
-func (v *ControlRequestMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ControlRequestMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ControlRequestMessage) Raw() string { return v.raw }
@@ -1216,11 +764,7 @@ func (v *ControlRequestProgressMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ControlRequestProgressMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ControlRequestProgressMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ControlRequestProgressMessage) Raw() string { return v.raw }
@@ -1248,31 +792,14 @@ func (v *ControlResponse) members(e *encoder) {
 	writeStructs(e, "pending_elicitation_requests", v.PendingElicitationRequests)
 }
 
-func (v *ControlResponse) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ControlResponse) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ControlResponse) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ControlResponse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ControlResponse) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ControlResponseMessage) members(e *encoder) {
 	e.tag("type", "control_response")
 	e.object("response", &v.Response, true)
 }
 
-func (v *ControlResponseMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ControlResponseMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ControlResponseMessage) Raw() string { return v.raw }
@@ -1299,11 +826,7 @@ func (v *ConversationResetMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ConversationResetMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ConversationResetMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ConversationResetMessage) Raw() string { return v.raw }
@@ -1326,47 +849,18 @@ func (v *DeferredToolUse) members(e *encoder) {
 	e.json("input", v.Input)
 }
 
-func (v *DeferredToolUse) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *DeferredToolUse) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v DeferredToolUse) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *DeferredToolUse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *DeferredToolUse) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *DocumentBlock) members(e *encoder) {
 	e.tag("type", "document")
-	if v.Source != nil {
-		e.object("source", v.Source, true)
-	} else {
-		e.none("source")
-	}
+	writePointer(e, "source", v.Source)
 	e.str("title", v.Title, false)
 	e.str("context", v.Context, false)
-	if v.Citations != nil {
-		e.object("citations", v.Citations, true)
-	} else {
-		e.none("citations")
-	}
-	if v.CacheControl != nil {
-		e.object("cache_control", v.CacheControl, true)
-	} else {
-		e.none("cache_control")
-	}
+	writePointer(e, "citations", v.Citations)
+	writePointer(e, "cache_control", v.CacheControl)
 }
 
-func (v *DocumentBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *DocumentBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *DocumentBlock) Raw() string { return v.raw }
@@ -1391,11 +885,7 @@ func (v *ElicitationCompleteMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ElicitationCompleteMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ElicitationCompleteMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ElicitationCompleteMessage) Raw() string { return v.raw }
@@ -1414,18 +904,10 @@ func (*ElicitationCompleteMessage) sealed()    {}
 
 func (v *ErrorEvent) members(e *encoder) {
 	e.tag("type", "error")
-	if v.Error != nil {
-		e.object("error", v.Error, true)
-	} else {
-		e.none("error")
-	}
+	writePointer(e, "error", v.Error)
 }
 
-func (v *ErrorEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ErrorEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ErrorEvent) Raw() string { return v.raw }
@@ -1446,45 +928,16 @@ func (v *FailedFile) members(e *encoder) {
 	e.str("error", v.Error, false)
 }
 
-func (v *FailedFile) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *FailedFile) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v FailedFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *FailedFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *FailedFile) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *FallbackBlock) members(e *encoder) {
 	e.tag("type", "fallback")
-	if v.From != nil {
-		e.object("from", v.From, true)
-	} else {
-		e.none("from")
-	}
-	if v.To != nil {
-		e.object("to", v.To, true)
-	} else {
-		e.none("to")
-	}
-	if v.Trigger != nil {
-		e.object("trigger", v.Trigger, true)
-	} else {
-		e.none("trigger")
-	}
+	writePointer(e, "from", v.From)
+	writePointer(e, "to", v.To)
+	writePointer(e, "trigger", v.Trigger)
 }
 
-func (v *FallbackBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *FallbackBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *FallbackBlock) Raw() string { return v.raw }
@@ -1504,40 +957,14 @@ func (v *FallbackModel) members(e *encoder) {
 	e.str("model", v.Model, false)
 }
 
-func (v *FallbackModel) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *FallbackModel) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v FallbackModel) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *FallbackModel) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *FallbackModel) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *FallbackTrigger) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("category", v.Category, false)
 }
 
-func (v *FallbackTrigger) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *FallbackTrigger) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v FallbackTrigger) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *FallbackTrigger) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *FallbackTrigger) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *FilesPersistedMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -1549,11 +976,7 @@ func (v *FilesPersistedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *FilesPersistedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *FilesPersistedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *FilesPersistedMessage) Raw() string { return v.raw }
@@ -1584,11 +1007,7 @@ func (v *HookProgressMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *HookProgressMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *HookProgressMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *HookProgressMessage) Raw() string { return v.raw }
@@ -1621,11 +1040,7 @@ func (v *HookResponseMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *HookResponseMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *HookResponseMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *HookResponseMessage) Raw() string { return v.raw }
@@ -1653,11 +1068,7 @@ func (v *HookStartedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *HookStartedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *HookStartedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *HookStartedMessage) Raw() string { return v.raw }
@@ -1676,24 +1087,12 @@ func (*HookStartedMessage) sealed()    {}
 
 func (v *ImageBlock) members(e *encoder) {
 	e.tag("type", "image")
-	if v.Source != nil {
-		e.object("source", v.Source, true)
-	} else {
-		e.none("source")
-	}
-	if v.CacheControl != nil {
-		e.object("cache_control", v.CacheControl, true)
-	} else {
-		e.none("cache_control")
-	}
+	writePointer(e, "source", v.Source)
+	writePointer(e, "cache_control", v.CacheControl)
 	e.json("transformations", v.Transformations)
 }
 
-func (v *ImageBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ImageBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ImageBlock) Raw() string { return v.raw }
@@ -1721,11 +1120,7 @@ func (v *InformationalMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *InformationalMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *InformationalMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *InformationalMessage) Raw() string { return v.raw }
@@ -1767,11 +1162,7 @@ func (v *InitMessage) members(e *encoder) {
 	writeStructs(e, "plugin_errors", v.PluginErrors)
 	e.strs("betas", v.Betas)
 	e.strs("capabilities", v.Capabilities)
-	if v.MemoryPaths != nil {
-		e.object("memory_paths", v.MemoryPaths, true)
-	} else {
-		e.none("memory_paths")
-	}
+	writePointer(e, "memory_paths", v.MemoryPaths)
 	e.str("messaging_socket_path", v.MessagingSocketPath, false)
 	e.bool("per_turn_effort_active", v.PerTurnEffortActive, false)
 	e.bool("ultrathink_available", v.UltrathinkAvailable, false)
@@ -1783,11 +1174,7 @@ func (v *InitMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *InitMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *InitMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *InitMessage) Raw() string { return v.raw }
@@ -1809,15 +1196,7 @@ func (v *InputJSONDeltaEvent) members(e *encoder) {
 	e.str("partial_json", v.PartialJSON, false)
 }
 
-func (v *InputJSONDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *InputJSONDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *InputJSONDeltaEvent) Raw() string { return v.raw }
@@ -1839,31 +1218,14 @@ func (v *InvalidConfigFile) members(e *encoder) {
 	e.str("backup_path", v.BackupPath, false)
 }
 
-func (v *InvalidConfigFile) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *InvalidConfigFile) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v InvalidConfigFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *InvalidConfigFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *InvalidConfigFile) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *KeepAliveMessage) members(e *encoder) {
 	e.tag("type", "keep_alive")
 	e.str("startup_mark", v.StartupMark, false)
 }
 
-func (v *KeepAliveMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *KeepAliveMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *KeepAliveMessage) Raw() string { return v.raw }
@@ -1888,11 +1250,7 @@ func (v *LocalCommandOutputMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *LocalCommandOutputMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *LocalCommandOutputMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *LocalCommandOutputMessage) Raw() string { return v.raw }
@@ -1915,20 +1273,7 @@ func (v *MCPServer) members(e *encoder) {
 	e.str("source", v.Source, false)
 }
 
-func (v *MCPServer) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *MCPServer) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v MCPServer) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *MCPServer) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MCPServer) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *MCPToolResultBlock) members(e *encoder) {
 	e.tag("type", "mcp_tool_result")
@@ -1937,11 +1282,7 @@ func (v *MCPToolResultBlock) members(e *encoder) {
 	e.boolPtr("is_error", v.IsError)
 }
 
-func (v *MCPToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MCPToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MCPToolResultBlock) Raw() string { return v.raw }
@@ -1965,11 +1306,7 @@ func (v *MCPToolUseBlock) members(e *encoder) {
 	e.json("input", v.Input)
 }
 
-func (v *MCPToolUseBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MCPToolUseBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MCPToolUseBlock) Raw() string { return v.raw }
@@ -1989,20 +1326,7 @@ func (v *MemoryPaths) members(e *encoder) {
 	e.str("auto", v.Auto, false)
 }
 
-func (v *MemoryPaths) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *MemoryPaths) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v MemoryPaths) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *MemoryPaths) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MemoryPaths) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *MemoryRecallMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -2013,11 +1337,7 @@ func (v *MemoryRecallMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *MemoryRecallMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MemoryRecallMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MemoryRecallMessage) Raw() string { return v.raw }
@@ -2037,57 +1357,20 @@ func (*MemoryRecallMessage) sealed()    {}
 func (v *MessageDelta) members(e *encoder) {
 	e.str("stop_reason", string(v.StopReason), false)
 	e.str("stop_sequence", v.StopSequence, false)
-	if v.StopDetails != nil {
-		e.object("stop_details", v.StopDetails, true)
-	} else {
-		e.none("stop_details")
-	}
-	if v.Container != nil {
-		e.object("container", v.Container, true)
-	} else {
-		e.none("container")
-	}
+	writePointer(e, "stop_details", v.StopDetails)
+	writePointer(e, "container", v.Container)
 }
 
-func (v *MessageDelta) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *MessageDelta) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v MessageDelta) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *MessageDelta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MessageDelta) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *MessageDeltaEvent) members(e *encoder) {
 	e.tag("type", "message_delta")
-	if v.Delta != nil {
-		e.object("delta", v.Delta, true)
-	} else {
-		e.none("delta")
-	}
-	if v.Usage != nil {
-		e.object("usage", v.Usage, true)
-	} else {
-		e.none("usage")
-	}
-	if v.ContextManagement != nil {
-		e.object("context_management", v.ContextManagement, true)
-	} else {
-		e.none("context_management")
-	}
+	writePointer(e, "delta", v.Delta)
+	writePointer(e, "usage", v.Usage)
+	writePointer(e, "context_management", v.ContextManagement)
 }
 
-func (v *MessageDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MessageDeltaEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MessageDeltaEvent) Raw() string { return v.raw }
@@ -2105,18 +1388,10 @@ func (*MessageDeltaEvent) EventType() string { return "message_delta" }
 
 func (v *MessageStartEvent) members(e *encoder) {
 	e.tag("type", "message_start")
-	if v.Message != nil {
-		e.object("message", v.Message, true)
-	} else {
-		e.none("message")
-	}
+	writePointer(e, "message", v.Message)
 }
 
-func (v *MessageStartEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MessageStartEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MessageStartEvent) Raw() string { return v.raw }
@@ -2136,11 +1411,7 @@ func (v *MessageStopEvent) members(e *encoder) {
 	e.tag("type", "message_stop")
 }
 
-func (v *MessageStopEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MessageStopEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MessageStopEvent) Raw() string { return v.raw }
@@ -2160,20 +1431,12 @@ func (v *MirrorErrorMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "mirror_error")
 	e.str("error", v.Error, false)
-	if v.Key != nil {
-		e.object("key", v.Key, true)
-	} else {
-		e.none("key")
-	}
+	writePointer(e, "key", v.Key)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *MirrorErrorMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *MirrorErrorMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *MirrorErrorMessage) Raw() string { return v.raw }
@@ -2196,20 +1459,7 @@ func (v *MirrorKey) members(e *encoder) {
 	e.str("subpath", v.Subpath, false)
 }
 
-func (v *MirrorKey) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *MirrorKey) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v MirrorKey) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *MirrorKey) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *MirrorKey) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ModelRefusalFallbackMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -2229,11 +1479,7 @@ func (v *ModelRefusalFallbackMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ModelRefusalFallbackMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ModelRefusalFallbackMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ModelRefusalFallbackMessage) Raw() string { return v.raw }
@@ -2263,11 +1509,7 @@ func (v *ModelRefusalNoFallbackMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ModelRefusalNoFallbackMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ModelRefusalNoFallbackMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ModelRefusalNoFallbackMessage) Raw() string { return v.raw }
@@ -2301,40 +1543,14 @@ func (v *ModelUsage) members(e *encoder) {
 	e.str("costBasis", v.CostBasis, false)
 }
 
-func (v *ModelUsage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ModelUsage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ModelUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ModelUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ModelUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *NoResponse) members(e *encoder) {
 	e.float("waited_ms", float64(v.Waited), false)
 	e.float("retry_wait_ms", float64(v.RetryWait), false)
 }
 
-func (v *NoResponse) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *NoResponse) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v NoResponse) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *NoResponse) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *NoResponse) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *NotificationMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -2348,11 +1564,7 @@ func (v *NotificationMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *NotificationMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *NotificationMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *NotificationMessage) Raw() string { return v.raw }
@@ -2385,39 +1597,13 @@ func (v *Origin) members(e *encoder) {
 	e.str("producer", v.Producer, false)
 }
 
-func (v *Origin) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Origin) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Origin) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Origin) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Origin) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *OutputTokensDetails) members(e *encoder) {
 	e.int("thinking_tokens", int64(v.ThinkingTokens), false)
 }
 
-func (v *OutputTokensDetails) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *OutputTokensDetails) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v OutputTokensDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *OutputTokensDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *OutputTokensDetails) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PermissionDecision) members(e *encoder) {
 	e.str("decision", v.Decision, false)
@@ -2425,20 +1611,7 @@ func (v *PermissionDecision) members(e *encoder) {
 	e.str("reason_type", v.ReasonType, false)
 }
 
-func (v *PermissionDecision) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PermissionDecision) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PermissionDecision) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PermissionDecision) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PermissionDecision) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PermissionDenial) members(e *encoder) {
 	e.str("tool_name", v.ToolName, false)
@@ -2446,20 +1619,7 @@ func (v *PermissionDenial) members(e *encoder) {
 	e.json("tool_input", v.ToolInput)
 }
 
-func (v *PermissionDenial) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PermissionDenial) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PermissionDenial) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PermissionDenial) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PermissionDenial) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PermissionDeniedMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -2474,11 +1634,7 @@ func (v *PermissionDeniedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *PermissionDeniedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *PermissionDeniedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *PermissionDeniedMessage) Raw() string { return v.raw }
@@ -2500,30 +1656,13 @@ func (v *PersistedFile) members(e *encoder) {
 	e.str("file_id", v.FileID, false)
 }
 
-func (v *PersistedFile) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PersistedFile) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PersistedFile) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PersistedFile) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PersistedFile) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PingEvent) members(e *encoder) {
 	e.tag("type", "ping")
 }
 
-func (v *PingEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *PingEvent) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *PingEvent) Raw() string { return v.raw }
@@ -2546,47 +1685,17 @@ func (v *Plugin) members(e *encoder) {
 	e.str("source", v.Source, false)
 }
 
-func (v *Plugin) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Plugin) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Plugin) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Plugin) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Plugin) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PluginError) members(e *encoder) {
 	e.str("plugin", v.Plugin, false)
 	e.str("type", v.Type, false)
 	e.str("message", v.Message, false)
 	e.str("path", v.Path, false)
-	if v.ManagedLock != nil {
-		e.object("managed_lock", v.ManagedLock, true)
-	} else {
-		e.none("managed_lock")
-	}
+	writePointer(e, "managed_lock", v.ManagedLock)
 }
 
-func (v *PluginError) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PluginError) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PluginError) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PluginError) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PluginError) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PluginInstallMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -2598,11 +1707,7 @@ func (v *PluginInstallMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *PluginInstallMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *PluginInstallMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *PluginInstallMessage) Raw() string { return v.raw }
@@ -2625,40 +1730,14 @@ func (v *PluginLock) members(e *encoder) {
 	e.str("marketplace", v.Marketplace, false)
 }
 
-func (v *PluginLock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PluginLock) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PluginLock) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PluginLock) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PluginLock) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PreservedMessages) members(e *encoder) {
 	e.str("anchor_uuid", v.AnchorUUID, false)
 	e.strs("uuids", v.UUIDs)
 }
 
-func (v *PreservedMessages) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PreservedMessages) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PreservedMessages) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PreservedMessages) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PreservedMessages) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PreservedSegment) members(e *encoder) {
 	e.str("head_uuid", v.HeadUUID, false)
@@ -2666,20 +1745,7 @@ func (v *PreservedSegment) members(e *encoder) {
 	e.str("tail_uuid", v.TailUUID, false)
 }
 
-func (v *PreservedSegment) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *PreservedSegment) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v PreservedSegment) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *PreservedSegment) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *PreservedSegment) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *PromptSuggestionMessage) members(e *encoder) {
 	e.tag("type", "prompt_suggestion")
@@ -2688,11 +1754,7 @@ func (v *PromptSuggestionMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *PromptSuggestionMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *PromptSuggestionMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *PromptSuggestionMessage) Raw() string { return v.raw }
@@ -2727,20 +1789,7 @@ func (v *RateLimitInfo) members(e *encoder) {
 	e.bool("hasChargeableSavedPaymentMethod", v.HasChargeableSavedPaymentMethod, false)
 }
 
-func (v *RateLimitInfo) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *RateLimitInfo) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v RateLimitInfo) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *RateLimitInfo) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *RateLimitInfo) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *RateLimitMessage) members(e *encoder) {
 	e.tag("type", "rate_limit_event")
@@ -2749,11 +1798,7 @@ func (v *RateLimitMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *RateLimitMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *RateLimitMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *RateLimitMessage) Raw() string { return v.raw }
@@ -2776,31 +1821,14 @@ func (v *RecalledMemory) members(e *encoder) {
 	e.str("content", v.Content, false)
 }
 
-func (v *RecalledMemory) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *RecalledMemory) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v RecalledMemory) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *RecalledMemory) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *RecalledMemory) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *RedactedThinkingBlock) members(e *encoder) {
 	e.tag("type", "redacted_thinking")
 	e.str("data", v.Data, false)
 }
 
-func (v *RedactedThinkingBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *RedactedThinkingBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *RedactedThinkingBlock) Raw() string { return v.raw }
@@ -2826,20 +1854,7 @@ func (v *ResourceLink) members(e *encoder) {
 	e.json("annotations", v.Annotations)
 }
 
-func (v *ResourceLink) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ResourceLink) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ResourceLink) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ResourceLink) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ResourceLink) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ResultMessage) members(e *encoder) {
 	e.tag("type", "result")
@@ -2857,26 +1872,14 @@ func (v *ResultMessage) members(e *encoder) {
 	e.int("api_error_status", int64(v.APIErrorStatus), false)
 	e.str("api_error_type", v.APIErrorType, false)
 	e.float("total_cost_usd", v.TotalCostUSD, false)
-	if v.Usage != nil {
-		e.object("usage", v.Usage, true)
-	} else {
-		e.none("usage")
-	}
+	writePointer(e, "usage", v.Usage)
 	writeStructDict(e, "modelUsage", v.ModelUsage)
 	writeStructDict(e, "model_usage_since_last_result", v.ModelUsageSinceLastResult)
 	writeStructs(e, "permission_denials", v.PermissionDenials)
 	e.json("structured_output", v.StructuredOutput)
-	if v.DeferredToolUse != nil {
-		e.object("deferred_tool_use", v.DeferredToolUse, true)
-	} else {
-		e.none("deferred_tool_use")
-	}
+	writePointer(e, "deferred_tool_use", v.DeferredToolUse)
 	e.str("local_command", v.LocalCommand, false)
-	if v.SubagentStats != nil {
-		e.object("subagent_stats", v.SubagentStats, true)
-	} else {
-		e.none("subagent_stats")
-	}
+	writePointer(e, "subagent_stats", v.SubagentStats)
 	e.int("safety_stops", int64(v.SafetyStops), false)
 	e.int("queued_turn_count", int64(v.QueuedTurnCount), false)
 	e.int("result_index", int64(v.ResultIndex), false)
@@ -2884,11 +1887,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.strs("user_message_uuids", v.UserMessageUUIDs)
 	e.str("resume_reason", v.ResumeReason, false)
 	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
-		if v.Origin != nil {
-			e.object("origin", v.Origin, true)
-		} else {
-			e.none("origin")
-		}
+		writePointer(e, "origin", v.Origin)
 	}
 	e.int("first_request_input_tokens", int64(v.FirstRequestInputTokens), false)
 	e.int("first_request_cache_read_input_tokens", int64(v.FirstRequestCacheReadInputTokens), false)
@@ -2897,11 +1896,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("credential_expires_at", v.CredentialExpiresAt, false)
 	e.bool("warm_spare_claimed", v.WarmSpareClaimed, false)
 	e.str("startup_failure_reason", string(v.StartupFailureReason), false)
-	if v.InvalidConfigFile != nil {
-		e.object("invalid_config_file", v.InvalidConfigFile, true)
-	} else {
-		e.none("invalid_config_file")
-	}
+	writePointer(e, "invalid_config_file", v.InvalidConfigFile)
 	e.float("ttft_ms", float64(v.TTFT), false)
 	e.float("ttft_stream_ms", float64(v.TTFTStream), false)
 	e.float("time_to_request_ms", float64(v.TimeToRequest), false)
@@ -2922,11 +1917,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ResultMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ResultMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ResultMessage) Raw() string { return v.raw }
@@ -2948,23 +1939,11 @@ func (v *SearchResultBlock) members(e *encoder) {
 	e.str("source", v.Source, false)
 	e.str("title", v.Title, false)
 	e.json("content", v.Content)
-	if v.Citations != nil {
-		e.object("citations", v.Citations, true)
-	} else {
-		e.none("citations")
-	}
-	if v.CacheControl != nil {
-		e.object("cache_control", v.CacheControl, true)
-	} else {
-		e.none("cache_control")
-	}
+	writePointer(e, "citations", v.Citations)
+	writePointer(e, "cache_control", v.CacheControl)
 }
 
-func (v *SearchResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SearchResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SearchResultBlock) Raw() string { return v.raw }
@@ -2985,38 +1964,17 @@ func (v *ServerToolUsage) members(e *encoder) {
 	e.int("web_fetch_requests", int64(v.WebFetchRequests), false)
 }
 
-func (v *ServerToolUsage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ServerToolUsage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ServerToolUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ServerToolUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ServerToolUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ServerToolUseBlock) members(e *encoder) {
 	e.tag("type", "server_tool_use")
 	e.str("id", v.ID, true)
 	e.str("name", v.Name, true)
 	e.json("input", v.Input)
-	if v.Caller != nil {
-		e.object("caller", v.Caller, true)
-	} else {
-		e.none("caller")
-	}
+	writePointer(e, "caller", v.Caller)
 }
 
-func (v *ServerToolUseBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ServerToolUseBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ServerToolUseBlock) Raw() string { return v.raw }
@@ -3046,11 +2004,7 @@ func (v *SessionReconnectedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *SessionReconnectedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SessionReconnectedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SessionReconnectedMessage) Raw() string { return v.raw }
@@ -3076,11 +2030,7 @@ func (v *SessionStateChangedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *SessionStateChangedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SessionStateChangedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SessionStateChangedMessage) Raw() string { return v.raw }
@@ -3105,11 +2055,7 @@ func (v *SessionTitleChangedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *SessionTitleChangedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SessionTitleChangedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SessionTitleChangedMessage) Raw() string { return v.raw }
@@ -3135,20 +2081,7 @@ func (v *SessionUsage) members(e *encoder) {
 	writeStructDict(e, "model_usage", v.ModelUsage)
 }
 
-func (v *SessionUsage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SessionUsage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SessionUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SessionUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SessionUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SessionWritesLostMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -3160,11 +2093,7 @@ func (v *SessionWritesLostMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *SessionWritesLostMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SessionWritesLostMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SessionWritesLostMessage) Raw() string { return v.raw }
@@ -3186,15 +2115,7 @@ func (v *SignatureDeltaEvent) members(e *encoder) {
 	e.str("signature", v.Signature, false)
 }
 
-func (v *SignatureDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *SignatureDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SignatureDeltaEvent) Raw() string { return v.raw }
@@ -3217,20 +2138,7 @@ func (v *SlashCommand) members(e *encoder) {
 	e.bool("builtin", v.Builtin, false)
 }
 
-func (v *SlashCommand) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SlashCommand) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SlashCommand) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SlashCommand) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SlashCommand) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *Source) members(e *encoder) {
 	e.str("type", v.Type, false)
@@ -3241,20 +2149,7 @@ func (v *Source) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *Source) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Source) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Source) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Source) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Source) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *StatusMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -3268,11 +2163,7 @@ func (v *StatusMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *StatusMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *StatusMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *StatusMessage) Raw() string { return v.raw }
@@ -3298,20 +2189,7 @@ func (v *StopDetails) members(e *encoder) {
 	e.bool("fallback_has_prefill_claim", v.FallbackHasPrefillClaim, false)
 }
 
-func (v *StopDetails) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *StopDetails) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v StopDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *StopDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *StopDetails) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *StreamEventDetails) members(e *encoder) {
 	e.float("ttft_ms", float64(v.TTFT), false)
@@ -3319,28 +2197,11 @@ func (v *StreamEventDetails) members(e *encoder) {
 	e.strs("user_message_uuids", v.UserMessageUUIDs)
 	e.str("resume_reason", v.ResumeReason, false)
 	e.str("thinking_display", v.ThinkingDisplay, false)
-	if v.AbandonedBlocks != nil {
-		e.object("abandoned_blocks", v.AbandonedBlocks, true)
-	} else {
-		e.none("abandoned_blocks")
-	}
+	writePointer(e, "abandoned_blocks", v.AbandonedBlocks)
 	e.json("owed_rows", v.OwedRows)
 }
 
-func (v *StreamEventDetails) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *StreamEventDetails) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v StreamEventDetails) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *StreamEventDetails) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *StreamEventDetails) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *StreamEventMessage) inDetails() *StreamEventDetails {
 	if v.Details == nil {
@@ -3379,20 +2240,7 @@ func (v *SubagentKilled) members(e *encoder) {
 	e.int("system", int64(v.System), false)
 }
 
-func (v *SubagentKilled) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SubagentKilled) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SubagentKilled) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SubagentKilled) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SubagentKilled) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SubagentRefused) members(e *encoder) {
 	e.int("depth_limit", int64(v.DepthLimit), false)
@@ -3400,20 +2248,7 @@ func (v *SubagentRefused) members(e *encoder) {
 	e.int("budget", int64(v.Budget), false)
 }
 
-func (v *SubagentRefused) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SubagentRefused) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SubagentRefused) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SubagentRefused) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SubagentRefused) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SubagentRequested) members(e *encoder) {
 	e.int("background", int64(v.Background), false)
@@ -3421,20 +2256,7 @@ func (v *SubagentRequested) members(e *encoder) {
 	e.int("unset", int64(v.Unset), false)
 }
 
-func (v *SubagentRequested) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SubagentRequested) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SubagentRequested) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SubagentRequested) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SubagentRequested) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SubagentRetry) members(e *encoder) {
 	e.str("agent_id", v.AgentID, false)
@@ -3445,60 +2267,22 @@ func (v *SubagentRetry) members(e *encoder) {
 	e.str("error_category", v.ErrorCategory, false)
 }
 
-func (v *SubagentRetry) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SubagentRetry) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SubagentRetry) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SubagentRetry) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SubagentRetry) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SubagentStats) members(e *encoder) {
 	e.int("spawned", int64(v.Spawned), false)
-	if v.Requested != nil {
-		e.object("requested", v.Requested, true)
-	} else {
-		e.none("requested")
-	}
+	writePointer(e, "requested", v.Requested)
 	e.int("started_in_background", int64(v.StartedInBackground), false)
 	e.int("max_depth", int64(v.MaxDepth), false)
 	e.int("spawned_by_subagents", int64(v.SpawnedBySubagents), false)
 	e.int("completed", int64(v.Completed), false)
 	e.int("failed", int64(v.Failed), false)
-	if v.Killed != nil {
-		e.object("killed", v.Killed, true)
-	} else {
-		e.none("killed")
-	}
-	if v.Refused != nil {
-		e.object("refused", v.Refused, true)
-	} else {
-		e.none("refused")
-	}
+	writePointer(e, "killed", v.Killed)
+	writePointer(e, "refused", v.Refused)
 	e.intDict("by_type", v.ByType)
 }
 
-func (v *SubagentStats) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *SubagentStats) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v SubagentStats) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *SubagentStats) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *SubagentStats) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SystemMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -3511,11 +2295,7 @@ func (v *SystemMessage) members(e *encoder) {
 	}
 }
 
-func (v *SystemMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *SystemMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *SystemMessage) Raw() string { return v.raw }
@@ -3542,11 +2322,7 @@ func (v *TaskNotificationMessage) members(e *encoder) {
 	e.str("reason", v.Reason, false)
 	e.str("output_file", v.OutputFile, true)
 	e.str("summary", v.Summary, false)
-	if v.Usage != nil {
-		e.object("usage", v.Usage, true)
-	} else {
-		e.none("usage")
-	}
+	writePointer(e, "usage", v.Usage)
 	writeStructs(e, "resource_links", v.ResourceLinks)
 	e.bool("skip_transcript", v.SkipTranscript, false)
 	e.bool("ambient", v.Ambient, false)
@@ -3554,11 +2330,7 @@ func (v *TaskNotificationMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *TaskNotificationMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TaskNotificationMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TaskNotificationMessage) Raw() string { return v.raw }
@@ -3584,20 +2356,7 @@ func (v *TaskPatch) members(e *encoder) {
 	e.boolPtr("is_backgrounded", v.Backgrounded)
 }
 
-func (v *TaskPatch) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *TaskPatch) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v TaskPatch) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *TaskPatch) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskPatch) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *TaskProgressMessage) members(e *encoder) {
 	e.tag("type", "system")
@@ -3614,11 +2373,7 @@ func (v *TaskProgressMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *TaskProgressMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TaskProgressMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TaskProgressMessage) Raw() string { return v.raw }
@@ -3655,11 +2410,7 @@ func (v *TaskStartedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *TaskStartedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TaskStartedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TaskStartedMessage) Raw() string { return v.raw }
@@ -3688,11 +2439,7 @@ func (v *TaskUpdatedMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *TaskUpdatedMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TaskUpdatedMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TaskUpdatedMessage) Raw() string { return v.raw }
@@ -3715,20 +2462,7 @@ func (v *TaskUsage) members(e *encoder) {
 	e.float("duration_ms", float64(v.Duration), false)
 }
 
-func (v *TaskUsage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *TaskUsage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v TaskUsage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *TaskUsage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TaskUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *TextBlock) members(e *encoder) {
 	e.tag("type", "text")
@@ -3736,18 +2470,10 @@ func (v *TextBlock) members(e *encoder) {
 	if !e.bent("citations", v.Citations == nil, func(d *decoder) { _ = structs[Citation](d) }) {
 		writeStructs(e, "citations", v.Citations)
 	}
-	if v.CacheControl != nil {
-		e.object("cache_control", v.CacheControl, true)
-	} else {
-		e.none("cache_control")
-	}
+	writePointer(e, "cache_control", v.CacheControl)
 }
 
-func (v *TextBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TextBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TextBlock) Raw() string { return v.raw }
@@ -3768,15 +2494,7 @@ func (v *TextDeltaEvent) members(e *encoder) {
 	e.str("text", v.Text, false)
 }
 
-func (v *TextDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *TextDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TextDeltaEvent) Raw() string { return v.raw }
@@ -3797,11 +2515,7 @@ func (v *TextEditorCodeExecutionToolResultBlock) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *TextEditorCodeExecutionToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TextEditorCodeExecutionToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TextEditorCodeExecutionToolResultBlock) Raw() string { return v.raw }
@@ -3834,20 +2548,7 @@ func (v *TextEditorResult) members(e *encoder) {
 	e.int("new_lines", int64(v.NewLines), false)
 }
 
-func (v *TextEditorResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *TextEditorResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v TextEditorResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *TextEditorResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *TextEditorResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ThinkingBlock) members(e *encoder) {
 	e.tag("type", "thinking")
@@ -3855,11 +2556,7 @@ func (v *ThinkingBlock) members(e *encoder) {
 	e.str("signature", v.Signature, false)
 }
 
-func (v *ThinkingBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ThinkingBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ThinkingBlock) Raw() string { return v.raw }
@@ -3881,15 +2578,7 @@ func (v *ThinkingDeltaEvent) members(e *encoder) {
 	e.int("estimated_tokens", int64(v.EstimatedTokens), false)
 }
 
-func (v *ThinkingDeltaEvent) encode(e *encoder) {
-	e.begin(v.raw)
-	e.tag("type", "content_block_delta")
-	e.int("index", int64(v.Index), true)
-	e.enter("delta")
-	v.members(e)
-	e.end()
-	e.end()
-}
+func (v *ThinkingDeltaEvent) encode(e *encoder) { e.delta(v.raw, v.Index, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ThinkingDeltaEvent) Raw() string { return v.raw }
@@ -3914,11 +2603,7 @@ func (v *ThinkingTokensMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ThinkingTokensMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ThinkingTokensMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ThinkingTokensMessage) Raw() string { return v.raw }
@@ -3944,20 +2629,12 @@ func (v *ToolProgressMessage) members(e *encoder) {
 	e.str("task_id", v.TaskID, false)
 	e.bool("heartbeat", v.Heartbeat, false)
 	e.str("subagent_type", v.SubagentType, false)
-	if v.SubagentRetry != nil {
-		e.object("subagent_retry", v.SubagentRetry, true)
-	} else {
-		e.none("subagent_retry")
-	}
+	writePointer(e, "subagent_retry", v.SubagentRetry)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ToolProgressMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolProgressMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolProgressMessage) Raw() string { return v.raw }
@@ -3979,11 +2656,7 @@ func (v *ToolReferenceBlock) members(e *encoder) {
 	e.str("tool_name", v.ToolName, false)
 }
 
-func (v *ToolReferenceBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolReferenceBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolReferenceBlock) Raw() string { return v.raw }
@@ -4004,19 +2677,11 @@ func (v *ToolResultBlock) members(e *encoder) {
 	e.str("tool_use_id", v.ToolUseID, true)
 	e.json("content", v.Content)
 	e.boolPtr("is_error", v.IsError)
-	if v.CacheControl != nil {
-		e.object("cache_control", v.CacheControl, true)
-	} else {
-		e.none("cache_control")
-	}
+	writePointer(e, "cache_control", v.CacheControl)
 	e.str("toolset_name", v.ToolsetName, false)
 }
 
-func (v *ToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolResultBlock) Raw() string { return v.raw }
@@ -4034,48 +2699,18 @@ func (*ToolResultBlock) BlockType() string { return "tool_result" }
 
 func (v *ToolResultMeta) members(e *encoder) {
 	e.str("id", v.ID, false)
-	if v.PermissionDecision != nil {
-		e.object("permission_decision", v.PermissionDecision, true)
-	} else {
-		e.none("permission_decision")
-	}
+	writePointer(e, "permission_decision", v.PermissionDecision)
 	e.str("non_execution_kind", v.NonExecutionKind, false)
 }
 
-func (v *ToolResultMeta) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ToolResultMeta) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ToolResultMeta) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ToolResultMeta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolResultMeta) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ToolSearchResult) members(e *encoder) {
 	e.str("type", v.Type, false)
 	writeStructs(e, "tool_references", v.ToolReferences)
 }
 
-func (v *ToolSearchResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ToolSearchResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ToolSearchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ToolSearchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolSearchResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ToolSearchToolResultBlock) members(e *encoder) {
 	e.tag("type", "tool_search_tool_result")
@@ -4083,11 +2718,7 @@ func (v *ToolSearchToolResultBlock) members(e *encoder) {
 	e.json("content", v.Content)
 }
 
-func (v *ToolSearchToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolSearchToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolSearchToolResultBlock) Raw() string { return v.raw }
@@ -4108,19 +2739,11 @@ func (v *ToolUseBlock) members(e *encoder) {
 	e.str("id", v.ID, true)
 	e.str("name", v.Name, true)
 	e.json("input", v.Input)
-	if v.Caller != nil {
-		e.object("caller", v.Caller, true)
-	} else {
-		e.none("caller")
-	}
+	writePointer(e, "caller", v.Caller)
 	e.str("toolset_name", v.ToolsetName, false)
 }
 
-func (v *ToolUseBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolUseBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolUseBlock) Raw() string { return v.raw }
@@ -4143,20 +2766,7 @@ func (v *ToolUseMeta) members(e *encoder) {
 	e.str("tool_name", v.ToolName, false)
 }
 
-func (v *ToolUseMeta) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *ToolUseMeta) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v ToolUseMeta) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *ToolUseMeta) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *ToolUseMeta) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ToolUseSummaryMessage) members(e *encoder) {
 	e.tag("type", "tool_use_summary")
@@ -4166,11 +2776,7 @@ func (v *ToolUseSummaryMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *ToolUseSummaryMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *ToolUseSummaryMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *ToolUseSummaryMessage) Raw() string { return v.raw }
@@ -4193,11 +2799,7 @@ func (v *TranscriptMirrorMessage) members(e *encoder) {
 	e.jsons("entries", v.Entries)
 }
 
-func (v *TranscriptMirrorMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *TranscriptMirrorMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *TranscriptMirrorMessage) Raw() string { return v.raw }
@@ -4219,21 +2821,9 @@ func (v *Usage) members(e *encoder) {
 	e.int("output_tokens", int64(v.OutputTokens), false)
 	e.int("cache_creation_input_tokens", int64(v.CacheCreationInputTokens), false)
 	e.int("cache_read_input_tokens", int64(v.CacheReadInputTokens), false)
-	if v.CacheCreation != nil {
-		e.object("cache_creation", v.CacheCreation, true)
-	} else {
-		e.none("cache_creation")
-	}
-	if v.ServerToolUse != nil {
-		e.object("server_tool_use", v.ServerToolUse, true)
-	} else {
-		e.none("server_tool_use")
-	}
-	if v.OutputTokensDetails != nil {
-		e.object("output_tokens_details", v.OutputTokensDetails, true)
-	} else {
-		e.none("output_tokens_details")
-	}
+	writePointer(e, "cache_creation", v.CacheCreation)
+	writePointer(e, "server_tool_use", v.ServerToolUse)
+	writePointer(e, "output_tokens_details", v.OutputTokensDetails)
 	e.str("service_tier", v.ServiceTier, false)
 	e.str("speed", v.Speed, false)
 	e.str("inference_geo", v.InferenceGeo, false)
@@ -4241,20 +2831,7 @@ func (v *Usage) members(e *encoder) {
 	e.json("fallback_credit", v.FallbackCredit)
 }
 
-func (v *Usage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *Usage) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v Usage) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *Usage) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *Usage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *UsageIteration) members(e *encoder) {
 	e.str("type", v.Type, false)
@@ -4263,51 +2840,17 @@ func (v *UsageIteration) members(e *encoder) {
 	e.int("output_tokens", int64(v.OutputTokens), false)
 	e.int("cache_creation_input_tokens", int64(v.CacheCreationInputTokens), false)
 	e.int("cache_read_input_tokens", int64(v.CacheReadInputTokens), false)
-	if v.CacheCreation != nil {
-		e.object("cache_creation", v.CacheCreation, true)
-	} else {
-		e.none("cache_creation")
-	}
+	writePointer(e, "cache_creation", v.CacheCreation)
 }
 
-func (v *UsageIteration) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *UsageIteration) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v UsageIteration) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *UsageIteration) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *UsageIteration) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *UsageReport) members(e *encoder) {
-	if v.Session != nil {
-		e.object("session", v.Session, true)
-	} else {
-		e.none("session")
-	}
+	writePointer(e, "session", v.Session)
 	e.json("rate_limits", v.RateLimits)
 }
 
-func (v *UsageReport) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *UsageReport) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v UsageReport) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *UsageReport) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *UsageReport) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *UserMessage) members(e *encoder) {
 	e.tag("type", "user")
@@ -4324,11 +2867,7 @@ func (v *UserMessage) members(e *encoder) {
 	writeStructs(e, "tool_result_meta", v.ToolResultMeta)
 	e.str("priority", v.Priority, false)
 	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
-		if v.Origin != nil {
-			e.object("origin", v.Origin, true)
-		} else {
-			e.none("origin")
-		}
+		writePointer(e, "origin", v.Origin)
 	}
 	e.boolPtr("shouldQuery", v.ShouldQuery)
 	e.bool("client_composed", v.ClientComposed, false)
@@ -4343,11 +2882,7 @@ func (v *UserMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *UserMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *UserMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *UserMessage) Raw() string { return v.raw }
@@ -4368,44 +2903,19 @@ func (v *WebFetchResult) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("url", v.URL, false)
 	e.str("retrieved_at", v.RetrievedAt, false)
-	if v.Content != nil {
-		e.object("content", v.Content, true)
-	} else {
-		e.none("content")
-	}
+	writePointer(e, "content", v.Content)
 }
 
-func (v *WebFetchResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *WebFetchResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v WebFetchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *WebFetchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *WebFetchResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *WebFetchToolResultBlock) members(e *encoder) {
 	e.tag("type", "web_fetch_tool_result")
 	e.str("tool_use_id", v.ToolUseID, true)
 	e.json("content", v.Content)
-	if v.Caller != nil {
-		e.object("caller", v.Caller, true)
-	} else {
-		e.none("caller")
-	}
+	writePointer(e, "caller", v.Caller)
 }
 
-func (v *WebFetchToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *WebFetchToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *WebFetchToolResultBlock) Raw() string { return v.raw }
@@ -4429,37 +2939,16 @@ func (v *WebSearchResult) members(e *encoder) {
 	e.str("page_age", v.PageAge, false)
 }
 
-func (v *WebSearchResult) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
-
-// Raw returns the text that v was read from, or "".
-func (v *WebSearchResult) Raw() string { return v.raw }
-
-// MarshalJSON writes v, with the fields that this package does not know.
-func (v WebSearchResult) MarshalJSON() ([]byte, error) { return marshal(&v) }
-
-// UnmarshalJSON reads v.
-func (v *WebSearchResult) UnmarshalJSON(data []byte) error { return unmarshal(data, v) }
+func (v *WebSearchResult) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *WebSearchToolResultBlock) members(e *encoder) {
 	e.tag("type", "web_search_tool_result")
 	e.str("tool_use_id", v.ToolUseID, true)
 	e.json("content", v.Content)
-	if v.Caller != nil {
-		e.object("caller", v.Caller, true)
-	} else {
-		e.none("caller")
-	}
+	writePointer(e, "caller", v.Caller)
 }
 
-func (v *WebSearchToolResultBlock) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *WebSearchToolResultBlock) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *WebSearchToolResultBlock) Raw() string { return v.raw }
@@ -4483,11 +2972,7 @@ func (v *WorkerShuttingDownMessage) members(e *encoder) {
 	e.str("session_id", v.SessionID, false)
 }
 
-func (v *WorkerShuttingDownMessage) encode(e *encoder) {
-	e.begin(v.raw)
-	v.members(e)
-	e.end()
-}
+func (v *WorkerShuttingDownMessage) encode(e *encoder) { e.whole(v.raw, v) }
 
 // Raw returns the text that v was read from, or "".
 func (v *WorkerShuttingDownMessage) Raw() string { return v.raw }

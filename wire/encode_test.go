@@ -329,12 +329,13 @@ func TestChangedContent(t *testing.T) {
 }
 
 func TestUnmarshalJSON(t *testing.T) {
-	var usage wire.Usage
-	if err := json.Unmarshal([]byte(`{"input_tokens":3,"new":1}`), &usage); err != nil || usage.InputTokens != 3 {
-		t.Errorf("usage %+v, %v", usage, err)
+	var message wire.APIMessage
+	const text = `{"role":"user","content":"a","new":1}`
+	if err := json.Unmarshal([]byte(text), &message); err != nil || message.Content.Text() != "a" {
+		t.Errorf("message %+v, %v", message, err)
 	}
-	if text, err := json.Marshal(&usage); err != nil || string(text) != `{"input_tokens":3,"new":1}` {
-		t.Errorf("marshalled %s, %v", text, err)
+	if got, err := json.Marshal(&message); err != nil || string(got) != text || message.Raw() != text {
+		t.Errorf("marshalled %s, %v", got, err)
 	}
 	var delta wire.TextDeltaEvent
 	const event = `{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}}`
@@ -347,11 +348,11 @@ func TestUnmarshalJSON(t *testing.T) {
 	if err := delta.UnmarshalJSON([]byte(`null`)); err != nil || delta.Text != "a" {
 		t.Errorf("delta %+v, %v", delta, err)
 	}
-	if err := json.Unmarshal([]byte(`{"input_tokens":"3"}`), &usage); err == nil {
-		t.Error("a string is no count")
+	if err := json.Unmarshal([]byte(`{"content":3}`), &message); err == nil {
+		t.Error("a number is content")
 	}
-	if err := usage.UnmarshalJSON([]byte(`{"input_tokens":3`)); err == nil {
-		t.Error("half an object is none")
+	if err := message.UnmarshalJSON([]byte(`{"content":"a"`)); err == nil {
+		t.Error("half an object is a message")
 	}
 	var outer struct {
 		Usage  wire.Usage
@@ -359,6 +360,77 @@ func TestUnmarshalJSON(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"Usage":null,"Result":{"subtype":"success"}}`), &outer); err != nil {
 		t.Errorf("null: %v", err)
+	}
+}
+
+// Nested values have no methods for JSON: encoding/json writes and reads all of their fields.
+func TestNestedValuesArePlain(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	for _, ex := range examples() {
+		nestedValues(reflect.ValueOf(wire.Decode([]byte(ex.frame))), func(v reflect.Value) {
+			seen[v.Type()] = true
+			text, err := json.Marshal(v.Interface())
+			if err != nil {
+				t.Fatalf("%s: %v", v.Type(), err)
+			}
+			agree(t, v.Type().String(), v, value(t, text))
+			again := reflect.New(v.Type())
+			if err := json.Unmarshal(text, again.Interface()); err != nil {
+				t.Fatalf("%s: %s: %v", v.Type(), text, err)
+			}
+			agree(t, v.Type().String(), again.Elem(), value(t, text))
+		})
+	}
+	if len(seen) < 60 {
+		t.Errorf("the examples have %d types of nested values", len(seen))
+	}
+	for nested := range seen {
+		if _, ok := reflect.New(nested).Interface().(interface{ Raw() string }); ok {
+			t.Errorf("%s has a method Raw", nested)
+		}
+	}
+}
+
+// A field of a nested value that has no value is left out, unless the agent can't do without it.
+func TestNestedValuesLeaveOutZero(t *testing.T) {
+	for want, v := range map[string]any{
+		`{}`:                                   wire.Usage{},
+		`{"input_tokens":3}`:                   &wire.Usage{InputTokens: 3},
+		`{"status":""}`:                        wire.RateLimitInfo{},
+		`{"applied_edits":[]}`:                 wire.ContextManagement{AppliedEdits: []wire.AppliedEdit{}},
+		`{"type":"base64","media_type":"a/b"}`: wire.Source{Type: "base64", MediaType: "a/b"},
+		`{"subtype":"success","request_id":"q1"}`: wire.ControlResponse{Subtype: "success", RequestID: "q1"},
+	} {
+		if got, err := json.Marshal(v); err != nil || string(got) != want {
+			t.Errorf("%T is written as %s, %v, want %s", v, got, err, want)
+		}
+	}
+}
+
+// nestedValues calls do with each struct below v that does not write itself.
+func nestedValues(v reflect.Value, do func(reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			nestedValues(v.Elem(), do)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			nestedValues(v.Index(i), do)
+		}
+	case reflect.Map:
+		for _, elem := range v.Seq2() {
+			nestedValues(elem, do)
+		}
+	case reflect.Struct:
+		if _, ok := reflect.New(v.Type()).Interface().(json.Marshaler); !ok {
+			do(v)
+		}
+		for field, f := range v.Fields() {
+			if field.IsExported() {
+				nestedValues(f, do)
+			}
+		}
 	}
 }
 

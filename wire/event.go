@@ -31,22 +31,22 @@ type StreamEventMessage struct {
 type StreamEventDetails struct {
 	raw string
 
-	TTFT             Millis   `json:"ttft_ms"`
-	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
-	UserMessageUUIDs []string `json:"user_message_uuids"`
-	ResumeReason     string   `json:"resume_reason" wire:"intern"`
-	ThinkingDisplay  string   `json:"thinking_display" wire:"intern"`
+	TTFT             Millis   `json:"ttft_ms,omitzero"`
+	UserMessageUUID  string   `json:"user_message_uuid,omitzero" wire:"intern"`
+	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
+	ResumeReason     string   `json:"resume_reason,omitzero" wire:"intern"`
+	ThinkingDisplay  string   `json:"thinking_display,omitzero" wire:"intern"`
 	// AbandonedBlocks names blocks of an answer that will not be finished.
-	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks"`
-	OwedRows        JSON             `json:"owed_rows"`
+	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
+	OwedRows        JSON             `json:"owed_rows,omitzero"`
 }
 
 // AbandonedBlocks names the blocks of an answer from an index on.
 type AbandonedBlocks struct {
 	raw string
 
-	APIMessageID   string `json:"api_message_id" wire:"intern"`
-	FromBlockIndex int    `json:"from_block_index"`
+	APIMessageID   string `json:"api_message_id,omitzero" wire:"intern"`
+	FromBlockIndex int    `json:"from_block_index,omitzero"`
 }
 
 // An Event is a piece of a streamed answer. Its variants are
@@ -94,10 +94,10 @@ type MessageDeltaEvent struct {
 type MessageDelta struct {
 	raw string
 
-	StopReason   StopReason   `json:"stop_reason" wire:"intern"`
-	StopSequence string       `json:"stop_sequence"`
-	StopDetails  *StopDetails `json:"stop_details"`
-	Container    *Container   `json:"container"`
+	StopReason   StopReason   `json:"stop_reason,omitzero" wire:"intern"`
+	StopSequence string       `json:"stop_sequence,omitzero"`
+	StopDetails  *StopDetails `json:"stop_details,omitzero"`
+	Container    *Container   `json:"container,omitzero"`
 }
 
 // A MessageStopEvent ends an answer.
@@ -146,8 +146,8 @@ type ErrorEvent struct {
 type APIError struct {
 	raw string
 
-	Type    string `json:"type" wire:"intern"`
-	Message string `json:"message"`
+	Type    string `json:"type,omitzero" wire:"intern"`
+	Message string `json:"message,omitzero"`
 }
 
 // A TextDeltaEvent appends to a text block.

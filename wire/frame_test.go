@@ -75,7 +75,7 @@ func TestOrigins(t *testing.T) {
 	const frame = `{"type":"user","message":{"content":"hi"},"origin":%}`
 	msg := decodeAs[*wire.UserMessage](t, fill(frame, `{"kind":"peer","from":"a","future":1}`))
 	if msg.Origin == nil || msg.Origin.Kind != wire.OriginPeer || msg.Origin.From != "a" ||
-		msg.Origin.Raw() != `{"kind":"peer","from":"a","future":1}` {
+		!strings.Contains(msg.Raw(), `"origin":{"kind":"peer","from":"a","future":1}`) {
 		t.Errorf("origin %+v", msg.Origin)
 	}
 	for _, origin := range []string{`"human"`, `{}`, `null`, `{"kind":null}`, `{"kind":5}`, `[]`} {
@@ -208,8 +208,8 @@ func TestStreamEventFrames(t *testing.T) {
 func TestRateLimitFrames(t *testing.T) {
 	msg := decodeAs[*wire.RateLimitMessage](t, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","new":1}}`)
 	want := wire.RateLimitInfo{Status: wire.RateLimitRejected}
-	if diff := cmp.Diff(want, msg.Info, exported); diff != "" || msg.Info.Raw() != `{"status":"rejected","new":1}` {
-		t.Errorf("raw %s (-want +got):\n%s", msg.Info.Raw(), diff)
+	if diff := cmp.Diff(want, msg.Info, exported); diff != "" || !strings.Contains(msg.Raw(), `{"status":"rejected","new":1}`) {
+		t.Errorf("raw %s (-want +got):\n%s", msg.Raw(), diff)
 	}
 }
 

@@ -179,18 +179,18 @@ type Origin struct {
 
 	Kind OriginKind `json:"kind" wire:"required,intern"`
 
-	Server          string `json:"server" wire:"intern"`
-	From            string `json:"from" wire:"intern"`
-	FromMode        string `json:"fromMode" wire:"intern"`
-	Name            string `json:"name" wire:"intern"`
-	FromSession     string `json:"fromSession" wire:"intern"`
-	SenderTaskID    string `json:"senderTaskId" wire:"intern"`
-	Body            string `json:"body"`
-	VerifiedPeerPID int    `json:"verifiedPeerPid"`
-	Subkind         string `json:"subkind" wire:"intern"`
-	FireReason      string `json:"fireReason" wire:"intern"`
-	RunID           string `json:"runId" wire:"intern"`
-	Producer        string `json:"producer" wire:"intern"`
+	Server          string `json:"server,omitzero" wire:"intern"`
+	From            string `json:"from,omitzero" wire:"intern"`
+	FromMode        string `json:"fromMode,omitzero" wire:"intern"`
+	Name            string `json:"name,omitzero" wire:"intern"`
+	FromSession     string `json:"fromSession,omitzero" wire:"intern"`
+	SenderTaskID    string `json:"senderTaskId,omitzero" wire:"intern"`
+	Body            string `json:"body,omitzero"`
+	VerifiedPeerPID int    `json:"verifiedPeerPid,omitzero"`
+	Subkind         string `json:"subkind,omitzero" wire:"intern"`
+	FireReason      string `json:"fireReason,omitzero" wire:"intern"`
+	RunID           string `json:"runId,omitzero" wire:"intern"`
+	Producer        string `json:"producer,omitzero" wire:"intern"`
 }
 
 // An OriginKind is a kind of sender.

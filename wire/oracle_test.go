@@ -81,7 +81,7 @@ func agreeStruct(t testing.TB, path string, v reflect.Value, want any) {
 		members = delta
 	}
 	for field, f := range v.Fields() {
-		key := field.Tag.Get("json")
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if field.Tag.Get("wire") == "inline" && !f.IsNil() {
 			agree(t, path, f, want)
 		}

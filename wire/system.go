@@ -89,9 +89,9 @@ const (
 type MCPServer struct {
 	raw string
 
-	Name   string `json:"name" wire:"intern"`
-	Status string `json:"status" wire:"intern"`
-	Source string `json:"source" wire:"intern"`
+	Name   string `json:"name,omitzero" wire:"intern"`
+	Status string `json:"status,omitzero" wire:"intern"`
+	Source string `json:"source,omitzero" wire:"intern"`
 }
 
 // MemoryPaths says where the agent keeps its memory files.
@@ -99,7 +99,7 @@ type MemoryPaths struct {
 	raw string
 
 	// Auto is the folder of the notes that the agent writes by itself.
-	Auto string `json:"auto" wire:"intern"`
+	Auto string `json:"auto,omitzero" wire:"intern"`
 }
 
 // A StatusMessage says what the agent is busy with, how a compaction ended, or
@@ -223,12 +223,12 @@ type SlashCommand struct {
 	raw string
 
 	// Name comes without the slash.
-	Name        string `json:"name" wire:"intern"`
-	Description string `json:"description"`
+	Name        string `json:"name,omitzero" wire:"intern"`
+	Description string `json:"description,omitzero"`
 	// ArgumentHint shows what may follow the name.
-	ArgumentHint string   `json:"argumentHint"`
-	Aliases      []string `json:"aliases"`
-	Builtin      bool     `json:"builtin"`
+	ArgumentHint string   `json:"argumentHint,omitzero"`
+	Aliases      []string `json:"aliases,omitzero"`
+	Builtin      bool     `json:"builtin,omitzero"`
 }
 
 // A LocalCommandOutputMessage carries what a slash command printed that ran
@@ -273,33 +273,33 @@ const (
 type Plugin struct {
 	raw string
 
-	Name string `json:"name" wire:"intern"`
+	Name string `json:"name,omitzero" wire:"intern"`
 	// Path is the plugin's folder, or "builtin".
-	Path    string `json:"path" wire:"intern"`
-	Version string `json:"version" wire:"intern"`
+	Path    string `json:"path,omitzero" wire:"intern"`
+	Version string `json:"version,omitzero" wire:"intern"`
 	// Source is the plugin's full name: name@marketplace.
-	Source string `json:"source" wire:"intern"`
+	Source string `json:"source,omitzero" wire:"intern"`
 }
 
 // A PluginError says why a plugin, or a part of it, was not loaded.
 type PluginError struct {
 	raw string
 
-	Plugin  string `json:"plugin" wire:"intern"`
-	Type    string `json:"type" wire:"intern"`
-	Message string `json:"message"`
-	Path    string `json:"path" wire:"intern"`
+	Plugin  string `json:"plugin,omitzero" wire:"intern"`
+	Type    string `json:"type,omitzero" wire:"intern"`
+	Message string `json:"message,omitzero"`
+	Path    string `json:"path,omitzero" wire:"intern"`
 	// ManagedLock is set when managed settings decide about the plugin.
-	ManagedLock *PluginLock `json:"managed_lock"`
+	ManagedLock *PluginLock `json:"managed_lock,omitzero"`
 }
 
 // A PluginLock is a decision about a plugin made by managed settings.
 type PluginLock struct {
 	raw string
 
-	PluginEnabled bool   `json:"plugin_enabled"`
-	Name          string `json:"name" wire:"intern"`
-	Marketplace   string `json:"marketplace" wire:"intern"`
+	PluginEnabled bool   `json:"plugin_enabled,omitzero"`
+	Name          string `json:"name,omitzero" wire:"intern"`
+	Marketplace   string `json:"marketplace,omitzero" wire:"intern"`
 }
 
 // A CompactBoundaryMessage marks the place where the conversation was replaced
@@ -320,17 +320,17 @@ type CompactBoundaryMessage struct {
 type CompactMetadata struct {
 	raw string
 
-	Trigger CompactTrigger `json:"trigger" wire:"intern"`
+	Trigger CompactTrigger `json:"trigger,omitzero" wire:"intern"`
 	// PreTokens and PostTokens are the sizes of the context before and after.
-	PreTokens  int `json:"pre_tokens"`
-	PostTokens int `json:"post_tokens"`
+	PreTokens  int `json:"pre_tokens,omitzero"`
+	PostTokens int `json:"post_tokens,omitzero"`
 	// CumulativeDroppedTokens counts over all compactions of the session.
-	CumulativeDroppedTokens int    `json:"cumulative_dropped_tokens"`
-	Duration                Millis `json:"duration_ms"`
+	CumulativeDroppedTokens int    `json:"cumulative_dropped_tokens,omitzero"`
+	Duration                Millis `json:"duration_ms,omitzero"`
 	// PreservedSegment is the older form of PreservedMessages; where both are
 	// set, PreservedMessages counts.
-	PreservedSegment  *PreservedSegment  `json:"preserved_segment"`
-	PreservedMessages *PreservedMessages `json:"preserved_messages"`
+	PreservedSegment  *PreservedSegment  `json:"preserved_segment,omitzero"`
+	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
 }
 
 // A CompactTrigger says who asked for a compaction.
@@ -356,10 +356,10 @@ const (
 type PreservedSegment struct {
 	raw string
 
-	HeadUUID string `json:"head_uuid"`
+	HeadUUID string `json:"head_uuid,omitzero"`
 	// AnchorUUID is the message that the segment now follows.
-	AnchorUUID string `json:"anchor_uuid"`
-	TailUUID   string `json:"tail_uuid"`
+	AnchorUUID string `json:"anchor_uuid,omitzero"`
+	TailUUID   string `json:"tail_uuid,omitzero"`
 }
 
 // PreservedMessages names each message that a compaction kept word for word.
@@ -367,8 +367,8 @@ type PreservedMessages struct {
 	raw string
 
 	// AnchorUUID is the message that the kept ones now follow.
-	AnchorUUID string   `json:"anchor_uuid"`
-	UUIDs      []string `json:"uuids"`
+	AnchorUUID string   `json:"anchor_uuid,omitzero"`
+	UUIDs      []string `json:"uuids,omitzero"`
 }
 
 // An APIRetryMessage says that a request to the model has failed and will be
@@ -395,8 +395,8 @@ type APIRetryMessage struct {
 type NoResponse struct {
 	raw string
 
-	Waited    Millis `json:"waited_ms"`
-	RetryWait Millis `json:"retry_wait_ms"`
+	Waited    Millis `json:"waited_ms,omitzero"`
+	RetryWait Millis `json:"retry_wait_ms,omitzero"`
 }
 
 // A ControlRequestProgressMessage says that a control request of the caller is
@@ -626,9 +626,9 @@ const (
 type RecalledMemory struct {
 	raw string
 
-	Path    string      `json:"path"`
-	Scope   MemoryScope `json:"scope" wire:"intern"`
-	Content string      `json:"content"`
+	Path    string      `json:"path,omitzero"`
+	Scope   MemoryScope `json:"scope,omitzero" wire:"intern"`
+	Content string      `json:"content,omitzero"`
 }
 
 // A MemoryScope says whom a memory belongs to.
@@ -659,16 +659,16 @@ type FilesPersistedMessage struct {
 type PersistedFile struct {
 	raw string
 
-	Filename string `json:"filename"`
-	FileID   string `json:"file_id"`
+	Filename string `json:"filename,omitzero"`
+	FileID   string `json:"file_id,omitzero"`
 }
 
 // A FailedFile is a file that could not be stored.
 type FailedFile struct {
 	raw string
 
-	Filename string `json:"filename"`
-	Error    string `json:"error"`
+	Filename string `json:"filename,omitzero"`
+	Error    string `json:"error,omitzero"`
 }
 
 // A MirrorErrorMessage says that transcript entries could not be copied to the
@@ -688,10 +688,10 @@ type MirrorErrorMessage struct {
 type MirrorKey struct {
 	raw string
 
-	ProjectKey string `json:"projectKey" wire:"intern"`
-	SessionID  string `json:"sessionId" wire:"intern"`
+	ProjectKey string `json:"projectKey,omitzero" wire:"intern"`
+	SessionID  string `json:"sessionId,omitzero" wire:"intern"`
 	// Subpath names a transcript below the session's own, such as a subagent's.
-	Subpath string `json:"subpath"`
+	Subpath string `json:"subpath,omitzero"`
 }
 
 // A SessionWritesLostMessage says that the disk was full and part of the

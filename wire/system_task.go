@@ -65,15 +65,15 @@ type TaskUpdatedMessage struct {
 type TaskPatch struct {
 	raw string
 
-	Status      TaskStatus `json:"status" wire:"intern"`
-	Description string     `json:"description"`
+	Status      TaskStatus `json:"status,omitzero" wire:"intern"`
+	Description string     `json:"description,omitzero"`
 	// EndTime is a Unix time in milliseconds.
-	EndTime int64 `json:"end_time"`
+	EndTime int64 `json:"end_time,omitzero"`
 	// TotalPaused is how long the task has been paused, all pauses together.
-	TotalPaused Millis `json:"total_paused_ms"`
-	Error       string `json:"error"`
+	TotalPaused Millis `json:"total_paused_ms,omitzero"`
+	Error       string `json:"error,omitzero"`
 	// Backgrounded is nil when the task stays where it is.
-	Backgrounded *bool `json:"is_backgrounded"`
+	Backgrounded *bool `json:"is_backgrounded,omitzero"`
 }
 
 // A TaskStatus is a stage in the life of a task.
@@ -123,9 +123,9 @@ type TaskProgressMessage struct {
 type TaskUsage struct {
 	raw string
 
-	TotalTokens int    `json:"total_tokens"`
-	ToolUses    int    `json:"tool_uses"`
-	Duration    Millis `json:"duration_ms"`
+	TotalTokens int    `json:"total_tokens,omitzero"`
+	ToolUses    int    `json:"tool_uses,omitzero"`
+	Duration    Millis `json:"duration_ms,omitzero"`
 }
 
 // A TaskNotificationMessage says that a task has ended, and where its output is.
@@ -154,14 +154,14 @@ type TaskNotificationMessage struct {
 type ResourceLink struct {
 	raw string
 
-	URI         string `json:"uri"`
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	MIMEType    string `json:"mimeType" wire:"intern"`
+	URI         string `json:"uri,omitzero"`
+	Name        string `json:"name,omitzero"`
+	Title       string `json:"title,omitzero"`
+	Description string `json:"description,omitzero"`
+	MIMEType    string `json:"mimeType,omitzero" wire:"intern"`
 	// Size is in bytes.
-	Size        int64 `json:"size"`
-	Annotations JSON  `json:"annotations"`
+	Size        int64 `json:"size,omitzero"`
+	Annotations JSON  `json:"annotations,omitzero"`
 }
 
 // A BackgroundTasksChangedMessage gives all tasks that now run in the
@@ -181,13 +181,13 @@ type BackgroundTasksChangedMessage struct {
 type BackgroundTask struct {
 	raw string
 
-	TaskID       string   `json:"task_id" wire:"intern"`
-	RunID        string   `json:"run_id" wire:"intern"`
-	TaskType     TaskType `json:"task_type" wire:"intern"`
-	SubagentType string   `json:"subagent_type" wire:"intern"`
-	Description  string   `json:"description"`
-	ParentTaskID string   `json:"parent_task_id" wire:"intern"`
-	Ambient      bool     `json:"ambient"`
+	TaskID       string   `json:"task_id,omitzero" wire:"intern"`
+	RunID        string   `json:"run_id,omitzero" wire:"intern"`
+	TaskType     TaskType `json:"task_type,omitzero" wire:"intern"`
+	SubagentType string   `json:"subagent_type,omitzero" wire:"intern"`
+	Description  string   `json:"description,omitzero"`
+	ParentTaskID string   `json:"parent_task_id,omitzero" wire:"intern"`
+	Ambient      bool     `json:"ambient,omitzero"`
 }
 
 // A HookStartedMessage says that a shell hook has begun to run. Those of

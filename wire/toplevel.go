@@ -32,13 +32,13 @@ type ToolProgressMessage struct {
 type SubagentRetry struct {
 	raw string
 
-	AgentID    string `json:"agent_id" wire:"intern"`
-	Attempt    int    `json:"attempt"`
-	MaxRetries int    `json:"max_retries"`
-	RetryDelay Millis `json:"retry_delay_ms"`
+	AgentID    string `json:"agent_id,omitzero" wire:"intern"`
+	Attempt    int    `json:"attempt,omitzero"`
+	MaxRetries int    `json:"max_retries,omitzero"`
+	RetryDelay Millis `json:"retry_delay_ms,omitzero"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
-	ErrorStatus   int    `json:"error_status"`
-	ErrorCategory string `json:"error_category" wire:"intern"`
+	ErrorStatus   int    `json:"error_status,omitzero"`
+	ErrorCategory string `json:"error_category,omitzero" wire:"intern"`
 }
 
 // A ToolUseSummaryMessage sums up, in one sentence, the tool calls before it.
@@ -123,13 +123,13 @@ type ActiveGoalMessage struct {
 type ActiveGoal struct {
 	raw string
 
-	Condition  string `json:"condition"`
-	Iterations int    `json:"iterations"`
+	Condition  string `json:"condition,omitzero"`
+	Iterations int    `json:"iterations,omitzero"`
 	// SetAt is a Unix time.
-	SetAt         int64 `json:"set_at"`
-	TokensAtStart int   `json:"tokens_at_start"`
+	SetAt         int64 `json:"set_at,omitzero"`
+	TokensAtStart int   `json:"tokens_at_start,omitzero"`
 	// LastReason says why the goal was not yet met when it was last checked.
-	LastReason string `json:"last_reason"`
+	LastReason string `json:"last_reason,omitzero"`
 }
 
 // A TranscriptMirrorMessage carries entries that the agent has appended to a
@@ -209,6 +209,7 @@ type ControlRequestMessage struct {
 // fields that depend on it, still JSON in [ControlRequest.Raw].
 //
 //wire:open
+//wire:methods
 type ControlRequest struct {
 	raw string
 
@@ -232,16 +233,16 @@ type ControlResponse struct {
 	Subtype   string `json:"subtype" wire:"required,intern"`
 	RequestID string `json:"request_id" wire:"required"`
 	// Response is the answer; some successes have none.
-	Response JSON   `json:"response"`
-	Error    string `json:"error"`
+	Response JSON   `json:"response,omitzero"`
+	Error    string `json:"error,omitzero"`
 	// ErrorCode is unsupported_request for a request that the agent does not know.
-	ErrorCode string `json:"error_code" wire:"intern"`
+	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
 	// The requests of the agent that still wait for an answer, on the answer to
 	// initialize.
-	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests"`
-	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests"`
-	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests"`
+	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
+	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
+	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
 }
 
 // A ControlCancelRequestMessage withdraws a request. There is no answer to it.
@@ -272,25 +273,25 @@ type RateLimitInfo struct {
 
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is the Unix time at which the window starts anew.
-	ResetsAt int64         `json:"resetsAt"`
-	Type     RateLimitType `json:"rateLimitType" wire:"intern"`
+	ResetsAt int64         `json:"resetsAt,omitzero"`
+	Type     RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
 	// Utilization is the used share of the limit.
-	Utilization float64 `json:"utilization"`
+	Utilization float64 `json:"utilization,omitzero"`
 	// SurpassedThreshold is the share whose passing caused a warning.
-	SurpassedThreshold float64 `json:"surpassedThreshold"`
+	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
-	OverageStatus         RateLimitStatus       `json:"overageStatus" wire:"intern"`
-	OverageResetsAt       int64                 `json:"overageResetsAt"`
-	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason" wire:"intern"`
-	UsingOverage          bool                  `json:"isUsingOverage"`
-	OverageInUse          bool                  `json:"overageInUse"`
-	OverageEnabled        bool                  `json:"overageEnabled"`
+	OverageStatus         RateLimitStatus       `json:"overageStatus,omitzero" wire:"intern"`
+	OverageResetsAt       int64                 `json:"overageResetsAt,omitzero"`
+	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
+	UsingOverage          bool                  `json:"isUsingOverage,omitzero"`
+	OverageInUse          bool                  `json:"overageInUse,omitzero"`
+	OverageEnabled        bool                  `json:"overageEnabled,omitzero"`
 
-	Scope RateLimitScope `json:"limitScope" wire:"intern"`
+	Scope RateLimitScope `json:"limitScope,omitzero" wire:"intern"`
 	// ErrorCode is "credits_required" when only credits let the account go on.
-	ErrorCode                       string `json:"errorCode" wire:"intern"`
-	CanUserPurchaseCredits          bool   `json:"canUserPurchaseCredits"`
-	HasChargeableSavedPaymentMethod bool   `json:"hasChargeableSavedPaymentMethod"`
+	ErrorCode                       string `json:"errorCode,omitzero" wire:"intern"`
+	CanUserPurchaseCredits          bool   `json:"canUserPurchaseCredits,omitzero"`
+	HasChargeableSavedPaymentMethod bool   `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
 
 // A RateLimitStatus says whether requests still pass.
@@ -396,90 +397,90 @@ func fileName(name string) bool {
 type ContextUsage struct {
 	raw string
 
-	Model        string               `json:"model" wire:"intern"`
-	TotalTokens  int                  `json:"total_tokens"`
-	RawMaxTokens int                  `json:"raw_max_tokens"`
-	Percentage   float64              `json:"percentage"`
-	OverLimit    *ContextOverLimit    `json:"over_limit"`
-	Categories   []ContextCategory    `json:"categories"`
-	MCPTools     []ContextMCPTool     `json:"mcp_tools"`
-	MemoryFiles  []ContextMemoryFile  `json:"memory_files"`
-	Agents       []ContextAgentTokens `json:"agents"`
-	Skills       []ContextSkill       `json:"skills"`
+	Model        string               `json:"model,omitzero" wire:"intern"`
+	TotalTokens  int                  `json:"total_tokens,omitzero"`
+	RawMaxTokens int                  `json:"raw_max_tokens,omitzero"`
+	Percentage   float64              `json:"percentage,omitzero"`
+	OverLimit    *ContextOverLimit    `json:"over_limit,omitzero"`
+	Categories   []ContextCategory    `json:"categories,omitzero"`
+	MCPTools     []ContextMCPTool     `json:"mcp_tools,omitzero"`
+	MemoryFiles  []ContextMemoryFile  `json:"memory_files,omitzero"`
+	Agents       []ContextAgentTokens `json:"agents,omitzero"`
+	Skills       []ContextSkill       `json:"skills,omitzero"`
 }
 
 // ContextOverLimit tells by how much the context is too long.
 type ContextOverLimit struct {
 	raw string
 
-	TokensOver int `json:"tokens_over"`
+	TokensOver int `json:"tokens_over,omitzero"`
 	// Kind is hard_limit or compaction_window.
-	Kind string `json:"kind" wire:"intern"`
+	Kind string `json:"kind,omitzero" wire:"intern"`
 }
 
 // A ContextCategory is one part of the context window.
 type ContextCategory struct {
 	raw string
 
-	Name   string `json:"name" wire:"intern"`
-	Tokens int    `json:"tokens"`
+	Name   string `json:"name,omitzero" wire:"intern"`
+	Tokens int    `json:"tokens,omitzero"`
 	// Kind is used, free, buffer or deferred.
-	Kind string `json:"kind" wire:"intern"`
+	Kind string `json:"kind,omitzero" wire:"intern"`
 }
 
 // A ContextMCPTool is what a tool of an MCP server takes of the context.
 type ContextMCPTool struct {
 	raw string
 
-	Name       string `json:"name"`
-	ServerName string `json:"server_name" wire:"intern"`
-	Tokens     int    `json:"tokens"`
+	Name       string `json:"name,omitzero"`
+	ServerName string `json:"server_name,omitzero" wire:"intern"`
+	Tokens     int    `json:"tokens,omitzero"`
 }
 
 // A ContextMemoryFile is what a memory file takes of the context.
 type ContextMemoryFile struct {
 	raw string
 
-	Path   string `json:"path"`
-	Type   string `json:"type" wire:"intern"`
-	Tokens int    `json:"tokens"`
+	Path   string `json:"path,omitzero"`
+	Type   string `json:"type,omitzero" wire:"intern"`
+	Tokens int    `json:"tokens,omitzero"`
 }
 
 // ContextAgentTokens is what an agent's description takes of the context.
 type ContextAgentTokens struct {
 	raw string
 
-	AgentType string `json:"agent_type" wire:"intern"`
-	Source    string `json:"source" wire:"intern"`
-	Tokens    int    `json:"tokens"`
+	AgentType string `json:"agent_type,omitzero" wire:"intern"`
+	Source    string `json:"source,omitzero" wire:"intern"`
+	Tokens    int    `json:"tokens,omitzero"`
 }
 
 // A ContextSkill is what a skill's description takes of the context.
 type ContextSkill struct {
 	raw string
 
-	Name       string `json:"name"`
-	Source     string `json:"source" wire:"intern"`
-	PluginName string `json:"plugin_name" wire:"intern"`
-	Tokens     int    `json:"tokens"`
+	Name       string `json:"name,omitzero"`
+	Source     string `json:"source,omitzero" wire:"intern"`
+	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
+	Tokens     int    `json:"tokens,omitzero"`
 }
 
 // A UsageReport tells what the session has cost and what is left of the limits.
 type UsageReport struct {
 	raw string
 
-	Session    *SessionUsage `json:"session"`
-	RateLimits JSON          `json:"rate_limits"`
+	Session    *SessionUsage `json:"session,omitzero"`
+	RateLimits JSON          `json:"rate_limits,omitzero"`
 }
 
 // SessionUsage is what a session has used so far.
 type SessionUsage struct {
 	raw string
 
-	TotalCostUSD      float64               `json:"total_cost_usd"`
-	TotalAPIDuration  Millis                `json:"total_api_duration_ms"`
-	TotalDuration     Millis                `json:"total_duration_ms"`
-	TotalLinesAdded   int                   `json:"total_lines_added"`
-	TotalLinesRemoved int                   `json:"total_lines_removed"`
-	ModelUsage        map[string]ModelUsage `json:"model_usage"`
+	TotalCostUSD      float64               `json:"total_cost_usd,omitzero"`
+	TotalAPIDuration  Millis                `json:"total_api_duration_ms,omitzero"`
+	TotalDuration     Millis                `json:"total_duration_ms,omitzero"`
+	TotalLinesAdded   int                   `json:"total_lines_added,omitzero"`
+	TotalLinesRemoved int                   `json:"total_lines_removed,omitzero"`
+	ModelUsage        map[string]ModelUsage `json:"model_usage,omitzero"`
 }

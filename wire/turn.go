@@ -6,6 +6,8 @@ import (
 
 // An APIMessage is a message of the Messages API, as it lies inside an
 // assistant or user frame or a message_start event.
+//
+//wire:methods
 type APIMessage struct {
 	raw string
 
@@ -29,47 +31,47 @@ type APIMessage struct {
 type StopDetails struct {
 	raw string
 
-	Type                    string `json:"type" wire:"intern"`
-	Category                string `json:"category" wire:"intern"`
-	Explanation             string `json:"explanation"`
-	RecommendedModel        string `json:"recommended_model" wire:"intern"`
-	FallbackCreditToken     string `json:"fallback_credit_token"`
-	FallbackHasPrefillClaim bool   `json:"fallback_has_prefill_claim"`
+	Type                    string `json:"type,omitzero" wire:"intern"`
+	Category                string `json:"category,omitzero" wire:"intern"`
+	Explanation             string `json:"explanation,omitzero"`
+	RecommendedModel        string `json:"recommended_model,omitzero" wire:"intern"`
+	FallbackCreditToken     string `json:"fallback_credit_token,omitzero"`
+	FallbackHasPrefillClaim bool   `json:"fallback_has_prefill_claim,omitzero"`
 }
 
 // A Container is the sandbox at the API in which code was run.
 type Container struct {
 	raw string
 
-	ID        string           `json:"id"`
-	ExpiresAt string           `json:"expires_at"`
-	Skills    []ContainerSkill `json:"skills"`
+	ID        string           `json:"id,omitzero"`
+	ExpiresAt string           `json:"expires_at,omitzero"`
+	Skills    []ContainerSkill `json:"skills,omitzero"`
 }
 
 // A ContainerSkill is a skill loaded into a container.
 type ContainerSkill struct {
 	raw string
 
-	SkillID string `json:"skill_id"`
-	Type    string `json:"type" wire:"intern"`
-	Version string `json:"version" wire:"intern"`
+	SkillID string `json:"skill_id,omitzero"`
+	Type    string `json:"type,omitzero" wire:"intern"`
+	Version string `json:"version,omitzero" wire:"intern"`
 }
 
 // ContextManagement tells what the API removed from the context.
 type ContextManagement struct {
 	raw string
 
-	AppliedEdits []AppliedEdit `json:"applied_edits"`
+	AppliedEdits []AppliedEdit `json:"applied_edits,omitzero"`
 }
 
 // An AppliedEdit is one removal from the context.
 type AppliedEdit struct {
 	raw string
 
-	Type                 string `json:"type" wire:"intern"`
-	ClearedToolUses      int    `json:"cleared_tool_uses"`
-	ClearedThinkingTurns int    `json:"cleared_thinking_turns"`
-	ClearedInputTokens   int    `json:"cleared_input_tokens"`
+	Type                 string `json:"type,omitzero" wire:"intern"`
+	ClearedToolUses      int    `json:"cleared_tool_uses,omitzero"`
+	ClearedThinkingTurns int    `json:"cleared_thinking_turns,omitzero"`
+	ClearedInputTokens   int    `json:"cleared_input_tokens,omitzero"`
 }
 
 // An AssistantMessage carries what the model said: one finished block while the
@@ -125,10 +127,10 @@ type AssistantMessage struct {
 type ToolUseMeta struct {
 	raw string
 
-	ID                string `json:"id"`
-	DisplayName       string `json:"display_name" wire:"intern"`
-	ServerDisplayName string `json:"server_display_name" wire:"intern"`
-	ToolName          string `json:"tool_name" wire:"intern"`
+	ID                string `json:"id,omitzero"`
+	DisplayName       string `json:"display_name,omitzero" wire:"intern"`
+	ServerDisplayName string `json:"server_display_name,omitzero" wire:"intern"`
+	ToolName          string `json:"tool_name,omitzero" wire:"intern"`
 }
 
 // A UserMessage is a prompt on its way to the agent, or, from the agent, the
@@ -178,18 +180,18 @@ type UserMessage struct {
 type ToolResultMeta struct {
 	raw string
 
-	ID                 string              `json:"id"`
-	PermissionDecision *PermissionDecision `json:"permission_decision"`
-	NonExecutionKind   string              `json:"non_execution_kind" wire:"intern"`
+	ID                 string              `json:"id,omitzero"`
+	PermissionDecision *PermissionDecision `json:"permission_decision,omitzero"`
+	NonExecutionKind   string              `json:"non_execution_kind,omitzero" wire:"intern"`
 }
 
 // A PermissionDecision tells who let a tool run, or did not.
 type PermissionDecision struct {
 	raw string
 
-	Decision   string `json:"decision" wire:"intern"`
-	Source     string `json:"source" wire:"intern"`
-	ReasonType string `json:"reason_type" wire:"intern"`
+	Decision   string `json:"decision,omitzero" wire:"intern"`
+	Source     string `json:"source,omitzero" wire:"intern"`
+	ReasonType string `json:"reason_type,omitzero" wire:"intern"`
 }
 
 // A ResultMessage ends a turn, whether it went well or not. One run can yield
@@ -353,71 +355,71 @@ const (
 type PermissionDenial struct {
 	raw string
 
-	ToolName  string `json:"tool_name" wire:"intern"`
-	ToolUseID string `json:"tool_use_id"`
-	ToolInput JSON   `json:"tool_input"`
+	ToolName  string `json:"tool_name,omitzero" wire:"intern"`
+	ToolUseID string `json:"tool_use_id,omitzero"`
+	ToolInput JSON   `json:"tool_input,omitzero"`
 }
 
 // A DeferredToolUse is a call that the agent leaves to its host.
 type DeferredToolUse struct {
 	raw string
 
-	ID    string `json:"id"`
-	Name  string `json:"name" wire:"intern"`
-	Input JSON   `json:"input"`
+	ID    string `json:"id,omitzero"`
+	Name  string `json:"name,omitzero" wire:"intern"`
+	Input JSON   `json:"input,omitzero"`
 }
 
 // InvalidConfigFile names the config file that kept the agent from starting.
 type InvalidConfigFile struct {
 	raw string
 
-	Path           string `json:"path"`
-	Global         bool   `json:"is_global"`
-	BackupSearched bool   `json:"backup_searched"`
-	BackupPath     string `json:"backup_path"`
+	Path           string `json:"path,omitzero"`
+	Global         bool   `json:"is_global,omitzero"`
+	BackupSearched bool   `json:"backup_searched,omitzero"`
+	BackupPath     string `json:"backup_path,omitzero"`
 }
 
 // SubagentStats counts the subagents of a session.
 type SubagentStats struct {
 	raw string
 
-	Spawned             int                `json:"spawned"`
-	Requested           *SubagentRequested `json:"requested"`
-	StartedInBackground int                `json:"started_in_background"`
-	MaxDepth            int                `json:"max_depth"`
-	SpawnedBySubagents  int                `json:"spawned_by_subagents"`
-	Completed           int                `json:"completed"`
-	Failed              int                `json:"failed"`
-	Killed              *SubagentKilled    `json:"killed"`
-	Refused             *SubagentRefused   `json:"refused"`
-	ByType              map[string]int     `json:"by_type"`
+	Spawned             int                `json:"spawned,omitzero"`
+	Requested           *SubagentRequested `json:"requested,omitzero"`
+	StartedInBackground int                `json:"started_in_background,omitzero"`
+	MaxDepth            int                `json:"max_depth,omitzero"`
+	SpawnedBySubagents  int                `json:"spawned_by_subagents,omitzero"`
+	Completed           int                `json:"completed,omitzero"`
+	Failed              int                `json:"failed,omitzero"`
+	Killed              *SubagentKilled    `json:"killed,omitzero"`
+	Refused             *SubagentRefused   `json:"refused,omitzero"`
+	ByType              map[string]int     `json:"by_type,omitzero"`
 }
 
 // SubagentRequested counts subagents by how their start was asked for.
 type SubagentRequested struct {
 	raw string
 
-	Background int `json:"background"`
-	Foreground int `json:"foreground"`
-	Unset      int `json:"unset"`
+	Background int `json:"background,omitzero"`
+	Foreground int `json:"foreground,omitzero"`
+	Unset      int `json:"unset,omitzero"`
 }
 
 // SubagentKilled counts subagents by who ended them.
 type SubagentKilled struct {
 	raw string
 
-	Parent int `json:"parent"`
-	User   int `json:"user"`
-	System int `json:"system"`
+	Parent int `json:"parent,omitzero"`
+	User   int `json:"user,omitzero"`
+	System int `json:"system,omitzero"`
 }
 
 // SubagentRefused counts subagents that were not started, by the limit.
 type SubagentRefused struct {
 	raw string
 
-	DepthLimit       int `json:"depth_limit"`
-	ConcurrencyLimit int `json:"concurrency_limit"`
-	Budget           int `json:"budget"`
+	DepthLimit       int `json:"depth_limit,omitzero"`
+	ConcurrencyLimit int `json:"concurrency_limit,omitzero"`
+	Budget           int `json:"budget,omitzero"`
 }
 
 // Usage counts the tokens of one API call, or of one turn when it comes with a
@@ -426,23 +428,23 @@ type SubagentRefused struct {
 type Usage struct {
 	raw string
 
-	InputTokens              int `json:"input_tokens"`
-	OutputTokens             int `json:"output_tokens"`
-	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
-	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+	InputTokens              int `json:"input_tokens,omitzero"`
+	OutputTokens             int `json:"output_tokens,omitzero"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens,omitzero"`
 
 	// CacheCreation splits CacheCreationInputTokens by lifetime.
-	CacheCreation       *CacheCreation       `json:"cache_creation"`
-	ServerToolUse       *ServerToolUsage     `json:"server_tool_use"`
-	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details"`
+	CacheCreation       *CacheCreation       `json:"cache_creation,omitzero"`
+	ServerToolUse       *ServerToolUsage     `json:"server_tool_use,omitzero"`
+	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details,omitzero"`
 
-	ServiceTier  string `json:"service_tier" wire:"intern"`
-	Speed        string `json:"speed" wire:"intern"`
-	InferenceGeo string `json:"inference_geo" wire:"intern"`
+	ServiceTier  string `json:"service_tier,omitzero" wire:"intern"`
+	Speed        string `json:"speed,omitzero" wire:"intern"`
+	InferenceGeo string `json:"inference_geo,omitzero" wire:"intern"`
 
 	// Iterations splits the call into the samplings that it consisted of.
-	Iterations     []UsageIteration `json:"iterations"`
-	FallbackCredit JSON             `json:"fallback_credit"`
+	Iterations     []UsageIteration `json:"iterations,omitzero"`
+	FallbackCredit JSON             `json:"fallback_credit,omitzero"`
 }
 
 // TotalTokens returns all tokens that went in and came out, cached or not. It is
@@ -458,23 +460,23 @@ func (u *Usage) TotalTokens() int {
 type CacheCreation struct {
 	raw string
 
-	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens"`
-	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens"`
+	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens,omitzero"`
+	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens,omitzero"`
 }
 
 // ServerToolUsage counts the calls of tools that run at the API.
 type ServerToolUsage struct {
 	raw string
 
-	WebSearchRequests int `json:"web_search_requests"`
-	WebFetchRequests  int `json:"web_fetch_requests"`
+	WebSearchRequests int `json:"web_search_requests,omitzero"`
+	WebFetchRequests  int `json:"web_fetch_requests,omitzero"`
 }
 
 // OutputTokensDetails tells what the output tokens were spent on.
 type OutputTokensDetails struct {
 	raw string
 
-	ThinkingTokens int `json:"thinking_tokens"`
+	ThinkingTokens int `json:"thinking_tokens,omitzero"`
 }
 
 // A UsageIteration is the usage of one sampling inside a call.
@@ -482,13 +484,13 @@ type UsageIteration struct {
 	raw string
 
 	// Type is message, compaction, advisor_message or fallback_message.
-	Type                     string         `json:"type" wire:"intern"`
-	Model                    string         `json:"model" wire:"intern"`
-	InputTokens              int            `json:"input_tokens"`
-	OutputTokens             int            `json:"output_tokens"`
-	CacheCreationInputTokens int            `json:"cache_creation_input_tokens"`
-	CacheReadInputTokens     int            `json:"cache_read_input_tokens"`
-	CacheCreation            *CacheCreation `json:"cache_creation"`
+	Type                     string         `json:"type,omitzero" wire:"intern"`
+	Model                    string         `json:"model,omitzero" wire:"intern"`
+	InputTokens              int            `json:"input_tokens,omitzero"`
+	OutputTokens             int            `json:"output_tokens,omitzero"`
+	CacheCreationInputTokens int            `json:"cache_creation_input_tokens,omitzero"`
+	CacheReadInputTokens     int            `json:"cache_read_input_tokens,omitzero"`
+	CacheCreation            *CacheCreation `json:"cache_creation,omitzero"`
 }
 
 // ModelUsage is what a session has used of one model, all calls of the agent
@@ -496,23 +498,23 @@ type UsageIteration struct {
 type ModelUsage struct {
 	raw string
 
-	InputTokens              int     `json:"inputTokens"`
-	OutputTokens             int     `json:"outputTokens"`
-	CacheReadInputTokens     int     `json:"cacheReadInputTokens"`
-	CacheCreationInputTokens int     `json:"cacheCreationInputTokens"`
-	WebSearchRequests        int     `json:"webSearchRequests"`
-	CostUSD                  float64 `json:"costUSD"`
-	ContextWindow            int     `json:"contextWindow"`
-	MaxOutputTokens          int     `json:"maxOutputTokens"`
+	InputTokens              int     `json:"inputTokens,omitzero"`
+	OutputTokens             int     `json:"outputTokens,omitzero"`
+	CacheReadInputTokens     int     `json:"cacheReadInputTokens,omitzero"`
+	CacheCreationInputTokens int     `json:"cacheCreationInputTokens,omitzero"`
+	WebSearchRequests        int     `json:"webSearchRequests,omitzero"`
+	CostUSD                  float64 `json:"costUSD,omitzero"`
+	ContextWindow            int     `json:"contextWindow,omitzero"`
+	MaxOutputTokens          int     `json:"maxOutputTokens,omitzero"`
 
 	// ThinkingTokens are a part of OutputTokens.
-	ThinkingTokens int `json:"thinkingTokens"`
+	ThinkingTokens int `json:"thinkingTokens,omitzero"`
 	// The two ephemeral counters are parts of CacheCreationInputTokens.
-	CacheCreationEphemeral5mInputTokens int `json:"cacheCreationEphemeral5mInputTokens"`
-	CacheCreationEphemeral1hInputTokens int `json:"cacheCreationEphemeral1hInputTokens"`
+	CacheCreationEphemeral5mInputTokens int `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
+	CacheCreationEphemeral1hInputTokens int `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
 
-	CanonicalModel string `json:"canonicalModel" wire:"intern"`
-	Provider       string `json:"provider" wire:"intern"`
+	CanonicalModel string `json:"canonicalModel,omitzero" wire:"intern"`
+	Provider       string `json:"provider,omitzero" wire:"intern"`
 	// CostBasis is list, managed or unknown.
-	CostBasis string `json:"costBasis" wire:"intern"`
+	CostBasis string `json:"costBasis,omitzero" wire:"intern"`
 }

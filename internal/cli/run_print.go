@@ -177,14 +177,14 @@ func newObjectPrinter(scr *screen) *objectPrinter {
 
 // A runOutcome is that object.
 type runOutcome struct {
-	Result           string      `json:"result"`
-	StructuredOutput wire.JSON   `json:"structured_output,omitempty"`
-	SessionID        string      `json:"session_id"`
-	TotalCostUSD     float64     `json:"total_cost_usd"`
-	Usage            *wire.Usage `json:"usage"`
-	NumTurns         int         `json:"num_turns"`
-	DurationMS       int64       `json:"duration_ms"`
-	Error            string      `json:"error"`
+	Result           string    `json:"result"`
+	StructuredOutput wire.JSON `json:"structured_output,omitempty"`
+	SessionID        string    `json:"session_id"`
+	TotalCostUSD     float64   `json:"total_cost_usd"`
+	Usage            wire.JSON `json:"usage"` // all of it, unknown fields included
+	NumTurns         int       `json:"num_turns"`
+	DurationMS       int64     `json:"duration_ms"`
+	Error            string    `json:"error"`
 }
 
 func (p *objectPrinter) print(msg wire.Message) error {
@@ -215,13 +215,24 @@ func (p *objectPrinter) outcome(err error) runOutcome {
 		if !r.Failed() {
 			o.Result = cmp.Or(r.Result, o.Result)
 		}
-		o.StructuredOutput, o.TotalCostUSD, o.Usage = r.StructuredOutput, r.TotalCostUSD, r.Usage
+		o.StructuredOutput, o.TotalCostUSD, o.Usage = r.StructuredOutput, r.TotalCostUSD, usageOf(r)
 		o.NumTurns, o.DurationMS = r.NumTurns, r.Duration.Duration().Milliseconds()
 	}
 	if err != nil {
 		o.Error = err.Error()
 	}
 	return o
+}
+
+// usageOf returns the usage of a result as the agent has written it, or "" if there is none.
+func usageOf(r *wire.ResultMessage) wire.JSON {
+	var members struct {
+		Usage wire.JSON `json:"usage"`
+	}
+	if frame, err := wire.Append(nil, r); err == nil {
+		_ = json.Unmarshal(frame, &members)
+	}
+	return members.Usage
 }
 
 // A screen is stdout and stderr of a run, which may be the same terminal: a line

@@ -21,6 +21,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/wire"
 )
 
 // prompted returns a scenario whose agent has come up, got a prompt and said a word.
@@ -370,4 +371,17 @@ func playScriptedAgent() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// The usage of a result is printed with the fields that this version does not know.
+func TestUsageOfResult(t *testing.T) {
+	for frame, want := range map[string]wire.JSON{
+		`{"type":"result","subtype":"success","usage":{"input_tokens":3,"new":[1]}}`: `{"input_tokens":3,"new":[1]}`,
+		`{"type":"result","subtype":"success","usage":null}`:                         "null",
+		`{"type":"result","subtype":"success"}`:                                      "",
+	} {
+		if got := usageOf(wire.Decode([]byte(frame)).(*wire.ResultMessage)); got != want {
+			t.Errorf("%s has the usage %q, want %q", frame, got, want)
+		}
+	}
 }

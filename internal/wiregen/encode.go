@@ -12,25 +12,19 @@ func writeEncoders(w *writer, s *schema) {
 		if !s.methods[st.name+".encode"] {
 			writeEncode(w, st)
 		}
-		writeMethods(w, st)
+		if !st.plain() {
+			writeMethods(w, st)
+		}
 	}
 }
 
 // writeEncode writes the method that writes one struct.
 func writeEncode(w *writer, st *structType) {
-	w.line("func (v *%s) encode(e *encoder) {", st.name)
-	w.line("e.begin(v.raw)")
 	if st.kind == "delta" {
-		w.line(`e.tag("type", "content_block_delta")`)
-		w.line(`e.int("index", int64(v.Index), true)`)
-		w.line(`e.enter("delta")`)
+		w.line("func (v *%s) encode(e *encoder) { e.delta(v.raw, v.Index, v) }", st.name)
+	} else {
+		w.line("func (v *%s) encode(e *encoder) { e.whole(v.raw, v) }", st.name)
 	}
-	w.line("v.members(e)")
-	if st.kind == "delta" {
-		w.line("e.end()")
-	}
-	w.line("e.end()")
-	w.line("}")
 	w.line("")
 }
 
@@ -97,7 +91,7 @@ func (s *schema) writer(f field) string {
 	case structValue:
 		return fmt.Sprintf("e.object(%q, &v.%s, %t)", f.key, f.name, f.required)
 	case structPointer:
-		return fmt.Sprintf("if v.%[2]s != nil { e.object(%[1]q, v.%[2]s, true) } else { e.none(%[1]q) }", f.key, f.name)
+		return fmt.Sprintf("writePointer(e, %q, v.%s)", f.key, f.name)
 	case structSlice:
 		return fmt.Sprintf("writeStructs(e, %q, v.%s)", f.key, f.name)
 	case structMap:
@@ -120,7 +114,7 @@ func (s *schema) writer(f field) string {
 	return fmt.Sprintf(call, f.key, f.name)
 }
 
-// writeMethods writes the exported methods that all structs have.
+// writeMethods writes the exported methods of a struct.
 func writeMethods(w *writer, st *structType) {
 	w.line("// Raw returns the text that v was read from, or \"\".")
 	w.line("func (v *%s) Raw() string { return v.raw }", st.name)

@@ -95,21 +95,21 @@ func directives(doc *ast.CommentGroup) []*ast.Comment {
 // is required.
 var maxArgs = map[string]int{"message": 2, "block": 1, "event": 1, "delta": 1}
 
-// readDirective reads //wire:open, or //wire:kind args, which a struct has once at
-// most.
+// readDirective reads //wire:open, //wire:methods, or //wire:kind args, of which a struct has at
+// most one.
 func (st *structType) readDirective(text string) error {
 	words := strings.Fields(strings.TrimPrefix(text, directivePrefix))
 	if len(words) == 0 {
 		return errors.New("no word")
 	}
 	kind, args := words[0], words[1:]
-	if kind == "open" && len(args) == 0 {
-		st.open = true
+	if flag := st.flag(kind); flag != nil && len(args) == 0 {
+		*flag = true
 		return nil
 	}
 	most := maxArgs[kind]
 	switch {
-	case most == 0 && kind != "open":
+	case most == 0 && st.flag(kind) == nil:
 		return fmt.Errorf("unknown word %q", kind)
 	case len(args) > most, len(args) == 0:
 		return fmt.Errorf("%d arguments", len(args))
@@ -119,6 +119,17 @@ func (st *structType) readDirective(text string) error {
 		return fmt.Errorf("it is a %s already", st.kind)
 	}
 	st.kind, st.args = kind, args
+	return nil
+}
+
+// flag returns what a directive without arguments sets, or nil if there is no such directive.
+func (st *structType) flag(word string) *bool {
+	switch word {
+	case "open":
+		return &st.open
+	case "methods":
+		return &st.methods
+	}
 	return nil
 }
 

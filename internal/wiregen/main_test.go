@@ -71,15 +71,19 @@ type ColorMessage struct {
 type Shade struct {
 	raw string
 
-	Level int `+"`json:\"level\"`"+`
+	Level int `+"`json:\"level,omitzero\"`"+`
 }
 `)
 	if err := generate(dir); err != nil {
 		t.Fatal(err)
 	}
+	encoders, err := os.ReadFile(filepath.Join(dir, "encode_gen.go"))
+	if err != nil || bytes.Contains(encoders, []byte("func (v *Shade) Raw()")) {
+		t.Errorf("a nested value has the method Raw, or %v", err)
+	}
 	for name, parts := range map[string][]string{
 		"decode_gen.go": {"func (v *ColorMessage) decode(d *decoder)", `case "shade":`, "pointerTo[Shade](d)", `"name")`},
-		"encode_gen.go": {"func (v *ColorMessage) members(e *encoder)", `e.tag("type", "color")`, `e.str("name", v.Name, true)`},
+		"encode_gen.go": {"func (v *ColorMessage) members(e *encoder)", `e.tag("type", "color")`, `e.str("name", v.Name, true)`, "func (v *ColorMessage) Raw()"},
 		"kinds_gen.go":  {`case "color":`, "new(ColorMessage)"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -114,6 +118,7 @@ type (
 	// C is of any shape.
 	//
 	//wire:open
+	//wire:methods
 	C struct{ raw string }
 )
 `))
@@ -122,9 +127,9 @@ type (
 	}
 	var got []string
 	for _, st := range s.structs {
-		got = append(got, fmt.Sprintf("%s %s%q %t", st.name, st.kind, st.args, st.open))
+		got = append(got, fmt.Sprintf("%s %s%q %t %t", st.name, st.kind, st.args, st.open, st.plain()))
 	}
-	want := []string{`A message["a"] false`, `B block["b"] true`, `C [] true`}
+	want := []string{`A message["a"] false false`, `B block["b"] true false`, `C [] true false`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -149,6 +154,8 @@ func TestGenerateRefuses(t *testing.T) {
 		"misspelt tag":            {withField("B string `json:\"b\" wier:\"required\"`"), "A: field B: the tag is"},
 		"tag that lacks quotes":   {withField("B string `json:\"b\" wire:required`"), "A: field B: the tag is"},
 		"two fields with a tag":   {withField("B, C string `json:\"b\"`"), "A: field B: C shares its tag"},
+		"nested with zero":        {withField("B string `json:\"b\"`"), "A.B: omitzero is false, want true"},
+		"required and left out":   {withField("B string `json:\"b,omitzero\" wire:\"required\"`"), "A.B: omitzero is true, want false"},
 		"key twice":               {withField("B string `json:\"b\"`\nC int `json:\"b\"`"), `A: field C: there is a field with the key "b" already`},
 
 		"misspelt directive":           {directed("//wire:mesage foo"), `A: //wire:mesage foo: unknown word "mesage"`},
@@ -156,6 +163,7 @@ func TestGenerateRefuses(t *testing.T) {
 		"message without argument":     {directed("//wire:message"), "A: //wire:message: 0 arguments"},
 		"block with two arguments":     {directed("//wire:block a b"), "A: //wire:block a b: 2 arguments"},
 		"message with three arguments": {directed("//wire:message system a b"), "A: //wire:message system a b: 3 arguments"},
+		"methods with an argument":     {directed("//wire:methods a"), "A: //wire:methods a: 1 arguments"},
 		"open with an argument":        {directed("//wire:open a"), "A: //wire:open a: 1 arguments"},
 		"subtype of another message":   {directed("//wire:message a b"), "A: //wire:message a b: only system messages have a subtype"},
 		"two kinds":                    {directed("//wire:block a\n//wire:event b"), "A: //wire:event b: it is a block already"},

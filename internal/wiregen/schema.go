@@ -23,13 +23,18 @@ type schema struct {
 
 // A structType is a struct that mirrors a JSON object.
 type structType struct {
-	name   string
-	kind   string // message, block, event, delta, or empty
-	args   []string
-	fields []field
-	flat   bool // its API message may lie flat on the frame
-	open   bool // members that it has no field for are its own affair
+	name    string
+	kind    string // message, block, event, delta, or empty for a nested value
+	args    []string
+	fields  []field
+	flat    bool // its API message may lie flat on the frame
+	open    bool // it may have members without a field
+	methods bool // it has the exported methods although it is a nested value
 }
+
+// plain reports whether users meet the struct as an ordinary one, without the methods Raw,
+// MarshalJSON and UnmarshalJSON. Then encoding/json reads and writes it by its tags.
+func (st *structType) plain() bool { return st.kind == "" && !st.methods }
 
 // A field is a member of the object.
 type field struct {
@@ -37,6 +42,7 @@ type field struct {
 	key      string
 	typ      string
 	required bool
+	omitZero bool // encoding/json leaves out the zero value
 	intern   bool
 	lenient  bool
 	embedded bool
@@ -172,12 +178,16 @@ func isRaw(t *ast.StructType) bool {
 	return first.Names[0].Name == "raw" && types.ExprString(first.Type) == "string"
 }
 
-// check makes sure that every field has a type that can be read and written.
+// check makes sure that every field has a type that can be read and written, and a tag that makes
+// encoding/json write a plain struct as its encoder does.
 func (s *schema) check() error {
 	for _, st := range s.structs {
 		for _, f := range st.fields {
 			if _, err := s.reader(f); err != nil {
 				return fmt.Errorf("%s.%s: %w", st.name, f.name, err)
+			}
+			if want := st.plain() && !f.required; f.omitZero != want {
+				return fmt.Errorf("%s.%s: omitzero is %t, want %t", st.name, f.name, f.omitZero, want)
 			}
 		}
 	}
@@ -272,19 +282,20 @@ func readField(f *ast.Field) (field, error) {
 	return parsed, err
 }
 
-// readTag reads json:"key" or json:"key" wire:"options". Anything else is a slip,
-// which [reflect.StructTag] would pass over.
+// readTag reads json:"key" or json:"key,omitzero", and wire:"options" if it follows. Anything else
+// is a mistake that [reflect.StructTag] would ignore.
 func (f *field) readTag(tag reflect.StructTag) error {
 	if tag == `wire:"inline"` {
 		f.inline = true
 		return nil
 	}
-	f.key = tag.Get("json")
+	key := tag.Get("json")
+	f.key, f.omitZero = strings.CutSuffix(key, ",omitzero")
 	if f.key == "" || f.key == "-" || strings.Contains(f.key, ",") {
 		return fmt.Errorf("the tag %q has no plain json key", tag)
 	}
 	options, ok := tag.Lookup("wire")
-	want := fmt.Sprintf("json:%q", f.key)
+	want := fmt.Sprintf("json:%q", key)
 	if ok {
 		want += fmt.Sprintf(" wire:%q", options)
 	}
