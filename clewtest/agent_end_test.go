@@ -196,7 +196,7 @@ func stacks(t *testing.T) string {
 	buf := make([]byte, 1<<20)
 	var left []string
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		for _, owner := range []string{"clewtest.(*hub)", "clewtest.(*memory)", "clewtest.(*player)"} {
+		for _, owner := range []string{"clewtest.(*hub)", "simagent.(*memory)", "simagent.(*player)"} {
 			if strings.Contains(stack, owner) {
 				left = append(left, stack)
 				break
@@ -260,7 +260,7 @@ want > {"type":"b","x":1,"y":2}
 got  > {"type":"b","x":1,"y":3}
 ` + firstLines + "> " + hi + "\n" + `> {"type":"b","x":1,"y":3}`},
 	{"not JSON", []string{"hello"},
-		`clewtest: step 1 (line 2): the host sent a line that is no JSON object: invalid character 'h' looking for beginning of value
+		`clewtest: step 1 (line 2): the host sent a line that is not a JSON object: invalid character 'h' looking for beginning of value
 the dialogue so far:
 > hello`},
 	{"stdin closed early", []string{initialize, hi, b, ""},

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdev/clew/internal/simagent"
 )
 
 // A hub is the test's end of the connections to the processes that play its agent.
@@ -94,10 +96,10 @@ func (h *hub) serve(conn *net.TCPConn) {
 		return
 	}
 	h.know(conn, greeting.PID)
-	var rec *run
+	var rec *simagent.Run
 	if greeting.Role == roleAgent {
 		rec = h.agent.start(greeting.Args)
-		defer func() { rec.end(h.reason()) }()
+		defer func() { rec.End(h.reason()) }()
 	}
 	if enc.Encode(reply{Scenario: h.agent.scenario.String()}) != nil {
 		return
@@ -121,18 +123,18 @@ func (h *hub) complain(err error) {
 	}
 }
 
-func (e event) apply(rec recorder) {
+func (e event) apply(rec simagent.Recorder) {
 	switch e.Kind {
 	case eventBegin:
-		rec.begin(e.Step)
+		rec.Begin(e.Step)
 	case eventRecord:
-		rec.record(e.Lines)
+		rec.Record(e.Lines)
 	case eventAwait:
-		rec.await(string(e.Lines))
+		rec.Await(string(e.Lines))
 	case eventFail:
-		rec.fail(string(e.Lines))
+		rec.Fail(string(e.Lines))
 	case eventFinish:
-		rec.finish()
+		rec.Finish()
 	}
 }
 
@@ -265,8 +267,8 @@ func (l *link) tell(e event) {
 	}
 }
 
-func (l *link) begin(step int)      { l.tell(event{Kind: eventBegin, Step: step}) }
-func (l *link) record(lines []byte) { l.tell(event{Kind: eventRecord, Lines: lines}) }
-func (l *link) await(want string)   { l.tell(event{Kind: eventAwait, Lines: []byte(want)}) }
-func (l *link) fail(text string)    { l.tell(event{Kind: eventFail, Lines: []byte(text)}) }
-func (l *link) finish()             { l.tell(event{Kind: eventFinish}) }
+func (l *link) Begin(step int)      { l.tell(event{Kind: eventBegin, Step: step}) }
+func (l *link) Record(lines []byte) { l.tell(event{Kind: eventRecord, Lines: lines}) }
+func (l *link) Await(want string)   { l.tell(event{Kind: eventAwait, Lines: []byte(want)}) }
+func (l *link) Fail(text string)    { l.tell(event{Kind: eventFail, Lines: []byte(text)}) }
+func (l *link) Finish()             { l.tell(event{Kind: eventFinish}) }

@@ -1,7 +1,6 @@
 package clewtest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/simagent"
 )
 
 // agentVariable makes a test binary an agent. Its value says where the test listens, the secret, and the role.
@@ -26,7 +27,7 @@ const (
 const endGrace = 500 * time.Millisecond
 
 // A test binary that is started as an agent plays its scenario and exits here, before flags are parsed and tests run. Any
-// other program that has this package linked in, see [Outside], does its own work.
+// other program that links this package is not affected by the variable.
 func init() {
 	if value := os.Getenv(agentVariable); value != "" && testing.Testing() {
 		os.Exit(processMain(value))
@@ -81,27 +82,25 @@ func processMain(value string) int {
 	l, err := dial(value)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "clewtest: the test is gone:", err)
-		return mismatchCode
+		return simagent.MismatchCode
 	}
 	if l.role == roleGrandchild {
 		<-l.gone
 		return 0
 	}
-	s, err := ReadDialogue(strings.NewReader(l.scenario))
+	s, err := simagent.ReadDialogue(strings.NewReader(l.scenario), "line ")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return mismatchCode
+		fmt.Fprintln(os.Stderr, "clewtest:", err)
+		return simagent.MismatchCode
 	}
 	go func() {
 		<-l.gone
 		time.Sleep(endGrace)
-		os.Exit(mismatchCode)
+		os.Exit(simagent.MismatchCode)
 	}()
-	p := &player{
-		steps: s.steps, stdin: bufio.NewReader(os.Stdin), stdout: os.Stdout, stderr: os.Stderr,
-		body: &process{value}, rec: l, quit: l.gone, ids: newIDTable(),
-	}
-	return p.run().code
+	return simagent.Play(s, simagent.Environment{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Process: &process{value}, Recorder: l, Quit: l.gone,
+	}).Code
 }
 
 // A process is the body of an agent that is a process.
@@ -109,13 +108,13 @@ type process struct {
 	variable string // the value of agentVariable
 }
 
-func (*process) closeStdout() error { return os.Stdout.Close() }
+func (*process) CloseStdout() error { return os.Stdout.Close() }
 
-func (*process) ignoreSIGTERM() { signal.Ignore(syscall.SIGTERM) }
+func (*process) IgnoreSIGTERM() { signal.Ignore(syscall.SIGTERM) }
 
-// leaveGrandchild starts this binary once more. It has the agent's output from its first moment on, and ends with the
+// LeaveGrandchild starts this binary once more. It has the agent's output from its first moment on, and ends with the
 // test's connection, or at once if the test is gone before it has one.
-func (b *process) leaveGrandchild() error {
+func (b *process) LeaveGrandchild() error {
 	path, err := os.Executable()
 	if err != nil {
 		return err
@@ -126,4 +125,4 @@ func (b *process) leaveGrandchild() error {
 	return cmd.Start()
 }
 
-func (*process) kill(sig os.Signal) error { return killSelf(sig) }
+func (*process) Kill(sig os.Signal) error { return killSelf(sig) }

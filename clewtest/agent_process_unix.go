@@ -7,17 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// endsProcess reports whether a process that does nothing about the signal is ended by it.
-func endsProcess(sig syscall.Signal) bool {
-	switch sig {
-	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGSTOP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
-		syscall.SIGURG, syscall.SIGWINCH:
-		return false
-	}
-	return true
-}
+	"github.com/clewdev/clew/internal/simagent"
+)
 
 // killProcess ends another process, with its group if it leads one. A process that has been stopped ends as well.
 func killProcess(pid int) {
@@ -43,6 +35,6 @@ func killSelf(sig os.Signal) error {
 	}
 	// A signal that is ignored stays so in the shell, and one that is caught does not.
 	signal.Notify(make(chan os.Signal, 1), number)
-	script := fmt.Sprintf("ulimit -c 0; kill -%d $$; exit %d", int(number), mismatchCode)
+	script := fmt.Sprintf("ulimit -c 0; kill -%d $$; exit %d", int(number), simagent.MismatchCode)
 	return syscall.Exec("/bin/sh", []string{"sh", "-c", script}, nil)
 }

@@ -3,11 +3,7 @@ package clewtest
 import (
 	"errors"
 	"os"
-	"syscall"
 )
-
-// endsProcess leaves it to killSelf to say which signals there are.
-func endsProcess(sig syscall.Signal) bool { return sig != 0 }
 
 // killProcess ends another process.
 func killProcess(pid int) {

@@ -198,8 +198,8 @@ func TestProseIsNoStep(t *testing.T) {
 func TestReadDialogueErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no mark", "# a\nhello\n", "clewtest: dialogue, line 2: neither >, < nor #: hello"},
-		{"host frame not JSON", "> hello\n", "line 1: an expected frame that is no JSON object (invalid character"},
-		{"host frame not an object", "> [1]\n", "line 1: an expected frame that is no JSON object"},
+		{"host frame not JSON", "> hello\n", "line 1: an expected frame that is not a JSON object (invalid character"},
+		{"host frame not an object", "> [1]\n", "line 1: an expected frame that is not a JSON object"},
 		{"two frames on a line", "> {} {}\n", "more than one value): {} {}"},
 		{"exit code", "# exit 256\n", "line 1: # exit: not an exit code from 0 to 255: 256"},
 		{"exit code below 0", "# exit -1\n", "line 1: # exit: not an exit code from 0 to 255: -1"},
@@ -212,7 +212,7 @@ func TestReadDialogueErrors(t *testing.T) {
 		{"too few arguments", "# fault flood\n", "the fault flood has 1 arguments, not 0"},
 		{"bad number", "# fault flood -1\n", "the fault flood: not a number of 0 or more: -1"},
 		{"bad duration", "# fault trickle {} soon\n", "the fault trickle: not a duration of 0 or more: soon"},
-		{"bad frame", "# fault half-frame x\n", "the fault half-frame: a frame that is no JSON object: x"},
+		{"bad frame", "# fault half-frame x\n", "the fault half-frame: a frame that is not a JSON object: x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -274,9 +274,9 @@ func TestScenarioFrames(t *testing.T) {
 func TestScenarioErrors(t *testing.T) {
 	tests := map[string]*clewtest.Scenario{
 		"a frame of type <nil>: nil":                  new(clewtest.Scenario).Send(nil),
-		"a frame that is no JSON object: hello":       new(clewtest.Scenario).Send("hello"),
-		"a frame that is no JSON object: [1]":         new(clewtest.Scenario).Expect([]int{1}).Send("later"),
-		"a frame that is no JSON object: ":            new(clewtest.Scenario).Send(""),
+		"a frame that is not a JSON object: hello":       new(clewtest.Scenario).Send("hello"),
+		"a frame that is not a JSON object: [1]":         new(clewtest.Scenario).Expect([]int{1}).Send("later"),
+		"a frame that is not a JSON object: ":            new(clewtest.Scenario).Send(""),
 		"a frame of type chan int: json: unsupported": new(clewtest.Scenario).Send(make(chan int)),
 		"a frame of type *wire.InvalidFrame":          new(clewtest.Scenario).Send(wire.Decode([]byte("hello"))),
 		"ExpectAny without frames":                    new(clewtest.Scenario).ExpectAny(),
@@ -286,7 +286,7 @@ func TestScenarioErrors(t *testing.T) {
 		"Do with the zero Fault":                      new(clewtest.Scenario).Do(clewtest.Fault{}),
 		"KilledBy: not a signal of the system":        new(clewtest.Scenario).Do(clewtest.KilledBy(nil)),
 		"flood: not a number of 0 or more: -1":        new(clewtest.Scenario).Do(clewtest.Flood(-1)),
-		"no JSON object: half":                        new(clewtest.Scenario).Do(clewtest.HalfFrame("half")),
+		"not a JSON object: half":                        new(clewtest.Scenario).Do(clewtest.HalfFrame("half")),
 		"respond-out-of-order has 1 arguments, not 0": new(clewtest.Scenario).Do(clewtest.RespondOutOfOrder()),
 		"not a duration of 0 or more: -1s":            new(clewtest.Scenario).Do(clewtest.Trickle("{}", -time.Second)),
 	}

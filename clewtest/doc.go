@@ -71,9 +71,4 @@
 // that start their agent on their own. [Agent.Conn] is a connection in memory, which also works within a bubble of
 // testing/synctest. A host that says something else than the scenario expects fails the test, with the difference and
 // the dialogue so far. A [Fault], made a step by [Scenario.Do], is something that an agent should not do.
-//
-// # Outside of tests
-//
-// [Outside] gives agents in memory and models to a program that is no test, such as one that shows something without
-// network and key.
 package clewtest

@@ -92,7 +92,11 @@ func TestModelFail(t *testing.T) {
 			m := NewModel(t)
 			m.On("").Fail(tt.status)
 			resp := ask(t, m, "x", true)
-			var body errorBody
+			var body struct {
+				Type      string
+				Error     struct{ Type, Message string }
+				RequestID string `json:"request_id"`
+			}
 			if err := json.Unmarshal([]byte(readAll(t, resp)), &body); err != nil {
 				t.Fatal(err)
 			}

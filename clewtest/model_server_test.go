@@ -1,13 +1,14 @@
 package clewtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,29 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestModelHangUntilClientGoes(t *testing.T) {
-	t.Parallel()
-	m := NewModel(t)
-	m.On("").Hang()
-	ctx, cancel := context.WithCancel(t.Context())
-	req := request(t, m, http.MethodPost, messagesPath, `{"messages":[]}`).WithContext(ctx)
-	failed := make(chan error, 1)
-	go func() {
-		resp, err := http.DefaultClient.Do(req)
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		failed <- err
-	}()
-	if _, err := m.WaitRequest(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := <-failed; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	m.active.Wait() // the model let go of the request, too
-}
+// The paths that a model serves.
+const (
+	messagesPath = "/v1/messages"
+	countPath    = "/v1/messages/count_tokens"
+)
 
 func TestModelEndsWithTest(t *testing.T) {
 	t.Parallel()
@@ -108,32 +91,6 @@ func TestModelOtherPaths(t *testing.T) {
 	}
 }
 
-func TestModelRefusesOthers(t *testing.T) {
-	t.Parallel()
-	m := NewModel(t).Reply("hi")
-	tests := []struct {
-		remote, target string
-		status         int
-	}{
-		{"127.0.0.1:1234", "http://127.0.0.1:80/v1/messages", 200},
-		{"127.0.0.1:1234", "http://localhost/v1/messages", 200},
-		{"[::1]:1234", "http://[::1]/v1/messages", 200},
-		{"192.0.2.1:1234", "http://127.0.0.1/v1/messages", 403},
-		{"127.0.0.1:1234", "http://example.com/v1/messages", 403},
-		{"127.0.0.1:1234", "http://127.0.0.1.example.com:80/v1/messages", 403},
-		{"[2001:db8::1]:1234", "http://127.0.0.1/v1/messages", 403},
-	}
-	for _, tt := range tests {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.target, bytes.NewReader([]byte(`{"messages":[]}`)))
-		r.RemoteAddr = tt.remote
-		w := httptest.NewRecorder()
-		m.serve(w, r)
-		if w.Code != tt.status {
-			t.Errorf("from %s to %s: status %d, want %d", tt.remote, tt.target, w.Code, tt.status)
-		}
-	}
-}
-
 func TestModelRequests(t *testing.T) {
 	t.Parallel()
 	m := NewModel(t).Reply("hi")
@@ -175,18 +132,59 @@ func TestModelWaitRequestErrors(t *testing.T) {
 	}
 }
 
-func TestWithoutReminders(t *testing.T) {
-	t.Parallel()
-	tests := map[string]string{
-		"":      "",
-		"plain": "plain",
-		"a<system-reminder>x</system-reminder>b<system-reminder>y</system-reminder>": "ab",
-		"a<system-reminder>x":  "a<system-reminder>x",
-		"a</system-reminder>b": "a</system-reminder>b",
+func TestModelEnv(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows needs variables of its own")
 	}
-	for text, want := range tests {
-		if got := withoutReminders(text); got != want {
-			t.Errorf("%q gives %q, want %q", text, got, want)
+	for _, name := range []string{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDECODE", "NODE_OPTIONS", "XDG_CONFIG_HOME"} {
+		t.Setenv(name, "of the caller")
+	}
+	t.Setenv("PATH", "/of/the/caller")
+	m := NewModel(t)
+	root := filepath.Dir(m.Home())
+	want := map[string]string{
+		"PATH":                "/of/the/caller",
+		"HOME":                m.Home(),
+		"TMPDIR":              filepath.Join(root, "tmp"),
+		"LANG":                "C.UTF-8",
+		"CLAUDE_CONFIG_DIR":   m.ConfigDir(),
+		"ANTHROPIC_BASE_URL":  m.URL(),
+		"ANTHROPIC_API_KEY":   "clewtest",
+		"DISABLE_AUTOUPDATER": "1",
+		"HTTP_PROXY":          m.URL(),
+		"HTTPS_PROXY":         m.URL(),
+		"NO_PROXY":            "127.0.0.1,localhost,::1",
+		"http_proxy":          m.URL(),
+		"https_proxy":         m.URL(),
+		"no_proxy":            "127.0.0.1,localhost,::1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+	}
+	if os.Geteuid() == 0 {
+		want["IS_SANDBOX"] = "1"
+	}
+	got := map[string]string{}
+	for _, pair := range m.Env() {
+		name, value, _ := strings.Cut(pair, "=")
+		got[name] = value
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestModelFoldersEndWithTest(t *testing.T) {
+	t.Parallel()
+	var root string
+	t.Run("inner", func(t *testing.T) {
+		m := NewModel(t)
+		root = filepath.Dir(m.Home())
+		for _, dir := range []string{m.Home(), m.ConfigDir(), filepath.Join(root, "tmp")} {
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+				t.Errorf("%s: %d entries, %v", dir, len(entries), err)
+			}
 		}
+	})
+	if _, err := os.Stat(root); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", root, err)
 	}
 }

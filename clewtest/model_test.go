@@ -116,26 +116,6 @@ func TestToolUseInputIsObject(t *testing.T) {
 	}
 }
 
-func TestSplit(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		text string
-		n    int
-		want []string
-	}{
-		{"", 3, nil},
-		{"abc", 3, []string{"abc"}},
-		{"abcd", 3, []string{"abc", "d"}},
-		{"äöü", 1, []string{"ä", "ö", "ü"}},
-		{"abcd", 0, []string{"abcd"}},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, split(tt.text, tt.n)); diff != "" {
-			t.Errorf("%q by %d (-want +got):\n%s", tt.text, tt.n, diff)
-		}
-	}
-}
-
 const (
 	titleFormat = `"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{"title":{}}}}}`
 	titleSystem = `"system":"Return JSON with a single \"title\" field."`
@@ -218,7 +198,6 @@ func TestModelBackgroundByRule(t *testing.T) {
 }
 
 // A modelTB stands in for the test of a model, and keeps what the model reports to it.
-
 type modelTB struct {
 	testing.TB
 	mu       sync.Mutex
@@ -242,7 +221,6 @@ func (tb *modelTB) Logf(format string, args ...any) {
 func (tb *modelTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }
 
 // end does what the end of a test does.
-
 func (tb *modelTB) end() {
 	for _, f := range slices.Backward(tb.cleanups) {
 		f()
@@ -250,7 +228,6 @@ func (tb *modelTB) end() {
 }
 
 // recordedModel returns a model whose failures are kept and not reported; the caller ends its test.
-
 func recordedModel(t *testing.T) (*Model, *modelTB) {
 	t.Helper()
 	tb := &modelTB{TB: t}
@@ -258,7 +235,6 @@ func recordedModel(t *testing.T) (*Model, *modelTB) {
 }
 
 // ask posts a conversation of one prompt.
-
 func ask(t *testing.T, m *Model, prompt string, stream bool) *http.Response {
 	t.Helper()
 	return post(t, m, fmt.Sprintf(`{"model":"m","max_tokens":9,"stream":%t,"messages":[{"role":"user","content":%q}]}`, stream, prompt))
@@ -294,7 +270,6 @@ func readAll(t *testing.T, resp *http.Response) string {
 }
 
 // said returns the text of a plain answer.
-
 func said(t *testing.T, resp *http.Response) string {
 	t.Helper()
 	var msg wire.APIMessage
@@ -305,7 +280,6 @@ func said(t *testing.T, resp *http.Response) string {
 }
 
 // eventLines returns the data of the events in a stream, with ids replaced, up to the end or the error.
-
 func eventLines(r io.Reader) ([]string, error) {
 	var lines []string
 	scanner := bufio.NewScanner(r)

@@ -150,6 +150,23 @@ func TestCheckBroken(t *testing.T) {
 			"the test kit reaches under the public packages", []node{imports("/clewtest", "/internal/process")},
 			"/clewtest imports github.com/clewdev/clew/internal/process: the test kit",
 		},
+		{
+			"an engine of the test kit needs the SDK", []node{imports("/internal/simagent", "/wire", "")},
+			"/internal/simagent imports github.com/clewdev/clew: an engine",
+		},
+		{
+			"the program plays an agent outside of its demo", []node{imports("/internal/cli", "/internal/simagent")},
+			"/internal/cli imports github.com/clewdev/clew/internal/simagent: the program builds",
+		},
+		{
+			"the program links testing through the test kit",
+			[]node{imports("/cmd/clew", "/internal/cli"), imports("/internal/cli", "/clewtest"), imports("/clewtest", "testing")},
+			"/clewtest imports testing: the program does not link testing",
+		},
+		{
+			"the program links a part of testing", []node{imports("/cmd/clew", "testing/iotest")},
+			"/cmd/clew imports testing/iotest: the program does not link testing",
+		},
 		{"the SDK asks for a terminal", []node{imports("", "golang.org/x/term")}, " imports golang.org/x/term: only the program"},
 		{"wire logs", []node{imports("/wire", "log/slog")}, "/wire imports log/slog: a pure package"},
 		{"the lexer does I/O", []node{imports("/internal/jsonlex", "os")}, "/internal/jsonlex imports os: a pure"},
@@ -223,6 +240,18 @@ func TestCheckBroken(t *testing.T) {
 	}
 }
 
+// The rule about testing also holds for what other modules import.
+func TestCheckBrokenByAnotherModule(t *testing.T) {
+	nodes := []node{
+		imports("/cmd/clew", "example.com/flags"),
+		{ImportPath: "example.com/flags", Imports: []string{"testing"}},
+	}
+	want := "example.com/flags imports testing: the program does not link testing (below " + module + "/cmd/clew)"
+	if got := check(nodes); len(got) != 1 || got[0] != want {
+		t.Errorf("check = %q, want %q", got, want)
+	}
+}
+
 func TestCheckSound(t *testing.T) {
 	nodes := []node{
 		imports("/cmd/clew", "os", "/internal/cli"),
@@ -242,7 +271,9 @@ func TestCheckSound(t *testing.T) {
 		imports("/internal/entrylex", "/wire", "/internal/jsonlex"),
 		imports("/wire", "encoding/json", "/internal/jsonlex"),
 		imports("/internal/jsonlex", "unicode/utf8"),
-		imports("/clewtest", "os/exec", "/wire"),
+		imports("/clewtest", "os/exec", "testing", "/wire", "/internal/simagent"),
+		imports("/internal/demo", "", "/wire", "/internal/simagent", "/internal/simmodel"),
+		imports("/internal/simagent", "sync", "/wire"),
 		imports("/examples/hello", "os", "", "/wire"),
 		imports("/internal/record", "/clewtest"),
 		imports("/internal/bench", "os", "/internal/corpus", "/internal/jsonlex", "/wire"),

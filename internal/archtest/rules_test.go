@@ -17,7 +17,7 @@ type node struct {
 	Imports    []string
 }
 
-// A graph holds the packages of this module by import path.
+// A graph holds packages by import path: those of this module, unless it says otherwise.
 type graph map[string]node
 
 var (
@@ -39,6 +39,10 @@ var (
 
 	// programFolders hold what only the program needs.
 	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "lineedit", "render"}
+
+	// engines are what the test kit and the demo of the program have in common. They are not public, because the test kit
+	// is their interface; the demo can't use that, because it imports testing.
+	engines = []string{"simagent", "simmodel"}
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
 	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "wiregen"}
@@ -63,10 +67,16 @@ var (
 	vagueNames = []string{"util", "common", "shared", "helpers", "types", "models", "pkg"}
 )
 
+// rules are all rules of one package.
+var rules = []func(graph, node) []string{
+	pure, leaf, small, engine, ui, pipe, customer, downward, toolless, public, named,
+}
+
 // check returns one sentence for each broken rule, in the order of nodes.
 func check(nodes []node) []string {
-	g := graph{}
+	g, all := graph{}, graph{}
 	for _, n := range nodes {
+		all[n.ImportPath] = n
 		if within(n.ImportPath, module) {
 			g[n.ImportPath] = n
 		}
@@ -76,11 +86,11 @@ func check(nodes []node) []string {
 		if _, ok := g[n.ImportPath]; !ok {
 			continue
 		}
-		for _, rule := range []func(graph, node) []string{pure, leaf, small, engine, ui, pipe, customer, downward, toolless, public, named} {
+		for _, rule := range rules {
 			broken = append(broken, rule(g, n)...)
 		}
 	}
-	return broken
+	return append(broken, testless(all)...)
 }
 
 // pure keeps wire and transcript, and what they stand on, free of I/O and of other modules.
@@ -149,8 +159,20 @@ func customer(_ graph, n node) []string {
 		return nil
 	}
 	return direct(n, func(imp string) bool {
-		return within(imp, module+"/internal") && !program(imp) && !slices.Contains(sharedPackages, imp)
+		return within(imp, module+"/internal") && !program(imp) && !slices.Contains(sharedPackages, imp) &&
+			!demoEngine(n.ImportPath, imp)
 	}, "the program builds on the public packages")
+}
+
+// demoEngine reports whether p is the demo and imp is what it plays its agent with.
+func demoEngine(p, imp string) bool {
+	return within(p, module+"/internal/demo") && inFolders(imp, engines)
+}
+
+// testless keeps package testing out of the program, in other modules as well. all has the packages of all modules.
+func testless(all graph) []string {
+	return all.reach(all[module+"/cmd/clew"], func(imp string) bool { return within(imp, "testing") },
+		"the program does not link testing")
 }
 
 // downward keeps the libraries from importing the program. Tools may import anything.
@@ -169,8 +191,8 @@ func toolless(_ graph, n node) []string {
 	return direct(n, tool, "only a tool imports a tool")
 }
 
-// public keeps the examples to what their readers can import, and the test kit to wire: the tests of every other package
-// may use it then.
+// public keeps the examples to packages that their readers can import, and the test kit to wire and its engines, so that
+// the tests of every other package can use it.
 func public(_ graph, n node) []string {
 	switch {
 	case within(n.ImportPath, module+"/examples"):
@@ -178,8 +200,12 @@ func public(_ graph, n node) []string {
 			"an example imports public packages only")
 	case within(n.ImportPath, module+"/clewtest"):
 		return direct(n, func(imp string) bool {
-			return within(imp, module) && !within(imp, module+"/wire") && !within(imp, module+"/clewtest")
-		}, "the test kit stands on wire alone")
+			return within(imp, module) && !within(imp, module+"/wire") && !within(imp, module+"/clewtest") &&
+				!inFolders(imp, engines)
+		}, "the test kit stands on wire and its engines alone")
+	case inFolders(n.ImportPath, engines):
+		return direct(n, func(imp string) bool { return within(imp, module) && !within(imp, module+"/wire") },
+			"an engine of the test kit stands on wire alone")
 	}
 	return nil
 }
@@ -195,7 +221,7 @@ func named(_ graph, n node) []string {
 	return nil
 }
 
-// reach reports the forbidden imports of from and of every package of this module below it.
+// reach reports the forbidden imports of from and of every package of the graph below it.
 func (g graph) reach(from node, forbidden func(string) bool, why string) []string {
 	seen := map[string]bool{}
 	var broken []string

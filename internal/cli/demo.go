@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +10,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/internal/render"
 )
@@ -80,7 +79,7 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	config := filepath.Join(dir, "claude")
 	t := &tour{demoOptions: o, ctx: ctx, dir: dir, config: config}
 	t.print(o.introduction())
-	if err := t.task(); err != nil { //nolint:contextcheck // a model takes that of its test
+	if err := t.task(); err != nil { //nolint:contextcheck // a tour has its own
 		o.discard(dir)
 		return err
 	}
@@ -248,28 +247,19 @@ func (t *tour) pause(d time.Duration) {
 	}
 }
 
-// task has the agent do the task.
+// task runs the agent on the task.
 func (t *tour) task() error {
 	if err := t.head("run", "--allowedTools", demo.Allowed, demo.Prompt); err != nil {
 		return err
 	}
-	var err error
-	outside := clewtest.Outside(t.ctx, func(tb testing.TB) {
-		if t.real {
-			err = t.realTask(tb)
-		} else {
-			err = t.playTask(tb)
-		}
-	})
-	// What the simulation complains of is why the run failed, if it did.
-	if err == nil && t.real {
-		return outside
+	if t.real {
+		return t.realTask()
 	}
-	return err
+	return t.playTask()
 }
 
-func (t *tour) playTask(tb testing.TB) error {
-	player := demo.NewPlayer(tb)
+func (t *tour) playTask() error {
+	player := &demo.Player{}
 	opts := &clew.Options{Transport: player}
 	if !t.fast {
 		opts.Transport = demo.AtPace(player)
@@ -280,16 +270,21 @@ func (t *tour) playTask(tb testing.TB) error {
 	return player.Recording().Lay(t.config, time.Now())
 }
 
-func (t *tour) realTask(tb testing.TB) error {
+// realTask runs Claude Code over a scripted model. What the model reports is an error only if the run succeeded:
+// otherwise the run's own error says more.
+func (t *tour) realTask() (err error) {
 	work := filepath.Join(t.dir, "slug")
 	if err := demo.Lay(work); err != nil {
 		return err
 	}
-	model := clewtest.NewModel(tb)
-	demo.Script(model, work, t.fast)
-	opts := demo.Options(model, work, t.config)
+	model, err := demo.StartModel(t.ctx, work, t.fast)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, model.Close()) }()
+	opts := model.Options(work, t.config)
 	opts.AgentPath = t.agent
-	err := t.converse(opts)
+	err = t.converse(opts)
 	var f *failure
 	if errors.As(err, &f) && f.code == exitAgent {
 		f.hint = "Install Claude Code (npm install -g @anthropic-ai/claude-code), name its binary with CLEW_AGENT,\n" +

@@ -1,15 +1,17 @@
-// Package demo is what "clew demo" shows: a small project with a bug, a model that is scripted to mend it, and
-// recordings of Claude Code at that, over this model.
+// Package demo holds what "clew demo" shows: a small project with a bug, a model that is scripted to fix it, and
+// recordings of Claude Code fixing it over this model.
 //
-// [Script] is the model's part. It serves whoever has the agent binary; [Play] plays a recording for those who have not.
-// The recordings are made from the same script, by "make record", and a test with the agent binary compares them with
-// what it does today.
+// [StartModel] starts the model, for users who have the agent binary. A [Player] plays a recording for those who have
+// not. "make record" makes the recordings with the same model, and a test with the agent binary compares them with what
+// the agent does now.
 package demo
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -18,20 +20,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/simagent"
+	"github.com/clewdev/clew/internal/simmodel"
 	"github.com/clewdev/clew/wire"
 )
 
 // The task, as it is given to the agent.
 const (
 	Prompt  = "test.sh fails. Find out why, and fix it."
-	Allowed = "Bash(sh test.sh)" // the rule for what needs no question
+	Allowed = "Bash(sh test.sh)" // the permission rule for the command that the agent may run without a question
 )
 
-// What the model says, where others have to know it.
+// What the model says, as far as other rules or tests refer to it.
 const (
 	errand = "Read slug.sh and say why \"Hello, World!\" becomes hello--world- and not hello-world."
 
@@ -50,8 +54,8 @@ const (
 //go:embed project
 var project embed.FS
 
-// Lay writes the files of the project into dir, which is made if there is none. Where git is at hand, it becomes a
-// repository, as an agent is used to.
+// Lay writes the files of the project into dir, and makes dir if it does not exist. If git is installed, dir becomes a
+// repository, because agents usually work in one.
 func Lay(dir string) error {
 	files, err := fs.Sub(project, "project")
 	if err != nil {
@@ -73,14 +77,14 @@ func Lay(dir string) error {
 	return nil
 }
 
-// commit makes a repository of a folder, with its files on the branch main. The task can be done without.
+// commit makes dir a repository with its files on the branch main. It ignores errors: the task does not need git.
 func commit(dir string) {
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"add", "."},
 		{"-c", "user.name=Dev", "-c", "user.email=dev@example.com", "-c", "commit.gpgsign=false", "commit", "-qm", "Begin"},
 	} {
-		cmd := exec.Command("git", args...) //nolint:noctx // it is quick, and asks nobody
+		cmd := exec.Command("git", args...) //nolint:noctx // it is quick, and does not wait for input
 		cmd.Dir = dir
 		cmd.Env = append(environWithoutGit(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 		if cmd.Run() != nil {
@@ -89,17 +93,47 @@ func commit(dir string) {
 	}
 }
 
-// environWithoutGit leaves out the variables of git: one of them may name another repository.
+// environWithoutGit returns the environment without the variables of git, which may name another repository.
 func environWithoutGit() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "GIT_") })
 }
 
-// Options returns the options of an agent that works on the project in dir, over a model that is scripted for it. Nothing of
-// the user's own settings and variables reaches the agent; it keeps its files in config.
-func Options(model *clewtest.Model, dir, config string) *clew.Options {
+// A Model is a scripted model that fixes the project.
+type Model struct {
+	*simmodel.Model
+	dir      string // of the agent's home and temporary files; removed by Close
+	reporter *failures
+}
+
+// StartModel starts a model that fixes the project in dir, at once or at a pace that people can follow. The caller has
+// to close it.
+func StartModel(ctx context.Context, dir string, atOnce bool) (*Model, error) {
+	temp, err := os.MkdirTemp("", "clew-demo-model-")
+	if err != nil {
+		return nil, err
+	}
+	reporter := &failures{}
+	model, err := simmodel.Start(ctx, temp, reporter)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(temp))
+	}
+	script(model, dir, atOnce)
+	return &Model{model, temp, reporter}, nil
+}
+
+// Close ends the model and removes its files: end the agent first. The error also reports requests that the model could
+// not answer.
+func (m *Model) Close() error {
+	err := m.Model.Close()
+	return errors.Join(m.reporter.err(), err, os.RemoveAll(m.dir))
+}
+
+// Options returns the options of an agent that works over the model on the project in dir. Nothing of the user's own
+// settings and variables reaches the agent. It keeps its settings and transcripts in config.
+func (m *Model) Options(dir, config string) *clew.Options {
 	return &clew.Options{
 		Dir:                    dir,
-		Env:                    append(model.Env(), "CLAUDE_CONFIG_DIR="+config),
+		Env:                    append(m.Env(), "CLAUDE_CONFIG_DIR="+config),
 		InheritEnv:             []string{},
 		AllowedTools:           []string{Allowed},
 		PermissionMode:         clew.PermissionModeDefault,
@@ -107,44 +141,75 @@ func Options(model *clewtest.Model, dir, config string) *clew.Options {
 	}
 }
 
-// Script makes the model mend the project in dir: at once, or with time to read along.
-func Script(model *clewtest.Model, dir string, atOnce bool) {
-	path := filepath.Join(dir, "slug.sh")
-	reply := func(rule *clewtest.Rule, blocks ...wire.Block) *clewtest.Rule {
-		rule.Reply(blocks...).ChunkSize(chunk)
-		if !atOnce {
-			rule.Delay(beforeAnswer).Pace(beforeText)
-		}
-		return rule
-	}
-	say := clewtest.Text
+// A failures keeps what a model or an agent reports as wrong.
+type failures struct {
+	mu   sync.Mutex
+	list []error
+}
 
-	reply(model.On(Prompt), say("I'll run the tests first."), test()).Usage(6, 94, 0, 15210).Once()
-	reply(model.OnToolResult("FAIL"), say("One of three fails. A subagent can look for the cause."), delegate()).
-		Usage(2, 187, 15210, 418).Once()
-	reply(model.On(errand), read(path)).Usage(4, 71, 0, 6120).Once()
-	reply(model.OnToolResult(before), say(Finding)).Usage(2, 118, 6120, 305).Once()
-	reply(model.OnToolResult(Finding), say("That explains both. I'll squeeze the hyphens, and cut those at the ends."),
-		read(path)).Usage(2, 126, 15628, 352).Once()
-	reply(model.OnToolResult(before), edit(path)).Usage(2, 164, 15980, 290).Once()
-	reply(model.OnToolResult("has been updated"), test()).Usage(2, 83, 16270, 243).Once()
-	reply(model.OnToolResult("ok    Hello, World!"), say(fixed)).Usage(2, 121, 16513, 172).Once()
-	reply(model.OnToolResult(""), say(left)).Usage(2, 88, 16270, 121)
+// Errorf keeps an error.
+func (f *failures) Errorf(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, fmt.Errorf(format, args...))
+}
+
+// Logf does nothing: requests in the background are not failures.
+func (f *failures) Logf(string, ...any) {}
+
+// err returns all errors, or nil.
+func (f *failures) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.list...)
+}
+
+// script makes the model fix the project in dir.
+func script(model *simmodel.Model, dir string, atOnce bool) {
+	path := filepath.Join(dir, "slug.sh")
+	prompt, result := simmodel.PromptContains, simmodel.ToolResultContains
+	add := func(match func(*simmodel.Request) bool, usage simmodel.Usage, blocks ...wire.Block) *simmodel.Rule {
+		a := simmodel.NewAnswer(simmodel.AnswerReply, blocks...)
+		a.Usage, a.Chunk = usage, chunk
+		if !atOnce {
+			a.Delay, a.Pace = beforeAnswer, beforeText
+		}
+		return model.Add(match, a)
+	}
+	once := func(match func(*simmodel.Request) bool, usage simmodel.Usage, blocks ...wire.Block) {
+		add(match, usage, blocks...).Times(1)
+	}
+	once(prompt(Prompt), tokens(6, 94, 0, 15210), say("I'll run the tests first."), test())
+	once(result("FAIL"), tokens(2, 187, 15210, 418), say("One of three fails. A subagent can look for the cause."), delegate())
+	once(prompt(errand), tokens(4, 71, 0, 6120), read(path))
+	once(result(before), tokens(2, 118, 6120, 305), say(Finding))
+	once(result(Finding), tokens(2, 126, 15628, 352),
+		say("That explains both. I'll squeeze the hyphens, and cut those at the ends."), read(path))
+	once(result(before), tokens(2, 164, 15980, 290), edit(path))
+	once(result("has been updated"), tokens(2, 83, 16270, 243), test())
+	once(result("ok    Hello, World!"), tokens(2, 121, 16513, 172), say(fixed))
+	add(result(""), tokens(2, 88, 16270, 121), say(left))
 }
 
 // chunk is how many characters of a text appear at once.
 const chunk = 6
 
+func tokens(input, output, cacheRead, cacheWrite int) simmodel.Usage {
+	return simmodel.Usage{Input: input, Output: output, CacheRead: cacheRead, CacheWrite: cacheWrite}
+}
+
+func say(text string) wire.Block { return &wire.TextBlock{Text: text} }
+
 func read(path string) wire.Block {
-	return clewtest.ToolUse("Read", map[string]string{"file_path": path})
+	return simmodel.ToolUse("Read", map[string]string{"file_path": path})
 }
 
 func test() wire.Block {
-	return clewtest.ToolUse("Bash", map[string]string{"command": "sh test.sh", "description": "Run the tests"})
+	return simmodel.ToolUse("Bash", map[string]string{"command": "sh test.sh", "description": "Run the tests"})
 }
 
 func delegate() wire.Block {
-	return clewtest.ToolUse("Agent", struct {
+	return simmodel.ToolUse("Agent", struct {
 		Description  string `json:"description"`
 		Prompt       string `json:"prompt"`
 		SubagentType string `json:"subagent_type"`
@@ -153,16 +218,16 @@ func delegate() wire.Block {
 }
 
 func edit(path string) wire.Block {
-	return clewtest.ToolUse("Edit", map[string]string{"file_path": path, "old_string": before, "new_string": after})
+	return simmodel.ToolUse("Edit", map[string]string{"file_path": path, "old_string": before, "new_string": after})
 }
 
 //go:embed recording
 var recordings embed.FS
 
-// A Recording is Claude Code at the task: what it said to its host, and the files that it wrote.
+// A Recording is the name of a recording of Claude Code: its dialogue with the host, and the transcripts that it wrote.
 type Recording string
 
-// The recordings differ in what the user said to the change.
+// The recordings differ in whether the user allowed the change.
 const (
 	AllowedRecording Recording = "allowed"
 	DeniedRecording  Recording = "denied"
@@ -172,13 +237,13 @@ func (r Recording) read(name string) ([]byte, error) {
 	return recordings.ReadFile(path.Join("recording", string(r), name))
 }
 
-// scenario returns what the agent said.
-func (r Recording) scenario() (*clewtest.Scenario, error) {
+// scenario returns the dialogue.
+func (r Recording) scenario() (*simagent.Scenario, error) {
 	text, err := r.read("dialogue.txt")
 	if err != nil {
 		return nil, err
 	}
-	return clewtest.ReadDialogue(bytes.NewReader(text))
+	return simagent.ReadDialogue(bytes.NewReader(text), "dialogue.txt:")
 }
 
 // denial returns the frame with which the host denied the change.
@@ -195,17 +260,17 @@ func (r Recording) denial() ([]byte, error) {
 	return nil, errors.New("demo: nothing is denied in the recording")
 }
 
-// projectFolder is where the agent keeps the transcripts of the project, below its folder of settings. The project of the
+// projectDir is the directory of the project's transcripts, below that of the agent's settings. The project of the
 // recordings is /home/dev/slug.
-const projectFolder = "projects/-home-dev-slug"
+const projectDir = "projects/-home-dev-slug"
 
 var (
 	sessionID = regexp.MustCompile(`"sessionId":"([0-9a-f-]{36})"`)
 	timestamp = regexp.MustCompile(`"timestamp":"([^"]*)"`)
 )
 
-// Lay writes the transcripts of the recording below config, a folder of settings, as if the agent had written the last line
-// at a given time.
+// Lay writes the transcripts of the recording below config, a directory of settings. Their times are moved so that the
+// last line was written at end.
 func (r Recording) Lay(config string, end time.Time) error {
 	main, err := r.read("transcript.jsonl")
 	if err != nil {
@@ -219,7 +284,7 @@ func (r Recording) Lay(config string, end time.Time) error {
 	if err != nil {
 		return err
 	}
-	session := filepath.Join(config, filepath.FromSlash(projectFolder), string(id[1]))
+	session := filepath.Join(config, filepath.FromSlash(projectDir), string(id[1]))
 	files, err := fs.Glob(recordings, path.Join("recording", string(r), "subagents", "*"))
 	if err != nil {
 		return err
@@ -239,7 +304,7 @@ func (r Recording) Lay(config string, end time.Time) error {
 	return nil
 }
 
-// copyTo writes a file of the recording, its times moved.
+// copyTo writes a file of the recording, with its times moved.
 func (r Recording) copyTo(target, name string, later time.Duration) error {
 	text, err := r.read(name)
 	if err != nil {
@@ -248,11 +313,11 @@ func (r Recording) copyTo(target, name string, later time.Duration) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(target, []byte(postpone(string(text), later)), 0o600)
+	return os.WriteFile(target, []byte(moveTimes(string(text), later)), 0o600)
 }
 
-// postpone moves the times of a transcript.
-func postpone(text string, later time.Duration) string {
+// moveTimes adds later to all times of a transcript.
+func moveTimes(text string, later time.Duration) string {
 	return timestamp.ReplaceAllStringFunc(text, func(member string) string {
 		value := strings.TrimSuffix(strings.TrimPrefix(member, `"timestamp":"`), `"`)
 		at, err := time.Parse(time.RFC3339, value)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +14,12 @@ import (
 	"time"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
 
-// answer returns options for a player, and what is said to the question.
+// answer returns options for a transport, with the answer to the agent's question.
 func answer(t clew.Transport, result clew.PermissionResult) *clew.Options {
 	return &clew.Options{
 		Transport: t,
@@ -43,26 +43,55 @@ func TestPlayer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			err := clewtest.Outside(t.Context(), func(tb testing.TB) {
-				player := demo.NewPlayer(tb)
-				result, err := clew.Run(t.Context(), demo.Prompt, answer(player, tt.answer))
-				if err != nil || !strings.HasPrefix(result.Result, tt.want) || player.Recording() != tt.played {
-					t.Errorf("played %s: %+v, %v", player.Recording(), result, err)
-				}
-			})
-			// The agent that was left for another one has not been heard out.
-			if failed := err != nil; failed != (tt.played == demo.DeniedRecording) {
+			player := &demo.Player{}
+			result, err := clew.Run(t.Context(), demo.Prompt, answer(player, tt.answer))
+			if err != nil || !strings.HasPrefix(result.Result, tt.want) || player.Recording() != tt.played {
+				t.Errorf("played %s: %+v, %v", player.Recording(), result, err)
+			}
+			if err := player.Err(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// It takes less than a minute to see the agent at work, and more than a moment.
+// A model serves until it is closed, leaves no files, and reports what it could not answer.
+func TestModelClose(t *testing.T) {
+	t.Parallel()
+	model, err := demo.StartModel(t.Context(), t.TempDir(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func() (*http.Response, error) {
+		const body = `{"model":"m","messages":[{"role":"user","content":"Something else."}]}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, model.URL()+"/v1/messages", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return http.DefaultClient.Do(req)
+	}
+	resp, err := post()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if err := model.Close(); err == nil || !strings.Contains(err.Error(), "no rule for this request") {
+		t.Errorf("Close returns %v after a request without a rule", err)
+	}
+	if _, err := os.Stat(model.Home()); !os.IsNotExist(err) {
+		t.Errorf("files are left: %v", err)
+	}
+	if resp, err := post(); err == nil {
+		_ = resp.Body.Close()
+		t.Error("the model still answers")
+	}
+}
+
+// With pauses, the recording takes at least 5 and at most 30 seconds.
 func TestAtPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		transport := demo.AtPace(demo.NewPlayer(t))
+		transport := demo.AtPace(&demo.Player{})
 		if _, err := clew.Run(t.Context(), demo.Prompt, answer(transport, clew.Allow())); err != nil {
 			t.Error(err)
 		}
@@ -72,29 +101,31 @@ func TestAtPace(t *testing.T) {
 	})
 }
 
-// An interrupted agent says no more.
+// An interrupted agent sends nothing more.
 func TestInterruptAtPace(t *testing.T) {
 	t.Parallel()
+	player := &demo.Player{}
+	session, err := clew.Connect(t.Context(), answer(demo.AtPace(player), clew.Allow()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
 	ended := errors.New("not ended")
-	_ = clewtest.Outside(t.Context(), func(tb testing.TB) { // the dialogue does not come to its end
-		session, err := clew.Connect(t.Context(), answer(demo.AtPace(demo.NewPlayer(tb)), clew.Allow()))
-		if err != nil {
-			t.Error(err)
-			return
+	for _, err := range session.Turn(t.Context(), clew.Text(demo.Prompt)) {
+		if ended = err; err == nil {
+			_, _ = session.Interrupt(t.Context(), nil)
 		}
-		defer session.Close()
-		for _, err := range session.Turn(t.Context(), clew.Text(demo.Prompt)) {
-			if ended = err; err == nil {
-				_, _ = session.Interrupt(t.Context(), nil)
-			}
-		}
-	})
+	}
 	if ended == nil || strings.Contains(ended.Error(), "not ended") {
 		t.Errorf("the turn ended with %v", ended)
 	}
+	_ = session.Close() // its error is that of the turn
+	if err := player.Err(); err == nil || !strings.Contains(err.Error(), "expects more of the host") {
+		t.Errorf("the recording was not played to its end, and the error is %v", err)
+	}
 }
 
-// The session of a recording was written just now, with all of its times.
+// The times of a session are moved so that it ends when Lay is told.
 func TestRecordingLay(t *testing.T) {
 	end := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	for _, r := range []demo.Recording{demo.AllowedRecording, demo.DeniedRecording} {
@@ -115,7 +146,7 @@ func TestRecordingLay(t *testing.T) {
 	}
 }
 
-// subagents counts the subagents that hang at a call.
+// subagents counts the subagents that are linked to a tool call.
 func subagents(tr *transcript.Transcript) int {
 	n := 0
 	for _, chunk := range tr.Chunks {
@@ -149,7 +180,7 @@ func checkTimes(t *testing.T, path string, end time.Time) {
 	}
 }
 
-// The project is a repository of its own, whatever variables say, and can do without git.
+// The project is a repository of its own, also if variables name another one, and it does not need git.
 func TestLay(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "new", "slug"), t.TempDir()
 	t.Setenv("GIT_DIR", filepath.Join(other, "git"))
@@ -170,6 +201,6 @@ func TestLay(t *testing.T) {
 		t.Error(err)
 	}
 	if err := demo.Lay(filepath.Join(dir, "slug.sh")); err == nil {
-		t.Error("a file was taken for a folder")
+		t.Error("Lay took a file for a directory")
 	}
 }

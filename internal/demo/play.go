@@ -4,28 +4,26 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
-	"testing"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/simagent"
 	"github.com/clewdev/clew/wire"
 )
 
-// A Player is a [clew.Transport] to a simulated agent that plays the recordings: the one in which the change was denied if
-// the host denies it, and else the other. An interrupt ends it.
+// A Player is a [clew.Transport] to a simulated agent that plays a recording: [DeniedRecording] if the host denies the
+// change, and [AllowedRecording] otherwise. An interrupt kills the agent. The zero value is ready to use.
 type Player struct {
-	tb testing.TB
+	failures failures
 
 	mu      sync.Mutex
 	playing Recording
 }
-
-// NewPlayer returns a player whose agents end with tb; see [clewtest.Outside].
-func NewPlayer(tb testing.TB) *Player { return &Player{tb: tb, playing: AllowedRecording} }
 
 // Recording returns the one that is played, or was played last.
 func (p *Player) Recording() Recording {
@@ -34,16 +32,20 @@ func (p *Player) Recording() Recording {
 	return p.playing
 }
 
+// Err returns an error if a host sent frames that are not in the recording, or ended before its end.
+func (p *Player) Err() error { return p.failures.err() }
+
 // Connect starts an agent.
 func (p *Player) Connect(context.Context, *clew.Launch) (clew.Connection, error) {
 	agent, err := p.start(AllowedRecording)
 	if err != nil {
 		return nil, err
 	}
-	return &actor{player: p, agent: agent, output: bufio.NewReader(agent)}, nil
+	return &connection{player: p, agent: agent}, nil
 }
 
-func (p *Player) start(r Recording) (*clewtest.Conn, error) {
+// start starts an agent that plays r.
+func (p *Player) start(r Recording) (*agent, error) {
 	s, err := r.scenario()
 	if err != nil {
 		return nil, err
@@ -51,46 +53,59 @@ func (p *Player) start(r Recording) (*clewtest.Conn, error) {
 	p.mu.Lock()
 	p.playing = r
 	p.mu.Unlock()
-	return clewtest.NewAgent(p.tb, s).Conn(), nil
+	a := &agent{}
+	a.Conn = simagent.Start(s, simagent.NewRun(s, nil, func(text string) {
+		if !a.replaced.Load() {
+			p.failures.Errorf("%s: %s", r, text)
+		}
+	}))
+	a.output = bufio.NewReader(a.Conn)
+	return a, nil
 }
 
-// An actor is a [clew.Connection] to an agent, which it replaces by another when the host denies the change.
-type actor struct {
+// An agent is a simulated agent, with a buffer for its output.
+type agent struct {
+	*simagent.Conn
+	output   *bufio.Reader
+	replaced atomic.Bool // by another one: it does not play its recording to the end
+}
+
+// A connection is a [clew.Connection] to an agent, which it replaces by another when the host denies the change.
+type connection struct {
 	player *Player
-	said   [][]byte // by the host
+	sent   [][]byte // by the host
 
-	mu     sync.Mutex
-	agent  *clewtest.Conn
-	output *bufio.Reader
+	mu    sync.Mutex
+	agent *agent
 }
 
-func (a *actor) current() (*clewtest.Conn, *bufio.Reader) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.agent, a.output
+func (c *connection) current() *agent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.agent
 }
 
-// Read reads what the agent says, or the one that has taken its place.
-func (a *actor) Read(p []byte) (int, error) {
+// Read reads the output of the agent, or of the one that has replaced it.
+func (c *connection) Read(p []byte) (int, error) {
 	for {
-		_, output := a.current()
-		n, err := output.Read(p)
-		if _, now := a.current(); n > 0 || now == output {
+		agent := c.current()
+		n, err := agent.output.Read(p)
+		if n > 0 || c.current() == agent {
 			return n, err
 		}
 	}
 }
 
-// Write tells the agent what the host says.
-func (a *actor) Write(p []byte) (int, error) {
-	agent, _ := a.current()
+// Write sends a frame of the host to the agent.
+func (c *connection) Write(p []byte) (int, error) {
+	agent := c.current()
 	switch {
 	case isInterrupt(p):
 		return len(p), agent.Signal(os.Kill)
 	case isDenial(p):
-		return len(p), a.replace(agent)
+		return len(p), c.replace(agent)
 	}
-	a.said = append(a.said, bytes.Clone(p))
+	c.sent = append(c.sent, bytes.Clone(p))
 	return agent.Write(p)
 }
 
@@ -100,33 +115,39 @@ func isInterrupt(frame []byte) bool { return bytes.Contains(frame, []byte(`"subt
 // isDenial reports whether the host denies the agent something.
 func isDenial(frame []byte) bool { return bytes.Contains(frame, []byte(`"behavior":"deny"`)) }
 
-// replace starts the agent whose change is denied. It hears what the host has said so far, and the recorded denial in
-// place of the host's, and is heard from there on.
-func (a *actor) replace(old *clewtest.Conn) error {
-	agent, err := a.player.start(DeniedRecording)
+// replace starts the agent whose change is denied. It gets the frames that the host has sent so far, and the recorded
+// denial in place of the host's. The host reads its output from there on.
+func (c *connection) replace(old *agent) error {
+	next, err := c.player.start(DeniedRecording)
 	if err != nil {
 		return err
 	}
-	for _, p := range a.said {
-		if _, err := agent.Write(p); err != nil {
+	if err := c.catchUp(next); err != nil {
+		return errors.Join(err, next.Stop())
+	}
+	c.mu.Lock()
+	c.agent = next
+	c.mu.Unlock()
+	old.replaced.Store(true)
+	return old.Signal(os.Kill)
+}
+
+// catchUp brings an agent to the denial.
+func (c *connection) catchUp(next *agent) error {
+	for _, p := range c.sent {
+		if _, err := next.Write(p); err != nil {
 			return err
 		}
 	}
-	output := bufio.NewReader(agent)
-	if err := awaitQuestion(output); err != nil {
+	if err := awaitQuestion(next.output); err != nil {
 		return err
 	}
 	denial, err := DeniedRecording.denial()
 	if err != nil {
 		return err
 	}
-	if _, err := agent.Write(denial); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	a.agent, a.output = agent, output
-	a.mu.Unlock()
-	return old.Signal(os.Kill)
+	_, err = next.Write(denial)
+	return err
 }
 
 // awaitQuestion reads up to the agent's question.
@@ -143,40 +164,34 @@ func awaitQuestion(output *bufio.Reader) error {
 }
 
 // CloseWrite ends the agent's input.
-func (a *actor) CloseWrite() error {
-	agent, _ := a.current()
-	return agent.CloseWrite()
-}
+func (c *connection) CloseWrite() error { return c.current().CloseWrite() }
 
 // Close ends the agent.
-func (a *actor) Close() error {
-	agent, _ := a.current()
-	return agent.Close()
-}
+func (c *connection) Close() error { return c.current().Close() }
 
-// AtPace returns a transport whose agents can be read along: their messages come one after the other, with time to read
-// them. An interrupt ends the output.
+// AtPace returns a transport with pauses between the messages of its agents, so that people can read them. An interrupt
+// ends the output.
 func AtPace(t clew.Transport) clew.Transport {
 	return clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
 		conn, err := t.Connect(ctx, launch)
 		if err != nil {
 			return nil, err
 		}
-		return &paced{Connection: conn, lines: bufio.NewReader(conn), left: make(chan struct{})}, nil
+		return &pacedConnection{Connection: conn, lines: bufio.NewReader(conn), done: make(chan struct{})}, nil
 	})
 }
 
-// A paced is a [clew.Connection] that takes its time.
-type paced struct {
+// A pacedConnection is a [clew.Connection] whose Read pauses before each line.
+type pacedConnection struct {
 	clew.Connection
 	lines *bufio.Reader
-	rest  []byte // of the line that is being read
+	rest  []byte // of the current line
 	once  sync.Once
-	left  chan struct{} // closed when nobody wants to read
+	done  chan struct{} // closed when Read must not wait any longer
 }
 
 // Read waits before each line.
-func (c *paced) Read(p []byte) (int, error) {
+func (c *pacedConnection) Read(p []byte) (int, error) {
 	if len(c.rest) == 0 {
 		line, err := c.lines.ReadBytes('\n')
 		if len(line) == 0 {
@@ -192,33 +207,33 @@ func (c *paced) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// wait reports whether anybody still wants to read.
-func (c *paced) wait(d time.Duration) bool {
+// wait waits for d. It reports false if the connection ends first.
+func (c *pacedConnection) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-c.left:
+	case <-c.done:
 		return false
 	case <-timer.C:
 		return true
 	}
 }
 
-// Write ends the reading when the host interrupts the agent.
-func (c *paced) Write(p []byte) (int, error) {
+// Write ends the output when the host interrupts the agent.
+func (c *pacedConnection) Write(p []byte) (int, error) {
 	if isInterrupt(p) {
-		c.leave()
+		c.stop()
 	}
 	return c.Connection.Write(p)
 }
 
 // Close ends the agent.
-func (c *paced) Close() error {
-	c.leave()
+func (c *pacedConnection) Close() error {
+	c.stop()
 	return c.Connection.Close()
 }
 
-func (c *paced) leave() { c.once.Do(func() { close(c.left) }) }
+func (c *pacedConnection) stop() { c.once.Do(func() { close(c.done) }) }
 
 // How long to wait before an answer, and before each piece of its text.
 const (

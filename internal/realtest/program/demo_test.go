@@ -69,12 +69,20 @@ func TestRecordDemo(t *testing.T) {
 // session, without traces of this machine.
 func recordDemo(t *testing.T, name string) string {
 	t.Helper()
-	model, work := clewtest.NewModel(t), filepath.Join(t.TempDir(), "slug")
+	work := filepath.Join(t.TempDir(), "slug")
 	if err := demo.Lay(work); err != nil {
 		t.Fatal(err)
 	}
-	demo.Script(model, work, true)
-	opts := demo.Options(model, work, model.ConfigDir())
+	model, err := demo.StartModel(t.Context(), work, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := model.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	opts := model.Options(work, model.ConfigDir())
 	var dialogue bytes.Buffer
 	opts.AgentPath, opts.Record = clewtest.RealAgent(t), &dialogue
 	opts.CanUseTool = func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
@@ -95,7 +103,7 @@ func recordDemo(t *testing.T, name string) string {
 }
 
 // demoPlaces are the folders of this machine, and what takes their place.
-func demoPlaces(model *clewtest.Model, work string) [][2]string {
+func demoPlaces(model *demo.Model, work string) [][2]string {
 	var pairs [][2]string
 	for place, name := range map[string]string{
 		work: "/home/dev/slug", model.ConfigDir(): "/home/dev/.claude", model.Home(): "/home/dev",

@@ -1,10 +1,7 @@
-package clewtest
+package simagent
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -44,7 +41,7 @@ func TestMatch(t *testing.T) {
 			[]string{`/request_id: want a new id for "r2", got "host-1", which stands for "r1" already`}},
 		{"a request needs an id", `{"type":"control_request","request_id":"r2"}`, `{"type":"control_request"}`,
 			[]string{`/request_id: want "r2", got nothing`}},
-		{"an id that is no string", `{"request_id":"r2"}`, `{"request_id":2}`, []string{`/request_id: want "r2", got 2`}},
+		{"an id that is not a string", `{"request_id":"r2"}`, `{"request_id":2}`, []string{`/request_id: want "r2", got 2`}},
 		{"the agent's id", `{"type":"control_response","response":{"request_id":"r1"}}`,
 			`{"type":"control_response","response":{"request_id":"host-1"}}`,
 			[]string{`/response/request_id: want "r1", got "host-1"`}},
@@ -134,7 +131,7 @@ func TestRewrite(t *testing.T) {
 			`{"type":"command_lifecycle","command_uuid":"a\"b","uuid":"u"}`},
 		{"interrupt", `{"type":"control_response","response":{"request_id":"r1","response":{"still_queued":["u","v"]}}}`,
 			`{"type":"control_response","response":{"request_id":"host-1","response":{"still_queued":["a\"b","v"]}}}`},
-		{"behind other values", `{"a":[{"b":[]},[null,true,2],[[]]],"c":{}, "user_message_uuid" : "u" }`,
+		{"after other values", `{"a":[{"b":[]},[null,true,2],[[]]],"c":{}, "user_message_uuid" : "u" }`,
 			`{"a":[{"b":[]},[null,true,2],[[]]],"c":{}, "user_message_uuid" : "a\"b" }`},
 		{"escapes", `{"type":"control_response","response":{"request_id":"\u0072\u0031"}}`,
 			`{"type":"control_response","response":{"request_id":"host-1"}}`},
@@ -160,62 +157,5 @@ func TestRewrite(t *testing.T) {
 				t.Errorf("frame (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestModelEnv(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows needs variables of its own")
-	}
-	for _, name := range []string{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDECODE", "NODE_OPTIONS", "XDG_CONFIG_HOME"} {
-		t.Setenv(name, "of the caller")
-	}
-	t.Setenv("PATH", "/of/the/caller")
-	m := NewModel(t)
-	root := filepath.Dir(m.Home())
-	want := map[string]string{
-		"PATH":                "/of/the/caller",
-		"HOME":                m.Home(),
-		"TMPDIR":              filepath.Join(root, "tmp"),
-		"LANG":                "C.UTF-8",
-		"CLAUDE_CONFIG_DIR":   m.ConfigDir(),
-		"ANTHROPIC_BASE_URL":  m.URL(),
-		"ANTHROPIC_API_KEY":   "clewtest",
-		"DISABLE_AUTOUPDATER": "1",
-		"HTTP_PROXY":          m.URL(),
-		"HTTPS_PROXY":         m.URL(),
-		"NO_PROXY":            "127.0.0.1,localhost,::1",
-		"http_proxy":          m.URL(),
-		"https_proxy":         m.URL(),
-		"no_proxy":            "127.0.0.1,localhost,::1",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-	}
-	if os.Geteuid() == 0 {
-		want["IS_SANDBOX"] = "1"
-	}
-	got := map[string]string{}
-	for _, pair := range m.Env() {
-		name, value, _ := strings.Cut(pair, "=")
-		got[name] = value
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
-}
-
-func TestModelFoldersEndWithTest(t *testing.T) {
-	t.Parallel()
-	var root string
-	t.Run("inner", func(t *testing.T) {
-		m := NewModel(t)
-		root = filepath.Dir(m.Home())
-		for _, dir := range []string{m.Home(), m.ConfigDir(), filepath.Join(root, "tmp")} {
-			if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-				t.Errorf("%s: %d entries, %v", dir, len(entries), err)
-			}
-		}
-	})
-	if _, err := os.Stat(root); !os.IsNotExist(err) {
-		t.Errorf("%s is still there: %v", root, err)
 	}
 }

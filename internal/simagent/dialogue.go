@@ -1,4 +1,4 @@
-package clewtest
+package simagent
 
 import (
 	"bufio"
@@ -6,61 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 )
 
-// ReadDialogue reads a dialogue file. It blocks on r, and returns the first error of r or of the text, with its line.
-//
-// A line that begins with "> " is a frame that the host is expected to send, one that begins with "< " is what the agent
-// sends, JSON or not. Lines that begin with "#" are prose, except for these:
-//
-//	# args "--verbose" "--model" "opus"   the arguments of the recorded agent
-//	# host closes stdin                   Scenario.CloseStdin
-//	# exit 1                              Scenario.Exit
-//	# stderr "a warning\n"                Scenario.Stderr
-//	# in any order                        the host frames from here on come in any order,
-//	# in order                            until here, or until the agent does something
-//	# fault hang                          Scenario.Do, with the fault's name and arguments
-//
-// Strings are quoted as in Go or JSON. What only begins with such a word is prose: "# exit codes are below" ends nothing. But
-// where a quoted string, or the name of a fault, comes next, the line must be right. Blank lines count for nothing.
-func ReadDialogue(r io.Reader) (*Scenario, error) {
-	s, err := readDialogue(r, "line ")
-	if err != nil {
-		return nil, fmt.Errorf("clewtest: %w", err)
-	}
-	return s, nil
-}
-
-// LoadDialogue reads the dialogue file at path. It ends the test when there is none or when it is malformed.
-func LoadDialogue(t testing.TB, path string) *Scenario {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatalf("clewtest: %v", err)
-	}
-	defer f.Close()
-	s, err := readDialogue(f, filepath.Base(path)+":")
-	if err != nil {
-		t.Fatalf("clewtest: %s: %v", path, err)
-	}
-	return s
-}
-
-// A dialogueParser turns lines into steps.
+// A dialogueParser turns the lines of a dialogue file into steps.
 type dialogueParser struct {
 	s        *Scenario
-	place    string
+	source   string      // of the current line, for Scenario.Add
 	anyOrder bool        // between "in any order" and "in order"
 	group    *expectStep // the step that takes the next host frame in any order
 }
 
-func readDialogue(r io.Reader, prefix string) (*Scenario, error) {
+// ReadDialogue reads a dialogue file; package clewtest describes the format. Reports name each step by its line number
+// after prefix, such as "line ". It blocks on r, and returns the first error of r or of the text, with its line.
+func ReadDialogue(r io.Reader, prefix string) (*Scenario, error) {
 	p := &dialogueParser{s: new(Scenario)}
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
@@ -69,7 +30,7 @@ func readDialogue(r io.Reader, prefix string) (*Scenario, error) {
 		if err != nil && !last {
 			return nil, fmt.Errorf("reading a dialogue: %w", err)
 		}
-		p.place = prefix + strconv.Itoa(n)
+		p.source = prefix + strconv.Itoa(n)
 		if err := p.line(strings.TrimRight(line, "\r\n")); err != nil {
 			return nil, fmt.Errorf("dialogue, line %d: %w", n, err)
 		}
@@ -93,9 +54,9 @@ func (p *dialogueParser) line(line string) error {
 	return fmt.Errorf("neither >, < nor #: %s", shorten(line))
 }
 
-func (p *dialogueParser) add(st step) error {
+func (p *dialogueParser) add(step Step) error {
 	p.group = nil
-	p.s.addAt(st, p.place)
+	p.s.Add(step, p.source)
 	return nil
 }
 
@@ -109,14 +70,14 @@ func (p *dialogueParser) expect(text string) error {
 		return nil
 	}
 	e := &expectStep{wanted: []wanted{w}}
-	p.s.addAt(e, p.place)
+	p.s.Add(e, p.source)
 	if p.anyOrder {
 		p.group = e
 	}
 	return nil
 }
 
-// comment reads a line that begins with #. What is none of the directives is prose.
+// comment reads a line that begins with #. It skips lines that are not directives.
 func (p *dialogueParser) comment(text string) error {
 	switch text {
 	case "host closes stdin":
@@ -144,12 +105,12 @@ func (p *dialogueParser) args(rest string) error {
 	if err != nil {
 		return err
 	}
-	p.s.args = []string{}
+	p.s.Args = []string{}
 	for _, w := range words {
 		if !w.quoted {
 			return fmt.Errorf("not a quoted string: %s", shorten(w.text))
 		}
-		p.s.args = append(p.s.args, w.text)
+		p.s.Args = append(p.s.Args, w.text)
 	}
 	return nil
 }
@@ -195,14 +156,15 @@ func (p *dialogueParser) fault(rest string) error {
 	for _, w := range words {
 		args = append(args, w.text)
 	}
-	f, err := newFault(name, args...)
+	f, err := NewFault(name, args...)
 	if err != nil {
 		return err
 	}
 	return p.add(f)
 }
 
-// looksLikeArguments tells a fault whose name is misspelt from prose: its arguments are quoted, or numbers and durations.
+// looksLikeArguments reports whether text consists of quoted strings, numbers and durations. Then the word before it is a
+// misspelled fault rather than prose.
 func looksLikeArguments(text string) bool {
 	words, err := splitWords(text)
 	return err == nil && !slices.ContainsFunc(words, func(w word) bool {
@@ -210,13 +172,13 @@ func looksLikeArguments(text string) bool {
 	})
 }
 
-// A word is a part of a directive.
+// A word is one argument of a directive.
 type word struct {
 	text   string
 	quoted bool
 }
 
-// splitWords takes words apart at blanks. A word in double quotes may hold blanks and escapes.
+// splitWords splits text at spaces. A word in double quotes may hold spaces and escapes.
 func splitWords(text string) ([]word, error) {
 	var words []word
 	for text = strings.TrimLeft(text, " "); text != ""; text = strings.TrimLeft(text, " ") {
@@ -248,7 +210,7 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// unquote reads a string of Go, which has escapes for single bytes, or of JSON, which has some that Go lacks.
+// unquote reads a string of Go or of JSON: each has escapes that the other lacks.
 func unquote(quoted string) (string, error) {
 	if s, err := strconv.Unquote(quoted); err == nil {
 		return s, nil
@@ -260,7 +222,7 @@ func unquote(quoted string) (string, error) {
 	return s, nil
 }
 
-// appendDirective writes a line that the parser understands, all of its arguments quoted.
+// appendDirective appends a directive with all of its arguments quoted.
 func appendDirective(dst []byte, word string, args ...string) []byte {
 	dst = append(dst, "# "+word...)
 	for _, arg := range args {

@@ -1,4 +1,4 @@
-package clewtest
+package simagent
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ type wanted struct {
 func newWanted(text string) (wanted, error) {
 	value, err := decodeObject(text)
 	if err != nil {
-		return wanted{}, fmt.Errorf("an expected frame that is no JSON object (%w): %s", err, shorten(text))
+		return wanted{}, fmt.Errorf("an expected frame that is not a JSON object (%w): %s", err, shorten(text))
 	}
 	return wanted{text, value}, nil
 }
@@ -50,20 +50,21 @@ func decodeObject(text string) (map[string]any, error) {
 	return v, nil
 }
 
-// A matcher compares one host frame with one expected frame. It changes no id: what it would bind is in bindings.
+// A matcher compares one host frame with one expected frame. It does not change the table of ids: the caller binds what
+// is in bindings if the frame fits.
 type matcher struct {
 	ids      *idTable
 	head     frameHead // of the expected frame
-	places   []idPlace
+	fields   []idField
 	bindings []binding
 	diffs    []difference
-	named    int // values of the scenario that were compared and fit
+	named    int // how many values of the expected frame were compared and fit
 }
 
 // match compares got with w.
 func match(ids *idTable, w wanted, got map[string]any) *matcher {
 	head := headOf(w.value)
-	m := &matcher{ids: ids, head: head, places: placesIn(hostPlaces, head)}
+	m := &matcher{ids: ids, head: head, fields: fieldsIn(hostFields, head)}
 	m.object("", w.value, got)
 	return m
 }
@@ -73,9 +74,9 @@ func (m *matcher) differ(at, want, got string) {
 }
 
 func (m *matcher) value(at string, want, got any) {
-	place := placeAt(m.places, at)
-	if w, ok := want.(string); ok && place.kind != noID {
-		m.id(at, place, w, got)
+	field := fieldAt(m.fields, at)
+	if w, ok := want.(string); ok && field.kind != noID {
+		m.id(at, field, w, got)
 		return
 	}
 	switch w := want.(type) {
@@ -108,7 +109,7 @@ func (m *matcher) object(at string, want, got map[string]any) {
 			m.value(pointer, want[name], g)
 			continue
 		}
-		if want[name] != nil && !placeAt(m.places, pointer).optional {
+		if want[name] != nil && !fieldAt(m.fields, pointer).optional {
 			m.differ(pointer, encodeJSON(want[name]), "nothing")
 		}
 	}
@@ -126,18 +127,18 @@ func (m *matcher) list(at string, want, got []any) {
 }
 
 // id compares an id that the host may choose.
-func (m *matcher) id(at string, place idPlace, want string, got any) {
+func (m *matcher) id(at string, field idField, want string, got any) {
 	actual, ok := got.(string)
 	switch {
-	case !ok && got == nil && place.optional:
+	case !ok && got == nil && field.optional:
 	case !ok:
 		m.differ(at, encodeJSON(want), encodeJSON(got))
 	case want == Any && m.head.Type == "control_cancel_request":
-	case place.kind == requestID:
+	case field.kind == requestID:
 		m.requestID(at, want, actual)
-	case place.kind == callbackID:
+	case field.kind == callbackID:
 		m.callbackID(at, want, actual)
-	case place.kind == messageID && actual != "":
+	case field.kind == messageID && actual != "":
 		m.bindings = append(m.bindings, binding{idKey{messageID, want}, actual})
 	}
 }
@@ -157,7 +158,8 @@ func (m *matcher) requestID(at, want, got string) {
 	m.bindings = append(m.bindings, binding{idKey{requestID, want}, got})
 }
 
-// callbackID compares an id of a hook. A later initialize may choose anew, so that only this frame counts.
+// callbackID compares an id of a hook with the others in this frame. Earlier frames don't count: a later initialize may
+// choose other ids.
 func (m *matcher) callbackID(at, want, got string) {
 	key := idKey{callbackID, want}
 	for _, b := range m.bindings {
@@ -198,7 +200,7 @@ func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// encodeJSON returns a value that was decoded as JSON, whole.
+// encodeJSON returns the JSON of a value that was decoded from JSON.
 func encodeJSON(v any) string {
 	data, err := marshal(v)
 	if err != nil {
@@ -207,7 +209,7 @@ func encodeJSON(v any) string {
 	return string(data)
 }
 
-// marshal writes v without the escapes that are for web pages: Any stays readable.
+// marshal is json.Marshal without escapes for web pages, so that Any stays readable.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -216,7 +218,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// A difference is one place where a host frame is not what the scenario names.
+// A difference is a value in a host frame that is not the one that the scenario names.
 type difference struct {
 	pointer   string // a JSON pointer; "" is the whole frame
 	want, got string
@@ -227,13 +229,13 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: want %s, got %s", d.pointer, want, got)
 }
 
-// mostShown is how many bytes of a text are printed for people.
+// mostShown is how many bytes of a text a report shows.
 const mostShown = 240
 
-// shorten cuts a text that is printed for people.
+// shorten returns the beginning of a text, for a report.
 func shorten(text string) string { return excerpt(text, 0) }
 
-// shortenPair cuts two texts that differ, so that the first difference is in what is left.
+// shortenPair returns excerpts of two texts that differ. The first difference is in them.
 func shortenPair(a, b string) (string, string) {
 	const before = 40
 	same := 0
@@ -247,7 +249,7 @@ func shortenPair(a, b string) (string, string) {
 	return excerpt(a, start), excerpt(b, start)
 }
 
-// excerpt returns what of text is printed, from about start on.
+// excerpt returns up to mostShown bytes of text, from about start on.
 func excerpt(text string, start int) string {
 	for start > 0 && start < len(text) && !utf8.RuneStart(text[start]) {
 		start--
@@ -268,7 +270,7 @@ func excerpt(text string, start int) string {
 	return shown + note
 }
 
-// An idKind says which ids belong together.
+// An idKind says what an id is the id of.
 type idKind int
 
 const (
@@ -279,9 +281,9 @@ const (
 	sessionID         // of the session, which the agent chooses
 )
 
-// An idPlace is where frames hold ids. Only these places count: a member of the same name elsewhere, such as in the input of
+// An idField is a field of frames that holds an id. A field with the same name in another place, such as in the input of
 // a tool, is a value like any other.
-type idPlace struct {
+type idField struct {
 	kind     idKind
 	types    []string // of frames; nil is any
 	subtype  string   // of the frame or its request; "" is any
@@ -289,8 +291,8 @@ type idPlace struct {
 	optional bool     // the host may leave it out
 }
 
-// hostPlaces are the ids in frames of the host that need not be those of the scenario.
-var hostPlaces = []idPlace{
+// hostFields are the ids in frames of the host that need not be those of the scenario.
+var hostFields = []idField{
 	{kind: requestID, types: []string{"", "control_request", "control_cancel_request"}, pointer: "/request_id"},
 	{kind: callbackID, types: []string{"control_request"}, pointer: "/request/hooks/*/*/hookCallbackIds/*"},
 	{kind: messageID, types: []string{"control_request"}, subtype: "cancel_async_message", pointer: "/request/message_uuid"},
@@ -299,8 +301,9 @@ var hostPlaces = []idPlace{
 	{kind: sessionID, pointer: "/session_id", optional: true},
 }
 
-// agentPlaces are the ids of the host that frames of the agent repeat. The requests of the agent have ids of its own.
-var agentPlaces = []idPlace{
+// agentFields are the ids of the host that frames of the agent repeat. The ids of the agent's own requests are not
+// among them.
+var agentFields = []idField{
 	{kind: requestID, types: []string{"control_response"}, pointer: "/response/request_id"},
 	{kind: requestID, types: []string{"system"}, subtype: "control_request_progress", pointer: "/request_id"},
 	{kind: callbackID, types: []string{"control_request"}, subtype: "hook_callback", pointer: "/request/callback_id"},
@@ -316,7 +319,7 @@ var agentPlaces = []idPlace{
 // replayType stands for the type of a user frame in which the agent repeats one of the host.
 const replayType = "user, isReplay"
 
-// A frameHead is what of a frame decides where its ids are.
+// A frameHead holds the fields of a frame that decide which idFields it has.
 type frameHead struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
@@ -326,7 +329,7 @@ type frameHead struct {
 	} `json:"request"`
 }
 
-// headOf returns the head of a frame that is decoded.
+// headOf returns the head of a decoded frame.
 func headOf(frame map[string]any) frameHead {
 	var h frameHead
 	h.Type, _ = frame["type"].(string)
@@ -344,10 +347,10 @@ func (h frameHead) kind() string {
 	return h.Type
 }
 
-// placesIn returns the places that a frame can have.
-func placesIn(places []idPlace, h frameHead) []idPlace {
-	var in []idPlace
-	for _, p := range places {
+// fieldsIn returns the fields that a frame with this head can have.
+func fieldsIn(fields []idField, h frameHead) []idField {
+	var in []idField
+	for _, p := range fields {
 		ofType := p.types == nil || slices.Contains(p.types, h.kind())
 		if ofType && (p.subtype == "" || p.subtype == h.Subtype || p.subtype == h.Request.Subtype) {
 			in = append(in, p)
@@ -356,14 +359,14 @@ func placesIn(places []idPlace, h frameHead) []idPlace {
 	return in
 }
 
-// placeAt returns the place at a pointer. Its kind is noID where there is none.
-func placeAt(places []idPlace, pointer string) idPlace {
-	for _, p := range places {
+// fieldAt returns the field at a pointer. Its kind is noID if the pointer does not name an id.
+func fieldAt(fields []idField, pointer string) idField {
+	for _, p := range fields {
 		if ok, err := path.Match(p.pointer, pointer); ok && err == nil {
 			return p
 		}
 	}
-	return idPlace{}
+	return idField{}
 }
 
 type idKey struct {
@@ -371,17 +374,17 @@ type idKey struct {
 	id   string // the scenario's
 }
 
-// A binding says what the host calls an id of the scenario.
+// A binding says which id the host uses in place of an id of the scenario.
 type binding struct {
 	key    idKey
 	actual string
 }
 
-// An idTable holds the host's ids by the scenario's.
+// An idTable maps the ids of the scenario to those of the host.
 type idTable struct {
 	bound   map[idKey]string
 	taken   map[string]string // request ids of the scenario by the host's
-	unnamed []string          // request ids of the host for which the scenario has Any, and that have no answer
+	unnamed []string          // the host's ids of unanswered requests for which the scenario has Any
 }
 
 func newIDTable() *idTable {
@@ -401,7 +404,7 @@ func (t *idTable) bind(bindings []binding) {
 	}
 }
 
-// actual returns the host's id for the scenario's. Any is the oldest request without a name, which is answered then.
+// actual returns the host's id for an id of the scenario. For Any it takes the oldest request without a name off the list.
 func (t *idTable) actual(key idKey) (string, bool) {
 	if key == (idKey{requestID, Any}) && len(t.unnamed) > 0 {
 		id := t.unnamed[0]
@@ -412,8 +415,8 @@ func (t *idTable) actual(key idKey) (string, bool) {
 	return id, ok
 }
 
-// rewrite returns a frame of the agent with the host's ids in place of the scenario's. All else stays as it was written,
-// and so does what is not JSON.
+// rewrite returns a frame of the agent with the host's ids in place of the scenario's. Everything else stays as it was
+// written, and so does text that is not JSON.
 func (t *idTable) rewrite(frame string) string {
 	if !t.mentioned(frame) {
 		return frame
@@ -422,11 +425,11 @@ func (t *idTable) rewrite(frame string) string {
 	if !json.Valid([]byte(frame)) || json.Unmarshal([]byte(frame), &head) != nil {
 		return frame
 	}
-	places := placesIn(agentPlaces, head)
+	fields := fieldsIn(agentFields, head)
 	var out strings.Builder
 	last := 0
 	for s := range jsonStrings(frame) {
-		kind := placeAt(places, s.pointer).kind
+		kind := fieldAt(fields, s.pointer).kind
 		if kind == noID {
 			continue
 		}
@@ -441,7 +444,7 @@ func (t *idTable) rewrite(frame string) string {
 	return out.String()
 }
 
-// mentioned reports whether an id that the host calls otherwise may be in frame.
+// mentioned reports whether frame may hold an id that has to be replaced. It is a quick test that avoids most parsing.
 func (t *idTable) mentioned(frame string) bool {
 	escaped := strings.Contains(frame, `\`)
 	if len(t.unnamed) > 0 && (escaped || strings.Contains(frame, Any)) {
@@ -455,13 +458,13 @@ func (t *idTable) mentioned(frame string) bool {
 	return false
 }
 
-// A jsonString is a string in a JSON text, and where it stands.
+// A jsonString is a string in a JSON text, with its pointer and its offsets.
 type jsonString struct {
 	pointer, value string
 	start, end     int
 }
 
-// A nesting is an object or a list that is open.
+// A nesting is an object or a list whose end has not been read yet.
 type nesting struct {
 	pointer string // of itself
 	object  bool
@@ -470,7 +473,7 @@ type nesting struct {
 	index   int    // of the element that comes next
 }
 
-// next returns the pointer of the value that comes next, and counts it.
+// next returns the pointer of the value that comes next, and moves on to the one after it.
 func (n *nesting) next() string {
 	switch {
 	case n.object:
@@ -483,7 +486,7 @@ func (n *nesting) next() string {
 	return n.pointer + "/" + strconv.Itoa(n.index-1)
 }
 
-// jsonStrings yields the strings of a text that is valid JSON, without the names of members.
+// jsonStrings yields the strings of a valid JSON text, except the names of members.
 func jsonStrings(text string) func(yield func(jsonString) bool) {
 	return func(yield func(jsonString) bool) {
 		d := json.NewDecoder(strings.NewReader(text))
