@@ -274,9 +274,9 @@ func TestScenarioFrames(t *testing.T) {
 func TestScenarioErrors(t *testing.T) {
 	tests := map[string]*clewtest.Scenario{
 		"a frame of type <nil>: nil":                  new(clewtest.Scenario).Send(nil),
-		"a frame that is not a JSON object: hello":       new(clewtest.Scenario).Send("hello"),
-		"a frame that is not a JSON object: [1]":         new(clewtest.Scenario).Expect([]int{1}).Send("later"),
-		"a frame that is not a JSON object: ":            new(clewtest.Scenario).Send(""),
+		"a frame that is not a JSON object: hello":    new(clewtest.Scenario).Send("hello"),
+		"a frame that is not a JSON object: [1]":      new(clewtest.Scenario).Expect([]int{1}).Send("later"),
+		"a frame that is not a JSON object: ":         new(clewtest.Scenario).Send(""),
 		"a frame of type chan int: json: unsupported": new(clewtest.Scenario).Send(make(chan int)),
 		"a frame of type *wire.InvalidFrame":          new(clewtest.Scenario).Send(wire.Decode([]byte("hello"))),
 		"ExpectAny without frames":                    new(clewtest.Scenario).ExpectAny(),
@@ -286,7 +286,7 @@ func TestScenarioErrors(t *testing.T) {
 		"Do with the zero Fault":                      new(clewtest.Scenario).Do(clewtest.Fault{}),
 		"KilledBy: not a signal of the system":        new(clewtest.Scenario).Do(clewtest.KilledBy(nil)),
 		"flood: not a number of 0 or more: -1":        new(clewtest.Scenario).Do(clewtest.Flood(-1)),
-		"not a JSON object: half":                        new(clewtest.Scenario).Do(clewtest.HalfFrame("half")),
+		"not a JSON object: half":                     new(clewtest.Scenario).Do(clewtest.HalfFrame("half")),
 		"respond-out-of-order has 1 arguments, not 0": new(clewtest.Scenario).Do(clewtest.RespondOutOfOrder()),
 		"not a duration of 0 or more: -1s":            new(clewtest.Scenario).Do(clewtest.Trickle("{}", -time.Second)),
 	}
