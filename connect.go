@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,12 +17,12 @@ import (
 )
 
 // initialize greets the agent, keeps what it tells about itself, and gives it what can't travel with the greeting.
-func (s *Session) initialize(ctx context.Context) error {
+func (s *Session) initialize(ctx context.Context, plan *launchPlan) error {
 	ctx, cancel := s.withInitializeTimeout(ctx)
 	defer cancel()
-	err := s.greet(ctx, s.opts)
+	err := s.greet(ctx, plan)
 	if err == nil {
-		err = s.setServers(ctx, s.opts.mcpServersRequest())
+		err = s.setServers(ctx, plan.servers)
 	}
 	if errors.Is(err, errInitializeTimeout) {
 		s.abandon()
@@ -46,9 +44,9 @@ func (s *Session) notReady() error {
 	return fmt.Errorf("clew: not ready within %v: %w", s.initializeTimeout(), context.DeadlineExceeded)
 }
 
-// greet initializes an agent that was started with opts, and keeps what it tells about itself.
-func (s *Session) greet(ctx context.Context, opts *Options) error {
-	hello := opts.initializeRequest(s.callback.hooks())
+// greet initializes an agent that was started with the plan, and keeps what it tells about itself.
+func (s *Session) greet(ctx context.Context, plan *launchPlan) error {
+	hello := plan.initializeRequest(s.callback.hooks())
 	hello.setServers(s.callback.mcp.configs()) // which may have changed since the options were made
 	hello.SDKMCPServerManifests = s.callback.manifests(ctx)
 	answer, err := s.ask(ctx, s.control.Greet, "initialize", hello)
@@ -99,108 +97,6 @@ func (s *Session) lastWords() *ExitError {
 	exit := &ExitError{Reason: "gave no answer"}
 	s.life.Load().addStderr(exit)
 	return exit
-}
-
-// initializeBody is the request initialize without its subtype. What is zero is left out, but for hooks.
-type initializeBody struct {
-	Hooks                  any                        `json:"hooks"`
-	SDKMCPServers          []string                   `json:"sdkMcpServers,omitempty"`
-	SDKMCPServerConfigs    map[string]serverBody      `json:"sdkMcpServerConfigs,omitempty"`
-	SDKMCPServerManifests  map[string]*mcpManifest    `json:"sdkMcpServerManifests,omitempty"`
-	JSONSchema             wire.JSON                  `json:"jsonSchema,omitempty"`
-	SystemPrompt           []string                   `json:"systemPrompt,omitempty"`
-	AppendSystemPrompt     string                     `json:"appendSystemPrompt,omitempty"`
-	SystemPromptSnapshot   *bool                      `json:"systemPromptSnapshot,omitempty"`
-	ExcludeDynamicSections bool                       `json:"excludeDynamicSections,omitempty"`
-	PlanModeInstructions   string                     `json:"planModeInstructions,omitempty"`
-	ToolAliases            map[string]string          `json:"toolAliases,omitempty"`
-	Agents                 map[string]AgentDefinition `json:"agents,omitempty"`
-	Title                  string                     `json:"title,omitempty"`
-	Skills                 []string                   `json:"skills,omitzero"` // the empty list is sent
-	PromptSuggestions      bool                       `json:"promptSuggestions,omitempty"`
-	AgentProgressSummaries bool                       `json:"agentProgressSummaries,omitempty"`
-	ForwardSubagentText    bool                       `json:"forwardSubagentText,omitempty"`
-	SupportedDialogKinds   []string                   `json:"supportedDialogKinds,omitempty"`
-	PerTaskStopAffordance  bool                       `json:"perTaskStopAffordance,omitempty"`
-	Plugins                []pluginBody               `json:"plugins,omitempty"`
-}
-
-type serverBody struct {
-	Timeout int64           `json:"timeout,omitempty"`
-	Tools   []MCPToolPolicy `json:"tools,omitempty"`
-}
-
-type pluginBody struct {
-	Type             string `json:"type"`
-	Path             string `json:"path"`
-	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
-}
-
-// initializeRequest returns the request initialize, without its subtype and without manifests of servers. hooks are as
-// the agent reads them, and nil for none.
-func (o *Options) initializeRequest(hooks any) *initializeBody {
-	body := &initializeBody{
-		Hooks:                  hooks,
-		JSONSchema:             o.OutputSchema,
-		PlanModeInstructions:   o.PlanModeInstructions,
-		ToolAliases:            o.ToolAliases,
-		Agents:                 o.Agents,
-		Title:                  o.Title,
-		Skills:                 o.Skills,
-		PromptSuggestions:      o.PromptSuggestions,
-		AgentProgressSummaries: o.AgentProgressSummaries,
-		ForwardSubagentText:    o.ForwardSubagentText,
-		SupportedDialogKinds:   o.SupportedDialogKinds,
-		PerTaskStopAffordance:  o.PerTaskStop,
-	}
-	if slices.Contains(o.Skills, AllSkills) {
-		body.Skills = nil
-	}
-	body.setSystemPrompt(o.SystemPrompt)
-	body.setServers(o.inProcessServers())
-	body.setPlugins(o)
-	return body
-}
-
-func (b *initializeBody) setSystemPrompt(p *SystemPrompt) {
-	if p == nil {
-		return
-	}
-	b.SystemPrompt = p.Custom
-	if p.Custom != nil && len(p.Custom) == 0 {
-		b.SystemPrompt = []string{""}
-	}
-	b.AppendSystemPrompt = p.Append
-	b.ExcludeDynamicSections = p.ExcludeDynamicSections
-	if p.Fresh {
-		b.SystemPromptSnapshot = new(false)
-	}
-}
-
-// setServers names the servers of this process. Only those that differ from the usual have a configuration.
-func (b *initializeBody) setServers(servers map[string]*MCPInProcessServer) {
-	b.SDKMCPServers = slices.Sorted(maps.Keys(servers))
-	b.SDKMCPServerConfigs = map[string]serverBody{}
-	for name, s := range servers {
-		if s.Timeout != 0 || len(s.Tools) > 0 {
-			b.SDKMCPServerConfigs[name] = serverBody{Timeout: s.Timeout.Milliseconds(), Tools: s.Tools}
-		}
-	}
-}
-
-func (b *initializeBody) setPlugins(o *Options) {
-	if o.PluginDelivery == PluginsByInitialize {
-		b.Plugins = pluginBodies(o.Plugins)
-	}
-}
-
-// pluginBodies returns plugins as the agent reads them.
-func pluginBodies(plugins []PluginConfig) []pluginBody {
-	var bodies []pluginBody
-	for _, p := range plugins {
-		bodies = append(bodies, pluginBody{Type: "local", Path: p.Path, SkipMCPDiscovery: p.SkipMCPDiscovery})
-	}
-	return bodies
 }
 
 // MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one is used all the

@@ -60,7 +60,7 @@ func TestInitializeRequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := strings.Replace(string(toJSON(tt.o.initializeRequest(nil))), `"hooks":null`, "", 1)
+			got := strings.Replace(string(toJSON(newInitializeBody(&tt.o))), `"hooks":null`, "", 1)
 			if diff := cmp.Diff(tt.want, strings.Replace(got, "{,", "{", 1)); diff != "" {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
@@ -70,11 +70,14 @@ func TestInitializeRequest(t *testing.T) {
 
 func TestInitializeRequestHooks(t *testing.T) {
 	t.Parallel()
-	o := &Options{}
-	if got := string(toJSON(o.initializeRequest(nil))); got != `{"hooks":null}` {
+	plan, err := new(Options).plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(toJSON(plan.initializeRequest(nil))); got != `{"hooks":null}` {
 		t.Errorf("without hooks: %s", got)
 	}
-	if got := string(toJSON(o.initializeRequest(map[string]int{"Stop": 1}))); got != `{"hooks":{"Stop":1}}` {
+	if got := string(toJSON(plan.initializeRequest(map[string]int{"Stop": 1}))); got != `{"hooks":{"Stop":1}}` {
 		t.Errorf("with hooks: %s", got)
 	}
 }
@@ -88,14 +91,14 @@ func TestLongTextsStayOffTheCommandLine(t *testing.T) {
 		Agents:       map[string]AgentDefinition{"a": {Description: "d", Prompt: long}},
 		MCPServers:   map[string]MCPServer{"s": &MCPStdioServer{Command: "c", Env: map[string]string{"TOKEN": long}}},
 	}
-	args, err := o.args()
+	args, err := agentArgs(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(fixedArgs, args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%.300s", diff)
 	}
-	request, err := json.Marshal(o.initializeRequest(nil))
+	request, err := json.Marshal(newInitializeBody(o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,13 +102,13 @@ type MCPToolAnnotations struct {
 // end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one after another.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
-	if err := opts.checkMCPServers(); err != nil {
+	if err := checkMCPServers(opts.MCPServers); err != nil {
 		return nil, err
 	}
 	if opts.MCPServers == nil {
 		opts.MCPServers = map[string]MCPServer{} // the agent refuses null
 	}
-	own, inside := s.callback.mcp, opts.inProcessServers()
+	own, inside := s.callback.mcp, inProcessServers(opts.MCPServers)
 	if err := own.take(ctx); err != nil {
 		return nil, err
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/clewdev/clew/internal/redact"
 )
 
-// agentEntrypoint is what the agent takes itself for when no terminal is there. It accepts other names, and puts them
-// into the User-Agent of its requests, but then offers the model what is meant for a person at a terminal.
+// agentEntrypoint is the entrypoint of an agent without a terminal. The agent accepts other names, and puts
+// them into the User-Agent of its requests, but then offers the model tools that are meant for a person at a
+// terminal.
 const agentEntrypoint = "sdk-cli"
 
-// foreignVariables are for others: for the tools, hooks and servers of an agent, and this process may be part of one;
-// for the agent of another program that drives one; for an editor; for other programs on the same JavaScript runtime.
-// An agent that inherits them takes itself for a part of another session, or does not start.
+// foreignVariables are meant for other programs: for the tools, hooks and servers of an agent, of which this
+// process may be one; for an agent that another program drives; for an editor; for other programs on the same
+// JavaScript runtime. An agent that inherits them behaves like part of another session, or does not start.
 var foreignVariables = []string{
 	"AI_AGENT",
 	"BUN_OPTIONS",
@@ -53,11 +54,11 @@ var foreignVariables = []string{
 	"NODE_OPTIONS",
 }
 
-// environ returns the whole environment of the agent. inherited is that of this process.
-func (o *Options) environ(inherited []string) []string {
+// agentEnv returns the whole environment of the agent. inherited is that of this process.
+func agentEnv(o *Options, inherited []string) []string {
 	env := environment{fold: runtime.GOOS == "windows"}
 	for _, entry := range inherited {
-		if o.inherits(&env, entry) {
+		if inherits(o.InheritEnv, &env, entry) {
 			env.set(entry)
 		}
 	}
@@ -79,25 +80,25 @@ func (o *Options) environ(inherited []string) []string {
 	if o.QuestionPreview != "" {
 		env.set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=" + string(o.QuestionPreview))
 	}
-	if dir, err := o.dir(); err == nil && dir != "" {
+	if dir, err := agentDir(o); err == nil && dir != "" {
 		env.set("PWD=" + dir)
 	}
 	return env.entries
 }
 
-// inherits reports whether the agent gets a variable of this process.
-func (o *Options) inherits(env *environment, entry string) bool {
+// inherits reports whether the agent gets a variable of this process. names are [Options.InheritEnv].
+func inherits(names []string, env *environment, entry string) bool {
 	name := env.name(entry)
 	same := func(other string) bool { return env.name(other) == name }
-	if o.InheritEnv != nil {
-		return slices.ContainsFunc(o.InheritEnv, same)
+	if names != nil {
+		return slices.ContainsFunc(names, same)
 	}
 	return !strings.HasPrefix(name, "CLEW_") && !slices.ContainsFunc(foreignVariables, same)
 }
 
 // An environment holds entries KEY=VALUE, each key once.
 type environment struct {
-	fold    bool // keys that differ in case only are the same
+	fold    bool // keys that differ only in case are the same
 	entries []string
 }
 
@@ -113,7 +114,7 @@ func (e *environment) name(entry string) string {
 	return entry[:end]
 }
 
-// set adds an entry, or puts it into the place of the one with the same key.
+// set adds an entry, or replaces the one with the same key.
 func (e *environment) set(entry string) {
 	if i := e.index(entry); i >= 0 {
 		e.entries[i] = entry
@@ -132,7 +133,7 @@ func (e *environment) value(key string) string {
 	return value
 }
 
-// setDefault adds an entry whose key is not there yet.
+// setDefault adds an entry unless the key is set.
 func (e *environment) setDefault(entry string) {
 	if e.index(entry) < 0 {
 		e.entries = append(e.entries, entry)
@@ -168,16 +169,16 @@ func moduleVersion(info *debug.BuildInfo) string {
 }
 
 // CommandLine returns the command that starts the agent, for people: the variables that Clew sets and those of
-// [Options.Env], the agent binary, and its arguments, quoted as for a POSIX shell. The values of Env, and all else that
-// looks like a secret, are hidden. Variables that are inherited are not in it, and neither is what travels in requests.
+// [Options.Env], the agent binary, and its arguments, quoted for a POSIX shell. It hides the values of Env, and
+// other values that look like secrets. It does not contain inherited variables and what is sent in requests.
 //
-// It is there also for options that cannot be used. Nil options give the default.
+// It also works for invalid options. Nil options give the default.
 func (o *Options) CommandLine() string {
 	if o == nil {
 		o = &Options{}
 	}
 	var words []string
-	for _, entry := range o.environ(nil) {
+	for _, entry := range agentEnv(o, nil) {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok {
 			continue
@@ -188,7 +189,7 @@ func (o *Options) CommandLine() string {
 		words = append(words, name+"="+quote(value))
 	}
 	words = append(words, quote(cmp.Or(o.AgentPath, "claude")))
-	for _, f := range append(o.flags(), agentFlag{args: o.ExtraArgs}) {
+	for _, f := range append(agentFlags(o), agentFlag{args: o.ExtraArgs}) {
 		for _, arg := range f.args {
 			words = append(words, quote(maskArg(arg)))
 		}
@@ -210,7 +211,8 @@ func maskArg(arg string) string {
 // plainCharacters need no quotes in a shell.
 const plainCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+:,./@%"
 
-// quote returns one word of a POSIX shell. What does not print is escaped: a terminal could obey it.
+// quote returns one word of a POSIX shell. Characters that do not print are escaped: a terminal could obey
+// them.
 func quote(word string) string {
 	switch {
 	case word != "" && strings.Trim(word, plainCharacters) == "":

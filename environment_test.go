@@ -58,7 +58,7 @@ func TestEnviron(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, tt.o.environ(inherited)); diff != "" {
+			if diff := cmp.Diff(tt.want, agentEnv(&tt.o, inherited)); diff != "" {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
 		})
@@ -71,7 +71,7 @@ func TestEnvironIsAbsolute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if env := (&Options{Dir: "sub"}).environ(nil); !slices.Contains(env, "PWD="+want) {
+	if env := agentEnv(&Options{Dir: "sub"}, nil); !slices.Contains(env, "PWD="+want) {
 		t.Errorf("no PWD=%s in %q", want, env)
 	}
 }

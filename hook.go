@@ -240,8 +240,8 @@ const (
 )
 
 // checkHooks returns what is wrong with the hooks. A hook that the agent does not call prevents nothing.
-func (o *Options) checkHooks() error {
-	if len(o.Hooks) > 0 && o.startsBare() {
+func checkHooks(o *Options) error {
+	if len(o.Hooks) > 0 && startsBare(o) {
 		return badOption("Hooks", "not together with Bare or %s, which turn them off", bareVariable)
 	}
 	for _, event := range slices.Sorted(maps.Keys(o.Hooks)) {
@@ -260,9 +260,9 @@ func (o *Options) checkHooks() error {
 // bareVariable starts the agent bare, as Bare does.
 const bareVariable = "CLAUDE_CODE_SIMPLE"
 
-// startsBare reports whether the agent is told to start bare, in one way or the other.
-func (o *Options) startsBare() bool {
-	return o.Bare || slices.ContainsFunc(o.environ(os.Environ()), func(entry string) bool {
+// startsBare reports whether an option or a variable makes the agent start bare.
+func startsBare(o *Options) bool {
+	return o.Bare || slices.ContainsFunc(agentEnv(o, os.Environ()), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
 		return name == bareVariable && slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
 	})
@@ -308,15 +308,15 @@ func (s *Session) checkHooksApplied(info *ServerInfo) error {
 	switch applied := info.HooksApplied; {
 	case len(s.opts.Hooks) > 0 && applied != nil && !*applied:
 		return badOption("Hooks", "the agent did not apply them")
-	case s.opts.blocksOnHookFailure() && !info.HookOnFailureSupported:
+	case blocksOnHookFailure(s.opts.Hooks) && !info.HookOnFailureSupported:
 		return badOption("Hooks", "this agent is too old for OnFailure: a hook that fails would block nothing")
 	}
 	return nil
 }
 
 // blocksOnHookFailure reports whether a hook is to block when it fails.
-func (o *Options) blocksOnHookFailure() bool {
-	for _, matchers := range o.Hooks {
+func blocksOnHookFailure(hooks map[HookEvent][]HookMatcher) bool {
+	for _, matchers := range hooks {
 		for _, m := range matchers {
 			if m.OnFailure == HookFailureBlock {
 				return true

@@ -3,33 +3,69 @@ package clew
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// launch returns how the agent binary at path is started, and logs the warnings. The error is an [*OptionsError].
-func (o *Options) launch(path string) (*Launch, error) {
-	args, err := o.args()
+// A launchPlan is what starting and initializing an agent needs. It is made once for each agent: a session
+// that reconnects makes another one from changed options.
+type launchPlan struct {
+	options  *Options
+	args     []string         // of the agent binary, without the name of the program
+	env      []string         // the whole environment
+	dir      string           // empty, or absolute unless a Transport is set
+	body     initializeBody   // of the initialize request, without hooks and manifests
+	servers  any              // the body of mcp_set_servers, to be sent after initialize, or nil for none
+	warnings []OptionsWarning // valid options that are probably a mistake
+}
+
+// plan returns how an agent is started with these options. The error is an [*OptionsError].
+func (o *Options) plan() (*launchPlan, error) {
+	args, err := agentArgs(o)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := o.dir()
+	dir, err := agentDir(o)
 	if err != nil {
 		return nil, err
 	}
-	o.logWarnings()
-	return &Launch{
-		Path:         path,
-		Args:         args,
-		Env:          o.environ(os.Environ()),
-		Dir:          dir,
-		Stderr:       o.Stderr,
-		CloseTimeout: o.closeTimeout(),
+	return &launchPlan{
+		options:  o,
+		args:     args,
+		env:      agentEnv(o, os.Environ()),
+		dir:      dir,
+		body:     newInitializeBody(o),
+		servers:  newServersRequest(o.MCPServers),
+		warnings: o.Warnings(),
 	}, nil
 }
 
-// dir returns the working folder, which for a process of this machine is absolute: it is PWD as well.
-func (o *Options) dir() (string, error) {
+// launch returns how to start the agent binary at path, and logs the warnings.
+func (p *launchPlan) launch(path string) *Launch {
+	for _, w := range p.warnings {
+		p.options.logger().Warn("option is probably a mistake", "option", w.Option, "reason", w.Reason)
+	}
+	return &Launch{
+		Path:         path,
+		Args:         slices.Clone(p.args), // a transport may change them
+		Env:          slices.Clone(p.env),
+		Dir:          p.dir,
+		Stderr:       p.options.Stderr,
+		CloseTimeout: p.options.closeTimeout(),
+	}
+}
+
+// initializeRequest returns the initialize request. hooks are in the form that the agent reads, or nil.
+func (p *launchPlan) initializeRequest(hooks any) *initializeBody {
+	body := p.body
+	body.Hooks = hooks
+	return &body
+}
+
+// agentDir returns the working directory. It is absolute for a process on this machine, because it becomes
+// PWD as well.
+func agentDir(o *Options) (string, error) {
 	if o.Dir == "" || o.Transport != nil {
 		return o.Dir, nil
 	}
@@ -40,35 +76,28 @@ func (o *Options) dir() (string, error) {
 	return dir, nil
 }
 
-func (o *Options) logWarnings() {
-	if o.Logger == nil {
-		return
-	}
-	for _, w := range o.Warnings() {
-		o.Logger.Warn("an option hardly does what was meant", "option", w.Option, "reason", w.Reason)
-	}
-}
-
-// needsInput reports whether the agent may still ask something after the prompt, so that its input has to stay open.
-func (o *Options) needsInput() bool {
+// needsInput reports whether the agent may still ask something after the prompt, so that its input has to
+// stay open.
+func needsInput(o *Options) bool {
 	hooks := 0
 	for _, matchers := range o.Hooks {
 		hooks += len(matchers)
 	}
 	return hooks > 0 || o.CanUseTool != nil || o.OnQuestion != nil || o.OnElicitation != nil || o.OnUserDialog != nil ||
-		o.OnOAuthToken != nil || o.OnHostAuthToken != nil || len(o.inProcessServers()) > 0
+		o.OnOAuthToken != nil || o.OnHostAuthToken != nil || len(inProcessServers(o.MCPServers)) > 0
 }
 
-// An agentFlag is a flag of the agent binary, and what it becomes on the command line.
+// An agentFlag is a flag of the agent binary and its arguments on the command line.
 type agentFlag struct {
 	name   string
-	option string   // the field of Options that it comes from, or "" if it is always the same
-	args   []string // each the whole of an argument: a value can never be taken for another flag
+	option string   // the field of Options that sets it, or "" if it is always the same
+	args   []string // flag and value in one argument, so that a value is never taken for another flag
 }
 
-// flags returns all flags that Clew knows in the order in which they are given, those without arguments too.
-func (o *Options) flags() []agentFlag {
-	thinking := o.thinking()
+// agentFlags returns all flags that Clew knows, in the order of the command line. Flags that are not set have
+// no arguments.
+func agentFlags(o *Options) []agentFlag {
+	thinking := thinkingFlags(o.Thinking)
 	return []agentFlag{
 		textFlag("output-format", "", "stream-json"),
 		toggleFlag("verbose", "", true),
@@ -85,13 +114,13 @@ func (o *Options) flags() []agentFlag {
 		textFlag("model", "Model", o.Model),
 		textFlag("agent", "Agent", o.Agent),
 		listFlag("betas", "Betas", o.Betas),
-		o.debugFlag(),
+		debugFlag(o),
 		textFlag("debug-file", "DebugFile", o.DebugFile),
-		textFlag("permission-prompt-tool", "PermissionPromptTool", o.permissionPromptTool()),
+		textFlag("permission-prompt-tool", "PermissionPromptTool", permissionPromptTool(o)),
 		textFlag("permission-prompts", "PermissionPrompts", string(o.PermissionPrompts)),
 		toggleFlag("continue", "Continue", o.Continue),
 		textFlag("resume", "Resume", o.Resume),
-		listFlag("allowedTools", "AllowedTools", o.allowedTools()),
+		listFlag("allowedTools", "AllowedTools", allowedTools(o)),
 		listFlag("disallowedTools", "DisallowedTools", o.DisallowedTools),
 		exactListFlag("tools", "Tools", o.Tools),
 		eachFlag("mcp-config", "MCPConfigFiles", o.MCPConfigFiles),
@@ -108,8 +137,8 @@ func (o *Options) flags() []agentFlag {
 		textFlag("project-config-root", "ProjectConfigRoot", o.ProjectConfigRoot),
 		eachFlag("add-dir", "AddDirs", o.AddDirs),
 		toggleFlag("await-initialize", "PluginDelivery", o.PluginDelivery == PluginsByInitialize),
-		eachFlag("plugin-dir", "Plugins", o.pluginDirs(false)),
-		eachFlag("plugin-dir-no-mcp", "Plugins", o.pluginDirs(true)),
+		eachFlag("plugin-dir", "Plugins", pluginDirs(o, false)),
+		eachFlag("plugin-dir-no-mcp", "Plugins", pluginDirs(o, true)),
 		toggleFlag("fork-session", "ForkSession", o.ForkSession),
 		textFlag("resume-session-at", "ResumeAt", o.ResumeAt),
 		pointerFlag("resume-drops-turn", "ResumeDropsTurn", o.ResumeDropsTurn),
@@ -120,17 +149,18 @@ func (o *Options) flags() []agentFlag {
 		toggleFlag("restricted", "Restricted", o.Restricted),
 		toggleFlag("disable-slash-commands", "DisableSlashCommands", o.DisableSlashCommands),
 		textFlag("managed-settings", "ManagedSettings", string(o.ManagedSettings)),
-		textFlag("settings", "Settings", o.settingsArg()),
+		textFlag("settings", "Settings", settingsArg(o)),
 	}
 }
 
-// args returns the arguments of the agent binary, without the name of the program. The error is an [*OptionsError].
-func (o *Options) args() ([]string, error) {
-	if err := o.checkExtraArgs(); err != nil {
+// agentArgs returns the arguments of the agent binary, without the name of the program. The error is an
+// [*OptionsError].
+func agentArgs(o *Options) ([]string, error) {
+	if err := checkExtraArgs(o.ExtraArgs); err != nil {
 		return nil, err
 	}
 	var args []string
-	for _, f := range append(o.flags(), agentFlag{option: "ExtraArgs", args: o.ExtraArgs}) {
+	for _, f := range append(agentFlags(o), agentFlag{option: "ExtraArgs", args: o.ExtraArgs}) {
 		for _, arg := range f.args {
 			if strings.Contains(arg, "\x00") {
 				return nil, badOption(f.option, "has a NUL character")
@@ -141,35 +171,35 @@ func (o *Options) args() ([]string, error) {
 	return args, nil
 }
 
-// thinking returns Thinking as flags: a budget says that thinking is enabled.
-func (o *Options) thinking() ThinkingConfig {
-	if o.Thinking == nil {
+// thinkingFlags returns the values of the flags for thinking. A budget implies that thinking is enabled.
+func thinkingFlags(config *ThinkingConfig) ThinkingConfig {
+	if config == nil {
 		return ThinkingConfig{}
 	}
-	t := *o.Thinking
+	t := *config
 	if t.BudgetTokens > 0 {
 		t.Mode = ""
 	}
 	return t
 }
 
-// permissionPromptTool has the agent ask through the session if there is somebody to answer.
-func (o *Options) permissionPromptTool() string {
+// permissionPromptTool makes the agent ask through the session if there is a callback to answer.
+func permissionPromptTool(o *Options) string {
 	if o.CanUseTool != nil || o.OnQuestion != nil {
 		return "stdio"
 	}
 	return o.PermissionPromptTool
 }
 
-func (o *Options) debugFlag() agentFlag {
+func debugFlag(o *Options) agentFlag {
 	if len(o.DebugCategories) > 0 {
 		return listFlag("debug", "DebugCategories", o.DebugCategories)
 	}
 	return toggleFlag("debug", "Debug", o.Debug)
 }
 
-// pluginDirs returns the folders of the plugins that are given by flag, with or without their MCP servers.
-func (o *Options) pluginDirs(withoutMCP bool) []string {
+// pluginDirs returns the directories of the plugins that are given by flag, with or without their MCP servers.
+func pluginDirs(o *Options, withoutMCP bool) []string {
 	if o.PluginDelivery == PluginsByInitialize {
 		return nil
 	}
@@ -182,7 +212,7 @@ func (o *Options) pluginDirs(withoutMCP bool) []string {
 	return dirs
 }
 
-// dollars writes an amount without an exponent, and nothing for none.
+// dollars returns an amount without an exponent, or "" for 0.
 func dollars(amount float64) string {
 	if amount == 0 {
 		return ""
@@ -197,7 +227,7 @@ func toggleFlag(name, option string, on bool) agentFlag {
 	return agentFlag{name, option, []string{"--" + name}}
 }
 
-// textFlag gives no argument for an empty value.
+// textFlag has no argument for an empty value.
 func textFlag(name, option, value string) agentFlag {
 	if value == "" {
 		return agentFlag{name: name, option: option}
@@ -205,7 +235,7 @@ func textFlag(name, option, value string) agentFlag {
 	return pointerFlag(name, option, &value)
 }
 
-// pointerFlag gives no argument for nil.
+// pointerFlag has no argument for nil.
 func pointerFlag(name, option string, value *string) agentFlag {
 	if value == nil {
 		return agentFlag{name: name, option: option}
@@ -213,7 +243,7 @@ func pointerFlag(name, option string, value *string) agentFlag {
 	return agentFlag{name, option, []string{"--" + name + "=" + *value}}
 }
 
-// numberFlag gives no argument for 0.
+// numberFlag has no argument for 0.
 func numberFlag(name, option string, value int) agentFlag {
 	if value == 0 {
 		return agentFlag{name: name, option: option}
@@ -221,12 +251,12 @@ func numberFlag(name, option string, value int) agentFlag {
 	return textFlag(name, option, strconv.Itoa(value))
 }
 
-// listFlag gives no argument for an empty list.
+// listFlag has no argument for an empty list.
 func listFlag(name, option string, values []string) agentFlag {
 	return textFlag(name, option, strings.Join(values, ","))
 }
 
-// exactListFlag gives no argument for nil, and one without a value for an empty list.
+// exactListFlag has no argument for nil, and one with an empty value for an empty list.
 func exactListFlag(name, option string, values []string) agentFlag {
 	if values == nil {
 		return agentFlag{name: name, option: option}
@@ -235,7 +265,7 @@ func exactListFlag(name, option string, values []string) agentFlag {
 	return pointerFlag(name, option, &joined)
 }
 
-// eachFlag gives an argument for each value.
+// eachFlag has an argument for each value.
 func eachFlag(name, option string, values []string) agentFlag {
 	f := agentFlag{name: name, option: option}
 	for _, value := range values {

@@ -23,10 +23,11 @@ func TestLaunch(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &Options{Dir: "sub", Model: "opus", InheritEnv: []string{"CLEW_TEST_LAUNCH"}, Stderr: func(string) {}}
-	got, err := o.launch("/bin/agent")
+	plan, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := plan.launch("/bin/agent")
 	if got.Stderr == nil {
 		t.Error("no Stderr")
 	}
@@ -42,18 +43,57 @@ func TestLaunch(t *testing.T) {
 
 func TestLaunchThroughTransport(t *testing.T) {
 	t.Parallel()
-	got, err := (&Options{Dir: "work", Transport: nopTransport{}, CloseTimeout: time.Minute}).launch("agent")
+	plan, err := (&Options{Dir: "work", Transport: nopTransport{}, CloseTimeout: time.Minute}).plan()
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := plan.launch("agent")
 	if got.Dir != "work" || got.CloseTimeout != time.Minute {
 		t.Errorf("folder %q, time-out %v", got.Dir, got.CloseTimeout)
 	}
 }
 
+// A transport may change its launch without changing the plan, which is recorded.
+func TestLaunchIsACopy(t *testing.T) {
+	t.Parallel()
+	plan, err := new(Options).plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := plan.launch("agent")
+	clear(launch.Args)
+	clear(launch.Env)
+	if plan.args[0] == "" || plan.env[0] == "" {
+		t.Errorf("arguments %q, environment %q", plan.args, plan.env)
+	}
+}
+
+// The plan has everything that an agent gets, and each initialize request has its own hooks.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	outside := &MCPStdioServer{Command: "c"}
+	plan, err := (&Options{
+		Title: "t", CanUseTool: nopCanUseTool, PermissionMode: PermissionModeBypassPermissions,
+		MCPServers: map[string]MCPServer{"s": outside},
+	}).plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(setMCPServersRequest{map[string]MCPServer{"s": outside}}), plan.servers); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if len(plan.warnings) != 1 || !slices.Contains(plan.args, "--permission-mode=bypassPermissions") {
+		t.Errorf("warnings %v, arguments %q", plan.warnings, plan.args)
+	}
+	with, without := plan.initializeRequest(1), plan.initializeRequest(nil)
+	if with.Hooks != 1 || without.Hooks != nil || without.Title != "t" {
+		t.Errorf("requests %+v, %+v", with, without)
+	}
+}
+
 func TestLaunchRefuses(t *testing.T) {
 	t.Parallel()
-	got, err := (&Options{ExtraArgs: []string{"x"}}).launch("agent")
+	got, err := (&Options{ExtraArgs: []string{"x"}}).plan()
 	var bad *OptionsError
 	if got != nil || !errors.As(err, &bad) {
 		t.Errorf("%v, %v", got, err)
@@ -79,7 +119,7 @@ func TestNeedsInput(t *testing.T) {
 		{"a server outside", Options{MCPServers: map[string]MCPServer{"s": &MCPStdioServer{Command: "c"}}}, false},
 	}
 	for _, tt := range tests {
-		if got := tt.o.needsInput(); got != tt.want {
+		if got := needsInput(&tt.o); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
 	}
@@ -183,7 +223,7 @@ func TestArgs(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := tt.o.args()
+			got, err := agentArgs(&tt.o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +249,7 @@ func TestArgsKeepTheirOrder(t *testing.T) {
 		Settings:       `{}`,
 		Tools:          []string{"Bash"},
 	}
-	got, err := o.args()
+	got, err := agentArgs(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +272,7 @@ func TestArgsRefuseNUL(t *testing.T) {
 		"Settings":     {Settings: "\x00"},
 	}
 	for option, o := range tests {
-		args, err := o.args()
+		args, err := agentArgs(&o)
 		var bad *OptionsError
 		if !errors.As(err, &bad) || bad.Option != option || args != nil {
 			t.Errorf("%s: arguments %q, error %v", option, args, err)
@@ -263,7 +303,7 @@ func TestExtraArgsAreFlags(t *testing.T) {
 		{"--mcp-config=x", "clew: option ExtraArgs: --mcp-config is the option MCPConfigFiles"},
 	}
 	for _, tt := range tests {
-		_, err := (&Options{ExtraArgs: []string{tt.arg}}).args()
+		_, err := agentArgs(&Options{ExtraArgs: []string{tt.arg}})
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -296,7 +336,7 @@ func TestSettingsArg(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, tt.o.settingsArg()); diff != "" {
+			if diff := cmp.Diff(tt.want, settingsArg(&tt.o)); diff != "" {
 				t.Errorf("settings (-want +got):\n%s", diff)
 			}
 		})
@@ -306,7 +346,7 @@ func TestSettingsArg(t *testing.T) {
 func TestSettingsArgLeavesTheSandboxAlone(t *testing.T) {
 	t.Parallel()
 	o := &Options{Sandbox: &SandboxSettings{Enabled: true}}
-	o.settingsArg()
+	settingsArg(o)
 	if o.Sandbox.FailIfUnavailable != nil {
 		t.Error("the caller's sandbox was changed")
 	}

@@ -132,32 +132,32 @@ func (s *MCPInProcessServer) MarshalJSON() ([]byte, error) {
 }
 
 // inProcessServers returns the servers of this process, by name.
-func (o *Options) inProcessServers() map[string]*MCPInProcessServer {
-	servers := map[string]*MCPInProcessServer{}
-	for name, server := range o.MCPServers {
+func inProcessServers(servers map[string]MCPServer) map[string]*MCPInProcessServer {
+	inside := map[string]*MCPInProcessServer{}
+	for name, server := range servers {
 		if s, ok := server.(*MCPInProcessServer); ok {
-			servers[name] = s
+			inside[name] = s
 		}
 	}
-	return servers
+	return inside
 }
 
-// mcpServersRequest returns the body of mcp_set_servers, to be sent after initialize, without its subtype. It is nil
-// when there are none but servers of this process, which initialize names. The agent drops servers that are not in it.
-func (o *Options) mcpServersRequest() any {
-	if len(o.MCPServers) == len(o.inProcessServers()) {
+// newServersRequest returns the body of the mcp_set_servers request that follows initialize. It is nil if all
+// servers are in this process, because initialize names those. The agent removes servers that are not in it.
+func newServersRequest(servers map[string]MCPServer) any {
+	if len(servers) == len(inProcessServers(servers)) {
 		return nil
 	}
-	return setMCPServersRequest{o.MCPServers}
+	return setMCPServersRequest{servers}
 }
 
-// checkMCPServers returns the first thing that is wrong with the servers, by name.
-func (o *Options) checkMCPServers() error {
-	for _, name := range slices.Sorted(maps.Keys(o.MCPServers)) {
+// checkMCPServers returns the first error in the servers, in the order of their names.
+func checkMCPServers(servers map[string]MCPServer) error {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if name == "" {
 			return badOption("MCPServers", "a server has no name")
 		}
-		if reason := checkMCPServer(o.MCPServers[name]); reason != "" {
+		if reason := checkMCPServer(servers[name]); reason != "" {
 			return badOption("MCPServers", "%q %s", name, reason)
 		}
 	}

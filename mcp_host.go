@@ -575,7 +575,7 @@ func newMCPServers(o *Options, log *slog.Logger) *mcpServers {
 		log: log, turn: make(chan struct{}, 1), byName: make(map[string]*mcpServer), greeted: make(chan struct{}),
 	}
 	m.turn <- struct{}{}
-	m.add(o.inProcessServers())
+	m.add(inProcessServers(o.MCPServers))
 	return m
 }
 

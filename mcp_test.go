@@ -47,7 +47,7 @@ func TestMCPServersRequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := json.Marshal((&Options{MCPServers: tt.servers}).mcpServersRequest())
+			got, err := json.Marshal(newServersRequest(tt.servers))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestInProcessServerIsChecked(t *testing.T) {
 		`"s" has both a Handler and an Opener`: {Handler: nopHandler{}, Opener: badOpener{}},
 		`"s" can't be used: it has no tools`:   {Opener: badOpener{}},
 	} {
-		err := (&Options{MCPServers: map[string]MCPServer{"s": server}}).checkMCPServers()
+		err := checkMCPServers(map[string]MCPServer{"s": server})
 		if diff := cmp.Diff(&OptionsError{Option: "MCPServers", Reason: want}, err); diff != "" {
 			t.Errorf("error (-want +got):\n%s", diff)
 		}

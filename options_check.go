@@ -19,40 +19,40 @@ func badOption(option, format string, args ...any) error {
 	return &OptionsError{Option: option, Reason: fmt.Sprintf(format, args...)}
 }
 
-// validate returns the first thing that is wrong, as an [*OptionsError], before anything is started.
-func (o *Options) validate() error { return o.validateFor(runtime.GOOS) }
+// validate returns the first error in the options, an [*OptionsError], before anything is started.
+func (o *Options) validate() error { return validateFor(o, runtime.GOOS) }
 
-// validateFor is validate on another system.
-func (o *Options) validateFor(goos string) error {
-	for _, check := range []func() error{
-		o.checkPlace,
-		o.checkEnv,
-		o.checkSession,
-		o.checkReconnect,
-		o.checkStore,
-		func() error { return o.checkShell(goos) },
-		o.checkNumbers,
-		o.checkLists,
-		o.checkModel,
-		o.checkTools,
-		o.checkPermissions,
-		o.checkAgents,
-		o.checkMCPServers,
-		o.checkPlugins,
-		o.checkHooks,
-		o.checkSettings,
-		o.checkWatching,
-		func() error { _, err := o.args(); return err },
+// validateFor is validate on another operating system.
+func validateFor(o *Options, goos string) error {
+	for _, check := range []func(*Options) error{
+		checkDir,
+		checkEnv,
+		checkSession,
+		(*Options).checkReconnect,
+		(*Options).checkStore,
+		func(o *Options) error { return checkShell(o, goos) },
+		checkNumbers,
+		checkLists,
+		checkModel,
+		checkTools,
+		checkPermissions,
+		checkAgents,
+		func(o *Options) error { return checkMCPServers(o.MCPServers) },
+		checkPlugins,
+		checkHooks,
+		checkSettings,
+		checkWatching,
+		func(o *Options) error { _, err := agentArgs(o); return err },
 	} {
-		if err := check(); err != nil {
+		if err := check(o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkPlace looks at the working folder. Only a transport knows which folders it has.
-func (o *Options) checkPlace() error {
+// checkDir looks at the working folder. Only a transport knows which folders it has.
+func checkDir(o *Options) error {
 	switch {
 	case strings.Contains(o.AgentPath, "\x00"):
 		return badOption("AgentPath", "has a NUL character")
@@ -74,7 +74,7 @@ func (o *Options) checkPlace() error {
 }
 
 // checkEnv says nothing of values: they may be secrets.
-func (o *Options) checkEnv() error {
+func checkEnv(o *Options) error {
 	for i, entry := range o.Env {
 		name, _, ok := strings.Cut(entry, "=")
 		switch {
@@ -94,7 +94,7 @@ func (o *Options) checkEnv() error {
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-func (o *Options) checkSession() error {
+func checkSession(o *Options) error {
 	resumes := o.Resume != "" || o.Continue
 	switch {
 	case o.Resume != "" && o.Continue:
@@ -115,7 +115,7 @@ func (o *Options) checkSession() error {
 
 // checkShell refuses, on Windows, what a command interpreter on the way to the agent could take for its own. These
 // values often come from elsewhere.
-func (o *Options) checkShell(goos string) error {
+func checkShell(o *Options, goos string) error {
 	if goos != "windows" {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (o *Options) checkShell(goos string) error {
 	return nil
 }
 
-func (o *Options) checkNumbers() error {
+func checkNumbers(o *Options) error {
 	numbers := []struct {
 		option string
 		value  float64
@@ -159,7 +159,7 @@ func (o *Options) checkNumbers() error {
 }
 
 // checkLists looks at lists whose elements the agent tells apart by commas, or that cannot be empty texts.
-func (o *Options) checkLists() error {
+func checkLists(o *Options) error {
 	lists := []struct {
 		option string
 		values []string
@@ -186,7 +186,7 @@ func (o *Options) checkLists() error {
 	return nil
 }
 
-func (o *Options) checkModel() error {
+func checkModel(o *Options) error {
 	if o.Model != "" && slices.Contains(o.FallbackModels, o.Model) {
 		return badOption("FallbackModels", "%q is the Model itself", o.Model)
 	}
@@ -204,7 +204,7 @@ func (o *Options) checkModel() error {
 	return err
 }
 
-func (o *Options) checkPermissions() error {
+func checkPermissions(o *Options) error {
 	switch {
 	case o.CanUseTool != nil && o.PermissionPromptTool != "":
 		return badOption("PermissionPromptTool", "not together with CanUseTool")
@@ -216,7 +216,7 @@ func (o *Options) checkPermissions() error {
 	return nil
 }
 
-func (o *Options) checkAgents() error {
+func checkAgents(o *Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Agents)) {
 		agent := o.Agents[name]
 		if name == "" {
@@ -229,7 +229,7 @@ func (o *Options) checkAgents() error {
 	return nil
 }
 
-func (o *Options) checkPlugins() error {
+func checkPlugins(o *Options) error {
 	switch o.PluginDelivery {
 	case "", PluginsByFlag, PluginsByInitialize:
 	default:
@@ -243,7 +243,7 @@ func (o *Options) checkPlugins() error {
 	return nil
 }
 
-func (o *Options) checkWatching() error {
+func checkWatching(o *Options) error {
 	if o.OnIdle != nil && o.IdleTimeout == 0 {
 		return badOption("OnIdle", "needs IdleTimeout")
 	}
@@ -251,7 +251,7 @@ func (o *Options) checkWatching() error {
 }
 
 // allowedTools returns AllowedTools, and rules for Skills behind them.
-func (o *Options) allowedTools() []string {
+func allowedTools(o *Options) []string {
 	rules := slices.Clone(o.AllowedTools)
 	for _, name := range o.Skills {
 		rule := "Skill(" + name + ")"
@@ -266,7 +266,7 @@ func (o *Options) allowedTools() []string {
 }
 
 // checkTools returns what is wrong with the names of tools and skills and with permission rules.
-func (o *Options) checkTools() error {
+func checkTools(o *Options) error {
 	for _, list := range []struct {
 		option string
 		rules  []string
@@ -358,7 +358,7 @@ func (o *Options) Warnings() []OptionsWarning {
 	if o.PermissionPrompts == PermissionPromptsNone {
 		add("is not asked: PermissionPrompts is " + string(o.PermissionPrompts))
 	}
-	if names := wholeTools(o.allowedTools()); len(names) > 0 {
+	if names := wholeTools(allowedTools(o)); len(names) > 0 {
 		add("is not asked about tools that are always allowed: " + strings.Join(names, ", "))
 	}
 	return list
@@ -410,18 +410,18 @@ var ownedFlags = map[string]string{
 }
 
 // checkExtraArgs refuses what is not one flag, and flags that Clew gives itself.
-func (o *Options) checkExtraArgs() error {
-	if len(o.ExtraArgs) == 0 {
+func checkExtraArgs(args []string) error {
+	if len(args) == 0 {
 		return nil
 	}
 	owners := map[string]string{}
-	for _, f := range (&Options{}).flags() {
+	for _, f := range agentFlags(&Options{}) {
 		owners[f.name] = f.option
 	}
 	for name, option := range ownedFlags {
 		owners[name] = option
 	}
-	for _, arg := range o.ExtraArgs {
+	for _, arg := range args {
 		match := extraArg.FindStringSubmatch(arg)
 		if match == nil {
 			name, _, _ := strings.Cut(arg, "=")

@@ -117,7 +117,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	ours := []string{
 		"AgentPath", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
 		"MaxBacklogBytes", "Record", "VerbatimPrompts", "Reconnect", "StoreProject", "StoreEager", "StoreTimeout",
-		// Hooks are given to initializeRequest by those who call them.
+		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
 		// It says how Plugins travel; its value here is none that the agent knows.
 		"PluginDelivery",
@@ -138,11 +138,11 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 func optionsEffect(t *testing.T, o *Options) string {
 	t.Helper()
 	var args []string
-	for _, f := range append(o.flags(), agentFlag{args: o.ExtraArgs}) {
+	for _, f := range append(agentFlags(o), agentFlag{args: o.ExtraArgs}) {
 		args = append(args, f.args...)
 	}
 	data, err := json.Marshal([]any{
-		args, o.environ(nil), o.initializeRequest(nil), o.mcpServersRequest(), o.Stderr != nil, o.CloseTimeout,
+		args, agentEnv(o, nil), newInitializeBody(o), newServersRequest(o.MCPServers), o.Stderr != nil, o.CloseTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestSkillsLeaveTheCallersListAlone(t *testing.T) {
 	t.Parallel()
 	rules := append(make([]string, 0, 8), "Read")
 	o := &Options{AllowedTools: rules, Skills: []string{"pdf"}}
-	if diff := cmp.Diff([]string{"Read", "Skill(pdf)"}, o.allowedTools()); diff != "" {
+	if diff := cmp.Diff([]string{"Read", "Skill(pdf)"}, allowedTools(o)); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Read", ""}, rules[:2]); diff != "" {
@@ -332,16 +332,16 @@ func TestLaunchLogsWarnings(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	o := &Options{CanUseTool: nopCanUseTool, AllowedTools: []string{"Read"}, Logger: logger}
-	if _, err := o.launch("claude"); err != nil {
+	plan, err := o.plan()
+	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `level=WARN msg="an option hardly does what was meant" option=CanUseTool ` +
+	plan.launch("claude")
+	const want = `level=WARN msg="option is probably a mistake" option=CanUseTool ` +
 		`reason="is not asked about tools that are always allowed: Read"`
 	if _, got, _ := strings.Cut(log.String(), " "); got != want+"\n" {
 		t.Errorf("log: %s", got)
 	}
 	o.Logger = nil
-	if _, err := o.launch("claude"); err != nil {
-		t.Fatal(err)
-	}
+	plan.launch("claude") // logs nothing
 }

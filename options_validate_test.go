@@ -173,8 +173,8 @@ func TestOptionsValidateForWindows(t *testing.T) {
 			"ResumeDropsTurn": {Resume: "a", ResumeAt: "b", ResumeDropsTurn: &value},
 		}
 		for option, o := range tests {
-			wantBadOption(t, o.validateFor("windows"), option, "on Windows")
-			wantBadOption(t, o.validateFor("linux"), "", "")
+			wantBadOption(t, validateFor(&o, "windows"), option, "on Windows")
+			wantBadOption(t, validateFor(&o, "linux"), "", "")
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (s *Session) endInputIfOver() {
 	if !s.lastWord.Load() || s.Err() != nil {
 		return
 	}
-	if !s.opts.needsInput() || s.progress.settled() {
+	if !needsInput(s.opts) || s.progress.settled() {
 		s.out.End()
 	}
 	if s.progress.answered() {

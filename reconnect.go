@@ -221,12 +221,16 @@ func (r *reviver) start() (l *life, err error) {
 			err = fmt.Errorf("clew: panic while the agent was started: %s", redact.Mask(fmt.Sprint(p)))
 		}
 	}()
-	s, opts := r.session, r.options()
-	conn, err := start(r.alive, opts)
+	s := r.session
+	plan, err := r.options().plan()
 	if err != nil {
 		return nil, err
 	}
-	s.record.started(opts)
+	conn, err := start(r.alive, plan)
+	if err != nil {
+		return nil, err
+	}
+	s.record.started(plan)
 	l = newLife(conn, s.record)
 	l.open = s.control.Attach(l.input)
 	s.life.Store(l)
@@ -234,7 +238,7 @@ func (r *reviver) start() (l *life, err error) {
 		conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	}
 	down := r.outage
-	r.greeting.Go(func() { l.greeted <- s.welcome(l, opts, &down) })
+	r.greeting.Go(func() { l.greeted <- s.welcome(l, plan, &down) })
 	return l, nil
 }
 
@@ -266,10 +270,10 @@ func (r *reviver) options() *Options {
 var errGone = errors.New("clew: the agent is gone")
 
 // welcome makes an agent ready that was just started, and the session go on with it. If it can't, it ends the agent.
-func (s *Session) welcome(l *life, opts *Options, down *outage) error {
+func (s *Session) welcome(l *life, plan *launchPlan, down *outage) error {
 	ctx, cancel := s.withInitializeTimeout(s.reviver.alive)
 	defer cancel()
-	err := s.prepare(ctx, opts)
+	err := s.prepare(ctx, plan)
 	if err != nil {
 		if errors.Is(context.Cause(ctx), errInitializeTimeout) {
 			err = s.notReady()
@@ -287,7 +291,7 @@ func (s *Session) welcome(l *life, opts *Options, down *outage) error {
 			s.note(msg)
 		}
 		told := down.message(s.ID())
-		told.Resumed = opts.Resume != "" || opts.Continue
+		told.Resumed = plan.options.Resume != "" || plan.options.Continue
 		s.push(append([]wire.Message{told}, early...))
 	})
 	s.log.Info("the session goes on with another agent", "attempts", down.attempts)
@@ -295,12 +299,12 @@ func (s *Session) welcome(l *life, opts *Options, down *outage) error {
 }
 
 // prepare gives a new agent what the options say, and what was changed since.
-func (s *Session) prepare(ctx context.Context, opts *Options) error {
-	if err := s.greet(ctx, opts); err != nil {
+func (s *Session) prepare(ctx context.Context, plan *launchPlan) error {
+	if err := s.greet(ctx, plan); err != nil {
 		return err
 	}
 	changed := s.changes.all()
-	if err := s.setServers(ctx, serversOf(opts, changed)); err != nil {
+	if err := s.setServers(ctx, serversOf(plan, changed)); err != nil {
 		return err
 	}
 	if mode := s.progress.permissionMode(); mode != "" && mode != s.info.Load().CurrentPermissionMode {
@@ -317,13 +321,13 @@ func (s *Session) prepare(ctx context.Context, opts *Options) error {
 }
 
 // serversOf returns the MCP servers that a new agent gets right after its greeting: those that were set last.
-func serversOf(opts *Options, changed []change) any {
+func serversOf(plan *launchPlan, changed []change) any {
 	for _, c := range changed {
 		if c.subtype == serversSubtype {
 			return c.fields
 		}
 	}
-	return opts.mcpServersRequest()
+	return plan.servers
 }
 
 // redo repeats a request for a new agent. One that is refused now costs the change, or the agent if that must not go on

@@ -22,23 +22,22 @@ type recorder struct {
 	dst io.Writer // nil after a write has failed
 }
 
-func newRecorder(opts *Options, log *slog.Logger) *recorder {
+func newRecorder(plan *launchPlan, log *slog.Logger) *recorder {
+	opts := plan.options
 	if opts.Record == nil {
 		return nil
 	}
 	r := &recorder{log: log, dst: opts.Record}
-	r.started(opts)
+	r.started(plan)
 	return r
 }
 
 // started notes how an agent is started.
-func (r *recorder) started(opts *Options) {
+func (r *recorder) started(plan *launchPlan) {
 	if r == nil {
 		return
 	}
-	if args, err := opts.args(); err == nil {
-		r.line("# args", quoted(args))
-	}
+	r.line("# args", quoted(plan.args))
 }
 
 func quoted(args []string) string {

@@ -134,7 +134,7 @@ type SandboxRipgrep struct {
 }
 
 // settingsArg returns the value of --settings: a path, a JSON object, or "" for none.
-func (o *Options) settingsArg() string {
+func settingsArg(o *Options) string {
 	if o.Sandbox == nil {
 		return o.SettingsFile + string(o.Settings)
 	}
@@ -151,7 +151,7 @@ func (o *Options) settingsArg() string {
 }
 
 // checkSettings returns what is wrong with the settings.
-func (o *Options) checkSettings() error {
+func checkSettings(o *Options) error {
 	switch {
 	case o.SettingsFile != "" && o.Settings != "":
 		return badOption("SettingsFile", "not together with Settings")

@@ -74,15 +74,20 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := start(ctx, opts)
+	plan, err := opts.plan()
 	if err != nil {
 		opts.removeFolder(folder)
 		return nil, err
 	}
-	s := newSession(conn, opts)
+	conn, err := start(ctx, plan)
+	if err != nil {
+		opts.removeFolder(folder)
+		return nil, err
+	}
+	s := newSession(conn, plan)
 	s.folder = folder
 	go s.receive() //nolint:contextcheck // the session, and its store, outlive the context of the start
-	err = s.initialize(ctx)
+	err = s.initialize(ctx, plan)
 	s.life.Load().greeted <- err
 	if err != nil {
 		err = s.orVerdict(err)
@@ -92,8 +97,9 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	return s, nil
 }
 
-// start starts the agent that the options describe.
-func start(ctx context.Context, opts *Options) (Connection, error) {
+// start starts an agent.
+func start(ctx context.Context, plan *launchPlan) (Connection, error) {
+	opts := plan.options
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -110,22 +116,20 @@ func start(ctx context.Context, opts *Options) (Connection, error) {
 			return nil, err
 		}
 	}
-	launch, err := opts.launch(path)
-	if err != nil {
-		return nil, err
-	}
+	launch := plan.launch(path)
 	if log := opts.logger(); log.Enabled(ctx, slog.LevelDebug) {
 		log.Debug("starting the agent", "command", opts.CommandLine())
 	}
 	return transport.Connect(ctx, launch)
 }
 
-func newSession(conn Connection, opts *Options) *Session {
+func newSession(conn Connection, plan *launchPlan) *Session {
+	opts := plan.options
 	s := &Session{
 		opts: opts, log: opts.logger(), began: time.Now(),
 		closeDone: make(chan struct{}), ended: make(chan struct{}),
 	}
-	s.record = newRecorder(opts, s.log)
+	s.record = newRecorder(plan, s.log)
 	first := newLife(conn, s.record)
 	first.up.Store(true)
 	s.life.Store(first)

@@ -120,7 +120,7 @@ type configPlace struct {
 }
 
 func (o *Options) configPlace() configPlace {
-	p := configPlace{env: environment{fold: runtime.GOOS == "windows", entries: o.environ(os.Environ())}}
+	p := configPlace{env: environment{fold: runtime.GOOS == "windows", entries: agentEnv(o, os.Environ())}}
 	if dir := p.env.value("CLAUDE_CONFIG_DIR"); dir != "" {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(o.workingFolder(), dir)
