@@ -211,7 +211,7 @@ func TestPromptGivenUpHalfway(t *testing.T) {
 // longText does not fit into a pipe.
 var longText = strings.Repeat("long ", 40_000)
 
-// A turn that is given up while the agent is still at one that was left is taken out of the queue.
+// A turn that is given up while the agent still works on an abandoned one is removed from the queue.
 func TestTurnGivenUpBehindALeftOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
@@ -265,7 +265,7 @@ func TestMisfitsInAnswers(t *testing.T) {
 	})
 }
 
-// Who reads an answer into a type of their own learns that it does not fit.
+// A caller that decodes an answer into its own type gets an error if it does not fit.
 func TestMisfitsInAnswersToTheCaller(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
@@ -312,14 +312,14 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 	}
 }
 
-// An agent that says that it has applied no hooks is fine for who has none.
+// An agent that says that it has applied no hooks is accepted if there are none.
 func TestHooksThatAreNotThere(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		simulate(t, saysOfItself(`{"hooks_applied":false}`), nil)
 	})
 }
 
-// canUse is the agent's question whether it may use a tool. The name of the tool tells an [obliging] host what to do.
+// canUse is the agent's question whether it may use a tool. An [obliging] host acts by the name of the tool.
 func canUse(tool string) string {
 	return fmt.Sprintf(`{"subtype":"can_use_tool","tool_name":%q,"input":{"command":"ls"},"tool_use_id":"t1"}`, tool)
 }

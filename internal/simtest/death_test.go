@@ -62,7 +62,7 @@ func (v *verdicts) want(t *testing.T, want *clew.ExitError) {
 	}
 }
 
-// An agent that dies fails everybody who waits for it, and everybody who comes later, with how it died.
+// When an agent dies, every pending and every later call fails with an error that says how.
 func TestDeathFailsAll(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -167,7 +167,7 @@ func TestAgentClosesItsOutput(t *testing.T) {
 	}
 }
 
-// The same with a process, which can tell more about its end.
+// The same with a process, whose end has more details.
 func TestProcessClosesItsOutput(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Stderr("oh\n").Do(clewtest.CloseStdout()).Do(clewtest.IgnoreEndOfInput())
@@ -180,7 +180,7 @@ func TestProcessClosesItsOutput(t *testing.T) {
 	}
 }
 
-// What an agent has started may hold its output open, and be there when it is gone.
+// A child of the agent may hold its output open after the agent has exited.
 func TestGrandchildHoldsTheOutput(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Do(clewtest.LeaveGrandchild()).Send(aResult).Exit(0)
@@ -226,7 +226,7 @@ func wantSameHeap(t *testing.T, f func()) {
 	}
 }
 
-// A thousand sessions leave nothing. Each hundred has an agent of its own, which remembers what was said.
+// A thousand sessions leave nothing. Each hundred uses one agent, which records the dialogue.
 func TestThousandSessions(t *testing.T) {
 	hundred := func(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Send(aWord, aResult))

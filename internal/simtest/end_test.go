@@ -105,7 +105,7 @@ func wantExit(t *testing.T, err error) *clew.ExitError {
 // ready is a frame after which the faults before it are in force.
 const ready = `{"type":"system","subtype":"status","status":null,"session_id":"s","uuid":"ready"}`
 
-// Close asks ever more firmly. It does so for an agent of its own, not for the context that Connect got.
+// Close asks ever more firmly. It does so independently of the context that Connect got.
 func TestCloseInsists(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -378,7 +378,7 @@ func TestCloseWhileSendBlocks(t *testing.T) {
 	})
 }
 
-// ownErrors is a connection with an error of its own for a write that was cut short.
+// ownErrors is a connection that returns its own error for a write that was cut short.
 type ownErrors struct{ clew.Connection }
 
 func (c *ownErrors) Write(p []byte) (int, error) {

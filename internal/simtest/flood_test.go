@@ -58,10 +58,10 @@ func TestFloodDelaysNoControlRequest(t *testing.T) {
 	wantFlood(t, s, messages)
 }
 
-// A signals channel tells what has happened, in order.
+// A signals channel receives what has happened, in order.
 type signals chan string
 
-// signallingHost returns options of a host that tells of each line on standard error, permission and hook.
+// signallingHost returns options of a host that signals each line on standard error, permission and hook.
 func signallingHost() (*clew.Options, signals) {
 	events := make(signals, 10)
 	return &clew.Options{
@@ -139,7 +139,7 @@ func TestSlowReaderSlowsTheAgent(t *testing.T) {
 	})
 }
 
-// A call gets its answer even then: it comes behind what waits.
+// A call gets its answer even then, after the messages that wait.
 func TestSlowReaderDelaysNoCall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const messages = 30_000
@@ -185,7 +185,7 @@ func TestSilentAgent(t *testing.T) {
 	})
 }
 
-// With somebody to tell, the session lives on.
+// With a callback for it, the session stays open.
 func TestSilentAgentIsReported(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		opts := watched()
@@ -207,7 +207,7 @@ func TestSilentAgentIsReported(t *testing.T) {
 	})
 }
 
-// A panic of who is told is not the end of the program, nor of the session.
+// A panic in the callback ends neither the program nor the session.
 func TestSilentAgentIsReportedInVain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		log, opts := new(logbook), watched()

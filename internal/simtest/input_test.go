@@ -31,7 +31,7 @@ func wantQuery[P clew.Prompt](t *testing.T, prompt P, opts *clew.Options, messag
 	return err
 }
 
-// Without callbacks, the input ends right behind the prompt.
+// Without callbacks, the input ends right after the prompt.
 func TestInputEndsBehindThePrompt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func taskStarted(kind string) string {
 		`"task_type":"` + kind + `"}`
 }
 
-// A subagent in the background starts a turn of its own when it ends, which may need answers.
+// A background subagent starts another turn when it ends, which may need answers.
 func TestInputStaysOpenForBackgroundTasks(t *testing.T) {
 	t.Parallel()
 	const resultOfTask = `{"type":"result","subtype":"success","result":"Done","session_id":"s","uuid":"r2",` +

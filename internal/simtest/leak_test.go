@@ -24,7 +24,7 @@ import (
 // quickly is a CloseTimeout for agents that don't end by themselves.
 const quickly = 50 * time.Millisecond
 
-// unhurried is a CloseTimeout for agents that must be given the time to end after SIGTERM, on a busy machine, too.
+// unhurried is a CloseTimeout for agents that must be given the time to end after SIGTERM, even on a busy machine.
 const unhurried = 10 * time.Second
 
 // longest is more than anything takes here, also on a slow machine.
@@ -262,7 +262,7 @@ const (
 	headerSecret = "staple-of-the-header"
 )
 
-// A logbook keeps all that is logged.
+// A logbook keeps everything that is logged.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -304,7 +304,7 @@ func wantHidden(t *testing.T, texts ...any) {
 	}
 }
 
-// secretStderr is an agent's standard error that tells too much.
+// secretStderr is an agent's standard error with secrets in it.
 const secretStderr = "401 invalid key " + keySecret + "\n" +
 	"Authorization: Bearer " + bearerSecret + "\n" +
 	"ANTHROPIC_API_KEY=" + keySecret + "\n"

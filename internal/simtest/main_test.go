@@ -101,7 +101,7 @@ func plainOptions() (*clew.Options, error) {
 	return &clew.Options{AgentPath: path, Env: roleEnv("agent")}, err
 }
 
-// roleEnv makes the test binary play a role. It also tells the race detector not to sleep before a process exits.
+// roleEnv makes the test binary play a role. It also keeps the race detector from sleeping before a process exits.
 func roleEnv(role string) []string {
 	return []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}
 }
@@ -166,7 +166,7 @@ func eventually(limit time.Duration, done func() bool) bool {
 	return true
 }
 
-// wantNothingLeft checks that f leaves no child, no file and no goroutine of a session behind. Nothing else may run
+// wantNothingLeft checks that no child, file or goroutine of a session remains after f. Nothing else may run
 // meanwhile.
 func wantNothingLeft(t *testing.T, f func()) {
 	t.Helper()
@@ -184,7 +184,7 @@ func wantNothingLeft(t *testing.T, f func()) {
 	}
 }
 
-// countFiles counts what this process has open, where the system tells.
+// countFiles counts the open files of this process, on systems that list them.
 func countFiles(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -194,7 +194,7 @@ func countFiles(t *testing.T) int {
 	return len(files)
 }
 
-// countChildren counts the children of this process, where the system tells, also those that were not waited for.
+// countChildren counts the children of this process, on systems that list them, including zombies.
 func countChildren(t *testing.T) int {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")

@@ -23,7 +23,7 @@ func firstFrame(t *testing.T, agent *clewtest.Agent, member string) any {
 	return frame.Request[member]
 }
 
-// Servers that shake hands in time are told of with the greeting. All others are left to the agent.
+// Servers that complete the handshake in time are described in initialize. The agent connects to all others.
 func TestMCPManifests(t *testing.T) {
 	const oneTool = `{"tools":[{"name":"t"}]}`
 	noTools := strings.Replace(mcpHello, `"tools":{"listChanged":true}`, "", 1)
@@ -202,7 +202,7 @@ func setServers(id string) string { return controlRequest(id, `{"subtype":"mcp_s
 
 func serversSet(id string) string { return controlSuccess(id, `{"added":[],"removed":[],"errors":{}}`) }
 
-// A server that takes the place of another is used although the agent does not greet it, and the agent is told. One
+// A server that replaces another is used although the agent does not initialize it, and the agent is notified. One
 // that is set again keeps its connection, and one that is dropped loses it.
 func TestSetMCPServersConnections(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -116,7 +116,7 @@ func TestMCPCancelledTooLate(t *testing.T) {
 	})
 }
 
-// What a server says while it is called comes before its reply, and its own request is answered by a message.
+// Messages that a server sends during a call come before its reply, and its requests are answered by messages.
 func TestMCPServerSpeaks(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`
 	const roots = `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`

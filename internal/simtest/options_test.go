@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// mirrorVariable makes this test binary an agent that tells how it was started.
+// mirrorVariable makes this test binary an agent that reports how it was started.
 const mirrorVariable = "CLEWTEST_MIRROR"
 
 // A mirrored is how an agent was started, as it sees it itself.
@@ -108,7 +108,7 @@ func TestArgumentsOfTheProcess(t *testing.T) {
 	}
 }
 
-// What is long or private is in requests, never on the command line.
+// Long and private values are in requests, never on the command line.
 func TestNothingPrivateOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 60_000)

@@ -21,9 +21,9 @@ import (
 
 // A crowd starts simulated agents for a pool, and remembers them. Each answers every prompt with an echo, but for:
 //
-//   - "wait", which it answers when the crowd is told to go on
+//   - "wait", which it answers when the crowd may continue
 //   - "die", at which it dies, and "fail", which fails
-//   - "rule", "plan" and "schedule", which leave something behind that /clear does not remove
+//   - "rule", "plan" and "schedule", after which something remains that /clear does not remove
 //   - "stubborn" and "stuck", after which /clear leaves the conversation or the session
 //   - "deaf", after which it answers nothing
 type crowd struct {
@@ -146,7 +146,7 @@ func (a *crowdAgent) kill() {
 	_ = a.stdout.Close()
 }
 
-// hang has the agent answer nothing any more.
+// hang makes the agent stop answering.
 func (a *crowdAgent) hang() {
 	a.crowd.mu.Lock()
 	defer a.crowd.mu.Unlock()
@@ -414,7 +414,7 @@ func TestPoolReusesTheNewest(t *testing.T) {
 	})
 }
 
-// What the store has lost of one conversation is nothing for the next caller: the agent is not used again, and Close says
+// The next caller does not hear of entries that the store has lost of an earlier conversation: the agent is not used again, and Close says
 // it.
 func TestPoolTellsNobodyElsesLosses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// A caller gets an agent that is ready without waiting, and the next one is started behind its back.
+// A caller gets a ready agent without waiting, and the pool starts the next one in the background.
 func TestPoolServesAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newCrowd()
@@ -310,7 +310,7 @@ func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
 	})
 }
 
-// What is the pool's own is replaced by the pool: an agent that nobody has taken yet, and one of a run.
+// The pool replaces the agents that it owns: one that no caller has taken yet, and one of a run.
 func TestPoolReplacesWhatItOwns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newCrowd()

@@ -92,7 +92,7 @@ func TestPoolOpens(t *testing.T) {
 	})
 }
 
-// Agents that can't be started are tried again, less and less often. Callers are told at once.
+// Agents that can't be started are tried again, less and less often. Callers get the error at once.
 func TestPoolBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newCrowd()
@@ -316,7 +316,7 @@ func TestPoolCloses(t *testing.T) {
 	})
 }
 
-// A pool can be closed by the loop over one of its own queries.
+// A pool can be closed by a loop over one of its queries.
 func TestPoolClosesItself(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		p := openPool(t, newCrowd(), &clew.PoolOptions{MaxUses: 2})

@@ -24,7 +24,7 @@ func gone(t *testing.T, third *clewtest.Scenario) (*succession, *clew.Session) {
 	return agents, s
 }
 
-// Prompts that come while there is no agent wait for one, and keep their order.
+// Prompts that are sent without an agent wait for one, and keep their order.
 func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		scenario := connected()
@@ -65,7 +65,7 @@ func TestReconnectWaitsWithinTheContext(t *testing.T) {
 	})
 }
 
-// A prompt that was being written when the agent died is lost; one behind it goes to the next agent.
+// A prompt that was being written when the agent died is lost. The one after it goes to the next agent.
 func TestReconnectPromptsOnTheirWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, connected().Do(clewtest.Hang()), answers("behind"))
@@ -117,7 +117,7 @@ func TestReconnectAndControlRequests(t *testing.T) {
 	})
 }
 
-// A callback that the dead agent waits for is told to end, and the next agent may use the same id.
+// The context of a callback ends with the agent that waits for it, and the next agent may use the same ID.
 func TestReconnectAndCallbacks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asks := connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash")))
@@ -147,7 +147,7 @@ func TestReconnectAndCallbacks(t *testing.T) {
 	})
 }
 
-// What an agent says before it is up comes behind the message that tells of it.
+// Messages that an agent sends before it is ready come after the message about the new agent.
 func TestReconnectEarlyMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, cut(), new(clewtest.Scenario).Expect(initialize).Send(assistantFrame("early")).
@@ -163,7 +163,7 @@ func TestReconnectEarlyMessages(t *testing.T) {
 	})
 }
 
-// An agent that takes nothing any more is replaced, too.
+// An agent that no longer reads its input is also replaced.
 func TestReconnectADeafAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, greeted(), answers("two"))
@@ -206,7 +206,7 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 	})
 }
 
-// What is recorded says how each agent was started and ended.
+// A recording says how each agent was started and ended.
 func TestReconnectIsRecorded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var record logbook
@@ -340,7 +340,7 @@ func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 	})
 }
 
-// What an agent says that never comes up is an error of the attempt, and no answer to anybody.
+// Output of an agent that never gets ready is part of the error of the attempt, and not an answer to a call.
 func TestReconnectAttemptsThatFail(t *testing.T) {
 	t.Parallel()
 	refusal := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`

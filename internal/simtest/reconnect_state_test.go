@@ -32,8 +32,8 @@ func granting(scenario *clewtest.Scenario, requests ...string) *clewtest.Scenari
 	return scenario
 }
 
-// What the session was told after its start is told to the new agent, the newest of each kind, in order, before any
-// prompt. What belongs to the moment is not.
+// Changes that were made after the start are repeated to the new agent, the newest of each kind, in order, before any
+// prompt. Momentary requests are not repeated.
 func TestReconnectRepeatsChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		first := granting(connected(),
@@ -88,7 +88,7 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 	})
 }
 
-// The permission mode is that of the old agent, also if that has changed it by itself, and nobody is told what is so.
+// The permission mode is that of the old agent, also if that agent has changed it by itself. A mode that is already right is not sent.
 func TestReconnectKeepsThePermissionMode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -163,7 +163,7 @@ func TestReconnectRepeatsARewind(t *testing.T) {
 	})
 }
 
-// The agent resumes the conversation that the session is in. One that may not have been written down begins anew if it
+// The agent resumes the conversation that the session is in. One that may not have been written down starts again if it
 // can't be resumed.
 func TestReconnectChoosesTheConversation(t *testing.T) {
 	t.Parallel()

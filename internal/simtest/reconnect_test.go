@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A succession is agents in memory that are started one after the other. A nil one can't be started, nor can one behind
+// A succession is agents in memory that are started one after the other. A nil one can't be started, nor can one after
 // the last.
 type succession struct {
 	t      *testing.T
@@ -170,7 +170,7 @@ func isLostError(err error) bool {
 	return ok
 }
 
-// A turn that is cut ends with an error that says so, behind all that the agent had said, and the next one goes on.
+// A turn that is cut off ends with an error that says so, after everything that the agent had said. The next turn continues the conversation.
 func TestReconnectAfterACutTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := succeed(t, cut(), answers("two"))
@@ -295,7 +295,7 @@ func TestReconnectAfterATurn(t *testing.T) {
 	})
 }
 
-// What came before the death may be on disk by the time that it is read, and the message about it, too.
+// Messages from before the death may be on disk by the time they are read, as may the message about it.
 func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const messages = 40_000
@@ -392,7 +392,7 @@ func TestReconnectIsNotForTheStart(t *testing.T) {
 	}
 }
 
-// Agents that are processes leave nothing, however many die, and their last words are told.
+// Agents that are processes leave nothing, however many die, and errors have the end of their standard error.
 func TestReconnectProcesses(t *testing.T) {
 	agent := clewtest.NewAgent(t, asked().Send(aWord).Stderr("out of memory\n").Do(clewtest.KilledBy(os.Kill)))
 	opts := asProcess(agent)

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// What a session has recorded is a scenario that a second session can be run over, and that records the same.
+// A recording is a scenario that a second session can run over. That session records the same.
 func TestRecordIsReplayed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		hook := `{"subtype":"hook_callback","callback_id":"hook_1","input":{"hook_event_name":"Stop"}}`
@@ -150,7 +150,7 @@ func TestOddFrames(t *testing.T) {
 	}
 }
 
-// What is too large says so, and is not kept.
+// A frame that is too large is noted in the recording, without its text.
 func TestFrameTooLarge(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Do(clewtest.BigFrame(10<<20)), &clew.Options{MaxFrameBytes: smallFrames})

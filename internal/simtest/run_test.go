@@ -34,7 +34,7 @@ func TestRunEndsInOrder(t *testing.T) {
 	})
 }
 
-// A failed result comes first, and an error with all that is known of it second.
+// A failed result comes first, and then an error with all its details.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -118,7 +118,7 @@ func TestTextOfAFailure(t *testing.T) {
 	}
 }
 
-// What comes behind a failed result says whether the agent's end is still about it.
+// The message after a failed result decides whether the end of the agent still belongs to it.
 func TestLastWordCounts(t *testing.T) {
 	t.Parallel()
 	const state = `{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s","uuid":"i"}`
@@ -165,7 +165,7 @@ func TestRunIsKilled(t *testing.T) {
 	}
 }
 
-// What an agent writes right before it exits is all there, however many messages it is.
+// Everything that an agent writes right before it exits is read, however many messages it is.
 func TestRunIsComplete(t *testing.T) {
 	t.Parallel()
 	const frames = 500
@@ -178,7 +178,7 @@ func TestRunIsComplete(t *testing.T) {
 	}
 }
 
-// A value that looks like a flag, or has several lines, arrives as the value of its own flag.
+// A value that looks like a flag, or has several lines, arrives as the value of its flag.
 func TestValuesAreNoFlags(t *testing.T) {
 	t.Parallel()
 	agent := clewtest.NewAgent(t, greeted())
@@ -224,7 +224,7 @@ func TestPromptsAreNoArguments(t *testing.T) {
 	}
 }
 
-// What no argument or variable can hold is refused before anything starts.
+// A value that no argument or variable can hold is refused before anything starts.
 func TestValuesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for option, opts := range map[string]*clew.Options{
@@ -288,7 +288,7 @@ func TestAgentEnvironment(t *testing.T) {
 	}
 }
 
-// Without a prompt there is no result.
+// A run without a prompt has no result.
 func TestRunWithoutPrompts(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		opts := overMemory(clewtest.NewAgent(t, greeted().CloseStdin().Exit(0)))

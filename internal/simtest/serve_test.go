@@ -122,7 +122,7 @@ func hostAnswers(t *testing.T, agent *clewtest.Agent) []any {
 	return answers
 }
 
-// What the agent suggests goes back byte for byte.
+// Suggestions of the agent go back byte for byte.
 func TestSuggestionsAreEchoed(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		suggestions := `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"a && b <c>","since":1.0}],` +

@@ -159,7 +159,7 @@ func TestServersAreSetBeforeTheFirstPrompt(t *testing.T) {
 	})
 }
 
-// The agent tells the id of a session in its first turn. Before that, it is the one of the options.
+// The agent reports the ID of a session in its first turn. Until then, it is the one of the options.
 func TestSessionID(t *testing.T) {
 	t.Parallel()
 	const own, told = "11111111-2222-4333-8444-555555555555", "66666666-7777-4888-8999-000000000000"
@@ -294,7 +294,7 @@ func TestTurnInsideOfATurn(t *testing.T) {
 	})
 }
 
-// An agent that is too old is used all the same, with a warning. It tells its version when it is greeted, or in its
+// An agent that is too old is used nevertheless, with a warning. It reports its version when it is initialized, or in its
 // first turn.
 func TestOldAgentIsWarnedOf(t *testing.T) {
 	t.Parallel()

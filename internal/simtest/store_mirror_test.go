@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// What comes in several frames is appended at once for each transcript, in order, and is no message.
+// Entries from several frames are appended at once for each transcript, in order, and are not messages.
 func TestMirrorBatches(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := &fakeStore{}
@@ -78,7 +78,7 @@ func TestContextEndsBeforeStore(t *testing.T) {
 	})
 }
 
-// What comes when no result is due waits, unless it is much or the store is eager.
+// Entries that come when no result is due wait, unless there are many or the store is eager.
 func TestMirrorWithoutResult(t *testing.T) {
 	many := make([]string, 501)
 	for i := range many {
@@ -110,7 +110,7 @@ func TestMirrorWithoutResult(t *testing.T) {
 	}
 }
 
-// What the agent writes down after its last result is in the store before the session has ended.
+// Entries that the agent writes after its last result are in the store before the session has ended.
 func TestMirrorOfTheEnd(t *testing.T) {
 	scenario := func() *clewtest.Scenario {
 		return oneTurn(mirrorFrame("s", `{"a":1}`)).CloseStdin().
@@ -163,7 +163,7 @@ func TestStoreProject(t *testing.T) {
 	})
 }
 
-// A file that is not a transcript is told of, and does not keep others from the store.
+// A file that is not a transcript is reported, and does not keep others out of the store.
 func TestMirrorOfAnotherFile(t *testing.T) {
 	frame := func(path string) string {
 		return fmt.Sprintf(`{"type":"transcript_mirror","filePath":%q,"entries":[{},{}]}`, path)
@@ -275,7 +275,7 @@ func TestCloseInAMirrorFlood(t *testing.T) {
 	})
 }
 
-// allLosses returns all that a joined error says of a store.
+// allLosses returns the losses in a joined error.
 func allLosses(err error) []*clew.StoreError {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var losses []*clew.StoreError
@@ -362,7 +362,7 @@ func (f *flood) CloseWrite() error {
 func (f *flood) Close() error { return f.CloseWrite() }
 
 // BenchmarkMirror has turns of 200 answers: without a store, with an agent that mirrors and the caller gets the frames,
-// and with a store in memory. What the store costs is the difference in MB/s.
+// and with a store in memory. The difference in MB/s is the cost of the store.
 func BenchmarkMirror(b *testing.B) {
 	for _, bench := range []struct {
 		name     string

@@ -28,7 +28,7 @@ const (
 	storedID3 = "11111111-2222-4333-8444-555555555553"
 )
 
-// ownTemp makes the temporary files of this test those of a folder of its own.
+// ownTemp gives this test a separate directory for temporary files.
 func ownTemp(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func ownTemp(t *testing.T) string {
 	return dir
 }
 
-// foldersIn returns the folders that sessions were laid into.
+// foldersIn returns the directories that sessions were written to.
 func foldersIn(t *testing.T, temp string) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(temp, "claude-resume-clew-*"))
@@ -75,7 +75,7 @@ func reporting(t *testing.T, opts clew.Options) *clew.Options {
 	return &opts
 }
 
-// A session is laid out in a private folder, and nowhere else, for as long as it lasts.
+// A resumed session is written to a private directory, and nowhere else, which is removed at its end.
 func TestResumeFromStore(t *testing.T) {
 	temp := ownTemp(t)
 	store := storing(map[string][]wire.JSON{
@@ -130,7 +130,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// privateFiles returns the files below a folder. None of it may be anybody else's to read.
+// privateFiles returns the files below a directory. It fails if another user could read one.
 func privateFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -208,7 +208,7 @@ func TestContinueFromStore(t *testing.T) {
 	}
 }
 
-// A session that is not in the store is the agent's to find, in its own folder, and the log says so.
+// A session that is not in the store is left to the agent, which looks in its own directory. The log says so.
 func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	temp := ownTemp(t)
 	var log strings.Builder
@@ -229,7 +229,7 @@ func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	}
 }
 
-// A store that fails, hangs or panics is named by the error, and leaves nothing behind.
+// The error names a store that fails, hangs or panics, and nothing is left over.
 func TestResumeFails(t *testing.T) {
 	temp := ownTemp(t)
 	tests := []struct {

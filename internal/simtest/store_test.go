@@ -191,7 +191,7 @@ func wantLostEntries(t *testing.T, err error, lost int, cause error) {
 	}
 }
 
-// A store that fails is tried again, and then the loss is told, before the result. The session goes on.
+// A failed write is tried again. If it is lost, a message before the result reports it, and the session continues.
 func TestStoreFails(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -328,7 +328,7 @@ func TestCloseWithAStoreThatHangs(t *testing.T) {
 	})
 }
 
-// What is lost when nobody reads any more is in the error of Close and in the log.
+// Losses that no reader has seen are in the error of Close and in the log.
 func TestLossAfterTheResult(t *testing.T) {
 	scenario := func() *clewtest.Scenario { return oneTurn().CloseStdin().Send(mirrorFrame("s", `{}`)) }
 	t.Run("of a session that is closed", func(t *testing.T) {

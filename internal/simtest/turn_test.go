@@ -67,7 +67,7 @@ func TestOneReaderAtATime(t *testing.T) {
 	})
 }
 
-// Turns that are started while others run are read in the order of their prompts, whoever reads them.
+// Turns that are started while others run are read in the order of their prompts, by any reader.
 func TestTurnsInLine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
@@ -163,7 +163,7 @@ func TestFailedTurn(t *testing.T) {
 	})
 }
 
-// What is left of a turn whose loop was left is not part of the next one.
+// Unread messages of a turn whose loop was left are not part of the next turn.
 func TestLeftTurnIsSkipped(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().
@@ -193,7 +193,7 @@ func TestLeftTurnIsSeenByMessages(t *testing.T) {
 	})
 }
 
-// cancelledFrame says that a prompt was taken out of the agent's queue.
+// cancelledFrame says that a prompt was removed from the agent's queue.
 func cancelledFrame(id string) string {
 	return `{"type":"command_lifecycle","command_uuid":"` + id + `","state":"cancelled"}`
 }
@@ -282,7 +282,7 @@ func heardUntil(s *clew.Session, last string) (texts []string, err error) {
 	return texts, nil
 }
 
-// A turn that waits behind one that nobody reads on ends with the session.
+// A turn that waits for another, which nobody reads any more, ends with the session.
 func TestWaitingTurnEndsWithTheSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
