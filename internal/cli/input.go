@@ -214,7 +214,7 @@ func sniff(r *bufio.Reader) form {
 // formOf tells the form by the lines of head; the last one counts as a line if
 // there is no more to come.
 func formOf(head []byte, last bool) form {
-	if export.Looks(head) {
+	if export.IsDocument(head) {
 		return exportForm
 	}
 	for line := range bytes.Lines(head) {

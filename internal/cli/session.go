@@ -244,7 +244,7 @@ func (p *part) document(ctx context.Context, r reading) (*export.Document, map[s
 	}
 	var doc *export.Document
 	if r.doc != nil {
-		doc = r.doc.Part(t, opts)
+		doc = r.doc.Select(t, opts)
 	} else {
 		r.files.provide(ctx, opts, p.full)
 		doc = export.New(t, opts)

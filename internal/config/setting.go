@@ -243,7 +243,7 @@ var table = []Setting{
 	{
 		Key: "permission_mode", Variable: "CLEW_PERMISSION_MODE", Flag: "permission-mode", Commands: toAgent,
 		OverriddenBy: []string{"dangerously-skip-permissions"}, Example: "plan", Harmless: []string{"default", "plan", "dontAsk"},
-		Doc: "What decides whether a tool may run: default, acceptEdits, plan, dontAsk,\nauto or bypassPermissions.",
+		Doc: "Permission mode: default, acceptEdits, plan, dontAsk, auto or\nbypassPermissions.",
 	},
 	{
 		Key: "tools", Kind: List, Variable: "CLEW_TOOLS", Flag: "tools", Commands: toAgent,

@@ -1,14 +1,14 @@
-// Package export makes documents of sessions: a page, Markdown and JSON. It is
-// pure: a transcript becomes a [Document], and that is written to a writer.
+// Package export writes sessions as an HTML page, Markdown or JSON. It is pure: a transcript becomes a
+// [Document], and the document is written to a writer.
 //
 //	doc := export.New(t, nil)
 //	export.Redact(doc, new(redact.Redactor))
 //	err := export.Write(w, doc, export.HTML, nil)
 //
-// A document in JSON is read back by [Read].
+// [Read] reads a document in JSON.
 //
-// All texts of a transcript are untrusted. On a page they are escaped, and a
-// policy in its head forbids scripts and everything from elsewhere.
+// All texts of a transcript are untrusted. On a page they are escaped, and a content security policy
+// forbids scripts and remote content.
 package export
 
 import (
@@ -27,34 +27,32 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Format is the first member of a document in JSON. The number changes with a
-// change that older readers would misunderstand.
+// Format is the first member of a document in JSON. The number changes when older readers would
+// misunderstand the new format.
 const Format = "clew-session/1"
 
-// A Document is a session, or a part of one, as it is exported. Its JSON form is
-// what "clew export --format json" writes and [Read] reads. Members that are
-// empty may be left out, and readers pass over those that they don't know.
+// A Document is a session, or some turns of one, for export. "clew export --format json" writes it as
+// JSON, and [Read] reads that. Empty members may be omitted, and readers ignore unknown ones.
 type Document struct {
 	Format    string    `json:"format"`
 	SessionID string    `json:"session_id"`
-	AgentID   string    `json:"agent_id,omitempty"` // of a document about a subagent
+	AgentID   string    `json:"agent_id,omitempty"` // for a document of a subagent
 	Title     string    `json:"title"`
 	Tag       string    `json:"tag,omitempty"`
 	CWD       string    `json:"cwd"`
 	GitBranch string    `json:"git_branch"`
 	Version   string    `json:"version"` // of the agent
-	Model     string    `json:"model"`   // the last one that has answered
+	Model     string    `json:"model"`   // of the last answer
 	Created   time.Time `json:"created,omitzero"`
 	Modified  time.Time `json:"modified,omitzero"`
-	// Totals are what the whole session has used and what that cost, subagents included. They are those of
-	// [usage.Totals].
+	// Totals are the tokens and the cost of the whole session, including subagents.
 	Totals usage.Totals `json:"totals"`
-	// PricesDate is the day of the prices that the cost was computed with.
+	// PricesDate is the date of the prices of the cost, such as "2026-11-15".
 	PricesDate string `json:"prices_date,omitempty"`
-	// Redacted counts what was taken out, by rule. Nil means that nobody has looked.
+	// Redacted counts the removed texts by rule. Nil means that the document was not redacted.
 	Redacted map[string]int `json:"redacted,omitempty"`
 	Chunks   []Chunk        `json:"chunks"`
-	// Branches are what rewinds have left behind.
+	// Branches are the rewound messages.
 	Branches []Branch `json:"branches,omitempty"`
 	// Unlinked are the subagents that no item is known to have started.
 	Unlinked []Agent `json:"unlinked_agents,omitempty"`
@@ -62,17 +60,17 @@ type Document struct {
 
 // A Chunk is a prompt, an answer, a notice or a compaction.
 type Chunk struct {
-	// Turn is the number of the prompt that the chunk belongs to, 0 before the first one.
+	// Turn is the number of the prompt that the chunk belongs to, or 0 before the first one.
 	Turn int `json:"turn"`
 	// Type is user, ai, system or compact.
 	Type transcript.ChunkType `json:"type"`
 	Time time.Time            `json:"time,omitzero"`
-	// Text is what the user wrote, what the agent answered, what a command printed, or the summary of a compaction.
+	// Text is the prompt, the answer, the output of a command, or the summary of a compaction.
 	Text       string `json:"text"`
 	Model      string `json:"model,omitempty"`
 	StopReason string `json:"stop_reason,omitempty"`
 	DurationMS int64  `json:"duration_ms,omitempty"`
-	// Usage is that of the last call of the model: it tells how full the context was.
+	// Usage is that of the last call of the model. It shows how full the context was.
 	Usage       *Usage      `json:"usage,omitempty"`
 	Images      int         `json:"images,omitempty"`
 	Documents   int         `json:"documents,omitempty"`
@@ -82,9 +80,9 @@ type Chunk struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 	Compaction  *Compaction `json:"compaction,omitempty"`
 	Items       []Item      `json:"items,omitempty"`
-	// Injected are texts that the agent put into the conversation for the model.
+	// Injected are texts that the agent added for the model.
 	Injected []string `json:"injected,omitempty"`
-	// FirstLine and LastLine are where the chunk stands in the transcript.
+	// FirstLine and LastLine are the lines of the chunk in the transcript.
 	FirstLine int `json:"first_line,omitempty"`
 	LastLine  int `json:"last_line,omitempty"`
 }
@@ -97,7 +95,7 @@ type Usage struct {
 	CacheCreationTokens int `json:"cache_creation_tokens"`
 }
 
-// A Compaction tells how the context was made smaller.
+// A Compaction describes how the context was compacted.
 type Compaction struct {
 	Trigger    string `json:"trigger"`
 	PreTokens  int    `json:"pre_tokens"`
@@ -105,7 +103,7 @@ type Compaction struct {
 	DurationMS int64  `json:"duration_ms,omitempty"`
 }
 
-// An Item is a part of an answer.
+// An Item is one element of an answer.
 type Item struct {
 	// Type is thinking, output, tool, subagent or teammate.
 	Type transcript.DisplayItemType `json:"type"`
@@ -116,26 +114,26 @@ type Item struct {
 	ToolID  string    `json:"tool_id,omitempty"`
 	Summary string    `json:"summary,omitempty"`
 	Input   wire.JSON `json:"input,omitempty"`
-	// Result is the text that the model was given.
+	// Result is the text that the model received.
 	Result    string `json:"result,omitempty"`
 	HasResult bool   `json:"has_result,omitempty"`
 	IsError   bool   `json:"is_error,omitempty"`
-	// Structured is what else the agent knows of the result, unless that is long, and Patch what changed in a file.
+	// Structured is the structured result of the tool, unless it is long. Patch is the change of a file.
 	Structured wire.JSON `json:"structured,omitempty"`
 	Patch      wire.JSON `json:"patch,omitempty"`
 	Status     string    `json:"status,omitempty"`
-	// Output is the whole output, where the model was given only a part of it, and OutputPath the file that had it.
+	// Output is the complete output if the model received only the beginning, and OutputPath its file.
 	Output     string `json:"output,omitempty"`
 	OutputPath string `json:"output_path,omitempty"`
-	// Images are the pictures in the result, and ImageCount how many there were: those that are too large or of another
-	// type are left out.
+	// Images are the images in the result, without those that are too large or of another type. ImageCount
+	// counts all of them.
 	Images     []Image  `json:"images,omitempty"`
 	ImageCount int      `json:"image_count,omitempty"`
 	Injected   []string `json:"injected,omitempty"`
 	DurationMS int64    `json:"duration_ms,omitempty"`
 	Tokens     int      `json:"tokens,omitempty"` // an estimate
 
-	// SubagentType and Description are those of the subagent that was asked for, and Agents the subagents that came.
+	// SubagentType and Description are those of the call, and Agents the subagents that it started.
 	SubagentType string  `json:"subagent_type,omitempty"`
 	Description  string  `json:"description,omitempty"`
 	AgentID      string  `json:"agent_id,omitempty"`
@@ -146,7 +144,7 @@ type Item struct {
 	TeammateSummary string `json:"teammate_summary,omitempty"`
 }
 
-// An Image is a picture.
+// An Image is an image in the result of a tool.
 type Image struct {
 	// MediaType is image/png, image/jpeg, image/gif or image/webp.
 	MediaType string `json:"media_type"`
@@ -158,33 +156,33 @@ type Agent struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"`
 	Description string `json:"description"`
-	// LinkedBy says how its call was found: see [transcript.LinkedBy].
+	// LinkedBy is how its call was found: see [transcript.LinkedBy].
 	LinkedBy string   `json:"linked_by,omitempty"`
 	Workflow string   `json:"workflow,omitempty"`
 	Chunks   []Chunk  `json:"chunks"`
 	Branches []Branch `json:"branches,omitempty"`
 }
 
-// A Branch is a part of the conversation that was left behind.
+// A Branch is a list of messages that a rewind removed from the conversation.
 type Branch struct {
-	// FromLine is the line of the transcript that it hangs on, or 0.
+	// FromLine is the line of the transcript before the branch, or 0.
 	FromLine int     `json:"from_line"`
 	Chunks   []Chunk `json:"chunks"`
 }
 
-// Options say what a document has of a transcript. Nil and the zero value mean
-// all of the conversation.
+// Options select the content of a document. Nil and the zero value mean the whole conversation, without
+// branches.
 type Options struct {
-	// Chunks are the part of the conversation to take, the first of them in the turn Turn. Nil means all.
+	// Chunks are the chunks to include. Nil means all. Turn is the turn of the first one.
 	Chunks []transcript.Chunk
 	Turn   int
-	// Branches adds what rewinds have left behind.
+	// Branches includes the rewound messages.
 	Branches bool
-	// Images returns the pictures in the result of a call that has some. agent is the ID of the subagent that made the
-	// call, or "". Nil means that there are none.
+	// Images returns the images in the result of a call that has some. agent is the ID of the subagent that
+	// made the call, or "". Nil means no images.
 	Images func(agent string, item *transcript.DisplayItem) []Image
-	// Output returns the whole output of a call whose result was too long for the conversation, or "". Nil means that
-	// there is none.
+	// Output returns the complete output of a call whose result was too long for the conversation, or "". Nil
+	// means no output.
 	Output func(item *transcript.DisplayItem) string
 }
 
@@ -219,13 +217,13 @@ func firstTurn(chunks []transcript.Chunk) int {
 	return 0
 }
 
-// A maker makes a document. It is in the transcript of the agent.
+// A maker makes a document from the transcript of an agent, or of the session if agent is "".
 type maker struct {
 	Options
 	agent string
 }
 
-// chunks returns chunks, the first of them in the turn.
+// chunks converts chunks. turn is the turn of the first one.
 func (m *maker) chunks(chunks []transcript.Chunk, turn int) []Chunk {
 	made := make([]Chunk, 0, len(chunks))
 	for i := range chunks {
@@ -319,10 +317,10 @@ func (m *maker) branches(t *transcript.Transcript) []Branch {
 	return made
 }
 
-// Part returns a document of a part of d. t is d.Transcript, or the transcript of
-// one of its subagents. Of opts, Images and Output are those of d. Totals are
-// those of d, too, if t is the whole.
-func (d *Document) Part(t *transcript.Transcript, opts *Options) *Document {
+// Select returns a document with some chunks of d. t is d.Transcript, or the transcript of one of its
+// subagents. Images and Output of opts are ignored: they come from d. So do the totals, unless t is that of
+// a subagent.
+func (d *Document) Select(t *transcript.Transcript, opts *Options) *Document {
 	kept := map[string]*Item{}
 	d.eachItem(func(i *Item) {
 		if len(i.Images) > 0 || i.Output != "" {
@@ -342,15 +340,15 @@ func (d *Document) Part(t *transcript.Transcript, opts *Options) *Document {
 		}
 		return ""
 	}
-	part := New(t, &chosen)
-	part.Redacted = d.Redacted
+	selected := New(t, &chosen)
+	selected.Redacted = d.Redacted
 	if t.AgentID == d.AgentID {
-		part.Totals, part.PricesDate = d.Totals, d.PricesDate
+		selected.Totals, selected.PricesDate = d.Totals, d.PricesDate
 	}
-	return part
+	return selected
 }
 
-// eachItem calls f for all items of a document, in branches and subagents, too.
+// eachItem calls f for all items of a document, including those in branches and subagents.
 func (d *Document) eachItem(f func(*Item)) {
 	eachOf(d.Chunks, d.Branches, f)
 	for i := range d.Unlinked {
@@ -373,14 +371,14 @@ func eachOf(chunks []Chunk, branches []Branch, f func(*Item)) {
 	}
 }
 
-// counts are the numbers at the head of a document.
+// counts are the figures at the head of a document.
 type counts struct {
 	turns, calls, failed, agents int
 	files, added, removed        int
 	changed                      map[string]bool
 }
 
-// count adds up what is in the conversation, subagents included.
+// count counts the turns, calls and changes of the conversation, including subagents.
 func (d *Document) count() counts {
 	n := counts{changed: map[string]bool{}}
 	for i := range d.Chunks {
@@ -429,7 +427,7 @@ func (n *counts) subagents(agents []Agent) {
 	}
 }
 
-// diffs returns what a call changed in files.
+// diffs returns the changes of files by a call.
 func (i *Item) diffs() []transcript.FileDiff {
 	switch i.Tool {
 	case "Bash", "PowerShell", "Edit", "MultiEdit", "Write", "NotebookEdit":
@@ -439,7 +437,7 @@ func (i *Item) diffs() []transcript.FileDiff {
 	return nil
 }
 
-// redactedText lists what was redacted.
+// redactedText lists how much each rule removed.
 func redactedText(found map[string]int, n int) string {
 	if n == 0 {
 		return "nothing was found"
@@ -453,21 +451,20 @@ func redactedText(found map[string]int, n int) string {
 
 const (
 	maxPage     = 10_000_000 // bytes of a page that is not shown in full
-	leastPart   = 256        // bytes of a text of a tool, at least
-	maxContents = 2000       // turns in the list of them
+	leastText   = 256        // the smallest limit for a text of a tool
+	maxContents = 2000       // turns in the table of contents
 	maxTodos    = 200        // in one list
 )
 
-// bounds keep a page to a size that a browser opens at once. What people read
-// first stays as it is: prompts, answers and the names of calls. What tools were
-// given and returned is cut. The zero value cuts nothing.
+// bounds limit a page to a size that a browser opens quickly. Inputs and results of tools are cut.
+// Prompts, answers and the names of calls, which people read first, are not. The zero value cuts nothing.
 type bounds struct {
 	page     int  // bytes of the page
-	most     int  // bytes of what a tool was given or has returned
-	lines    int  // of a diff
-	pictures int  // bytes of pictures that there is still room for
-	ends     bool // whether the page ends where it is full
-	left     int  // parts that were left out, since the page has ended
+	most     int  // bytes of an input or a result of a tool
+	lines    int  // lines of a diff
+	pictures int  // bytes of images that still fit
+	ends     bool // whether the page ends when it is full
+	left     int  // elements that were omitted, since the page has ended
 }
 
 // errPageFull ends an attempt to write a page.
@@ -480,22 +477,22 @@ func writeHTML(w io.Writer, d *Document, view *View) error {
 	return writeBounded(w, d, view, maxPage)
 }
 
-// writeBounded tries narrower and narrower bounds until a page of that size fits
-// them. With the last ones it ends where it is full.
+// writeBounded tries smaller and smaller bounds until the page is not larger than size. With the smallest
+// ones the page ends when it is full.
 func writeBounded(w io.Writer, d *Document, view *View, size int) error {
-	b := bounds{page: size, most: maxPart, lines: maxDiffLines, pictures: size / 2}
+	b := bounds{page: size, most: maxText, lines: maxDiffLines, pictures: size / 2}
 	var text bytes.Buffer
 	for errors.Is(newPage(&text, d, view, b).write(), errPageFull) {
 		text.Reset()
 		b.most, b.lines = b.most/2, b.lines/2
-		b.ends = b.most <= leastPart
+		b.ends = b.most <= leastText
 	}
 	_, err := text.WriteTo(w)
 	return err
 }
 
-// full reports whether nothing more is to be written. The last tenth of a page
-// that ends early is for what is not yet complete.
+// full reports whether nothing more fits. The last tenth of a page that ends early is reserved for elements
+// that were begun.
 func (p *page) full() bool {
 	switch {
 	case p.err != nil:
@@ -514,7 +511,7 @@ func (p *page) full() bool {
 	return p.err != nil
 }
 
-// hasRoom reports whether a picture is to be shown.
+// hasRoom reports whether an image fits.
 func (p *page) hasRoom(image *Image) bool {
 	size := len(image.Data) / 3 * 4
 	if p.page > 0 && size > p.pictures {
@@ -524,18 +521,18 @@ func (p *page) hasRoom(image *Image) bool {
 	return true
 }
 
-// cutNote says what was done to keep the page short.
+// cutNote writes a note if inputs and results were cut.
 func (p *page) cutNote() {
-	if p.page > 0 && p.most < maxPart {
+	if p.page > 0 && p.most < maxText {
 		p.element("p", `class="missing"`, "This session is long: only the first "+formatSize(p.most)+
-			" of each input and result of a tool are shown. With --full, clew shows all.")
+			" of each input and result of a tool are shown. Use --full to show everything.")
 	}
 }
 
-// endNote says that the page has ended early.
+// endNote writes a note if the page ends early.
 func (p *page) endNote() {
 	if p.left > 0 {
-		p.element("p", `class="missing"`, "The page is full, "+plural(p.left, "part")+
-			" more are not shown. With --turn, clew shows chosen turns, and with --full all.")
+		p.element("p", `class="missing"`, "The page is full: "+plural(p.left, "more element")+
+			" not shown. Use --turn to select turns, or --full to show everything.")
 	}
 }

@@ -65,8 +65,8 @@ func written(t *testing.T, d *Document, format string, view *View) string {
 	return b.String()
 }
 
-// What is written as JSON is read as the same document, which gives the same
-// transcript, and that the same document.
+// A document that is written as JSON and read again is the same. So is one that is made from its
+// transcript.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	docs := recorded(t)
@@ -81,7 +81,7 @@ func TestRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(text, written(t, read, JSON, nil)); diff != "" {
 			t.Errorf("%s as JSON (-want +got):\n%.2000s", name, diff)
 		}
-		again := read.Part(read.Transcript(), &Options{Branches: true})
+		again := read.Select(read.Transcript(), &Options{Branches: true})
 		if diff := cmp.Diff(text, written(t, again, JSON, nil)); diff != "" && name != "hostile" && name != "full" {
 			t.Errorf("%s through a transcript (-want +got):\n%.2000s", name, diff)
 		}
@@ -115,7 +115,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-func TestLooks(t *testing.T) {
+func TestIsDocument(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"format":"clew-session/1","session_id":"x"`: true,
@@ -123,7 +123,7 @@ func TestLooks(t *testing.T) {
 		`{"type":"user"}`:                             false,
 		"":                                            false,
 	} {
-		if got := Looks([]byte(text)); got != want {
+		if got := IsDocument([]byte(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -186,8 +186,7 @@ func filledDocument(text string) *Document {
 	return doc
 }
 
-// filledItems returns an item of each sort, and calls of the tools that are shown
-// in their own way.
+// filledItems returns an item of each type, and calls of the tools that have their own form.
 func filledItems(like Item, text string) []Item {
 	var items []Item
 	for kind := transcript.ItemThinking; kind <= transcript.ItemTeammateMessage; kind++ {
@@ -213,7 +212,7 @@ func filledItems(like Item, text string) []Item {
 	return items
 }
 
-// fullDocument has something in every field that is valid.
+// fullDocument has a valid value in every field.
 func fullDocument() *Document {
 	doc := filledDocument("plain text")
 	doc.eachItem(func(i *Item) { i.Images, i.ImageCount = []Image{{"image/png", pngData}}, 1 })
@@ -228,7 +227,7 @@ func TestHostilePage(t *testing.T) {
 		page := written(t, hostileDocument(), HTML, view)
 		text := checkPage(t, page)
 		if strings.Count(text, "<script>alert(1)</script>") < 20 {
-			t.Error("the texts are not there as texts")
+			t.Error("the texts are missing")
 		}
 		for _, want := range []string{"Content-Security-Policy", "default-src 'none'"} {
 			if !strings.Contains(page, want) {
@@ -293,11 +292,11 @@ func TestImagesIn(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := len(ImagesIn(&entry, "t1", 3)) + len(ImagesIn(&entry, "t2", 1000)); got != 0 {
-		t.Errorf("%d pictures", got)
+		t.Errorf("%d images", got)
 	}
 }
 
-// What is long is cut with a note, and whole with Full.
+// A long text is cut, with a note, unless Full is set.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	doc := filledDocument(strings.Repeat("a longer line of many words\n", maxProse/28+1) + "THE END")
@@ -305,10 +304,10 @@ func TestLimit(t *testing.T) {
 	doc.eachItem(func(i *Item) { i.Agents = nil })
 	for _, format := range []string{HTML, Markdown} {
 		short, full := written(t, doc, format, nil), written(t, doc, format, &View{Full: true, Thinking: true})
-		if strings.Contains(short, "THE END") || !strings.Contains(short, "--full shows all") {
+		if strings.Contains(short, "THE END") || !strings.Contains(short, "--full shows everything") {
 			t.Errorf("%s of %d bytes is not cut", format, len(short))
 		}
-		if !strings.Contains(full, "THE END") || strings.Contains(full, "--full shows all") {
+		if !strings.Contains(full, "THE END") || strings.Contains(full, "--full shows everything") {
 			t.Errorf("%s of %d bytes is cut", format, len(full))
 		}
 	}
@@ -335,7 +334,7 @@ func TestRedactedDocument(t *testing.T) {
 			t.Errorf("%s has %q", format, text[max(0, i-100):min(len(text), i+50)])
 		}
 		if !strings.Contains(text, "anthropic-key") {
-			t.Errorf("%s does not say that something was taken out", format)
+			t.Errorf("%s does not report the redaction", format)
 		}
 	}
 	for _, rule := range []string{"anthropic-key", "email", "home", "env", "picture"} {
@@ -353,7 +352,7 @@ func TestWriteErrors(t *testing.T) {
 		}
 	}
 	if Write(brokenWriter{}, new(Document), "pdf", nil) == nil {
-		t.Error("there is a format pdf")
+		t.Error("pdf is accepted as a format")
 	}
 }
 

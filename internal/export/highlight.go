@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The classes of coloured words.
+// The classes of colored words.
 const (
 	classComment = "c"
 	classString  = "s"
@@ -17,16 +17,14 @@ const (
 	classTag     = "t"
 )
 
-// highlight writes code with its words coloured. It knows no grammar, only what
-// comments, strings, numbers and keywords look like, takes one pass, and never
-// fails: other highlighters go back and forth in what somebody else has written,
-// and take as long as that makes them.
+// highlight writes code with colored words. It has no grammar: it recognizes comments, strings, numbers and
+// keywords in one pass, and never fails. Highlighters that backtrack can take very long for untrusted text.
 func (m *markup) highlight(code string, l *language) {
 	if l == nil {
 		m.text(code)
 		return
 	}
-	h := &highlighter{markup: m, language: l, code: clean(code)} // before parts of it are looked at one by one
+	h := &highlighter{markup: m, language: l, code: clean(code)} // cleaned as a whole, before it is split
 	h.run()
 }
 
@@ -34,7 +32,7 @@ type highlighter struct {
 	*markup
 	*language
 	code  string
-	plain int // where the text begins that is not yet written
+	plain int // the start of the text that is not yet written
 	at    int
 }
 
@@ -55,7 +53,7 @@ func (h *highlighter) run() {
 	h.text(h.code[h.plain:])
 }
 
-// token returns the class of what rest begins with, or "", and its length.
+// token returns the class of the first token of rest, or "", and its length.
 func (h *highlighter) token(rest string) (class string, size int) {
 	if h.changes {
 		return changeClass(rest), max(lineLength(rest), 1)
@@ -132,16 +130,15 @@ func (h *highlighter) quoted(rest string) int {
 	return 0
 }
 
-// isApostrophe reports whether a quote stands behind a word, other than one that
-// strings begin with.
+// isApostrophe reports whether a quote follows a word that is not the prefix of a string.
 func (h *highlighter) isApostrophe() bool {
 	word := h.code[max(h.at-3, 0):h.at]
 	word = word[len(strings.TrimRightFunc(word, unicode.IsLetter)):]
 	return word != "" && (len(word) > 2 || strings.Trim(word, h.prefixes) != "")
 }
 
-// stringLength returns the length of a string that ends with a quote, which may be
-// escaped inside, or with its line or the text.
+// stringLength returns the length of a string that ends with a quote, or else with its line or the text.
+// Quotes inside may be escaped.
 func stringLength(text, quote string, long bool) int {
 	for i := len(quote); i < len(text); i++ {
 		switch {
@@ -156,8 +153,8 @@ func stringLength(text, quote string, long bool) int {
 	return len(text)
 }
 
-// letterLength returns the length of a single letter in quotes, or 0: the quote
-// means something else, too.
+// letterLength returns the length of a single letter in quotes, or 0, since the quote also has other
+// meanings.
 func letterLength(text string) int {
 	if strings.HasPrefix(text, `'\`) {
 		return stringLength(text, "'", false)
@@ -183,7 +180,7 @@ func (h *highlighter) word(rest string, n int) (class string, size int) {
 	return "", n
 }
 
-// tag returns the length of the name that a tag begins with.
+// tag returns the length of the name at the beginning of a tag.
 func (h *highlighter) tag(rest string) (class string, size int) {
 	n := 1
 	if strings.HasPrefix(rest, "</") {
@@ -204,7 +201,7 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// number leaves out the numbers of lines that a file is read with: they are many.
+// number ignores the line numbers in the result of a Read, since there are many.
 func (h *highlighter) number(rest string) (class string, size int) {
 	n := numberLength(rest)
 	if strings.HasPrefix(rest[n:], "→") {
@@ -230,8 +227,8 @@ func lineLength(text string) int {
 	return len(text)
 }
 
-// spanLength returns the length of what begins with so many bytes and goes up to
-// an end, or to the end of the text.
+// spanLength returns the length of a span that begins with a number of bytes, and ends with the given text
+// or at the end of rest.
 func spanLength(text string, begin int, end string) int {
 	if i := strings.Index(text[begin:], end); i >= 0 {
 		return begin + i + len(end)
@@ -241,19 +238,20 @@ func spanLength(text string, begin int, end string) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' }
 
-// A language is what has to be known of one to colour its words.
+// A language has what is needed to color its words.
 type language struct {
 	keywords map[string]bool
-	// lineComments and blockComments begin comments; those of the second sort have an end.
+	// lineComments begin comments that end with their line. blockComments have an end.
 	lineComments  []string
 	blockComments [][2]string
-	// quotes begin strings that end on their line, longQuotes strings that don't, and rawQuotes those without escapes.
+	// quotes begin strings that end on their line, longQuotes strings that may not, and rawQuotes strings
+	// without escapes.
 	quotes                string
 	longQuotes, rawQuotes []string
-	prefixes              string // letters that may stand before a quote
+	prefixes              string // letters that may precede a quote
 	letters               bool   // whether 'x' is a letter, and other single quotes are not
 	changes               bool   // whether it is a diff
-	// foldCase says that keywords may be in capital letters; tags that words in <> are tags.
+	// foldCase means that keywords may be in upper case, and tags that words in <> are tags.
 	foldCase bool
 	tags     bool
 	// variables begin with a dollar sign.
@@ -270,7 +268,7 @@ func words(list string) map[string]bool {
 
 var slashes = [][2]string{{"/*", "*/"}}
 
-// languageMakers has the languages by name. They are made when they are needed.
+// languageMakers has functions that make the languages, by name. They are called when needed.
 var languageMakers = map[string]func() *language{
 	"go": func() *language {
 		return &language{keywords: words(`break case chan const continue default defer else fallthrough for func go goto if
@@ -346,8 +344,7 @@ var languageMakers = map[string]func() *language{
 	},
 }
 
-// languageNames are other names of the languages: those that people write behind
-// ``` and the ends of file names.
+// languageNames are other names of the languages, as written after ``` and as extensions of files.
 var languageNames = map[string]string{
 	"golang": "go", "py": "python", "python3": "python", "pyi": "python",
 	"js": "javascript", "jsx": "javascript", "mjs": "javascript", "cjs": "javascript", "ts": "javascript",
@@ -381,8 +378,7 @@ func languageOf(file string) *language {
 	return findLanguage(strings.TrimPrefix(nameEnd(base), "."))
 }
 
-// nameEnd returns the end of a name that tells the language: behind the last dot,
-// or all of it.
+// nameEnd returns the end of a file name that identifies the language: after the last dot, or all of it.
 func nameEnd(base string) string {
 	if ext := path.Ext(base); ext != "" {
 		return ext

@@ -18,18 +18,18 @@ import (
 //go:embed page.css
 var pageStyle string
 
-// A page is a document on its way to HTML.
+// A page writes a document as HTML.
 type page struct {
 	*markup
 	*View
 	*bounds
-	doc   *Document
-	depth int    // of subagents
-	place string // what IDs of turns begin with, in the conversation that is written
+	doc    *Document
+	depth  int    // how deep the current subagent is nested
+	prefix string // of the IDs of turns in the current conversation
 }
 
 func newPage(w io.Writer, d *Document, view *View, b bounds) *page {
-	return &page{markup: newMarkup(w), View: view, bounds: &b, doc: d, place: "t"}
+	return &page{markup: newMarkup(w), View: view, bounds: &b, doc: d, prefix: "t"}
 }
 
 func (p *page) write() error {
@@ -45,12 +45,12 @@ func (p *page) write() error {
 	p.raw("</main>")
 	p.foot()
 	p.raw("</div></div></body></html>\n")
-	p.full() // by the last part
+	p.full() // records an error if the page is too long
 	return p.flush()
 }
 
-// head writes the head of the page. The policy allows the one style that is in
-// it, and pictures that are in the page itself; nothing else is loaded or run.
+// head writes the head of the page. The policy allows the style of the page and embedded images; nothing
+// else is loaded or run.
 func (p *page) head() {
 	sum := sha256.Sum256([]byte(pageStyle))
 	policy := "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
@@ -64,7 +64,7 @@ func (p *page) head() {
 	p.raw("<style>" + pageStyle + "</style></head>\n")
 }
 
-// heading returns the name of the document: its title, or the first prompt.
+// heading returns the title of the document, or its first prompt.
 func (d *Document) heading() string {
 	if title := oneLine(d.Title, 120); title != "" {
 		return title
@@ -82,8 +82,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// contents writes the list of turns, which stays beside the conversation where
-// there is room for it.
+// contents writes the table of contents: a list of turns, beside the conversation if there is room.
 func (p *page) contents() {
 	p.raw(`<nav class="turns" aria-label="Turns"><p class="navhead">Turns</p><ol>`)
 	listed := 0
@@ -106,7 +105,7 @@ func (p *page) contents() {
 	p.raw("</ol></nav>\n")
 }
 
-// summary writes what there is to know of the whole.
+// summary writes the facts and figures of the session.
 func (p *page) summary() {
 	d := p.doc
 	p.raw(`<header class="summary">`)
@@ -134,7 +133,7 @@ func (p *page) fact(name, title, text string) {
 	p.raw("</span> ")
 }
 
-// span returns the times between which something was.
+// span formats a span of time.
 func (p *page) span(from, to time.Time) string {
 	if from.IsZero() {
 		return ""
@@ -149,7 +148,7 @@ func (p *page) span(from, to time.Time) string {
 	return text + " – " + p.time(to, "2 January 2006, 15:04")
 }
 
-// figures writes the numbers at the head of the page.
+// figures writes the figures at the head of the page.
 func (p *page) figures() {
 	t, n := &p.doc.Totals, p.doc.count()
 	p.raw(`<dl class="figures">`)
@@ -175,7 +174,7 @@ func failedCalls(n int) string {
 	return fmt.Sprintf("%d failed", n)
 }
 
-// formatCost writes a cost, and a mark where it is not all.
+// formatCost formats a cost, with ≥ if it is incomplete.
 func formatCost(t *usage.Totals) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
@@ -219,7 +218,7 @@ func (p *page) models() {
 	p.raw("</tbody></table></div></details>")
 }
 
-// foot writes what the page is, and what was taken out of it.
+// foot writes the footer: the session, and what was redacted.
 func (p *page) foot() {
 	p.raw("<footer>")
 	if p.doc.SessionID != "" {
@@ -231,8 +230,8 @@ func (p *page) foot() {
 	p.raw("<p>Made by clew</p></footer>")
 }
 
-// conversation writes chunks, and behind each of them the branches that hang on
-// it. Those that hang on none are at the end.
+// conversation writes chunks, and after each chunk the branches that start there. Other branches are at the
+// end.
 func (p *page) conversation(chunks []Chunk, branches []Branch) {
 	written := make([]bool, len(branches))
 	for i := range chunks {
@@ -256,11 +255,11 @@ func (p *page) branch(b *Branch, number int) {
 	if p.full() {
 		return
 	}
-	p.raw(`<details class="branch"` + p.open() + `><summary>Left behind by a rewind: `)
-	p.text(plural(len(b.Chunks), "part"))
+	p.raw(`<details class="branch"` + p.open() + `><summary>Rewound: `)
+	p.text(plural(len(b.Chunks), "message"))
 	p.raw("</summary>")
 	inside := *p
-	inside.place = fmt.Sprintf("%sb%d-", p.place, number+1)
+	inside.prefix = fmt.Sprintf("%sb%d-", p.prefix, number+1)
 	inside.conversation(b.Chunks, nil)
 	p.raw("</details>\n")
 }
@@ -281,7 +280,7 @@ func (p *page) chunk(c *Chunk) {
 	}
 }
 
-// byline writes who says something, and when.
+// byline writes the author and the time of a chunk.
 func (p *page) byline(who string, c *Chunk, notes ...string) {
 	p.raw(`<header class="by">`)
 	p.element("span", `class="who"`, who)
@@ -299,27 +298,27 @@ func (p *page) byline(who string, c *Chunk, notes ...string) {
 }
 
 func (p *page) prompt(c *Chunk) {
-	p.rawf(`<article class="chunk user" id="`+p.place+`%d"><a class="anchor" href="#`+p.place+`%d">%d</a>`, c.Turn, c.Turn, c.Turn)
+	p.rawf(`<article class="chunk user" id="`+p.prefix+`%d"><a class="anchor" href="#`+p.prefix+`%d">%d</a>`, c.Turn, c.Turn, c.Turn)
 	who := "You"
 	if p.depth > 0 {
 		who = "Prompt"
 	}
 	p.byline(who, c, attached(c), queued(c))
-	p.part(`class="said"`, c.Text)
+	p.textBlock(`class="said"`, c.Text)
 	p.injected(c.Injected)
 	p.ending(c)
 	p.raw("</article>\n")
 }
 
 func attached(c *Chunk) string {
-	var parts []string
+	var counts []string
 	if c.Images > 0 {
-		parts = append(parts, plural(c.Images, "picture"))
+		counts = append(counts, plural(c.Images, "image"))
 	}
 	if c.Documents > 0 {
-		parts = append(parts, plural(c.Documents, "document"))
+		counts = append(counts, plural(c.Documents, "document"))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(counts, ", ")
 }
 
 func queued(c *Chunk) string {
@@ -369,7 +368,7 @@ func (p *page) notice(c *Chunk) {
 		class += " bad"
 	}
 	p.raw(`<aside class="chunk ` + class + `">`)
-	p.part(`class="said"`, c.Text)
+	p.textBlock(`class="said"`, c.Text)
 	p.ending(c)
 	p.raw("</aside>\n")
 }
@@ -397,7 +396,7 @@ func (p *page) compaction(c *Chunk) {
 	p.raw("</section>\n")
 }
 
-// injected writes what was put in for the model.
+// injected writes the texts that the agent added for the model.
 func (p *page) injected(texts []string) {
 	for _, text := range texts {
 		if p.full() {
@@ -409,7 +408,7 @@ func (p *page) injected(texts []string) {
 	}
 }
 
-// open returns the attribute of an open part, if parts are to be open.
+// open returns the attribute of an open element, if View.Expand is set.
 func (p *page) open() string {
 	if p.Expand {
 		return " open"
@@ -417,10 +416,10 @@ func (p *page) open() string {
 	return ""
 }
 
-// part writes a text of people, cut if it is too long.
-func (p *page) part(attributes, text string) { p.pre(attributes, text, p.limit()) }
+// textBlock writes a text that is not Markdown, cut if it is too long.
+func (p *page) textBlock(attributes, text string) { p.pre(attributes, text, p.limit()) }
 
-// output writes a text of a tool or for the model.
+// output writes a text of a tool or for the model, cut if it is too long.
 func (p *page) output(attributes, text string) { p.pre(attributes, text, p.most) }
 
 func (p *page) pre(attributes, text string, limit int) {
@@ -431,6 +430,6 @@ func (p *page) pre(attributes, text string, limit int) {
 
 func (p *page) missing(n int) {
 	if n > 0 {
-		p.element("p", `class="missing"`, formatSize(n)+" more are not shown; --full shows all")
+		p.element("p", `class="missing"`, formatSize(n)+" more not shown; --full shows everything")
 	}
 }

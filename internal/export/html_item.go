@@ -50,8 +50,7 @@ func (p *page) teammate(i *Item) {
 	p.raw("</section>")
 }
 
-// call writes a call of a tool. Small changes of files are open: they are what
-// one looks for.
+// call writes a call of a tool. Small changes of files are open, since readers look for them.
 func (p *page) call(i *Item) {
 	diffs := i.diffs()
 	open := p.open()
@@ -91,8 +90,8 @@ func (p *page) state(i *Item) string {
 // callLine writes the line that is always visible.
 func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 	p.element("span", `class="name"`, cmp.Or(oneLine(i.Tool, 60), "tool"))
-	if what := cmp.Or(i.Summary, i.Description); what != i.Tool {
-		p.element("span", `class="what"`, oneLine(what, 160))
+	if summary := cmp.Or(i.Summary, i.Description); summary != i.Tool {
+		p.element("span", `class="what"`, oneLine(summary, 160))
 	}
 	added, removed := 0, 0
 	for k := range diffs {
@@ -112,7 +111,7 @@ func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 	}
 }
 
-// input writes what a tool was called with, in the way that suits the tool.
+// input writes the input of a tool, in a form that suits the tool.
 func (p *page) input(i *Item) {
 	item := i.restore()
 	input, err := item.Input()
@@ -136,7 +135,7 @@ func (p *page) input(i *Item) {
 	}
 }
 
-// indent returns a JSON text in several lines, unless it is short.
+// indent indents a JSON text, unless it is short.
 func indent(text wire.JSON) string {
 	var b bytes.Buffer
 	if len(text) < 60 || json.Indent(&b, []byte(text), "", "  ") != nil {
@@ -160,7 +159,7 @@ func (p *page) todos(todos []tooluse.Todo) {
 	p.raw(`<ul class="todos">`)
 	for k, t := range todos {
 		if k >= maxTodos && p.page > 0 {
-			p.element("li", `class="missing"`, fmt.Sprintf("%d more; --full shows all", len(todos)-k))
+			p.element("li", `class="missing"`, fmt.Sprintf("%d more; --full shows everything", len(todos)-k))
 			break
 		}
 		sign := map[string]string{"completed": "☑", "in_progress": "▸"}[t.Status]
@@ -169,7 +168,7 @@ func (p *page) todos(todos []tooluse.Todo) {
 	p.raw("</ul>")
 }
 
-// result writes what came back.
+// result writes the result of a call.
 func (p *page) result(i *Item) {
 	text, class := i.Result, "out"
 	if i.Output != "" {
@@ -191,7 +190,7 @@ func (p *page) result(i *Item) {
 	p.missing(missing)
 }
 
-// resultLanguage returns the language of a result, if that is a file or JSON.
+// resultLanguage returns the language of a result that is a file or JSON, or nil.
 func (p *page) resultLanguage(i *Item) *language {
 	if i.IsError {
 		return nil
@@ -209,23 +208,21 @@ func (p *page) resultLanguage(i *Item) *language {
 	return nil
 }
 
-// imageTypes are the types of pictures that a page may have: none of them can
-// hold a script.
+// imageTypes are the types of images on a page. None of them can contain a script.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// images writes the pictures of a result. What they are is their type, whatever
-// else they hold.
+// images writes the images of a result. Images whose data is not of their type are omitted.
 func (p *page) images(i *Item) {
 	shown := 0
 	for k := range i.Images {
-		if image := &i.Images[k]; image.isWhatItSays() && p.hasRoom(image) {
+		if image := &i.Images[k]; image.hasItsType() && p.hasRoom(image) {
 			data := base64.StdEncoding.EncodeToString(image.Data)
-			p.raw(`<img alt="picture in the result" src="data:` + image.MediaType + `;base64,` + data + `">`)
+			p.raw(`<img alt="image in the result" src="data:` + image.MediaType + `;base64,` + data + `">`)
 			shown++
 		}
 	}
 	if left := i.ImageCount - shown; left > 0 {
-		p.element("p", `class="missing"`, plural(left, "picture")+" not shown")
+		p.element("p", `class="missing"`, plural(left, "image")+" not shown")
 	}
 }
 
@@ -240,22 +237,22 @@ func (p *page) subagent(a *Agent) {
 	p.element("span", `class="note"`, plural(callsIn(a.Chunks), "tool call"))
 	switch transcript.LinkedBy(a.LinkedBy) {
 	case transcript.LinkedByOrder, transcript.LinkedByPrompt, transcript.LinkedByTeam:
-		p.raw(`<span class="note">guessed to belong here</span>`)
+		p.raw(`<span class="note">probably started here</span>`)
 	}
 	p.raw(`</summary><div class="inside">`)
 	if p.depth >= maxDepth {
-		p.raw(`<p class="missing">what it did is too deep down to show</p>`)
+		p.raw(`<p class="missing">nested too deeply to show</p>`)
 	} else {
 		inside := *p
 		inside.depth++
-		inside.place = fmt.Sprintf("%sa%s-", p.place, placeName(a.ID))
+		inside.prefix = fmt.Sprintf("%sa%s-", p.prefix, plainID(a.ID))
 		inside.conversation(a.Chunks, a.Branches)
 	}
 	p.raw("</div></details>")
 }
 
-// placeName returns the letters and digits of an ID.
-func placeName(id string) string {
+// plainID returns the letters and digits of an ID.
+func plainID(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
@@ -298,7 +295,7 @@ func diffLines(diffs []transcript.FileDiff) int {
 	return n
 }
 
-// diff writes what changed in a file, as a table of lines.
+// diff writes the changes of a file, as a table of lines.
 func (p *page) diff(d *transcript.FileDiff) {
 	p.raw(`<div class="diff"><p class="file"><span>`)
 	p.text(oneLine(d.Path, 200))
@@ -309,7 +306,7 @@ func (p *page) diff(d *transcript.FileDiff) {
 	case d.Deleted:
 		p.raw(`<span class="note">deleted</span>`)
 	case d.Unknown:
-		p.raw(`<span class="note">changed, but not known how</span>`)
+		p.raw(`<span class="note">changed; the change is unknown</span>`)
 	}
 	p.raw(`</p><div class="scroll"><table><tbody>`)
 	left := p.lines
@@ -328,13 +325,12 @@ func (p *page) diff(d *transcript.FileDiff) {
 	}
 	p.raw("</tbody></table></div>")
 	if missing > 0 {
-		p.element("p", `class="missing"`, plural(missing, "line")+" more not shown; --full shows all")
+		p.element("p", `class="missing"`, plural(missing, "more line")+" not shown; --full shows everything")
 	}
 	p.raw("</div>")
 }
 
-// hunk writes lines with their numbers, which are not known for a piece of an
-// unknown file.
+// hunk writes lines with their numbers. Relative numbers, in a file whose content is unknown, are omitted.
 func (p *page) hunk(h *tooluse.Hunk, lines []string, relative, gap bool) {
 	if gap {
 		p.raw(`<tr class="gap"><td></td><td></td><td></td><td>⋯</td></tr>`)
@@ -380,10 +376,9 @@ func (p *page) diffLine(class string, before, after int, text string, relative b
 	}
 }
 
-// ImagesIn returns the pictures in the result of a call, which are in the entry
-// of that result. Those of other types than PNG, JPEG, GIF and WebP, those that
-// are not what they are said to be, and those of more than most bytes are left
-// out.
+// ImagesIn returns the images in the result of a call. e is the entry with that result. Images of other
+// types than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than most
+// bytes are omitted.
 func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	if e.Message == nil {
 		return nil
@@ -418,14 +413,14 @@ func newImage(b wire.Block, most int) (Image, bool) {
 	}
 	data, err := base64.StdEncoding.DecodeString(block.Source.Data)
 	image := Image{MediaType: block.Source.MediaType, Data: data}
-	return image, err == nil && image.isWhatItSays()
+	return image, err == nil && image.hasItsType()
 }
 
-// imageStarts are how files of the types begin.
+// imageStarts are the first bytes of each type.
 var imageStarts = map[string]string{
 	"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF",
 }
 
-func (i *Image) isWhatItSays() bool {
+func (i *Image) hasItsType() bool {
 	return slices.Contains(imageTypes, i.MediaType) && strings.HasPrefix(string(i.Data[:min(len(i.Data), 16)]), imageStarts[i.MediaType])
 }

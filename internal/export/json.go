@@ -14,12 +14,12 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// ErrFormat says that a text is no document, or one of a newer format.
+// ErrFormat means that a text is not a document, or has a newer format.
 var ErrFormat = errors.New("export: not a document of this format")
 
-// Looks reports whether a text may be a document in JSON, by how it begins. It
-// needs some dozen bytes.
-func Looks(head []byte) bool {
+// IsDocument reports whether a text may be a document in JSON, by its first bytes. About 30 bytes are
+// enough, and 100 are examined.
+func IsDocument(head []byte) bool {
 	var b strings.Builder
 	for _, c := range head[:min(len(head), 100)] {
 		if c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -29,8 +29,8 @@ func Looks(head []byte) bool {
 	return strings.HasPrefix(b.String(), `{"format":"clew-session/`)
 }
 
-// Read reads a document in JSON. The error wraps [ErrFormat] if it is none, and
-// is that of the reader otherwise.
+// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document. Otherwise it is
+// the error of the reader.
 func Read(r io.Reader) (*Document, error) {
 	doc := new(Document)
 	dec := json.NewDecoder(r)
@@ -54,8 +54,8 @@ func readError(err error) error {
 	return err
 }
 
-// writeJSON writes a document as one line. Chunks are encoded one by one, so that
-// a long session is never in memory twice.
+// writeJSON writes a document as one line. It encodes chunks one by one, so that a long session is not in
+// memory twice.
 func writeJSON(w io.Writer, d *Document) error {
 	head := *d
 	head.Chunks = []Chunk{}
@@ -98,7 +98,7 @@ func (l *lineWriter) encode(v any) {
 	}
 }
 
-// marshal returns v in JSON that a terminal can show.
+// marshal returns v as JSON that is safe for a terminal.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -109,9 +109,8 @@ func marshal(v any) ([]byte, error) {
 	return render.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Transcript returns the transcript that the document was made of, as far as the
-// document has it: without the calls of the model, so that its totals are those
-// of the document, and without places in files.
+// Transcript returns the transcript of the document. It lacks what the document does not have: the calls of
+// the model, from which totals are computed, and positions in files.
 func (d *Document) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Chunks: restoreChunks(d.Chunks), Branches: restoreBranches(d.Branches), Unlinked: restoreAgents(d.Unlinked),

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A sheet is a document on its way to Markdown.
+// A sheet writes a document as Markdown.
 type sheet struct {
 	w io.Writer
 	*View
@@ -30,7 +30,7 @@ func writeMarkdown(w io.Writer, d *Document, view *View) error {
 	s.summary(d)
 	s.conversation(d.Chunks)
 	for i := range d.Branches {
-		s.block(fmt.Sprintf("---\n\n*Left behind by a rewind, at line %d:*", d.Branches[i].FromLine))
+		s.block(fmt.Sprintf("---\n\n*Rewound, at line %d:*", d.Branches[i].FromLine))
 		s.conversation(d.Branches[i].Chunks)
 	}
 	if len(d.Unlinked) > 0 {
@@ -46,7 +46,7 @@ func writeMarkdown(w io.Writer, d *Document, view *View) error {
 	return s.err
 }
 
-// block writes lines, and an empty one behind them.
+// block writes lines, followed by an empty line.
 func (s *sheet) block(text string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
@@ -155,8 +155,8 @@ func (s *sheet) item(i *Item) {
 
 func (s *sheet) call(i *Item) {
 	line := "**" + inline(cmp.Or(oneLine(i.Tool, 60), "tool")) + "**"
-	if what := oneLine(cmp.Or(i.Summary, i.Description), 160); what != "" && what != i.Tool {
-		line += " " + code(what)
+	if summary := oneLine(cmp.Or(i.Summary, i.Description), 160); summary != "" && summary != i.Tool {
+		line += " " + code(summary)
 	}
 	switch {
 	case i.IsError:
@@ -176,7 +176,7 @@ func (s *sheet) call(i *Item) {
 		s.fence(cmp.Or(i.Output, i.Result), "")
 	}
 	if i.ImageCount > 0 {
-		s.block("*" + plural(i.ImageCount, "picture") + "*")
+		s.block("*" + plural(i.ImageCount, "image") + "*")
 	}
 	s.agents(i.Agents)
 }
@@ -196,14 +196,14 @@ func (s *sheet) input(i *Item) {
 	s.fence(indent(i.Input), "json")
 }
 
-// agents writes what subagents did, indented as quotes are.
+// agents writes the conversations of subagents, as quotes.
 func (s *sheet) agents(agents []Agent) {
 	for i := range agents {
 		a := &agents[i]
 		title := strings.TrimSpace(oneLine(a.Type, 40) + " " + oneLine(a.Description, 120))
 		s.block("**Subagent** " + inline(cmp.Or(title, oneLine(a.ID, 60))))
 		if s.depth >= maxDepth {
-			s.block("*What it did is too deep down to show.*")
+			s.block("*Nested too deeply to show.*")
 			continue
 		}
 		inside := &sheet{w: s.w, View: s.View, err: s.err, indent: s.indent + "> ", depth: s.depth + 1}
@@ -212,7 +212,7 @@ func (s *sheet) agents(agents []Agent) {
 	}
 }
 
-// quote writes a text that is not Markdown, as a quote.
+// quote writes a text that is not Markdown as a quote.
 func (s *sheet) quote(text string) {
 	head, missing := shorten(text, s.limit())
 	lines := strings.Split(strings.TrimRight(clean(head), "\n"), "\n")
@@ -238,7 +238,7 @@ func (s *sheet) prose(text string) {
 	s.missing(missing)
 }
 
-// fence writes a text between lines of backticks, of which it has none so long.
+// fence writes a text between lines of backticks, which are longer than any run of backticks in the text.
 func (s *sheet) fence(text, language string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -252,7 +252,7 @@ func (s *sheet) fence(text, language string) {
 
 func (s *sheet) missing(n int) {
 	if n > 0 {
-		s.block("*" + formatSize(n) + " more are not shown; --full shows all.*")
+		s.block("*" + formatSize(n) + " more not shown; --full shows everything.*")
 	}
 }
 
@@ -269,7 +269,7 @@ func longestRun(text string, c byte) int {
 	return longest
 }
 
-// code returns a text as code inside of a line, or "".
+// code returns a text as inline code, or "" if it is blank.
 func code(text string) string {
 	text = oneLine(text, 300)
 	if text == "" {
@@ -282,13 +282,13 @@ func code(text string) string {
 	return ticks + text + ticks
 }
 
-// inline returns a line of text as such.
+// inline returns a text as one line, cleaned and escaped.
 func inline(text string) string { return escapeLine(clean(strings.ReplaceAll(text, "\n", " "))) }
 
-// markdownSigns are what has a meaning in a line of Markdown.
+// markdownSigns are the characters with a meaning in Markdown.
 const markdownSigns = "\\`*_[]<>#|~&!"
 
-// escapeLine returns a line of text that Markdown shows as it is.
+// escapeLine escapes a line, so that Markdown shows it as it is.
 func escapeLine(line string) string {
 	var b strings.Builder
 	indented := strings.TrimLeft(line, " \t")
@@ -303,12 +303,11 @@ func escapeLine(line string) string {
 	return numbered().ReplaceAllString(b.String(), `$1\$2`)
 }
 
-// numbered finds the number of a list.
+// numbered finds the number of a list item.
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,9})([.)])`) })
 
-// safeMarkdown returns a text in Markdown without tags, and without links other
-// than those to pages: whoever shows it may not look at them. What is code stays
-// as it is.
+// safeMarkdown removes tags from a Markdown text, and links to anything but pages, since a viewer may not
+// check them. Code stays as it is.
 func safeMarkdown(text string) string {
 	var b strings.Builder
 	fence := ""
@@ -329,8 +328,7 @@ func safeMarkdown(text string) string {
 	return b.String()
 }
 
-// fenceOf returns the backticks or tildes that a line of code begins or ends
-// with, or "".
+// fenceOf returns the backticks or tildes of a line that begins or ends a block of code, or "".
 func fenceOf(line string) string {
 	trimmed := strings.TrimLeft(line, " ")
 	if len(line)-len(trimmed) > 3 {
@@ -345,33 +343,32 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// linkTarget finds where links lead, behind "](" and "]:".
+// linkTarget finds the targets of links, after "](" and "]:".
 var linkTarget = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\](?:\(|:)[ \t]*<?)([^\s)<>]+)`) })
 
-// harmlessTarget is a page, an address, or a file beside the document.
+// harmlessTarget matches a page, an address, or a file beside the document.
 var harmlessTarget = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:https?://|mailto:|#|[\w./~-]+(?:[#?:][\w.-]*)?$)`)
 })
 
-// safeLine escapes the tags of a line, also in code: a span of code may have
-// begun on another line, or not at all.
+// safeLine escapes the tags of a line, also in inline code, which may have begun on another line.
 func safeLine(line string) string {
 	line = linkTarget().ReplaceAllStringFunc(line, func(match string) string {
-		parts := linkTarget().FindStringSubmatch(match)
-		if harmlessTarget().MatchString(parts[2]) && !startsScript(parts[2]) {
+		groups := linkTarget().FindStringSubmatch(match)
+		if harmlessTarget().MatchString(groups[2]) && !startsScript(groups[2]) {
 			return match
 		}
-		return parts[1] + "#"
+		return groups[1] + "#"
 	})
-	// The target of a link may stand on a line of its own.
+	// The target of a link may be on a separate line.
 	if first := strings.TrimLeft(line, " \t>"); startsScript(first) {
 		line = line[:len(line)-len(first)] + "#" + first
 	}
-	return strings.ReplaceAll(withoutPictures(line), "<", "&lt;")
+	return strings.ReplaceAll(withoutImages(line), "<", "&lt;")
 }
 
-// withoutPictures makes links of pictures, since whoever shows a picture loads it.
-func withoutPictures(line string) string {
+// withoutImages turns images into links, since a viewer would load an image.
+func withoutImages(line string) string {
 	var b strings.Builder
 	for {
 		i := strings.Index(line, "![")
@@ -390,7 +387,7 @@ func withoutPictures(line string) string {
 	}
 }
 
-// isMacro reports whether "![" stands behind a word and leads nowhere, as in Rust.
+// isMacro reports whether "![" follows a word and is not a link, as in a Rust macro.
 func isMacro(before, after string) bool {
 	_, target, closed := strings.Cut(cutAt(after, 200), "]")
 	leads := strings.HasPrefix(target, "(") || strings.HasPrefix(target, "[")
@@ -401,8 +398,7 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// startsScript reports whether a text begins as a URL that a browser would run or
-// open itself.
+// startsScript reports whether a text begins like a URL that a browser would run, or open as a file.
 func startsScript(text string) bool {
 	scheme, _, found := strings.Cut(html.UnescapeString(cutAt(text, 200)), ":")
 	if !found {
@@ -410,7 +406,7 @@ func startsScript(text string) bool {
 	}
 	letters := func(r rune) rune {
 		if r <= ' ' || r == '\\' || r == '<' {
-			return -1 // as browsers pass over it
+			return -1 // browsers ignore it
 		}
 		return unicode.ToLower(r)
 	}

@@ -29,8 +29,8 @@ var voidTags = []string{"meta", "img", "hr", "br", "input"}
 
 var attribute = regexp.MustCompile(`^\s+([a-z-]+)(?:="([^"<>]*)")?`)
 
-// checkPage fails unless a page is made of known tags that nest, of attributes
-// that can't do anything, and of text. It returns the text.
+// checkPage fails unless a page has only known and nested tags, harmless attributes, and text. It returns
+// the text.
 func checkPage(t *testing.T, page string) string {
 	t.Helper()
 	page, ok := strings.CutPrefix(page, "<!DOCTYPE html>\n")
@@ -154,7 +154,7 @@ func bounded(t *testing.T, d *Document, size int) string {
 	return b.String()
 }
 
-// A long session is cut in what tools returned, and in nothing else.
+// In a long session only the results of tools are cut.
 func TestPageBounds(t *testing.T) {
 	t.Parallel()
 	doc := longDocument(40, 8000)
@@ -165,7 +165,7 @@ func TestPageBounds(t *testing.T) {
 		}
 	}
 	if strings.Contains(page, "END OF RESULT") || !strings.Contains(page, "This session is long") {
-		t.Error("results are not cut, or it does not say so")
+		t.Error("results are not cut, or the note is missing")
 	}
 	if page := bounded(t, doc, 1_000_000); strings.Count(page, "END OF RESULT") != 40 || strings.Contains(page, "is long") {
 		t.Error("a page that fits is cut")
@@ -175,11 +175,11 @@ func TestPageBounds(t *testing.T) {
 	}
 }
 
-// A session that is too long even so ends early, with a note.
+// A page that is still too long ends early, with a note.
 func TestPageEnds(t *testing.T) {
 	t.Parallel()
 	page := bounded(t, longDocument(1000, 2000), 300_000)
-	if !strings.Contains(page, "The page is full, ") || !strings.Contains(page, "Prompt 1.</pre>") {
+	if !strings.Contains(page, "The page is full: ") || !strings.Contains(page, "Prompt 1.</pre>") {
 		t.Error("no note, or no beginning")
 	}
 	if strings.Contains(page, "Answer 1000.") {
@@ -187,7 +187,7 @@ func TestPageEnds(t *testing.T) {
 	}
 }
 
-// Pictures have no more than half of a page.
+// Images take at most half of a page.
 func TestPagePictures(t *testing.T) {
 	t.Parallel()
 	doc := longDocument(10, 10)
@@ -198,7 +198,7 @@ func TestPagePictures(t *testing.T) {
 		}
 	})
 	page := bounded(t, doc, 200_000)
-	if shown, left := strings.Count(page, "<img"), strings.Count(page, "1 picture not shown"); shown != 3 || left != 7 {
+	if shown, left := strings.Count(page, "<img"), strings.Count(page, "1 image not shown"); shown != 3 || left != 7 {
 		t.Errorf("%d pictures are shown, %d are left out", shown, left)
 	}
 	if page := written(t, doc, HTML, &View{Full: true}); strings.Count(page, "<img") != 10 {
@@ -236,7 +236,7 @@ func highlighted(t *testing.T, code, name string) string {
 	return b.String()
 }
 
-// Each case lists the coloured parts of some code, with their classes.
+// Each case lists the colored words of some code, with their classes.
 func TestHighlight(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, code, want string }{
@@ -268,7 +268,7 @@ func TestHighlight(t *testing.T) {
 
 var coloured = regexp.MustCompile(`(?s)<span class="([a-z])">(.*?)</span>`)
 
-// Colours change no letter of the code, in any language.
+// Highlighting does not change the code, in any language.
 func FuzzHighlight(f *testing.F) {
 	f.Add("// a\r\n\"b\\\n'c\\' `d` /* e <f> & \x1b[31mg\x00 é→\xff ''' \"\"\" <!-- </span> $x 0x1.5e+3")
 	f.Add("+a\n-b\n@@\n\n--- c")

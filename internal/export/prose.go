@@ -15,16 +15,15 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxProse is the longest text that is read as Markdown. What is longer is shown
-// as it is: nobody writes that much by hand, and nesting costs more than its
-// length.
+// maxProse is the longest text that is parsed as Markdown. A longer text is shown as it is: it is rarely
+// written by hand, and the time for nested elements grows faster than the length.
 const maxProse = 64 << 10
 
-// prose writes a text in Markdown.
+// prose writes a Markdown text.
 func (p *page) prose(text string) {
 	var b bytes.Buffer
 	if len(text) > maxProse || deep(text) || markdown().Convert([]byte(clean(text)), &b) != nil {
-		p.part(`class="plain"`, text)
+		p.textBlock(`class="plain"`, text)
 		return
 	}
 	p.raw(`<div class="prose">`)
@@ -32,8 +31,7 @@ func (p *page) prose(text string) {
 	p.raw("</div>")
 }
 
-// deep reports whether a line of the text begins with marks that nest more than
-// anybody means.
+// deep reports whether a line of the text begins with more than 20 nested quotes or lists.
 func deep(text string) bool {
 	for line := range strings.Lines(text) {
 		head := line[:len(line)-len(strings.TrimLeft(line, " \t>*-+0123456789.)"))]
@@ -54,11 +52,10 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// A proseRenderer writes what must not come from a transcript as it is: tags,
-// links, pictures and code.
+// A proseRenderer writes the elements that need care in untrusted text: tags, links, images and code.
 type proseRenderer struct{}
 
-// RegisterFuncs names the nodes that it writes.
+// RegisterFuncs registers the functions for these elements.
 func (proseRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindRawHTML, renderRawHTML)
 	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
@@ -70,7 +67,7 @@ func (proseRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindCodeBlock, renderCodeBlock)
 }
 
-// renderRawHTML shows tags inside of a paragraph.
+// renderRawHTML shows the tags in a paragraph as text.
 func renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if raw, ok := n.(*ast.RawHTML); ok && entering {
 		_, _ = w.WriteString(html.EscapeString(string(raw.Segments.Value(source))))
@@ -78,7 +75,7 @@ func renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (
 	return ast.WalkSkipChildren, nil
 }
 
-// renderHTMLBlock shows tags that stand for themselves.
+// renderHTMLBlock shows a block of HTML as text.
 func renderHTMLBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	block, ok := n.(*ast.HTMLBlock)
 	if !ok || !entering {
@@ -92,7 +89,7 @@ func renderHTMLBlock(w util.BufWriter, source []byte, n ast.Node, entering bool)
 	return ast.WalkContinue, nil
 }
 
-// safeURL returns a URL if a click on it can do no harm.
+// safeURL returns the URL, and whether it is safe to click on.
 func safeURL(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -102,7 +99,7 @@ func safeURL(text string) (string, bool) {
 	return u.String(), isPage || u.Scheme == "mailto"
 }
 
-// destination returns where a link leads that may be written with escapes.
+// destination returns the destination of a link, without escapes.
 func destination(written []byte) []byte {
 	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(written)))
 }
@@ -145,8 +142,8 @@ func renderAutoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) 
 	return ast.WalkContinue, nil
 }
 
-// renderImage shows the name of a picture and where it is. It is not loaded: the
-// page would tell others that it is read.
+// renderImage shows the name and the URL of an image. The page does not load it, since its server would
+// learn that the page was opened.
 func renderImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	image, ok := n.(*ast.Image)
 	if !ok {
@@ -160,7 +157,7 @@ func renderImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.Wal
 	return ast.WalkContinue, nil
 }
 
-// renderHeading puts headings below those of the page.
+// renderHeading writes headings with lower levels than those of the page.
 func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	heading, ok := n.(*ast.Heading)
 	if !ok {

@@ -23,28 +23,27 @@ const (
 // Formats returns the names of the formats.
 func Formats() []string { return []string{HTML, Markdown, JSON} }
 
-// A View says how a document is shown on a page and in Markdown. Nil and the zero
-// value mean short: without thinking, with long results cut. JSON has all that the
-// document has.
+// A View configures a page and Markdown. Nil and the zero value mean a short form: without thinking, and
+// with long results cut. JSON always has everything in the document.
 type View struct {
-	// Thinking shows what the agent thought.
+	// Thinking shows the thinking of the agent.
 	Thinking bool
-	// Expand opens the parts of a page that are folded otherwise.
+	// Expand opens the folded elements of a page.
 	Expand bool
-	// Full shows long texts whole.
+	// Full shows long texts completely.
 	Full bool
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
 }
 
 const (
-	maxPart      = 16 << 10 // bytes of a text that is not shown in full
+	maxText      = 16 << 10 // bytes of a text, unless View.Full is set
 	maxDiffLines = 600
 	maxDepth     = 12 // of subagents below subagents
 )
 
-// Write writes a document in one of the formats. The error is that of the writer,
-// or tells of a format that there is not. view may be nil.
+// Write writes a document in one of the formats. It returns the error of the writer, or an error for an
+// unknown format. view may be nil.
 func Write(w io.Writer, d *Document, format string, view *View) error {
 	if view == nil {
 		view = new(View)
@@ -57,15 +56,15 @@ func Write(w io.Writer, d *Document, format string, view *View) error {
 	case JSON:
 		return writeJSON(w, d)
 	}
-	return fmt.Errorf("export: there is no format %q", format)
+	return fmt.Errorf("export: unknown format %q", format)
 }
 
-// limit returns how long a part may be, or 0.
+// limit returns the longest text in bytes, or 0 for no limit.
 func (v *View) limit() int {
 	if v.Full {
 		return 0
 	}
-	return maxPart
+	return maxText
 }
 
 func (v *View) time(at time.Time, layout string) string {
@@ -75,11 +74,10 @@ func (v *View) time(at time.Time, layout string) string {
 	return at.Local().Format(layout)
 }
 
-const joiner = '\u200d' // makes one picture of two, and hides nothing
+const joiner = '\u200d' // joins two emoji into one
 
-// clean makes a text that comes from elsewhere visible: colours of a terminal go,
-// and other control characters, invisible ones and those that turn the direction
-// of text are escaped as in a Go string. Line ends and tabs stay.
+// clean makes untrusted text visible: it removes color sequences, and escapes other control characters,
+// invisible ones and those that change the direction of text, as in a Go string. Line ends and tabs stay.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -87,7 +85,7 @@ func clean(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
 		end := 1
-		switch n := colourCode(text); {
+		switch n := colorCode(text); {
 		case n > 0:
 			end = n
 		case text[0] == '\t':
@@ -116,9 +114,9 @@ func isClean(text string) bool {
 
 func isVisible(r rune) bool { return r == '\n' || r == '\t' || r == joiner || strconv.IsPrint(r) }
 
-// colourCode returns the length of the sequence that a text begins with, if it
-// sets a colour and nothing else.
-func colourCode(text string) int {
+// colorCode returns the length of the escape sequence at the beginning of a text, if it only sets a color,
+// and otherwise 0.
+func colorCode(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 0
 	}
@@ -133,7 +131,7 @@ func colourCode(text string) int {
 	return 0
 }
 
-// oneLine makes a clean line of a text, not longer than max characters.
+// oneLine joins a text into one clean line of at most most characters.
 func oneLine(text string, most int) string {
 	if len(text) > 8*most {
 		text = cutAt(text, 8*most)
@@ -146,7 +144,7 @@ func oneLine(text string, most int) string {
 	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
 }
 
-// cutAt returns the first n bytes of a text, or some less: runes stay whole.
+// cutAt returns the first n bytes of a text, or a few less, so that no rune is split.
 func cutAt(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -157,8 +155,8 @@ func cutAt(text string, n int) string {
 	return text[:n]
 }
 
-// shorten cuts a text to the limit, at the end of a line if there is one, and
-// says how much is missing. A limit of 0 is none.
+// shorten cuts a text to the limit, at the end of a line if possible, and returns the number of bytes that
+// are missing. 0 means no limit.
 func shorten(text string, limit int) (head string, missing int) {
 	if limit <= 0 || len(text) <= limit {
 		return text, 0
@@ -170,7 +168,7 @@ func shorten(text string, limit int) (head string, missing int) {
 	return head, len(text) - len(head)
 }
 
-// formatSize writes a number of bytes for people.
+// formatSize formats a number of bytes, such as 1.5 kB.
 func formatSize(n int) string {
 	switch {
 	case n < 1000:
@@ -181,7 +179,7 @@ func formatSize(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// formatCount writes a number for people, in about three digits.
+// formatCount formats a number with about three digits, such as 12.3k.
 func formatCount(n int) string {
 	switch {
 	case n < 10_000:
@@ -212,16 +210,15 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// markup writes a page. Whatever comes from a transcript goes through text or
-// attr, which clean and escape it; raw is for what is ours. It keeps the first
-// error, and writes nothing behind that.
+// markup writes a page. Text from a transcript must go through text or attr, which clean and escape it; raw
+// is only for our own markup. It keeps the first error, and writes nothing after it.
 type markup struct {
 	w interface {
 		io.StringWriter
 		Flush() error
 	}
 	err  error
-	size int // bytes that were written
+	size int // bytes written so far
 }
 
 func newMarkup(w io.Writer) *markup { return &markup{w: bufio.NewWriterSize(w, 64<<10)} }
@@ -233,7 +230,7 @@ func (m *markup) raw(text string) {
 	}
 }
 
-// rawf is raw, with numbers.
+// rawf is like raw, with numbers to format.
 func (m *markup) rawf(format string, numbers ...int) {
 	args := make([]any, len(numbers))
 	for i, n := range numbers {
@@ -242,11 +239,10 @@ func (m *markup) rawf(format string, numbers ...int) {
 	m.raw(fmt.Sprintf(format, args...))
 }
 
-// text writes a text as such.
+// text writes a text, cleaned and escaped.
 func (m *markup) text(text string) { m.raw(html.EscapeString(clean(text))) }
 
-// element writes an element that has only a text. The tag is ours, and may have
-// attributes.
+// element writes an element that contains only text. The tag and the attributes must be our own.
 func (m *markup) element(tag, attributes, text string) {
 	if attributes != "" {
 		attributes = " " + attributes
@@ -256,7 +252,7 @@ func (m *markup) element(tag, attributes, text string) {
 	m.raw("</" + tag + ">")
 }
 
-// attr returns a value for an attribute, quotes included. What is long is cut.
+// attr returns the value of an attribute, with quotes. A long value is cut.
 func attr(value string) string { return `"` + html.EscapeString(oneLine(value, 500)) + `"` }
 
 func (m *markup) flush() error {
