@@ -1,5 +1,5 @@
-// Package sessionfile knows how the agent lays out transcripts below the folder of its settings: the names of projects,
-// where the transcript of a session lies, and where those of its subagents.
+// Package sessionfile knows the layout of transcripts in the directory of the agent's settings: the
+// names of projects, and the paths of the transcripts of sessions and subagents.
 package sessionfile
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Folder is where projects lie below the folder of the agent's settings.
+// Folder is the name of the directory of the projects, in the directory of the agent's settings.
 const Folder = "projects"
 
 const (
@@ -24,11 +24,13 @@ const (
 	sidecarExtension = ".meta.json"
 )
 
-// maxProjectName is the length at which the agent cuts the name of a project, and tells it from others by a hash.
+// maxProjectName is the length at which the agent cuts the name of a project and adds a hash, to
+// keep names distinct.
 const maxProjectName = 200
 
-// ProjectName returns the name that the agent gives to a working folder, which must be its real path. It is the same for
-// a path with composed letters and for one with the decomposed ones of some file systems.
+// ProjectName returns the name that the agent gives to a working directory: "/home/me/code" becomes
+// "-home-me-code". dir must be the real path, without symbolic links. Composed characters and the
+// decomposed ones of some file systems give the same name.
 func ProjectName(dir string) string {
 	units := utf16.Encode([]rune(norm.NFC.String(dir)))
 	name := make([]byte, len(units))
@@ -44,11 +46,12 @@ func ProjectName(dir string) string {
 	return string(name[:maxProjectName]) + "-" + hash(units)
 }
 
-// maxGivenName is the length of the longest name of a project that the agent takes from its environment.
+// maxGivenName is the length of the longest project name that the agent accepts from its
+// environment.
 const maxGivenName = 64
 
-// GivenName reports whether the agent takes a name from CLAUDE_CODE_PROJECT_DIR_NAME for the project of any working
-// folder. It passes over another one.
+// GivenName reports whether the agent accepts a name from CLAUDE_CODE_PROJECT_DIR_NAME, which it
+// then uses for every working directory. It ignores other names.
 func GivenName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; !isAlphanumeric(c) && c != '-' && c != '_' {
@@ -61,7 +64,7 @@ func GivenName(name string) bool {
 // CutName reports whether the name of a project was cut.
 func CutName(name string) bool { return len(name) > maxProjectName }
 
-// SameCut reports whether two names were cut from paths with the same start.
+// SameCut reports whether two names were cut, and are equal except for the hash.
 func SameCut(a, b string) bool {
 	return CutName(a) && CutName(b) && a[:maxProjectName+1] == b[:maxProjectName+1]
 }
@@ -70,7 +73,7 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-// hash is that of the agent: of UTF-16 units, in 32 bits with a sign, in base 36.
+// hash returns the hash that the agent uses: over UTF-16 units, in signed 32 bits, in base 36.
 func hash(units []uint16) string {
 	var h int32
 	for _, unit := range units {
@@ -79,28 +82,28 @@ func hash(units []uint16) string {
 	return strconv.FormatInt(max(int64(h), -int64(h)), 36)
 }
 
-// Path returns where a transcript lies below [Folder], with slashes.
+// Path returns the path of a transcript relative to [Folder], with slashes.
 func Path(key wire.SessionKey) string { return key.String() + extension }
 
-// Key returns the key of the transcript at a path with slashes below [Folder].
+// Key returns the key of the transcript at a path relative to [Folder], with slashes.
 func Key(rel string) (wire.SessionKey, error) {
 	name, ok := strings.CutSuffix(rel, extension)
-	parts := strings.SplitN(name, "/", 3)
-	if !ok || len(parts) < 2 {
+	names := strings.SplitN(name, "/", 3)
+	if !ok || len(names) < 2 {
 		return wire.SessionKey{}, fmt.Errorf("sessionfile: %q is not the path of a transcript", rel)
 	}
-	key := wire.SessionKey{Project: parts[0], SessionID: parts[1]}
-	if len(parts) == 3 {
-		key.Subpath = parts[2]
-		if !strings.Contains(key.Subpath, "/") { // beside the session's folders lie other files
+	key := wire.SessionKey{Project: names[0], SessionID: names[1]}
+	if len(names) == 3 {
+		key.Subpath = names[2]
+		if !strings.Contains(key.Subpath, "/") { // other files are next to the session's directories
 			return wire.SessionKey{}, fmt.Errorf("sessionfile: %q is not the path of a transcript", rel)
 		}
 	}
 	return key, key.Check()
 }
 
-// Subpath returns the subpath of the transcript whose file, or the file beside it, lies at a path below the session's
-// folder.
+// Subpath returns the subpath of a transcript. rel is the path of its file, or of its metadata
+// file, relative to the session's directory.
 func Subpath(rel string) (subpath string, ok bool) {
 	for _, end := range []string{extension, sidecarExtension} {
 		if subpath, ok = strings.CutSuffix(rel, end); ok {
@@ -111,19 +114,19 @@ func Subpath(rel string) (subpath string, ok bool) {
 	return "", false
 }
 
-// SidecarPath returns where what is known of a subagent lies, beside its transcript.
+// SidecarPath returns the path of the metadata file of a subagent, next to its transcript.
 func SidecarPath(key wire.SessionKey) string {
 	return path.Join(key.Project, key.SessionID, key.Subpath+sidecarExtension)
 }
 
-// metadataType is the type of the entry that stands in a store for the file beside a subagent's transcript. The agent
-// writes it to the mirror when that file changes: the last one counts.
+// metadataType is the type of the entry that stands for the metadata file of a subagent in a store.
+// The agent mirrors one each time the file changes, and the last one counts.
 const metadataType = "agent_metadata"
 
-// Sidecar returns the content of the file beside a subagent's transcript, if that is what the entry stands for.
+// Sidecar returns the content of a subagent's metadata file, if the entry stands for one.
 func Sidecar(entry wire.JSON) (content []byte, ok bool) {
 	if !strings.Contains(string(entry), metadataType) {
-		return nil, false // nearly all entries, and fast
+		return nil, false // the fast path for nearly all entries
 	}
 	var head struct {
 		Type string `json:"type"`
@@ -140,8 +143,8 @@ func Sidecar(entry wire.JSON) (content []byte, ok bool) {
 	return content, err == nil
 }
 
-// SidecarEntry returns the entry that stands for the file beside a subagent's transcript. It reports false if that is
-// not a JSON object.
+// SidecarEntry returns the entry that stands for a subagent's metadata file. It returns false if
+// the content is not a JSON object.
 func SidecarEntry(content []byte) (entry wire.JSON, ok bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(bytes.TrimSpace(content), &fields) != nil || fields == nil {

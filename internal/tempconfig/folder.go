@@ -1,6 +1,7 @@
-// Package tempconfig makes a folder for the agent's settings that lasts as long as one session: with transcripts to
-// resume from, and with those settings of the user that the agent needs, its credentials among them. Whoever may read
-// the folder may act as the user, so nobody else can, and nothing is left of it.
+// Package tempconfig makes a directory for the agent's settings that exists as long as one session.
+// It has the transcripts to resume from, and those of the user's settings that the agent needs,
+// including its credentials. Anybody who can read it can act as the user. So only the user can, and
+// it is removed completely.
 package tempconfig
 
 import (
@@ -12,23 +13,25 @@ import (
 )
 
 const (
-	// prefix begins the names of the folders. Claude Code keeps its tools out of folders that begin like this.
+	// prefix begins the names of the directories. Claude Code does not let its tools read
+	// directories with this prefix.
 	prefix = "claude-resume-clew-"
-	// lockName is a file in the folder that is locked as long as the folder is in use.
+	// lockName is a file in the directory that is locked while the directory is in use.
 	lockName = ".clew-lock"
 
 	dirMode  = 0o700
 	fileMode = 0o600
 )
 
-// A Folder is a folder for the agent's settings. Its methods are for one goroutine at a time.
+// A Folder is a directory for the agent's settings. Only one goroutine at a time may call its
+// methods.
 type Folder struct {
 	path string
 	lock *os.File
 }
 
-// New makes an empty folder among the temporary files, and removes those that hosts have left behind which were killed.
-// Whoever makes a folder must remove it.
+// New makes an empty directory for temporary files, and removes those of processes that were
+// killed. The caller has to call Remove.
 func New() (*Folder, error) { return newIn(os.TempDir()) }
 
 func newIn(parent string) (*Folder, error) {
@@ -39,28 +42,29 @@ func newIn(parent string) (*Folder, error) {
 	}
 	lock, err := lockFile(filepath.Join(path, lockName))
 	if err != nil {
-		_ = os.RemoveAll(path) // there is nothing in it
+		_ = os.RemoveAll(path) // it is empty
 		return nil, fmt.Errorf("tempconfig: %w", err)
 	}
 	return &Folder{path, lock}, nil
 }
 
-// Path returns where the folder is.
+// Path returns the path of the directory.
 func (f *Folder) Path() string { return f.path }
 
-// A process that the agent has left behind may still write into the folder while it is removed.
+// Removing is repeated, since a process that the agent has started may still write to the
+// directory.
 const (
 	removeAttempts = 10
 	removePause    = 50 * time.Millisecond
 )
 
-// Remove removes the folder with all that is in it. It may be called any number of times, also on nil. If it fails, the
-// folder is removed when the next one is made.
+// Remove removes the directory and everything in it. It may be called any number of times, also on
+// nil. If it fails, the next call of New removes the directory.
 func (f *Folder) Remove() error {
 	if f == nil {
 		return nil
 	}
-	_ = f.lock.Close() // on Windows nothing can be removed that is open
+	_ = f.lock.Close() // on Windows, open files can't be removed
 	var err error
 	for range removeAttempts {
 		if err = os.RemoveAll(f.path); err == nil {
@@ -71,10 +75,11 @@ func (f *Folder) Remove() error {
 	return fmt.Errorf("tempconfig: %w", err)
 }
 
-// sweepAge is how old a folder is that is looked at: a younger one may not be locked yet.
+// sweepAge is the minimum age of a directory to be swept. A younger one may not be locked yet.
 const sweepAge = time.Minute
 
-// sweep removes the folders of this user that nobody uses any more. What can't be removed is left for the next time.
+// sweep removes the directories of this user that are no longer in use. Those that can't be removed
+// are left for the next time.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -88,7 +93,7 @@ func sweep(parent string) {
 	}
 }
 
-// abandoned reports whether path is a folder of this user that nobody uses.
+// abandoned reports whether path is a directory of this user that is not in use.
 func abandoned(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || !own(info) || time.Since(info.ModTime()) < sweepAge {

@@ -1,9 +1,11 @@
 package tempconfig
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -68,11 +70,13 @@ func TestMain(m *testing.M) {
 	if parent == "" {
 		os.Exit(m.Run())
 	}
-	if _, err := newIn(parent); err != nil {
+	held, err := newIn(parent)
+	if err != nil {
 		os.Exit(1)
 	}
-	os.Stdout.WriteString("ready\n") //nolint:errcheck // nobody is there to tell
-	select {}
+	os.Stdout.WriteString("ready\n")     //nolint:errcheck // there is nobody to report it to
+	_, _ = io.Copy(io.Discard, os.Stdin) // the test never closes it
+	runtime.KeepAlive(held)              // its lock is released when it is collected
 }
 
 // A folder is swept when the process that had it was killed, and not before.
@@ -81,6 +85,9 @@ func TestSweep(t *testing.T) {
 	parent := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), holderVariable+"="+parent)
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile makes a file and locks it until it is closed, which the end of this process does at the latest.
+// lockFile creates a file and locks it until it is closed, at the latest by the end of this
+// process.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
 	if err != nil {
@@ -22,7 +23,7 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlocked reports whether nobody holds the lock. A file that is missing is not locked.
+// unlocked reports whether no process holds the lock. A missing file is not locked.
 func unlocked(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"os"
 )
 
-// lockFile makes a file and keeps it open. What is open can't be removed.
+// lockFile creates a file and keeps it open. An open file can't be removed.
 func lockFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
 }
 
-// unlocked reports whether nobody has the file open, and removes it then. A file that is missing is not open.
+// unlocked reports whether no process has the file open, and removes it in that case. A missing
+// file is not open.
 func unlocked(path string) bool {
 	err := os.Remove(path)
 	return err == nil || errors.Is(err, fs.ErrNotExist)

@@ -10,20 +10,22 @@ import (
 	"strings"
 )
 
-// A Source is where the agent would have had its settings from.
+// A Source says where the agent's settings are.
 type Source struct {
-	// Dir is the folder of its settings.
+	// Dir is the directory of the settings.
 	Dir string
-	// HomeDir is the folder that .claude.json lies in: Dir, if a variable names that, and else the user's home.
+	// HomeDir is the directory that has .claude.json: Dir if an environment variable names that,
+	// otherwise the user's home directory.
 	HomeDir string
-	// Credentials returns what is kept elsewhere than in Dir, or nothing. Nil means nowhere else.
+	// Credentials returns credentials that are not kept in Dir, or nil if there are none. It may be
+	// nil.
 	Credentials func(ctx context.Context) []byte
 }
 
-// CopySettings copies what the agent needs of its settings. It leaves out refresh tokens: they can be used only once,
-// and whoever uses one takes it away from the others. It also leaves out plugins, which lie in the folder itself. What
-// is missing, not a regular file or not readable is skipped, and so are credentials and settings that are not JSON
-// objects.
+// CopySettings copies the settings that the agent needs. It leaves out refresh tokens: each can be
+// used only once, so using one here would invalidate it for the user's other agents. It also leaves
+// out plugins, which are in the directory itself. Files that are missing, not regular or not
+// readable are skipped, and so are credentials and settings that are not JSON objects.
 func (f *Folder) CopySettings(ctx context.Context, from Source) error {
 	files := []struct {
 		dir, name string
@@ -55,7 +57,8 @@ func (f *Folder) CopySettings(ctx context.Context, from Source) error {
 	return nil
 }
 
-// readRegular returns the content of a file, or nil if there is none to read. It does not wait for a pipe.
+// readRegular returns the content of a regular file, or nil if there is none that can be read. It
+// does not open a pipe, which would block.
 func readRegular(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -68,7 +71,7 @@ func readRegular(path string) []byte {
 	return content
 }
 
-// changed returns a JSON object after a change, or nil if it is none.
+// changed returns a JSON object after a change, or nil if the text is not an object.
 func changed(content []byte, change func(map[string]any)) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
 	decoder.UseNumber()
@@ -84,7 +87,7 @@ func changed(content []byte, change func(map[string]any)) []byte {
 	return text
 }
 
-// removeRefreshTokens removes those of the agent itself and those of its MCP servers, wherever they are.
+// removeRefreshTokens removes the refresh tokens of the agent and of its MCP servers, at any depth.
 func removeRefreshTokens(object map[string]any) {
 	for name, value := range object {
 		if strings.EqualFold(strings.ReplaceAll(name, "_", ""), "refreshToken") {
@@ -95,7 +98,7 @@ func removeRefreshTokens(object map[string]any) {
 	}
 }
 
-// walkObjects calls visit for an object, or for the objects in a list.
+// walkObjects calls visit for an object, or for each object in a list.
 func walkObjects(value any, visit func(map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -107,7 +110,8 @@ func walkObjects(value any, visit func(map[string]any)) {
 	}
 }
 
-// removePlugins removes what would have the agent look for plugins in the folder, or for its settings elsewhere.
+// removePlugins removes settings that would make the agent look for plugins in the directory, or
+// for its settings elsewhere.
 func removePlugins(settings map[string]any) {
 	for _, name := range []string{"enabledPlugins", "extraKnownMarketplaces", "additionalMarketplaces"} {
 		delete(settings, name)

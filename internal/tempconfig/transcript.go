@@ -14,9 +14,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// WriteTranscript writes a transcript to where the agent looks for it, and what its entries say about a subagent to the
-// file beside it, and returns how many entries there were. Without entries there is no file. The error is that of the
-// entries, if they have one, or says that the key or an entry can't be used or that something can't be written.
+// WriteTranscript writes a transcript to the path where the agent looks for it, and the metadata of
+// a subagent to the file next to it. It returns the number of entries. Without entries, it creates
+// no file. It returns an error if entries yields one, if the key or an entry is invalid, or if a
+// file can't be written.
 func (f *Folder) WriteTranscript(key wire.SessionKey, entries iter.Seq2[wire.JSON, error]) (n int, err error) {
 	if err := key.Check(); err != nil {
 		return 0, fmt.Errorf("tempconfig: %w", err)
@@ -44,9 +45,9 @@ func (f *Folder) WriteTranscript(key wire.SessionKey, entries iter.Seq2[wire.JSO
 	return n, nil
 }
 
-// A transcript is the file of a transcript while it is written, and the one beside it.
+// A transcript is a transcript file that is being written, and its metadata file.
 type transcript struct {
-	root    *os.Root // refuses whatever would lie elsewhere
+	root    *os.Root // refuses paths that lead out of the directory
 	key     wire.SessionKey
 	file    *os.File // nil before the first line
 	lines   *bufio.Writer
@@ -76,7 +77,7 @@ func (t *transcript) write(entry wire.JSON) error {
 	return t.lines.WriteByte('\n')
 }
 
-// oneLine returns an entry as a line: a store may have written it otherwise.
+// oneLine returns an entry on one line. A store may have formatted it differently.
 func oneLine(entry wire.JSON) (string, error) {
 	text := strings.TrimSpace(string(entry))
 	if !strings.HasPrefix(text, "{") {
@@ -98,7 +99,7 @@ func (t *transcript) create(name string) (*os.File, error) {
 	return t.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 }
 
-// close writes what is left.
+// close writes the metadata and closes the file.
 func (t *transcript) close() error {
 	if t.file != nil {
 		err := t.lines.Flush()

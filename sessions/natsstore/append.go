@@ -18,27 +18,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The headers of an append. Those of a batch make the server store its messages all or not at all.
+// The headers of an append. With those of a batch, the server stores all messages of the batch or
+// none.
 const (
-	afterHeader   = jetstream.ExpectedLastSubjSeqHeader
-	batchHeader   = "Nats-Batch-Id"
-	partHeader    = "Nats-Batch-Sequence"
-	commitHeader  = "Nats-Batch-Commit"
-	summaryHeader = "Clew-Summary"
+	afterHeader         = jetstream.ExpectedLastSubjSeqHeader
+	batchHeader         = "Nats-Batch-Id"
+	batchSequenceHeader = "Nats-Batch-Sequence"
+	commitHeader        = "Nats-Batch-Commit"
+	summaryHeader       = "Clew-Summary"
 )
 
 const (
-	// maxSummary is the length of a summary that goes into a header. All headers have 64 KB at most.
+	// maxSummary is the length of the longest summary in a header. All headers together have at
+	// most 64 KB.
 	maxSummary = 16 << 10
-	// maxPayload is the size of a message, if the server does not have a smaller limit. A quarter is for headers.
+	// maxPayload is the largest size of a message, unless the limit of the server is smaller. A
+	// quarter of it is for headers.
 	maxPayload = 1 << 20
 )
 
-// Append adds entries to a transcript. See [sessions.Store]. It fails if the stream is full.
-//
-// If it fails because the context ends or no answer comes, the entries may have been stored, but then all of them.
+// Append adds entries to a transcript. It fails if the stream is full. If the context ends or no
+// answer comes, the entries may have been stored, but then all of them. See [sessions.Store].
 func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
-	subject, err := s.ready(ctx, key)
+	subject, err := s.checkedSubject(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -46,18 +48,19 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 	if err != nil || len(checked) == 0 {
 		return err
 	}
-	t, err := s.known.take(ctx, subject)
+	t, err := s.known.acquire(ctx, subject)
 	if err != nil {
 		return err
 	}
 	defer s.known.release(t)
 	if err := s.append(ctx, t, checked); err != nil {
-		return s.failed(fmt.Sprintf("append to %q", key), err)
+		return s.wrapError(fmt.Sprintf("append to %q", key), err)
 	}
 	return nil
 }
 
-// append appends the entries that are not there. It begins with what it knows, and goes on with what is true.
+// append appends the entries that the transcript does not have yet. It first relies on what it
+// remembers. If another writer has appended since, it reads that and tries again.
 func (s *Store) append(ctx context.Context, t *transcript, entries []entry) error {
 	for current := false; ; current = true {
 		fresh := t.fresh(entries)
@@ -73,7 +76,7 @@ func (s *Store) append(ctx context.Context, t *transcript, entries []entry) erro
 		if err := s.catchUp(ctx, t); err != nil {
 			return err
 		}
-		if len(fresh) > 0 && t.last == before { // another writer's append is still on its way
+		if len(fresh) > 0 && t.last == before { // another writer's append is not visible yet
 			if err := pause(ctx); err != nil {
 				return err
 			}
@@ -81,7 +84,7 @@ func (s *Store) append(ctx context.Context, t *transcript, entries []entry) erro
 	}
 }
 
-// checkEntries returns the entries without line ends.
+// checkEntries checks the entries, and returns them without line breaks.
 func checkEntries(key wire.SessionKey, entries []wire.JSON) ([]entry, error) {
 	checked := make([]entry, len(entries))
 	for i, text := range entries {
@@ -101,8 +104,8 @@ func checkEntries(key wire.SessionKey, entries []wire.JSON) ([]entry, error) {
 	return checked, nil
 }
 
-// publishInTurn publishes when the server has room for another batch. A server takes 50 at once, and drops one whose
-// writer is gone after ten seconds.
+// publishInTurn publishes entries, and waits while the server has no room for another batch. A
+// server accepts 50 batches at a time, and drops an unfinished one after ten seconds.
 func (s *Store) publishInTurn(ctx context.Context, t *transcript, entries []entry) error {
 	for {
 		err := s.publish(ctx, t, entries)
@@ -115,7 +118,7 @@ func (s *Store) publishInTurn(ctx context.Context, t *transcript, entries []entr
 	}
 }
 
-// publish appends entries behind the last message that is known.
+// publish appends entries after the last known message.
 func (s *Store) publish(ctx context.Context, t *transcript, entries []entry) error {
 	var body []byte
 	for i, e := range entries {
@@ -127,7 +130,7 @@ func (s *Store) publish(ctx context.Context, t *transcript, entries []entry) err
 	summary := t.summaryWith(entries...)
 	messages := cut(t.subject, body, int(min(s.conn.MaxPayload(), maxPayload)/4*3))
 	messages[0].Header.Set(afterHeader, strconv.FormatUint(t.last, 10))
-	if text, err := json.Marshal(summary); err == nil && len(text) <= maxSummary && t.own() {
+	if text, err := json.Marshal(summary); err == nil && len(text) <= maxSummary && t.isMain() {
 		messages[len(messages)-1].Header.Set(summaryHeader, string(text))
 	}
 	var last uint64
@@ -138,18 +141,18 @@ func (s *Store) publish(ctx context.Context, t *transcript, entries []entry) err
 		}
 	}
 	if last == 0 {
-		return errors.New("the server has not confirmed it")
+		return errors.New("the server did not confirm the append")
 	}
 	t.last, t.summary = last, summary
 	t.addUUIDs(entries...)
 	return nil
 }
 
-// cut makes messages of at most size bytes of a body, which are a batch if there are several.
+// cut splits a body into messages of at most size bytes. If there are several, they form a batch.
 func cut(subject string, body []byte, size int) []*nats.Msg {
 	var messages []*nats.Msg
-	for part := range slices.Chunk(body, max(size, 1)) {
-		messages = append(messages, &nats.Msg{Subject: subject, Header: nats.Header{}, Data: part})
+	for data := range slices.Chunk(body, max(size, 1)) {
+		messages = append(messages, &nats.Msg{Subject: subject, Header: nats.Header{}, Data: data})
 	}
 	if len(messages) == 1 {
 		return messages
@@ -157,14 +160,14 @@ func cut(subject string, body []byte, size int) []*nats.Msg {
 	batch := rand.Text()
 	for i, m := range messages {
 		m.Header.Set(batchHeader, batch)
-		m.Header.Set(partHeader, strconv.Itoa(i+1))
+		m.Header.Set(batchSequenceHeader, strconv.Itoa(i+1))
 	}
 	messages[len(messages)-1].Header.Set(commitHeader, "1")
 	return messages
 }
 
-// send publishes a message and waits until the server has it. It returns the message's sequence, or 0 for all of a
-// batch but the last.
+// send publishes a message and waits until the server has it. It returns the sequence number of the
+// message, or 0 for a message of a batch that is not the last.
 func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 	answer, err := s.request(ctx, m)
 	if err != nil || len(answer.Data) == 0 {
@@ -175,7 +178,7 @@ func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 		Sequence uint64              `json:"seq"`
 	}
 	if err := json.Unmarshal(answer.Data, &ack); err != nil {
-		return 0, fmt.Errorf("the server's answer: %w", err)
+		return 0, fmt.Errorf("decoding the server's answer: %w", err)
 	}
 	if ack.Error != nil {
 		return 0, ack.Error
@@ -183,21 +186,22 @@ func (s *Store) send(ctx context.Context, m *nats.Msg) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// tooManyBatches is the server's code for a batch that it has no room for.
+// tooManyBatches is the server's error code if it has no room for another batch.
 const tooManyBatches jetstream.ErrorCode = 10210
 
-// outdated reports whether the server has refused an append because of another writer's.
+// outdated reports whether the server has refused an append because another writer has appended
+// since.
 func outdated(err error) bool {
 	return refused(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// refused reports whether the server has refused something with one of these codes.
+// refused reports whether the server has returned one of these error codes.
 func refused(err error, codes ...jetstream.ErrorCode) bool {
 	refusal, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && slices.Contains(codes, refusal.ErrorCode)
 }
 
-// catchUp learns what others have appended. If the transcript was deleted, what was known is forgotten.
+// catchUp reads what others have appended. If the transcript was deleted, it forgets what it knew.
 func (s *Store) catchUp(ctx context.Context, t *transcript) error {
 	last, err := s.last(ctx, t.subject)
 	if err != nil || last == t.last {
@@ -217,7 +221,7 @@ func (s *Store) catchUp(ctx context.Context, t *transcript) error {
 	return err
 }
 
-// learn reads what is behind the last message that is known, up to the given one.
+// learn reads the messages after the last known one, up to the given one.
 func (s *Store) learn(ctx context.Context, t *transcript, last uint64) error {
 	if last < t.last {
 		t.forget()

@@ -43,7 +43,7 @@ func TestServerGoesAway(t *testing.T) {
 		"Append": appendErr, "Load": loadErr, "Sessions": listErr, "Projects": projectsErr,
 		"Delete": s.Delete(t.Context(), main),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "the connection is lost") {
+		if err == nil || !strings.Contains(err.Error(), "connection lost") {
 			t.Errorf("%s: got %v", method, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestConnectionLost(t *testing.T) {
 		runtime.Gosched()
 	}
 	stop(srv)
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "the connection is lost") {
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "connection lost") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,28 +13,29 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the server sends at once, before a reader asks for more: at most pageSize messages, and not many more bytes than
-// pageBytes.
+// The server sends at most pageSize messages at a time, and not many more bytes than pageBytes,
+// until the reader asks for more.
 const (
 	pageSize  = 512
 	pageBytes = 2 << 20
 )
 
-// lag is how long to wait for a server of a cluster that does not have yet what another one has, or is about to have.
-const lag = 20 * time.Millisecond
+// retryDelay is how long to wait for a server of a cluster that does not have the latest messages
+// yet.
+const retryDelay = 20 * time.Millisecond
 
 var (
-	errNoAnswer = errors.New("the server has not answered")
-	errDeleted  = errors.New("the transcript was deleted meanwhile")
+	errNoAnswer = errors.New("no answer from the server")
+	errDeleted  = errors.New("the transcript was deleted during the call")
 )
 
-// A span is a part of a transcript: the messages behind after, up to last.
+// A span is a part of a transcript: the messages after the sequence number after, up to last.
 type span struct {
 	subject     string
 	after, last uint64
 }
 
-// A getRequest asks for stored messages.
+// A getRequest asks the server for stored messages.
 type getRequest struct {
 	Sequence      uint64 `json:"seq,omitempty"`
 	NextBySubject string `json:"next_by_subj,omitempty"`
@@ -43,7 +44,8 @@ type getRequest struct {
 	MaxBytes      int    `json:"max_bytes,omitempty"`
 }
 
-// last returns the sequence of the last message of a transcript, or 0. It asks the leader of a cluster, which knows.
+// last returns the sequence number of the last message of a transcript, or 0. It asks the leader of
+// a cluster, which always knows it.
 func (s *Store) last(ctx context.Context, subject string) (uint64, error) {
 	question, err := json.Marshal(getRequest{LastBySubject: subject})
 	if err != nil {
@@ -68,14 +70,14 @@ func (s *Store) last(ctx context.Context, subject string) (uint64, error) {
 	return found.Message.Sequence, nil
 }
 
-// A message is one as it was stored.
+// A message is a message as it was stored.
 type message struct {
 	*nats.Msg
 	sequence uint64
 }
 
-// messages returns the messages of a span, from any server of a cluster. It asks for the next ones when a reader has
-// come to them.
+// messages returns the messages of a span, from any server of a cluster. It requests the next page
+// when the reader gets there.
 func (s *Store) messages(ctx context.Context, sp span) iter.Seq2[message, error] {
 	return func(yield func(message, error) bool) {
 		for sp.after < sp.last {
@@ -101,7 +103,7 @@ func (s *Store) messages(ctx context.Context, sp span) iter.Seq2[message, error]
 	}
 }
 
-// page returns the first messages of a span, and perhaps some behind it.
+// page returns the first messages of a span, and perhaps some after it.
 func (s *Store) page(ctx context.Context, sp span) ([]message, error) {
 	question, err := json.Marshal(getRequest{
 		Sequence: sp.after + 1, NextBySubject: sp.subject, Batch: pageSize, MaxBytes: pageBytes,
@@ -123,7 +125,7 @@ func (s *Store) page(ctx context.Context, sp span) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The server's own headers are behind those of the message.
+		// The server adds its headers after those of the message.
 		numbers := answer.Header.Values(jetstream.SequenceHeader)
 		if len(numbers) == 0 {
 			return page, pageEnd(answer)
@@ -142,12 +144,12 @@ func pageEnd(answer *nats.Msg) error {
 	case "204", "404":
 		return nil
 	default:
-		return fmt.Errorf("status %s %s", status, answer.Header.Get("Description"))
+		return fmt.Errorf("unexpected status %s %s", status, answer.Header.Get("Description"))
 	}
 }
 
-// awaitReplica waits a moment when the server that was asked does not have the rest of a span. It returns an error if
-// no server has it.
+// awaitReplica waits a short time if a server does not have the rest of a span yet. It returns an
+// error if no server has it.
 func (s *Store) awaitReplica(ctx context.Context, sp span) error {
 	last, err := s.last(ctx, sp.subject)
 	if err != nil {
@@ -161,7 +163,7 @@ func (s *Store) awaitReplica(ctx context.Context, sp span) error {
 
 func pause(ctx context.Context) error {
 	select {
-	case <-time.After(lag):
+	case <-time.After(retryDelay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -175,7 +177,8 @@ func (s *Store) request(ctx context.Context, m *nats.Msg) (*nats.Msg, error) {
 	})
 }
 
-// answered waits for an answer, but not forever, and not when the connection is lost.
+// answered waits for an answer, but not longer than answerTimeout, and not after the connection is
+// lost.
 func answered[T any](ctx context.Context, conn *nats.Conn, wait func(context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("%w within %v", errNoAnswer, answerTimeout))
 	defer cancel()

@@ -139,7 +139,7 @@ func TestMissingMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := tryLoad(t.Context(), s, main)
-			if err == nil || !strings.Contains(err.Error(), "what was before it is gone") {
+			if err == nil || !strings.Contains(err.Error(), "earlier messages are missing") {
 				t.Errorf("got %d entries and %v", len(got), err)
 			}
 		})

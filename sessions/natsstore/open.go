@@ -17,51 +17,56 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// DefaultStream is the name of the stream unless [Options] has another.
+// DefaultStream is the name of the stream if [Options] does not name another.
 const DefaultStream = "CLEW_SESSIONS"
 
 // answerTimeout is how long a server may take for one answer. It is a variable since tests, which
 // may run on a busy machine, set a longer one.
 var answerTimeout = 10 * time.Second
 
-// Options say where the transcripts are. One of URL, Conn and Dir must be set, and no other of them.
+// Options say where the transcripts are. Exactly one of URL, Conn and Dir must be set.
 type Options struct {
-	// URL is that of a server, or of several of a cluster with commas between them. A connection that is lost is made
-	// again, for as long as it takes.
+	// URL is the URL of a server, such as "nats://localhost:4222", or of several servers of a
+	// cluster, separated by commas. A lost connection is made again, however long that takes.
 	URL string
-	// Connect has further options for the connection to URL, such as [nats.UserCredentials] and [nats.RootCAs].
+	// Connect has more options for the connection to URL, such as [nats.UserCredentials] and
+	// [nats.RootCAs].
 	Connect []nats.Option
-	// Conn is a connection that is there already. It stays open when the store is closed.
+	// Conn is an existing connection. The store does not close it.
 	Conn *nats.Conn
-	// Dir is the folder of a server that runs in the process, for the store alone, and is made if it is not there. Two
-	// stores cannot use a folder at once. What was appended is on the disk when Append returns. The server takes three
-	// quarters of the space that is free when it starts. When it could not write, as to a disk that is full all the same,
-	// it takes nothing more until the store was closed and is opened again.
+	// Dir is the directory of a server that runs in this process, for this store only. It is
+	// created if it does not exist. Two stores can't use the same directory at the same time.
+	// Entries are on disk when Append returns.
+	//
+	// The server uses at most three quarters of the space that is free when it starts. If it can't
+	// write, for example because the disk is full, it accepts nothing more until the store is
+	// closed and opened again.
 	Dir string
 
-	// Stream is the name of the stream, which Open makes if it is not there. "" means [DefaultStream]. Its subjects begin
-	// with its name.
+	// Stream is the name of the stream, and the first token of its subjects. Open creates the
+	// stream if it does not exist. Empty means [DefaultStream].
 	Stream string
-	// Replicas is how many servers of a cluster keep a stream that Open makes. 0 means 1.
+	// Replicas is how many servers of a cluster keep a stream that Open creates. 0 means 1.
 	Replicas int
-	// MaxBytes limits a stream that Open makes: when it is full, Append fails until something is deleted. 0 means that
-	// the server sets the limit.
+	// MaxBytes is the maximum size of a stream that Open creates. If the stream is full, Append
+	// fails until something is deleted. 0 means the limit of the server.
 	MaxBytes int64
 }
 
-// A Store is a [sessions.Store] in a stream of NATS JetStream, and a [sessions.ProjectLister] and
-// [sessions.Summarizer], too. Several stores, on several machines, may use a stream at once. Its methods wait for the
-// server until the context ends, and for an answer not longer than ten seconds. They fail while there is no connection,
-// and work again when it is back.
+// A Store is a [sessions.Store] in a stream of NATS JetStream. It is also a
+// [sessions.ProjectLister] and a [sessions.Summarizer]. Several stores, on several machines, may
+// use one stream at the same time.
 //
-// On a cluster, Sessions and Summaries may miss what was appended a moment ago.
+// Its methods wait for the server until the context ends, but at most ten seconds for each answer.
+// They fail while there is no connection, and work again when it is back. On a cluster, Sessions
+// and Summaries may miss what was appended just before the call.
 type Store struct {
-	name     string
-	conn     *nats.Conn
-	stream   jetstream.Stream
-	known    transcripts
-	shutdown func() error // nil if the connection is the caller's
-	said     func() error // the last error of the server in the process, nil if there is no such server
+	name        string
+	conn        *nats.Conn
+	stream      jetstream.Stream
+	known       transcripts
+	shutdown    func() error // nil if the caller owns the connection
+	serverError func() error // the last error of the server in this process; nil if there is none
 }
 
 var (
@@ -70,8 +75,9 @@ var (
 	_ sessions.Summarizer    = (*Store)(nil)
 )
 
-// Open connects to the server, or starts one, and makes the stream if it is not there. It returns an error for a stream
-// that would drop or refuse what is appended. The context bounds Open alone. The store must be closed.
+// Open connects to the server, or starts one, and creates the stream if it does not exist. It
+// returns an error if the stream has settings with which it would drop or refuse entries. The
+// context bounds only Open. The caller has to close the store.
 func Open(ctx context.Context, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -86,8 +92,8 @@ func Open(ctx context.Context, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the connection, unless it is the caller's, and the server in the process, for which it waits ten seconds
-// at most. Calls that are under way fail. It may be called more than once.
+// Close closes the connection, unless the caller owns it, and stops the server in this process. It
+// waits at most ten seconds for that. Calls in progress fail. Close may be called more than once.
 func (s *Store) Close() error {
 	if s.shutdown == nil {
 		return nil
@@ -95,7 +101,7 @@ func (s *Store) Close() error {
 	return s.shutdown()
 }
 
-// openStream opens the stream, and makes it if it is not there.
+// openStream opens the stream, and creates it if it does not exist.
 func (s *Store) openStream(ctx context.Context, opts *Options) error {
 	js, err := jetstream.New(s.conn)
 	if err != nil {
@@ -116,25 +122,25 @@ func (s *Store) openStream(ctx context.Context, opts *Options) error {
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			stream, err = js.CreateStream(ctx, config)
 		}
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by somebody who was faster
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else has just created it
 			stream, err = js.Stream(ctx, s.name)
 		}
 		return stream, err
 	})
 	if err != nil {
-		return s.failed("stream "+s.name, err)
+		return s.wrapError("stream "+s.name, err)
 	}
 	return s.checkStream(s.stream.CachedInfo().Config)
 }
 
-// checkStream returns an error for a stream that does not do as it must.
+// checkStream returns an error if the settings of the stream are unsuitable.
 func (s *Store) checkStream(c jetstream.StreamConfig) error {
 	var fault string
 	switch {
 	case !slices.Contains(c.Subjects, s.pattern("*", "*", "*")) && !slices.Contains(c.Subjects, s.name+".>"):
 		fault = "has other subjects"
 	case !c.AllowAtomicPublish:
-		fault = "has no atomic batches, which a server has since 2.12"
+		fault = "does not allow atomic batches, which need server 2.12"
 	case !c.AllowDirect:
 		fault = "does not allow direct access"
 	case c.NoAck:
@@ -146,33 +152,34 @@ func (s *Store) checkStream(c jetstream.StreamConfig) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("natsstore: the stream %s %s", c.Name, fault)
+	return fmt.Errorf("natsstore: stream %s %s", c.Name, fault)
 }
 
-// ready returns the subject of a transcript, or an error if the context has ended or the key is bad.
-func (s *Store) ready(ctx context.Context, key wire.SessionKey) (string, error) {
+// checkedSubject returns the subject of a transcript, or an error if the context has ended or the
+// key is invalid.
+func (s *Store) checkedSubject(ctx context.Context, key wire.SessionKey) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	return s.subject(key)
 }
 
-// failed makes an error of the store, which says if the connection or the disk is the reason.
-func (s *Store) failed(what string, err error) error {
+// wrapError adds what was done to an error, and whether the connection or the disk is the reason.
+func (s *Store) wrapError(what string, err error) error {
 	switch {
 	case s.conn.IsClosed():
-		return fmt.Errorf("natsstore: %s: the connection is closed: %w", what, err)
+		return fmt.Errorf("natsstore: %s: connection closed: %w", what, err)
 	case !s.conn.IsConnected() || errors.Is(err, nats.ErrDisconnected):
-		return fmt.Errorf("natsstore: %s: the connection is lost: %w", what, err)
+		return fmt.Errorf("natsstore: %s: connection lost: %w", what, err)
 	}
 	late := errors.Is(err, errNoAnswer) || errors.Is(err, context.DeadlineExceeded)
-	if late && s.said != nil && s.said() != nil {
-		err = fmt.Errorf("%w (the server says: %w)", err, s.said())
+	if late && s.serverError != nil && s.serverError() != nil {
+		err = fmt.Errorf("%w (server: %w)", err, s.serverError())
 	}
 	return fmt.Errorf("natsstore: %s: %w", what, err)
 }
 
-// connect connects to what the options name.
+// connect connects to the server that the options name.
 func (s *Store) connect(ctx context.Context, opts *Options) error {
 	set := 0
 	for _, given := range []bool{opts.URL != "", opts.Conn != nil, opts.Dir != ""} {
@@ -198,7 +205,7 @@ func (s *Store) connect(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// dial connects, and stops to wait for it when the context ends.
+// dial connects to a server. It stops waiting when the context ends.
 func dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn, error) {
 	opts = append([]nats.Option{
 		nats.Name("clew"), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1),
@@ -226,10 +233,11 @@ func dial(ctx context.Context, address string, opts ...nats.Option) (*nats.Conn,
 	}
 }
 
-// dialError is the error of a connection to a URL, which may have a password: of one that is bad nothing is shown.
+// dialError returns the error of a connection to a URL. The URL may contain a password, so an
+// invalid URL is not shown.
 func dialError(address string, err error) error {
 	if _, bad := errors.AsType[*url.Error](err); bad {
-		return errors.New("natsstore: the URL is bad (a password must be escaped)")
+		return errors.New("natsstore: invalid URL (special characters in a password must be escaped)")
 	}
 	var hosts []string
 	for server := range strings.SplitSeq(address, ",") {

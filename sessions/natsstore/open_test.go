@@ -35,10 +35,10 @@ func TestOpenErrors(t *testing.T) {
 		"nothing set":       {&natsstore.Options{Stream: "S"}, "exactly one of URL, Conn and Dir"},
 		"two places":        {&natsstore.Options{URL: url, Dir: t.TempDir()}, "exactly one of URL, Conn and Dir"},
 		"a port of nobody":  {&natsstore.Options{URL: "nats://127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
-		"a bad URL":         {&natsstore.Options{URL: "nats://me:secret@[bad"}, "the URL is bad"},
-		"a bad port":        {&natsstore.Options{URL: "nats://me:secret#1@127.0.0.1:1"}, "the URL is bad"},
-		"a comma":           {&natsstore.Options{URL: "nats://me:secret,1@127.0.0.1:1"}, "the URL is bad"},
-		"an escape":         {&natsstore.Options{URL: "nats://me:secret%1@127.0.0.1:1"}, "the URL is bad"},
+		"a bad URL":         {&natsstore.Options{URL: "nats://me:secret@[bad"}, "invalid URL"},
+		"a bad port":        {&natsstore.Options{URL: "nats://me:secret#1@127.0.0.1:1"}, "invalid URL"},
+		"a comma":           {&natsstore.Options{URL: "nats://me:secret,1@127.0.0.1:1"}, "invalid URL"},
+		"an escape":         {&natsstore.Options{URL: "nats://me:secret%1@127.0.0.1:1"}, "invalid URL"},
 		"a path":            {&natsstore.Options{URL: "nats://127.0.0.1:1/secret?token=secret"}, "connect to 127.0.0.1:1: "},
 		"no scheme":         {&natsstore.Options{URL: "me:secret@127.0.0.1:1, 127.0.0.1:2"}, "connect to 127.0.0.1:1,127.0.0.1:2: "},
 		"a bad password":    {&natsstore.Options{URL: "nats://me:secret@127.0.0.1:1"}, "connect to 127.0.0.1:1: "},
@@ -117,7 +117,7 @@ func TestOpenUnfitStream(t *testing.T) {
 	streams := 0
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"has other subjects":            func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} },
-		"has no atomic batches":         func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"does not allow atomic batches": func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
 		"does not allow direct access":  func(c *jetstream.StreamConfig) { c.AllowDirect = false },
 		"does not acknowledge messages": func(c *jetstream.StreamConfig) { c.NoAck = true },
 		"drops messages that were read": func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },

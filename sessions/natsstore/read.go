@@ -18,21 +18,22 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// errGap is the reason of an error when messages are missing.
-var errGap = errors.New("what was before it is gone")
+// errGap is wrapped by errors about missing messages.
+var errGap = errors.New("earlier messages are missing")
 
-// Load returns the entries of a transcript as it is when the loop begins. See [sessions.Store]. It holds a few
-// megabytes at a time, and the entry at hand. A transcript that is deleted during the loop is an error.
+// Load returns the entries that the transcript has when the loop begins. It keeps a few megabytes
+// in memory at a time, or the current entry if that is larger. If the transcript is deleted during
+// the loop, that is an error. See [sessions.Store].
 func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
-		subject, err := s.ready(ctx, key)
+		subject, err := s.checkedSubject(ctx, key)
 		if err != nil {
 			yield("", err)
 			return
 		}
 		last, err := s.last(ctx, subject)
 		if err != nil {
-			yield("", s.failed(fmt.Sprintf("load %q", key), err))
+			yield("", s.wrapError(fmt.Sprintf("load %q", key), err))
 			return
 		}
 		for e, err := range s.entries(ctx, span{subject, 0, last}) {
@@ -40,7 +41,7 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 				err = ctx.Err()
 			}
 			if err != nil {
-				err = s.failed(fmt.Sprintf("load %q", key), err)
+				err = s.wrapError(fmt.Sprintf("load %q", key), err)
 			}
 			if !yield(e.text, err) || err != nil {
 				return
@@ -49,8 +50,8 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 	}
 }
 
-// entries returns the entries of a span, or an error if a message is not part of an append that is whole and follows
-// the one before.
+// entries returns the entries of a span. It returns an error if a message does not belong to a
+// complete append that follows the one before.
 func (s *Store) entries(ctx context.Context, sp span) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		a := assembly{last: sp.after}
@@ -79,30 +80,31 @@ func (s *Store) entries(ctx context.Context, sp span) iter.Seq2[entry, error] {
 	}
 }
 
-// An assembly puts the messages of appends together.
+// An assembly joins the messages of appends.
 type assembly struct {
-	last  uint64 // the sequence of the message before
-	batch string // that is not complete, or ""
-	part  int    // of the batch
-	rest  []byte // a line that is not complete
+	last  uint64 // the sequence number of the previous message
+	batch string // the ID of an incomplete batch, or ""
+	index int    // the number of the last message in that batch
+	rest  []byte // an incomplete line
 }
 
-// follow takes the next message, or returns an error if it is another.
+// follow accepts the next message. It returns an error if the message does not follow the previous
+// one.
 func (a *assembly) follow(m message) error {
-	batch, part := m.Header.Get(batchHeader), m.Header.Get(partHeader)
+	batch, index := m.Header.Get(batchHeader), m.Header.Get(batchSequenceHeader)
 	after, err := strconv.ParseUint(m.Header.Get(afterHeader), 10, 64)
 	if err != nil && batch == "" {
 		return fmt.Errorf("message %d is not an append", m.sequence)
 	}
-	begins := a.batch == "" && err == nil && after == a.last && (batch == "" || part == "1")
-	continues := a.batch != "" && batch == a.batch && part == strconv.Itoa(a.part+1)
+	begins := a.batch == "" && err == nil && after == a.last && (batch == "" || index == "1")
+	continues := a.batch != "" && batch == a.batch && index == strconv.Itoa(a.index+1)
 	if !begins && !continues {
 		return fmt.Errorf("message %d: %w", m.sequence, errGap)
 	}
 	if begins {
-		a.part = 0
+		a.index = 0
 	}
-	a.part++
+	a.index++
 	a.last, a.batch = m.sequence, batch
 	if m.Header.Get(commitHeader) != "" {
 		a.batch = ""
@@ -110,7 +112,8 @@ func (a *assembly) follow(m message) error {
 	return nil
 }
 
-// lines returns the lines that the body of a message ends. The last line of an append has no line end.
+// lines returns the lines that are complete with the body of a message. The last line of an append
+// has no line feed.
 func (a *assembly) lines(body []byte) iter.Seq[wire.JSON] {
 	return func(yield func(wire.JSON) bool) {
 		for more := true; more; {
@@ -128,31 +131,32 @@ func (a *assembly) lines(body []byte) iter.Seq[wire.JSON] {
 	}
 }
 
-// headsPage is how many heads are asked for at once, and headsWait how long to wait for all of them.
+// headsPage is how many heads to request at a time, and headsWait how long to wait for them.
 const (
 	headsPage = 256
 	headsWait = time.Second
 )
 
-// heads are what the last messages of the sessions of a project say, by ID.
+// heads describe the sessions of a project, by ID, from the last message of each.
 type heads struct {
 	byID  map[string]head
-	count uint64 // messages
+	count uint64 // messages received
 }
 
+// A head is the time and the summary of a session's last message.
 type head struct {
 	stored  time.Time
 	summary string
 }
 
 func (s *Store) heads(ctx context.Context, project string) (map[string]head, error) {
-	if _, err := s.ready(ctx, wire.SessionKey{Project: project, SessionID: "any"}); err != nil {
+	if _, err := s.checkedSubject(ctx, wire.SessionKey{Project: project, SessionID: "any"}); err != nil {
 		return nil, err
 	}
 	consumer, err := answered(ctx, s.conn, func(ctx context.Context) (jetstream.Consumer, error) {
 		return s.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 			DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
-			FilterSubject:     s.pattern(escape(project), "*", own),
+			FilterSubject:     s.pattern(escape(project), "*", mainToken),
 			HeadersOnly:       true,
 			AckPolicy:         jetstream.AckNonePolicy,
 			MemoryStorage:     true,
@@ -161,14 +165,14 @@ func (s *Store) heads(ctx context.Context, project string) (map[string]head, err
 		})
 	})
 	if err != nil {
-		return nil, s.failed("list", err)
+		return nil, s.wrapError("list", err)
 	}
-	// Should that fail, the server removes it later.
+	// If that fails, the server removes the consumer later.
 	defer func() { _ = s.stream.DeleteConsumer(ctx, consumer.CachedInfo().Name) }()
 	all := heads{byID: map[string]head{}}
 	for pending := consumer.CachedInfo().NumPending; pending > 0; {
 		if pending, err = s.addHeads(ctx, &all, consumer); err != nil {
-			return nil, s.failed("list", err)
+			return nil, s.wrapError("list", err)
 		}
 	}
 	return all.byID, nil
@@ -188,25 +192,26 @@ func (s *Store) addHeads(ctx context.Context, all *heads, consumer jetstream.Con
 			return 0, err
 		}
 	}
-	// Not all have come: there are more, or one was deleted meanwhile, or has headers that stand for something else.
+	// Some messages are missing: there are more, one was just deleted, or one has headers of
+	// another kind.
 	now, err := answered(ctx, s.conn, consumer.Info)
 	if err != nil {
 		return 0, err
 	}
 	if now.Delivered.Consumer > all.count {
-		return 0, fmt.Errorf("a message up to %d could not be read", now.Delivered.Stream)
+		return 0, fmt.Errorf("reading a message up to %d failed", now.Delivered.Stream)
 	}
 	return now.NumPending, nil
 }
 
-// addHead adds a head and returns how many there are still to come.
+// addHead adds one head, and returns how many are still to come.
 func (s *Store) addHead(all *heads, m jetstream.Msg) (uint64, error) {
 	about, err := m.Metadata()
 	if err != nil {
 		return 0, err
 	}
 	if all.count++; about.Sequence.Consumer > all.count {
-		return 0, fmt.Errorf("a message before %d could not be read", about.Sequence.Stream)
+		return 0, fmt.Errorf("reading a message before %d failed", about.Sequence.Stream)
 	}
 	key, err := s.key(m.Subject())
 	if err != nil {
@@ -216,7 +221,8 @@ func (s *Store) addHead(all *heads, m jetstream.Msg) (uint64, error) {
 	return about.NumPending, nil
 }
 
-// Sessions returns the sessions of a project. See [sessions.Store]. The times are those of the server's clock.
+// Sessions returns the sessions of a project. The times are from the clock of the server. See
+// [sessions.Store].
 func (s *Store) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
 	heads, err := s.heads(ctx, project)
 	if err != nil {
@@ -249,7 +255,7 @@ func (s *Store) Summaries(ctx context.Context, project string) (map[string]sessi
 	return summaries, nil
 }
 
-// summarize reads a session whose summary is too long for a header.
+// summarize loads a session whose summary is too long for a header.
 func (s *Store) summarize(ctx context.Context, key wire.SessionKey) (sessions.Summary, error) {
 	var summary sessions.Summary
 	for text, err := range s.Load(ctx, key) {
@@ -263,7 +269,7 @@ func (s *Store) summarize(ctx context.Context, key wire.SessionKey) (sessions.Su
 
 // Projects returns the projects that have sessions, sorted. See [sessions.ProjectLister].
 func (s *Store) Projects(ctx context.Context) ([]string, error) {
-	keys, err := s.keys(ctx, s.pattern("*", "*", own))
+	keys, err := s.keys(ctx, s.pattern("*", "*", mainToken))
 	if err != nil {
 		return nil, err
 	}
@@ -274,10 +280,10 @@ func (s *Store) Projects(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(projects)), nil
 }
 
-// Subpaths returns the subpaths below a session, sorted. See [sessions.Store].
+// Subpaths returns the subpaths of a session's other transcripts, sorted. See [sessions.Store].
 func (s *Store) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error) {
 	key.Subpath = ""
-	if _, err := s.ready(ctx, key); err != nil {
+	if _, err := s.checkedSubject(ctx, key); err != nil {
 		return nil, err
 	}
 	keys, err := s.keys(ctx, s.pattern(escape(key.Project), escape(key.SessionID), "*"))
@@ -294,9 +300,10 @@ func (s *Store) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, er
 	return subpaths, nil
 }
 
-// Delete removes a transcript, or a session with all that is below it. See [sessions.Store].
+// Delete removes a transcript, or the whole session if the key has no subpath. See
+// [sessions.Store].
 func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
-	subject, err := s.ready(ctx, key)
+	subject, err := s.checkedSubject(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -307,24 +314,24 @@ func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
 		return struct{}{}, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	})
 	if err != nil {
-		return s.failed(fmt.Sprintf("delete %q", key), err)
+		return s.wrapError(fmt.Sprintf("delete %q", key), err)
 	}
 	return nil
 }
 
-// keys returns the keys of the transcripts whose subject is like the pattern.
+// keys returns the keys of the transcripts whose subjects match the pattern.
 func (s *Store) keys(ctx context.Context, pattern string) ([]wire.SessionKey, error) {
 	info, err := answered(ctx, s.conn, func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return s.stream.Info(ctx, jetstream.WithSubjectFilter(pattern))
 	})
 	if err != nil {
-		return nil, s.failed("list", err)
+		return nil, s.wrapError("list", err)
 	}
 	keys := make([]wire.SessionKey, 0, len(info.State.Subjects))
 	for subject := range info.State.Subjects {
 		key, err := s.key(subject)
 		if err != nil {
-			return nil, s.failed("list", err)
+			return nil, s.wrapError("list", err)
 		}
 		keys = append(keys, key)
 	}

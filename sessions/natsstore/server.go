@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// embed starts a server over a folder and connects to it in memory.
+// embed starts a server on a directory and connects to it in memory.
 func (s *Store) embed(ctx context.Context, dir string) error {
 	srv, err := newEmbedded(dir)
 	if err != nil {
@@ -24,9 +24,9 @@ func (s *Store) embed(ctx context.Context, dir string) error {
 		conn, err = dial(ctx, "", nats.InProcessServer(srv))
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("natsstore: the server over %s does not start: %w", dir, err), srv.stop())
+		return errors.Join(fmt.Errorf("natsstore: starting a server in %s: %w", dir, err), srv.stop())
 	}
-	s.said = srv.log.last
+	s.serverError = srv.log.last
 	s.conn, s.shutdown = conn, sync.OnceValue(func() error {
 		conn.Close()
 		return srv.stop()
@@ -34,16 +34,16 @@ func (s *Store) embed(ctx context.Context, dir string) error {
 	return nil
 }
 
-// An embedded server runs in the process and has no port.
+// An embedded server runs in this process and has no port.
 type embedded struct {
 	*server.Server
 	lock    *os.File
-	log     complaints
+	log     errorLog
 	started chan struct{}
 }
 
 func newEmbedded(dir string) (*embedded, error) {
-	// The server would let others look into its folder, if it had to make it.
+	// The server itself would create the directory with permissions for others.
 	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func newEmbedded(dir string) (*embedded, error) {
 	return &embedded{Server: srv, lock: lock, started: make(chan struct{})}, nil
 }
 
-// start starts the server. It must be stopped even if that fails.
+// start starts the server. It must be stopped even if start fails.
 func (e *embedded) start(ctx context.Context) error {
 	e.SetLoggerV2(&e.log, false, false, false)
 	go func() {
@@ -73,12 +73,12 @@ func (e *embedded) start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if !e.JetStreamEnabled() {
-		return fmt.Errorf("JetStream is off: %w", e.log.last())
+		return fmt.Errorf("JetStream is not enabled: %w", e.log.last())
 	}
 	return nil
 }
 
-// stop stops the server, and then gives its folder free.
+// stop stops the server, and then unlocks its directory.
 func (e *embedded) stop() error {
 	done := make(chan error, 1)
 	go func() {
@@ -91,42 +91,42 @@ func (e *embedded) stop() error {
 	case err := <-done:
 		return err
 	case <-time.After(answerTimeout):
-		return fmt.Errorf("natsstore: the server does not end within %v", answerTimeout)
+		return fmt.Errorf("natsstore: the server did not stop within %v", answerTimeout)
 	}
 }
 
-// complaints is the log of a server. It keeps the last error: a server that does not start, or cannot write, says why
-// nowhere else.
-type complaints struct {
+// errorLog is the log of a server. It keeps the last error, since a server that does not start or
+// can't write reports the reason nowhere else.
+type errorLog struct {
 	mu  sync.Mutex
 	err error
 }
 
 // last returns the last error, or nil.
-func (c *complaints) last() error {
+func (c *errorLog) last() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Errorf keeps what is said.
-func (c *complaints) Errorf(format string, args ...any) {
+// Errorf keeps the error.
+func (c *errorLog) Errorf(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = fmt.Errorf(format, args...)
 }
 
-// Fatalf is like Errorf: the process goes on.
-func (c *complaints) Fatalf(format string, args ...any) { c.Errorf(format, args...) }
+// Fatalf is the same as Errorf: the process continues.
+func (c *errorLog) Fatalf(format string, args ...any) { c.Errorf(format, args...) }
 
-// Noticef keeps nothing.
-func (c *complaints) Noticef(string, ...any) {}
+// Noticef does nothing.
+func (c *errorLog) Noticef(string, ...any) {}
 
-// Warnf keeps nothing.
-func (c *complaints) Warnf(string, ...any) {}
+// Warnf does nothing.
+func (c *errorLog) Warnf(string, ...any) {}
 
-// Debugf keeps nothing.
-func (c *complaints) Debugf(string, ...any) {}
+// Debugf does nothing.
+func (c *errorLog) Debugf(string, ...any) {}
 
-// Tracef keeps nothing.
-func (c *complaints) Tracef(string, ...any) {}
+// Tracef does nothing.
+func (c *errorLog) Tracef(string, ...any) {}

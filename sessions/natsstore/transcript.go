@@ -15,26 +15,26 @@ import (
 // maxKnown is how many UUIDs a [Store] remembers.
 const maxKnown = 1 << 20
 
-// A transcript is what a [Store] knows of one, up to some message of its subject. It may be out of date: the server
-// refuses what is appended then.
+// A transcript is what a [Store] knows of a transcript, up to some message of its subject. It may
+// be outdated; then the server refuses the append.
 type transcript struct {
 	subject string
-	turn    chan struct{} // has one value, for the goroutine that may use the rest
+	turn    chan struct{} // holds one value; the goroutine that receives it may use the fields below
 
-	last    uint64 // the sequence of the last message, 0 if there is none
+	last    uint64 // the sequence number of the last message, or 0
 	uuids   map[uuidHash]struct{}
-	summary sessions.Summary // of a session's own
+	summary sessions.Summary // for a main transcript
 
-	counted int // guarded by the lock of the transcripts
+	counted int // guarded by transcripts.mu
 }
 
-// An entry is one that was checked.
+// An entry is an entry that was checked, with its UUID.
 type entry struct {
 	text wire.JSON
 	uuid string
 }
 
-// A uuidHash stands for a UUID in less memory.
+// A uuidHash stands for a UUID, and takes less memory.
 type uuidHash [2]uint64
 
 var uuidSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -50,15 +50,15 @@ func newTranscript(subject string) *transcript {
 	return t
 }
 
-// forget makes the transcript one that has no messages.
+// forget resets the transcript to one without messages.
 func (t *transcript) forget() {
 	t.last, t.uuids, t.summary = 0, map[uuidHash]struct{}{}, sessions.Summary{}
 }
 
-// own reports whether it is a session's own transcript.
-func (t *transcript) own() bool { return strings.HasSuffix(t.subject, "."+own) }
+// isMain reports whether it is the main transcript of a session.
+func (t *transcript) isMain() bool { return strings.HasSuffix(t.subject, "."+mainToken) }
 
-// fresh returns the entries that are not there, each once.
+// fresh returns the entries that the transcript does not have, each once.
 func (t *transcript) fresh(entries []entry) []entry {
 	var fresh []entry
 	added := make(map[string]bool, len(entries))
@@ -74,10 +74,10 @@ func (t *transcript) fresh(entries []entry) []entry {
 	return fresh
 }
 
-// summaryWith returns the summary with further entries.
+// summaryWith returns the summary after more entries.
 func (t *transcript) summaryWith(entries ...entry) sessions.Summary {
 	summary := t.summary
-	if t.own() {
+	if t.isMain() {
 		for _, e := range entries {
 			summary.Add(e.text)
 		}
@@ -93,15 +93,17 @@ func (t *transcript) addUUIDs(entries ...entry) {
 	}
 }
 
-// transcripts are those that a [Store] knows. Each can be forgotten at any time: it is read again then.
+// transcripts are the transcripts that a [Store] knows. Any of them can be forgotten at any time;
+// it is then read again.
 type transcripts struct {
 	mu        sync.Mutex
 	bySubject map[string]*transcript
-	total     int // UUIDs
+	total     int // number of UUIDs
 }
 
-// take waits for its turn and returns the transcript, which must be released.
-func (ts *transcripts) take(ctx context.Context, subject string) (*transcript, error) {
+// acquire waits until no other goroutine uses the transcript, and returns it. The caller has to
+// release it.
+func (ts *transcripts) acquire(ctx context.Context, subject string) (*transcript, error) {
 	t := ts.of(subject)
 	select {
 	case <-t.turn:
@@ -125,7 +127,8 @@ func (ts *transcripts) of(subject string) *transcript {
 	return t
 }
 
-// release gives the turn to the next. When there are too many UUIDs, all other transcripts are forgotten.
+// release lets the next goroutine use the transcript. If there are too many UUIDs, it forgets all
+// other transcripts.
 func (ts *transcripts) release(t *transcript) {
 	defer func() { t.turn <- struct{}{} }()
 	count := len(t.uuids) + 1
@@ -141,57 +144,57 @@ func (ts *transcripts) release(t *transcript) {
 	}
 }
 
-// own stands for the empty subpath. No other subpath is a slash.
-const own = "/"
+// mainToken stands for the empty subpath. No other subpath is a slash.
+const mainToken = "/"
 
-// maxSubject is the length of a subject that still leaves room in a line of the protocol, which is 4096 bytes long.
+// maxSubject is the longest subject that leaves enough room in a protocol line of 4096 bytes.
 const maxSubject = 2048
 
-// subject returns where a transcript is, or an error for a key that is bad or too long.
+// subject returns the subject of a transcript, or an error if the key is invalid or too long.
 func (s *Store) subject(key wire.SessionKey) (string, error) {
 	if err := key.Check(); err != nil {
 		return "", err
 	}
-	last := own
+	last := mainToken
 	if key.Subpath != "" {
 		last = escape(key.Subpath)
 	}
 	subject := s.pattern(escape(key.Project), escape(key.SessionID), last)
 	if len(subject) > maxSubject {
-		return "", fmt.Errorf("natsstore: a key of %d bytes is too long", len(key.String()))
+		return "", fmt.Errorf("natsstore: key of %d bytes is too long", len(key.String()))
 	}
 	return subject, nil
 }
 
-// pattern returns a subject from its tokens.
+// pattern joins the tokens of a subject.
 func (s *Store) pattern(project, session, subpath string) string {
 	return strings.Join([]string{s.name, project, session, subpath}, ".")
 }
 
-// key is the inverse of subject.
+// key returns the key for a subject. It is the inverse of subject.
 func (s *Store) key(subject string) (wire.SessionKey, error) {
 	var key wire.SessionKey
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 4 {
 		return key, fmt.Errorf("%q is not the subject of a transcript", subject)
 	}
-	if tokens[3] == own {
+	if tokens[3] == mainToken {
 		tokens[3] = ""
 	}
-	for i, part := range []*string{&key.Project, &key.SessionID, &key.Subpath} {
+	for i, field := range []*string{&key.Project, &key.SessionID, &key.Subpath} {
 		var err error
-		if *part, err = unescape(tokens[i+1]); err != nil {
+		if *field, err = unescape(tokens[i+1]); err != nil {
 			return key, fmt.Errorf("%q is not the subject of a transcript: %w", subject, err)
 		}
 	}
 	return key, key.Check()
 }
 
-// escape makes a name part of a subject, where dots, stars and spaces have a meaning.
+// escape makes a name safe for a subject, in which dots, stars and spaces have a meaning.
 func escape(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {
-		if plain(c) {
+		if isPlain(c) {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "=%02X", c)
@@ -200,7 +203,7 @@ func escape(name string) string {
 	return b.String()
 }
 
-func plain(c byte) bool {
+func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '/'
 }
 

@@ -1,8 +1,9 @@
-// Package sqlitestore keeps transcripts of sessions in a SQLite file. It is the [sessions.Store] to begin with: it
-// needs no server and no cgo, and what it has taken survives a crash of the program and of the machine.
+// Package sqlitestore keeps transcripts of sessions in a SQLite file. If in doubt, begin with this
+// [sessions.Store]: it needs no server and no cgo, and what was appended survives a crash of the
+// program and of the machine.
 //
-// Use it where the programs that share sessions run on one machine. For sessions that move between machines there is
-// package natsstore; for tests, [sessions.Memory].
+// Use it if the programs that share sessions run on one machine. For sessions that move between
+// machines, use package natsstore; for tests, [sessions.Memory].
 //
 //	store, err := sqlitestore.Open(ctx, "sessions.db", nil)
 //	if err != nil {
@@ -13,14 +14,16 @@
 //
 // # The file
 //
-// Only its owner may read the file: transcripts hold what tools have read. While it is open, two more files lie beside
-// it, whose names end in "-wal" and "-shm"; they are part of it. It must be on a local disk, since the locks of network
-// file systems can't be relied on.
+// Only the owner can read the file, since transcripts contain what tools have read. While it is
+// open, there are two more files next to it, whose names end in "-wal" and "-shm"; they are part of
+// the database. The file must be on a local disk: the locks of network file systems are not
+// reliable.
 //
-// Any number of processes may use a file at once. One of them writes at a time; readers neither wait for it nor hold it
-// up. Don't copy or open the file by other means within such a process: on Unix, closing it there releases the locks of
-// the process. The command "VACUUM INTO" of SQLite makes a copy at any time.
+// Any number of processes may use a file at the same time. One of them writes at a time; readers
+// neither wait for it nor delay it. Don't copy the file or open it by other means in such a process:
+// on Unix, closing it there releases the locks of the process. To copy it at any time, use the SQL
+// command "VACUUM INTO".
 //
-// An append has reached the disk when it returns (synchronous=FULL, and F_FULLFSYNC on macOS). Deleting makes room for
-// later appends; the file itself does not shrink until somebody runs VACUUM on it.
+// When Append returns, the entries are on disk (synchronous=FULL, and F_FULLFSYNC on macOS). Deleting
+// makes room for later appends. The file itself does not shrink until you run VACUUM on it.
 package sqlitestore

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// lockWait is how long SQLite waits for a lock before it says that the file is locked. A context can't end this, so
-	// it is short, and the waiting goes on here.
+	// lockWait is how long SQLite waits for a lock before it returns an error. A context can't
+	// interrupt that wait, so it is short, and retryLocked repeats the call.
 	lockWait = 50 * time.Millisecond
-	// lockPause is for the cases in which SQLite does not wait.
+	// lockPause is the time between two calls, in case SQLite does not wait.
 	lockPause = time.Millisecond
 )
 
-// patiently calls f again while other processes lock the file, until the store's time-out. That begins with the first
-// refusal: before it, f may have waited for other goroutines. When its context has ended, f must return another error.
-func patiently[T any](s *Store, f func() (T, error)) (T, error) {
+// retryLocked calls f again while other processes lock the file, until the lock timeout of the
+// store. The timeout begins with the first refusal, since f may have waited for other goroutines
+// before. When its context has ended, f must return another error.
+func retryLocked[T any](s *Store, f func() (T, error)) (T, error) {
 	var deadline time.Time
 	for {
 		v, err := f()
@@ -32,7 +33,7 @@ func patiently[T any](s *Store, f func() (T, error)) (T, error) {
 			deadline = now.Add(s.lockTimeout)
 		}
 		if now.After(deadline) {
-			return v, fmt.Errorf("other processes keep the file locked: %w", err)
+			return v, fmt.Errorf("file is locked by another process: %w", err)
 		}
 		time.Sleep(lockPause)
 	}
@@ -43,8 +44,9 @@ func isLocked(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// failed adds the path to an error, and passes nil on. When the context has ended, that is why.
-func (s *Store) failed(ctx context.Context, err error) error {
+// wrapError adds the path to an error, and returns nil for nil. If the context has ended, its error
+// is the reason.
+func (s *Store) wrapError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

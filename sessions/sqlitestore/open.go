@@ -27,35 +27,39 @@ var (
 
 // Options are the settings of a [Store].
 type Options struct {
-	// LockTimeout is how long a call waits at most while other processes write to the file: 10 seconds if it is 0, and
-	// hardly at all if it is negative.
+	// LockTimeout is how long a call waits while other processes write to the file. 0 means 10
+	// seconds. A negative value means hardly any time.
 	LockTimeout time.Duration
 }
 
 const defaultLockTimeout = 10 * time.Second
 
-// A Store keeps transcripts in a SQLite file. It is a [sessions.ProjectLister] and a [sessions.Summarizer], too. All of
-// its methods may be called at once from several goroutines, and return the error of their context when that ends.
+// A Store keeps transcripts in a SQLite file. It is also a [sessions.ProjectLister] and a
+// [sessions.Summarizer]. Its methods may be called from several goroutines, and return the error of
+// their context when that ends.
 type Store struct {
 	path        string
 	lockTimeout time.Duration
-	writer      *sql.DB // one connection: the goroutines of a process line up here, without polling for a lock
+	writer      *sql.DB // one connection, so that the goroutines of a process wait here instead of polling for a lock
 	reader      *sql.DB
 }
 
-// Open opens the store in the file at a path, and makes the file if there is none; its folder must exist. A file that
-// is not a store, is one of a newer version or can't be written is an error, and is left as it is. Damage is an error
-// of the call that meets it, here or later, as far as it shows. The path ":memory:", which to SQLite is no file, is an
-// error, too: see [sessions.Memory]. The context is for opening only, which waits as a write does. Nil options are the
-// default ones.
+// Open opens the store in the file at path, and creates the file if it does not exist. Its
+// directory must exist. opts may be nil. The caller has to close the store.
+//
+// Open returns an error, and does not change the file, if it is not a store, has a newer version or
+// can't be written. Damage in the file is an error of the call that finds it, here or later. The
+// path ":memory:", which SQLite treats as no file at all, is also an error: use [sessions.Memory].
+// The context bounds only Open, which waits for locks like a write.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if path == "" || path == ":memory:" {
-		return nil, fmt.Errorf("sqlitestore: %q is not the path of a file", path)
+		return nil, fmt.Errorf("sqlitestore: invalid path %q", path)
 	}
 	if opts == nil {
 		opts = &Options{}
 	}
-	// Connections are opened when they are needed, and the working folder may have changed by then.
+	// Connections are opened when they are needed. The working directory may be another one by
+	// then.
 	path, err := filepath.Abs(path)
 	if err == nil {
 		err = createFile(path)
@@ -77,26 +81,28 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the file. It does not wait for other calls: those that run go on to their end and close what they still
-// use, and later ones return an error. A second Close does nothing.
+// Close closes the file. It does not wait for other calls: those in progress finish and close what
+// they use, and later ones return an error. Calling Close again does nothing.
 func (s *Store) Close() error {
 	return errors.Join(s.reader.Close(), s.writer.Close())
 }
 
-// dataSource names the file and the settings of a connection for the driver.
+// dataSource returns the data source name for the driver: the file, and the settings of a
+// connection.
 func dataSource(path string, settings ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") { // C:/sessions.db
 		path = "/" + path
 	}
-	// With mode=rw, SQLite makes no files: not with its own permissions, and not again after one was removed.
+	// With mode=rw, SQLite creates no files: neither with its own permissions, nor again after the
+	// file was removed.
 	settings = append(settings, "mode=rw", "_error_rc=1", fmt.Sprintf("_busy_timeout=%d", lockWait.Milliseconds()))
 	file := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
 	return file.String()
 }
 
-// creating is held until a new file is closed again: closing it later would release the locks that another store of
-// this process has on it by then.
+// creating is locked until a new file is closed again. Closing it later would release the locks
+// that another store of this process has on it by then.
 var creating sync.Mutex
 
 func createFile(path string) error {

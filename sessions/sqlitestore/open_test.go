@@ -28,8 +28,8 @@ func TestOpenNeedsAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	checkRefused(t, dir, "unable to open")
-	checkRefused(t, ":memory:", "not the path of a file")
-	checkRefused(t, "", "not the path of a file")
+	checkRefused(t, ":memory:", "invalid path")
+	checkRefused(t, "", "invalid path")
 	missing := filepath.Join(dir, "missing", "sessions.db")
 	if _, err := sqlitestore.Open(t.Context(), missing, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
@@ -86,7 +86,7 @@ func TestOpenRefusesOtherFiles(t *testing.T) {
 	}
 	mustExec(t, raw(t, newer), "PRAGMA user_version = 1000")
 	for path, reason := range map[string]string{
-		text: "not a database", other: "not a store of sessions", newer: "version 1000",
+		text: "not a database", other: "not a session store", newer: "version 1000",
 	} {
 		before, err := os.ReadFile(path)
 		if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Load returns the entries of a transcript as they are when the loop begins, with the same text as they were appended.
-// It reads them from the file as the loop goes on, which holds up no writer, but lets the file beside the store that
-// ends in "-wal" grow with all that is written meanwhile. See [sessions.Store].
+// Load returns the entries that the transcript has when the loop begins, with the same text as they
+// were appended. It reads them from the file during the loop. That does not block writers, but
+// while the loop runs, the file that ends in "-wal" grows with everything that is written. See
+// [sessions.Store].
 func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		if err := key.Check(); err != nil {
@@ -36,7 +37,8 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 	}
 }
 
-// Sessions returns the sessions of a project. See [sessions.Store].
+// Sessions returns the sessions of a project with the times of their last appends. See
+// [sessions.Store].
 func (s *Store) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
 	if err := checkProject(project); err != nil {
 		return nil, err
@@ -69,14 +71,14 @@ func (s *Store) Summaries(ctx context.Context, project string) (map[string]sessi
 		}
 		var summary sessions.Summary
 		if err := json.Unmarshal(text, &summary); err != nil {
-			return nil, s.failed(ctx, fmt.Errorf("summary of session %s: %w", id, err))
+			return nil, s.wrapError(ctx, fmt.Errorf("summary of session %s: %w", id, err))
 		}
 		found[id] = summary
 	}
 	return found, nil
 }
 
-// Subpaths returns the subpaths below a session, sorted. See [sessions.Store].
+// Subpaths returns the subpaths of a session's other transcripts, sorted. See [sessions.Store].
 func (s *Store) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error) {
 	key.Subpath = ""
 	if err := key.Check(); err != nil {
@@ -95,7 +97,7 @@ func checkProject(project string) error {
 	return wire.SessionKey{Project: project, SessionID: "any"}.Check()
 }
 
-// names returns the only column of a query.
+// names returns the values of a query's only column.
 func (s *Store) names(ctx context.Context, query string, args ...any) ([]string, error) {
 	var name string
 	var names []string
@@ -108,23 +110,24 @@ func (s *Store) names(ctx context.Context, query string, args ...any) ([]string,
 	return names, nil
 }
 
-// rows scans each row of a query into what to points to, and returns nil for it. An error is the last of its values.
+// rows scans each row of a query into the variables that to points to, and yields nil for it. An
+// error is the last value.
 func (s *Store) rows(ctx context.Context, to []any, query string, args ...any) iter.Seq[error] {
 	return func(yield func(error) bool) {
-		rows, err := patiently(s, func() (*sql.Rows, error) { return s.reader.QueryContext(ctx, query, args...) })
+		rows, err := retryLocked(s, func() (*sql.Rows, error) { return s.reader.QueryContext(ctx, query, args...) })
 		if err != nil {
-			yield(s.failed(ctx, err))
+			yield(s.wrapError(ctx, err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			err := rows.Scan(to...)
-			if !yield(s.failed(ctx, err)) || err != nil {
+			if !yield(s.wrapError(ctx, err)) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(s.failed(ctx, err))
+			yield(s.wrapError(ctx, err))
 		}
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// An entry needs no column for its place: its ID is greater than those that were there before it, and the index of a
-// transcript's entries is in the order of their IDs.
+// An entry needs no column for its position: its ID is greater than all earlier ones, and the index
+// of a transcript's entries is sorted by ID.
 const schema = `
 CREATE TABLE transcripts (
 	id       INTEGER PRIMARY KEY,
 	project  TEXT NOT NULL,
 	session  TEXT NOT NULL,
-	subpath  TEXT NOT NULL,              -- empty for the session's own transcript
+	subpath  TEXT NOT NULL,              -- empty for the main transcript of a session
 	appended INTEGER NOT NULL,           -- the time of the last append, in nanoseconds since 1970
-	summary  TEXT NOT NULL DEFAULT '{}', -- of the session, as JSON, beside its own transcript
+	summary  TEXT NOT NULL DEFAULT '{}', -- of the session, as JSON; only with the main transcript
 	UNIQUE (project, session, subpath)
 ) STRICT;
 
@@ -31,26 +31,26 @@ CREATE UNIQUE INDEX entries_uuid ON entries (transcript, uuid) WHERE uuid IS NOT
 `
 
 const (
-	// application marks files of this package. It spells "clew".
+	// application identifies files of this package. It spells "clew".
 	application = 0x636c6577
 	version     = 1
 )
 
-// setUp makes the tables of a new file, and refuses a file that is not one of ours.
+// setUp creates the tables in a new file, and returns an error for a file of another program.
 func (s *Store) setUp(ctx context.Context) error {
 	if err := s.write(ctx, func(tx *sql.Tx) error { return setUpTables(ctx, tx) }); err != nil {
 		return err
 	}
-	// The mode is a property of the file, but outside of transactions. With it, readers and the writer don't wait for
-	// each other.
-	mode, err := patiently(s, func() (mode string, err error) {
+	// The journal mode is a property of the file, and can't be set in a transaction. In WAL mode,
+	// readers and the writer don't wait for each other.
+	mode, err := retryLocked(s, func() (mode string, err error) {
 		err = s.writer.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		return mode, err
 	})
 	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the file can't have a write-ahead log, only journal mode %q", mode)
+		err = fmt.Errorf("write-ahead log not available: journal mode is %q", mode)
 	}
-	return s.failed(ctx, err)
+	return s.wrapError(ctx, err)
 }
 
 func setUpTables(ctx context.Context, tx *sql.Tx) error {
@@ -61,12 +61,12 @@ func setUpTables(ctx context.Context, tx *sql.Tx) error {
 	case err != nil:
 		return err
 	case ofFile.application == application && ofFile.version == version:
-		_, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE false") // which fails if the file can't be written
+		_, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE false") // it fails if the file can't be written
 		return err
 	case ofFile.application == application:
-		return fmt.Errorf("the store has version %d, and this program knows version %d only", ofFile.version, version)
+		return fmt.Errorf("store has version %d; this program supports only version %d", ofFile.version, version)
 	case ofFile.application != 0 || ofFile.version != 0 || ofFile.tables != 0:
-		return errors.New("the database is not a store of sessions")
+		return errors.New("database is not a session store")
 	}
 	_, err = tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d",
 		schema, application, version))

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Append adds entries to a transcript, in one transaction, and returns when they have reached the disk. After an error
-// none of them is there. See [sessions.Store].
+// Append adds entries to a transcript in one transaction. It returns when they are on disk. After
+// an error, none of them is there. See [sessions.Store].
 func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
 	if err := key.Check(); err != nil {
 		return err
@@ -33,23 +33,23 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 		if err != nil {
 			return err
 		}
-		if err := t.insert(ctx, tx, entries, uuids); err != nil || !t.own {
+		if err := t.insert(ctx, tx, entries, uuids); err != nil || !t.isMain {
 			return err
 		}
 		return t.update(ctx, tx)
 	})
 }
 
-// A transcript is what a transaction knows of the transcript that it appends to.
+// A transcript is the transcript that a transaction appends to.
 type transcript struct {
 	id      int64
-	own     bool // the session's own, which has a summary
+	isMain  bool // the main transcript of a session, which has a summary
 	summary sessions.Summary
 }
 
-// openTranscript finds the transcript or makes one, and notes the time.
+// openTranscript finds or creates the transcript, and sets the time of its last append.
 func openTranscript(ctx context.Context, tx *sql.Tx, key wire.SessionKey) (*transcript, error) {
-	t := &transcript{own: key.Subpath == ""}
+	t := &transcript{isMain: key.Subpath == ""}
 	var summary []byte
 	err := tx.QueryRowContext(ctx, `INSERT INTO transcripts (project, session, subpath, appended) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET appended = excluded.appended RETURNING id, summary`,
@@ -60,6 +60,7 @@ func openTranscript(ctx context.Context, tx *sql.Tx, key wire.SessionKey) (*tran
 	return t, err
 }
 
+// insert adds the entries whose UUIDs are new.
 func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON, uuids []string) error {
 	insert, err := tx.PrepareContext(ctx, `INSERT INTO entries (transcript, uuid, body) VALUES (?, nullif(?, ''), ?)
 		ON CONFLICT DO NOTHING`)
@@ -73,13 +74,14 @@ func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON
 		}
 		if n, err := result.RowsAffected(); err != nil {
 			return err
-		} else if n > 0 && t.own {
+		} else if n > 0 && t.isMain {
 			t.summary.Add(entry)
 		}
 	}
 	return nil
 }
 
+// update stores the summary.
 func (t *transcript) update(ctx context.Context, tx *sql.Tx) error {
 	summary, err := json.Marshal(t.summary)
 	if err != nil {
@@ -89,7 +91,8 @@ func (t *transcript) update(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// Delete removes a transcript, or a session with all that is below it. See [sessions.Store].
+// Delete removes a transcript, or the whole session if the key has no subpath. See
+// [sessions.Store].
 func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
 	if err := key.Check(); err != nil {
 		return err
@@ -102,16 +105,16 @@ func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
 	})
 }
 
-// write calls f within a transaction that has the lock for writing from its start, and so does not fail for want of it
-// later. It keeps what f has done if that returns no error.
+// write calls f in a transaction. The transaction has the write lock from its start, so it can't
+// fail later because another process has it. It commits if f returns nil.
 func (s *Store) write(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := patiently(s, func() (*sql.Tx, error) { return s.writer.BeginTx(ctx, nil) })
+	tx, err := retryLocked(s, func() (*sql.Tx, error) { return s.writer.BeginTx(ctx, nil) })
 	if err != nil {
-		return s.failed(ctx, err)
+		return s.wrapError(ctx, err)
 	}
-	defer func() { _ = tx.Rollback() }() // which does nothing after Commit
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
 	if err := f(tx); err != nil {
-		return s.failed(ctx, err)
+		return s.wrapError(ctx, err)
 	}
-	return s.failed(ctx, tx.Commit())
+	return s.wrapError(ctx, tx.Commit())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// concurrentTests are about calls from several goroutines.
+// concurrentTests call methods from several goroutines.
 var concurrentTests = map[string]func(*testing.T, sessions.Store){
 	"appends to one transcript stay together": func(t *testing.T, s sessions.Store) {
 		const writers, appends, size = 8, 10, 5

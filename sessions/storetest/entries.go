@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// entryTests are about what goes in and comes out of one transcript.
+// entryTests append to one transcript and load it.
 var entryTests = map[string]func(*testing.T, sessions.Store){
 	"order is kept over appends": func(t *testing.T, s sessions.Store) {
 		mustAppend(t, s, main, numbered(0, 3)...)
@@ -93,7 +93,7 @@ var entryTests = map[string]func(*testing.T, sessions.Store){
 	},
 	"a loop can be left, and run again": func(t *testing.T, s sessions.Store) {
 		mustAppend(t, s, main, numbered(0, 50)...)
-		for range 100 { // more than a pool of connections has
+		for range 100 { // more than a connection pool has
 			for _, err := range s.Load(t.Context(), main) {
 				if err != nil {
 					t.Fatal(err)
@@ -149,7 +149,7 @@ var entryTests = map[string]func(*testing.T, sessions.Store){
 	},
 }
 
-// oddEntries are JSON objects that a careless store changes.
+// oddEntries are JSON objects that a careless store would change.
 var oddEntries = []wire.JSON{
 	`{}`,
 	`{"":""}`,
@@ -174,7 +174,7 @@ func manyMembers() string {
 	return b.String()
 }
 
-// uuidTests are about appends that are repeated.
+// uuidTests repeat appends.
 var uuidTests = map[string]func(*testing.T, sessions.Store){
 	"a repeated append adds nothing": func(t *testing.T, s sessions.Store) {
 		for range 3 {
@@ -202,11 +202,11 @@ var uuidTests = map[string]func(*testing.T, sessions.Store){
 	},
 	"each transcript counts for itself": func(t *testing.T, s sessions.Store) {
 		for range 2 {
-			for _, key := range []wire.SessionKey{main, agent, other, away} {
+			for _, key := range []wire.SessionKey{main, agent, other, elsewhere} {
 				mustAppend(t, s, key, numbered(0, 2)...)
 			}
 		}
-		for _, key := range []wire.SessionKey{main, agent, other, away} {
+		for _, key := range []wire.SessionKey{main, agent, other, elsewhere} {
 			checkLoad(t, s, key, numbered(0, 2))
 		}
 	},

@@ -237,7 +237,7 @@ var uuidFlaws = map[string]flaw{
 		return slices.ContainsFunc(entries, func(entry wire.JSON) bool { return strings.ContainsAny(uuidOf(entry), "';*>") })
 	})},
 	"UUIDs outlive a transcript": {
-		"keys/a deleted transcript can be written anew",
+		"keys/a deleted transcript can be written again",
 		unlessKnown(func(key wire.SessionKey, entry wire.JSON) string { return key.String() + uuidOf(entry) }),
 	},
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// keyTests are about which transcripts there are, and what has to do with what.
+// keyTests list transcripts, and check that transcripts do not affect each other.
 var keyTests = map[string]func(*testing.T, sessions.Store){
 	"transcripts are apart": func(t *testing.T, s sessions.Store) {
-		for i, key := range []wire.SessionKey{main, agent, deep, other, away} {
+		for i, key := range []wire.SessionKey{main, agent, deep, other, elsewhere} {
 			mustAppend(t, s, key, numbered(i, i+1)...)
 		}
-		for i, key := range []wire.SessionKey{main, agent, deep, other, away} {
+		for i, key := range []wire.SessionKey{main, agent, deep, other, elsewhere} {
 			checkLoad(t, s, key, numbered(i, i+1))
 		}
 	},
 	"sessions are listed by project": func(t *testing.T, s sessions.Store) {
-		for _, key := range []wire.SessionKey{main, agent, deep, other, away} {
+		for _, key := range []wire.SessionKey{main, agent, deep, other, elsewhere} {
 			mustAppend(t, s, key, numbered(0, 1)...)
 		}
 		checkSessions(t, s, main.Project, main.SessionID, other.SessionID)
-		checkSessions(t, s, away.Project, away.SessionID)
+		checkSessions(t, s, elsewhere.Project, elsewhere.SessionID)
 		checkSessions(t, s, "-home-me")
 	},
 	"a session needs a transcript of its own": func(t *testing.T, s sessions.Store) {
@@ -41,7 +41,7 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 			t.Fatalf("the time of the append is off by %v: %v", off, first)
 		}
 		mustAppend(t, s, other, numbered(0, 1)...)
-		for i := 1; ; i++ { // as long as the clock of the store stands still, up to the limit of the test
+		for i := 1; ; i++ { // until the clock of the store advances, or the test times out
 			mustAppend(t, s, main, numbered(i, i+1)...)
 			now := sessionTime(t, s, main)
 			if now.Before(first) {
@@ -68,7 +68,7 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 		mustAppend(t, s, main, numbered(0, 1)...)
 		checkSubpaths(t, s, main)
 		prefix := wire.SessionKey{Project: main.Project, SessionID: main.SessionID + "0", Subpath: "subagents/agent-3"}
-		elsewhere := wire.SessionKey{Project: away.Project, SessionID: main.SessionID, Subpath: "subagents/agent-4"}
+		elsewhere := wire.SessionKey{Project: elsewhere.Project, SessionID: main.SessionID, Subpath: "subagents/agent-4"}
 		for _, key := range []wire.SessionKey{deep, agent, prefix, elsewhere} {
 			mustAppend(t, s, key, numbered(0, 1)...)
 		}
@@ -88,8 +88,8 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 		checkLoad(t, s, percent, nil)
 	},
 	"a session is deleted with all below it": func(t *testing.T, s sessions.Store) {
-		awayAgent := wire.SessionKey{Project: away.Project, SessionID: main.SessionID, Subpath: agent.Subpath}
-		keys := []wire.SessionKey{main, agent, deep, other, away, awayAgent}
+		awayAgent := wire.SessionKey{Project: elsewhere.Project, SessionID: main.SessionID, Subpath: agent.Subpath}
+		keys := []wire.SessionKey{main, agent, deep, other, elsewhere, awayAgent}
 		for _, key := range keys {
 			mustAppend(t, s, key, numbered(0, 2)...)
 		}
@@ -103,7 +103,7 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 		}
 		checkSessions(t, s, main.Project, other.SessionID)
 		checkSubpaths(t, s, main)
-		checkSubpaths(t, s, away, agent.Subpath)
+		checkSubpaths(t, s, elsewhere, agent.Subpath)
 	},
 	"a subpath is deleted alone": func(t *testing.T, s sessions.Store) {
 		below := wire.SessionKey{Project: agent.Project, SessionID: agent.SessionID, Subpath: agent.Subpath + "/more"}
@@ -125,7 +125,7 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 		mustDelete(t, s, main)
 		checkSessions(t, s, main.Project)
 	},
-	"a deleted transcript can be written anew": func(t *testing.T, s sessions.Store) {
+	"a deleted transcript can be written again": func(t *testing.T, s sessions.Store) {
 		mustAppend(t, s, main, numbered(0, 3)...)
 		mustDelete(t, s, main)
 		mustAppend(t, s, main, numbered(1, 2)...)

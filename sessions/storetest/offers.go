@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// offerTests are about what a store may offer besides. They pass for one that does not.
-var offerTests = map[string]func(*testing.T, sessions.Store){
+// optionalTests test the interfaces that a store need not implement. They pass if it does not.
+var optionalTests = map[string]func(*testing.T, sessions.Store){
 	"projects": func(t *testing.T, s sessions.Store) {
 		lister, ok := s.(sessions.ProjectLister)
 		if !ok {
@@ -29,11 +29,11 @@ var offerTests = map[string]func(*testing.T, sessions.Store){
 			}
 		}
 		check()
-		for _, key := range []wire.SessionKey{away, main, agent, other} {
+		for _, key := range []wire.SessionKey{elsewhere, main, agent, other} {
 			mustAppend(t, s, key, numbered(0, 1)...)
 		}
-		check(main.Project, away.Project)
-		mustDelete(t, s, away)
+		check(main.Project, elsewhere.Project)
+		mustDelete(t, s, elsewhere)
 		check(main.Project)
 		mustDelete(t, s, main)
 		mustDelete(t, s, other)
@@ -82,12 +82,12 @@ var offerTests = map[string]func(*testing.T, sessions.Store){
 	},
 }
 
-// titles are two titles of a session, of which the second counts.
+// titles are two titles of a session. The second one counts.
 var titles = []wire.JSON{
 	`{"type":"custom-title","uuid":"t-1","customTitle":"old"}`, `{"type":"custom-title","uuid":"t-2","customTitle":"new"}`,
 }
 
-// conversation has something for each field of a summary.
+// conversation sets each field of a summary.
 var conversation = []wire.JSON{
 	`{"type":"user","uuid":"0","isSidechain":true,"timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code",` +
 		`"gitBranch":"main","teamName":"red","message":{"role":"user","content":"<command-name>/model</command-name>"}}`,
@@ -106,7 +106,8 @@ var conversation = []wire.JSON{
 	`{"type":"tag","tag":"second"}`,
 }
 
-// checkSummaries compares the summaries of the project, if the store has them, with what its transcripts say.
+// checkSummaries compares the summaries of the project, if the store has them, with summaries made
+// from its transcripts.
 func checkSummaries(t *testing.T, s sessions.Store, ids ...string) {
 	t.Helper()
 	summarizer, ok := s.(sessions.Summarizer)

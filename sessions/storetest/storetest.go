@@ -1,5 +1,5 @@
-// Package storetest tests session stores: it is the meaning of [sessions.Store] as tests, for those of Clew and for
-// yours.
+// Package storetest tests session stores. Its tests define what [sessions.Store] promises. Run them
+// on the store that you write; the stores of Clew pass them.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) sessions.Store { return openMine(t) })
@@ -18,8 +18,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Run tests a store in subtests of t. Each calls open for a store of its own, which is empty, and which open closes by
-// t.Cleanup. What a store offers besides, as [sessions.ProjectLister] or [sessions.Summarizer], is tested too.
+// Run tests a store in subtests of t. Each subtest calls open, which returns a new, empty store and
+// closes it with t.Cleanup. If the store is a [sessions.ProjectLister] or a [sessions.Summarizer],
+// these methods are tested as well.
 func Run(t *testing.T, open func(t *testing.T) sessions.Store) {
 	t.Helper()
 	for group, tests := range groups {
@@ -37,11 +38,11 @@ var groups = map[string]map[string]func(*testing.T, sessions.Store){
 	"uuids":      uuidTests,
 	"faults":     faultTests,
 	"concurrent": concurrentTests,
-	"offers":     offerTests,
+	"offers":     optionalTests,
 }
 
-// RunDurable is [Run] for a store that keeps what it has in the folder dir, or under that name. It tests besides that
-// what was written is there when the store was closed and is opened again.
+// RunDurable is like [Run], for a store that keeps its data in the directory dir, or under that
+// name. It also tests that the data is there after the store was closed and opened again.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store) {
 	t.Helper()
 	Run(t, func(t *testing.T) sessions.Store { return open(t, t.TempDir()) })
@@ -65,7 +66,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 			checkSubpaths(t, s, main, agent.Subpath)
 			checkSummaries(t, s, main.SessionID)
 			if now := sessionTime(t, s, main); !now.Equal(written) {
-				t.Errorf("the session is of %v, and was of %v", now, written)
+				t.Errorf("the time of the session is %v, and was %v", now, written)
 			}
 		})
 		t.Run("go on", func(t *testing.T) {
@@ -79,14 +80,15 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) sessions.Store
 
 // The transcripts that most tests use.
 var (
-	main  = wire.SessionKey{Project: "-home-me-code", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
-	agent = wire.SessionKey{Project: main.Project, SessionID: main.SessionID, Subpath: "subagents/agent-1"}
-	deep  = wire.SessionKey{Project: main.Project, SessionID: main.SessionID, Subpath: "subagents/workflows/run/agent-2"}
-	other = wire.SessionKey{Project: main.Project, SessionID: "0c9b8f0e-64a5-4f0b-8a53-7b6c1f1d9e22"}
-	away  = wire.SessionKey{Project: "-home-me-elsewhere", SessionID: main.SessionID}
+	main      = wire.SessionKey{Project: "-home-me-code", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
+	agent     = wire.SessionKey{Project: main.Project, SessionID: main.SessionID, Subpath: "subagents/agent-1"}
+	deep      = wire.SessionKey{Project: main.Project, SessionID: main.SessionID, Subpath: "subagents/workflows/run/agent-2"}
+	other     = wire.SessionKey{Project: main.Project, SessionID: "0c9b8f0e-64a5-4f0b-8a53-7b6c1f1d9e22"}
+	elsewhere = wire.SessionKey{Project: "-home-me-elsewhere", SessionID: main.SessionID}
 )
 
-// numbered returns entries with the numbers from a up to b, and UUIDs made of them.
+// numbered returns entries with the numbers from a up to, but not including, b, and UUIDs made of
+// them.
 func numbered(a, b int) []wire.JSON {
 	entries := make([]wire.JSON, 0, b-a)
 	for i := a; i < b; i++ {
@@ -114,7 +116,7 @@ func load(ctx context.Context, s sessions.Store, key wire.SessionKey) ([]wire.JS
 	var failed error
 	for entry, err := range s.Load(ctx, key) {
 		if failed != nil {
-			return nil, fmt.Errorf("a pair after the error %w", failed)
+			return nil, fmt.Errorf("Load yielded another pair after the error: %w", failed)
 		}
 		if failed = err; err == nil {
 			entries = append(entries, entry)
@@ -132,7 +134,7 @@ func mustLoad(t *testing.T, s sessions.Store, key wire.SessionKey) []wire.JSON {
 	return entries
 }
 
-// checkLoad compares what is there with what should be.
+// checkLoad compares the entries of a transcript with those that should be there.
 func checkLoad(t *testing.T, s sessions.Store, key wire.SessionKey, want []wire.JSON) {
 	t.Helper()
 	checkValues(t, mustLoad(t, s, key), want)

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// checkValues compares entries as JSON values: a store may write 1.0 for 1, but not round.
+// checkValues compares entries as JSON values. A store may write 1.0 for 1, but must not round.
 func checkValues(t *testing.T, got, want []wire.JSON) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
@@ -44,7 +44,7 @@ func value(entry wire.JSON) (any, error) {
 	return exact(v)
 }
 
-// A fraction is an exact number, and no text.
+// A fraction is an exact number. It differs from a string with the same text.
 type fraction string
 
 // exact replaces the numbers in v by fractions.
@@ -76,7 +76,7 @@ func exact(v any) (any, error) {
 	return v, failed
 }
 
-// shortened cuts an entry that nobody could read.
+// shortened cuts an entry that is too long to print.
 func shortened(entry wire.JSON) wire.JSON {
 	const most = 2000
 	if len(entry) <= most {
@@ -94,7 +94,7 @@ func sorted(names []string) []string {
 	return names
 }
 
-// faultTests are about what must be refused, and calls that are cut.
+// faultTests make calls that must fail, and cancel others.
 var faultTests = map[string]func(*testing.T, sessions.Store){
 	"bad keys are refused": func(t *testing.T, s sessions.Store) {
 		for _, key := range badKeys {
@@ -196,7 +196,7 @@ var faultTests = map[string]func(*testing.T, sessions.Store){
 	},
 }
 
-// badKeys lead elsewhere, or to nothing.
+// badKeys are keys that lead outside of the store, or nowhere.
 var badKeys = []wire.SessionKey{
 	{},
 	{Project: "p"},
