@@ -47,8 +47,8 @@ type Chunk struct {
 	// Usage is that of the last answer that has one: it tells how full the context was. It is no sum.
 	Usage      usage.Usage
 	StopReason string
-	// DurationMs is the time from the first to the last message that tells one.
-	DurationMs int64
+	// Duration is the time from the first to the last message that has a time, in whole milliseconds.
+	Duration time.Duration
 
 	// Stderr and IsError are those of a system chunk's [SystemMsg].
 	Stderr  string
@@ -121,9 +121,9 @@ type DisplayItem struct {
 	CallAt   wire.Position
 	ResultAt wire.Position
 
-	// DurationMs is the time from the call to its result. Where a subagent ran in the same turn it is 0 for other calls
+	// Duration is the time from the call to its result. Where a subagent ran in the same turn it is 0 for other calls
 	// of more than a minute: their results are written late.
-	DurationMs int64
+	Duration time.Duration
 	// TokenCount is an estimate from the length of the text.
 	TokenCount int
 

@@ -215,8 +215,8 @@ func parts(tr *transcript.Transcript) [][]transcript.Chunk {
 // What a stream does not tell, or not at the same time: when prompts were sent, what an answer has used and why it
 // ended, what exactly the API said before the agent tried again, and what a command is really called.
 var notStreamed = cmp.Options{
-	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
-	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt"),
+	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "Duration", "Usage", "StopReason", "PermissionMode", "Lines"),
+	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "Duration", "CallAt", "ResultAt"),
 	cmp.FilterPath(inUserChunk, cmp.Ignore()),
 	cmp.Transformer("agent", func(a *transcript.Agent) []transcript.Chunk { return a.Transcript.Chunks }),
 	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Text" }, cmp.Transformer("text", func(s string) string {

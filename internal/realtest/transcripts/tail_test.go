@@ -153,8 +153,8 @@ func followToEnd(
 
 // What messages do not tell, or not at the same time.
 var notFollowed = cmp.Options{
-	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
-	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "Duration", "Usage", "StopReason", "PermissionMode", "Lines"),
+	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "Duration", "CallAt", "ResultAt", "Agents"),
 }
 
 func (l *live) compare(t *testing.T, disk *transcript.Transcript) {
