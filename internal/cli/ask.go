@@ -19,29 +19,29 @@ import (
 
 // An asker puts the agent's questions to the user, one at a time, each below what the
 // agent has said before it.
-type asker struct {
+type questioner struct {
 	ctx     context.Context // of the run: nobody is asked after its end
 	streams Streams
 	screen  *screen
-	// room makes room for a question, until leave is called. The question ends with
+	// claim makes room for a question, until leave is called. The question ends with
 	// the context that it returns.
-	room func(ctx context.Context) (asked context.Context, leave func())
+	claim func(ctx context.Context) (asked context.Context, leave func())
 
-	mu    sync.Mutex // held while there is a question
-	begin sync.Once
-	place place
-	lines chan string // closed at the end of the input
+	mu      sync.Mutex // held while there is a question
+	begin   sync.Once
+	console console
+	lines   chan string // closed at the end of the input
 }
 
-func newAsker(ctx context.Context, s Streams, scr *screen) *asker {
-	return &asker{ctx: ctx, streams: s, screen: scr, room: noRoom, lines: make(chan string)}
+func newQuestioner(ctx context.Context, s Streams, scr *screen) *questioner {
+	return &questioner{ctx: ctx, streams: s, screen: scr, claim: noClaim, lines: make(chan string)}
 }
 
 // noRoom is for questions that need none.
-func noRoom(ctx context.Context) (asked context.Context, leave func()) { return ctx, func() {} }
+func noClaim(ctx context.Context) (asked context.Context, leave func()) { return ctx, func() {} }
 
 // serve has the agent ask here, unless somebody else decides.
-func (a *asker) serve(opts *clew.Options) {
+func (a *questioner) serve(opts *clew.Options) {
 	if opts.PermissionPromptTool != "" || opts.PermissionPrompts == clew.PermissionPromptsNone {
 		return
 	}
@@ -58,7 +58,7 @@ const (
 )
 
 // decide is a [clew.CanUseToolFunc].
-func (a *asker) decide(ctx context.Context, req *clew.PermissionRequest) (result clew.PermissionResult, err error) {
+func (a *questioner) decide(ctx context.Context, req *clew.PermissionRequest) (result clew.PermissionResult, err error) {
 	err = a.put(ctx, req, func(ctx context.Context) (err error) {
 		result, err = a.permit(ctx, req)
 		return err
@@ -68,25 +68,25 @@ func (a *asker) decide(ctx context.Context, req *clew.PermissionRequest) (result
 
 // put asks a question about a call of a tool when it is its turn, unless the agent has
 // withdrawn it until then.
-func (a *asker) put(ctx context.Context, about *clew.PermissionRequest, ask func(context.Context) error) error {
-	a.screen.awaitTool(ctx, about.ToolUseID)
+func (a *questioner) put(ctx context.Context, about *clew.PermissionRequest, ask func(context.Context) error) error {
+	a.screen.waitForTool(ctx, about.ToolUseID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	asked, leave := a.room(ctx)
+	asked, leave := a.claim(ctx)
 	defer leave()
 	return ask(asked)
 }
 
-// settle waits until no question is open, which other text would tear.
-func (a *asker) settle() {
+// waitForAnswer waits until no question is open, which other text would tear.
+func (a *questioner) waitForAnswer() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 }
 
-func (a *asker) permit(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	err := a.open()
 	switch {
 	case needsChoice(req):
@@ -97,7 +97,7 @@ func (a *asker) permit(ctx context.Context, req *clew.PermissionRequest) (clew.P
 		return clew.Deny(nobodyToAsk), nil
 	}
 	defer a.hold()()
-	a.say(describe(req, a.coloured()))
+	a.say(describe(req, a.colored()))
 	return a.ask(ctx, req)
 }
 
@@ -108,14 +108,14 @@ func needsChoice(req *clew.PermissionRequest) bool {
 }
 
 // canAsk reports whether there is somebody to ask.
-func (a *asker) canAsk() bool {
+func (a *questioner) canAsk() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.open() == nil
 }
 
 // hold keeps the screen still until what it returns is called.
-func (a *asker) hold() (release func()) {
+func (a *questioner) hold() (release func()) {
 	a.screen.pause(true)
 	a.dropTyped()
 	a.begin.Do(func() { go a.read() })
@@ -123,13 +123,13 @@ func (a *asker) hold() (release func()) {
 }
 
 // forget drops what was typed and not read yet. Scripts of tests type ahead.
-var forget = forgetTyped
+var discardInput = discardTyped
 
 // dropTyped drops what was typed before a question could be read, such as the answer to
 // one that the agent has withdrawn.
-func (a *asker) dropTyped() {
-	if tty, ok := a.place.in.(*os.File); ok {
-		forget(tty)
+func (a *questioner) dropTyped() {
+	if tty, ok := a.console.in.(*os.File); ok {
+		discardInput(tty)
 	}
 	select {
 	case <-a.lines:
@@ -142,7 +142,7 @@ func (a *asker) dropTyped() {
 var errUserStopped = errors.New("interrupted by the user")
 
 // ask repeats the question until it has an answer.
-func (a *asker) ask(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
+func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	always := len(req.Suggestions) > 0 && !req.SuppressAlwaysAllowRule
 	question := "Allow it? [y]es, once / [n]o: "
 	if always {
@@ -165,7 +165,7 @@ func (a *asker) ask(ctx context.Context, req *clew.PermissionRequest) (clew.Perm
 
 // answer returns the line that is typed below a question. There is no more when the
 // input has ended.
-func (a *asker) answer(ctx context.Context, question string) (line string, more bool, err error) {
+func (a *questioner) answer(ctx context.Context, question string) (line string, more bool, err error) {
 	a.say(question)
 	select {
 	case line, more = <-a.lines:
@@ -207,9 +207,9 @@ func answerOf(line string, req *clew.PermissionRequest, always bool) clew.Permis
 
 // read reads answers until the input ends. Nothing can end a read of a terminal, so
 // it is left behind when the program ends.
-func (a *asker) read() {
+func (a *questioner) read() {
 	defer close(a.lines)
-	for in := bufio.NewScanner(a.place.in); in.Scan(); {
+	for in := bufio.NewScanner(a.console.in); in.Scan(); {
 		select {
 		case a.lines <- in.Text():
 		case <-a.ctx.Done():
@@ -236,7 +236,7 @@ func describe(req *clew.PermissionRequest, colour bool) string {
 	}
 	look := render.Options{Color: colour && isChange}
 	for line := range strings.Lines(shown(text)) {
-		b.WriteString("  " + look.DiffLine(harmless(strings.TrimSuffix(line, "\n"))) + "\n")
+		b.WriteString("  " + look.DiffLine(cleanText(strings.TrimSuffix(line, "\n"))) + "\n")
 	}
 	return b.String()
 }
@@ -267,7 +267,7 @@ func shown(text string) string {
 func describeAlways(changes []clew.PermissionUpdate) string {
 	var b strings.Builder
 	for i := range changes {
-		b.WriteString("  always: " + printable(changeOf(&changes[i])+placeOf(changes[i].Destination)) + "\n")
+		b.WriteString("  always: " + printable(changeOf(&changes[i])+destinationText(changes[i].Destination)) + "\n")
 	}
 	return shown(b.String())
 }
@@ -296,7 +296,7 @@ func rulesText(rules []clew.PermissionRule) string {
 	return strings.Join(texts, ", ")
 }
 
-func placeOf(to clew.PermissionDestination) string {
+func destinationText(to clew.PermissionDestination) string {
 	switch to {
 	case clew.PermissionDestinationSession, clew.PermissionDestinationCLIArg:
 		return ", in this session"
@@ -317,7 +317,7 @@ var errNoChoices = errors.New("denied: the user can't choose an answer here; dec
 
 // choose is a [clew.QuestionFunc]: it puts the agent's questions to the user, who
 // chooses by number or answers in other words.
-func (a *asker) choose(ctx context.Context, req *clew.QuestionRequest) (result *clew.QuestionResult, err error) {
+func (a *questioner) choose(ctx context.Context, req *clew.QuestionRequest) (result *clew.QuestionResult, err error) {
 	err = a.put(ctx, req.Permission, func(ctx context.Context) (err error) {
 		result, err = a.chooseAll(ctx, req)
 		return err
@@ -325,7 +325,7 @@ func (a *asker) choose(ctx context.Context, req *clew.QuestionRequest) (result *
 	return result, err
 }
 
-func (a *asker) chooseAll(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
+func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
 	if err := a.open(); err != nil {
 		a.screen.note("! AskUserQuestion denied: " + err.Error())
 		return nil, errNoChoices
@@ -350,7 +350,7 @@ func (a *asker) chooseAll(ctx context.Context, req *clew.QuestionRequest) (*clew
 
 // chooseOne repeats a question until it has an answer. None means that the user has
 // passed it over. There is no more when the input has ended.
-func (a *asker) chooseOne(ctx context.Context, q *clew.Question) (chosen []string, more bool, err error) {
+func (a *questioner) chooseOne(ctx context.Context, q *clew.Question) (chosen []string, more bool, err error) {
 	a.say(describeQuestion(q))
 	hint := "Number, your own words, or nothing to pass over: "
 	if q.MultiSelect {
@@ -369,7 +369,7 @@ func (a *asker) chooseOne(ctx context.Context, q *clew.Question) (chosen []strin
 
 func describeQuestion(q *clew.Question) string {
 	var b strings.Builder
-	b.WriteString("? " + harmless(q.Question) + "\n")
+	b.WriteString("? " + cleanText(q.Question) + "\n")
 	for i, option := range q.Options {
 		fmt.Fprintf(&b, "  %d. %s", i+1, printable(option.Label))
 		if option.Description != "" {
@@ -377,7 +377,7 @@ func describeQuestion(q *clew.Question) string {
 		}
 		b.WriteString("\n")
 		for line := range strings.Lines(shown(option.Preview)) {
-			b.WriteString("     " + harmless(strings.TrimSuffix(line, "\n")) + "\n")
+			b.WriteString("     " + cleanText(strings.TrimSuffix(line, "\n")) + "\n")
 		}
 	}
 	return b.String()

@@ -83,7 +83,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	if c.user, err = o.user(ctx, c); err != nil {
 		return err
 	}
-	c.user.asks().serve(opts)
+	c.user.questions().serve(opts)
 	err = c.talk(ctx)
 	scr.rest()
 	return ofChat(runFailure(ctx, explain(ctx, err)))
@@ -95,18 +95,18 @@ type user interface {
 	begin() (end func(), err error)
 	// next returns the next prompt, or io.EOF. It proposes a text, which may be "".
 	next(ctx context.Context, proposal string) (string, error)
-	// attend calls interrupt, while a turn runs, each time that the user wants to
+	// onInterrupt calls interrupt, while a turn runs, each time that the user wants to
 	// interrupt it, until it is told that the turn is over.
-	attend(interrupt func()) (over func())
-	// asks returns who puts questions to this user.
-	asks() *asker
+	onInterrupt(interrupt func()) (over func())
+	// questions returns who puts questions to this user.
+	questions() *questioner
 }
 
 // user returns who is at the other end of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	asked := isTerminal(o.streams.In) && isTerminal(o.streams.Err)
 	if asked && os.Getenv("TERM") != "dumb" {
-		return newTypist(ctx, o.streams, c), nil
+		return newTerminalUser(ctx, o.streams, c), nil
 	}
 	return newLineReader(ctx, o.streams, c.screen)
 }
@@ -146,7 +146,7 @@ func (c *chat) talk(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.farewell()
+	defer c.closing()
 	defer end()
 	return c.exchange(ctx)
 }
@@ -159,7 +159,7 @@ func (c *chat) exchange(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, io.EOF):
-			return c.verdict()
+			return c.endError()
 		case err != nil:
 			return err
 		}
@@ -171,7 +171,7 @@ func (c *chat) exchange(ctx context.Context) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return c.verdict()
+			return c.endError()
 		case err != nil:
 			return err
 		}
@@ -181,15 +181,15 @@ func (c *chat) exchange(ctx context.Context) error {
 
 // verdict returns how a chat ended that was ended by its user. At a terminal, failed
 // turns have been dealt with.
-func (c *chat) verdict() error {
-	if _, typed := c.user.(*typist); typed || c.failed == 0 {
+func (c *chat) endError() error {
+	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
 	}
 	return fmt.Errorf("%d of %d turns failed", c.failed, c.turns)
 }
 
 // farewell says how to go on.
-func (c *chat) farewell() {
+func (c *chat) closing() {
 	_ = c.screen.newLine() // an error has been told
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
 		c.screen.note("Session " + id)
@@ -227,7 +227,7 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	if c.session.Err() != nil {
 		return "", err
 	}
-	c.screen.say(harmless(reason(ctx, err)) + "\n")
+	c.screen.say(cleanText(reason(ctx, err)) + "\n")
 	return "", nil
 }
 
@@ -249,7 +249,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		c.screen.stop() // the chat ends with this turn
 		stop()
 	})()
-	over := c.user.attend(func() {
+	over := c.user.onInterrupt(func() {
 		if stopping.Load() {
 			c.end(errChatInterrupted)
 			cancel()
@@ -261,7 +261,7 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		if err != nil {
 			return stopping.Load(), err
 		}
-		c.user.asks().settle()
+		c.user.questions().waitForAnswer()
 		if err := p.print(msg); err != nil {
 			return false, &writeError{err} // nobody hears the rest: Close interrupts the turn
 		}
@@ -342,7 +342,7 @@ func (s *chatStatus) line() string {
 }
 
 // weigh asks how full the context is.
-func (c *chat) weigh(ctx context.Context) {
+func (c *chat) updateContext(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, contextLimit)
 	defer cancel()
 	report, err := screens.Context(ctx, c.session, &screens.ContextOptions{Estimate: true})

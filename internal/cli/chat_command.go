@@ -62,7 +62,7 @@ const commandLimit = time.Minute
 func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
 	waiting, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	over := c.user.attend(cancel)
+	over := c.user.onInterrupt(cancel)
 	defer over()
 	c.screen.busy("waiting")
 	err := do(waiting)
@@ -75,14 +75,14 @@ func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
 	case waiting.Err() != nil:
 		c.screen.note("the agent has not answered")
 	default:
-		c.screen.say(harmless(reason(ctx, err)) + "\n")
+		c.screen.say(cleanText(reason(ctx, err)) + "\n")
 	}
 	return nil
 }
 
 // print writes text of several lines to stdout.
 func (c *chat) print(text string) error {
-	if err := c.screen.write(harmless(strings.TrimRight(text, "\n")) + "\n"); err != nil {
+	if err := c.screen.write(cleanText(strings.TrimRight(text, "\n")) + "\n"); err != nil {
 		return &writeError{err}
 	}
 	return nil
@@ -190,7 +190,7 @@ func (c *chat) complete(before string) (from int, choices []lineedit.Choice) {
 		return 0, nil
 	}
 	if !spaced {
-		return 0, beginning(before, c.commandChoices())
+		return 0, choicesWith(before, c.commandChoices())
 	}
 	switch word {
 	case "/model":
@@ -202,7 +202,7 @@ func (c *chat) complete(before string) (from int, choices []lineedit.Choice) {
 			choices = append(choices, lineedit.Choice{Text: string(mode)})
 		}
 	}
-	return len(word) + 1, beginning(argument, choices)
+	return len(word) + 1, choicesWith(argument, choices)
 }
 
 var permissionModes = []wire.PermissionMode{
@@ -225,7 +225,7 @@ func (c *chat) commandChoices() []lineedit.Choice {
 }
 
 // beginning returns the choices that begin with a text.
-func beginning(with string, choices []lineedit.Choice) []lineedit.Choice {
+func choicesWith(with string, choices []lineedit.Choice) []lineedit.Choice {
 	return slices.DeleteFunc(choices, func(c lineedit.Choice) bool {
 		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)
 	})

@@ -21,14 +21,14 @@ import (
 // A typist is a user at a terminal, which is in raw mode from begin on. Its keys go to
 // the question that is open, else to the editor, and else, while a turn runs, they
 // wait; but for Ctrl-C, which interrupts.
-type typist struct {
-	chat    *chat
-	in      *os.File
-	display *lineedit.Display
-	history *lineedit.History
-	asker   *asker
-	answers *answers
-	begun   bool // there was a prompt
+type terminalUser struct {
+	chat       *chat
+	in         *os.File
+	display    *lineedit.Display
+	history    *lineedit.History
+	questioner *questioner
+	answers    *answers
+	begun      bool // there was a prompt
 
 	mu        sync.Mutex
 	editor    *lineedit.Editor // nil while a turn runs
@@ -43,20 +43,20 @@ type typist struct {
 // maxTyped is how many keys wait while a turn runs.
 const maxTyped = 4096
 
-func newTypist(ctx context.Context, s Streams, c *chat) *typist {
+func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	in := s.In.(*os.File) //nolint:forcetypeassert // it is a terminal
 	c.screen.raw(s)
-	u := &typist{chat: c, in: in, answers: newAnswers(), entered: make(chan lineedit.Event, 1)}
-	u.asker = newAsker(ctx, s, c.screen)
-	u.asker.place.in, u.asker.room = u.answers, u.room
-	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Colour: coloured(s.Err)}
+	u := &terminalUser{chat: c, in: in, answers: newAnswers(), entered: make(chan lineedit.Event, 1)}
+	u.questioner = newQuestioner(ctx, s, c.screen)
+	u.questioner.console.in, u.questioner.claim = u.answers, u.claim
+	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Colour: colored(s.Err)}
 	return u
 }
 
-func (u *typist) size() (columns, rows int) { return terminalSize(u.in) }
+func (u *terminalUser) size() (columns, rows int) { return terminalSize(u.in) }
 
 // begin puts the terminal into raw mode.
-func (u *typist) begin() (end func(), err error) {
+func (u *terminalUser) begin() (end func(), err error) {
 	u.history = openChatHistory()
 	fd := int(u.in.Fd())
 	before, err := term.MakeRaw(fd)
@@ -76,7 +76,7 @@ func (u *typist) begin() (end func(), err error) {
 }
 
 // read is left behind when the chat ends: nothing can end a read of a terminal.
-func (u *typist) read() {
+func (u *terminalUser) read() {
 	_ = lineedit.ReadKeys(u.in, u.press) // the end is the end
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -85,9 +85,9 @@ func (u *typist) read() {
 }
 
 // next has the user edit a prompt.
-func (u *typist) next(ctx context.Context, proposal string) (string, error) {
-	u.chat.weigh(ctx)
-	u.asker.settle()
+func (u *terminalUser) next(ctx context.Context, proposal string) (string, error) {
+	u.chat.updateContext(ctx)
+	u.questioner.waitForAnswer()
 	u.chat.screen.resize(u.size())
 	if err := u.chat.screen.newLine(); err != nil {
 		return "", &writeError{err}
@@ -114,7 +114,7 @@ func (u *typist) next(ctx context.Context, proposal string) (string, error) {
 }
 
 // open shows an editor, and gives it what was typed before it was there.
-func (u *typist) open(e *lineedit.Editor) {
+func (u *terminalUser) open(e *lineedit.Editor) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.editor = e
@@ -132,7 +132,7 @@ func (u *typist) open(e *lineedit.Editor) {
 }
 
 // leave takes the editor away, if there still is one.
-func (u *typist) leave() {
+func (u *terminalUser) leave() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.editor != nil {
@@ -143,7 +143,7 @@ func (u *typist) leave() {
 
 // press acts on keys that came at once: none of them answers a question that another
 // one of them has led to.
-func (u *typist) press(keys []lineedit.Key) {
+func (u *terminalUser) press(keys []lineedit.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, key := range keys {
@@ -152,7 +152,7 @@ func (u *typist) press(keys []lineedit.Key) {
 }
 
 // route gives a key to who is meant.
-func (u *typist) route(key lineedit.Key) {
+func (u *terminalUser) route(key lineedit.Key) {
 	switch {
 	case u.withdraw != nil:
 		u.reply(key)
@@ -165,7 +165,7 @@ func (u *typist) route(key lineedit.Key) {
 	}
 }
 
-func (u *typist) edit(key lineedit.Key) {
+func (u *terminalUser) edit(key lineedit.Key) {
 	if key.Code == lineedit.Redraw {
 		u.display.Clear()
 	}
@@ -181,7 +181,7 @@ func (u *typist) edit(key lineedit.Key) {
 }
 
 // enter says how the editing ended. What is typed from now on waits.
-func (u *typist) enter(event lineedit.Event) {
+func (u *terminalUser) enter(event lineedit.Event) {
 	if u.editor == nil {
 		return
 	}
@@ -192,7 +192,7 @@ func (u *typist) enter(event lineedit.Event) {
 	u.entered <- event
 }
 
-func (u *typist) redraw() {
+func (u *terminalUser) redraw() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.editor != nil && u.withdraw == nil {
@@ -200,7 +200,7 @@ func (u *typist) redraw() {
 	}
 }
 
-func (u *typist) attend(interrupt func()) (over func()) {
+func (u *terminalUser) onInterrupt(interrupt func()) (over func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.interrupt = interrupt
@@ -211,11 +211,11 @@ func (u *typist) attend(interrupt func()) (over func()) {
 	}
 }
 
-func (u *typist) asks() *asker { return u.asker }
+func (u *terminalUser) questions() *questioner { return u.questioner }
 
-// room makes room for a question, also while the editor is open. Ctrl-C ends it, and
+// claim makes room for a question, also while the editor is open. Ctrl-C ends it, and
 // interrupts the turn.
-func (u *typist) room(ctx context.Context) (asked context.Context, leave func()) {
+func (u *terminalUser) claim(ctx context.Context) (asked context.Context, leave func()) {
 	asked, cancel := context.WithCancelCause(ctx)
 	u.ask(func() { cancel(errUserStopped) })
 	return asked, func() {
@@ -228,7 +228,7 @@ func (u *typist) room(ctx context.Context) (asked context.Context, leave func())
 }
 
 // stop interrupts the turn, if one runs.
-func (u *typist) stop() {
+func (u *terminalUser) stop() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.interrupt != nil {
@@ -237,7 +237,7 @@ func (u *typist) stop() {
 }
 
 // ask makes room for a question, or with nil for what was there before.
-func (u *typist) ask(withdraw func()) {
+func (u *terminalUser) ask(withdraw func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.withdraw, u.line = withdraw, nil
@@ -252,7 +252,7 @@ func (u *typist) ask(withdraw func()) {
 }
 
 // reply edits the answer to a question.
-func (u *typist) reply(key lineedit.Key) {
+func (u *terminalUser) reply(key lineedit.Key) {
 	switch key.Code {
 	case lineedit.Interrupt:
 		u.withdraw()
@@ -272,7 +272,7 @@ func (u *typist) reply(key lineedit.Key) {
 	}
 }
 
-func (u *typist) extend(text string) {
+func (u *terminalUser) extend(text string) {
 	u.line = append(u.line, []rune(text)...)
 	u.chat.screen.say(render.Clean(text))
 }
@@ -303,13 +303,13 @@ func openChatHistory() *lineedit.History {
 // A lineReader is a user whose prompts are the lines of stdin: a pipe, or a terminal
 // that can do no more.
 type lineReader struct {
-	ctx     context.Context // of the chat
-	screen  *screen
-	asker   *asker
-	in      *input
-	typed   bool // at a terminal, which answers questions, too
-	answers *answers
-	asking  atomic.Bool // there is a question
+	ctx        context.Context // of the chat
+	screen     *screen
+	questioner *questioner
+	in         *input
+	typed      bool // at a terminal, which answers questions, too
+	answers    *answers
+	asking     atomic.Bool // there is a question
 
 	lines chan string // closed at the end of the input
 	err   error       // of the input, once lines is closed
@@ -322,9 +322,9 @@ func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, er
 	}
 	r := &lineReader{ctx: ctx, screen: scr, in: in, lines: make(chan string), answers: newAnswers()}
 	r.typed = isTerminal(s.In) && isTerminal(s.Err)
-	r.asker = newAsker(ctx, s, scr)
+	r.questioner = newQuestioner(ctx, s, scr)
 	if r.typed {
-		r.asker.place.in, r.asker.room = r.answers, r.room
+		r.questioner.console.in, r.questioner.claim = r.answers, r.claim
 	}
 	return r, nil
 }
@@ -370,7 +370,7 @@ func (r *lineReader) next(ctx context.Context, _ string) (string, error) {
 			text.WriteString(line)
 			switch {
 			case text.Len() > maxPrompt:
-				return "", tooLong()
+				return "", errPromptTooLong()
 			case joined:
 				text.WriteByte('\n')
 			case strings.TrimSpace(text.String()) != "":
@@ -386,7 +386,7 @@ func (r *lineReader) next(ctx context.Context, _ string) (string, error) {
 func (r *lineReader) last(text string) (string, error) {
 	switch {
 	case errors.Is(r.err, bufio.ErrTooLong):
-		return "", tooLong()
+		return "", errPromptTooLong()
 	case r.err != nil:
 		return "", &failure{code: exitInput, err: r.in.readError(r.err)}
 	case strings.TrimSpace(text) != "":
@@ -395,7 +395,7 @@ func (r *lineReader) last(text string) (string, error) {
 	return "", io.EOF
 }
 
-func tooLong() error {
+func errPromptTooLong() error {
 	return &failure{
 		code: exitInput,
 		err:  errors.New("the prompt is longer than 16 MiB"),
@@ -403,13 +403,13 @@ func tooLong() error {
 	}
 }
 
-// attend does nothing: here an interrupt ends the chat.
-func (r *lineReader) attend(func()) (over func()) { return func() {} }
+// onInterrupt does nothing: here an interrupt ends the chat.
+func (r *lineReader) onInterrupt(func()) (over func()) { return func() {} }
 
-func (r *lineReader) asks() *asker { return r.asker }
+func (r *lineReader) questions() *questioner { return r.questioner }
 
-// room has the lines that are typed answer a question.
-func (r *lineReader) room(ctx context.Context) (asked context.Context, leave func()) {
+// claim has the lines that are typed answer a question.
+func (r *lineReader) claim(ctx context.Context) (asked context.Context, leave func()) {
 	r.asking.Store(true)
 	return ctx, func() { r.asking.Store(false) }
 }

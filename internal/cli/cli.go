@@ -28,7 +28,7 @@ type Streams struct {
 // returns the code to exit with. The first interrupt, or request to terminate,
 // ends the command in good order, the second one at once.
 func Main(args []string, s Streams) int {
-	ctx, stop := untilInterrupted(tidier(s))
+	ctx, stop := untilInterrupted(restorer(s))
 	defer stop()
 	// Unless somebody listens, this signal ends the program in the middle of a
 	// write, with its progress bar left on the screen.
@@ -56,11 +56,11 @@ func untilInterrupted(tidy func()) (ctx context.Context, stop func()) {
 }
 
 func execute(ctx context.Context, args []string, s Streams) int {
-	return perform(ctx, newRoot(s), args, s) //nolint:contextcheck // the commands get ctx when they run
+	return runRoot(ctx, newRoot(s), args, s) //nolint:contextcheck // the commands get ctx when they run
 }
 
-func perform(ctx context.Context, root *cobra.Command, args []string, s Streams) int {
-	out := &outlet{w: s.Out}
+func runRoot(ctx context.Context, root *cobra.Command, args []string, s Streams) int {
+	out := &errWriter{w: s.Out}
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(out)
@@ -183,8 +183,8 @@ func runE(run runner) func(*cobra.Command, []string) error {
 
 func errStopped() error { return &failure{code: exitInterrupted, err: errors.New("interrupted")} }
 
-func outputError(err error) error {
-	return fmt.Errorf("the output cannot be written: %w", cause(err))
+func errInterrupted() error {
+	return &failure{code: exitInterrupted, err: errors.New("interrupted; the output covers what was read until then")}
 }
 
 // misused reports that cmd was called in the wrong way. The error may quote the
@@ -227,6 +227,16 @@ func atMost(n int) cobra.PositionalArgs {
 			return nil
 		}
 		return misused(cmd, fmt.Errorf("one argument too many: %s", printable(args[n])))
+	}
+}
+
+// exactlyOne requires one argument.
+func exactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misused(cmd, errors.New("missing argument: "+what))
+		}
+		return atMost(1)(cmd, args)
 	}
 }
 

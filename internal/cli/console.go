@@ -6,15 +6,15 @@ import (
 	"os"
 )
 
-// A place is a terminal to ask on: stdin and stderr or, where one of them leads
+// A console is a terminal to ask on: stdin and stderr or, where one of them leads
 // elsewhere, as in a pipe, the terminal that the program was started from.
-type place struct {
+type console struct {
 	in  io.Reader
 	out io.Writer // nil for the screen
 }
 
-// console opens that terminal. In tests there is none: they ask nobody.
-var console = openConsole
+// openConsole opens that terminal. In tests there is none: they ask nobody.
+var openConsole = openSystemConsole
 
 var (
 	errNoTerminal = errors.New("there is no terminal to ask on")
@@ -22,31 +22,31 @@ var (
 )
 
 // open finds the place, and checks that somebody can answer there.
-func (a *asker) open() error {
-	if a.place.in == nil {
-		p, err := findPlace(a.streams)
+func (a *questioner) open() error {
+	if a.console.in == nil {
+		p, err := findConsole(a.streams)
 		if err != nil {
 			return errNoTerminal
 		}
-		a.place = p
+		a.console = p
 	}
-	if tty, ok := a.place.in.(*os.File); ok && !inForeground(tty) {
+	if tty, ok := a.console.in.(*os.File); ok && !inForeground(tty) {
 		return errBackground
 	}
 	return nil
 }
 
-func findPlace(s Streams) (place, error) {
+func findConsole(s Streams) (console, error) {
 	in, isFile := s.In.(*os.File)
 	typed, seen := isFile && isTerminal(in), isTerminal(s.Err)
 	if typed && seen {
-		return place{in: in}, nil
+		return console{in: in}, nil
 	}
-	consoleIn, consoleOut, err := console()
+	consoleIn, consoleOut, err := openConsole()
 	if err != nil {
-		return place{}, err
+		return console{}, err
 	}
-	p := place{in: consoleIn, out: consoleOut}
+	p := console{in: consoleIn, out: consoleOut}
 	if typed {
 		p.in = in
 	}
@@ -57,18 +57,18 @@ func findPlace(s Streams) (place, error) {
 }
 
 // coloured reports whether the place may get colours.
-func (a *asker) coloured() bool {
-	if a.place.out == nil {
-		return coloured(a.streams.Err)
+func (a *questioner) colored() bool {
+	if a.console.out == nil {
+		return colored(a.streams.Err)
 	}
-	return coloured(a.place.out)
+	return colored(a.console.out)
 }
 
 // say writes to the place. Errors are ignored: where nobody reads, nobody answers.
-func (a *asker) say(text string) {
-	if a.place.out == nil {
+func (a *questioner) say(text string) {
+	if a.console.out == nil {
 		a.screen.say(text)
 		return
 	}
-	_, _ = io.WriteString(a.place.out, text)
+	_, _ = io.WriteString(a.console.out, text)
 }

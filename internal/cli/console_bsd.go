@@ -9,6 +9,6 @@ import (
 )
 
 // forgetTyped drops what was typed at a terminal and not read yet.
-func forgetTyped(tty *os.File) {
+func discardTyped(tty *os.File) {
 	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // what is no terminal has nothing typed
 }

@@ -7,6 +7,6 @@ import (
 )
 
 // forgetTyped drops what was typed at a terminal and not read yet.
-func forgetTyped(tty *os.File) {
+func discardTyped(tty *os.File) {
 	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // what is no terminal has nothing typed
 }

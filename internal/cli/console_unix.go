@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openConsole() (in, out *os.File, err error) {
+func openSystemConsole() (in, out *os.File, err error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	return tty, tty, err
 }

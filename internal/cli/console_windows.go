@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func openConsole() (in, out *os.File, err error) {
+func openSystemConsole() (in, out *os.File, err error) {
 	in, inErr := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	out, outErr := os.OpenFile("CONOUT$", os.O_RDWR, 0)
 	return in, out, errors.Join(inErr, outErr)
@@ -17,7 +17,7 @@ func openConsole() (in, out *os.File, err error) {
 func inForeground(*os.File) bool { return true }
 
 // forgetTyped drops what was typed at a terminal and not read yet.
-func forgetTyped(tty *os.File) {
+func discardTyped(tty *os.File) {
 	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // what is no terminal has nothing typed
 }
 

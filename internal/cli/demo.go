@@ -83,13 +83,13 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 		o.discard(dir)
 		return err
 	}
-	defer withEnv(tourEnv(dir, config))()
+	defer withEnv(demoEnv(dir, config))()
 	for _, step := range t.steps() {
 		if err := t.command(step); err != nil { //nolint:contextcheck // commands get theirs when they run
 			return err
 		}
 	}
-	t.print(t.farewell())
+	t.print(t.closing())
 	if t.err != nil {
 		return outputError(t.err)
 	}
@@ -157,7 +157,7 @@ func (o *demoOptions) introduction() string {
 }
 
 // tourEnv keeps the commands of a tour away from the files of the user.
-func tourEnv(dir, config string) map[string]string {
+func demoEnv(dir, config string) map[string]string {
 	home := filepath.Join(dir, "home")
 	return map[string]string{
 		"CLAUDE_CONFIG_DIR": config, "HOME": home, "USERPROFILE": home,
@@ -209,7 +209,7 @@ func (t *tour) head(args ...string) error {
 	for _, arg := range args {
 		line += " " + quoteArg(arg)
 	}
-	if coloured(t.streams.Out) {
+	if colored(t.streams.Out) {
 		line = "\x1b[1;36m" + line + "\x1b[0m"
 	}
 	t.print("\n" + line + "\n")
@@ -302,13 +302,13 @@ func (t *tour) converse(opts *clew.Options) error {
 	scr := newScreen(streams)
 	defer scr.close()
 	opts.IncludePartialMessages = true
-	asker := newAsker(t.ctx, streams, scr)
-	opts.CanUseTool = asker.decide
+	questioner := newQuestioner(t.ctx, streams, scr)
+	opts.CanUseTool = questioner.decide
 	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)
 	}
 	p := &textPrinter{screen: scr}
-	err := explain(t.ctx, converse(t.ctx, conversation{prompt: demo.Prompt, opts: opts, printer: p, asker: asker}))
+	err := explain(t.ctx, converse(t.ctx, conversation{prompt: demo.Prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.rest()
 	return runFailure(t.ctx, errors.Join(p.finish(err), err))
 }
@@ -316,10 +316,10 @@ func (t *tour) converse(opts *clew.Options) error {
 // sayYes answers the question in place of the user, once that could have read it.
 func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 	return func(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
-		scr.awaitTool(ctx, req.ToolUseID)
+		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		scr.say(describe(req, coloured(scr.err)) + "Allow it? [y]es, once / [n]o: ")
+		scr.say(describe(req, colored(scr.err)) + "Allow it? [y]es, once / [n]o: ")
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")
 		return clew.Allow(), nil
@@ -345,14 +345,14 @@ func (t *tour) command(args []string) error {
 	}
 	root := newRoot(t.streams)
 	root.PersistentPreRunE = nil // the settings of the user are not those of a tour
-	if code := perform(t.ctx, root, args, t.streams); code != exitDone {
+	if code := runRoot(t.ctx, root, args, t.streams); code != exitDone {
 		return &failure{code: code, err: fmt.Errorf("clew %s has failed", args[0])}
 	}
 	t.pause(1500 * time.Millisecond)
 	return nil
 }
 
-func (t *tour) farewell() string {
+func (t *tour) closing() string {
 	setting := "CLAUDE_CONFIG_DIR=" + quoteArg(t.config) + " "
 	if runtime.GOOS == "windows" {
 		setting = `$env:CLAUDE_CONFIG_DIR = "` + t.config + `"; `

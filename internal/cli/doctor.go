@@ -61,21 +61,21 @@ func newDoctor(s Streams, st *settings) *cobra.Command {
 
 // A diagnosis is what a check has found.
 type diagnosis struct {
-	Check   string `json:"check"`
-	State   health `json:"state"`
-	Found   string `json:"found"`
-	Advice  string `json:"advice,omitempty"`
-	Details any    `json:"details,omitempty"`
+	Check   string     `json:"check"`
+	State   checkState `json:"state"`
+	Found   string     `json:"found"`
+	Advice  string     `json:"advice,omitempty"`
+	Details any        `json:"details,omitempty"`
 }
 
 // A health says how good that is.
-type health string
+type checkState string
 
 const (
-	healthy   health = "ok"
-	noted     health = "note"
-	worrying  health = "warning"
-	unhealthy health = "problem"
+	stateOK      checkState = "ok"
+	stateNote    checkState = "note"
+	stateWarning checkState = "warning"
+	stateProblem checkState = "problem"
 )
 
 // A check looks at something, and is given up when its context ends.
@@ -101,7 +101,7 @@ func (o *doctorOptions) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	problems := 0
 	for _, d := range found {
-		if d.State == unhealthy {
+		if d.State == stateProblem {
 			problems++
 		}
 	}
@@ -115,16 +115,16 @@ func (o *doctorOptions) run(ctx context.Context, cmd *cobra.Command) error {
 }
 
 func (o *doctorOptions) checks(c *config.Config) []check {
-	shelf := newShelf(o.now())
+	transcriptSet := newTranscriptSet(o.now())
 	return []check{
 		{"clew", checkBuild},
 		{"agent", func(ctx context.Context) []diagnosis { return checkAgent(ctx, c.Values["agent_path"]) }},
 		{"login", func(context.Context) []diagnosis { return checkLogin() }},
 		{"settings", func(context.Context) []diagnosis { return checkSettings(c) }},
 		{"agent settings", func(context.Context) []diagnosis { return checkAgentSettings() }},
-		{"transcripts", shelf.checkFolders},
-		{"retention", shelf.checkRetention},
-		{"format", shelf.checkFormat},
+		{"transcripts", transcriptSet.checkFolders},
+		{"retention", transcriptSet.checkRetention},
+		{"format", transcriptSet.checkFormat},
 		{"search index", func(context.Context) []diagnosis { return checkIndex(indexPath) }},
 		{"terminal", func(context.Context) []diagnosis { return checkTerminal(o.streams) }},
 	}
@@ -171,7 +171,7 @@ func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, na
 		default:
 		}
 		return []diagnosis{{
-			Check: name, State: worrying, Found: fmt.Sprintf("it was given up after %v", o.limit),
+			Check: name, State: stateWarning, Found: fmt.Sprintf("it was given up after %v", o.limit),
 			Advice: "Look whether the disk is slow, or a folder on a network cannot be reached.",
 		}}
 	}
@@ -225,7 +225,7 @@ func (o *doctorOptions) print(found []diagnosis) error {
 		}
 		text = string(line)
 	} else {
-		text = doctorText(found, textWidth(o.streams.Out, 0), coloured(o.streams.Out))
+		text = doctorText(found, textWidth(o.streams.Out, 0), colored(o.streams.Out))
 	}
 	_, err := io.WriteString(o.streams.Out, text)
 	return err
@@ -244,9 +244,9 @@ func doctorText(found []diagnosis, columns int, colour bool) string {
 		if indent < label {
 			head = strings.TrimSpace(head) + "\n" + strings.Repeat(" ", indent)
 		}
-		lines := brokenLines(escaped(d.Found), "", columns-indent)
+		lines := wrapMarked(escaped(d.Found), "", columns-indent)
 		if d.Advice != "" {
-			lines = append(lines, brokenLines(escaped(d.Advice), "> ", columns-indent)...)
+			lines = append(lines, wrapMarked(escaped(d.Advice), "> ", columns-indent)...)
 		}
 		text := head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 		b.WriteString(painted(text, d.State, colour))
@@ -255,8 +255,8 @@ func doctorText(found []diagnosis, columns int, colour bool) string {
 }
 
 // painted gives the first word of a text the colour of its state.
-func painted(text string, state health, colour bool) string {
-	codes := map[health]string{healthy: "32", noted: "36", worrying: "33", unhealthy: "31"}
+func painted(text string, state checkState, colour bool) string {
+	codes := map[checkState]string{stateOK: "32", stateNote: "36", stateWarning: "33", stateProblem: "31"}
 	rest, ok := strings.CutPrefix(text, string(state))
 	if !colour || !ok {
 		return text
@@ -278,35 +278,35 @@ type terminalDetails struct {
 func checkTerminal(s Streams) []diagnosis {
 	d := terminalDetails{
 		Stdin: isTerminal(s.In), Stdout: isTerminal(s.Out), Stderr: isTerminal(s.Err), Term: os.Getenv("TERM"),
-		Colours: colours(s), UTF8: speaksUTF8(),
+		Colours: colorDepth(s), UTF8: speaksUTF8(),
 	}
 	if !d.Stdout {
-		return []diagnosis{{State: healthy, Found: "stdout is no terminal: plain output", Details: d}}
+		return []diagnosis{{State: stateOK, Found: "stdout is no terminal: plain output", Details: d}}
 	}
 	d.Columns = terminalWidth(s.Out)
 	found := fmt.Sprintf("%d columns, TERM is %s, colours: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colours)
-	state, advice := healthy, ""
+	state, advice := stateOK, ""
 	switch {
 	case !d.UTF8:
-		state, found = worrying, found+"; the locale is not UTF-8"
+		state, found = stateWarning, found+"; the locale is not UTF-8"
 		advice = "Set LANG to one that is, such as C.UTF-8, or letters may look wrong."
 	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
-		state, advice = noted, "Without a TERM that can clear a line, there are no colours and no progress."
+		state, advice = stateNote, "Without a TERM that can clear a line, there are no colours and no progress."
 	case d.Columns < narrow:
-		state, advice = noted, fmt.Sprintf("With %d columns or more, lists have more to show.", narrow)
+		state, advice = stateNote, fmt.Sprintf("With %d columns or more, lists have more to show.", narrow)
 	case !d.Stdin || !d.Stderr:
-		state, advice = noted, "clew run can ask for permissions only where stdin and stderr are terminals, too."
+		state, advice = stateNote, "clew run can ask for permissions only where stdin and stderr are terminals, too."
 	}
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: d}}
 }
 
-func colours(s Streams) string {
+func colorDepth(s Streams) string {
 	switch setting := os.Getenv("CLEW_COLOR"); {
 	case setting == "always" || setting == "never":
 		return setting + ", by the setting color"
 	case os.Getenv("NO_COLOR") != "":
 		return "none, by NO_COLOR"
-	case !coloured(s.Out):
+	case !colored(s.Out):
 		return "none"
 	}
 	switch os.Getenv("COLORTERM") {
@@ -338,7 +338,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	path, err := place()
 	if err != nil {
 		return []diagnosis{{
-			State: noted, Found: "there is no place for it: " + err.Error(),
+			State: stateNote, Found: "there is no place for it: " + err.Error(),
 			Advice: "Set XDG_CACHE_HOME or HOME, or search with --no-index.",
 		}}
 	}
@@ -346,7 +346,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return []diagnosis{{State: healthy, Found: "not built yet; the first search does that", Details: d}}
+		return []diagnosis{{State: stateOK, Found: "not built yet; the first search does that", Details: d}}
 	case err == nil && !info.Mode().IsRegular():
 		err = errors.New("it is not a file")
 	case err == nil:
@@ -355,12 +355,12 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	}
 	if err != nil {
 		return []diagnosis{{
-			State: worrying, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+			State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
 			Advice: "Delete it: the next search builds it anew.", Details: d,
 		}}
 	}
 	found := fmt.Sprintf("%s, written %s, %s", formatSize(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
-	return []diagnosis{{State: healthy, Found: found, Details: d}}
+	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 
 func looksLikeSQLite(path string) error {
@@ -381,7 +381,7 @@ func looksLikeSQLite(path string) error {
 func checkSettings(c *config.Config) []diagnosis {
 	var all []diagnosis
 	for _, p := range c.Problems {
-		all = append(all, diagnosis{State: unhealthy, Found: p.Error(), Advice: p.Hint})
+		all = append(all, diagnosis{State: stateProblem, Found: p.Error(), Advice: p.Hint})
 	}
 	if len(all) > 0 {
 		return all
@@ -390,10 +390,10 @@ func checkSettings(c *config.Config) []diagnosis {
 	if c.File != "" {
 		found = fmt.Sprintf("%s is right", c.File)
 	}
-	all = append(all, diagnosis{State: healthy, Found: found})
+	all = append(all, diagnosis{State: stateOK, Found: found})
 	if len(c.PassedOver) > 0 {
 		all = append(all, diagnosis{
-			State:  noted,
+			State:  stateNote,
 			Found:  strings.Join(c.PassedOver, " and ") + " not read, since " + c.File + " comes first",
 			Advice: "Name the file that you want with --config, or put all settings into one.",
 		})
@@ -406,7 +406,7 @@ func strangeVariables(environ []string) []diagnosis {
 	strangers := config.UnknownVariables(environ)
 	var all []diagnosis
 	for _, name := range slices.Sorted(maps.Keys(strangers)) {
-		d := diagnosis{State: noted, Found: name + " is set, and no variable of clew", Advice: "Unset it."}
+		d := diagnosis{State: stateNote, Found: name + " is set, and no variable of clew", Advice: "Unset it."}
 		if near := strangers[name]; near != "" {
 			d.Advice = "Did you mean " + near + "?"
 		}
@@ -479,7 +479,7 @@ func checkAgentSettings() []diagnosis {
 			right = append(right, path)
 		case !errors.Is(err, fs.ErrNotExist):
 			all = append(all, diagnosis{
-				State: worrying, Found: fmt.Sprintf("%s: %v", path, cause(err)),
+				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
 				Advice: "Correct it: the agent does without it, or refuses to start.",
 			})
 		}
@@ -488,7 +488,7 @@ func checkAgentSettings() []diagnosis {
 		return all
 	}
 	if len(right) == 0 {
-		return []diagnosis{{State: healthy, Found: "none"}}
+		return []diagnosis{{State: stateOK, Found: "none"}}
 	}
-	return []diagnosis{{State: healthy, Found: strings.Join(right, ", ")}}
+	return []diagnosis{{State: stateOK, Found: strings.Join(right, ", ")}}
 }

@@ -29,7 +29,7 @@ const testedAgent = "2.1.325"
 func checkBuild(context.Context) []diagnosis {
 	b := readBuild()
 	return []diagnosis{{
-		State: healthy, Found: fmt.Sprintf("%s, revision %s, %s %s", b.Version, b.revision(), b.Go, b.Platform), Details: b,
+		State: stateOK, Found: fmt.Sprintf("%s, revision %s, %s %s", b.Version, b.revision(), b.Go, b.Platform), Details: b,
 	}}
 }
 
@@ -55,7 +55,7 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 			looked = "; looked at " + strings.Join(missing.Looked, ", ")
 		}
 		return []diagnosis{{
-			State: unhealthy, Found: "the agent binary was not found" + looked + from,
+			State: stateProblem, Found: "the agent binary was not found" + looked + from,
 			Advice: "Install Claude Code with \"npm install -g @anthropic-ai/claude-code\", or name its binary with " +
 				"agent_path, CLEW_AGENT or --agent-path. Without it, clew can still show and count what there is.",
 		}}
@@ -64,7 +64,7 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 	version, err := agentVersion(ctx, path)
 	if err != nil {
 		return []diagnosis{{
-			State: unhealthy, Found: fmt.Sprintf("%s does not tell its version: %v%s", path, err, from),
+			State: stateProblem, Found: fmt.Sprintf("%s does not tell its version: %v%s", path, err, from),
 			Advice: "Run it with --version to see why, and install Claude Code anew.", Details: details,
 		}}
 	}
@@ -116,19 +116,19 @@ func (c *clipped) Write(p []byte) (int, error) {
 }
 
 // judgeVersion compares a version with those that clew is made for and tested with.
-func judgeVersion(version string) (state health, remark, advice string) {
+func judgeVersion(version string) (state checkState, remark, advice string) {
 	switch {
 	case compareVersions(version, clew.MinAgentVersion) < 0:
-		return worrying, ", which is older than " + clew.MinAgentVersion + ", the oldest one that clew is made for",
+		return stateWarning, ", which is older than " + clew.MinAgentVersion + ", the oldest one that clew is made for",
 			"Update it with \"claude update\"."
 	case compareVersions(version, testedAgent) < 0:
-		return noted, ", which is older than " + testedAgent + ", the one that clew is tested with",
+		return stateNote, ", which is older than " + testedAgent + ", the one that clew is tested with",
 			"If something does not work, update it with \"claude update\"."
 	case compareVersions(version, testedAgent) > 0:
-		return noted, ", which is newer than " + testedAgent + ", the one that clew is tested with",
+		return stateNote, ", which is newer than " + testedAgent + ", the one that clew is tested with",
 			"If something does not work, look for a newer clew."
 	}
-	return healthy, ", the version that clew is tested with", ""
+	return stateOK, ", the version that clew is tested with", ""
 }
 
 func compareVersions(a, b string) int {
@@ -156,52 +156,52 @@ var loginVariables = []string{
 func checkLogin() []diagnosis {
 	for _, name := range loginVariables {
 		if os.Getenv(name) != "" {
-			return []diagnosis{{State: healthy, Found: name + " is set"}}
+			return []diagnosis{{State: stateOK, Found: name + " is set"}}
 		}
 	}
 	roots, _ := sessions.Roots() // the check of transcripts tells of errors
 	for _, root := range roots {
 		path := filepath.Join(root, ".credentials.json")
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-			return []diagnosis{{State: healthy, Found: "a login is in " + path}}
+			return []diagnosis{{State: stateOK, Found: "a login is in " + path}}
 		}
 		if settings, err := readAgentSettings(filepath.Join(root, "settings.json")); err == nil && settings.KeyHelper != "" {
-			return []diagnosis{{State: healthy, Found: "apiKeyHelper is set in the agent's settings"}}
+			return []diagnosis{{State: stateOK, Found: "apiKeyHelper is set in the agent's settings"}}
 		}
 	}
 	if runtime.GOOS == "darwin" {
 		return []diagnosis{{
-			State: noted, Found: keyVariable + " is not set; whether there is a login in the keychain was not looked at",
+			State: stateNote, Found: keyVariable + " is not set; whether there is a login in the keychain was not looked at",
 			Advice: "If the agent says that it is not logged in, run \"claude\" and then /login.",
 		}}
 	}
 	return []diagnosis{{
-		State: worrying, Found: "no key and no login was found",
+		State: stateWarning, Found: "no key and no login was found",
 		Advice: "Run \"claude\" and then /login, or set " + keyVariable + ". Only clew run and clew chat need it.",
 	}}
 }
 
 // A shelf is all transcripts of the user. They are looked at once, by whoever needs them first.
-type shelf struct {
+type transcriptSet struct {
 	now   time.Time
 	once  sync.Once
 	roots []string
-	files []shelved // the sessions
-	bytes int64     // with all that lies beside them
-	err   error     // why some could not be looked at
+	files []transcriptFile // the sessions
+	bytes int64            // with all that lies beside them
+	err   error            // why some could not be looked at
 }
 
 // A shelved is the transcript of a session.
-type shelved struct {
+type transcriptFile struct {
 	path     string
 	size     int64
 	modified time.Time
 }
 
-func newShelf(now time.Time) *shelf { return &shelf{now: now} }
+func newTranscriptSet(now time.Time) *transcriptSet { return &transcriptSet{now: now} }
 
 // look finds the transcripts.
-func (s *shelf) look(ctx context.Context) {
+func (s *transcriptSet) look(ctx context.Context) {
 	s.once.Do(func() {
 		s.roots, s.err = sessions.Roots()
 		for f, err := range sessions.Files(ctx, nil) {
@@ -218,14 +218,14 @@ func (s *shelf) look(ctx context.Context) {
 	})
 }
 
-func (s *shelf) add(f sessions.File) {
+func (s *transcriptSet) add(f sessions.File) {
 	s.bytes += f.Info.Size()
 	if f.SessionID != "" && f.AgentID == "" && !f.Spill {
-		s.files = append(s.files, shelved{path: f.Path, size: f.Info.Size(), modified: f.Info.ModTime()})
+		s.files = append(s.files, transcriptFile{path: f.Path, size: f.Info.Size(), modified: f.Info.ModTime()})
 	}
 }
 
-type shelfDetails struct {
+type transcriptDetails struct {
 	Roots    []string `json:"roots"`
 	Sessions int      `json:"sessions"`
 	Bytes    int64    `json:"bytes"`
@@ -233,12 +233,12 @@ type shelfDetails struct {
 }
 
 // checkFolders tells where transcripts are, and how many.
-func (s *shelf) checkFolders(ctx context.Context) []diagnosis {
+func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
 	s.look(ctx)
 	var all []diagnosis
 	if s.err != nil {
 		all = append(all, diagnosis{
-			State: worrying, Found: "not all can be looked at: " + strings.ReplaceAll(s.err.Error(), "\n", "; "),
+			State: stateWarning, Found: "not all can be looked at: " + strings.ReplaceAll(s.err.Error(), "\n", "; "),
 			Advice: "Make the folder readable for you, or set CLAUDE_CONFIG_DIR to where the agent keeps its files.",
 		})
 	}
@@ -248,18 +248,18 @@ func (s *shelf) checkFolders(ctx context.Context) []diagnosis {
 			none = "there are no sessions in " + strings.Join(s.roots, ", ")
 		}
 		return append(all, diagnosis{
-			State: noted, Found: none,
+			State: stateNote, Found: none,
 			Advice: "Run \"clew demo\" for a tour, or \"clew run\" for a session. If yours are elsewhere, set " +
 				"CLAUDE_CONFIG_DIR.",
 		})
 	}
-	largest := slices.MaxFunc(s.files, func(a, b shelved) int { return int(min(1, max(-1, a.size-b.size))) })
+	largest := slices.MaxFunc(s.files, func(a, b transcriptFile) int { return int(min(1, max(-1, a.size-b.size))) })
 	return append(all, diagnosis{
-		State: healthy,
+		State: stateOK,
 		Found: fmt.Sprintf("%s in %s, %s with all that belongs to them; the largest has %s: %s",
 			counted(len(s.files), "session"), strings.Join(s.roots, ", "), formatSize(s.bytes), formatSize(largest.size),
 			largest.path),
-		Details: shelfDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
+		Details: transcriptDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
 	})
 }
 
@@ -282,7 +282,7 @@ type retentionDetails struct {
 }
 
 // checkRetention tells which sessions the agent is about to delete.
-func (s *shelf) checkRetention(ctx context.Context) []diagnosis {
+func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 	s.look(ctx)
 	days, from := retention()
 	keep := time.Duration(days * float64(24*time.Hour))
@@ -306,7 +306,7 @@ func (s *shelf) checkRetention(ctx context.Context) []diagnosis {
 	switch {
 	case d.Soon > 0:
 		return []diagnosis{{
-			State: worrying, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them when it starts next",
+			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them when it starts next",
 				found, counted(d.Soon, "session"), soon, d.Overdue),
 			Advice: "Set cleanupPeriodDays in the agent's settings.json to more, such as 3650, or export what you want " +
 				"to keep.",
@@ -315,7 +315,7 @@ func (s *shelf) checkRetention(ctx context.Context) []diagnosis {
 	case len(s.files) > 0:
 		found += fmt.Sprintf("; the first one goes in %s", counted(int(left/(24*time.Hour)), "day"))
 	}
-	return []diagnosis{{State: healthy, Found: found, Details: d}}
+	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 
 // retention returns after how many days sessions are deleted, and where that is set.
@@ -343,9 +343,9 @@ type formatDetails struct {
 }
 
 // checkFormat reads the newest sessions for what clew does not know.
-func (s *shelf) checkFormat(ctx context.Context) []diagnosis {
+func (s *transcriptSet) checkFormat(ctx context.Context) []diagnosis {
 	s.look(ctx)
-	files := slices.SortedFunc(slices.Values(s.files), func(a, b shelved) int { return b.modified.Compare(a.modified) })
+	files := slices.SortedFunc(slices.Values(s.files), func(a, b transcriptFile) int { return b.modified.Compare(a.modified) })
 	var drift transcript.Drift
 	var d formatDetails
 	for _, f := range files {
@@ -371,12 +371,12 @@ func (d formatDetails) diagnosis() diagnosis {
 	within := "in the newest " + counted(d.Read, "session")
 	switch {
 	case d.Read == 0:
-		return diagnosis{State: healthy, Found: "there is nothing to read", Details: d}
+		return diagnosis{State: stateOK, Found: "there is nothing to read", Details: d}
 	case len(d.Findings) == 0 && d.Invalid == 0:
-		return diagnosis{State: healthy, Found: "all is known " + within, Details: d}
+		return diagnosis{State: stateOK, Found: "all is known " + within, Details: d}
 	case len(d.Findings) == 0:
 		return diagnosis{
-			State: noted, Found: fmt.Sprintf("%s that are no entries, %s", counted(d.Invalid, "line"), within),
+			State: stateNote, Found: fmt.Sprintf("%s that are no entries, %s", counted(d.Invalid, "line"), within),
 			Advice: "They come from an agent that was stopped while it wrote; clew leaves them out.", Details: d,
 		}
 	}
@@ -388,7 +388,7 @@ func (d formatDetails) diagnosis() diagnosis {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return diagnosis{
-		State: noted, Found: fmt.Sprintf("clew does not know some of what is %s: %s", within, strings.Join(names, ", ")),
+		State: stateNote, Found: fmt.Sprintf("clew does not know some of what is %s: %s", within, strings.Join(names, ", ")),
 		Advice: "Nothing of it is lost, but it may not be shown. Look for a newer clew, or report it.", Details: d,
 	}
 }

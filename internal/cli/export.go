@@ -19,8 +19,8 @@ import (
 )
 
 type exportOptions struct {
+	selection
 	streams   Streams
-	show      showOptions
 	format    exportFormat
 	output    string
 	force     bool
@@ -28,32 +28,30 @@ type exportOptions struct {
 	json      bool
 }
 
-const exportLong = `Writes a session into a file: a page for a browser, Markdown or JSON. The session
-is named as for "clew show". The path of the file is printed.
+const exportLong = `Write a session to a file: an HTML page, Markdown or JSON. Name the session as for
+"clew show". The path of the file is printed.
 
-The page needs nothing else: no network, no script. It has prompts, answers,
-tools, diffs and subagents, folded where they are long, and what the session
-used and cost. It follows the light or dark mode of the reader, and can be
-printed. JSON has everything; "clew show FILE" and "clew export FILE" read it.
+The page needs no network and no scripts. It has prompts, answers, tools, diffs
+and subagents, collapsed where they are long, and the session's usage and cost.
+It follows the reader's light or dark mode, and it can be printed. JSON contains
+everything; "clew show FILE" and "clew export FILE" read it.
 
-What the agent thought and what rewinds left behind is there, unless it is turned
-off. Results of more than 16 KiB are cut on the page and in Markdown, and a page
-stays below 10 MB: of a long session, results are cut more. With --full, all is
-there.
+The agent's thinking and the messages that rewinds left behind are included;
+--thinking=false and --branches=false leave them out. Results of more than 16 KiB
+are cut in HTML and Markdown, and a page stays below 10 MB: in a long session,
+results are cut further. Use --full to include everything.
 
-With --redact, keys, tokens, passwords, addresses and names of home folders are
-taken out, and pictures, too. Rules know the forms of such things, not their
-meaning: read the result before you give it away.
+With --redact, keys, tokens, passwords, addresses, names of home directories and
+images are removed. Rules recognize the form of a secret, not its meaning: read
+the result before you share it.
 
-The file is for you alone to read, and an existing one is not overwritten
-without --force.`
+Only you can read the file. An existing file is not overwritten without --force.`
 
 func newExport(s Streams) *cobra.Command {
-	o := &exportOptions{streams: s, show: showOptions{streams: s, name: "clew export"}}
-	o.show.part = part{branches: true, look: look{thinking: true}}
+	o := &exportOptions{streams: s, selection: selection{branches: true, style: style{thinking: true}}}
 	cmd := &cobra.Command{
 		Use:   "export ID|FILE|-",
-		Short: "Write a session into a file",
+		Short: "Write a session to a file",
 		Long:  exportLong,
 		Example: `  clew export last
   clew export 4f1c --redact -o session.html
@@ -62,12 +60,12 @@ func newExport(s Streams) *cobra.Command {
 		Args: o.args,
 		RunE: runE(o.run),
 	}
-	cmd.Flags().Var(&o.format, "format", "html, markdown or json (default by the name of the file, else html)")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file`, or to stdout for - (default clew-ID.html, in this folder)")
-	addOnOff(cmd, &o.force, "force", "overwrite the file")
-	addOnOff(cmd, &o.listRules, "list-rules", "list what --redact takes out")
+	cmd.Flags().Var(&o.format, "format", "output format: html, markdown or json (default: from the file name, or html)")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file`; - means stdout (default clew-ID.html)")
+	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
+	addOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
 	addOnOff(cmd, &o.json, "json", "print one JSON object about the file, or with --list-rules one per rule")
-	o.show.part.addFlags(cmd)
+	o.selection.addFlags(cmd)
 	return cmd
 }
 
@@ -83,7 +81,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	case o.listRules:
 		return o.printRules()
 	case o.output == "-" && o.json:
-		return &failure{code: exitUsage, err: errors.New("--json and -o - both print to stdout"), hint: "Leave out one of them."}
+		return usageError("--json and -o - both print to stdout", "Leave out one of them.")
 	}
 	format := cmp.Or(string(o.format), formatOf(o.output))
 	if o.output != "" && o.output != "-" {
@@ -91,44 +89,59 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 			return err // before a long session is read
 		}
 	}
-	o.show.format = showFormat(format)
-	o.show.full = o.show.full || format == export.JSON // which has everything
-	o.show.to = func(r reading) error { return o.write(ctx, r, format) }
-	return o.show.run(ctx, args)
+	o.full = o.full || format == export.JSON // which contains everything
+	src, err := findSource(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if err := src.open(ctx, o.streams.In); err != nil {
+		return err
+	}
+	defer src.close()
+	r, err := src.read(ctx, o.warn)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return o.write(ctx, r, format)
 }
 
-// free reports a file that is in the way.
+// warn reports on stderr something that is not exported. There is nowhere to report that stderr
+// is closed.
+func (o *exportOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew export: "+text) }
+
+// free returns an error if the file exists and must not be overwritten.
 func (o *exportOptions) free(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return nil //nolint:nilerr // what else is wrong will show when the file is made
+		return nil //nolint:nilerr // other errors show when the file is created
 	case info.IsDir():
-		return &failure{code: exitUsage, err: fmt.Errorf("%s is a folder", printable(path)), hint: "Give the path of a file."}
+		return &failure{code: exitUsage, err: fmt.Errorf("%s is a directory", printable(path)), hint: "Give the path of a file."}
 	case o.force:
 		return nil
 	}
 	return &failure{
-		code: exitUsage, err: fmt.Errorf("there is a file %s already", printable(path)),
-		hint: "Use --force to overwrite it, or -o to give another name.",
+		code: exitUsage, err: fmt.Errorf("%s already exists", printable(path)),
+		hint: "Use --force to overwrite it, or -o to choose another name.",
 	}
 }
 
-func (o *exportOptions) write(ctx context.Context, r reading, format string) error {
-	doc, found, err := o.show.document(ctx, r)
+func (o *exportOptions) write(ctx context.Context, r *reading, format string) error {
+	doc, found, err := o.document(ctx, r)
 	if err != nil {
 		return err
 	}
-	view := o.show.view()
+	view := o.view()
 	if o.output == "-" {
-		return o.failed(ctx, export.Write(&untilDone{ctx: ctx, w: o.streams.Out}, doc, format, view))
+		return o.failed(ctx, export.Write(&ctxWriter{ctx: ctx, w: o.streams.Out}, doc, format, view))
 	}
 	path := cmp.Or(o.output, defaultName(doc, format))
 	if err := o.free(path); err != nil {
 		return err
 	}
 	size, err := o.writeFile(path, func(w io.Writer) error {
-		return export.Write(&untilDone{ctx: ctx, w: w}, doc, format, view)
+		return export.Write(&ctxWriter{ctx: ctx, w: w}, doc, format, view)
 	})
 	if err != nil {
 		return o.failed(ctx, err)
@@ -136,7 +149,7 @@ func (o *exportOptions) write(ctx context.Context, r reading, format string) err
 	return o.report(exportReport{Path: path, Format: format, Bytes: size, Redactions: found})
 }
 
-// failed says why a document was not written.
+// failed explains why a document was not written.
 func (o *exportOptions) failed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -147,7 +160,7 @@ func (o *exportOptions) failed(ctx context.Context, err error) error {
 	return outputError(err)
 }
 
-// defaultName returns the name of a file that nobody has named.
+// defaultName returns the name of the file if the user gives none.
 func defaultName(doc *export.Document, format string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -159,23 +172,23 @@ func defaultName(doc *export.Document, format string) string {
 	return "clew-" + cmp.Or(id[:min(len(id), 8)], "session") + ending
 }
 
-// writeFile makes a file that only the user can read, or nothing if that fails.
+// writeFile creates a file that only the user can read, or nothing if it fails.
 func (o *exportOptions) writeFile(path string, write func(io.Writer) error) (int64, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".clew-export-*") // with mode 0600
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // after a success it is not there any more
-	counted := &counter{w: file}
+	defer os.Remove(file.Name()) //nolint:errcheck // after a success it has been renamed
+	counted := &countingWriter{w: file}
 	if err := errors.Join(write(counted), file.Close()); err != nil {
 		return 0, err
 	}
-	return counted.n, o.place(file.Name(), path)
+	return counted.n, o.rename(file.Name(), path)
 }
 
-// place gives a finished file its name. A link, other than a rename, never takes
-// the place of a file that has come meanwhile.
-func (o *exportOptions) place(temp, path string) error {
+// rename gives a finished file its name. Unlike a rename, a link never replaces a file that was
+// created in the meantime.
+func (o *exportOptions) rename(temp, path string) error {
 	if o.force {
 		return os.Rename(temp, path)
 	}
@@ -183,14 +196,14 @@ func (o *exportOptions) place(temp, path string) error {
 	if err == nil || errors.Is(err, os.ErrExist) {
 		return err
 	}
-	// There are file systems without links.
+	// Some file systems have no links.
 	if _, err := os.Lstat(path); err == nil {
 		return os.ErrExist
 	}
 	return os.Rename(temp, path)
 }
 
-// An exportReport is what is told of a file.
+// An exportReport describes the file.
 type exportReport struct {
 	Path       string         `json:"path"`
 	Format     string         `json:"format"`
@@ -206,7 +219,7 @@ func (o *exportOptions) report(r exportReport) error {
 		return o.print(writeJSON(o.streams.Out, r))
 	}
 	if r.Redactions != nil {
-		o.show.warn(redactionLine(r.Redactions))
+		o.warn(redactionLine(r.Redactions))
 	}
 	_, err := fmt.Fprintln(o.streams.Out, printable(r.Path))
 	return o.print(err)
@@ -214,7 +227,7 @@ func (o *exportOptions) report(r exportReport) error {
 
 func redactionLine(found map[string]int) string {
 	if len(found) == 0 {
-		return "nothing was found to redact"
+		return "found nothing to redact"
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -224,7 +237,7 @@ func redactionLine(found map[string]int) string {
 }
 
 func (o *exportOptions) printRules() error {
-	t := newTable("RULE", "TAKES OUT")
+	t := newTable("RULE", "REMOVES")
 	for _, rule := range redact.Rules() {
 		if o.json {
 			if err := writeJSON(o.streams.Out, rule); err != nil {
@@ -249,8 +262,34 @@ func (o *exportOptions) print(err error) error {
 	return nil
 }
 
-// newRedactor returns a redactor that knows the user's home.
-func newRedactor() *redact.Redactor {
-	home, _ := os.UserHomeDir() // without one, there is none to take out
-	return &redact.Redactor{Home: home}
+// An exportFormat is a flag for the format of a document. "" means the format that the name of
+// the file implies.
+type exportFormat string
+
+// Type names the value in the help.
+func (f *exportFormat) Type() string { return "format" }
+
+func (f *exportFormat) String() string { return string(*f) }
+
+// Set reads the name of a format.
+func (f *exportFormat) Set(text string) error {
+	if text == "md" {
+		text = export.Markdown
+	}
+	if !slices.Contains(export.Formats(), text) {
+		return errors.New("must be html, markdown or json")
+	}
+	*f = exportFormat(text)
+	return nil
+}
+
+// formatOf returns the format that the name of a file implies.
+func formatOf(path string) string {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".markdown":
+		return export.Markdown
+	case ".json":
+		return export.JSON
+	}
+	return export.HTML
 }

@@ -312,9 +312,9 @@ func TestFaultColours(t *testing.T) {
 
 // What was typed before a question could be read is no answer to it.
 func TestAskForgetsWhatWasTyped(t *testing.T) {
-	before := forget
-	forget = forgetTyped
-	t.Cleanup(func() { forget = before })
+	before := discardInput
+	discardInput = discardTyped
+	t.Cleanup(func() { discardInput = before })
 	user, tty := openTerminal(t, 80)
 	defer tty.Close()
 	useAgent(t, prompted().

@@ -30,7 +30,7 @@ type faultUse struct {
 	// prose says that it is for people: its lines fit the screen.
 	prose bool
 	// farewell says that it ends with a word on stderr.
-	farewell bool
+	closing bool
 	// homeless is the code that it exits with where there is no home.
 	homeless int
 }
@@ -64,7 +64,7 @@ var faultUses = []faultUse{
 	{line: "run Hi", agent: true},
 	{line: "run --output-format json Hi", agent: true},
 	{line: "run --output-format stream-json Hi", agent: true},
-	{line: "chat", agent: true, input: "Hi\n", farewell: true},
+	{line: "chat", agent: true, input: "Hi\n", closing: true},
 	{line: "search Fix", prose: true, homeless: exitInput},
 	{line: "search --no-index Fix", prose: true, homeless: exitInput},
 	{line: "search --regex Fi.", prose: true, homeless: exitInput},
@@ -309,7 +309,7 @@ func TestFaultClosedPipe(t *testing.T) {
 		defer w.Close()
 		cmd := p.command(t, u)
 		cmd.Stdout = w
-		if o := p.run(t, cmd); o.code != exitDone || o.errs != "" && !u.farewell {
+		if o := p.run(t, cmd); o.code != exitDone || o.errs != "" && !u.closing {
 			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 		}
 	})

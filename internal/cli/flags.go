@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,10 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/export"
-	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/usage"
 )
 
 // An onOff is a flag that is on when it is given without a value. It differs from
@@ -47,15 +40,15 @@ func (o *onOff) Set(text string) error {
 }
 
 // A moment is a flag for a time: a day, a day with a time, or an age.
-type moment struct {
+type timeFlag struct {
 	time.Time
 	end bool // a day is its end
 }
 
 // Type is what the help calls the value.
-func (m *moment) Type() string { return "time" }
+func (m *timeFlag) Type() string { return "time" }
 
-func (m *moment) String() string {
+func (m *timeFlag) String() string {
 	if m.IsZero() {
 		return ""
 	}
@@ -63,36 +56,13 @@ func (m *moment) String() string {
 }
 
 // Set reads a time, which is local unless it says otherwise.
-func (m *moment) Set(text string) error {
-	at, err := parseMoment("", text, time.Now(), m.end)
+func (m *timeFlag) Set(text string) error {
+	at, err := parseTime("", text, time.Now(), m.end)
 	if err != nil || text == "" {
 		return errors.New("it is a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
 	}
 	m.Time = at
 	return nil
-}
-
-// A sortOrder is a flag for the order of a list.
-type sortOrder sessions.SortBy
-
-var orders = []string{
-	sessions.ByModified: "modified", sessions.ByCreated: "created", sessions.BySize: "size", sessions.ByTitle: "title",
-}
-
-// Type is what the help calls the value.
-func (s *sortOrder) Type() string { return "order" }
-
-func (s *sortOrder) String() string { return orders[*s] }
-
-// Set reads the name of an order.
-func (s *sortOrder) Set(text string) error {
-	for i, name := range orders {
-		if name == text {
-			*s = sortOrder(i)
-			return nil
-		}
-	}
-	return errors.New("it is modified, created, size or title")
 }
 
 // A byteSize is a flag: a whole number, with or without a unit.
@@ -135,35 +105,6 @@ func (s *byteSize) Set(text string) error {
 	}
 	*s = byteSize(n * unit)
 	return nil
-}
-
-// formatSize writes a size for people, in three digits.
-func formatSize(n int64) string {
-	units := []string{"kB", "MB", "GB", "TB"}
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	size := float64(n) / 1000
-	for size >= 999.5 && len(units) > 1 {
-		size /= 1000
-		units = units[1:]
-	}
-	if size < 9.95 {
-		return fmt.Sprintf("%.1f %s", size, units[0])
-	}
-	return fmt.Sprintf("%.0f %s", size, units[0])
-}
-
-// group writes a number with a comma between thousands.
-func group(n int64) string {
-	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if negative {
-		return "-" + digits
-	}
-	return digits
 }
 
 // A turnRange is a flag for some of the turns of a session, such as 3, 3..5, 3..
@@ -243,68 +184,14 @@ func countTurns(chunks []transcript.Chunk) (n int) {
 	return n
 }
 
-// dimensions is a flag: words with commas between them. The first time that it
-// is given replaces the default.
-type dimensions struct {
-	list  []usage.Dimension
-	given bool
-}
-
-// Type names the sort of value in the help.
-func (d *dimensions) Type() string { return "groups" }
-
-func (d *dimensions) String() string {
-	words := make([]string, len(d.list))
-	for i, dim := range d.list {
-		words[i] = dim.String()
-	}
-	return strings.Join(words, ",")
-}
-
-// Set reads the words. One that is repeated counts once.
-func (d *dimensions) Set(text string) error {
-	var list []usage.Dimension
-	if d.given {
-		list = d.list
-	}
-	for word := range strings.SplitSeq(text, ",") {
-		dim, err := usage.ParseDimension(strings.TrimSpace(word))
-		if err != nil {
-			return errors.New("groups are month, week, day, hour, block, model, project, session and agent")
-		}
-		if !slices.Contains(list, dim) {
-			list = append(list, dim)
-		}
-	}
-	d.list, d.given = list, true
-	return nil
-}
-
-// A statsOrder is a flag for the order of groups. "" is what fits them.
-type statsOrder string
-
-// Type names the sort of value in the help.
-func (o *statsOrder) Type() string { return "order" }
-
-func (o *statsOrder) String() string { return string(*o) }
-
-// Set reads the name of an order.
-func (o *statsOrder) Set(text string) error {
-	if !slices.Contains([]string{"name", "cost", "tokens", "answers"}, text) {
-		return errors.New("it is name, cost, tokens or answers")
-	}
-	*o = statsOrder(text)
-	return nil
-}
-
-// A chosen is whether a flag was given.
-type chosen struct {
+// A givenFlag says whether a flag was given.
+type givenFlag struct {
 	name string
 	on   bool
 }
 
 // atMostOne refuses flags that do not go together.
-func atMostOne(flags []chosen) error {
+func atMostOne(flags []givenFlag) error {
 	first := ""
 	for _, f := range flags {
 		switch {
@@ -336,7 +223,7 @@ var longAgo = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
 
 // parseMoment reads the time that a flag was given, in the time zone of now. "" is
 // the zero time. A day is its begin, or, with whole, its end.
-func parseMoment(flag, text string, now time.Time, whole bool) (time.Time, error) {
+func parseTime(flag, text string, now time.Time, whole bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -384,61 +271,4 @@ func parseDay(text string, now time.Time) (time.Time, bool) {
 // startOfDay returns when the day begins that is so many days after that of t.
 func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
-}
-
-// An exportFormat is a flag for the format of a document. "" means that the name
-// of the file tells.
-type exportFormat string
-
-// Type is what the help calls the value.
-func (f *exportFormat) Type() string { return "format" }
-
-func (f *exportFormat) String() string { return string(*f) }
-
-// Set reads the name of a format.
-func (f *exportFormat) Set(text string) error {
-	if text == "md" {
-		text = export.Markdown
-	}
-	if !slices.Contains(export.Formats(), text) {
-		return errors.New("it is html, markdown or json")
-	}
-	*f = exportFormat(text)
-	return nil
-}
-
-// formatOf returns the format that the name of a file asks for.
-func formatOf(path string) string {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".md", ".markdown":
-		return export.Markdown
-	case ".json":
-		return export.JSON
-	}
-	return export.HTML
-}
-
-// untilDone is a writer that fails once a context has ended.
-type untilDone struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (u *untilDone) Write(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.w.Write(p)
-}
-
-// A counter counts what is written.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -67,21 +67,6 @@ func findTopic(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	return topic, nil
 }
 
-// An outlet is where cobra prints: help, the version, completion scripts. Cobra
-// drops most errors of that, so an outlet keeps the first one instead of
-// returning it.
-type outlet struct {
-	w   io.Writer
-	err error
-}
-
-func (o *outlet) Write(p []byte) (int, error) {
-	if o.err == nil {
-		_, o.err = o.w.Write(p)
-	}
-	return len(p), nil
-}
-
 type manOptions struct {
 	streams Streams
 	cmd     *cobra.Command
@@ -144,10 +129,6 @@ func (o *manOptions) writeAll(ctx context.Context, args []string) error {
 		}
 	}
 	return nil
-}
-
-func unwritable(path string, err error) error {
-	return &failure{code: exitFailed, err: fmt.Errorf("%s cannot be written: %w", printable(path), cause(err))}
 }
 
 // commandsOf returns a command and those below it that the help shows.

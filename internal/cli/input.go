@@ -51,7 +51,7 @@ func openInput(ctx context.Context, name string, stdin io.Reader) (*input, error
 }
 
 func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
-	in := &input{name: name, size: -1, Reader: &patient{ctx: ctx, src: r}}
+	in := &input{name: name, size: -1, Reader: &ctxReader{ctx: ctx, src: r}}
 	file, ok := r.(*os.File)
 	if !ok {
 		return in, nil
@@ -127,7 +127,7 @@ func cause(err error) error {
 
 // A patient reader waits for its source, a pipe or a terminal, only as long as
 // its context lasts.
-type patient struct {
+type ctxReader struct {
 	ctx     context.Context
 	src     io.Reader
 	buf     []byte
@@ -137,7 +137,7 @@ type patient struct {
 
 // Read reads from the source into a buffer of its own: a read that is given up
 // may still end, and must not write to p then.
-func (r *patient) Read(p []byte) (int, error) {
+func (r *ctxReader) Read(p []byte) (int, error) {
 	if len(r.pending) == 0 && r.err == nil {
 		r.fill()
 	}
@@ -149,7 +149,7 @@ func (r *patient) Read(p []byte) (int, error) {
 	return 0, r.err
 }
 
-func (r *patient) fill() {
+func (r *ctxReader) fill() {
 	if r.buf == nil {
 		r.buf = make([]byte, 64<<10)
 	}
@@ -178,14 +178,27 @@ func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// A form is how a conversation is written down.
-type form int
+func readAtMost(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is longer than %s", formatSize(most))
+	}
+	return data, err
+}
+
+// An inputFormat is how a conversation is written down.
+type inputFormat int
 
 const (
-	unknownForm form = iota
-	transcriptForm
-	streamForm // stream-json
-	exportForm // JSON of "clew export"
+	unknownInput inputFormat = iota
+	transcriptInput
+	streamInput   // stream-json
+	exportedInput // JSON of "clew export"
 )
 
 const sniffed = 64 << 10 // bytes, in which the form has to show
@@ -193,7 +206,7 @@ const sniffed = 64 << 10 // bytes, in which the form has to show
 // sniff tells the form by the first lines, and leaves them to be read. It waits
 // for no more than it needs. What is neither is taken for a transcript, of which
 // bad lines can be told.
-func sniff(r *bufio.Reader) form {
+func sniff(r *bufio.Reader) inputFormat {
 	want := 1
 	for {
 		head, err := r.Peek(want)
@@ -201,11 +214,11 @@ func sniff(r *bufio.Reader) form {
 			head = buffered
 		}
 		full := err != nil || len(head) >= r.Size()
-		if f := formOf(head, full); f != unknownForm {
+		if f := headFormat(head, full); f != unknownInput {
 			return f
 		}
 		if full {
-			return transcriptForm
+			return transcriptInput
 		}
 		want = len(head) + 1
 	}
@@ -213,58 +226,58 @@ func sniff(r *bufio.Reader) form {
 
 // formOf tells the form by the lines of head; the last one counts as a line if
 // there is no more to come.
-func formOf(head []byte, last bool) form {
+func headFormat(head []byte, last bool) inputFormat {
 	if export.IsDocument(head) {
-		return exportForm
+		return exportedInput
 	}
 	for line := range bytes.Lines(head) {
 		if !last && !bytes.HasSuffix(line, []byte("\n")) {
-			return unknownForm
+			return unknownInput
 		}
-		if f := lineForm(line); f != unknownForm {
+		if f := lineFormat(line); f != unknownInput {
 			return f
 		}
 	}
-	return unknownForm
+	return unknownInput
 }
 
-func lineForm(line []byte) form {
+func lineFormat(line []byte) inputFormat {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(line, &members) != nil {
-		return cutLineForm(line)
+		return cutLineFormat(line)
 	}
 	for _, name := range []string{"session_id", "request_id", "request", "response"} {
 		if _, ok := members[name]; ok {
-			return streamForm
+			return streamInput
 		}
 	}
 	for _, name := range []string{"sessionId", "parentUuid", "leafUuid", "isSidechain", "messageId"} {
 		if _, ok := members[name]; ok {
-			return transcriptForm
+			return transcriptInput
 		}
 	}
-	return typeForm(members["type"])
+	return typeFormat(members["type"])
 }
 
 // typeForm tells the form by a type that only one of them has, for want of more.
-func typeForm(name json.RawMessage) form {
+func typeFormat(name json.RawMessage) inputFormat {
 	switch strings.Trim(string(name), `"`) {
 	case "assistant", "result", "stream_event", "message_start", "message_delta", "message_stop",
 		"content_block_start", "content_block_delta", "content_block_stop":
-		return streamForm
+		return streamInput
 	}
-	return unknownForm
+	return unknownInput
 }
 
 // cutLineForm tells the form of a line that is too long to be seen whole.
-func cutLineForm(line []byte) form {
+func cutLineFormat(line []byte) inputFormat {
 	switch {
 	case len(line) < sniffed/2:
-		return unknownForm
+		return unknownInput
 	case bytes.Contains(line, []byte(`"sessionId":`)), bytes.Contains(line, []byte(`"parentUuid":`)):
-		return transcriptForm
+		return transcriptInput
 	case bytes.Contains(line, []byte(`"session_id":`)), bytes.HasPrefix(line, []byte(`{"type":"control_`)):
-		return streamForm
+		return streamInput
 	}
-	return unknownForm
+	return unknownInput
 }

@@ -219,10 +219,6 @@ func errNoName() error {
 	}
 }
 
-func errInterrupted() error {
-	return &failure{code: exitInterrupted, err: errors.New("interrupted; the output covers what was read until then")}
-}
-
 // A finding is what there is to say about one frame.
 type finding struct {
 	pos     wire.Position
@@ -365,6 +361,19 @@ func eventName(e *wire.UnknownEvent) string {
 	return e.EventType() + "/" + event.Delta.Type
 }
 
+// problem says what is wrong with the frame, or nothing.
+func (f *finding) problem() string {
+	switch {
+	case f.isText:
+		return "not JSON"
+	case f.invalid != nil:
+		return f.invalid.Error()
+	case len(f.blockErrors) > 0:
+		return "invalid block: " + f.blockErrors[0].Error()
+	}
+	return ""
+}
+
 // A frameRecord is a line of the listing.
 type frameRecord struct {
 	Line    int    `json:"line"`
@@ -421,19 +430,6 @@ func (l *listing) add(f finding) error {
 }
 
 func (l *listing) finish() error { return nil }
-
-// problem says what is wrong with the frame, or nothing.
-func (f *finding) problem() string {
-	switch {
-	case f.isText:
-		return "not JSON"
-	case f.invalid != nil:
-		return f.invalid.Error()
-	case len(f.blockErrors) > 0:
-		return "invalid block: " + f.blockErrors[0].Error()
-	}
-	return ""
-}
 
 // A summary is the report for people: tables of what was in the stream.
 type summary struct {

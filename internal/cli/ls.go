@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -23,8 +22,8 @@ type lsOptions struct {
 	ongoing bool
 	json    bool
 	reverse bool
-	since   moment
-	until   moment
+	since   timeFlag
+	until   timeFlag
 	order   sortOrder
 	list    sessions.ListOptions
 	none    string // what to say if there are none, or "" for the usual
@@ -135,9 +134,8 @@ func (o *lsOptions) printJSON(infos []sessions.SessionInfo) error {
 }
 
 const (
-	narrow     = 72 // columns, below which only the most important ones are shown
-	cellWidth  = 20
-	timeLayout = "2006-01-02 15:04"
+	narrow    = 72 // columns, below which only the most important ones are shown
+	cellWidth = 20
 )
 
 // table returns the list as a table that fits into so many columns; 0 is no
@@ -151,12 +149,12 @@ func (o *lsOptions) table(infos []sessions.SessionInfo, columns int) string {
 	if wide {
 		head = append(head, "BRANCH", "MODEL")
 	}
-	rows := [][]string{append(head, "TITLE")}
+	t := newTable(append(head, "TITLE")...)
 	for i := range infos {
-		rows = append(rows, o.row(&infos[i], wide))
+		t.addClean(o.row(&infos[i], wide)...)
 	}
-	lines := alignRows(rows, columns)
-	if coloured(o.streams.Out) {
+	lines := t.lines(columns)
+	if colored(o.streams.Out) {
 		lines[0] = emphasized(lines[0])
 	}
 	return strings.Join(lines, "\n") + "\n"
@@ -191,29 +189,6 @@ func branchName(branch string) string {
 
 func shortCell(text string) string { return cmp.Or(render.Fit(render.Line(text), cellWidth), "-") }
 
-// alignRows puts clean cells under each other, and cuts the lines to columns.
-func alignRows(rows [][]string, columns int) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			widths[i] = max(widths[i], render.Width(cell))
-		}
-	}
-	lines := make([]string, 0, len(rows))
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += pad(cell, widths[i], false) + strings.Repeat(" ", cellGap)
-		}
-		line = strings.TrimRight(line, " ")
-		if columns > 0 {
-			line = render.Fit(line, columns)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // A sessionRecord is a line of the list in JSON.
 type sessionRecord struct {
 	ID       string    `json:"id"`
@@ -238,13 +213,25 @@ func newSessionRecord(info *sessions.SessionInfo) sessionRecord {
 	return r
 }
 
-// sessionsError says that the agent's folders could not be read.
-func sessionsError(err error) error {
-	f := &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
-	if errors.Is(err, os.ErrPermission) {
-		f.hint = "Make the folder readable for you."
-	} else if roots, err := sessions.Roots(); err != nil || len(roots) == 0 {
-		f.hint = "Set CLAUDE_CONFIG_DIR to the folder in which the agent keeps its files."
+// A sortOrder is a flag for the order of a list.
+type sortOrder sessions.SortBy
+
+var orders = []string{
+	sessions.ByModified: "modified", sessions.ByCreated: "created", sessions.BySize: "size", sessions.ByTitle: "title",
+}
+
+// Type names the value in the help.
+func (s *sortOrder) Type() string { return "order" }
+
+func (s *sortOrder) String() string { return orders[*s] }
+
+// Set reads the name of an order.
+func (s *sortOrder) Set(text string) error {
+	for i, name := range orders {
+		if name == text {
+			*s = sortOrder(i)
+			return nil
+		}
 	}
-	return f
+	return errors.New("must be modified, created, size or title")
 }

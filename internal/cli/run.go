@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -102,10 +101,10 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	scr := newScreen(o.streams)
 	defer scr.close()
 	opts.IncludePartialMessages = o.partial || o.format == formatText
-	asker := newAsker(ctx, o.streams, scr)
-	asker.serve(opts)
+	questioner := newQuestioner(ctx, o.streams, scr)
+	questioner.serve(opts)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
-	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, asker: asker}))
+	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.rest()
 	if unwritten := p.finish(err); unwritten != nil {
 		return unwritten
@@ -125,16 +124,16 @@ func (o *runOptions) printer(scr *screen, structured bool) printer {
 
 // A conversation is one prompt and what is needed to have it answered.
 type conversation struct {
-	prompt  string
-	opts    *clew.Options
-	printer printer
-	asker   *asker
+	prompt     string
+	opts       *clew.Options
+	printer    printer
+	questioner *questioner
 }
 
 // converse runs a turn. When ctx ends, it interrupts the agent and waits for what
 // that still has to say.
 func converse(ctx context.Context, c conversation) error {
-	scr := c.asker.screen
+	scr := c.questioner.screen
 	scr.busy("starting")
 	session, err := clew.Connect(ctx, c.opts)
 	if err != nil {
@@ -162,7 +161,7 @@ func converse(ctx context.Context, c conversation) error {
 		if err != nil {
 			return err
 		}
-		c.asker.settle()
+		c.questioner.waitForAnswer()
 		if err := c.printer.print(msg); err != nil {
 			return &writeError{err} // nobody hears the rest: Close interrupts the turn
 		}
@@ -170,13 +169,6 @@ func converse(ctx context.Context, c conversation) error {
 	}
 	return nil
 }
-
-// A writeError says that stdout takes no more.
-type writeError struct{ err error }
-
-func (e *writeError) Error() string { return outputError(e.err).Error() }
-
-func (e *writeError) Unwrap() error { return e.err }
 
 // A printer writes messages to stdout.
 type printer interface {
@@ -246,7 +238,7 @@ func runFailure(ctx context.Context, err error) error {
 	if broken, ok := errors.AsType[*writeError](err); ok {
 		return broken
 	}
-	f := &failure{code: exitFailed, err: errors.New(harmless(err.Error()))}
+	f := &failure{code: exitFailed, err: errors.New(cleanText(err.Error()))}
 	switch {
 	case timedOut(ctx):
 		f.hint = "Give it more time with --timeout, or go on with --continue."
@@ -304,25 +296,4 @@ var flagNames = map[string]string{
 	"ResumeAt": "--resume-session-at", "SessionID": "--session-id", "Settings": "--settings",
 	"SettingsFile": "--settings", "SettingSources": "--setting-sources", "SystemPrompt": "--system-prompt",
 	"TaskBudget": "--task-budget", "Thinking": "--thinking", "Title": "--name", "Tools": "--tools",
-}
-
-// A speech is what was said in a turn, message by message.
-type speech struct{ text []byte }
-
-func (s *speech) add(text string) { s.text = append(s.text, text...) }
-
-// next says that another message begins.
-func (s *speech) next() { s.text = append(s.ended(), '\n') }
-
-// ended is the text without white space at its end.
-func (s *speech) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
-
-// String returns what was said, each message on lines of its own.
-func (s *speech) String() string { return strings.TrimSpace(string(s.text)) }
-
-// has reports whether a text, such as that of a result, is the end of a message, or
-// of a line of one: then there is no need to say it again.
-func (s *speech) has(text string) bool {
-	text = strings.TrimSpace(text)
-	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
 }

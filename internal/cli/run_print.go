@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,11 +22,11 @@ import (
 // not JSON, each as it came.
 type textPrinter struct {
 	screen     *screen
-	structured bool   // only the structured output is wanted
-	streamed   []byte // what has been written of the block that is being written
-	message    string // the message that was last seen complete
-	apart      bool   // what is written next begins a line of its own
-	said       speech // of the model
+	structured bool     // only the structured output is wanted
+	streamed   []byte   // what has been written of the block that is being written
+	message    string   // the message that was last seen complete
+	apart      bool     // what is written next begins a line of its own
+	said       turnText // of the model
 	result     *wire.ResultMessage
 }
 
@@ -56,7 +57,7 @@ func (p *textPrinter) line(text string) error {
 	if err := p.screen.newLine(); err != nil {
 		return err
 	}
-	return p.screen.write(harmless(text) + "\n")
+	return p.screen.write(cleanText(text) + "\n")
 }
 
 func (p *textPrinter) event(event wire.Event) error {
@@ -83,7 +84,7 @@ func (p *textPrinter) grow(text string) error {
 	}
 	p.streamed = append(p.streamed, text...)
 	p.said.add(text)
-	return p.screen.write(harmless(text))
+	return p.screen.write(cleanText(text))
 }
 
 // complete writes what is missing of the blocks of a message, which are complete.
@@ -132,7 +133,7 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 	case p.structured:
 		text = string(escapeLine([]byte(r.StructuredOutput)))
 	case !p.said.has(r.Result):
-		text = harmless(r.Result)
+		text = cleanText(r.Result)
 	}
 	if text == "" {
 		return nil
@@ -141,6 +142,27 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 		return err
 	}
 	return p.screen.write(text)
+}
+
+// A speech is what was said in a turn, message by message.
+type turnText struct{ text []byte }
+
+func (s *turnText) add(text string) { s.text = append(s.text, text...) }
+
+// next says that another message begins.
+func (s *turnText) next() { s.text = append(s.ended(), '\n') }
+
+// ended is the text without white space at its end.
+func (s *turnText) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
+
+// String returns what was said, each message on lines of its own.
+func (s *turnText) String() string { return strings.TrimSpace(string(s.text)) }
+
+// has reports whether a text, such as that of a result, is the end of a message, or
+// of a line of one: then there is no need to say it again.
+func (s *turnText) has(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
 }
 
 // A framePrinter writes the messages themselves, one per line. What is not JSON is
@@ -437,7 +459,7 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 // awaitTool waits until the call with this id is on the screen: agents tell of a call
 // right before they ask about it, and questions overtake messages. It does not wait for
 // one that is not told of while the agent is not busy, or within the limit.
-func (s *screen) awaitTool(ctx context.Context, id string) {
+func (s *screen) waitForTool(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, toolLimit)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {

@@ -179,7 +179,7 @@ func TestHarmless(t *testing.T) {
 		"\u2028\U000E0041":        `\u2028\U000e0041`,
 		"back\\slash":             "back\\slash",
 	} {
-		if got := harmless(text); got != want {
+		if got := cleanText(text); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
 		}
 	}

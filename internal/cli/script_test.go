@@ -18,9 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
-		console = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
+		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
-	forget = func(*os.File) {}
+	discardInput = func(*os.File) {}
 	stopLimit, contextLimit, tidyLimit = time.Hour, time.Hour, time.Hour
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour

@@ -28,8 +28,8 @@ type searchOptions struct {
 	now     func() time.Time
 
 	project string
-	since   moment
-	until   moment
+	since   timeFlag
+	until   timeFlag
 	role    searchRole
 	tool    string
 	limit   int
@@ -330,7 +330,7 @@ func (o *searchOptions) printHit(out *bufio.Writer, h *index.Hit) error {
 		return err
 	}
 	columns := cmp.Or(textWidth(o.streams.Out, 0), excerptColumns)
-	excerpt := excerptOf(h, columns-len(excerptIndent), coloured(o.streams.Out))
+	excerpt := excerptOf(h, columns-len(excerptIndent), colored(o.streams.Out))
 	_, _ = out.WriteString(render.Fit(hitPlace(h), columns) + "\n" + excerptIndent + excerpt + "\n")
 	return nil
 }
@@ -418,7 +418,7 @@ func excerptOf(h *index.Hit, columns int, colour bool) string {
 }
 
 // colourCodes are what programs write into their output for a terminal.
-var colourCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
 
 // An excerptLine puts pieces of a text on one line.
 type excerptLine struct {
@@ -430,7 +430,7 @@ type excerptLine struct {
 }
 
 func (l *excerptLine) write(text string, marked bool) {
-	text = l.squeeze(render.Clean(colourCodes.ReplaceAllString(text, "")))
+	text = l.squeeze(render.Clean(colorCodes.ReplaceAllString(text, "")))
 	if l.full || text == "" {
 		return
 	}

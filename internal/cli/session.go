@@ -1,80 +1,90 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
-// A source is what a command shows: a session, a file, or stdin.
+// A source is the session, the file or the stdin that a command reads.
 type source struct {
 	info  sessions.SessionInfo // of a session; the ID of other sources is ""
 	path  string               // of the transcript, or of the file
 	stdin bool
+
+	// The rest is set by open. A session has no input.
+	in     *input
+	r      *bufio.Reader // of in
+	format inputFormat
 }
 
-// findSource tells what a word means: "-", "last", the ID of a session or its
+// findSource returns the source that a word names: "-", "last", the ID of a session or its
 // beginning, or the path of a file.
-func findSource(ctx context.Context, word string) (source, error) {
+func findSource(ctx context.Context, word string) (*source, error) {
 	switch word {
 	case "":
-		return source{}, &failure{code: exitUsage, err: errors.New("the name is empty"), hint: sourceHint}
+		return nil, &failure{code: exitUsage, err: errors.New("the name is empty"), hint: sourceHint}
 	case "-":
-		return source{stdin: true}, nil
+		return &source{stdin: true}, nil
 	case "last":
 		return lastSession(ctx)
 	}
 	if _, err := os.Stat(word); err == nil || strings.ContainsAny(word, `./\`) {
-		return source{path: word}, nil
+		return &source{path: word}, nil
 	}
 	return sessionBy(ctx, word)
 }
 
-const sourceHint = `Give the ID of a session or its beginning, "last", the path of a file, or - for stdin.
-Run "clew ls --all" for a list of sessions.`
+const sourceHint = `Give a session ID or the beginning of one, "last", the path of a file, or - for stdin.
+Run "clew ls --all" to list sessions.`
 
-// lastSession finds the newest session of this project, or of all projects if
-// this one has none.
-func lastSession(ctx context.Context) (source, error) {
+// lastSession finds the newest session of this project, or of all projects if this one has none.
+func lastSession(ctx context.Context) (*source, error) {
 	for _, project := range []string{".", ""} {
 		infos, err := sessions.List(ctx, &sessions.ListOptions{Project: project, Limit: 1})
 		if len(infos) > 0 {
-			return source{info: infos[0], path: infos[0].Path}, nil
+			return &source{info: infos[0], path: infos[0].Path}, nil
 		}
 		if err != nil {
-			return source{}, findError(ctx, err)
+			return nil, findError(ctx, err)
 		}
 	}
-	return source{}, &failure{code: exitInput, err: errors.New("there are no sessions yet")}
+	return nil, &failure{code: exitInput, err: errors.New("there are no sessions yet")}
 }
 
-func sessionBy(ctx context.Context, prefix string) (source, error) {
+func sessionBy(ctx context.Context, prefix string) (*source, error) {
 	found, err := sessionsBy(ctx, prefix)
 	switch {
 	case len(found) == 1:
-		return source{info: found[0], path: found[0].Path}, nil
+		return &source{info: found[0], path: found[0].Path}, nil
 	case len(found) > 1:
-		return source{}, ambiguous(prefix, found)
+		return nil, ambiguous(prefix, found)
 	case err != nil:
-		return source{}, findError(ctx, err)
+		return nil, findError(ctx, err)
 	}
-	return source{}, &failure{
-		code: exitInput, err: fmt.Errorf("there is no session and no file %s", printable(prefix)), hint: sourceHint,
+	return nil, &failure{
+		code: exitInput, err: fmt.Errorf("no session or file matches %q", printable(prefix)), hint: sourceHint,
 	}
 }
 
-// sessionsBy returns the sessions whose ID begins so.
+// sessionsBy returns the sessions whose ID begins with the prefix.
 func sessionsBy(ctx context.Context, prefix string) (found []sessions.SessionInfo, err error) {
 	infos, err := sessions.List(ctx, nil)
 	for _, info := range infos {
@@ -90,6 +100,17 @@ func findError(ctx context.Context, err error) error {
 		return errInterrupted()
 	}
 	return sessionsError(err)
+}
+
+// sessionsError reports that the agent's directories could not be read.
+func sessionsError(err error) error {
+	f := &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
+	if errors.Is(err, os.ErrPermission) {
+		f.hint = "Make the directory readable for you."
+	} else if roots, err := sessions.Roots(); err != nil || len(roots) == 0 {
+		f.hint = "Set CLAUDE_CONFIG_DIR to the directory in which the agent keeps its files."
+	}
+	return f
 }
 
 func ambiguous(prefix string, found []sessions.SessionInfo) error {
@@ -108,17 +129,225 @@ func ambiguous(prefix string, found []sessions.SessionInfo) error {
 	}
 }
 
+// open opens a file or stdin, and finds out its format. A session needs no opening.
+func (s *source) open(ctx context.Context, stdin io.Reader) error {
+	if s.info.ID != "" {
+		s.format = transcriptInput
+		return nil
+	}
+	name := s.path
+	if s.stdin {
+		name = "-"
+	}
+	in, err := openInput(ctx, name, stdin)
+	if err != nil {
+		return err
+	}
+	s.in, s.r = in, bufio.NewReaderSize(in, sniffed)
+	s.format = sniff(s.r)
+	if ctx.Err() != nil {
+		s.close()
+		return errInterrupted()
+	}
+	return nil
+}
+
+func (s *source) close() {
+	if s.in != nil {
+		_ = s.in.Close() // opened to be read
+	}
+}
+
+// name returns the name of the source for messages.
+func (s *source) name() string {
+	if s.in != nil {
+		return s.in.name
+	}
+	return s.info.ID
+}
+
+// size returns the number of bytes to read, or -1 if it is not known.
+func (s *source) size() int64 {
+	if s.in != nil {
+		return s.in.size
+	}
+	return s.info.Size
+}
+
+// isFile reports whether the source is a file in the agent's layout, beside which there may be
+// files of subagents and results.
+func (s *source) isFile() bool {
+	return s.in != nil && s.format == transcriptInput && s.in.file != nil && s.in.size >= 0 &&
+		strings.HasSuffix(s.in.name, ".jsonl")
+}
+
+// readError reports that the input could not be read to its end.
+func (s *source) readError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted()
+	}
+	return &failure{code: exitInput, err: s.in.readError(err)}
+}
+
+// A reading is a session in memory: a transcript, or a document that was exported before.
+type reading struct {
+	*transcript.Transcript
+	doc   *export.Document // nil for a transcript
+	files *sessionFiles    // nil if there are none
+}
+
+func (r *reading) close() { r.files.close() }
+
+// maxWhole is the size of the largest transcript that is held in memory.
+const maxWhole = 1 << 30
+
+// read reads an open source to its end. It calls warn for each part that it had to leave out.
+func (s *source) read(ctx context.Context, warn func(string)) (*reading, error) {
+	var t *transcript.Transcript
+	var err error
+	switch {
+	case s.format == exportedInput:
+		return s.readExported(ctx, warn)
+	case (s.info.ID != "" || s.isFile()) && s.size() > maxWhole:
+		return nil, tooLarge(s.name(), s.size())
+	case s.info.ID != "":
+		t, err = sessions.Read(ctx, s.info.ID, &sessions.ReadOptions{
+			Options: sessions.Options{ProjectName: s.info.Project},
+		})
+	case s.isFile():
+		t, err = sessions.ReadFile(ctx, s.in.name, nil)
+	default:
+		return s.readStream(ctx, warn)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, errInterrupted()
+	case t == nil:
+		why := escaped(cause(err).Error())
+		return nil, &failure{code: exitInput, err: fmt.Errorf("cannot read %s: %s", printable(s.name()), why)}
+	case err != nil:
+		warn(escaped(err.Error()))
+	}
+	if err := s.check(t, warn); err != nil {
+		return nil, err
+	}
+	return &reading{Transcript: t, files: filesOf(ctx, s.path)}, nil
+}
+
+// readStream reads stream-json, or a transcript from a pipe.
+func (s *source) readStream(ctx context.Context, warn func(string)) (*reading, error) {
+	builder := transcript.NewBuilder(nil)
+	var skipped skippedInput
+	err := s.feed(builder, func(msg wire.Message) error {
+		skipped.count(msg, false)
+		return nil
+	})
+	if err != nil {
+		return nil, s.readError(ctx, err)
+	}
+	t := builder.Transcript()
+	skipped.warn(warn)
+	transcript.Link(t, transcript.InlineAgents(t))
+	if ctx.Err() != nil {
+		return nil, errInterrupted()
+	}
+	return &reading{Transcript: t}, s.check(t, warn)
+}
+
+// feed gives the input to a builder, and calls each after every piece of it: with a message of
+// stream-json, or with nil for lines of a transcript.
+func (s *source) feed(b *transcript.Builder, each func(wire.Message) error) error {
+	defer b.Close() //nolint:errcheck // an incomplete last line is among the invalid ones
+	if s.format == streamInput {
+		for msg, err := range wire.NewReader(s.r, nil).Messages() {
+			if err != nil {
+				return err
+			}
+			b.AddMessage(msg, time.Time{})
+			if err := each(msg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	buf := make([]byte, sniffed)
+	for {
+		n, err := s.r.Read(buf)
+		_, _ = b.Write(buf[:n]) // never fails
+		if err := each(nil); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readExported reads a document that was exported as JSON.
+func (s *source) readExported(ctx context.Context, warn func(string)) (*reading, error) {
+	doc, err := export.Read(s.r)
+	switch {
+	case errors.Is(err, export.ErrFormat):
+		why := escaped(strings.TrimPrefix(err.Error(), "export: "))
+		return nil, &failure{
+			code: exitInput, err: fmt.Errorf("cannot read %s: %s", printable(s.name()), why),
+			hint: "Export the session again.",
+		}
+	case err != nil:
+		return nil, s.readError(ctx, err)
+	case ctx.Err() != nil:
+		return nil, errInterrupted()
+	}
+	r := &reading{Transcript: doc.Transcript(), doc: doc}
+	return r, s.check(r.Transcript, warn)
+}
+
+// check warns about lines that are not entries, and refuses a transcript without a conversation.
+func (s *source) check(t *transcript.Transcript, warn func(string)) error {
+	warnInvalid(t, warn)
+	if len(t.Chunks) == 0 {
+		return noConversation(s.name())
+	}
+	return nil
+}
+
+func warnInvalid(t *transcript.Transcript, warn func(string)) {
+	if n := len(t.Invalid); n > 0 {
+		first := t.Invalid[0].Position.Line
+		warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", n, first))
+	}
+}
+
+func noConversation(name string) error {
+	return &failure{
+		code: exitInput,
+		err:  fmt.Errorf("%s contains no conversation", printable(name)),
+		hint: "Give a transcript or a file of stream-json.",
+	}
+}
+
+func tooLarge(name string, size int64) error {
+	return &failure{
+		code: exitInput,
+		err:  fmt.Errorf("%s is too large to read into memory: %s", printable(name), formatSize(size)),
+		hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
+	}
+}
+
 const (
-	maxImage  = 5 << 20  // bytes of a picture in a document
-	maxImages = 64 << 20 // bytes of all of them, unless all is asked for
+	maxImage  = 5 << 20  // bytes of one image in a document
+	maxImages = 64 << 20 // bytes of all images, unless everything is asked for
 )
 
-// sessionFiles has what a transcript in memory does not: pictures, and long
-// results in files of their own. Nil has nothing.
+// sessionFiles reads what a transcript in memory does not hold: images, and long results in
+// separate files. Nil has nothing.
 type sessionFiles struct {
 	session *sessions.Session // or nil
 	path    string            // of the transcript
-	left    int               // bytes of pictures that there is room for
+	left    int               // bytes of images that there is room for
 }
 
 // filesOf returns the files around a transcript.
@@ -142,7 +371,7 @@ func (f *sessionFiles) close() {
 	}
 }
 
-// provide lets a document have what is in the files.
+// provide makes a document read images and, with full, long results from the files.
 func (f *sessionFiles) provide(ctx context.Context, opts *export.Options, full bool) {
 	if f == nil {
 		return
@@ -194,10 +423,30 @@ func (f *sessionFiles) entry(ctx context.Context, agent string, at wire.Position
 	return transcript.DecodeEntry(line)
 }
 
-// A part says what is taken of a session, and how it is shown. The commands show
-// and export have it in common.
-type part struct {
-	look     look
+// A style says how conversations are shown as text.
+type style struct {
+	expand   bool
+	thinking bool
+}
+
+func (s *style) addFlags(cmd *cobra.Command) {
+	addOnOff(cmd, &s.expand, "expand", "show complete tool inputs and results, and what subagents did")
+	addOnOff(cmd, &s.thinking, "thinking", "show the agent's thinking")
+}
+
+func (s *style) options(streams Streams) render.Options {
+	return render.Options{
+		Width:    textWidth(streams.Out, 80),
+		Color:    colored(streams.Out),
+		Expand:   s.expand,
+		Thinking: s.thinking,
+	}
+}
+
+// A selection says which part of a session is shown, and in which style. The commands show and
+// export share it.
+type selection struct {
+	style    style
 	turns    turnRange
 	agent    string
 	branches bool
@@ -205,57 +454,134 @@ type part struct {
 	redact   bool
 }
 
-func (p *part) addFlags(cmd *cobra.Command) {
-	p.look.addFlags(cmd)
-	cmd.Flags().Var(&p.turns, "turn", "show these turns only, such as 3, 3..5 or 3..")
-	cmd.Flags().StringVar(&p.agent, "agent", "", "show the subagent with this `ID`, or the beginning of one")
-	addOnOff(cmd, &p.branches, "branches", "show what was left behind by rewinds, too")
-	addOnOff(cmd, &p.full, "full", "show long results whole, in html and markdown")
-	addOnOff(cmd, &p.redact, "redact", `take out keys, tokens, addresses, home folders; "clew export --list-rules" tells all`)
+func (s *selection) addFlags(cmd *cobra.Command) {
+	s.style.addFlags(cmd)
+	cmd.Flags().Var(&s.turns, "turn", "show only these turns, such as 3, 3..5 or 3..")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "show the subagent with this `ID`, or the beginning of one")
+	addOnOff(cmd, &s.branches, "branches", "also show the messages that rewinds left behind")
+	addOnOff(cmd, &s.full, "full", "show long results in full, in html and markdown")
+	addOnOff(cmd, &s.redact, "redact",
+		`remove keys, tokens, addresses and home directories; "clew export --list-rules" lists the rules`)
 }
 
-func (p *part) view() *export.View {
-	return &export.View{Thinking: p.look.thinking, Expand: p.look.expand, Full: p.full}
+func (s *selection) view() *export.View {
+	return &export.View{Thinking: s.style.thinking, Expand: s.style.expand, Full: s.full}
 }
 
-// A reading is a session that was read: a transcript, or a document that was
-// exported before.
-type reading struct {
-	*transcript.Transcript
-	doc   *export.Document // nil for a transcript
-	name  string           // of the file or session
-	files *sessionFiles    // nil if there are none
+// selected is the chosen part of a transcript.
+type selected struct {
+	*transcript.Transcript // the whole session, or that of the subagent
+	chunks                 []transcript.Chunk
+	turn                   int // of the first chunk
 }
 
-// document returns the chosen part of a session, redacted if that is asked for.
-func (p *part) document(ctx context.Context, r reading) (*export.Document, map[string]int, error) {
-	t := r.Transcript
-	if p.agent != "" {
-		agent, err := findAgent(t, p.agent)
+// choose returns the selected part of a session.
+func (s *selection) choose(t *transcript.Transcript) (*selected, error) {
+	if s.agent != "" {
+		agent, err := findAgent(t, s.agent)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		t = agent.Transcript
 	}
-	opts := &export.Options{Branches: p.branches}
-	opts.Chunks, opts.Turn = p.turns.of(t.Chunks)
-	if p.turns.text != "" && len(opts.Chunks) == 0 {
-		return nil, nil, p.turns.none(countTurns(t.Chunks))
+	chunks, turn := s.turns.of(t.Chunks)
+	if s.turns.text != "" && len(chunks) == 0 {
+		return nil, s.turns.none(countTurns(t.Chunks))
 	}
+	return &selected{Transcript: t, chunks: chunks, turn: turn}, nil
+}
+
+// document returns the selected part of a session as a document, redacted if the flags say so,
+// and the number of redactions by rule.
+func (s *selection) document(ctx context.Context, r *reading) (*export.Document, map[string]int, error) {
+	chosen, err := s.choose(r.Transcript)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := &export.Options{Branches: s.branches, Chunks: chosen.chunks, Turn: chosen.turn}
 	var doc *export.Document
 	if r.doc != nil {
-		doc = r.doc.Select(t, opts)
+		doc = r.doc.Select(chosen.Transcript, opts)
 	} else {
-		r.files.provide(ctx, opts, p.full)
-		doc = export.New(t, opts)
+		r.files.provide(ctx, opts, s.full)
+		doc = export.New(chosen.Transcript, opts)
 	}
-	if p.turns.text != "" {
+	if s.turns.text != "" {
 		doc.Unlinked = nil
 	}
-	if !p.redact {
+	if !s.redact {
 		return doc, nil, nil
 	}
 	redactor := newRedactor()
 	export.Redact(doc, redactor)
 	return doc, redactor.Counts(), nil
 }
+
+// newRedactor returns a redactor that knows the user's home directory.
+func newRedactor() *redact.Redactor {
+	home, _ := os.UserHomeDir() // without one, there is no path to remove
+	return &redact.Redactor{Home: home}
+}
+
+// findAgent finds the subagent whose ID begins with the prefix.
+func findAgent(t *transcript.Transcript, prefix string) (*transcript.Agent, error) {
+	var found []*transcript.Agent
+	for _, a := range agentsOf(t) {
+		if a.ID == prefix && a.Transcript != nil {
+			return a, nil
+		}
+		if strings.HasPrefix(a.ID, prefix) && a.Transcript != nil {
+			found = append(found, a)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	text, hint := "no subagent matches ", "The session has no subagent with a transcript."
+	if len(found) > 1 {
+		text = fmt.Sprintf("%d subagents begin with ", len(found))
+	}
+	if ids := agentIDs(agentsOf(t)); ids != "" {
+		hint = "The subagents are: " + ids
+	}
+	return nil, &failure{code: exitUsage, err: errors.New(text + printable(prefix)), hint: hint}
+}
+
+func agentIDs(agents []*transcript.Agent) string {
+	var ids []string
+	for _, a := range agents {
+		ids = append(ids, render.Line(a.ID))
+	}
+	return strings.Join(ids, ", ")
+}
+
+// agentsOf returns the subagents of a transcript, and those below them.
+func agentsOf(t *transcript.Transcript) []*transcript.Agent {
+	agents := slices.Clone(t.Unlinked)
+	for i := range t.Chunks {
+		for j := range t.Chunks[i].Items {
+			agents = append(agents, t.Chunks[i].Items[j].Agents...)
+		}
+	}
+	all := agents
+	for _, a := range agents {
+		if a.Transcript != nil {
+			all = append(all, agentsOf(a.Transcript)...)
+		}
+	}
+	return all
+}
+
+// projectName is the name of a project in lists: that of its directory or, if that is not known,
+// the one that the agent uses.
+func projectName(cwd, project string) string {
+	if cwd == "" {
+		return project
+	}
+	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
+}
+
+// shortID is the part of a session's ID that lists show.
+func shortID(id string) string { return id[:min(8, len(id))] }
+
+const timeLayout = "2006-01-02 15:04"

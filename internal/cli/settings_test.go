@@ -123,7 +123,7 @@ func TestColourSetting(t *testing.T) {
 	var out bytes.Buffer
 	for value, want := range map[string]bool{"always": true, "never": false, "auto": false, "": false} {
 		t.Setenv("CLEW_COLOR", value)
-		if got := coloured(&out); got != want {
+		if got := colored(&out); got != want {
 			t.Errorf("%q: coloured is %v", value, got)
 		}
 	}
@@ -138,11 +138,11 @@ func TestDoctorGivesUp(t *testing.T) {
 		begun := time.Now()
 		found := o.examine(t.Context(), []check{
 			{"one", func(context.Context) []diagnosis { <-hang; return nil }},
-			{"two", func(context.Context) []diagnosis { return []diagnosis{{State: healthy, Found: "fine"}} }},
+			{"two", func(context.Context) []diagnosis { return []diagnosis{{State: stateOK, Found: "fine"}} }},
 			{"three", func(context.Context) []diagnosis { <-hang; return nil }},
 			{"four", func(ctx context.Context) []diagnosis {
 				<-ctx.Done()
-				return []diagnosis{{State: noted, Found: "in part"}}
+				return []diagnosis{{State: stateNote, Found: "in part"}}
 			}},
 		})
 		var got []string
@@ -194,8 +194,8 @@ func TestDoctorSilentAgent(t *testing.T) {
 
 func TestDoctorText(t *testing.T) {
 	found := []diagnosis{
-		{Check: "agent settings", State: unhealthy, Found: "something is wrong here", Advice: "Do this."},
-		{Check: "clew", State: healthy, Found: "fine"},
+		{Check: "agent settings", State: stateProblem, Found: "something is wrong here", Advice: "Do this."},
+		{Check: "clew", State: stateOK, Found: "fine"},
 	}
 	want := "\x1b[31mproblem\x1b[0m  agent settings  something is wrong here\n" +
 		"                         > Do this.\n\x1b[32mok\x1b[0m       clew            fine\n"
@@ -209,9 +209,9 @@ func TestDoctorText(t *testing.T) {
 }
 
 func TestDoctorVersions(t *testing.T) {
-	for version, want := range map[string]health{
-		testedAgent: healthy, testedAgent + "-beta": healthy, "2.1.99": noted, "2.10.0": noted, "10.0.0": noted,
-		"1.0.128": worrying, "0.2.125": worrying,
+	for version, want := range map[string]checkState{
+		testedAgent: stateOK, testedAgent + "-beta": stateOK, "2.1.99": stateNote, "2.10.0": stateNote, "10.0.0": stateNote,
+		"1.0.128": stateWarning, "0.2.125": stateWarning,
 	} {
 		if got, _, _ := judgeVersion(version); got != want {
 			t.Errorf("%s: %s, want %s", version, got, want)
@@ -232,15 +232,15 @@ func TestDoctorIndex(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		place func() (string, error)
-		state health
+		state checkState
 		found string
 	}{
-		{place("none", ""), healthy, "not built yet"},
-		{place("good", "SQLite format 3\x00and more"), healthy, "24 B, written 20"},
-		{place("bad", "SQLite format 4\x00"), worrying, "bad: it is damaged"},
-		{place("short", "SQL"), worrying, "short: it is damaged"},
-		{place(".", ""), worrying, "it is not a file"},
-		{func() (string, error) { return "", os.ErrPermission }, noted, "there is no place for it"},
+		{place("none", ""), stateOK, "not built yet"},
+		{place("good", "SQLite format 3\x00and more"), stateOK, "24 B, written 20"},
+		{place("bad", "SQLite format 4\x00"), stateWarning, "bad: it is damaged"},
+		{place("short", "SQL"), stateWarning, "short: it is damaged"},
+		{place(".", ""), stateWarning, "it is not a file"},
+		{func() (string, error) { return "", os.ErrPermission }, stateNote, "there is no place for it"},
 	} {
 		d := checkIndex(tt.place)[0]
 		if d.State != tt.state || !strings.Contains(d.Found, tt.found) {

@@ -11,7 +11,6 @@ import (
 	"iter"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
@@ -19,99 +18,61 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A liveShow shows what is read as it comes, if that can be shown in parts.
+// A liveShow shows the input as it arrives.
 type liveShow struct {
 	*showOptions
-	parts   bool
 	builder *transcript.Builder
 	feed    *render.Feed
-	shown   bool   // something besides chunks was
-	model   string // that writes
-	said    speech
-	noise   noise
+	shown   bool   // something other than chunks was shown
+	model   string // of the answer that is being written
+	said    turnText
+	skipped skippedInput
 }
 
-// live shows a stream, or a transcript that comes from a pipe.
-func (o *showOptions) live(ctx context.Context, r io.Reader, in *input, f form) error {
+// live shows stream-json, or a transcript from a pipe, as it arrives.
+func (o *showOptions) live(ctx context.Context, src *source) error {
 	l := &liveShow{
 		showOptions: o,
-		parts:       !o.whole() && o.turns.text == "",
 		builder:     transcript.NewBuilder(nil),
-		feed:        &render.Feed{Options: o.look.options(o.streams)},
+		feed:        &render.Feed{Options: o.style.options(o.streams)},
 	}
-	err := l.take(r, f)
-	_ = l.builder.Close() // a last line without an end is among the invalid ones
-	t := l.builder.Transcript()
+	readErr := src.feed(l.builder, func(msg wire.Message) error {
+		if err := l.show(l.extra(msg), false); err != nil {
+			return &writeError{err}
+		}
+		return nil
+	})
 	if err := l.show("", true); err != nil {
 		return outputError(err)
 	}
-	var written *writeError
-	switch {
-	case errors.As(err, &written):
+	if written, ok := errors.AsType[*writeError](readErr); ok {
 		return outputError(written.err)
-	case err != nil:
-		return o.readFailure(ctx, in, err, nil)
 	}
-	l.noise.warn(o)
-	if l.parts && (l.shown || len(t.Chunks) > 0) {
-		o.warnInvalid(t)
+	if readErr != nil {
+		return src.readError(ctx, readErr)
+	}
+	l.skipped.warn(o.warn)
+	t := l.builder.Transcript()
+	warnInvalid(t, o.warn)
+	switch {
+	case l.shown || len(t.Chunks) > 0:
 		return nil
+	case ctx.Err() != nil:
+		return errInterrupted()
 	}
-	transcript.Link(t, transcript.InlineAgents(t))
-	return o.finish(ctx, reading{Transcript: t, name: in.name}, nil)
+	return noConversation(src.name())
 }
 
-// take reads to the end, and shows what is new.
-func (l *liveShow) take(r io.Reader, f form) error {
-	if f != streamForm {
-		return l.takeLines(r)
-	}
-	for msg, err := range wire.NewReader(r, nil).Messages() {
-		if err != nil {
-			return err
-		}
-		l.builder.AddMessage(msg, time.Time{})
-		text := l.aside(msg)
-		if err := l.show(text, false); err != nil {
-			return &writeError{err}
-		}
-	}
-	return nil
-}
-
-func (l *liveShow) takeLines(r io.Reader) error {
-	buf := make([]byte, sniffed)
-	for {
-		n, err := r.Read(buf)
-		_, _ = l.builder.Write(buf[:n]) // never fails
-		if err := l.show("", false); err != nil {
-			return &writeError{err}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// show shows the chunks that are new, and a text behind them.
-func (l *liveShow) show(aside string, final bool) error {
-	if !l.parts {
-		return nil
-	}
-	text := l.feed.Next(l.builder.Transcript().Chunks, l.builder.Changed(), final)
-	_, err := io.WriteString(l.streams.Out, text+aside)
+// show writes the chunks that are new, and then a text.
+func (l *liveShow) show(text string, final bool) error {
+	chunks := l.feed.Next(l.builder.Transcript().Chunks, l.builder.Changed(), final)
+	_, err := io.WriteString(l.streams.Out, chunks+text)
 	return err
 }
 
-// aside returns what is shown of a message that no chunk has, or not yet.
-func (l *liveShow) aside(msg wire.Message) string {
-	l.noise.count(msg, l.parts)
-	if !l.parts {
-		return ""
-	}
+// extra returns the text of a message that is in no chunk, or not yet.
+func (l *liveShow) extra(msg wire.Message) string {
+	l.skipped.count(msg, true)
 	text := ""
 	switch m := msg.(type) {
 	case *wire.TextLine:
@@ -147,7 +108,7 @@ func (l *liveShow) grow(event wire.Event) string {
 	return ""
 }
 
-// result returns the result, unless it was said before.
+// result returns the text of a result, unless it was shown before.
 func (l *liveShow) result(r *wire.ResultMessage) string {
 	var turn wire.Collector
 	turn.Add(r)
@@ -160,8 +121,8 @@ func (l *liveShow) result(r *wire.ResultMessage) string {
 	return l.feed.Result("result", turn.Text())
 }
 
-// A noise is what is no message in a stream.
-type noise struct{ lines, frames lineCount }
+// A skippedInput counts the parts of a stream that are not messages.
+type skippedInput struct{ lines, frames lineCount }
 
 type lineCount struct{ n, first int }
 
@@ -171,44 +132,36 @@ func (c *lineCount) add(line int) {
 	}
 }
 
-// count counts a message that is none. Lines that are not JSON may be shown, and don't
-// count then.
-func (n *noise) count(msg wire.Message, linesShown bool) {
+// count counts lines that are not JSON, unless they are shown, and frames that are invalid.
+func (s *skippedInput) count(msg wire.Message, linesShown bool) {
 	switch m := msg.(type) {
 	case *wire.TextLine:
 		if !linesShown {
-			n.lines.add(m.Line)
+			s.lines.add(m.Line)
 		}
 	case *wire.InvalidFrame:
-		n.frames.add(m.Line)
+		s.frames.add(m.Line)
 	}
 }
 
-func (n *noise) warn(o *showOptions) {
-	for _, left := range []struct {
+func (s *skippedInput) warn(warn func(string)) {
+	for _, skipped := range []struct {
 		lineCount
 		what string
-	}{{n.lines, "lines that are not JSON"}, {n.frames, "frames that are broken"}} {
-		if left.n > 0 {
-			o.warn(fmt.Sprintf("%s were left out: %d, the first is line %d", left.what, left.n, left.first))
+	}{{s.lines, "lines that are not JSON"}, {s.frames, "invalid frames"}} {
+		if skipped.n > 0 {
+			warn(fmt.Sprintf("skipped %s: %d, the first is line %d", skipped.what, skipped.n, skipped.first))
 		}
 	}
 }
 
 // messages prints the conversation that the agent would continue.
-func (o *showOptions) messages(ctx context.Context, src source, name string) error {
-	if o.turns.text != "" || o.branches {
-		return &failure{
-			code: exitUsage,
-			err:  errors.New("messages are without --turn and --branches"),
-			hint: "Leave them out, or use --format=ndjson.",
-		}
-	}
+func (o *showOptions) messages(ctx context.Context, src *source) error {
 	if src.info.ID == "" {
-		return o.fileMessages(ctx, name)
+		return o.fileMessages(ctx, src)
 	}
 	folder := sessions.NewFolder(filepath.Dir(filepath.Dir(src.path)))
-	folder.Skipped = func(l sessions.SkippedLine) { o.warn(fmt.Sprintf("line %d is no entry and was left out", l.Line)) }
+	folder.Skipped = func(l sessions.SkippedLine) { o.warn(fmt.Sprintf("skipped line %d: not an entry", l.Line)) }
 	opts := &sessions.Options{Store: folder, ProjectName: src.info.Project}
 	if o.agent != "" {
 		return o.writeMessages(ctx, sessions.SubagentMessages(ctx, src.info.ID, o.agent, opts))
@@ -232,8 +185,8 @@ func (o *showOptions) writeMessages(ctx context.Context, all iter.Seq2[*sessions
 	return nil
 }
 
-// writeMessage writes the message of a frame or an entry, if it has one. The role is
-// for one that tells none.
+// writeMessage writes the message of a frame or an entry, if it has one. The role is the default
+// for a message without one.
 func (o *showOptions) writeMessage(w io.Writer, raw, role string) error {
 	var entry struct {
 		Message struct {
@@ -242,7 +195,7 @@ func (o *showOptions) writeMessage(w io.Writer, raw, role string) error {
 		} `json:"message"`
 	}
 	if json.Unmarshal([]byte(raw), &entry) != nil || entry.Message.Content == nil {
-		return nil //nolint:nilerr // it is no message, and the agent would pass over it, too
+		return nil //nolint:nilerr // it is not a message, and the agent would skip it
 	}
 	entry.Message.Role = cmp.Or(entry.Message.Role, role)
 	if o.redact {
@@ -252,48 +205,40 @@ func (o *showOptions) writeMessage(w io.Writer, raw, role string) error {
 }
 
 // fileMessages prints the messages of a file or of stdin.
-func (o *showOptions) fileMessages(ctx context.Context, name string) error {
+func (o *showOptions) fileMessages(ctx context.Context, src *source) error {
 	if o.agent != "" {
-		return &failure{
-			code: exitUsage,
-			err:  errors.New("the messages of a subagent are those of a session"),
-			hint: "Give the ID of a session, or leave out --agent.",
-		}
+		return usageError("--agent needs a session ID with --format messages, not a file",
+			"Give the ID of a session, or leave out --agent.")
 	}
-	in, err := openInput(ctx, name, o.streams.In)
-	if err != nil {
+	if err := src.open(ctx, o.streams.In); err != nil {
 		return err
 	}
-	defer in.Close()
-	r := bufio.NewReaderSize(in, sniffed)
-	switch sniff(r) {
-	case streamForm:
-		return o.streamMessages(ctx, r, in)
-	case exportForm:
-		return &failure{
-			code: exitUsage,
-			err:  errors.New("what was exported has no messages as the API takes them"),
-			hint: "Give the session or its transcript, or use --format=ndjson.",
-		}
+	defer src.close()
+	switch src.format {
+	case streamInput:
+		return o.streamMessages(ctx, src)
+	case exportedInput:
+		return usageError("exported JSON does not contain API messages",
+			"Give the session or its transcript, or use --format ndjson.")
 	}
-	return o.entryMessages(ctx, r, in)
+	return o.entryMessages(ctx, src)
 }
 
-// streamMessages prints the messages of stream-json as they come.
-func (o *showOptions) streamMessages(ctx context.Context, r io.Reader, in *input) error {
-	var left noise
-	for msg, err := range wire.NewReader(r, nil).Messages() {
+// streamMessages prints the messages of stream-json as they arrive.
+func (o *showOptions) streamMessages(ctx context.Context, src *source) error {
+	var skipped skippedInput
+	for msg, err := range wire.NewReader(src.r, nil).Messages() {
 		if err != nil {
-			return o.readFailure(ctx, in, err, nil)
+			return src.readError(ctx, err)
 		}
-		left.count(msg, false)
+		skipped.count(msg, false)
 		if role := speaker(msg); role != "" {
 			if err := o.writeMessage(o.streams.Out, msg.Raw(), role); err != nil {
 				return outputError(err)
 			}
 		}
 	}
-	left.warn(o)
+	skipped.warn(o.warn)
 	return nil
 }
 
@@ -312,38 +257,47 @@ func speaker(msg wire.Message) string {
 	return ""
 }
 
-// pipedSession is where the entries of a file are kept while they are read.
-var pipedSession = wire.SessionKey{Project: "file", SessionID: "00000000-0000-4000-8000-000000000000"}
+// fileSession is the key under which the entries of a file are kept while they are read.
+var fileSession = wire.SessionKey{Project: "file", SessionID: "00000000-0000-4000-8000-000000000000"}
 
 // entryMessages prints the messages of a transcript.
-func (o *showOptions) entryMessages(ctx context.Context, r *bufio.Reader, in *input) error {
+func (o *showOptions) entryMessages(ctx context.Context, src *source) error {
+	entries, err := o.readEntries(ctx, src)
+	if err != nil {
+		return err
+	}
 	store := sessions.NewMemory()
+	if err := store.Append(ctx, fileSession, entries); err != nil {
+		return findError(ctx, err)
+	}
+	opts := &sessions.Options{Store: store, ProjectName: fileSession.Project}
+	return o.writeMessages(ctx, sessions.Messages(ctx, fileSession.SessionID, opts))
+}
+
+// readEntries reads the entries of a transcript, and warns about lines that are not entries.
+func (o *showOptions) readEntries(ctx context.Context, src *source) ([]wire.JSON, error) {
 	var entries []wire.JSON
-	var left lineCount
+	var skipped lineCount
 	for n := 1; ; n++ {
-		line, err := r.ReadString('\n')
+		line, err := src.r.ReadString('\n')
 		entry := wire.JSON(strings.TrimSpace(line))
 		if _, bad := sessions.EntryUUID(entry); bad == nil {
 			entries = append(entries, entry)
 		} else if entry != "" {
-			left.add(n)
+			skipped.add(n)
 		}
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return o.readFailure(ctx, in, err, nil)
+			return nil, src.readError(ctx, err)
 		}
 	}
 	if len(entries) == 0 {
-		return noConversation(in.name)
+		return nil, noConversation(src.name())
 	}
-	if left.n > 0 {
-		o.warn(fmt.Sprintf("lines that are no entries were left out: %d, the first is line %d", left.n, left.first))
+	if skipped.n > 0 {
+		o.warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", skipped.n, skipped.first))
 	}
-	if err := store.Append(ctx, pipedSession, entries); err != nil {
-		return findError(ctx, err)
-	}
-	opts := &sessions.Options{Store: store, ProjectName: pipedSession.Project}
-	return o.writeMessages(ctx, sessions.Messages(ctx, pipedSession.SessionID, opts))
+	return entries, nil
 }

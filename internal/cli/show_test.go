@@ -55,7 +55,7 @@ func TestTurnRange(t *testing.T) {
 
 func TestMoment(t *testing.T) {
 	t.Parallel()
-	var m moment
+	var m timeFlag
 	if err := m.Set("2026-11-01T15:04:05Z"); err != nil || !m.Equal(time.Date(2026, 11, 1, 15, 4, 5, 0, time.UTC)) {
 		t.Errorf("%v, %v", m, err)
 	}
@@ -75,16 +75,16 @@ func TestSniff(t *testing.T) {
 	long := strings.Repeat("x", 2*sniffed)
 	for _, tt := range []struct {
 		name, text string
-		want       form
+		want       inputFormat
 	}{
-		{"empty", "", transcriptForm},
-		{"garbage", "no\njson\n", transcriptForm},
-		{"transcript", `{"type":"user","parentUuid":null}` + "\n", transcriptForm},
-		{"stream", `{"type":"system","subtype":"init","session_id":"s"}` + "\n", streamForm},
-		{"stream without an end", `{"type":"result","session_id":"s"}`, streamForm},
-		{"stream behind a remark", "warning\n" + `{"type":"system","session_id":"s"}` + "\n", streamForm},
-		{"long entry", `{"sessionId":"s","text":"` + long + `"}` + "\n", transcriptForm},
-		{"long frame", `{"session_id":"s","text":"` + long + `"}` + "\n", streamForm},
+		{"empty", "", transcriptInput},
+		{"garbage", "no\njson\n", transcriptInput},
+		{"transcript", `{"type":"user","parentUuid":null}` + "\n", transcriptInput},
+		{"stream", `{"type":"system","subtype":"init","session_id":"s"}` + "\n", streamInput},
+		{"stream without an end", `{"type":"result","session_id":"s"}`, streamInput},
+		{"stream behind a remark", "warning\n" + `{"type":"system","session_id":"s"}` + "\n", streamInput},
+		{"long entry", `{"sessionId":"s","text":"` + long + `"}` + "\n", transcriptInput},
+		{"long frame", `{"session_id":"s","text":"` + long + `"}` + "\n", streamInput},
 	} {
 		r := bufio.NewReaderSize(strings.NewReader(tt.text), sniffed)
 		if got := sniff(r); got != tt.want {

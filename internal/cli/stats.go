@@ -3,10 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +43,7 @@ or by several of these. Weeks begin on Monday. A block is a stretch of five
 hours, as subscriptions count it: over all projects, so with --all. Groups are in
 the order of time, or the most expensive first where no time is asked for, unless
 --sort says otherwise. --limit shows the first of them; the total is that of all.
-Of sessions, the beginning of the ID and the title are shown; --json and --csv
+Of sessions, the choicesWith of the ID and the title are shown; --json and --csv
 have whole IDs, and the folders of projects.
 
 --since and --until take a day (2026-11-15, today, yesterday), a time
@@ -131,7 +131,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 
 // check refuses flags that contradict each other.
 func (o *statsOptions) check() error {
-	for _, group := range [][]chosen{
+	for _, group := range [][]givenFlag{
 		{{"plot", o.plot}, {"json", o.json}, {"csv", o.csv}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"plot", o.plot}, {"csv", o.csv}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"by", o.by.given}},
@@ -159,10 +159,10 @@ func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) 
 	}
 	want := &sessions.UsageOptions{Project: o.project}
 	now := o.now().In(zone)
-	if want.Since, err = parseMoment("since", o.since, now, false); err != nil {
+	if want.Since, err = parseTime("since", o.since, now, false); err != nil {
 		return nil, nil, err
 	}
-	if want.Until, err = parseMoment("until", o.until, now, true); err != nil {
+	if want.Until, err = parseTime("until", o.until, now, true); err != nil {
 		return nil, nil, err
 	}
 	if !want.Since.IsZero() && !want.Until.IsZero() && !want.Since.Before(want.Until) {
@@ -415,18 +415,6 @@ type statsRow struct {
 	Title string `json:"title,omitempty"` // of the session
 }
 
-// projectName is what lists call a project: the name of its folder, or if that is not known, the one that the agent has
-// given to it.
-func projectName(cwd, project string) string {
-	if cwd == "" {
-		return project
-	}
-	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
-}
-
-// shortID is what lists show of the ID of a session.
-func shortID(id string) string { return id[:min(8, len(id))] }
-
 // learnNames looks up what projects and sessions are called, if the rows are about them. Those that can't be looked up
 // have no names.
 func (r *statsReport) learnNames(ctx context.Context, project string) {
@@ -468,4 +456,58 @@ func (r *statsReport) projectLabel(row *statsRow) string {
 		return cmp.Or(row.CWD, row.Key.Project)
 	}
 	return name
+}
+
+// dimensions is a flag: words with commas between them. The first time that it
+// is given replaces the default.
+type dimensions struct {
+	list  []usage.Dimension
+	given bool
+}
+
+// Type names the sort of value in the help.
+func (d *dimensions) Type() string { return "groups" }
+
+func (d *dimensions) String() string {
+	words := make([]string, len(d.list))
+	for i, dim := range d.list {
+		words[i] = dim.String()
+	}
+	return strings.Join(words, ",")
+}
+
+// Set reads the words. One that is repeated counts once.
+func (d *dimensions) Set(text string) error {
+	var list []usage.Dimension
+	if d.given {
+		list = d.list
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		dim, err := usage.ParseDimension(strings.TrimSpace(word))
+		if err != nil {
+			return errors.New("groups are month, week, day, hour, block, model, project, session and agent")
+		}
+		if !slices.Contains(list, dim) {
+			list = append(list, dim)
+		}
+	}
+	d.list, d.given = list, true
+	return nil
+}
+
+// A statsOrder is a flag for the order of groups. "" is what fits them.
+type statsOrder string
+
+// Type names the sort of value in the help.
+func (o *statsOrder) Type() string { return "order" }
+
+func (o *statsOrder) String() string { return string(*o) }
+
+// Set reads the name of an order.
+func (o *statsOrder) Set(text string) error {
+	if !slices.Contains([]string{"name", "cost", "tokens", "answers"}, text) {
+		return errors.New("it is name, cost, tokens or answers")
+	}
+	*o = statsOrder(text)
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -267,19 +266,6 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 		prices.USPercent = own.USPercent
 	}
 	return prices.With(own.Models), nil
-}
-
-func readAtMost(name string, most int64) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("it is longer than %s", formatSize(most))
-	}
-	return data, err
 }
 
 func (o *statsOptions) printPrices(p usage.Prices) error {

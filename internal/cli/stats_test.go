@@ -105,17 +105,17 @@ func TestParseMoment(t *testing.T) {
 		{"2026-10-20T14:00", "2026-10-20T14:00:00+02:00", "2026-10-20T14:00:00+02:00"},
 		{"2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z", "2026-10-20T14:00:00Z"},
 	} {
-		since, err := parseMoment("since", tt.text, now, false)
+		since, err := parseTime("since", tt.text, now, false)
 		if got := since.Format(time.RFC3339); got != tt.since || err != nil {
 			t.Errorf("since %s is %s, want %s, error %v", tt.text, got, tt.since, err)
 		}
-		until, err := parseMoment("until", tt.text, now, true)
+		until, err := parseTime("until", tt.text, now, true)
 		if got := until.Format(time.RFC3339); got != tt.until || err != nil {
 			t.Errorf("until %s is %s, want %s, error %v", tt.text, got, tt.until, err)
 		}
 	}
 	for _, bad := range []string{"soon", "7", "d", "-7d", "2026-13-01", "123456d", "\x1b[2J"} {
-		if at, err := parseMoment("since", bad, now, false); err == nil {
+		if at, err := parseTime("since", bad, now, false); err == nil {
 			t.Errorf("%q is %v", bad, at)
 		}
 	}

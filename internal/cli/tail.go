@@ -17,7 +17,7 @@ import (
 
 type tailOptions struct {
 	streams  Streams
-	look     look
+	style    style
 	lines    int
 	onlyMain bool
 
@@ -44,7 +44,7 @@ func newTail(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "begin with this `number` of prompts and answers")
-	o.look.addFlags(cmd)
+	o.style.addFlags(cmd)
 	addOnOff(cmd, &o.onlyMain, "only-main", "leave out the subagents")
 	return cmd
 }
@@ -72,7 +72,7 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 	return o.follow(ctx, o.updates(ctx, src))
 }
 
-func (o *tailOptions) updates(ctx context.Context, src source) iter.Seq2[*sessions.Update, error] {
+func (o *tailOptions) updates(ctx context.Context, src *source) iter.Seq2[*sessions.Update, error] {
 	opts := &sessions.TailOptions{OnlyMain: o.onlyMain}
 	if src.info.ID == "" {
 		return sessions.TailFile(ctx, src.path, opts)
@@ -119,7 +119,7 @@ func (o *tailOptions) text(u *sessions.Update) string {
 	chunks := u.Transcript.Chunks
 	feed := o.feeds[id]
 	if feed == nil {
-		feed = &render.Feed{Options: o.look.options(o.streams)}
+		feed = &render.Feed{Options: o.style.options(o.streams)}
 		o.feeds[id] = feed
 		feed.Skip(chunks, o.past(u))
 	}
