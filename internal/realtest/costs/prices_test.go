@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
@@ -75,7 +76,7 @@ func amount(t *testing.T, dollars float64) usage.Money {
 func TestRealPrices(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
-	s := connect(t, options(t, model))
+	s := scene.Connect(t, options(t, model))
 	wantKnown(t, s, prices)
 	type turn struct {
 		what string
@@ -141,7 +142,7 @@ func wantAgreement(t *testing.T, r usage.Reconciliation) {
 func TestRealModelNames(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t).Reply("Yes."), usage.DefaultPrices()
-	s := connect(t, options(t, model))
+	s := scene.Connect(t, options(t, model))
 	for _, name := range []string{
 		"claude-sonnet-4-5-20250929", "claude-3-7-sonnet-latest", "claude-opus-4-6-20260101", "CLAUDE-OPUS-5-5",
 		"us.anthropic.claude-opus-4-5-20251101-v1:0", "eu.anthropic.claude-opus-4-6-v1", "anthropic.claude-opus-5-5",
@@ -165,7 +166,7 @@ func TestRealUnknownModel(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
 	model.On("").Reply(clewtest.Text("Yes.")).Usage(1000, 0, 0, 0)
-	s := connect(t, options(t, model))
+	s := scene.Connect(t, options(t, model))
 	for _, name := range []string{"claude-opus-99", "claude-3-opus-20240229", "gpt-5"} {
 		if _, err := s.SetModel(t.Context(), name); err != nil {
 			t.Fatal(err)

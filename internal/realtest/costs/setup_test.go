@@ -23,16 +23,6 @@ func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	}
 }
 
-func connect(t *testing.T, opts *clew.Options) *clew.Session {
-	t.Helper()
-	s, err := clew.Connect(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
 // ask runs a turn and returns its result.
 func ask(t *testing.T, s *clew.Session, prompt string) *wire.ResultMessage {
 	t.Helper()

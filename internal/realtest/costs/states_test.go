@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -35,7 +36,7 @@ func (c *chain) run(t *testing.T, resume string, prompts ...string) string {
 
 func (c *chain) with(t *testing.T, opts *clew.Options, prompts ...string) string {
 	t.Helper()
-	s := connect(t, opts)
+	s := scene.Connect(t, opts)
 	for _, prompt := range prompts {
 		ask(t, s, prompt)
 	}
@@ -96,7 +97,7 @@ func TestRealAccountIsLostWithTheProcess(t *testing.T) {
 	id := c.run(t, "", "One")
 	opts := *c.opts
 	opts.Resume = id
-	s := connect(t, &opts)
+	s := scene.Connect(t, &opts)
 	ask(t, s, "Two")
 	waitForCalls(t, c.model, 2)
 	agent, err := os.FindProcess(s.Info().PID)

@@ -9,38 +9,21 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
-// over returns opts, which may be nil, for Claude Code over a model: in an empty folder unless opts has one, and with
-// nothing of the caller's environment.
-func over(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options {
-	t.Helper()
-	var o clew.Options
-	if opts != nil {
-		o = *opts
-	}
-	o.AgentPath, o.InheritEnv = clewtest.RealAgent(t), []string{}
-	o.Env = append(model.Env(), o.Env...)
-	if o.Dir == "" {
-		o.Dir = t.TempDir()
-	}
-	return &o
-}
+// The helpers that all tests with the real agent share.
+var (
+	over   = scene.Options
+	newest = scene.Newest
+	bash   = scene.Bash
+)
 
 // connect opens a session over a model that ends with the test.
 func connect(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Session {
 	t.Helper()
-	s, err := clew.Connect(t.Context(), over(t, model, opts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
+	return scene.Connect(t, over(t, model, opts))
 }
 
 // A talk is what the agent said in a run or in a turn, and its last result.
@@ -115,15 +98,6 @@ func (k *talk) toolResults() []*wire.ToolResultBlock {
 	return list
 }
 
-// newest returns the last request that the model got, or an empty one.
-func newest(model *clewtest.Model) *clewtest.Request {
-	list := model.Requests()
-	if len(list) == 0 {
-		return new(clewtest.Request)
-	}
-	return list[len(list)-1]
-}
-
 // only returns the element of a list that must have one.
 func only[T any](t *testing.T, list []T) T {
 	t.Helper()
@@ -131,11 +105,6 @@ func only[T any](t *testing.T, list []T) T {
 		t.Fatalf("%d elements in %+v, want one", len(list), list)
 	}
 	return list[0]
-}
-
-// bash is a call of the tool that runs a command.
-func bash(command string) wire.Block {
-	return clewtest.ToolUse("Bash", map[string]string{"command": command, "description": "Run a command"})
 }
 
 // touches makes the model answer prompts that name a file by making it.

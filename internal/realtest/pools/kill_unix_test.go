@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 )
 
 // An agent that is killed while it waits is replaced, and no caller gets it.
@@ -22,7 +23,7 @@ func TestRealPoolAgentKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
 	model := clewtest.NewModel(t).Reply("Yes.")
-	p := open(t, over(t, model, &clew.Options{Transport: numbered(file)}), &clew.PoolOptions{Warm: 2})
+	p := open(t, scene.Options(t, model, &clew.Options{Transport: numbered(file)}), &clew.PoolOptions{Warm: 2})
 	settle(t, p, func(s clew.PoolStats) bool { return s.Warm == 2 })
 	for _, pid := range pids(t, file) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -19,7 +20,7 @@ import (
 func TestRealPoolAsksNoModel(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	s, err := clew.Connect(t.Context(), over(t, model, nil))
+	s, err := clew.Connect(t.Context(), scene.Options(t, model, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +45,11 @@ func TestRealPoolAsksNoModel(t *testing.T) {
 func TestRealPoolAsksForPermission(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	model.On("Make one").Reply(bash("touch one"))
-	model.On("Make two").Reply(bash("touch two"))
+	model.On("Make one").Reply(scene.Bash("touch one"))
+	model.On("Make two").Reply(scene.Bash("touch two"))
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	asked := make(chan string, 10)
-	opts := over(t, model, &clew.Options{
+	opts := scene.Options(t, model, &clew.Options{
 		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 			asked <- req.ToolName
 			return clew.Allow(), nil
@@ -90,7 +91,7 @@ func TestRealPoolOfFour(t *testing.T) {
 				model.On(fmt.Sprintf("number %d.", i)).Reply(clewtest.Text(fmt.Sprintf("It is %d.", i)))
 			}
 			processes := new(counter)
-			opts := over(t, model, &clew.Options{Transport: processes})
+			opts := scene.Options(t, model, &clew.Options{Transport: processes})
 			p := open(t, opts, &clew.PoolOptions{Warm: 4, MaxAgents: 4, MaxUses: test.uses})
 			var all sync.WaitGroup
 			for i := range 50 {
@@ -131,10 +132,10 @@ func TestRealPoolForgets(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.On("the secret word").Usage(1000, 1000, 0, 0).
-		Reply(clewtest.Text("Hush."), bash("cd sub && touch bobbin && export WORD=thimble && pwd"))
-	model.On("Where are we").Reply(bash(`pwd; echo "[$WORD]"`))
+		Reply(clewtest.Text("Hush."), scene.Bash("cd sub && touch bobbin && export WORD=thimble && pwd"))
+	model.On("Where are we").Reply(scene.Bash(`pwd; echo "[$WORD]"`))
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
-	opts := over(t, model, &clew.Options{CanUseTool: allow()})
+	opts := scene.Options(t, model, &clew.Options{CanUseTool: allow()})
 	if err := os.Mkdir(filepath.Join(opts.Dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -182,11 +183,11 @@ func TestRealPoolPassesNothingOn(t *testing.T) {
 		allow clew.CanUseToolFunc
 	}{
 		"a rule": {
-			bash("touch one"),
+			scene.Bash("touch one"),
 			allow(clew.AddRules(session, clew.PermissionBehaviorAllow, clew.PermissionRule{ToolName: "Write"})),
 		},
-		"a folder": {bash("touch one"), allow(clew.AddDirectories(session, os.TempDir()))},
-		"a mode":   {bash("touch one"), allow(clew.SetMode(session, clew.PermissionModeAcceptEdits))},
+		"a folder": {scene.Bash("touch one"), allow(clew.AddDirectories(session, os.TempDir()))},
+		"a mode":   {scene.Bash("touch one"), allow(clew.SetMode(session, clew.PermissionModeAcceptEdits))},
 		"a schedule": {
 			clewtest.ToolUse("CronCreate", map[string]any{"cron": "* * * * *", "prompt": "Again", "recurring": true}),
 			allow(),
@@ -203,7 +204,7 @@ func TestRealPoolPassesNothingOn(t *testing.T) {
 			model.On("First").Reply(test.use).Once()
 			model.OnToolResult("").Reply(clewtest.Text("Done."))
 			model.Reply("Yes.")
-			p := open(t, over(t, model, &clew.Options{CanUseTool: test.allow}), &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
+			p := open(t, scene.Options(t, model, &clew.Options{CanUseTool: test.allow}), &clew.PoolOptions{MaxAgents: 1, MaxUses: 10})
 			ask(t, p, "First")
 			ask(t, p, "Second")
 			if got := p.Stats(); got.Reused != 0 || got.Started != 2 {

@@ -11,20 +11,6 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// over returns opts, which may be nil, for Claude Code over a model, in an empty folder.
-func over(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options {
-	t.Helper()
-	var o clew.Options
-	if opts != nil {
-		o = *opts
-	}
-	o.AgentPath, o.Env, o.InheritEnv = clewtest.RealAgent(t), model.Env(), []string{}
-	if o.Dir == "" {
-		o.Dir = t.TempDir()
-	}
-	return &o
-}
-
 // open returns a pool that ends with the test.
 func open(t *testing.T, opts *clew.Options, config *clew.PoolOptions) *clew.Pool {
 	t.Helper()
@@ -48,11 +34,6 @@ func ask(t *testing.T, p *clew.Pool, prompt string) *wire.ResultMessage {
 		t.Fatalf("%q: %v", prompt, err)
 	}
 	return result
-}
-
-// bash is a call of the tool that runs a command.
-func bash(command string) wire.Block {
-	return clewtest.ToolUse("Bash", map[string]string{"command": command, "description": "Run a command"})
 }
 
 // bodies returns what the model was sent from the nth request on.

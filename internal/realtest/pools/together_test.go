@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/tools"
 )
@@ -27,7 +28,7 @@ func TestRealPoolWithEverything(t *testing.T) {
 		return "the wren of the " + in.Of, nil
 	})
 	store := sessions.NewMemory()
-	p := open(t, over(t, model, &clew.Options{
+	p := open(t, scene.Options(t, model, &clew.Options{
 		Store: store, StoreProject: "p", Reconnect: new(clew.ReconnectOptions),
 		MCPServers: map[string]clew.MCPServer{"birds": tools.Server(name)}, AllowedTools: []string{"mcp__birds__name"},
 	}), &clew.PoolOptions{MaxAgents: 2})

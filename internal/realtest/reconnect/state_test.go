@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -49,7 +50,7 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 	model.On("Count").Reply(clewtest.ToolUse("mcp__calc__count", nil))
 	model.OnToolResult("").Reply(clewtest.Text("Counted."))
 	model.Reply("Yes.")
-	s := connect(t, over(t, model, &clew.Options{
+	s := scene.Connect(t, over(t, model, &clew.Options{
 		AllowedTools: []string{"mcp__calc__count"},
 		Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{Hooks: []clew.HookFunc{
 			func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
@@ -58,12 +59,12 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 			},
 		}}}},
 	}))
-	ctx, other := t.Context(), folder(t)
+	ctx, other := t.Context(), scene.Dir(t)
 	_, err := s.SetMCPServers(ctx, map[string]clew.MCPServer{"calc": &clew.MCPInProcessServer{Handler: tool}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask(t, s, "Count")
+	scene.Ask(t, s, "Count")
 	name, err := s.SetModel(ctx, "haiku")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,7 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 	replace(t, s)
 
 	var init *wire.InitMessage
-	for _, msg := range ask(t, s, "Count") {
+	for _, msg := range scene.Ask(t, s, "Count") {
 		if m, ok := msg.(*wire.InitMessage); ok {
 			init = m
 		}
@@ -112,11 +113,11 @@ func move(t *testing.T, s *clew.Session, dir string) {
 func TestRealRewindOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
-	s := connect(t, over(t, model, nil))
-	ask(t, s, "First")
+	s := scene.Connect(t, over(t, model, nil))
+	scene.Ask(t, s, "First")
 	prompt := clew.Text("Second")
 	prompt.UUID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a14"
-	if _, err := hear(s.Turn(t.Context(), prompt), nil); err != nil {
+	if _, err := scene.Read(s.Turn(t.Context(), prompt), nil); err != nil {
 		t.Fatal(err)
 	}
 	waitForTranscript(t, model, s, "Second")
@@ -125,7 +126,7 @@ func TestRealRewindOutlivesTheAgent(t *testing.T) {
 		t.Fatalf("rewind %+v, error %v", rewind, err)
 	}
 	replace(t, s)
-	reconnected(t, ask(t, s, "Next"))
+	reconnected(t, scene.Ask(t, s, "Next"))
 	wantPast(t, model, "Next")
 	if slices.Contains(said(model), "Second") {
 		t.Error("what was rewound is back")
@@ -147,13 +148,13 @@ func TestRealAgentBinaryIsGone(t *testing.T) {
 	model := clewtest.NewModel(t).Reply("Yes.")
 	opts := over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 2, MinBackoff: time.Millisecond}})
 	opts.AgentPath = elsewhere(t)
-	s := connect(t, opts)
-	ask(t, s, "First")
+	s := scene.Connect(t, opts)
+	scene.Ask(t, s, "First")
 	if err := os.Remove(opts.AgentPath); err != nil {
 		t.Fatal(err)
 	}
 	kill(t, s)
-	_, err := hear(s.Turn(t.Context(), clew.Text("Next")), nil)
+	_, err := scene.Read(s.Turn(t.Context(), clew.Text("Next")), nil)
 	given, ok := errors.AsType[*clew.ReconnectError](err)
 	if !ok || given.Attempts != 2 || !strings.Contains(given.Last.Error(), opts.AgentPath) {
 		t.Errorf("error %v", err)
@@ -165,15 +166,15 @@ func TestRealCloseWithoutAnAgent(t *testing.T) {
 	model := clewtest.NewModel(t).Reply("Yes.")
 	opts := over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour}})
 	opts.AgentPath = elsewhere(t)
-	s := connect(t, opts)
-	ask(t, s, "First")
+	s := scene.Connect(t, opts)
+	scene.Ask(t, s, "First")
 	if err := os.Remove(opts.AgentPath); err != nil {
 		t.Fatal(err)
 	}
 	kill(t, s)
 	turn := make(chan error)
 	go func() {
-		_, err := hear(s.Turn(t.Context(), clew.Text("Next")), nil)
+		_, err := scene.Read(s.Turn(t.Context(), clew.Text("Next")), nil)
 		turn <- err
 	}()
 	if err := s.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -47,7 +48,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 			opts: &clew.Options{IncludePartialMessages: true},
 		},
 		{
-			name: "while a tool runs", reply: []wire.Block{clewtest.Text("I run it."), bash("sleep 100")},
+			name: "while a tool runs", reply: []wire.Block{clewtest.Text("I run it."), scene.Bash("sleep 100")},
 			now: func(msg wire.Message) bool {
 				answer, ok := msg.(*wire.AssistantMessage)
 				return ok && len(answer.Content.ToolUses()) > 0
@@ -55,7 +56,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 			opts: &clew.Options{AllowedTools: []string{"Bash"}},
 		},
 		{
-			name: "while a question is open", reply: []wire.Block{bash("touch file")}, during: question,
+			name: "while a question is open", reply: []wire.Block{scene.Bash("touch file")}, during: question,
 			opts: &clew.Options{
 				CanUseTool: func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
 					question <- struct{}{}
@@ -71,8 +72,8 @@ func TestRealKilledInMidTurn(t *testing.T) {
 			model := clewtest.NewModel(t)
 			model.On("Cut").Reply(test.reply...).Pace(20 * time.Millisecond)
 			model.Reply("Yes.")
-			s := connect(t, over(t, model, test.opts))
-			ask(t, s, "First")
+			s := scene.Connect(t, over(t, model, test.opts))
+			scene.Ask(t, s, "First")
 			waitForTranscript(t, model, s, `"Yes."`)
 			id, pid := s.ID(), s.Info().PID
 			var killer sync.WaitGroup
@@ -85,7 +86,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 			prompt := clew.Text("Cut")
 			prompt.UUID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a13"
 			var once sync.Once
-			msgs, err := hear(s.Turn(t.Context(), prompt), func(msg wire.Message) {
+			msgs, err := scene.Read(s.Turn(t.Context(), prompt), func(msg wire.Message) {
 				if test.now != nil && test.now(msg) {
 					once.Do(func() { kill(t, s) })
 				}
@@ -101,7 +102,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 			if diff := cmp.Diff([]string{prompt.UUID}, told.LostPrompts); diff != "" {
 				t.Errorf("lost prompts (-want +got):\n%s", diff)
 			}
-			ask(t, s, "Next")
+			scene.Ask(t, s, "Next")
 			wantPast(t, model, "Next")
 			if s.ID() != id || s.Info().PID == pid {
 				t.Errorf("session %s in process %d", s.ID(), s.Info().PID)
@@ -113,12 +114,12 @@ func TestRealKilledInMidTurn(t *testing.T) {
 func TestRealKilledBetweenTurns(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
-	s := connect(t, over(t, model, nil))
+	s := scene.Connect(t, over(t, model, nil))
 	for range 2 { // deaths in a row
-		ask(t, s, "First")
+		scene.Ask(t, s, "First")
 		waitForTranscript(t, model, s, `"Yes."`)
 		replace(t, s)
-		if told := reconnected(t, ask(t, s, "Next")); len(told.LostPrompts) > 0 || !told.Resumed {
+		if told := reconnected(t, scene.Ask(t, s, "Next")); len(told.LostPrompts) > 0 || !told.Resumed {
 			t.Errorf("told %+v", told)
 		}
 		wantPast(t, model, "Next")
@@ -129,21 +130,21 @@ func TestRealKilledBetweenTurns(t *testing.T) {
 func TestRealKilledInItsFirstTurn(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
-	s := connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
-	msgs, err := hear(s.Turn(t.Context(), clew.Text("Cut")), func(msg wire.Message) {
+	s := scene.Connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
+	msgs, err := scene.Read(s.Turn(t.Context(), clew.Text("Cut")), func(msg wire.Message) {
 		if _, ok := msg.(*wire.InitMessage); ok {
 			kill(t, s)
 		}
 	})
 	id := s.ID()
 	told := wantCut(t, msgs, err)
-	ask(t, s, "First")
+	scene.Ask(t, s, "First")
 	if s.ID() != id || told.SessionID != id {
 		t.Errorf("session %s, told %+v", s.ID(), told)
 	}
 	waitForTranscript(t, model, s, `"Yes."`)
 	replace(t, s)
-	ask(t, s, "Next")
+	scene.Ask(t, s, "Next")
 	if texts := strings.Join(said(model), "|"); !strings.HasSuffix(texts, "First|Yes.|Next") {
 		t.Errorf("the model was told %q", texts)
 	}
@@ -167,11 +168,11 @@ func TestRealKilledWhileItWrites(t *testing.T) {
 		_, err = f.WriteString(`{"parentUuid":"0b7f3c9e-4a52","type":"assist`)
 		return errors.Join(err, f.Close())
 	}}
-	s := connect(t, opts)
-	ask(t, s, "First")
+	s := scene.Connect(t, opts)
+	scene.Ask(t, s, "First")
 	transcript.Store(new(waitForTranscript(t, model, s, `"Yes."`)))
 	replace(t, s)
-	reconnected(t, ask(t, s, "Next"))
+	reconnected(t, scene.Ask(t, s, "Next"))
 	wantPast(t, model, "Next")
 }
 
@@ -179,14 +180,14 @@ func TestRealKilledWhileItWrites(t *testing.T) {
 func TestRealKilledAfterClear(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
-	s := connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
-	ask(t, s, "Secret")
+	s := scene.Connect(t, over(t, model, &clew.Options{Reconnect: &clew.ReconnectOptions{MinBackoff: time.Millisecond}}))
+	scene.Ask(t, s, "Secret")
 	old := s.ID()
-	ask(t, s, "/clear")
+	scene.Ask(t, s, "/clear")
 	id := s.ID()
 	waitForTranscript(t, model, s, "/clear")
 	replace(t, s)
-	ask(t, s, "First")
+	scene.Ask(t, s, "First")
 	if texts := strings.Join(said(model), "|"); strings.Contains(texts, "Secret") || id == old || s.ID() != id {
 		t.Errorf("session %s after %s, the model was told %q", s.ID(), id, texts)
 	}

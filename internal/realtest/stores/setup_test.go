@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -82,16 +83,10 @@ func (m *memory) entries(key wire.SessionKey) []wire.JSON {
 	return slices.Clone(m.transcripts[key])
 }
 
-// over returns options for Claude Code over a model, with a store: in an empty folder unless opts has one, and with
-// nothing of the caller's environment.
+// over returns options for Claude Code over a model.
 func over(t *testing.T, model *clewtest.Model, opts clew.Options) *clew.Options {
 	t.Helper()
-	opts.AgentPath, opts.InheritEnv = clewtest.RealAgent(t), []string{}
-	opts.Env = append(model.Env(), opts.Env...)
-	if opts.Dir == "" {
-		opts.Dir = t.TempDir()
-	}
-	return &opts
+	return scene.Options(t, model, &opts)
 }
 
 // connect opens a session that ends with the test.

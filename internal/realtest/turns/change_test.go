@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -21,21 +22,21 @@ func TestRealChangeModel(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")
-	s := turnsConnect(t, turnsOptions(t, model))
-	first := turnsAsk(t, s, "First")
+	s := scene.Connect(t, options(t, model))
+	first := ask(t, s, "First")
 	name, err := s.SetModel(t.Context(), "sonnet")
 	if err != nil || !strings.HasPrefix(name, "claude-sonnet-") {
 		t.Fatalf("model %q, %v", name, err)
 	}
-	second := turnsAsk(t, s, "Second")
+	second := ask(t, s, "Second")
 	if _, err := s.SetModel(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	third := turnsAsk(t, s, "Third")
-	usual := turnsOf[*wire.InitMessage](first.messages)[0].Model
+	third := ask(t, s, "Third")
+	usual := scene.Of[*wire.InitMessage](first.messages)[0].Model
 	for i, want := range []string{usual, name, usual} {
-		turn := []*turnsOutcome{first, second, third}[i]
-		if got := turnsOf[*wire.InitMessage](turn.messages)[0].Model; got != want || model.Requests()[i].Model != want {
+		turn := []*outcome{first, second, third}[i]
+		if got := scene.Of[*wire.InitMessage](turn.messages)[0].Model; got != want || model.Requests()[i].Model != want {
 			t.Errorf("turn %d: %q begins, %q is asked, want %q", i, got, model.Requests()[i].Model, want)
 		}
 	}
@@ -45,27 +46,27 @@ func TestRealChangeModel(t *testing.T) {
 func TestRealChangeMode(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Bash"}
 	path := filepath.Join(opts.Dir, "note.txt")
-	model.On("Note").Reply(turnsBash(turnsUntilGo)).Once()
+	model.On("Note").Reply(scene.Bash(untilGo)).Once()
 	model.OnToolResult("no output").Reply(clewtest.ToolUse("Write", map[string]string{
 		"file_path": path, "content": "noted",
 	}))
 	model.Reply("Done.")
-	s := turnsConnect(t, opts)
-	got := turnsRead(s.Turn(t.Context(), clew.Text("Note")), turnsOn(func(*wire.AssistantMessage) {
+	s := scene.Connect(t, opts)
+	got := read(s.Turn(t.Context(), clew.Text("Note")), on(func(*wire.AssistantMessage) {
 		if err := s.SetPermissionMode(t.Context(), wire.PermissionModeAcceptEdits); err != nil {
 			t.Error(err)
 		}
-		turnsWriteFile(t, opts.Dir, "go")
+		writeFile(t, opts.Dir, "go")
 	}))
 	got.wantText(t, "Done.")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "noted" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	before := turnsOf[*wire.InitMessage](got.messages)[0].PermissionMode
-	after := turnsOf[*wire.InitMessage](turnsAsk(t, s, "And now?").messages)[0].PermissionMode
+	before := scene.Of[*wire.InitMessage](got.messages)[0].PermissionMode
+	after := scene.Of[*wire.InitMessage](ask(t, s, "And now?").messages)[0].PermissionMode
 	if before != wire.PermissionModeDefault || after != wire.PermissionModeAcceptEdits {
 		t.Errorf("the mode was %q and is %q", before, after)
 	}
@@ -74,7 +75,7 @@ func TestRealChangeMode(t *testing.T) {
 // Requests that have no method, because they are newer than this package, can be made all the same.
 func TestRealRawControl(t *testing.T) {
 	t.Parallel()
-	s := turnsConnect(t, turnsOptions(t, clewtest.NewModel(t)))
+	s := scene.Connect(t, options(t, clewtest.NewModel(t)))
 	var answer struct {
 		Version string `json:"version"`
 	}
@@ -95,8 +96,8 @@ func TestRealCommands(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("CRITICAL: Respond with TEXT ONLY").Reply(clewtest.Text("<summary>\nTalked about words.\n</summary>"))
 	model.Reply("Yes.")
-	s := turnsConnect(t, turnsOptions(t, model))
-	turnsAsk(t, s, "First words")
+	s := scene.Connect(t, options(t, model))
+	ask(t, s, "First words")
 	t.Run("cost", func(t *testing.T) { testLocalCommand(t, s, "cost", "Total cost:") })
 	t.Run("context", func(t *testing.T) { testLocalCommand(t, s, "context", "Context Usage") })
 	if n := len(model.Requests()); n != 1 {
@@ -108,12 +109,12 @@ func TestRealCommands(t *testing.T) {
 
 // A command that needs no model is a turn like any other: its result names the prompt.
 func testLocalCommand(t *testing.T, s *clew.Session, command, words string) {
-	got := turnsAsk(t, s, "/"+command)
+	got := ask(t, s, "/"+command)
 	result := got.result(t)
 	if result.LocalCommand != command || !strings.Contains(result.Result, words) {
 		t.Errorf("result %s", result.Raw())
 	}
-	states := turnsOf[*wire.CommandLifecycleMessage](got.messages)
+	states := scene.Of[*wire.CommandLifecycleMessage](got.messages)
 	started := states[len(states)-1].CommandUUID
 	if diff := cmp.Diff([]string{started}, result.UserMessageUUIDs); diff != "" {
 		t.Errorf("the prompts of the result (-want +got):\n%s", diff)
@@ -122,17 +123,17 @@ func testLocalCommand(t *testing.T, s *clew.Session, command, words string) {
 
 func testCompact(t *testing.T, s *clew.Session, model *clewtest.Model) {
 	id := s.ID()
-	got := turnsAsk(t, s, "/compact")
-	boundaries := turnsOf[*wire.CompactBoundaryMessage](got.messages)
+	got := ask(t, s, "/compact")
+	boundaries := scene.Of[*wire.CompactBoundaryMessage](got.messages)
 	if len(boundaries) != 1 || boundaries[0].Metadata.Trigger != wire.CompactTriggerManual {
 		t.Errorf("boundaries %v", boundaries)
 	}
-	states := turnsOf[*wire.StatusMessage](got.messages)
+	states := scene.Of[*wire.StatusMessage](got.messages)
 	if len(states) != 2 || states[0].Status != wire.SessionStatusCompacting || states[1].CompactResult != "success" {
 		t.Errorf("states %v", states)
 	}
-	turnsAsk(t, s, "Second words")
-	said := turnsNewest(model)
+	ask(t, s, "Second words")
+	said := newestTexts(model)
 	if strings.Contains(said, "First words") || !strings.Contains(said, "Talked about words.") {
 		t.Errorf("after that the model was told %q", said)
 	}
@@ -143,53 +144,53 @@ func testCompact(t *testing.T, s *clew.Session, model *clewtest.Model) {
 
 func testClear(t *testing.T, s *clew.Session, model *clewtest.Model) {
 	old := s.ID()
-	got := turnsAsk(t, s, "/clear")
-	resets := turnsOf[*wire.ConversationResetMessage](got.messages)
+	got := ask(t, s, "/clear")
+	resets := scene.Of[*wire.ConversationResetMessage](got.messages)
 	if len(resets) != 1 || resets[0].Trigger != wire.ResetTriggerClear || resets[0].SessionID != old {
 		t.Errorf("resets %v", resets)
 	}
 	if id := got.result(t).SessionID; id == old || s.ID() != id {
 		t.Errorf("the session is %q, the result says %q, before it was %q", s.ID(), id, old)
 	}
-	turnsAsk(t, s, "Third words")
-	if said := turnsNewest(model); strings.Contains(said, "Second words") || !strings.Contains(said, "Third words") {
+	ask(t, s, "Third words")
+	if said := newestTexts(model); strings.Contains(said, "Second words") || !strings.Contains(said, "Third words") {
 		t.Errorf("after that the model was told %q", said)
 	}
-	if !strings.Contains(turnsTranscript(t, model, s.ID()), "Third words") {
+	if !strings.Contains(readTranscript(t, model, s.ID()), "Third words") {
 		t.Error("what was said is not in the transcript of the new session")
 	}
 }
 
 // turnsNewest returns what user and model have said in the newest request.
-func turnsNewest(model *clewtest.Model) string {
+func newestTexts(model *clewtest.Model) string {
 	requests := model.Requests()
-	return strings.Join(turnsSaid(requests[len(requests)-1]), "\n")
+	return strings.Join(scene.Said(requests[len(requests)-1]), "\n")
 }
 
 // A session in a folder with an odd name is found again.
 func TestRealFolderName(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.Dir = filepath.Join(opts.Dir, "mein Ordner – 資料 'x'")
 	if err := os.Mkdir(opts.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	opts.AllowedTools = []string{"Bash"}
-	model.On("Where").Reply(turnsBash("pwd"))
+	model.On("Where").Reply(scene.Bash("pwd"))
 	model.OnToolResult(opts.Dir).Reply(clewtest.Text("Here."))
-	s := turnsConnect(t, opts)
-	got := turnsAsk(t, s, "Where")
+	s := scene.Connect(t, opts)
+	got := ask(t, s, "Where")
 	got.wantText(t, "Here.")
-	if dir := turnsOf[*wire.InitMessage](got.messages)[0].CWD; dir != opts.Dir {
+	if dir := scene.Of[*wire.InitMessage](got.messages)[0].CWD; dir != opts.Dir {
 		t.Errorf("the agent is in %q, want %q", dir, opts.Dir)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	opts.Continue = true
-	turnsAsk(t, turnsConnect(t, opts), "Where")
-	if diff := cmp.Diff([]string{"Where", "Here.", "Where"}, turnsSaid(model.Requests()[2])); diff != "" {
+	ask(t, scene.Connect(t, opts), "Where")
+	if diff := cmp.Diff([]string{"Where", "Here.", "Where"}, scene.Said(model.Requests()[2])); diff != "" {
 		t.Errorf("the session that goes on (-want +got):\n%s", diff)
 	}
 }
@@ -211,8 +212,8 @@ func TestRealWrap(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			model := clewtest.NewModel(t)
-			model.On("Look").Reply(turnsBash("echo $WRAPPED in $PWD"))
-			opts := turnsOptions(t, model)
+			model.On("Look").Reply(scene.Bash("echo $WRAPPED in $PWD"))
+			opts := options(t, model)
 			model.OnToolResult("yes in " + opts.Dir).Reply(clewtest.Text("Wrapped."))
 			opts.AllowedTools = []string{"Bash"}
 			opts.Transport = &clew.ProcessTransport{Wrap: func(l *clew.Launch) error {
@@ -221,19 +222,19 @@ func TestRealWrap(t *testing.T) {
 				l.Path = path
 				return err
 			}}
-			s := turnsConnect(t, opts)
-			turnsAsk(t, s, "Look").wantText(t, "Wrapped.")
+			s := scene.Connect(t, opts)
+			ask(t, s, "Look").wantText(t, "Wrapped.")
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			turnsWantGone(t, s.Info().PID)
+			wantGone(t, s.Info().PID)
 		})
 	}
 }
 
 func TestRealWrapFails(t *testing.T) {
 	t.Parallel()
-	opts := turnsOptions(t, clewtest.NewModel(t))
+	opts := options(t, clewtest.NewModel(t))
 	full := errors.New("no room in the container")
 	opts.Transport = &clew.ProcessTransport{Wrap: func(*clew.Launch) error { return full }}
 	if _, err := clew.Connect(t.Context(), opts); !errors.Is(err, full) {

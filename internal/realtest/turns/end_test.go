@@ -13,11 +13,12 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
 // turnsWantWhole checks that a transcript ends with the end of a line and has nothing but JSON, and these words.
-func turnsWantWhole(t *testing.T, transcript, words string) {
+func wantWhole(t *testing.T, transcript, words string) {
 	t.Helper()
 	if !strings.HasSuffix(transcript, "\n") || !strings.Contains(transcript, words) {
 		t.Errorf("the transcript has no %q, or no end:\n%s", words, transcript)
@@ -33,8 +34,8 @@ func TestRealClose(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")
-	s := turnsConnect(t, turnsOptions(t, model))
-	answer := turnsOf[*wire.AssistantMessage](turnsAsk(t, s, "Hello").messages)[0]
+	s := scene.Connect(t, options(t, model))
+	answer := scene.Of[*wire.AssistantMessage](ask(t, s, "Hello").messages)[0]
 	var closing sync.WaitGroup
 	for range 3 {
 		closing.Go(func() {
@@ -44,9 +45,9 @@ func TestRealClose(t *testing.T) {
 		})
 	}
 	closing.Wait()
-	turnsWantWhole(t, turnsTranscript(t, model, s.ID()), answer.UUID)
-	turnsWantGone(t, s.Info().PID)
-	if got := turnsRead(s.Turn(t.Context(), clew.Text("More")), nil); !errors.Is(got.err, clew.ErrClosed) {
+	wantWhole(t, readTranscript(t, model, s.ID()), answer.UUID)
+	wantGone(t, s.Info().PID)
+	if got := read(s.Turn(t.Context(), clew.Text("More")), nil); !errors.Is(got.err, clew.ErrClosed) {
 		t.Errorf("a turn after that: %v", got.err)
 	}
 	if _, err := s.Interrupt(t.Context(), nil); !errors.Is(err, clew.ErrClosed) {
@@ -55,7 +56,7 @@ func TestRealClose(t *testing.T) {
 }
 
 // turnsWantGone checks that there is no such process.
-func turnsWantGone(t *testing.T, pid int) {
+func wantGone(t *testing.T, pid int) {
 	t.Helper()
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -70,8 +71,8 @@ func turnsWantGone(t *testing.T, pid int) {
 func TestRealCloseDuringTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
-	s := turnsConnect(t, sleeper.opts)
+	sleeper := newSleeper(t, model)
+	s := scene.Connect(t, sleeper.opts)
 	for msg, err := range s.Turn(t.Context(), clew.Text("Work")) {
 		if err != nil {
 			t.Fatal(err)
@@ -84,19 +85,19 @@ func TestRealCloseDuringTool(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	turnsWantGone(t, s.Info().PID)
+	wantGone(t, s.Info().PID)
 	sleeper.wantGone(t)
-	turnsWantWhole(t, turnsTranscript(t, model, s.ID()), "[Request interrupted by user for tool use]")
+	wantWhole(t, readTranscript(t, model, s.ID()), "[Request interrupted by user for tool use]")
 
 	sleeper.opts.Resume = s.ID()
-	turnsAsk(t, turnsConnect(t, sleeper.opts), "Go on").wantText(t, "Yes.")
+	ask(t, scene.Connect(t, sleeper.opts), "Go on").wantText(t, "Yes.")
 }
 
 // Whoever leaves a query in the middle of a tool finds everything ended behind the loop.
 func TestRealQueryLeft(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
+	sleeper := newSleeper(t, model)
 	var id string
 	for msg, err := range clew.Query(t.Context(), "Work", sleeper.opts) {
 		if err != nil {
@@ -109,17 +110,17 @@ func TestRealQueryLeft(t *testing.T) {
 		}
 	}
 	sleeper.wantGone(t)
-	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
+	wantWhole(t, readTranscript(t, model, id), "touch begun")
 }
 
 func TestRealQueryCancelled(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
+	sleeper := newSleeper(t, model)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var id string
-	got := turnsRead(clew.Query(ctx, "Work", sleeper.opts), turnsOn(func(msg *wire.AssistantMessage) {
+	got := read(clew.Query(ctx, "Work", sleeper.opts), on(func(msg *wire.AssistantMessage) {
 		sleeper.awake(t)
 		id = msg.SessionID
 		cancel()
@@ -128,18 +129,18 @@ func TestRealQueryCancelled(t *testing.T) {
 		t.Errorf("error %v", got.err)
 	}
 	sleeper.wantGone(t)
-	turnsWantWhole(t, turnsTranscript(t, model, id), "touch begun")
+	wantWhole(t, readTranscript(t, model, id), "touch begun")
 }
 
 // The end of its context ends a turn, not the session.
 func TestRealTurnCancelled(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
-	s := turnsConnect(t, sleeper.opts)
+	sleeper := newSleeper(t, model)
+	s := scene.Connect(t, sleeper.opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	got := turnsRead(s.Turn(ctx, clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
+	got := read(s.Turn(ctx, clew.Text("Work")), on(func(*wire.AssistantMessage) {
 		sleeper.awake(t)
 		cancel()
 	}))
@@ -147,9 +148,9 @@ func TestRealTurnCancelled(t *testing.T) {
 		t.Errorf("error %v", got.err)
 	}
 	sleeper.wantGone(t)
-	next := turnsAsk(t, s, "And now?")
+	next := ask(t, s, "And now?")
 	next.wantText(t, "Yes.")
-	if results := turnsOf[*wire.ResultMessage](next.messages); len(results) != 1 {
+	if results := scene.Of[*wire.ResultMessage](next.messages); len(results) != 1 {
 		t.Errorf("%d results in the next turn", len(results))
 	}
 }
@@ -160,9 +161,9 @@ func TestRealKill(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no signals")
 	}
-	model := turnsSlowModel(t)
+	model := slowModel(t)
 	model.On("Aside").Hang()
-	s := turnsConnect(t, turnsOptions(t, model))
+	s := scene.Connect(t, options(t, model))
 	wantKilled := func(who string, err error) {
 		exit, ok := errors.AsType[*clew.ExitError](err)
 		if !ok || exit.Signal != os.Kill || exit.Code != -1 {
@@ -170,7 +171,7 @@ func TestRealKill(t *testing.T) {
 		}
 	}
 	var aside sync.WaitGroup
-	turns := turnsQueueTwo(t, s, model, func([]string) {
+	turns := queueTwo(t, s, model, func([]string) {
 		aside.Go(func() {
 			_, err := s.SideQuestion(t.Context(), "Aside")
 			wantKilled("a control request", err)
@@ -187,7 +188,7 @@ func TestRealKill(t *testing.T) {
 		wantKilled("a turn", turn.err)
 	}
 	wantKilled("the session", s.Err())
-	wantKilled("a turn that comes late", turnsRead(s.Turn(t.Context(), clew.Text("Late")), nil).err)
+	wantKilled("a turn that comes late", read(s.Turn(t.Context(), clew.Text("Late")), nil).err)
 	_, err := s.Send(t.Context(), clew.Text("Late"))
 	wantKilled("a prompt that comes late", err)
 }
@@ -198,9 +199,9 @@ func TestRealKillDuringTool(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere a tool in a session of its own survives the agent")
 	}
-	sleeper := turnsNewSleeper(t, clewtest.NewModel(t))
-	s := turnsConnect(t, sleeper.opts)
-	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
+	sleeper := newSleeper(t, clewtest.NewModel(t))
+	s := scene.Connect(t, sleeper.opts)
+	got := read(s.Turn(t.Context(), clew.Text("Work")), on(func(*wire.AssistantMessage) {
 		sleeper.awake(t)
 		if p, err := os.FindProcess(s.Info().PID); err != nil || p.Kill() != nil {
 			t.Error("the agent can't be killed")

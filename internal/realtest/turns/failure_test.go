@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -28,9 +29,9 @@ func TestRealAPIFailures(t *testing.T) {
 	model.On("Overload").Fail(529).Once()
 	model.On("Overload").Reply(clewtest.Text("At last."))
 	model.On("Refuse").Fail(400).Message("scripted bad request")
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.Env = append(opts.Env, "CLAUDE_CODE_MAX_RETRIES=1")
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 	tests := []struct {
 		prompt  string
 		text    string // of the result, or of the error
@@ -43,17 +44,17 @@ func TestRealAPIFailures(t *testing.T) {
 		{"Cut", "Whole again.", 0, 1},
 	}
 	for _, test := range tests {
-		got := turnsRead(s.Turn(t.Context(), clew.Text(test.prompt)), nil)
+		got := read(s.Turn(t.Context(), clew.Text(test.prompt)), nil)
 		if test.status == 0 {
 			got.wantText(t, test.text)
 		} else {
-			failed := turnsFailure(t, got.err)
+			failed := failure(t, got.err)
 			if failed.Result != got.result(t) || failed.Result.APIErrorStatus != test.status || failed.Interrupted() ||
 				!strings.Contains(got.err.Error(), test.text) {
 				t.Errorf("%s: error %v with result %s", test.prompt, got.err, failed.Result.Raw())
 			}
 		}
-		if retries := turnsOf[*wire.APIRetryMessage](got.messages); len(retries) != test.retries {
+		if retries := scene.Of[*wire.APIRetryMessage](got.messages); len(retries) != test.retries {
 			t.Errorf("%s: retries %v", test.prompt, retries)
 		}
 	}
@@ -64,8 +65,8 @@ func TestRealRunFails(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.On("Fail").Fail(400).Message("scripted bad request")
-	result, err := clew.Run(t.Context(), "Fail", turnsOptions(t, model))
-	failed := turnsFailure(t, err)
+	result, err := clew.Run(t.Context(), "Fail", options(t, model))
+	failed := failure(t, err)
 	if result == nil || failed.Result != result || failed.Exit == nil || failed.Exit.Code != 1 {
 		t.Errorf("result %v, error %v, exit %v", result, err, failed.Exit)
 	}
@@ -85,19 +86,19 @@ func TestRealLimits(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			model := clewtest.NewModel(t)
-			model.On("Work").Reply(turnsBash("true"))
+			model.On("Work").Reply(scene.Bash("true"))
 			model.Reply("Done.")
-			opts := turnsOptions(t, model)
+			opts := options(t, model)
 			test.limit(opts)
-			s := turnsConnect(t, opts)
-			got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), nil)
-			if failed := turnsFailure(t, got.err); failed.Result.Subtype != test.subtype || failed.Text() == "" {
+			s := scene.Connect(t, opts)
+			got := read(s.Turn(t.Context(), clew.Text("Work")), nil)
+			if failed := failure(t, got.err); failed.Result.Subtype != test.subtype || failed.Text() == "" {
 				t.Errorf("error %v with result %s", got.err, failed.Result.Raw())
 			}
 			if n := len(model.Requests()); n != 1 {
 				t.Errorf("the model was asked %d times", n)
 			}
-			turnsAsk(t, s, "/cost")
+			ask(t, s, "/cost")
 		})
 	}
 }
@@ -107,20 +108,20 @@ func TestRealIdle(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.On("Hang").Hang()
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.IdleTimeout, opts.CloseTimeout = time.Second, 500*time.Millisecond
 	s, err := clew.Connect(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := turnsRead(s.Turn(t.Context(), clew.Text("Hang")), nil); !errors.Is(got.err, clew.ErrIdle) {
+	if got := read(s.Turn(t.Context(), clew.Text("Hang")), nil); !errors.Is(got.err, clew.ErrIdle) {
 		t.Errorf("error %v", got.err)
 	}
 	if !errors.Is(s.Err(), clew.ErrIdle) {
 		t.Errorf("the session's error is %v", s.Err())
 	}
 	s.Close() //nolint:errcheck // it says how the agent was ended
-	turnsWantGone(t, s.Info().PID)
+	wantGone(t, s.Info().PID)
 }
 
 func TestRealOnIdle(t *testing.T) {
@@ -128,7 +129,7 @@ func TestRealOnIdle(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("Hang").Hang().Once()
 	model.Reply("Fine.")
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.IdleTimeout = time.Second
 	var s *clew.Session
 	var once sync.Once
@@ -136,24 +137,24 @@ func TestRealOnIdle(t *testing.T) {
 		if silence < opts.IdleTimeout {
 			t.Errorf("called after %v", silence)
 		}
-		once.Do(func() { turnsInterrupt(t, s) })
+		once.Do(func() { interrupt(t, s) })
 	}
-	s = turnsConnect(t, opts)
-	turnsRead(s.Turn(t.Context(), clew.Text("Hang")), nil).wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
-	turnsAsk(t, s, "Again").wantText(t, "Fine.")
+	s = scene.Connect(t, opts)
+	read(s.Turn(t.Context(), clew.Text("Hang")), nil).wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
+	ask(t, s, "Again").wantText(t, "Fine.")
 }
 
 func TestRealNotStarted(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.AgentPath = filepath.Join(opts.Dir, "claude")
 	_, err := clew.Connect(t.Context(), opts)
 	if missing, ok := errors.AsType[*clew.NotFoundError](err); !ok || !strings.Contains(missing.Error(), opts.AgentPath) {
 		t.Errorf("without an agent: %v", err)
 	}
 
-	opts = turnsOptions(t, model)
+	opts = options(t, model)
 	opts.Dir = filepath.Join(opts.Dir, "nowhere")
 	_, err = clew.Connect(t.Context(), opts)
 	if err == nil || !strings.Contains(err.Error(), opts.Dir) {
@@ -161,17 +162,17 @@ func TestRealNotStarted(t *testing.T) {
 	}
 }
 
-// turnsDot is a picture of one red pixel.
-const turnsDot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+// dot is a picture of one red pixel.
+const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 
 // Results of tools that are not just a line of text.
 func TestRealToolOutput(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Bash"}
 	text := strings.Repeat("0123456789abcdef\n", 2000)
-	picture, err := base64.StdEncoding.DecodeString(turnsDot)
+	picture, err := base64.StdEncoding.DecodeString(dot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,18 +183,18 @@ func TestRealToolOutput(t *testing.T) {
 		}
 		model.On("Read " + name).Reply(clewtest.ToolUse("Read", map[string]string{"file_path": path}))
 	}
-	model.On("Print a lot").Reply(turnsBash("yes 'a line of output' | head -c 2000000"))
+	model.On("Print a lot").Reply(scene.Bash("yes 'a line of output' | head -c 2000000"))
 	model.Reply("Done.")
-	s := turnsConnect(t, opts)
-	t.Run("too long", func(t *testing.T) { testTooLongOutput(t, turnsToolResult(t, s, "Print a lot"), model) })
-	t.Run("long", func(t *testing.T) { testLongOutput(t, turnsToolResult(t, s, "Read long.txt"), text) })
-	t.Run("picture", func(t *testing.T) { testPicture(t, turnsToolResult(t, s, "Read dot.png")) })
+	s := scene.Connect(t, opts)
+	t.Run("too long", func(t *testing.T) { testTooLongOutput(t, toolResult(t, s, "Print a lot"), model) })
+	t.Run("long", func(t *testing.T) { testLongOutput(t, toolResult(t, s, "Read long.txt"), text) })
+	t.Run("picture", func(t *testing.T) { testPicture(t, toolResult(t, s, "Read dot.png")) })
 }
 
-// turnsToolResult runs a turn and returns the result of its tool.
-func turnsToolResult(t *testing.T, s *clew.Session, prompt string) *wire.UserMessage {
+// toolResult runs a turn and returns the result of its tool.
+func toolResult(t *testing.T, s *clew.Session, prompt string) *wire.UserMessage {
 	t.Helper()
-	results := turnsOf[*wire.UserMessage](turnsAsk(t, s, prompt).messages)
+	results := scene.Of[*wire.UserMessage](ask(t, s, prompt).messages)
 	if len(results) != 1 {
 		t.Fatalf("%d results of tools", len(results))
 	}
@@ -240,7 +241,7 @@ func testPicture(t *testing.T, result *wire.UserMessage) {
 		t.Fatalf("result %s, %v", result.Raw(), err)
 	}
 	image, ok := blocks[0].(*wire.ImageBlock)
-	if !ok || image.Source.MediaType != "image/png" || image.Source.Data != turnsDot {
+	if !ok || image.Source.MediaType != "image/png" || image.Source.Data != dot {
 		t.Errorf("result %s", result.Raw())
 	}
 }
@@ -249,7 +250,7 @@ func testPicture(t *testing.T, result *wire.UserMessage) {
 func TestRealRewindFiles(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.AllowedTools, opts.EnableFileCheckpointing = []string{"Write", "Edit"}, true
 	path := filepath.Join(opts.Dir, "note.txt")
 	model.On("Write").Reply(clewtest.ToolUse("Write", map[string]string{"file_path": path, "content": "one\n"})).Once()
@@ -257,9 +258,9 @@ func TestRealRewindFiles(t *testing.T) {
 		"file_path": path, "old_string": "one", "new_string": "two",
 	})).Once()
 	model.Reply("Done.")
-	s := turnsConnect(t, opts)
-	turnsAsk(t, s, "Write")
-	prompt := turnsAsk(t, s, "Change").result(t).UserMessageUUID
+	s := scene.Connect(t, opts)
+	ask(t, s, "Write")
+	prompt := ask(t, s, "Change").result(t).UserMessageUUID
 	wantFile := func(want string) {
 		t.Helper()
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {

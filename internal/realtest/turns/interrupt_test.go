@@ -12,84 +12,85 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
 func TestRealInterruptText(t *testing.T) {
 	t.Parallel()
-	model := turnsSlowModel(t)
-	opts := turnsOptions(t, model)
+	model := slowModel(t)
+	opts := options(t, model)
 	opts.IncludePartialMessages = true
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 
 	receipt, err := s.Interrupt(t.Context(), nil)
 	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}}, receipt); err != nil || diff != "" {
 		t.Errorf("before the first turn: %v (-want +got):\n%s", err, diff)
 	}
 	var once sync.Once
-	got := turnsRead(s.Turn(t.Context(), clew.Text("Slow")), turnsOn(func(msg *wire.StreamEventMessage) {
+	got := read(s.Turn(t.Context(), clew.Text("Slow")), on(func(msg *wire.StreamEventMessage) {
 		if _, ok := msg.Event.(*wire.TextDeltaEvent); ok {
-			once.Do(func() { turnsInterrupt(t, s) })
+			once.Do(func() { interrupt(t, s) })
 		}
 	}))
 	got.wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
-	answers := turnsOf[*wire.AssistantMessage](got.messages)
+	answers := scene.Of[*wire.AssistantMessage](got.messages)
 	if len(answers) != 1 || !answers[0].Aborted || !strings.HasPrefix(answers[0].Content.Text(), "word ") {
 		t.Errorf("the part that was said is missing: %v", answers)
 	}
-	turnsAsk(t, s, "And now?").wantText(t, "Hi.")
+	ask(t, s, "And now?").wantText(t, "Hi.")
 }
 
 func TestRealInterruptTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Bash"}
 	begun := filepath.Join(opts.Dir, "begun")
-	model.On("Work").Reply(turnsBash("touch begun; sleep 600.25")).Once()
+	model.On("Work").Reply(scene.Bash("touch begun; sleep 600.25")).Once()
 	model.Reply("Hi.")
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 
-	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(*wire.AssistantMessage) {
-		turnsWaitForFile(t, begun)
-		turnsInterrupt(t, s)
+	got := read(s.Turn(t.Context(), clew.Text("Work")), on(func(*wire.AssistantMessage) {
+		waitForFile(t, begun)
+		interrupt(t, s)
 	}))
 	got.wantInterrupted(t, wire.TerminalReasonAbortedTools)
-	turnsAsk(t, s, "And now?").wantText(t, "Hi.")
+	ask(t, s, "And now?").wantText(t, "Hi.")
 }
 
 // An interrupt withdraws the question that the agent has put to its host.
 func TestRealInterruptQuestion(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	model.On("Work").Reply(turnsBash("touch done")).Once()
+	model.On("Work").Reply(scene.Bash("touch done")).Once()
 	model.Reply("Hi.")
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	var s *clew.Session
 	withdrawn := make(chan struct{})
 	opts.CanUseTool = func(ctx context.Context, _ *clew.PermissionRequest) (clew.PermissionResult, error) {
-		turnsInterrupt(t, s) //nolint:contextcheck // ctx ends with it
+		interrupt(t, s) //nolint:contextcheck // ctx ends with it
 		<-ctx.Done()
 		close(withdrawn)
 		return nil, ctx.Err()
 	}
-	s = turnsConnect(t, opts)
-	turnsRead(s.Turn(t.Context(), clew.Text("Work")), nil).wantInterrupted(t, wire.TerminalReasonAbortedTools)
+	s = scene.Connect(t, opts)
+	read(s.Turn(t.Context(), clew.Text("Work")), nil).wantInterrupted(t, wire.TerminalReasonAbortedTools)
 	<-withdrawn
-	turnsAsk(t, s, "And now?").wantText(t, "Hi.")
+	ask(t, s, "And now?").wantText(t, "Hi.")
 }
 
 // turnsQueueTwo runs a turn that goes on until act stops it, which is called once the model was asked and two more
 // prompts wait. It returns the outcomes of all three.
-func turnsQueueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act func(waiting []string)) [3]*turnsOutcome {
+func queueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act func(waiting []string)) [3]*outcome {
 	t.Helper()
-	var got [3]*turnsOutcome
+	var got [3]*outcome
 	var behind sync.WaitGroup
 	var waiting []string
-	got[0] = turnsRead(s.Turn(t.Context(), clew.Text("Slow")), func(msg wire.Message) {
+	got[0] = read(s.Turn(t.Context(), clew.Text("Slow")), func(msg wire.Message) {
 		if _, ok := msg.(*wire.InitMessage); ok {
-			behind.Go(func() { got[1] = turnsRead(s.Turn(t.Context(), clew.Text("Second")), nil) })
-			behind.Go(func() { got[2] = turnsRead(s.Turn(t.Context(), clew.Text("Third")), nil) })
+			behind.Go(func() { got[1] = read(s.Turn(t.Context(), clew.Text("Second")), nil) })
+			behind.Go(func() { got[2] = read(s.Turn(t.Context(), clew.Text("Third")), nil) })
 		}
 		if queued, ok := msg.(*wire.CommandLifecycleMessage); ok && queued.State == wire.CommandStateQueued {
 			if waiting = append(waiting, queued.CommandUUID); len(waiting) == 3 {
@@ -107,9 +108,9 @@ func turnsQueueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act fun
 // The agent takes up the prompts that waited behind the turn at once, and answers them with one result.
 func TestRealInterruptKeepsQueue(t *testing.T) {
 	t.Parallel()
-	model := turnsSlowModel(t)
-	s := turnsConnect(t, turnsOptions(t, model))
-	got := turnsQueueTwo(t, s, model, func(waiting []string) {
+	model := slowModel(t)
+	s := scene.Connect(t, options(t, model))
+	got := queueTwo(t, s, model, func(waiting []string) {
 		receipt, err := s.Interrupt(t.Context(), nil)
 		want := &clew.InterruptReceipt{StillQueued: waiting}
 		if diff := cmp.Diff(want, receipt); err != nil || diff != "" {
@@ -130,9 +131,9 @@ func TestRealInterruptKeepsQueue(t *testing.T) {
 
 func TestRealInterruptAll(t *testing.T) {
 	t.Parallel()
-	model := turnsSlowModel(t)
-	s := turnsConnect(t, turnsOptions(t, model))
-	got := turnsQueueTwo(t, s, model, func(waiting []string) {
+	model := slowModel(t)
+	s := scene.Connect(t, options(t, model))
+	got := queueTwo(t, s, model, func(waiting []string) {
 		receipt, err := s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true})
 		want := &clew.InterruptReceipt{StillQueued: []string{}, Cancelled: waiting}
 		if diff := cmp.Diff(want, receipt); err != nil || diff != "" {
@@ -141,11 +142,11 @@ func TestRealInterruptAll(t *testing.T) {
 	})
 	got[0].wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
 	for _, cancelled := range got[1:] {
-		if !errors.Is(cancelled.err, clew.ErrCancelled) || len(turnsOf[*wire.ResultMessage](cancelled.messages)) > 0 {
+		if !errors.Is(cancelled.err, clew.ErrCancelled) || len(scene.Of[*wire.ResultMessage](cancelled.messages)) > 0 {
 			t.Errorf("error %v after %d messages", cancelled.err, len(cancelled.messages))
 		}
 	}
-	turnsAsk(t, s, "And now?").wantText(t, "Hi.")
+	ask(t, s, "And now?").wantText(t, "Hi.")
 	for _, r := range model.Requests() {
 		if strings.Contains(r.Prompt(), "Second") || strings.Contains(r.Prompt(), "Third") {
 			t.Errorf("the model was asked a cancelled prompt: %q", r.Prompt())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -20,13 +21,13 @@ func TestRealTwoTurns(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.On("First").Reply(clewtest.Text("One."))
 	model.On("Second").Reply(clewtest.Text("Two."))
-	s := turnsConnect(t, turnsOptions(t, model))
+	s := scene.Connect(t, options(t, model))
 	if s.ID() != "" {
 		t.Errorf("id %q before the first turn", s.ID())
 	}
-	first := turnsAsk(t, s, "First")
+	first := ask(t, s, "First")
 	first.wantText(t, "One.")
-	second := turnsAsk(t, s, "Second")
+	second := ask(t, s, "Second")
 	second.wantText(t, "Two.")
 	if first.result(t).SessionID != s.ID() || second.result(t).SessionID != s.ID() {
 		t.Errorf("the turns are in sessions %q and %q", first.result(t).SessionID, second.result(t).SessionID)
@@ -34,7 +35,7 @@ func TestRealTwoTurns(t *testing.T) {
 	if first.result(t).TotalCostUSD >= second.result(t).TotalCostUSD {
 		t.Error("the costs don't add up over the session")
 	}
-	if diff := cmp.Diff([]string{"First", "One.", "Second"}, turnsSaid(model.Requests()[1])); diff != "" {
+	if diff := cmp.Diff([]string{"First", "One.", "Second"}, scene.Said(model.Requests()[1])); diff != "" {
 		t.Errorf("the second request (-want +got):\n%s", diff)
 	}
 }
@@ -43,10 +44,10 @@ func TestRealTwoTurns(t *testing.T) {
 func TestRealPromptDuringTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
-	model.On("Work").Reply(turnsBash(turnsUntilGo)).Once()
+	opts := options(t, model)
+	model.On("Work").Reply(scene.Bash(untilGo)).Once()
 	model.Reply("Both done.")
-	first, second := turnsFold(t, opts, nil)
+	first, second := foldPrompt(t, opts, nil)
 	first.wantText(t, "Both done.")
 	second.wantText(t, "Both done.")
 	if first.result(t) != second.result(t) {
@@ -61,15 +62,15 @@ func TestRealPromptDuringTool(t *testing.T) {
 func TestRealInterruptPromptDuringTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.IncludePartialMessages = true
-	model.On("Work").Reply(turnsBash(turnsUntilGo)).Once()
-	model.OnToolResult("").Reply(clewtest.Text(turnsLongText)).Pace(20 * time.Millisecond)
+	model.On("Work").Reply(scene.Bash(untilGo)).Once()
+	model.OnToolResult("").Reply(clewtest.Text(longText)).Pace(20 * time.Millisecond)
 	var once sync.Once
-	first, second := turnsFold(t, opts, func(s *clew.Session, msg wire.Message) {
+	first, second := foldPrompt(t, opts, func(s *clew.Session, msg wire.Message) {
 		if event, ok := msg.(*wire.StreamEventMessage); ok {
 			if _, ok := event.Event.(*wire.TextDeltaEvent); ok {
-				once.Do(func() { turnsInterrupt(t, s) })
+				once.Do(func() { interrupt(t, s) })
 			}
 		}
 	})
@@ -79,22 +80,22 @@ func TestRealInterruptPromptDuringTool(t *testing.T) {
 
 // turnsFold runs a turn in which the agent waits for the file go, sends another prompt meanwhile, and writes the file.
 // The messages of the first turn are shown to act, which may be nil.
-func turnsFold(t *testing.T, opts *clew.Options, act func(*clew.Session, wire.Message)) (first, second *turnsOutcome) {
+func foldPrompt(t *testing.T, opts *clew.Options, act func(*clew.Session, wire.Message)) (first, second *outcome) {
 	t.Helper()
 	opts.AllowedTools = []string{"Bash"}
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 	var behind sync.WaitGroup
 	var queued int
-	first = turnsRead(s.Turn(t.Context(), clew.Text("Work")), func(msg wire.Message) {
+	first = read(s.Turn(t.Context(), clew.Text("Work")), func(msg wire.Message) {
 		switch msg := msg.(type) {
 		case *wire.AssistantMessage:
 			if msg.Content.Text() == "" {
-				behind.Go(func() { second = turnsRead(s.Turn(t.Context(), clew.Text("And this")), nil) })
+				behind.Go(func() { second = read(s.Turn(t.Context(), clew.Text("And this")), nil) })
 			}
 		case *wire.CommandLifecycleMessage:
 			if msg.State == wire.CommandStateQueued {
 				if queued++; queued == 2 {
-					turnsWriteFile(t, opts.Dir, "go")
+					writeFile(t, opts.Dir, "go")
 				}
 			}
 		}
@@ -111,7 +112,7 @@ func TestRealSendAndMessages(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.Reply("Hi.")
-	s := turnsConnect(t, turnsOptions(t, model))
+	s := scene.Connect(t, options(t, model))
 	var open []string
 	for _, prompt := range []string{"First", "Second"} {
 		id, err := s.Send(t.Context(), clew.Text(prompt))
@@ -131,7 +132,7 @@ func TestRealSendAndMessages(t *testing.T) {
 			break
 		}
 	}
-	turnsAsk(t, s, "Third").wantText(t, "Hi.")
+	ask(t, s, "Third").wantText(t, "Hi.")
 }
 
 // A prompt that asks for no turn waits for the next one.
@@ -139,14 +140,14 @@ func TestRealPromptWithoutTurn(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.Reply("Hi.")
-	s := turnsConnect(t, turnsOptions(t, model))
+	s := scene.Connect(t, options(t, model))
 	note := clew.Text("By the way")
 	note.ShouldQuery = new(bool)
 	if _, err := s.Send(t.Context(), note); err != nil {
 		t.Fatal(err)
 	}
-	turnsAsk(t, s, "First").wantText(t, "Hi.")
-	if diff := cmp.Diff([]string{"By the way", "First"}, turnsSaid(model.Requests()[0])); diff != "" {
+	ask(t, s, "First").wantText(t, "Hi.")
+	if diff := cmp.Diff([]string{"By the way", "First"}, scene.Said(model.Requests()[0])); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
 	}
 }
@@ -154,10 +155,10 @@ func TestRealPromptWithoutTurn(t *testing.T) {
 // What is left of a turn that the caller has left is not part of the next one.
 func TestRealTurnLeft(t *testing.T) {
 	t.Parallel()
-	model := turnsSlowModel(t)
-	opts := turnsOptions(t, model)
+	model := slowModel(t)
+	opts := options(t, model)
 	opts.IncludePartialMessages = true
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 	for msg, err := range s.Turn(t.Context(), clew.Text("Slow")) {
 		if err != nil {
 			t.Fatal(err)
@@ -166,13 +167,13 @@ func TestRealTurnLeft(t *testing.T) {
 			break
 		}
 	}
-	turnsInterrupt(t, s)
-	got := turnsAsk(t, s, "And now?")
+	interrupt(t, s)
+	got := ask(t, s, "And now?")
 	got.wantText(t, "Hi.")
-	if n := len(turnsOf[*wire.ResultMessage](got.messages)); n != 1 {
+	if n := len(scene.Of[*wire.ResultMessage](got.messages)); n != 1 {
 		t.Errorf("%d results", n)
 	}
-	for _, answer := range turnsOf[*wire.AssistantMessage](got.messages) {
+	for _, answer := range scene.Of[*wire.AssistantMessage](got.messages) {
 		if strings.Contains(answer.Content.Text(), "word") {
 			t.Errorf("the answer of the turn before is still there: %s", answer.Content.Text())
 		}
@@ -181,9 +182,9 @@ func TestRealTurnLeft(t *testing.T) {
 
 func TestRealCancelPrompt(t *testing.T) {
 	t.Parallel()
-	model := turnsSlowModel(t)
-	s := turnsConnect(t, turnsOptions(t, model))
-	got := turnsQueueTwo(t, s, model, func(waiting []string) {
+	model := slowModel(t)
+	s := scene.Connect(t, options(t, model))
+	got := queueTwo(t, s, model, func(waiting []string) {
 		cancelled, err := s.CancelPrompt(t.Context(), waiting[0])
 		if err != nil || !cancelled {
 			t.Errorf("cancelled %t, %v", cancelled, err)
@@ -192,7 +193,7 @@ func TestRealCancelPrompt(t *testing.T) {
 		if err != nil || cancelled {
 			t.Errorf("cancelled again: %t, %v", cancelled, err)
 		}
-		turnsInterrupt(t, s)
+		interrupt(t, s)
 	})
 	got[0].wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
 	cancelled, answered := got[1], got[2]

@@ -10,11 +10,12 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
 // A turnsPast is a session that has ended, to be taken up again.
-type turnsPast struct {
+type past struct {
 	model   *clewtest.Model
 	dir, id string
 	prompts []string // their UUIDs, and those of the answers
@@ -22,15 +23,15 @@ type turnsPast struct {
 }
 
 // turnsMakePast has a session of three turns.
-func turnsMakePast(t *testing.T) *turnsPast {
+func newPast(t *testing.T) *past {
 	t.Helper()
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")
-	opts := turnsOptions(t, model)
-	s := turnsConnect(t, opts)
-	past := &turnsPast{model: model, dir: opts.Dir}
+	opts := options(t, model)
+	s := scene.Connect(t, opts)
+	past := &past{model: model, dir: opts.Dir}
 	for _, prompt := range []string{"First", "Second", "Third"} {
-		answer := turnsOf[*wire.AssistantMessage](turnsAsk(t, s, prompt).messages)[0]
+		answer := scene.Of[*wire.AssistantMessage](ask(t, s, prompt).messages)[0]
 		past.prompts = append(past.prompts, answer.UserMessageUUID)
 		past.answers = append(past.answers, answer.UUID)
 	}
@@ -42,53 +43,53 @@ func turnsMakePast(t *testing.T) *turnsPast {
 }
 
 // options returns options for a new process in the same folder.
-func (p *turnsPast) options(t *testing.T) *clew.Options {
-	opts := turnsOptions(t, p.model)
+func (p *past) options(t *testing.T) *clew.Options {
+	opts := options(t, p.model)
 	opts.Dir = p.dir
 	return opts
 }
 
 // ask has one more turn in a new process, and returns the session, which has ended, and what the model was told of it.
-func (p *turnsPast) ask(t *testing.T, opts *clew.Options, prompt string) (id string, said []string) {
+func (p *past) ask(t *testing.T, opts *clew.Options, prompt string) (id string, said []string) {
 	t.Helper()
-	s := turnsConnect(t, opts)
-	turnsAsk(t, s, prompt).wantText(t, "Yes.")
+	s := scene.Connect(t, opts)
+	ask(t, s, prompt).wantText(t, "Yes.")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range p.model.Requests() {
 		if strings.HasSuffix(r.Prompt(), prompt) {
-			return s.ID(), turnsSaid(r)
+			return s.ID(), scene.Said(r)
 		}
 	}
 	t.Fatal("the model was not asked")
 	return "", nil
 }
 
-var turnsWholePast = []string{"First", "Yes.", "Second", "Yes.", "Third", "Yes."}
+var wholePast = []string{"First", "Yes.", "Second", "Yes.", "Third", "Yes."}
 
 // The parts share one past: the first two leave it as it is.
 func TestRealResume(t *testing.T) {
 	t.Parallel()
-	past := turnsMakePast(t)
+	past := newPast(t)
 	t.Run("refused", past.testRefused)
 	t.Run("forked", past.testForked)
 	t.Run("resumed", past.testResumed)
 }
 
-func (p *turnsPast) testResumed(t *testing.T) {
+func (p *past) testResumed(t *testing.T) {
 	tests := []struct {
 		prompt string
 		choose func(*clew.Options)
 		before []string
 	}{
-		{"Resumed", func(o *clew.Options) { o.Resume = p.id }, turnsWholePast},
-		{"Continued", func(o *clew.Options) { o.Continue = true }, append(turnsWholePast[:6:6], "Resumed", "Yes.")},
+		{"Resumed", func(o *clew.Options) { o.Resume = p.id }, wholePast},
+		{"Continued", func(o *clew.Options) { o.Continue = true }, append(wholePast[:6:6], "Resumed", "Yes.")},
 	}
 	for _, test := range tests {
 		opts := p.options(t)
 		test.choose(opts)
-		transcript := turnsTranscript(t, p.model, p.id)
+		transcript := readTranscript(t, p.model, p.id)
 		id, said := p.ask(t, opts, test.prompt)
 		if id != p.id {
 			t.Errorf("%s: the session is %q, want %q", test.prompt, id, p.id)
@@ -96,14 +97,14 @@ func (p *turnsPast) testResumed(t *testing.T) {
 		if diff := cmp.Diff(slices.Concat(test.before, []string{test.prompt}), said); diff != "" {
 			t.Errorf("%s: the conversation (-want +got):\n%s", test.prompt, diff)
 		}
-		if !strings.HasPrefix(turnsTranscript(t, p.model, p.id), transcript) {
+		if !strings.HasPrefix(readTranscript(t, p.model, p.id), transcript) {
 			t.Errorf("%s: the transcript does not go on where it ended", test.prompt)
 		}
 	}
 }
 
-func (p *turnsPast) testForked(t *testing.T) {
-	transcript := turnsTranscript(t, p.model, p.id)
+func (p *past) testForked(t *testing.T) {
+	transcript := readTranscript(t, p.model, p.id)
 	const own = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a11"
 	tests := []struct {
 		prompt string
@@ -111,12 +112,12 @@ func (p *turnsPast) testForked(t *testing.T) {
 		before []string
 		id     string // empty means a new one
 	}{
-		{"forked", func(*clew.Options) {}, turnsWholePast, ""},
-		{"with an id", func(o *clew.Options) { o.SessionID = own }, turnsWholePast, own},
-		{"at a message", func(o *clew.Options) { o.ResumeAt = p.answers[0] }, turnsWholePast[:2], ""},
+		{"forked", func(*clew.Options) {}, wholePast, ""},
+		{"with an id", func(o *clew.Options) { o.SessionID = own }, wholePast, own},
+		{"at a message", func(o *clew.Options) { o.ResumeAt = p.answers[0] }, wholePast[:2], ""},
 		{"without a turn", func(o *clew.Options) {
 			o.ResumeAt, o.ResumeDropsTurn = p.answers[1], &p.prompts[2]
-		}, turnsWholePast[:4], ""},
+		}, wholePast[:4], ""},
 	}
 	for _, test := range tests {
 		opts := p.options(t)
@@ -130,13 +131,13 @@ func (p *turnsPast) testForked(t *testing.T) {
 			t.Errorf("%s: the conversation (-want +got):\n%s", test.prompt, diff)
 		}
 	}
-	if turnsTranscript(t, p.model, p.id) != transcript {
+	if readTranscript(t, p.model, p.id) != transcript {
 		t.Error("the old transcript has changed")
 	}
 }
 
 // What the agent says about a session that it can't take up is in the error.
-func (p *turnsPast) testRefused(t *testing.T) {
+func (p *past) testRefused(t *testing.T) {
 	const nobody = "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"
 	tests := []struct {
 		name   string
@@ -165,14 +166,14 @@ func TestRealSessionID(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")
-	opts := turnsOptions(t, model)
+	opts := options(t, model)
 	opts.SessionID = "0b7f3c9e-4a52-4a6b-9d0e-5f1f6c2e8a12"
-	s := turnsConnect(t, opts)
+	s := scene.Connect(t, opts)
 	if s.ID() != opts.SessionID {
 		t.Errorf("before the first turn the id is %q", s.ID())
 	}
-	if got := turnsAsk(t, s, "Hello").result(t).SessionID; got != opts.SessionID || s.ID() != opts.SessionID {
+	if got := ask(t, s, "Hello").result(t).SessionID; got != opts.SessionID || s.ID() != opts.SessionID {
 		t.Errorf("the session is %q, the result says %q", s.ID(), got)
 	}
-	turnsTranscript(t, model, opts.SessionID)
+	readTranscript(t, model, opts.SessionID)
 }

@@ -10,17 +10,18 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
 // turnsDelegate makes "Delegate" a prompt for which the agent starts a subagent, which runs a command that prints
 // "counted", and says "Three.". The answer after that is "It is three.", or, if the agent does not wait for the
 // subagent, "Started." and later "It is over.".
-func turnsDelegate(model *clewtest.Model, command string, background bool) {
+func delegate(model *clewtest.Model, command string, background bool) {
 	model.On("Delegate").Reply(clewtest.ToolUse("Agent", map[string]any{
 		"description": "Count", "prompt": "INNER count", "subagent_type": "general-purpose", "run_in_background": background,
 	}))
-	model.On("INNER count").Reply(turnsBash(command))
+	model.On("INNER count").Reply(scene.Bash(command))
 	model.OnToolResult("counted").Reply(clewtest.Text("Three."))
 	model.OnToolResult("agent launched").Reply(clewtest.Text("Started."))
 	model.OnToolResult("Three.").Reply(clewtest.Text("It is three."))
@@ -32,10 +33,10 @@ func turnsDelegate(model *clewtest.Model, command string, background bool) {
 func TestRealSubagent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	turnsDelegate(model, "echo counted", false)
-	opts := turnsOptions(t, model)
+	delegate(model, "echo counted", false)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Agent", "Bash"}
-	got := turnsAsk(t, turnsConnect(t, opts), "Delegate")
+	got := ask(t, scene.Connect(t, opts), "Delegate")
 	got.wantText(t, "It is three.")
 
 	var call string
@@ -68,14 +69,14 @@ func TestRealBackgroundSubagent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	model.On("Meanwhile").Reply(clewtest.Text("Here."))
-	turnsDelegate(model, turnsUntilGo+"; echo counted", true)
-	opts := turnsOptions(t, model)
+	delegate(model, untilGo+"; echo counted", true)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Agent", "Bash"}
-	s := turnsConnect(t, opts)
-	turnsAsk(t, s, "Delegate").wantText(t, "Started.")
-	turnsAsk(t, s, "Meanwhile").wantText(t, "Here.")
+	s := scene.Connect(t, opts)
+	ask(t, s, "Delegate").wantText(t, "Started.")
+	ask(t, s, "Meanwhile").wantText(t, "Here.")
 
-	turnsWriteFile(t, opts.Dir, "go")
+	writeFile(t, opts.Dir, "go")
 	var ended []*wire.TaskNotificationMessage
 	for msg, err := range s.Messages(t.Context()) {
 		if err != nil {
@@ -100,8 +101,8 @@ func TestRealBackgroundSubagent(t *testing.T) {
 func TestRealQueryWaitsForSubagent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	turnsDelegate(model, "echo counted", true)
-	opts := turnsOptions(t, model)
+	delegate(model, "echo counted", true)
+	opts := options(t, model)
 	opts.AllowedTools = []string{"Agent", "Bash"}
 	var calls atomic.Int32
 	opts.Hooks = map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {{
@@ -111,8 +112,8 @@ func TestRealQueryWaitsForSubagent(t *testing.T) {
 			return nil, nil
 		}},
 	}}}
-	got := turnsRead(clew.Query(t.Context(), "Delegate", opts), nil)
-	results := turnsOf[*wire.ResultMessage](got.messages)
+	got := read(clew.Query(t.Context(), "Delegate", opts), nil)
+	results := scene.Of[*wire.ResultMessage](got.messages)
 	if got.err != nil || len(results) != 2 || results[0].Result != "Started." || results[1].Result != "It is over." {
 		t.Errorf("results %v, error %v", results, got.err)
 	}
@@ -125,12 +126,12 @@ func TestRealQueryWaitsForSubagent(t *testing.T) {
 func TestRealBackgroundCommand(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
+	sleeper := newSleeper(t, model)
 	model.On("Serve").Reply(clewtest.ToolUse("Bash", map[string]any{
 		"command": "echo serving; touch begun; " + sleeper.sleep, "description": "Serve", "run_in_background": true,
 	}))
-	s := turnsConnect(t, sleeper.opts)
-	started := turnsOf[*wire.TaskStartedMessage](turnsAsk(t, s, "Serve").messages)
+	s := scene.Connect(t, sleeper.opts)
+	started := scene.Of[*wire.TaskStartedMessage](ask(t, s, "Serve").messages)
 	if len(started) != 1 || started[0].TaskType != "local_bash" || !started[0].Backgrounded {
 		t.Fatalf("tasks %v", started)
 	}
@@ -160,12 +161,12 @@ func TestRealBackgroundCommand(t *testing.T) {
 func TestRealCloseEndsBackgroundCommand(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
+	sleeper := newSleeper(t, model)
 	model.On("Serve").Reply(clewtest.ToolUse("Bash", map[string]any{
 		"command": "touch begun; " + sleeper.sleep, "description": "Serve", "run_in_background": true,
 	}))
-	s := turnsConnect(t, sleeper.opts)
-	turnsAsk(t, s, "Serve")
+	s := scene.Connect(t, sleeper.opts)
+	ask(t, s, "Serve")
 	sleeper.awake(t)
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -177,9 +178,9 @@ func TestRealCloseEndsBackgroundCommand(t *testing.T) {
 func TestRealMoveToBackground(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	sleeper := turnsNewSleeper(t, model)
-	s := turnsConnect(t, sleeper.opts)
-	got := turnsRead(s.Turn(t.Context(), clew.Text("Work")), turnsOn(func(msg *wire.TaskStartedMessage) {
+	sleeper := newSleeper(t, model)
+	s := scene.Connect(t, sleeper.opts)
+	got := read(s.Turn(t.Context(), clew.Text("Work")), on(func(msg *wire.TaskStartedMessage) {
 		if moved, err := s.BackgroundTasks(t.Context(), msg.ToolUseID); err != nil || !moved {
 			t.Errorf("moved %t, %v", moved, err)
 		}

@@ -18,86 +18,62 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/wire"
 )
 
 // turnsOptions returns options for Claude Code over the model, in a folder of its own. A test that fails logs what was
 // said.
-func turnsOptions(t *testing.T, model *clewtest.Model) *clew.Options {
+func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
-	record := new(turnsRecord)
+	record := new(dialogue)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the dialogue:\n%s", record)
 		}
 	})
 	return &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: turnsFolder(t), Record: record,
+		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: scene.Dir(t), Record: record,
 	}
-}
-
-// turnsFolder returns a new folder, with symbolic links followed: the agent knows it by that name.
-func turnsFolder(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // A turnsRecord is a dialogue that may still grow when it is read.
-type turnsRecord struct {
+type dialogue struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // maxTurnsLine is how much of a frame is logged.
-const maxTurnsLine = 1000
+const maxLogLine = 1000
 
-func (r *turnsRecord) Write(p []byte) (int, error) {
+func (r *dialogue) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.text.Write(p)
 }
 
-func (r *turnsRecord) String() string {
+func (r *dialogue) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var b strings.Builder
 	for line := range strings.Lines(r.text.String()) {
-		if len(line) > maxTurnsLine {
-			line = line[:maxTurnsLine] + "...\n"
+		if len(line) > maxLogLine {
+			line = line[:maxLogLine] + "...\n"
 		}
 		b.WriteString(line)
 	}
 	return b.String()
 }
 
-// turnsConnect opens a session that ends with the test.
-func turnsConnect(t *testing.T, opts *clew.Options) *clew.Session {
-	t.Helper()
-	s, err := clew.Connect(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
-
 // A turnsOutcome is what a loop over messages has brought, and the error that was its last pair.
-type turnsOutcome struct {
+type outcome struct {
 	messages []wire.Message
 	err      error
 }
 
 // turnsRead reads to the end, and shows each message to act, which may be nil.
-func turnsRead(messages iter.Seq2[wire.Message, error], act func(wire.Message)) *turnsOutcome {
-	var got turnsOutcome
+func read(messages iter.Seq2[wire.Message, error], act func(wire.Message)) *outcome {
+	var got outcome
 	for msg, err := range messages {
 		if err != nil {
 			got.err = err
@@ -112,7 +88,7 @@ func turnsRead(messages iter.Seq2[wire.Message, error], act func(wire.Message)) 
 }
 
 // turnsOn makes an act for [turnsRead] that is shown the messages of one type alone.
-func turnsOn[M wire.Message](act func(M)) func(wire.Message) {
+func on[M wire.Message](act func(M)) func(wire.Message) {
 	return func(msg wire.Message) {
 		if msg, ok := msg.(M); ok {
 			act(msg)
@@ -121,35 +97,24 @@ func turnsOn[M wire.Message](act func(M)) func(wire.Message) {
 }
 
 // turnsAsk runs a turn that has to succeed.
-func turnsAsk(t *testing.T, s *clew.Session, prompt string) *turnsOutcome {
+func ask(t *testing.T, s *clew.Session, prompt string) *outcome {
 	t.Helper()
-	got := turnsRead(s.Turn(t.Context(), clew.Text(prompt)), nil)
+	got := read(s.Turn(t.Context(), clew.Text(prompt)), nil)
 	if got.err != nil {
 		t.Fatalf("%s: %v", prompt, got.err)
 	}
 	return got
 }
 
-func turnsInterrupt(t *testing.T, s *clew.Session) {
+func interrupt(t *testing.T, s *clew.Session) {
 	t.Helper()
 	if _, err := s.Interrupt(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// turnsOf returns the messages of one type.
-func turnsOf[M wire.Message](messages []wire.Message) []M {
-	var found []M
-	for _, msg := range messages {
-		if msg, ok := msg.(M); ok {
-			found = append(found, msg)
-		}
-	}
-	return found
-}
-
 // result returns the message that the loop has ended with, which has to be a result.
-func (o *turnsOutcome) result(t *testing.T) *wire.ResultMessage {
+func (o *outcome) result(t *testing.T) *wire.ResultMessage {
 	t.Helper()
 	if len(o.messages) > 0 {
 		if result, ok := o.messages[len(o.messages)-1].(*wire.ResultMessage); ok {
@@ -161,7 +126,7 @@ func (o *turnsOutcome) result(t *testing.T) *wire.ResultMessage {
 }
 
 // wantText checks that the loop has ended with a good result.
-func (o *turnsOutcome) wantText(t *testing.T, want string) {
+func (o *outcome) wantText(t *testing.T, want string) {
 	t.Helper()
 	if result := o.result(t); o.err != nil || result.Result != want {
 		t.Errorf("result %q, error %v, want %q", result.Result, o.err, want)
@@ -169,16 +134,16 @@ func (o *turnsOutcome) wantText(t *testing.T, want string) {
 }
 
 // wantInterrupted checks that the turn has ended with a result that says so, and the error behind it, too.
-func (o *turnsOutcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
+func (o *outcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
 	t.Helper()
-	failed := turnsFailure(t, o.err)
+	failed := failure(t, o.err)
 	if !failed.Interrupted() || failed.Result != o.result(t) || failed.Result.TerminalReason != reason {
 		t.Errorf("error %v with reason %q, want an interrupt with %q", o.err, failed.Result.TerminalReason, reason)
 	}
 }
 
 // turnsFailure returns the failed turn that err is about.
-func turnsFailure(t *testing.T, err error) *clew.ResultError {
+func failure(t *testing.T, err error) *clew.ResultError {
 	t.Helper()
 	failed, ok := errors.AsType[*clew.ResultError](err)
 	if !ok {
@@ -187,50 +152,24 @@ func turnsFailure(t *testing.T, err error) *clew.ResultError {
 	return failed
 }
 
-// turnsWait waits for something in the world outside, which tells nobody.
-func turnsWait(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(5 * time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come to this: ", what)
-		}
-	}
-}
-
-// turnsSaid returns what user and model have said in a request, without what the agent has added.
-func turnsSaid(r *clewtest.Request) []string {
-	var said []string
-	for _, msg := range r.Messages {
-		for _, block := range msg.Content {
-			text, ok := block.(*wire.TextBlock)
-			if ok && msg.Role != "system" && !strings.HasPrefix(text.Text, "<system-reminder>") {
-				said = append(said, strings.TrimSpace(text.Text))
-			}
-		}
-	}
-	return said
-}
-
 // turnsWriteFile writes a file in a folder, with its own name in it.
-func turnsWriteFile(t *testing.T, dir, name string) {
+func writeFile(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func turnsWaitForFile(t *testing.T, path string) {
+func waitForFile(t *testing.T, path string) {
 	t.Helper()
-	turnsWait(t, path+" is there", func() bool {
+	scene.Eventually(t, path+" is there", func() bool {
 		_, err := os.Stat(path)
 		return err == nil
 	})
 }
 
 // turnsTranscript returns the transcript of a session, which has to be there.
-func turnsTranscript(t *testing.T, model *clewtest.Model, id string) string {
+func readTranscript(t *testing.T, model *clewtest.Model, id string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(model.ConfigDir(), "projects", "*", id+".jsonl"))
 	if err != nil || len(paths) != 1 {
@@ -243,62 +182,57 @@ func turnsTranscript(t *testing.T, model *clewtest.Model, id string) string {
 	return string(text)
 }
 
-// turnsBash returns a call of the tool that runs a command.
-func turnsBash(command string) wire.Block {
-	return clewtest.ToolUse("Bash", map[string]string{"command": command, "description": "Work"})
-}
-
 // turnsUntilGo is a command that runs until there is a file with the name go.
-const turnsUntilGo = "until test -e go; do sleep 0.05; done"
+const untilGo = "until test -e go; do sleep 0.05; done"
 
 // turnsLongText is an answer that a test does not live to hear the end of.
-var turnsLongText = strings.Repeat("word ", 10_000)
+var longText = strings.Repeat("word ", 10_000)
 
 // turnsSlowModel returns a model whose answer to "Slow" comes word by word, for minutes. All other answers are "Hi.".
-func turnsSlowModel(t *testing.T) *clewtest.Model {
+func slowModel(t *testing.T) *clewtest.Model {
 	t.Helper()
 	model := clewtest.NewModel(t)
 	slow := func(r *clewtest.Request) bool { return r.Prompt() == "Slow" }
-	model.When(slow).Reply(clewtest.Text(turnsLongText)).ChunkSize(5).Pace(20 * time.Millisecond)
+	model.When(slow).Reply(clewtest.Text(longText)).ChunkSize(5).Pace(20 * time.Millisecond)
 	return model.Reply("Hi.")
 }
 
 // A turnsSleeper is a tool that runs until somebody ends it.
-type turnsSleeper struct {
+type sleeper struct {
 	opts  *clew.Options
 	sleep string // a command that nobody else runs
 }
 
 // turnsNewSleeper makes "Work" a prompt for which the agent runs such a tool.
-func turnsNewSleeper(t *testing.T, model *clewtest.Model) *turnsSleeper {
+func newSleeper(t *testing.T, model *clewtest.Model) *sleeper {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs the ps of Unix")
 	}
-	s := &turnsSleeper{opts: turnsOptions(t, model), sleep: fmt.Sprintf("sleep 600.%09d", rand.IntN(1e9))}
+	s := &sleeper{opts: options(t, model), sleep: fmt.Sprintf("sleep 600.%09d", rand.IntN(1e9))}
 	s.opts.AllowedTools = []string{"Bash"}
-	model.On("Work").Reply(turnsBash("touch begun; " + s.sleep)).Once()
+	model.On("Work").Reply(scene.Bash("touch begun; " + s.sleep)).Once()
 	model.Reply("Yes.")
 	return s
 }
 
 // awake waits until the tool runs.
-func (s *turnsSleeper) awake(t *testing.T) {
+func (s *sleeper) awake(t *testing.T) {
 	t.Helper()
-	turnsWaitForFile(t, filepath.Join(s.opts.Dir, "begun"))
-	turnsWait(t, "the tool sleeps", func() bool { return s.runs(t) })
+	waitForFile(t, filepath.Join(s.opts.Dir, "begun"))
+	scene.Eventually(t, "the tool sleeps", func() bool { return s.runs(t) })
 }
 
 // wantGone checks that the tool ends. Its end was ordered by an agent that did not wait for it.
-func (s *turnsSleeper) wantGone(t *testing.T) {
+func (s *sleeper) wantGone(t *testing.T) {
 	t.Helper()
-	turnsWait(t, "the tool has ended", func() bool { return !s.runs(t) })
+	scene.Eventually(t, "the tool has ended", func() bool { return !s.runs(t) })
 }
 
-func (s *turnsSleeper) runs(t *testing.T) bool {
+func (s *sleeper) runs(t *testing.T) bool {
 	t.Helper()
 	if runtime.GOOS == "linux" {
-		return slices.ContainsFunc(turnsCommands(), func(line string) bool { return strings.Contains(line, s.sleep) })
+		return slices.ContainsFunc(commandLines(), func(line string) bool { return strings.Contains(line, s.sleep) })
 	}
 	list, err := exec.CommandContext(t.Context(), "ps", "-A", "-o", "args").Output()
 	if err != nil {
@@ -308,7 +242,7 @@ func (s *turnsSleeper) runs(t *testing.T) bool {
 }
 
 // turnsCommands returns the command lines of all processes of a Linux machine.
-func turnsCommands() []string {
+func commandLines() []string {
 	var lines []string
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a good one
 	for _, file := range files {
