@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,8 +64,8 @@ func TestMissingInPart(t *testing.T) {
 			agent := clewtest.NewAgent(fake, s)
 			h := start(t, agent)
 			h.say(prompt)
-			for !strings.Contains(agent.Dialogue(), prompt) {
-				runtime.Gosched()
+			if !eventually(func() bool { return strings.Contains(agent.Dialogue(), prompt) }) {
+				t.Errorf("the dialogue is %q", agent.Dialogue())
 			}
 			if got, want := fake.end(), "\nwant > "+ask("a")+"\nthe dialogue so far:\n"; !strings.Contains(got, want) ||
 				strings.Contains(got, "want > "+prompt) {
@@ -180,12 +179,8 @@ func TestNoGoroutineStays(t *testing.T) {
 		}
 		clewtest.NewAgent(t, s).Env()
 	})
-	deadline := time.Now().Add(10 * time.Second)
-	for stacks(t) != "" {
-		if time.Now().After(deadline) {
-			t.Fatalf("left running:\n%s", stacks(t))
-		}
-		runtime.Gosched()
+	if !eventually(func() bool { return stacks(t) == "" }) {
+		t.Fatalf("left running:\n%s", stacks(t))
 	}
 }
 

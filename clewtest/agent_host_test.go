@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/clewdev/clew/clewtest"
 )
@@ -188,6 +189,18 @@ func (f *fakeTB) run(test func()) {
 		test()
 	}()
 	<-done
+}
+
+// eventually waits until done returns true. It reports false after two minutes, which even a busy machine does not need.
+func eventually(done func() bool) bool {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(2 * time.Minute); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 // exitCode returns the code of what Wait returned.

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// A hub is the test's end of the connections to the processes that play its agent.
+// A hub is the test's end of the connections to the processes that are its agent.
 type hub struct {
 	agent    *Agent
 	listener *net.TCPListener
@@ -22,11 +22,11 @@ type hub struct {
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
-	conns   map[*net.TCPConn]int // the processes by their connections; 0 before it is known
+	conns   map[*net.TCPConn]int // the process ID for each connection; 0 before it is known
 	closing bool
 }
 
-// listen starts the hub, once. It returns nil, and fails the test, when there is no loopback to listen on.
+// listen starts the hub, once. If it can't listen on the loopback interface, it fails the test and returns nil.
 func (a *Agent) listen() *hub {
 	a.t.Helper()
 	a.mu.Lock()
@@ -57,13 +57,14 @@ func (h *hub) accept() {
 		if err != nil {
 			return
 		}
-		if h.enter(conn) {
+		if h.add(conn) {
 			h.serving.Go(func() { h.serve(conn) })
 		}
 	}
 }
 
-func (h *hub) enter(conn *net.TCPConn) bool {
+// add registers a connection. After close it closes the connection and returns false.
+func (h *hub) add(conn *net.TCPConn) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing {
@@ -74,31 +75,33 @@ func (h *hub) enter(conn *net.TCPConn) bool {
 	return true
 }
 
-func (h *hub) know(conn *net.TCPConn, pid int) {
+// setPID keeps the process ID of a connection.
+func (h *hub) setPID(conn *net.TCPConn, pid int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.conns[conn] = pid
 }
 
-func (h *hub) leave(conn *net.TCPConn) {
+// remove closes a connection that has ended.
+func (h *hub) remove(conn *net.TCPConn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.conns, conn)
 	_ = conn.Close()
 }
 
-// serve talks with one process until it ends.
+// serve serves one process until it ends.
 func (h *hub) serve(conn *net.TCPConn) {
-	defer h.leave(conn)
+	defer h.remove(conn)
 	enc, dec := gob.NewEncoder(conn), gob.NewDecoder(conn)
-	var greeting hello
-	if dec.Decode(&greeting) != nil || greeting.Secret != h.secret {
+	var first hello
+	if dec.Decode(&first) != nil || first.Secret != h.secret {
 		return
 	}
-	h.know(conn, greeting.PID)
+	h.setPID(conn, first.PID)
 	var rec *simagent.Run
-	if greeting.Role == roleAgent {
-		rec = h.agent.start(greeting.Args)
+	if first.Role == roleAgent {
+		rec = h.agent.start(first.Args)
 		defer func() { rec.End(h.reason()) }()
 	}
 	if enc.Encode(reply{Scenario: h.agent.scenario.String()}) != nil {
@@ -111,18 +114,19 @@ func (h *hub) serve(conn *net.TCPConn) {
 			return
 		}
 		e.apply(rec)
-		// A process that does not get its reply goes on without when the connection ends.
+		// The error does not matter: a process without a reply goes on when the connection ends.
 		_ = enc.Encode(reply{})
 	}
 }
 
-// complain fails the test when a process has not ended in time.
+// complain fails the test if a process has not ended in time.
 func (h *hub) complain(err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		h.agent.t.Errorf("clewtest: a process of the agent did not end within %v of the test", linkTimeout)
 	}
 }
 
+// apply makes the call.
 func (e event) apply(rec simagent.Recorder) {
 	switch e.Kind {
 	case eventBegin:
@@ -148,18 +152,18 @@ func (h *hub) reason() string {
 	return "the agent was killed, or could not write to the host"
 }
 
-// kill ends the processes that have not ended by themselves, such as one that was stopped.
-func (h *hub) kill() {
+// kill kills the processes that were stopped, or all of them.
+func (h *hub) kill(all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, pid := range h.conns {
-		if pid > 0 {
+		if pid > 0 && (all || isStopped(pid)) {
 			killProcess(pid)
 		}
 	}
 }
 
-// close ends all processes and waits until they are gone.
+// close ends all processes and waits until they have ended.
 func (h *hub) close() {
 	h.agent.t.Helper()
 	h.mu.Lock()
@@ -170,18 +174,39 @@ func (h *hub) close() {
 		_ = conn.SetReadDeadline(time.Now().Add(linkTimeout))
 	}
 	h.mu.Unlock()
-	killer := time.AfterFunc(killGrace, h.kill)
-	defer killer.Stop()
-	h.serving.Wait()
+	ended := make(chan struct{})
+	go func() {
+		h.serving.Wait()
+		close(ended)
+	}()
+	h.killUntil(ended)
 }
 
-// linkTimeout bounds what a test and its agent wait for of each other while they connect and part.
-const linkTimeout = 10 * time.Second
+// killUntil waits until ended is closed. Until then it kills processes that can't end by themselves.
+func (h *hub) killUntil(ended <-chan struct{}) {
+	const interval = 20 * time.Millisecond
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	overdue := time.Now().Add(killGrace)
+	for {
+		select {
+		case <-ended:
+			return
+		case now := <-tick.C:
+			h.kill(now.After(overdue))
+		}
+	}
+}
 
-// killGrace is how long the processes of an agent have to end by themselves when the test has. It is longer than endGrace.
-const killGrace = 2 * time.Second
+// linkTimeout bounds how long a test and its agent wait for each other when they connect and when the test ends. It is
+// reached only if something is wrong, however busy the machine is.
+const linkTimeout = 2 * time.Minute
 
-// A hello is the first thing that a process tells its test.
+// killGrace is how long the processes of an agent have to end by themselves after the test. They need it only on a system
+// where [isStopped] does not work, or where they have to wait for endGrace.
+const killGrace = 10 * time.Second
+
+// A hello is the first thing that a process sends to its test.
 type hello struct {
 	Secret, Role string
 	PID          int
@@ -239,11 +264,11 @@ func dial(value string) (*link, error) {
 		l.scenario = r.Scenario
 		return l, nil
 	case <-l.gone:
-		return nil, errors.New("it hung up")
+		return nil, errors.New("it closed the connection")
 	}
 }
 
-// listen takes the replies of the test until it hangs up.
+// listen receives the replies of the test until it closes the connection.
 func (l *link) listen(conn net.Conn) {
 	defer close(l.gone)
 	dec := gob.NewDecoder(conn)
@@ -256,8 +281,8 @@ func (l *link) listen(conn net.Conn) {
 	}
 }
 
-// tell sends an event and waits until the test has it. Without a test there is nobody to tell.
-func (l *link) tell(e event) {
+// send sends an event and waits until the test has it, or has ended.
+func (l *link) send(e event) {
 	if l.enc.Encode(e) != nil {
 		return
 	}
@@ -267,8 +292,8 @@ func (l *link) tell(e event) {
 	}
 }
 
-func (l *link) Begin(step int)      { l.tell(event{Kind: eventBegin, Step: step}) }
-func (l *link) Record(lines []byte) { l.tell(event{Kind: eventRecord, Lines: lines}) }
-func (l *link) Await(want string)   { l.tell(event{Kind: eventAwait, Lines: []byte(want)}) }
-func (l *link) Fail(text string)    { l.tell(event{Kind: eventFail, Lines: []byte(text)}) }
-func (l *link) Finish()             { l.tell(event{Kind: eventFinish}) }
+func (l *link) Begin(step int)      { l.send(event{Kind: eventBegin, Step: step}) }
+func (l *link) Record(lines []byte) { l.send(event{Kind: eventRecord, Lines: lines}) }
+func (l *link) Await(want string)   { l.send(event{Kind: eventAwait, Lines: []byte(want)}) }
+func (l *link) Fail(text string)    { l.send(event{Kind: eventFail, Lines: []byte(text)}) }
+func (l *link) Finish()             { l.send(event{Kind: eventFinish}) }

@@ -113,7 +113,7 @@ func TestWrongSecret(t *testing.T) {
 	cmd := a.Command(t.Context())
 	address, _, _ := strings.Cut(a.Env()[0], " ")
 	cmd.Env = []string{address + " wrong agent"}
-	if out, err := cmd.CombinedOutput(); exitCode(err) != 70 || string(out) != "clewtest: the test is gone: it hung up\n" {
+	if out, err := cmd.CombinedOutput(); exitCode(err) != 70 || string(out) != "clewtest: the test is gone: it closed the connection\n" {
 		t.Errorf("got %v, %s", err, out)
 	}
 	if a.Dialogue() != "" {
