@@ -42,10 +42,10 @@ func TestMask(t *testing.T) {
 
 func TestMaskTakesLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"sk-ant-", "token=", "://a@", "eyJ", "Bearer ", "a:b@", "((((", "\x00"} {
-		text := strings.Repeat(part, 1<<15/len(part))
+	for _, piece := range []string{"sk-ant-", "token=", "://a@", "eyJ", "Bearer ", "a:b@", "((((", "\x00"} {
+		text := strings.Repeat(piece, 1<<15/len(piece))
 		if got := Mask(text); len(got) > 2*len(text) {
-			t.Errorf("%q: %d bytes became %d", part, len(text), len(got))
+			t.Errorf("%q: %d bytes became %d", piece, len(text), len(got))
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// redactions are the rules, each with texts in which it finds something, and the
-// texts that come out; and with texts that it leaves alone.
+// redactions has, for each rule, texts in which it finds something, with their redacted forms, and texts
+// that it does not change.
 var redactions = map[string]struct {
 	found map[string]string
 	left  []string
@@ -257,8 +257,7 @@ func TestRedactJSON(t *testing.T) {
 	}
 }
 
-// almost are pieces of lines in which rules almost find something, again and
-// again.
+// almost are texts that nearly match a rule, to be repeated in long lines.
 var almost = []string{
 	"-----BEGIN PRIVATE KEY-----", "sk-ant-", "eyJabcdefgh.", "eyJ", "eyJabcdefgh.eyJ", "cookie: ", "password=\"", "password ",
 	"password\\", "password=\\", "token='x", "a@", "a.b", "://a:b", "://a", "/home/", "C:\\Users\\", `\users\a`, "xox-", "xoxb-",
@@ -267,7 +266,7 @@ var almost = []string{
 	"docker login ", " -u a:", " -b a=", "sshpass -p", "auth=", "pwd=", "hvs.", "/bot1", "<password", "secret = ",
 }
 
-// A countingReader counts the letters that are read of a text.
+// A countingReader counts the characters that are read.
 type countingReader struct {
 	*strings.Reader
 	n *int
@@ -278,8 +277,7 @@ func (c countingReader) ReadRune() (r rune, size int, err error) {
 	return c.Reader.ReadRune()
 }
 
-// However a text looks, a pattern reads no part of it again and again: the cost
-// of a long line is that of its length.
+// No text makes a pattern read the same characters many times: the cost of a line is linear in its length.
 func TestRedactReadsOnce(t *testing.T) {
 	t.Parallel()
 	for _, rule := range allRules() {
