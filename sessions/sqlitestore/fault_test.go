@@ -120,9 +120,9 @@ func TestFailureAtTheNthEntry(t *testing.T) {
 func TestLockedFile(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	patient := open(t, path, &sqlitestore.Options{LockTimeout: time.Hour})
+	waiting := open(t, path, nil)
 	hasty := open(t, path, &sqlitestore.Options{LockTimeout: -1})
-	mustAppend(t, patient, session, numbered(0, 2))
+	mustAppend(t, waiting, session, numbered(0, 2))
 	other := raw(t, path)
 	mustExec(t, other, "BEGIN IMMEDIATE")
 
@@ -141,12 +141,12 @@ func TestLockedFile(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := patient.Append(ctx, session, numbered(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
+	if err := waiting.Append(ctx, session, numbered(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Append with a deadline: got %v", err)
 	}
 	appended := make(chan error)
-	go func() { appended <- patient.Append(t.Context(), session, numbered(3, 4)) }()
-	checkLoad(t, patient, session, numbered(0, 2))
+	go func() { appended <- waiting.Append(t.Context(), session, numbered(3, 4)) }()
+	checkLoad(t, waiting, session, numbered(0, 2))
 
 	mustExec(t, other, "COMMIT")
 	if err := <-appended; err != nil {

@@ -55,7 +55,7 @@ const appendSize = 7
 
 // appendForever appends to the end of the session and says so after each time.
 func appendForever(ctx context.Context, path string) error {
-	s, err := sqlitestore.Open(ctx, path, nil)
+	s, err := sqlitestore.Open(ctx, path, &patient)
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,14 @@ var (
 	subagent = wire.SessionKey{Project: "-home-me", SessionID: "s1", Subpath: "subagents/agent-1"}
 )
 
+// patient options wait for other writers as long as a busy machine may take.
+var patient = sqlitestore.Options{LockTimeout: 10 * time.Minute}
+
 func open(t *testing.T, path string, opts *sqlitestore.Options) *sqlitestore.Store {
 	t.Helper()
+	if opts == nil {
+		opts = &patient
+	}
 	s, err := sqlitestore.Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +166,7 @@ func TestTwoStoresOfOneFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 2 * goroutines {
 		wg.Go(func() {
-			s, err := sqlitestore.Open(t.Context(), path, nil) // also at once, of a new file
+			s, err := sqlitestore.Open(t.Context(), path, &patient) // also at once, of a new file
 			if err != nil {
 				t.Error(err)
 				return
