@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/wire"
@@ -18,7 +19,9 @@ import (
 type callbacks struct {
 	options *Options
 	log     *slog.Logger
-	mcp     *mcpServers
+	mcp     *mcphost.Host
+	// sendMCP sends a message of an in-process MCP server to the agent.
+	sendMCP func(ctx context.Context, server string, message wire.JSON) error
 
 	// hookFuncs are by the id that the agent uses for them; hookMatchers are what initialize sends.
 	hookFuncs    map[string]*registeredHook
@@ -27,7 +30,13 @@ type callbacks struct {
 
 func newCallbacks(o *Options) *callbacks {
 	c := &callbacks{options: o, log: o.logger()}
-	c.mcp = newMCPServers(o, c.log)
+	c.mcp = mcphost.New(mcphost.Config{
+		Log: c.log,
+		Send: func(ctx context.Context, server string, message wire.JSON) error {
+			return c.sendMCP(ctx, server, message)
+		},
+		Guard: c.guard,
+	}, hosted(inProcessServers(o.MCPServers)))
 	c.registerHooks(o.Hooks)
 	return c
 }
@@ -64,7 +73,7 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 	case "hook_callback":
 		return c.hookCallback(ctx, body)
 	case "mcp_message":
-		return c.mcpMessage(ctx, body)
+		return c.mcp.Serve(ctx, body)
 	case "elicitation":
 		return c.elicitation(ctx, body)
 	case "request_user_dialog":

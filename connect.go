@@ -47,8 +47,8 @@ func (s *Session) notReady() error {
 // greet initializes an agent that was started with the plan, and keeps what it tells about itself.
 func (s *Session) greet(ctx context.Context, plan *launchPlan) error {
 	hello := plan.initializeRequest(s.callback.hooks())
-	hello.setServers(s.callback.mcp.configs()) // which may have changed since the options were made
-	hello.SDKMCPServerManifests = s.callback.manifests(ctx)
+	hello.setHosted(s.callback.mcp.Servers()) // which may have changed since the options were made
+	hello.SDKMCPServerManifests = s.callback.mcp.Manifests(ctx)
 	answer, err := s.ask(ctx, s.control.Greet, "initialize", hello)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Session) greet(ctx context.Context, plan *launchPlan) error {
 	info.raw = answer
 	s.info.Store(info)
 	s.ready.Store(true)
-	s.callback.mcp.greet()
+	s.callback.mcp.Ready()
 	s.checkVersion(info.Version)
 	return s.checkHooksApplied(info)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -108,25 +109,25 @@ func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServe
 	if opts.MCPServers == nil {
 		opts.MCPServers = map[string]MCPServer{} // the agent refuses null
 	}
-	own, inside := s.callback.mcp, inProcessServers(opts.MCPServers)
-	if err := own.take(ctx); err != nil {
+	host, inside := s.callback.mcp, hosted(inProcessServers(opts.MCPServers))
+	if err := host.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer own.release()
-	own.add(inside) // before the agent connects to them
+	defer host.Unlock()
+	host.Add(inside) // before the agent connects to them
 	change, err := call[MCPServersChange](ctx, s, "mcp_set_servers", setMCPServersRequest{opts.MCPServers})
 	if err != nil {
 		return nil, err
 	}
-	replaced := own.set(inside)
-	defer own.dismiss() // last, because the context may be that of a call
+	replaced := host.Replace(inside)
+	defer host.CloseRemoved() // last, because the context may be that of a call
 	return change, s.announce(ctx, replaced)
 }
 
 // announce reports to the agent that servers have replaced others. The agent does not notice that.
 func (s *Session) announce(ctx context.Context, servers []string) error {
 	for _, name := range servers {
-		if err := s.SendMCPMessage(ctx, name, mcpToolsChanged); err != nil {
+		if err := s.SendMCPMessage(ctx, name, mcphost.ToolsChanged); err != nil {
 			return err
 		}
 	}
@@ -341,7 +342,7 @@ type MCPResourceContent struct {
 // SendMCPMessage sends a JSON-RPC message of an in-process server to the agent, such as a notification
 // that its tools have changed. The agent accepts messages of unknown servers and ignores them.
 func (s *Session) SendMCPMessage(ctx context.Context, server string, message wire.JSON) error {
-	return s.Control(ctx, "mcp_message", mcpRequest{server, message}, nil)
+	return s.Control(ctx, "mcp_message", mcphost.Message{ServerName: server, Message: message}, nil)
 }
 
 // EnableChannel lets an MCP server write messages into the session. The agent refuses unless the server is

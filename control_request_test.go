@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -72,7 +73,7 @@ func TestControlRequests(t *testing.T) {
 			`{"messageUuid":"u1","sentiment":"negative","surface":"assistant_text","cleared":true}`,
 		},
 		{"read a resource", mcpResourceRequest{"web", "ui://page"}, `{"serverName":"web","uri":"ui://page"}`},
-		{"send a message", mcpRequest{"web", `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
+		{"send a message", mcphost.Message{ServerName: "web", Message: `{"id":1}`}, `{"server_name":"web","message":{"id":1}}`},
 
 		{"a task", taskRequest{"b1"}, `{"task_id":"b1"}`},
 		{"background a task", backgroundTasksRequest{"toolu_1"}, `{"tool_use_id":"toolu_1"}`},

@@ -4,31 +4,32 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/wire"
 )
 
 // An initializeBody is the initialize request without its subtype. Zero fields are left out, except hooks.
 type initializeBody struct {
-	Hooks                  any                        `json:"hooks"`
-	SDKMCPServers          []string                   `json:"sdkMcpServers,omitempty"`
-	SDKMCPServerConfigs    map[string]serverBody      `json:"sdkMcpServerConfigs,omitempty"`
-	SDKMCPServerManifests  map[string]*mcpManifest    `json:"sdkMcpServerManifests,omitempty"`
-	JSONSchema             wire.JSON                  `json:"jsonSchema,omitempty"`
-	SystemPrompt           []string                   `json:"systemPrompt,omitempty"`
-	AppendSystemPrompt     string                     `json:"appendSystemPrompt,omitempty"`
-	SystemPromptSnapshot   *bool                      `json:"systemPromptSnapshot,omitempty"`
-	ExcludeDynamicSections bool                       `json:"excludeDynamicSections,omitempty"`
-	PlanModeInstructions   string                     `json:"planModeInstructions,omitempty"`
-	ToolAliases            map[string]string          `json:"toolAliases,omitempty"`
-	Agents                 map[string]AgentDefinition `json:"agents,omitempty"`
-	Title                  string                     `json:"title,omitempty"`
-	Skills                 []string                   `json:"skills,omitzero"` // an empty list is sent
-	PromptSuggestions      bool                       `json:"promptSuggestions,omitempty"`
-	AgentProgressSummaries bool                       `json:"agentProgressSummaries,omitempty"`
-	ForwardSubagentText    bool                       `json:"forwardSubagentText,omitempty"`
-	SupportedDialogKinds   []string                   `json:"supportedDialogKinds,omitempty"`
-	PerTaskStopAffordance  bool                       `json:"perTaskStopAffordance,omitempty"`
-	Plugins                []pluginBody               `json:"plugins,omitempty"`
+	Hooks                  any                          `json:"hooks"`
+	SDKMCPServers          []string                     `json:"sdkMcpServers,omitempty"`
+	SDKMCPServerConfigs    map[string]serverBody        `json:"sdkMcpServerConfigs,omitempty"`
+	SDKMCPServerManifests  map[string]*mcphost.Manifest `json:"sdkMcpServerManifests,omitempty"`
+	JSONSchema             wire.JSON                    `json:"jsonSchema,omitempty"`
+	SystemPrompt           []string                     `json:"systemPrompt,omitempty"`
+	AppendSystemPrompt     string                       `json:"appendSystemPrompt,omitempty"`
+	SystemPromptSnapshot   *bool                        `json:"systemPromptSnapshot,omitempty"`
+	ExcludeDynamicSections bool                         `json:"excludeDynamicSections,omitempty"`
+	PlanModeInstructions   string                       `json:"planModeInstructions,omitempty"`
+	ToolAliases            map[string]string            `json:"toolAliases,omitempty"`
+	Agents                 map[string]AgentDefinition   `json:"agents,omitempty"`
+	Title                  string                       `json:"title,omitempty"`
+	Skills                 []string                     `json:"skills,omitzero"` // an empty list is sent
+	PromptSuggestions      bool                         `json:"promptSuggestions,omitempty"`
+	AgentProgressSummaries bool                         `json:"agentProgressSummaries,omitempty"`
+	ForwardSubagentText    bool                         `json:"forwardSubagentText,omitempty"`
+	SupportedDialogKinds   []string                     `json:"supportedDialogKinds,omitempty"`
+	PerTaskStopAffordance  bool                         `json:"perTaskStopAffordance,omitempty"`
+	Plugins                []pluginBody                 `json:"plugins,omitempty"`
 }
 
 type serverBody struct {
@@ -90,6 +91,17 @@ func (b *initializeBody) setServers(servers map[string]*MCPInProcessServer) {
 			b.SDKMCPServerConfigs[name] = serverBody{Timeout: s.Timeout.Milliseconds(), Tools: s.Tools}
 		}
 	}
+}
+
+// setHosted sets the in-process servers that a session has now.
+func (b *initializeBody) setHosted(servers map[string]mcphost.Server) {
+	inside := make(map[string]*MCPInProcessServer)
+	for name, s := range servers {
+		if s, ok := s.(hostedServer); ok {
+			inside[name] = s.MCPInProcessServer
+		}
+	}
+	b.setServers(inside)
 }
 
 func (b *initializeBody) setPlugins(o *Options) {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -249,8 +251,51 @@ type MCPPeer struct {
 	Logger *slog.Logger
 }
 
-// A statelessConn makes a connection of a server that needs none.
+// ErrMCPClosed is the error about a connection of an in-process MCP server that has ended: see [MCPPeer] and
+// [MCPConn].
+var ErrMCPClosed = mcphost.ErrClosed
+
+// A hostedServer is an in-process server in the form that package mcphost needs.
+type hostedServer struct{ *MCPInProcessServer }
+
+// hosted returns the in-process servers that can be used, by name.
+func hosted(servers map[string]*MCPInProcessServer) map[string]mcphost.Server {
+	usable := make(map[string]mcphost.Server)
+	for name, s := range servers {
+		if s.Handler != nil || s.Opener != nil {
+			usable[name] = hostedServer{s}
+		}
+	}
+	return usable
+}
+
+func (s hostedServer) Open(peer *mcphost.Peer) (mcphost.Conn, error) {
+	if s.Opener == nil {
+		return statelessConn{s.Handler}, nil
+	}
+	conn, err := s.Opener.OpenMCP(&MCPPeer{Send: peer.Send, Logger: peer.Logger})
+	if err != nil || conn == nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (s hostedServer) Stateful() bool { return s.Opener != nil }
+
+func (s hostedServer) Same(other mcphost.Server) bool {
+	o, ok := other.(hostedServer)
+	return ok && same(s.Handler, o.Handler) && same(s.Opener, o.Opener)
+}
+
+// same reports whether two values are equal. Values that can't be compared are not.
+func same(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+// A statelessConn is a connection of a server that has only a handler.
 type statelessConn struct{ MCPHandler }
 
-// Close has nothing to close.
 func (statelessConn) Close() error { return nil }

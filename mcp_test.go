@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/rawjson"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -153,24 +152,6 @@ func TestMCPMessageUnchanged(t *testing.T) {
 	}
 }
 
-// A reply that is not JSON must not spoil the stream to the agent.
-func TestMCPReplyNotJSON(t *testing.T) {
-	t.Parallel()
-	got, err := serve(t, calc(`{"jsonrpc":`, nil), pingRequest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer struct {
-		Response rpcResponse `json:"mcp_response"`
-	}
-	if err := wire.JSON(got).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
-	if failure := answer.Response.Error; failure == nil || failure.Code != rpcInternalError {
-		t.Errorf("answer %s", got)
-	}
-}
-
 func TestMCPMessageErrors(t *testing.T) {
 	t.Parallel()
 	const missing = "clew: mcp_message without server_name or message"
@@ -184,41 +165,4 @@ func TestMCPMessageErrors(t *testing.T) {
 	} {
 		wantError(t, calc("{}", nil), `{"subtype":"mcp_message",`+fields+`}`, want)
 	}
-}
-
-// A handshake that is too late does not take the place of the agent's own.
-func TestMCPServerOpenedTooLate(t *testing.T) {
-	t.Parallel()
-	server := newCallbacks(calc("", nil)).mcp.of("calc")
-	link, err := server.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	late, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := server.open(late); err == nil || server.link != link {
-		t.Errorf("error %v, another connection: %v", err, server.link != link)
-	}
-}
-
-// Whatever the agent sends to a server, it gets an answer that is JSON, or a refusal.
-func FuzzMCPMessage(f *testing.F) {
-	for _, message := range []string{
-		`{"id":1,"method":"initialize"}`, `{"id":1,"method":"tools/call"}`, `{"id":"a","result":{}}`,
-		`{"id":null,"method":""}`, `7`, `[{}]`,
-		`{"method":"notifications/cancelled","params":{"requestId":1}}`, `{"method":"notifications/cancelled","params":[]}`,
-	} {
-		f.Add("calc", message)
-	}
-	c := newCallbacks(calc(`{"jsonrpc":"2.0","id":1,"result":{}}`, nil))
-	f.Fuzz(func(t *testing.T, server, message string) {
-		name, err := rawjson.Encode(server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := c.mcpMessage(t.Context(), `{"server_name":`+name+`,"message":`+wire.JSON(message)+`}`)
-		if err == nil && !json.Valid([]byte(answer)) {
-			t.Errorf("answer %s", answer)
-		}
-	})
 }

@@ -106,7 +106,7 @@ func (s *Session) finish(l *life) {
 	s.settle(l)
 	s.out.Fail(s.cause)
 	s.control.Fail(s.cause)
-	s.callback.mcp.end()
+	s.callback.mcp.Close()
 	s.reviver.wait()
 	s.watchdog.stop()
 	s.endStore()

@@ -135,7 +135,7 @@ func newSession(conn Connection, plan *launchPlan) *Session {
 	s.life.Store(first)
 	s.out = control.NewOutbox(first.input, s.writeFailed)
 	s.callback = newCallbacks(opts)
-	s.callback.mcp.send = s.SendMCPMessage
+	s.callback.sendMCP = s.SendMCPMessage
 	s.control = control.New(s.out, control.Config{
 		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 			defer s.stir()
@@ -267,13 +267,13 @@ func (s *Session) shutDown() {
 	s.mirror.wake()
 	s.out.Fail(s.closeCause())
 	s.control.Fail(s.closeCause())
-	s.callback.mcp.end()
+	s.callback.mcp.Close()
 	cancelled := time.Now()
 	s.life.Load().conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
 	<-s.ended
 	s.watchdog.stop()
 	left := func() time.Duration { return s.opts.closeTimeout() - time.Since(cancelled) }
-	if !s.control.Wait(left()) || !s.callback.mcp.wait(left()) {
+	if !s.control.Wait(left()) || !s.callback.mcp.Wait(left()) {
 		s.log.Warn("a callback has not returned although its context has ended")
 	}
 }

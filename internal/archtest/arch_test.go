@@ -201,11 +201,12 @@ func TestCheckBroken(t *testing.T) {
 		},
 		{"tools draw", []node{imports("/tools", "charm.land/lipgloss/v2")}, "/tools imports charm.land/lipgloss/v2: only the program"},
 		{"the SDK parses flags", []node{imports("", "github.com/spf13/cobra")}, " imports github.com/spf13/cobra: only the program"},
-		{"control starts a process", []node{imports("/internal/control", "os/exec")}, "/internal/control imports os/exec: the control"},
+		{"control starts a process", []node{imports("/internal/control", "os/exec")}, "/internal/control imports os/exec: it starts no"},
+		{"mcphost starts a process", []node{imports("/internal/mcphost", "os/exec")}, "/internal/mcphost imports os/exec: it starts no"},
 		{
 			"control starts a process through a package below it",
 			[]node{imports("/internal/control", "/internal/process"), imports("/internal/process", "os/exec")},
-			"/internal/process imports os/exec: the control engine",
+			"/internal/process imports os/exec: it starts no process",
 		},
 		{
 			"the program reaches under the public packages",

@@ -33,6 +33,9 @@ var (
 	// leafImports are the packages of this module that a leaf may import.
 	leafImports = []string{module + "/wire", module + "/internal/jsonlex", module + "/internal/entrylex"}
 
+	// pipePackages talk to an agent, and must run over an in-memory pipe as well.
+	pipePackages = []string{module + "/internal/control", module + "/internal/mcphost"}
+
 	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
 	// io/ioutil is another name for os; unsafe and C can reach anything.
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
@@ -144,13 +147,13 @@ func ui(_ graph, n node) []string {
 		"only the program imports a UI library")
 }
 
-// pipe keeps the control engine runnable over an in-memory pipe.
+// pipe keeps the control engine and the host of MCP servers runnable over an in-memory pipe.
 func pipe(g graph, n node) []string {
-	if n.ImportPath != module+"/internal/control" {
+	if !slices.Contains(pipePackages, n.ImportPath) {
 		return nil
 	}
 	return g.reach(n, func(imp string) bool { return imp == "os/exec" },
-		"the control engine starts no process")
+		"it starts no process")
 }
 
 // customer lets the program use public packages, as any other customer does, its own packages and the shared ones.
