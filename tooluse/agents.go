@@ -49,7 +49,7 @@ type AgentResult struct {
 	TaskID     string `json:"taskId"`
 	SessionURL string `json:"sessionUrl"`
 
-	// What follows is set for members of a team. TeammateID is "name@team".
+	// The fields below are set for members of a team. TeammateID is "name@team".
 	TeammateID string `json:"agent_id"`
 	Name       string `json:"name"`
 	TeamName   string `json:"team_name"`
@@ -111,7 +111,7 @@ type WorkflowResult struct {
 	TaskID       string `json:"taskId"`
 	TaskType     string `json:"taskType"`
 	WorkflowName string `json:"workflowName"`
-	// RunID names the folder of its subagents.
+	// RunID names the directory of its subagents.
 	RunID         string `json:"runId"`
 	Summary       string `json:"summary"`
 	TranscriptDir string `json:"transcriptDir"`
@@ -148,7 +148,7 @@ type TaskCreateInput struct {
 	Metadata    wire.JSON `json:"metadata"`
 }
 
-// A TaskUpdateInput changes a task. What is "" or nil stays as it is.
+// A TaskUpdateInput changes a task. Fields that are "" or nil stay as they are.
 type TaskUpdateInput struct {
 	TaskID      string `json:"taskId"`
 	Subject     string `json:"subject"`

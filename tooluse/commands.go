@@ -39,7 +39,7 @@ type BashResult struct {
 	EditDiff     *BashEditDiff `json:"bashEditDiff"`
 }
 
-// A GitOperation is what a command did to a repository. What it did not do is nil.
+// A GitOperation is what a command did to a repository. Operations that it did not perform are nil.
 type GitOperation struct {
 	Commit *GitCommit `json:"commit"`
 	Push   *GitPush   `json:"push"`
@@ -72,7 +72,7 @@ type GitPR struct {
 	Action string `json:"action"`
 }
 
-// A BashEditDiff tells which files a command changed.
+// A BashEditDiff lists the files that a command changed.
 type BashEditDiff struct {
 	Files []BashFileDiff `json:"files"`
 	// MoreFiles is how many others there are.
@@ -81,7 +81,7 @@ type BashEditDiff struct {
 	ChangedFiles []string `json:"changedFiles"`
 }
 
-// A BashFileDiff tells what a command changed in a file.
+// A BashFileDiff is what a command changed in a file.
 type BashFileDiff struct {
 	FilePath string `json:"filePath"`
 	Hunks    []Hunk `json:"hunks"`

@@ -95,7 +95,7 @@ type EditResult struct {
 	ReplaceAll bool   `json:"replaceAll"`
 	// Edits are those of a MultiEdit.
 	Edits []StringEdit `json:"edits"`
-	// OriginalFile is what was in the file, or nil if the agent does not tell. MultiEdit has OriginalFileContents.
+	// OriginalFile is what was in the file, or nil if the agent does not report it. MultiEdit has OriginalFileContents.
 	OriginalFile         *string `json:"originalFile"`
 	OriginalFileContents *string `json:"originalFileContents"`
 	StructuredPatch      []Hunk  `json:"structuredPatch"`
@@ -116,7 +116,7 @@ type Hunk struct {
 	Lines []string `json:"lines"`
 }
 
-// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are no strings are left out.
+// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are not strings are left out.
 func (h *Hunk) UnmarshalJSON(data []byte) error {
 	var loose struct {
 		OldStart, OldLines, NewStart, NewLines int
@@ -172,7 +172,7 @@ type NotebookEditResult struct {
 	Error string `json:"error"`
 }
 
-// An LSInput names a folder.
+// An LSInput names a directory.
 type LSInput struct {
 	Path   string   `json:"path"`
 	Ignore []string `json:"ignore"`

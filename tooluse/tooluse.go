@@ -13,7 +13,7 @@ import (
 // [*BashInput]; the input of any other tool is an [*OtherInput].
 type Input interface{ toolInput() }
 
-// An OtherInput is that of a tool without a type of its own, such as one of an MCP server, or one that is no JSON
+// An OtherInput is the input of a tool without a specific type, such as one of an MCP server, or one that is not a JSON
 // object.
 type OtherInput struct {
 	Name string
@@ -116,7 +116,7 @@ func (*ExitPlanModeInput) toolInput()    {}
 
 // A Result is the structured result of a tool: what the agent knows of it, beside the text that the model was given.
 // Its variants are pointers to the types whose names end in Result, such as [*BashResult]. Any tool can give a
-// [*TextResult] or a [*ContentResult]; what has no type of its own is an [*OtherResult].
+// [*TextResult] or a [*ContentResult]. A result without a specific type is an [*OtherResult].
 type Result interface{ toolResult() }
 
 // A TextResult is a text alone. Calls that failed or were refused have one.
@@ -137,7 +137,7 @@ func (r *TextResult) Failure() string {
 // A ContentResult is a list of blocks. Tools of MCP servers give one.
 type ContentResult struct{ Content wire.Content }
 
-// An OtherResult is that of a tool without a type of its own.
+// An OtherResult is the result of a tool without a specific type.
 type OtherResult struct {
 	Name string
 	Raw  wire.JSON

@@ -51,7 +51,7 @@ type Prices struct {
 	USPercent int `json:"usPercent,omitempty"`
 }
 
-// With returns a table that has the overrides in place of, or besides, its own prices. Both stay as they are.
+// With returns a table in which the overrides replace or extend the prices of the table. Both arguments stay as they are.
 func (p Prices) With(overrides map[string]Price) Prices {
 	models := maps.Clone(p.Models)
 	if models == nil {
@@ -63,7 +63,7 @@ func (p Prices) With(overrides map[string]Price) Prices {
 }
 
 // Lookup returns the price of a model. It knows a model also by a dated name such as claude-sonnet-4-5-20250929, by the
-// names that cloud providers give it, and with the mark [1m] behind. It returns false for any other name: no price is
+// names that cloud providers give it, and with the suffix [1m]. It returns false for any other name: no price is
 // guessed, not even for a name that begins like a known one.
 func (p Prices) Lookup(model string) (Price, bool) {
 	price, ok := p.Models[p.Name(model)]
@@ -275,7 +275,7 @@ func plainName(model string) string {
 	return strings.ReplaceAll(m[1], ".", "-")
 }
 
-// withoutMark returns the name without the mark of a window of a million tokens. The agent puts it behind the name that
+// withoutMark returns the name without the mark of a window of a million tokens. The agent appends it to the name that
 // it was given; the API does not know it.
 func withoutMark(model string) string {
 	const mark = "[1m]"
@@ -322,7 +322,7 @@ func DefaultPrices() Prices {
 	}
 }
 
-// dollars returns the price of a model. What is written to the cache for five minutes costs a quarter more than input,
+// dollars returns the price of a model. Tokens written to the cache for five minutes cost a quarter more than input,
 // and for an hour twice as much; a search costs a cent.
 func dollars(input, output, cacheRead float64) Price {
 	in := moneyOf(input)
@@ -353,7 +353,7 @@ type Sum struct {
 	CacheCreationTokens int `json:"cacheCreationTokens"`
 
 	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by lifetime, as far as the
-	// agent tells.
+	// agent reports them.
 	CacheCreation5mTokens int `json:"cacheCreation5mTokens"`
 	CacheCreation1hTokens int `json:"cacheCreation1hTokens"`
 	// ThinkingTokens are a part of OutputTokens.
@@ -416,7 +416,7 @@ const Dollar Money = 1_000_000_000_000
 
 const maxMoney Money = math.MaxInt64
 
-// ParseMoney reads a number of dollars, such as "1.25", "$0.0028" or "1e-7". What is finer than a unit is rounded.
+// ParseMoney reads a number of dollars, such as "1.25", "$0.0028" or "1e-7". Digits finer than a unit are rounded.
 func ParseMoney(text string) (Money, error) {
 	digits := strings.TrimPrefix(text, "$")
 	about, err := strconv.ParseFloat(digits, 64)

@@ -12,7 +12,7 @@ import (
 )
 
 // A Reconciliation sets what the calls of transcripts cost against the agent's own account. Differences are what the
-// agent counts less what the transcripts tell.
+// agent counts minus what the transcripts have.
 type Reconciliation struct {
 	Models []ModelReconciliation `json:"models"`
 	// Computed is what the calls cost by the table of prices, Agent what they cost by the agent's account.
@@ -27,7 +27,7 @@ type Reconciliation struct {
 
 // A ModelReconciliation is the part of a [Reconciliation] that is about one model.
 type ModelReconciliation struct {
-	// Computed is what the transcripts tell. Its model is the name as the table of prices has it.
+	// Computed is the sum over the transcripts. Its model is the name as the table of prices has it.
 	Computed ModelCost  `json:"computed"`
 	Agent    ModelState `json:"agent"`
 	// Usage and Cost are the differences. Of the usage only what the agent is billed for is compared: parts of other
@@ -45,7 +45,7 @@ const (
 	// ReasonUnwritten: the agent counts more. Some calls leave no line in a transcript, such as those for titles, for
 	// summaries of compactions and of web pages.
 	ReasonUnwritten Reason = "unwritten"
-	// ReasonUncounted: the transcripts tell more. The agent does not count an answer that was interrupted, and a process
+	// ReasonUncounted: the transcripts have more. The agent does not count an answer that was interrupted, and a process
 	// that is killed leaves no account.
 	ReasonUncounted Reason = "uncounted"
 	// ReasonBoth: each has something that the other has not.
@@ -207,9 +207,9 @@ func (s *CostState) includes(o *CostState) bool {
 // moves on to another session; it writes none when it is killed.
 //
 // A process that resumes a session goes on from the last account, and so does a fork that the agent makes, from that of
-// the session that it was forked from. So of several accounts with the same Start the last one has it all, and those of
+// the session that it was forked from. So of several accounts with the same Start the last one has everything, and those of
 // forks have the beginning in common: [Reconcile] takes care of that. A fork that a program has made, as sessions.Fork
-// does, begins an account of its own.
+// does, begins a separate account.
 type CostState struct {
 	SessionID string `json:"sessionId"`
 	TotalCost Money  `json:"totalCost"`

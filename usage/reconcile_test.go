@@ -176,7 +176,7 @@ func TestSumStates(t *testing.T) {
 	}
 }
 
-// A recording is what the transcripts of a recorded session tell of its costs.
+// A recording is what the transcripts of a recorded session say about its costs.
 type recording struct {
 	calls  []Call
 	states []CostState

@@ -17,7 +17,7 @@ type Usage struct {
 	CacheCreationTokens int
 
 	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by lifetime, as far as the
-	// agent tells.
+	// agent reports them.
 	CacheCreation5mTokens int
 	CacheCreation1hTokens int
 	// ThinkingTokens are a part of OutputTokens.
@@ -84,7 +84,7 @@ func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 // EntryType returns the type of the entry that was decoded last.
 func (d *CallDecoder) EntryType() string { return d.scan.kind }
 
-// A callScanner is what is behind a CallDecoder. It has what was read of a line so far.
+// A callScanner does the work of a CallDecoder. It holds what was read of a line so far.
 type callScanner struct {
 	entrylex.Reader
 
@@ -204,7 +204,7 @@ func (d *callScanner) messageOf(e *scannedEntry) {
 	}
 }
 
-// progressMember reads the data of an entry that tells what a subagent does. It may hold an entry of that subagent.
+// progressMember reads the data of an entry about the progress of a subagent. It may hold an entry of that subagent.
 func (d *callScanner) progressMember() {
 	d.progress.reset()
 	if d.Peek() != '{' {
@@ -237,12 +237,12 @@ func (d *callScanner) innerEntry() {
 // into the transcripts of forks and subagents. So a tally should get the lines of all transcripts before anything is
 // added up.
 //
-// What it holds does not depend on the order in which the lines came, nor on how they were spread over tallies that
+// Its content does not depend on the order in which the lines came, nor on how they were spread over tallies that
 // were merged. The zero value is ready. It is for one goroutine at a time.
 type Tally struct {
 	// answers are the best copies.
 	answers map[answerKey]*Call
-	// unnamed are calls with neither an ID nor a UUID: nothing tells one from another.
+	// unnamed are calls with neither an ID nor a UUID: nothing distinguishes them.
 	unnamed []Call
 }
 
@@ -252,7 +252,7 @@ type answerKey struct{ id, request string }
 
 // Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are those with the same
 // MessageID where one has no RequestID or is a sidechain's, since a sidechain may repeat what was said before under
-// a RequestID of its own. Of the copies it keeps that of the main conversation, then the one with the most tokens.
+// its own RequestID. Of the copies it keeps that of the main conversation, then the one with the most tokens.
 func (t *Tally) Add(c Call) {
 	key := answerKey{c.MessageID, c.request()}
 	switch {
@@ -306,7 +306,7 @@ func (t *Tally) Calls() []Call {
 	return calls
 }
 
-// calls is Calls in any order. What has no request competes with the best of the answers that it may be a copy of, and
+// calls is Calls in any order. A call without a request competes with the best of the answers that it may be a copy of, and
 // takes its place.
 func (t *Tally) calls() []Call {
 	calls := make([]Call, 0, len(t.unnamed)+len(t.answers))
@@ -363,20 +363,20 @@ type Call struct {
 	Usage Usage
 	// Sidechain says that a subagent was answered.
 	Sidechain bool
-	// Forked says that the line may be a copy: it stands in a fork of another session, or tells the progress of a
-	// subagent, whose own transcript has it, too.
+	// Forked says that the line may be a copy: it is in a fork of another session, or reports the progress of a
+	// subagent, whose own transcript also has it.
 	Forked bool
 
 	SessionID string
 	AgentID   string
-	// Project is the name of the folder that the transcript lies in. A line does not tell.
+	// Project is the name of the directory of the transcript. The line itself does not have it.
 	Project string
 
 	// CostUSD is what the answer cost, where an older agent wrote that down.
 	CostUSD float64
 }
 
-// request returns the RequestID if it tells an answer from others, and "" if the call may be a copy of any.
+// request returns the RequestID if it identifies an answer, and "" if the call may be a copy of any.
 func (c *Call) request() string {
 	if c.Sidechain {
 		return ""

@@ -226,7 +226,7 @@ func TestTallyDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// Two copies that differ in anything are told apart, so that it is not by chance which one counts.
+// Two copies that differ in any field are ordered, so that the one that counts is not chosen by chance.
 func TestCopiesAreInTotalOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))

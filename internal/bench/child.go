@@ -24,15 +24,15 @@ type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// First is the time until a program printed its first byte.
 	First time.Duration `json:"first_ns,omitempty"`
-	// Peak is how many bytes of the process were in memory at most, 0 where the system does not tell.
+	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not report it.
 	Peak int `json:"peak_bytes"`
 	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers used.
 	Count  int `json:"count"`
 	Tokens int `json:"tokens"`
 }
 
-// A job is a piece of work that is measured in a process of its own, so that its memory is its own. It gets the path of
-// a folder of projects, of a transcript or of a program, and arguments for the last.
+// A job is work that is measured in a separate process, so that its memory can be measured. It gets the path of
+// a projects directory, of a transcript or of a program, and arguments for the last.
 type job func(path string, args []string, f *figures) error
 
 // about is a job that takes no arguments.

@@ -9,8 +9,8 @@
 // the rounds of the ratio inside a round, so that noise from the rest of the
 // machine hits both sides.
 //
-// The part "transcripts" makes a folder of projects and measures totals, lists
-// and reading over it, each in a process of its own, so that the peak of its
+// The part "transcripts" makes a projects directory and measures totals, lists
+// and reading over it, each in a separate process, so that the peak of its
 // memory is known, and on all processors.
 //
 // The part "program" builds clew and measures how long its users wait: for its

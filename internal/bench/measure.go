@@ -151,7 +151,7 @@ func contestants() []contestant {
 	}
 }
 
-// each decodes line by line. What comes out is kept alive, here as in the other
+// each decodes line by line. The results are kept alive, here as in the other
 // contestants, so that none of it is optimised away.
 func each(decode func([]byte) (any, error)) func(slice) (int, error) {
 	return func(s slice) (int, error) {

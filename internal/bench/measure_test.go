@@ -167,7 +167,7 @@ func TestUseFigures(t *testing.T) {
 	}
 }
 
-// TestMain makes the program of the tests do the jobs of children, too.
+// TestMain lets the test binary also do the jobs of children.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-child" {
 		main()

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakOf returns 0: the system does not tell.
+// peakOf returns 0: the system does not report it.
 func peakOf(*os.ProcessState) int { return 0 }

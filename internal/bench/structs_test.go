@@ -64,7 +64,7 @@ func TestStructsKnowEveryBlockAndEvent(t *testing.T) {
 	}
 }
 
-// unions lists the values behind the unions of a frame.
+// unions lists the values of the unions in a frame.
 func unions(frame any) []any {
 	switch f := frame.(type) {
 	case *assistantFrame:

@@ -39,7 +39,7 @@ const (
 	hugeStream
 )
 
-// measureTranscripts makes folders of projects and measures what is done with them.
+// measureTranscripts makes projects directories and measures work on them.
 func measureTranscripts(ctx context.Context, o options) ([]work, error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultSize is the size in bytes of the stream behind the published figures.
+// DefaultSize is the size in bytes of the stream that the published figures were measured with.
 const DefaultSize = 30 << 20
 
 // Stream writes about size bytes of frames to w, one object per line. It ends

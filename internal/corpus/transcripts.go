@@ -12,10 +12,10 @@ import (
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
-// ProjectsSize is the size in bytes of the projects behind the published figures.
+// ProjectsSize is the size in bytes of the projects that the published figures were measured with.
 const ProjectsSize = 414_000_000
 
-// Projects fills dir with the transcripts of many sessions, as the agent lays them out in its folder of projects, and
+// Projects fills dir with the transcripts of many sessions, in the layout of the agent's own projects directory, and
 // returns what is true of them. They have about size bytes; a small size gives fewer sessions, of the same kinds. The
 // same seed and size always give the same bytes.
 //
@@ -44,7 +44,7 @@ func (p *projects) make(size int) (*Truth, error) {
 	return p.book.truth(), nil
 }
 
-// projects is a folder of projects in the making.
+// projects is a projects directory that is being made.
 type projects struct {
 	*generator
 	dir                  string
@@ -55,7 +55,7 @@ type projects struct {
 	gateways bool
 }
 
-// texts makes the texts that all sessions take pieces of: to make them anew each time would take minutes.
+// texts makes the texts that all sessions take pieces of: making them for each session would take minutes.
 func (p *projects) texts(size int) {
 	n := min(max(size/16, 64<<10), 1<<20)
 	p.prosy, p.coded, p.logged = newText(p.prose(n)), newText(p.code(n)), newText(p.log(n))
@@ -66,7 +66,7 @@ func (p *projects) words(n int) string  { return p.prosy.piece(p.generator, n) }
 func (p *projects) codeOf(n int) string { return p.coded.piece(p.generator, n) }
 func (p *projects) output(n int) string { return p.logged.piece(p.generator, n) }
 
-// sessionSizes are the sizes of the main transcripts, in any order: a few large ones, and many small ones. What is left
+// sessionSizes are the sizes of the main transcripts, in any order: a few large ones, and many small ones. The rest
 // of size is for subagents.
 func sessionSizes(g *generator, size int) []int {
 	count := min(max(size/(256<<10), 10), 200)
@@ -156,7 +156,7 @@ func (r *recording) record(target int) error {
 	return r.finish()
 }
 
-// spill writes a long result into a file of its own, and returns its path.
+// spill writes a long result into a separate file, and returns its path.
 func (r *recording) spill(output string) string {
 	path := r.path(r.id, "tool-results", "b"+r.hex(8)+".txt")
 	r.fail(os.MkdirAll(filepath.Dir(path), 0o700))
@@ -281,7 +281,7 @@ const (
 )
 
 // HugeProject fills dir with one session, whose transcript has about size bytes: two turns, and between them progress
-// of tools that repeats all that a subagent has said, and runs of NUL bytes, as a crash leaves them. Such transcripts
+// of tools that repeats everything that a subagent has said, and runs of NUL bytes, as a crash leaves them. Such transcripts
 // exist.
 func HugeProject(dir string, seed uint64, size int) (*Truth, error) {
 	p := &projects{generator: newGenerator(nil, seed), dir: dir, book: newBook()}
@@ -416,7 +416,7 @@ func (b *book) copied(session string, kept keptEntry) {
 }
 
 // replay writes a transcript of a subagent that repeats the beginning of the session: for a question on the side, under
-// requests of its own, or for a compaction.
+// its own requests, or for a compaction.
 func (r *recording) replay(name string, newRequests bool) {
 	copies := &recording{projects: r.projects, id: r.id, agent: name, now: r.now}
 	if r.fail(copies.create(r.path(r.id, "subagents", "agent-"+name+".jsonl"))); r.err != nil {

@@ -110,7 +110,7 @@ func (r *recording) note(kind string, members ...any) {
 	r.write(kind, entry)
 }
 
-// entry writes an entry of the conversation, and returns its UUID. Members before and behind its UUID are given.
+// entry writes an entry of the conversation, and returns its UUID. Members before and after its UUID are given.
 func (r *recording) entry(kind string, before, behind object, kept keptEntry) string {
 	uuid := r.uuid()
 	entry := object{"parentUuid", r.parent}
@@ -159,7 +159,7 @@ func (r *recording) system(subtype string, members ...any) {
 		keptEntry{})
 }
 
-// attach writes an attachment. Newer agents write down what the model is told of it.
+// attach writes an attachment. Newer agents also write the text that the model gets.
 func (r *recording) attach(kind string, rendered int, members ...any) {
 	var behind object
 	if r.current && rendered > 0 {
@@ -208,14 +208,14 @@ func (t text) piece(g *generator, n int) string {
 type Truth struct {
 	// Sessions has the sessions by ID.
 	Sessions map[string]SessionTruth
-	// Agents counts the transcripts of subagents, and Spills the results in files of their own.
+	// Agents counts the transcripts of subagents, and Spills the results in separate files.
 	Agents int
 	Spills int
 	// Lines and Bytes are those of all transcripts, and ByKind the lines by type, and by subtype where there is one.
 	Lines  int
 	Bytes  int64
 	ByKind map[string]int
-	// Largest is the path of the largest transcript, below the folder.
+	// Largest is the path of the largest transcript, relative to the directory.
 	Largest string
 
 	// Answers counts the answers of the model, each once, and Tokens what they used.
@@ -230,12 +230,12 @@ type Truth struct {
 
 // A SessionTruth is what is true of one session.
 type SessionTruth struct {
-	// Path is that of the main transcript, below the folder, and Bytes its size.
+	// Path is that of the main transcript, relative to the directory, and Bytes its size.
 	Path  string
 	Bytes int
 	// Tokens are those of the answers that were given in the session, to it or to its subagents.
 	Tokens Tokens
-	// Prompts counts what the user has typed and still sees, Queued what besides that was typed while the agent worked,
+	// Prompts counts what the user has typed and still sees, Queued what was also typed while the agent worked,
 	// Rewinds the prompts that were taken back with all that followed, and Compactions those that the user sees.
 	Prompts     int
 	Queued      int

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// madeProjects makes projects and returns their folder.
+// madeProjects makes projects and returns their directory.
 func madeProjects(t *testing.T, seed uint64, size int) (string, *Truth) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "projects")
@@ -25,7 +25,7 @@ func madeProjects(t *testing.T, seed uint64, size int) (string, *Truth) {
 	return dir, truth
 }
 
-// digest hashes all files below a folder.
+// digest hashes all files below a directory.
 func digest(t *testing.T, dir string) string {
 	t.Helper()
 	sum := sha256.New()
@@ -85,7 +85,7 @@ func madeEntries(t *testing.T, path string) []madeEntry {
 	return entries
 }
 
-// transcriptsOf returns the paths of all transcripts below a folder.
+// transcriptsOf returns the paths of all transcripts below a directory.
 func transcriptsOf(t *testing.T, dir string) []string {
 	t.Helper()
 	var paths []string

@@ -63,7 +63,7 @@ func (r *recording) writePrompt(prompt string) {
 	}
 }
 
-// rewind goes back, now and then, to before the last turn: what was said there is left behind.
+// rewind goes back, now and then, to before the last turn, which is then a branch.
 func (r *recording) rewind() {
 	before := r.before
 	if before == nil || len(r.kept) < maxKept || !r.oneIn(12) || before.parent == nil {

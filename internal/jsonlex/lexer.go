@@ -113,7 +113,7 @@ func (l *Lexer) peekSlow() byte {
 
 // FirstKey enters the object that comes next and returns its first key, up to
 // the value that belongs to it. It returns false when the object is empty or
-// when there is no object. The key is valid until the next call.
+// if the value is not an object. The key is valid until the next call.
 func (l *Lexer) FirstKey() ([]byte, bool) {
 	if l.Peek() != '{' {
 		l.mismatch("object")
@@ -159,7 +159,7 @@ func (l *Lexer) nextKeySlow() ([]byte, bool) {
 }
 
 // FirstElem enters the array that comes next and reports whether it has an
-// element. It returns false as well when there is no array.
+// element. It also returns false if the value is not an array.
 func (l *Lexer) FirstElem() bool {
 	if l.Peek() != '[' {
 		l.mismatch("array")
@@ -211,7 +211,7 @@ func (l *Lexer) leave() {
 	l.depth--
 }
 
-// key reads a key and the colon behind it.
+// key reads a key and the colon after it.
 func (l *Lexer) key() ([]byte, bool) {
 	start := l.pos + 1
 	end, ascii := plainEnd(l.data, start)
@@ -310,7 +310,7 @@ func (l *Lexer) unexpected(where string) {
 }
 
 // mismatch records that the next value is not of the JSON type asked for, or
-// that it is no value at all.
+// that it is not a value at all.
 func (l *Lexer) mismatch(want string) {
 	at := l.pos
 	if end, fault := skipValue(l.data, at, l.depth); fault != 0 {
@@ -363,7 +363,7 @@ func (e *Error) Error() string {
 // shape.
 func (e *Error) Syntax() bool { return e.Fault <= TooDeep }
 
-// typeName returns the name of the JSON type that a value's first byte tells.
+// typeName returns the name of the JSON type by a value's first byte.
 func typeName(first byte) string {
 	switch first {
 	case '{':

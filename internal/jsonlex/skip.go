@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The scans of this file work on plain indexes. Each returns the offset behind
+// The scans of this file work on plain indexes. Each returns the offset after
 // what it passed over, or the offset of the fault and the fault. Where the text
 // ends too early, that is the end, or the escape that it cuts.
 
@@ -79,7 +79,7 @@ func skipObject(b []byte, i, depth int) (int, Fault) {
 	}
 }
 
-// skipKey passes over a key, its colon and the space behind that.
+// skipKey passes over a key, its colon and the space after that.
 func skipKey(b []byte, i int) (int, Fault) {
 	if i >= len(b) {
 		return i, Incomplete
@@ -192,7 +192,7 @@ func skipDigits(b []byte, i int) int {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// numberFault tells a number that was cut off from one that is wrong.
+// numberFault distinguishes a number that was cut off from one that is wrong.
 func numberFault(b []byte, i int) Fault {
 	if i >= len(b) {
 		return Incomplete
@@ -288,7 +288,7 @@ func Pointers(data []byte, offsets []int) []string {
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Paths returns where the values at the offsets lie in data, which is valid
-// JSON: for each, in order, the names on the way joined by dots, with [] behind a
+// JSON: for each, in order, the names on the way joined by dots, with [] after a
 // list. The offsets ascend.
 func Paths(data []byte, offsets []int) []string {
 	w := walk{
@@ -358,7 +358,7 @@ func (w *walk) value(path func() string) {
 }
 
 // Lookup returns the value of the first member of that name in the object at
-// pos, without looking at anything behind it. It returns nil when there is no
+// pos, without looking at anything after it. It returns nil if there is no
 // object, no such member, or a fault before it.
 func Lookup(data []byte, pos int, name string) []byte {
 	start, end := Find(data, pos, name)
@@ -397,7 +397,7 @@ func Find(data []byte, pos int, name string) (start, end int) {
 	return -1, -1
 }
 
-// keyIs reports whether text, which starts behind the opening quote of a key,
+// keyIs reports whether text, which starts after the opening quote of a key,
 // starts with the key of that name.
 func keyIs(text []byte, name string) bool {
 	if len(text) > len(name) && text[len(name)] == '"' && string(text[:len(name)]) == name {

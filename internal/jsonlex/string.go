@@ -25,7 +25,7 @@ func special(w uint64) uint64 {
 }
 
 // plainEnd returns the offset of the first quote, backslash or control
-// character at or behind i, or len(b), and whether a byte before it is not
+// character at or after i, or len(b), and whether a byte before it is not
 // ASCII.
 func plainEnd(b []byte, i int) (end int, ascii bool) {
 	var seen uint64
@@ -245,7 +245,7 @@ func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 
 // appendPlain appends the plain run that starts at i, or as much of it as the
 // scratch buffer is meant for, and returns where it stopped. It copies whole
-// words: what it writes behind the run is written over.
+// words: bytes that it writes after the run are overwritten.
 func appendPlain(dst, b []byte, i int) ([]byte, int) {
 	for i+8 <= len(b) && len(dst) < scratchSize {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -310,7 +310,7 @@ func validate(s []byte) []byte {
 	return appendValid(make([]byte, 0, len(s)+64), s)
 }
 
-// unescapeRune resolves the \u escape that s starts with, and the one behind it
+// unescapeRune resolves the \u escape that s starts with, and the one after it
 // if the two are a surrogate pair. A lone surrogate is U+FFFD.
 func unescapeRune(s []byte) (r rune, size int) {
 	r = hex4(s)

@@ -98,7 +98,7 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 	return len(piece), Open
 }
 
-// anotherString reports whether, behind a string, another one of the same list
+// anotherString reports whether, after a string, another one of the same list
 // follows. It saves the steps for the comma and the quote.
 func (t *Tracker) anotherString(rest []byte) bool {
 	return len(rest) > 1 && rest[0] == ',' && rest[1] == '"' && t.state == wantCommaOrEnd && t.stack[len(t.stack)-1] == '['

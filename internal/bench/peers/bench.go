@@ -29,7 +29,7 @@ type host struct {
 	command []string
 }
 
-// A bench has all programs of the comparison in one folder, and the report that they fill.
+// A bench has all programs of the comparison in one directory, and the report that they fill.
 type bench struct {
 	dir    string
 	rounds int
@@ -66,7 +66,7 @@ func (b *bench) close() {
 	}
 }
 
-// path returns the place of something in the folder of the bench.
+// path returns the path of a file in the directory of the bench.
 func (b *bench) path(names ...string) string {
 	return filepath.Join(append([]string{b.dir}, names...)...)
 }
@@ -94,7 +94,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// A stage is what an agent runs on: its path, its environment and its working folder.
+// A stage is what an agent runs on: its path, its environment and its working directory.
 type stage struct {
 	agent string
 	env   []string
@@ -278,7 +278,7 @@ func (r *report) against(what string, rows []throughputRow, bounds map[string]fl
 	}
 }
 
-// memory adds the goal for the memory of a host, where the system tells how much that is.
+// memory adds the goal for the memory of a host, on systems that report it.
 func (r *report) memory(what string, bound float64, row throughputRow) {
 	if row.PeakMB > 0 {
 		r.atMost(what+", memory of the host", bound, "MB", row.PeakMB)

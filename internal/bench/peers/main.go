@@ -2,13 +2,13 @@
 // to running the agent by itself; and it compares adding up the usage of all sessions to the program that people use for
 // that.
 //
-// It installs the others, each at one version, into a folder that it removes in the end; what cannot be installed is
-// left out, and the report says so. Each host is a program of its own and starts anew for each query. The hosts take
+// It installs the others, each at one version, into a directory that it removes at the end. A peer that cannot be installed is
+// left out, and the report says so. Each host is a separate program and starts again for each query. The hosts take
 // turns, over the same agent: a simulated one that writes as fast as its pipe takes it, or Claude Code over a scripted
 // model. Ratios are medians over the rounds of the ratio inside a round, so that noise from the rest of the machine
 // hits both sides.
 //
-// It runs on Linux and macOS; only Linux tells how much memory a host used. The report is Markdown, ready for
+// It runs on Linux and macOS; only Linux reports how much memory a host used. The report is Markdown, ready for
 // docs/benchmarks.md; -json prints the same as one object.
 package main
 
@@ -133,7 +133,7 @@ const (
 //go:embed scripts
 var scripts embed.FS
 
-// install puts the SDKs of others into the folder of the bench, unless they are there already. One that cannot be
+// install puts the SDKs of others into the directory of the bench, unless they are there already. One that cannot be
 // installed is left out, with a note in the report.
 func (b *bench) install(ctx context.Context) error {
 	if _, err := os.Stat(b.path("scripts")); err == nil {

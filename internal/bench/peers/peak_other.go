@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakOf returns 0: only Linux tells.
+// peakOf returns 0: only Linux reports it.
 func peakOf(*os.ProcessState) int { return 0 }

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 )
 
-// A report is everything a run found out. What was not measured is empty.
+// A report is everything that a run has measured. Fields that were not measured are empty.
 type report struct {
 	Go       string          `json:"go"`
 	System   string          `json:"system"`

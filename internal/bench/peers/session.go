@@ -128,7 +128,7 @@ func (b *bench) share(ctx context.Context) error {
 	return nil
 }
 
-// cold measures queries of Claude Code. What is more than Claude Code by itself is not only the host's doing: the agent
+// cold measures queries of Claude Code. Not all of the difference to Claude Code by itself is due to the host: the agent
 // works differently when it is asked through the protocol.
 func (b *bench) cold(ctx context.Context) error {
 	return b.withClaude(ctx, func(on stage) error {

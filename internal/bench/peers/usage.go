@@ -39,7 +39,7 @@ type usageRow struct {
 	seconds []float64
 }
 
-// usage measures the totals over a folder of projects. Each program has to find the true ones.
+// usage measures the totals over a projects directory. Each program has to find the true ones.
 func (b *bench) usage(ctx context.Context) error {
 	program := b.path("totals")
 	if _, err := output(ctx, "go", "build", "-o", program,
@@ -161,7 +161,7 @@ func (r *report) writeUsage(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// withClaude calls measure with Claude Code over a scripted model that always says hello, in an empty folder. Where
+// withClaude calls measure with Claude Code over a scripted model that always says hello, in an empty directory. If
 // there is no Claude Code it leaves a note in the report instead.
 func (b *bench) withClaude(ctx context.Context, measure func(stage) error) error {
 	t := &test{ctx: ctx, dir: b.dir}
@@ -178,7 +178,7 @@ func (b *bench) withClaude(ctx context.Context, measure func(stage) error) error
 	return err
 }
 
-// claudeVersion says which Claude Code it is: the pinned one, or the one that whoever runs this has named.
+// claudeVersion says which Claude Code it is: the pinned one, or the one that CLEW_AGENT names.
 func claudeVersion() string {
 	if named := os.Getenv("CLEW_AGENT"); named != "" {
 		return "at " + named
@@ -198,7 +198,7 @@ type test struct {
 	errs     []error
 }
 
-// run calls body on a goroutine of its own, which Fatal and Skip end, and cleans up after it.
+// run calls body on a separate goroutine, which Fatal and Skip end, and cleans up after it.
 func (t *test) run(body func() error) error {
 	done := make(chan struct{})
 	go func() {

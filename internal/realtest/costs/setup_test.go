@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// options returns options for the agent over the model, in a folder of its own.
+// options returns options for the agent over the model, in a separate directory.
 func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
 	return &clew.Options{
@@ -38,7 +38,7 @@ func ask(t *testing.T, s *clew.Session, prompt string) *wire.ResultMessage {
 	return result
 }
 
-// A record is what transcripts tell: all calls, copies too, and the agent's accounts, in their order.
+// A record is what transcripts hold: all calls, also copies, and the agent's accounts, in their order.
 type record struct {
 	calls  []usage.Call
 	states []usage.CostState

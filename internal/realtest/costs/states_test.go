@@ -131,7 +131,7 @@ func TestRealAccountOfFork(t *testing.T) {
 	c.all(t).want(t, 5, 5)
 }
 
-// A fork that a program has made has an account of its own, without what was copied.
+// A fork that a program has made has a separate account, without the copied entries.
 func TestRealAccountOfCopy(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)
@@ -149,7 +149,7 @@ func TestRealAccountOfCopy(t *testing.T) {
 	c.all(t).want(t, 3, 3)
 }
 
-// A session that was cleared has an account of its own.
+// A session that was cleared has a separate account.
 func TestRealAccountAfterClear(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)

@@ -313,7 +313,7 @@ func TestRealControlDialogs(t *testing.T) {
 	wantRefused(t, s.Control(t.Context(), "set_chrome_browser_hints", nil, nil), "remote-hosted")
 }
 
-// What would leave the machine is refused here, and nothing is sent.
+// Requests that would leave the machine are refused here, and nothing is sent.
 func TestRealControlOutside(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

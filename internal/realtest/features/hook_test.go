@@ -37,7 +37,7 @@ func TestRealHookPreToolUse(t *testing.T) {
 			UpdatedInput: map[string]string{"command": "touch two"}}), made: "two", asked: 1},
 		{name: "ask", output: preTool(clew.PreToolUseOutput{Decision: clew.PermissionBehaviorAsk}), made: "ask", asked: 1},
 		{name: "fail", err: errors.New("the hook broke"), made: "fail", asked: 1},
-		// What an asynchronous hook says besides does not count.
+		// Other fields of an asynchronous hook's output are ignored.
 		{name: "async", output: &clew.HookOutput{Async: true, Decision: clew.HookDecisionBlock}, made: "async", asked: 1},
 	}
 	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()

@@ -238,7 +238,7 @@ func (g *gate) seen() []string {
 	return slices.Compact(slices.Clone(g.callers))
 }
 
-// Servers of every kind are there in the first turn, and one that can't be used is told of.
+// Servers of every kind are there in the first turn, and one that can't be used is reported.
 func TestRealOptionsMCPServers(t *testing.T) {
 	t.Parallel()
 	greeter, err := url.Parse(serveGreeter(t))

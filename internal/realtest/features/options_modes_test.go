@@ -325,7 +325,7 @@ func TestRealUnknownFlag(t *testing.T) {
 	wantText(t, "stderr", exit.Stderr, "--no-such-flag")
 }
 
-// What was recorded with Claude Code is played by a simulated agent, to the same effect.
+// A simulated agent plays a recording of Claude Code, to the same effect.
 func TestRealRecord(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

@@ -238,7 +238,7 @@ func TestRealOptionsInsideAnAgent(t *testing.T) {
 	}
 }
 
-// runForVariables runs an agent with the variables of this process, and returns those of its own that it was given, and
+// runForVariables runs an agent with the variables of this process, and returns the variables that it was given by option, and
 // those that it gave a tool.
 func runForVariables(t *testing.T) (given, passedOn map[string]string) {
 	t.Helper()

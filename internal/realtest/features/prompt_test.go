@@ -190,7 +190,7 @@ func TestRealRunAsWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A logbook keeps all that is written to it.
+// A logbook keeps everything that is written to it.
 type logbook struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -113,7 +113,7 @@ func touches(model *clewtest.Model, name string) {
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 }
 
-// writeFiles makes files below a folder, by their paths.
+// writeFiles makes files below a directory, by their paths.
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -127,7 +127,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// exists reports whether there is a file of that name in a folder.
+// exists reports whether a directory has a file of that name.
 func exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil

@@ -15,7 +15,7 @@ type Query struct {
 	Result    time.Duration `json:"result_ns"`
 	// End is when the query was over, agent and all.
 	End time.Duration `json:"end_ns"`
-	// Peak is how many bytes of the host were in memory at most, 0 where the system does not tell.
+	// Peak is how many bytes of the host were in memory at most, or 0 if the system does not report it.
 	Peak int `json:"peak_bytes"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// LoadVariable is the environment variable that tells the simulated agent its load, as [Load.String] writes it.
+// LoadVariable is the environment variable with the load of the simulated agent, as [Load.String] writes it.
 const LoadVariable = "PEERS_LOAD"
 
 // The kinds of load.
@@ -73,7 +73,7 @@ func (l Load) Frames() *Frames {
 	}
 }
 
-// Write writes all frames as fast as w takes them. Each has an id of its own, and all of them the same length.
+// Write writes all frames as fast as w takes them. Each has its own ID, and all have the same length.
 func (f *Frames) Write(w io.Writer) error {
 	for written := 0; written < f.count; {
 		n := min(f.count-written, len(f.batch)/f.size)

@@ -1,4 +1,4 @@
-// Command host drives an agent with Clew and prints what it measured as JSON. It is a program of its own, so that its
+// Command host drives an agent with Clew and prints what it measured as JSON. It is a separate program, so that its
 // memory is that of a small host and of nothing else. It has the environment that the agent is to have.
 package main
 

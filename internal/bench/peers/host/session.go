@@ -94,7 +94,7 @@ func answered(ctx context.Context, agent string) (*clew.Session, error) {
 
 // inUse counts goroutines, and the bytes of heap and stacks in use.
 func inUse() (goroutines, bytes int) {
-	// What a pool holds outlives one collection.
+	// A sync.Pool keeps its objects for one collection.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

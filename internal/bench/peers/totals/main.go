@@ -1,4 +1,4 @@
-// Command totals prints what the sessions below a folder of projects used, as JSON. It is a program of its own, so that its
+// Command totals prints what the sessions below a projects directory used, as JSON. It is a separate program, so that its
 // memory is that of a small program and of nothing else.
 package main
 
