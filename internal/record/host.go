@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Host is the program that drives the agent, played by a scenario. It reads only while it waits for something, on one
-// goroutine, so that both directions are recorded in one order. After the first error nothing is written or read.
+// A Host drives the agent as a scenario says. It uses one goroutine and reads only while it waits for something, so that
+// both directions are recorded in one order. After the first error it does nothing more.
 type Host struct {
 	*Stage
 
@@ -24,16 +24,16 @@ type Host struct {
 	err      error
 }
 
-// errEnded means that the agent ended its output while the host waited for something.
+// errEnded says that the agent ended its output while the host waited for something.
 var errEnded = errors.New("the agent ended")
 
-// Prompt writes what a user says.
+// Prompt writes a prompt of the user.
 func (h *Host) Prompt(text string) {
 	h.write(fmt.Sprintf(`{"type":"user","message":{"role":"user","content":%s},"parent_tool_use_id":null,"session_id":"default"}`,
 		quote(text)))
 }
 
-// Request writes a control request with that id, whose body is JSON. It does not wait for the answer.
+// Request writes a control request with this id and this JSON as its body. It does not wait for the answer.
 func (h *Host) Request(id, body string) {
 	h.write(fmt.Sprintf(`{"type":"control_request","request_id":%s,"request":%s}`, quote(id), body))
 }
@@ -47,7 +47,7 @@ func (h *Host) Turn(text string) {
 // AwaitResult waits for a result.
 func (h *Host) AwaitResult() { h.Await("result", 1) }
 
-// AwaitResponses waits until the control requests with these ids are answered, in whatever order.
+// AwaitResponses waits until the control requests with these ids are answered, in any order.
 func (h *Host) AwaitResponses(ids ...string) {
 	missing := func() bool {
 		return slices.ContainsFunc(ids, func(id string) bool { return !h.answered[id] })
@@ -57,7 +57,7 @@ func (h *Host) AwaitResponses(ids ...string) {
 	}
 }
 
-// Await waits for n frames whose label begins with that text; see label.
+// Await waits for n frames whose label begins with prefix; see label.
 func (h *Host) Await(prefix string, n int) {
 	h.await(func(msg wire.Message) bool {
 		if strings.HasPrefix(label(msg), prefix) {
@@ -67,7 +67,7 @@ func (h *Host) Await(prefix string, n int) {
 	})
 }
 
-// await reads until a frame is the one, and answers the agent's questions meanwhile.
+// await reads until done returns true for a frame. It answers the agent's questions meanwhile.
 func (h *Host) await(done func(wire.Message) bool) {
 	for h.err == nil {
 		msg := h.read()
@@ -81,7 +81,7 @@ func (h *Host) await(done func(wire.Message) bool) {
 	}
 }
 
-// read records the next frame, and answers it if it is a question. It is nil at the end, and after an error.
+// read records the next frame, and answers it if it is a question. It returns nil at the end and after an error.
 func (h *Host) read() wire.Message {
 	msg, err, ok := h.next()
 	if !ok || err != nil {
@@ -162,7 +162,7 @@ func (h *Host) close() {
 	}
 }
 
-// fail keeps the first error. A nil error is none.
+// fail keeps the first error, and ignores nil.
 func (h *Host) fail(err error) {
 	if h.err == nil {
 		h.err = err
@@ -173,12 +173,12 @@ func (h *Host) fail(err error) {
 func quote(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string has a JSON form
+		panic(err) // every string has a JSON form
 	}
 	return string(data)
 }
 
-// Faults returns a sentence for everything in the frames of the recording that package wire does not know.
+// Faults describes everything in the frames of a recording that package wire does not know.
 func Faults(r *Recording) []string {
 	var faults []string
 	for _, frame := range append(r.Frames(fromHost), r.Frames(fromAgent)...) {
@@ -189,13 +189,13 @@ func Faults(r *Recording) []string {
 	return faults
 }
 
-// frameFaults returns what is unknown about a frame.
+// frameFaults describes what package wire does not know about a frame.
 func frameFaults(frame string) []string {
 	msg := wire.Decode([]byte(frame))
 	if invalid, ok := msg.(*wire.InvalidFrame); ok {
 		return []string{"invalid: " + invalid.Err.Error()}
 	}
-	faults := unknownParts(msg)
+	faults := unknownContent(msg)
 	if !wire.Known(msg.Kind()) {
 		faults = append(faults, "unknown kind "+msg.Kind().String())
 	}
@@ -208,8 +208,8 @@ func frameFaults(frame string) []string {
 	return faults
 }
 
-// unknownParts returns what is unknown inside of a message.
-func unknownParts(msg wire.Message) []string {
+// unknownContent describes unknown blocks and events inside a message.
+func unknownContent(msg wire.Message) []string {
 	var content wire.Content
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:

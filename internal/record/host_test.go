@@ -12,30 +12,30 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// talk lets a host play over what an agent would print.
-func talk(t *testing.T, s *Scenario, output string) (*Host, error) {
+// playHost plays the host of a scenario over a given output of the agent.
+func playHost(t *testing.T, s *Scenario, output string) (*Host, error) {
 	t.Helper()
 	next, stop := iter.Pull2(wire.NewReader(strings.NewReader(output), nil).Messages())
 	t.Cleanup(stop)
 	p := &player{scenario: s, rec: new(Recording)}
-	h := &Host{scenario: s, rec: p.rec, stdin: nowhere{}, next: next, answered: map[string]bool{}}
+	h := &Host{scenario: s, rec: p.rec, stdin: discardInput{}, next: next, answered: map[string]bool{}}
 	return h, p.converse(h)
 }
 
-// nowhere is an agent's input that nobody reads.
-type nowhere struct{}
+// A discardInput is an agent's input that nobody reads.
+type discardInput struct{}
 
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
-func (nowhere) Close() error                { return nil }
+func (discardInput) Write(p []byte) (int, error) { return len(p), nil }
+func (discardInput) Close() error                { return nil }
 
 const (
-	ready    = `{"type":"control_response","response":{"subtype":"success","request_id":"req_1"}}`
-	mayI     = `{"type":"control_request","request_id":"7","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"a": 1}}}`
-	finished = `{"type":"result","subtype":"success","is_error":false,"uuid":"u","session_id":"s"}`
+	ready        = `{"type":"control_response","response":{"subtype":"success","request_id":"req_1"}}`
+	toolQuestion = `{"type":"control_request","request_id":"7","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"a": 1}}}`
+	finished     = `{"type":"result","subtype":"success","is_error":false,"uuid":"u","session_id":"s"}`
 )
 
 func TestHost(t *testing.T) {
-	h, err := talk(t, &Scenario{Prompts: []string{"Say \"hi\""}}, ready+"\n"+mayI+"\n"+finished+"\n")
+	h, err := playHost(t, &Scenario{Prompts: []string{"Say \"hi\""}}, ready+"\n"+toolQuestion+"\n"+finished+"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestHost(t *testing.T) {
 		`> {"type":"control_request","request_id":"req_1","request":{"subtype":"initialize","hooks":null}}`,
 		`< ` + ready,
 		`> {"type":"user","message":{"role":"user","content":"Say \"hi\""},"parent_tool_use_id":null,"session_id":"default"}`,
-		`< ` + mayI,
+		`< ` + toolQuestion,
 		`> {"type":"control_response","response":{"subtype":"success","request_id":"7","response":{"behavior":"allow","updatedInput":{"a": 1}}}}`,
 		`< ` + finished,
 		`# host closes stdin`,
@@ -55,24 +55,24 @@ func TestHost(t *testing.T) {
 }
 
 func TestHostFails(t *testing.T) {
-	if _, err := talk(t, &Scenario{Prompts: []string{"hi"}}, ready+"\n"); !errors.Is(err, errEnded) {
+	if _, err := playHost(t, &Scenario{Prompts: []string{"hi"}}, ready+"\n"); !errors.Is(err, errEnded) {
 		t.Errorf("an agent that ends early: %v", err)
 	}
-	message := strings.Replace(mayI, "can_use_tool", "mcp_message", 1)
-	if _, err := talk(t, new(Scenario), message+"\n"+ready+"\n"); err == nil || !strings.Contains(err.Error(), "no answer") {
+	message := strings.Replace(toolQuestion, "can_use_tool", "mcp_message", 1)
+	if _, err := playHost(t, new(Scenario), message+"\n"+ready+"\n"); err == nil || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("a question that the scenario does not expect: %v", err)
 	}
 	broken := io.MultiReader(strings.NewReader(ready+"\n"), brokenReader{})
 	next, stop := iter.Pull2(wire.NewReader(broken, nil).Messages())
 	defer stop()
 	p := &player{scenario: new(Scenario), rec: new(Recording)}
-	h := &Host{scenario: p.scenario, rec: p.rec, stdin: nowhere{}, next: next, answered: map[string]bool{}}
+	h := &Host{scenario: p.scenario, rec: p.rec, stdin: discardInput{}, next: next, answered: map[string]bool{}}
 	if err := p.converse(h); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("an output that breaks: %v", err)
 	}
 }
 
-// brokenReader fails.
+// A brokenReader always fails.
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }

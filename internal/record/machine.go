@@ -12,20 +12,20 @@ import (
 	"unicode/utf8"
 )
 
-// newRedactor returns what takes the stage, and the texts of the scenario, out of a recording of it.
+// newRedactor returns the redactor for a recording of a scenario.
 func newRedactor(stage *Stage, s *Scenario, rec *Recording) *Redactor {
 	r := &Redactor{Own: ownTexts(s, rec)}
 	model := stage.Model
 	temp := variable(model.Env(), "TMPDIR")
-	for _, place := range [][2]string{
-		{stage.Work, placeWork},
-		{model.ConfigDir(), placeConfig},
-		{model.Home(), placeHome},
-		{filepath.Join(temp, fmt.Sprintf("claude-%d", os.Getuid())), placeTemp},
-		{temp, placeTemp},
-		{strings.TrimPrefix(model.URL(), "http://"), placeModel},
+	for _, pair := range [][2]string{
+		{stage.Work, redactedWork},
+		{model.ConfigDir(), redactedConfig},
+		{model.Home(), redactedHome},
+		{filepath.Join(temp, fmt.Sprintf("claude-%d", os.Getuid())), redactedTemp},
+		{temp, redactedTemp},
+		{strings.TrimPrefix(model.URL(), "http://"), redactedModel},
 	} {
-		r.Replace = append(r.Replace, forms(place)...)
+		r.Replace = append(r.Replace, variants(pair)...)
 	}
 	return r
 }
@@ -40,16 +40,16 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// forms returns a replacement of a path for each form in which the agent writes it: as it was given, without links, and
-// as the name of a folder, with dashes.
-func forms(place [2]string) [][2]string {
-	list := [][2]string{place}
-	if real, err := filepath.EvalSymlinks(place[0]); err == nil && real != place[0] {
-		list = append(list, [2]string{real, place[1]})
+// variants returns a replacement for each way in which the agent writes a path: as it was given, without links, and as the
+// name of a directory, with dashes.
+func variants(pair [2]string) [][2]string {
+	list := [][2]string{pair}
+	if real, err := filepath.EvalSymlinks(pair[0]); err == nil && real != pair[0] {
+		list = append(list, [2]string{real, pair[1]})
 	}
-	for _, form := range list {
-		if strings.HasPrefix(place[1], placeHome) {
-			list = append(list, [2]string{folderName(form[0]), folderName(form[1])})
+	for _, variant := range list {
+		if strings.HasPrefix(pair[1], redactedHome) {
+			list = append(list, [2]string{directoryName(variant[0]), directoryName(variant[1])})
 		}
 	}
 	return list
@@ -57,11 +57,11 @@ func forms(place [2]string) [][2]string {
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// folderName returns the name of the folder in which the agent keeps what belongs to a path.
-func folderName(path string) string { return notInName.ReplaceAllLiteralString(path, "-") }
+// directoryName returns the name of the directory in which the agent keeps its files about a path.
+func directoryName(path string) string { return notInName.ReplaceAllLiteralString(path, "-") }
 
-// ownTexts returns the strings of the host's frames, the scenario's Files and Own. Answers are left out if they give back
-// what the agent said: they would make its texts the scenario's.
+// ownTexts returns the strings of the host's frames, the scenario's Files and Own. It leaves out strings that repeat what
+// the agent said: they are texts of the agent.
 func ownTexts(s *Scenario, rec *Recording) []string {
 	own := slices.Clone(s.Own)
 	for _, content := range s.Files {
@@ -85,28 +85,28 @@ func ownTexts(s *Scenario, rec *Recording) []string {
 	return own
 }
 
-// maxText is how many characters a text of the agent may have.
+// maxText is how many characters of a text of the agent a dialogue keeps.
 const maxText = 100
 
-// Where things are in a redacted dialogue.
+// The paths, the address and the process ID in a redacted dialogue.
 const (
-	placeHome   = "/home/dev"
-	placeWork   = placeHome + "/project"
-	placeConfig = placeHome + "/.claude"
-	placeTemp   = placeHome + "/tmp"
-	placeSocket = placeTemp + "/cc.sock"
-	placeModel  = "127.0.0.1:8080"
-	placePID    = "4242"
+	redactedHome   = "/home/dev"
+	redactedWork   = redactedHome + "/project"
+	redactedConfig = redactedHome + "/.claude"
+	redactedTemp   = redactedHome + "/tmp"
+	redactedSocket = redactedTemp + "/cc.sock"
+	redactedModel  = "127.0.0.1:8080"
+	redactedPID    = "4242"
 )
 
-// A Redactor takes the machine, and the long texts of the agent, out of the frames of a dialogue. Of a frame only strings
-// change, and the number of the agent's process; the rest stays byte for byte.
+// A Redactor removes traces of the machine, and long texts of the agent, from the frames of a dialogue. It changes only
+// strings and the ID of the agent's process; the rest stays byte for byte.
 type Redactor struct {
-	// Replace holds pairs: what stands in a string, and what takes its place. Where two begin at one place, the
-	// longer one counts.
+	// Replace holds pairs of an old text and its replacement. If two old texts begin at the same position, the longer
+	// one is replaced.
 	Replace [][2]string
-	// Own holds the texts of the scenario itself. They are not counted in a text of the agent: one of more than 100
-	// characters, without them, becomes a note of its length.
+	// Own holds the texts of the scenario. A text of the agent that has more than 100 characters without them is
+	// replaced by a note of its length.
 	Own []string
 
 	replacer *strings.Replacer
@@ -117,7 +117,7 @@ var (
 	processID  = regexp.MustCompile(`"pid":[0-9]+`)
 )
 
-// Redact returns the dialogue without what r knows. The given one does not change.
+// Redact returns a redacted copy of the dialogue.
 func (r *Redactor) Redact(rec *Recording) *Recording {
 	out := new(Recording)
 	for _, line := range rec.Lines {
@@ -131,7 +131,7 @@ func (r *Redactor) Redact(rec *Recording) *Recording {
 	return out
 }
 
-// Frame returns a frame of the agent, redacted.
+// Frame returns a redacted frame of the agent.
 func (r *Redactor) Frame(frame string) string {
 	frame = editStrings(frame, func(raw string, name bool) string {
 		raw = r.paths(raw)
@@ -140,11 +140,11 @@ func (r *Redactor) Frame(frame string) string {
 		}
 		return r.elide(raw)
 	})
-	frame = socketPath.ReplaceAllLiteralString(frame, `"messaging_socket_path":"`+placeSocket+`"`)
-	return processID.ReplaceAllLiteralString(frame, `"pid":`+placePID)
+	frame = socketPath.ReplaceAllLiteralString(frame, `"messaging_socket_path":"`+redactedSocket+`"`)
+	return processID.ReplaceAllLiteralString(frame, `"pid":`+redactedPID)
 }
 
-// paths replaces what Replace names.
+// paths applies Replace.
 func (r *Redactor) paths(text string) string {
 	if r.replacer == nil {
 		r.replacer = newReplacer(r.Replace)
@@ -152,7 +152,7 @@ func (r *Redactor) paths(text string) string {
 	return r.replacer.Replace(text)
 }
 
-// newReplacer returns a replacer of pairs, as values and as they stand in JSON, that prefers the longer ones.
+// newReplacer returns a replacer of pairs, as plain text and escaped as in JSON. It prefers longer texts.
 func newReplacer(pairs [][2]string) *strings.Replacer {
 	pairs = slices.Clone(pairs)
 	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
@@ -165,7 +165,7 @@ func newReplacer(pairs [][2]string) *strings.Replacer {
 	return strings.NewReplacer(list...)
 }
 
-// elide replaces a string that is a long text, given as it stands in JSON.
+// elide replaces a string if it is a long text. The string is escaped as in JSON.
 func (r *Redactor) elide(raw string) string {
 	if len(raw) <= maxText {
 		return raw
@@ -177,10 +177,10 @@ func (r *Redactor) elide(raw string) string {
 	return fmt.Sprintf("(elided %d characters)", utf8.RuneCountInString(value))
 }
 
-// notProse is what a text may hold without being longer for it: paths in a redacted dialogue, and tags.
-var notProse = regexp.MustCompile(regexp.QuoteMeta(placeHome) + `[^\s"']*|</?[a-z-]+>`)
+// notProse matches what does not count for the length of a text: paths in a redacted dialogue, and tags.
+var notProse = regexp.MustCompile(regexp.QuoteMeta(redactedHome) + `[^\s"']*|</?[a-z-]+>`)
 
-// foreign returns what the text says besides the scenario's own texts.
+// foreign returns a text without the texts of the scenario.
 func (r *Redactor) foreign(text string) string {
 	for _, own := range r.Own {
 		if strings.Contains(own, text) {
@@ -193,9 +193,8 @@ func (r *Redactor) foreign(text string) string {
 	return notProse.ReplaceAllLiteralString(text, "")
 }
 
-// editStrings returns the JSON text with each of its strings, names of members included, as edit wants it. The edit gets
-// the string as it stands in the text, without its quotes and with its escapes, and whether it is a name. All else stays
-// byte for byte.
+// editStrings replaces each string of a JSON text, also the names of members, by the result of edit. It calls edit with
+// the string without its quotes and with its escapes, and with whether it is a name. Everything else stays byte for byte.
 func editStrings(text string, edit func(raw string, name bool) string) string {
 	var b strings.Builder
 	for {
@@ -216,7 +215,7 @@ func editStrings(text string, edit func(raw string, name bool) string) string {
 	}
 }
 
-// stringEnd returns where the string ends that text begins within: the place of its closing quote.
+// stringEnd returns the index of the quote that ends a string. The text begins after its first quote.
 func stringEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -229,7 +228,7 @@ func stringEnd(text string) int {
 	return len(text)
 }
 
-// unescape returns the value of a string as it stands in JSON, without its quotes.
+// unescape returns the value of a JSON string that is given without its quotes.
 func unescape(raw string) string {
 	if !strings.Contains(raw, `\`) {
 		return raw
@@ -241,13 +240,13 @@ func unescape(raw string) string {
 	return value
 }
 
-// escape returns a string as it stands in JSON, without its quotes and with no more escapes than it needs.
+// escape returns a string as in JSON, without its quotes and with no more escapes than it needs.
 func escape(value string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic(err) // a string has a JSON form
+		panic(err) // every string has a JSON form
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }

@@ -43,17 +43,17 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-// TestRedactorOfAStage hides every folder of a run.
-func TestRedactorOfAStage(t *testing.T) {
+// The redactor replaces every directory of a run.
+func TestNewRedactor(t *testing.T) {
 	model := clewtest.NewModel(t)
-	stage := newStage(t.Context(), model, workFolder(t))
+	stage := newStage(t.Context(), model, workDir(t))
 	r := newRedactor(stage, new(Scenario), new(Recording))
 	frame := `{"a":` + quote(stage.Path("x")) + `,"b":` + quote(model.ConfigDir()) + `,"c":` + quote(model.Home()) +
-		`,"d":"` + folderName(stage.Work) + `","e":` + quote(filepath.Join(variable(model.Env(), "TMPDIR"), "y")) +
+		`,"d":"` + directoryName(stage.Work) + `","e":` + quote(filepath.Join(variable(model.Env(), "TMPDIR"), "y")) +
 		`,"f":"` + model.URL() + `"}`
 	want := `{"a":"/home/dev/project/x","b":"/home/dev/.claude","c":"/home/dev","d":"-home-dev-project",` +
 		`"e":"/home/dev/tmp/y","f":"http://127.0.0.1:8080"}`
-	got := strings.ReplaceAll(r.Frame(frame), `\\`, "/") // what follows a path on Windows
+	got := strings.ReplaceAll(r.Frame(frame), `\\`, "/") // the rest of a path on Windows
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -76,15 +76,15 @@ func TestOwnTexts(t *testing.T) {
 	}
 }
 
-// testRedactor takes a made-up machine out.
+// testRedactor removes the traces of a machine that does not exist.
 func testRedactor() *Redactor {
 	return &Redactor{
 		Replace: [][2]string{
-			{"/var/t/run", placeHome},
-			{"/var/t/run/here", placeWork},
+			{"/var/t/run", redactedHome},
+			{"/var/t/run/here", redactedWork},
 			{"-var-t-run-here", "-home-dev-project"},
-			{`C:\t\work`, placeWork},
-			{"127.0.0.1:40123", placeModel},
+			{`C:\t\work`, redactedWork},
+			{"127.0.0.1:40123", redactedModel},
 			{"", "nothing"},
 		},
 		Own: []string{strings.Repeat("own words ", 20), "a line of the scenario\n"},
@@ -95,26 +95,26 @@ var long = strings.Repeat("words of the agent ", 6) // 114 characters
 
 func TestRedactFrame(t *testing.T) {
 	for name, test := range map[string]struct{ frame, want string }{
-		"a path":                    {`{"cwd":"/var/t/run/here"}`, `{"cwd":"/home/dev/project"}`},
-		"the longer path counts":    {`{"a":"/var/t/run/here/x","b":"/var/t/run/.x"}`, `{"a":"/home/dev/project/x","b":"/home/dev/.x"}`},
-		"a path inside of a text":   {`{"a":"see /var/t/run/here: \"there\""}`, `{"a":"see /home/dev/project: \"there\""}`},
-		"a path as a name":          {`{"/var/t/run/here":1}`, `{"/home/dev/project":1}`},
-		"a path as a folder's name": {`{"a":"/x/-var-t-run-here/y"}`, `{"a":"/x/-home-dev-project/y"}`},
-		"a path with escapes":       {`{"a":"C:\\t\\work\\x"}`, `{"a":"/home/dev/project\\x"}`},
-		"a port":                    {`{"a":"http://127.0.0.1:40123/v1"}`, `{"a":"http://127.0.0.1:8080/v1"}`},
-		"a socket":                  {`{"messaging_socket_path":"/run/x/353.sock","a":1}`, `{"messaging_socket_path":"/home/dev/tmp/cc.sock","a":1}`},
-		"a process":                 {`{"pid":353,"ppid":1}`, `{"pid":4242,"ppid":1}`},
-		"a long text":               {`{"a":"` + long + `"}`, `{"a":"(elided 114 characters)"}`},
-		"characters, not bytes":     {`{"a":"` + strings.Repeat("ä ", 50) + `"}`, `{"a":"` + strings.Repeat("ä ", 50) + `"}`},
-		"escapes count once":        {`{"a":"` + strings.Repeat(`\u00e4\n`, 51) + `"}`, `{"a":"(elided 102 characters)"}`},
-		"a long name of a member":   {`{"` + long + `":1}`, `{"` + long + `":1}`},
-		"a long word":               {`{"a":"` + strings.Repeat("abc0", 50) + `"}`, `{"a":"` + strings.Repeat("abc0", 50) + `"}`},
-		"a text of the scenario":    {`{"a":"` + strings.Repeat("own words ", 20) + `"}`, `{"a":"` + strings.Repeat("own words ", 20) + `"}`},
-		"a part of it":              {`{"a":"` + strings.Repeat("own words ", 15) + `"}`, `{"a":"` + strings.Repeat("own words ", 15) + `"}`},
-		"little around it":          {`{"a":"see: ` + strings.Repeat(`a line of the scenario\n`, 9) + `"}`, `{"a":"see: ` + strings.Repeat(`a line of the scenario\n`, 9) + `"}`},
-		"much around it":            {`{"a":"` + long + `a line of the scenario\n"}`, `{"a":"(elided 137 characters)"}`},
-		"paths and tags":            {`{"a":"<b> /var/t/run/` + strings.Repeat("x/", 60) + `</b>"}`, `{"a":"<b> /home/dev/` + strings.Repeat("x/", 60) + `</b>"}`},
-		"all else":                  {`{ "b":1.50,"a" : [null,true,"x\u00e9\/"],"a":{} }`, `{ "b":1.50,"a" : [null,true,"x\u00e9\/"],"a":{} }`},
+		"a path":                            {`{"cwd":"/var/t/run/here"}`, `{"cwd":"/home/dev/project"}`},
+		"the longer path counts":            {`{"a":"/var/t/run/here/x","b":"/var/t/run/.x"}`, `{"a":"/home/dev/project/x","b":"/home/dev/.x"}`},
+		"a path inside of a text":           {`{"a":"see /var/t/run/here: \"there\""}`, `{"a":"see /home/dev/project: \"there\""}`},
+		"a path as a name":                  {`{"/var/t/run/here":1}`, `{"/home/dev/project":1}`},
+		"a path as the name of a directory": {`{"a":"/x/-var-t-run-here/y"}`, `{"a":"/x/-home-dev-project/y"}`},
+		"a path with escapes":               {`{"a":"C:\\t\\work\\x"}`, `{"a":"/home/dev/project\\x"}`},
+		"a port":                            {`{"a":"http://127.0.0.1:40123/v1"}`, `{"a":"http://127.0.0.1:8080/v1"}`},
+		"a socket":                          {`{"messaging_socket_path":"/run/x/353.sock","a":1}`, `{"messaging_socket_path":"/home/dev/tmp/cc.sock","a":1}`},
+		"a process":                         {`{"pid":353,"ppid":1}`, `{"pid":4242,"ppid":1}`},
+		"a long text":                       {`{"a":"` + long + `"}`, `{"a":"(elided 114 characters)"}`},
+		"characters, not bytes":             {`{"a":"` + strings.Repeat("ä ", 50) + `"}`, `{"a":"` + strings.Repeat("ä ", 50) + `"}`},
+		"escapes count once":                {`{"a":"` + strings.Repeat(`\u00e4\n`, 51) + `"}`, `{"a":"(elided 102 characters)"}`},
+		"a long name of a member":           {`{"` + long + `":1}`, `{"` + long + `":1}`},
+		"a long word":                       {`{"a":"` + strings.Repeat("abc0", 50) + `"}`, `{"a":"` + strings.Repeat("abc0", 50) + `"}`},
+		"a text of the scenario":            {`{"a":"` + strings.Repeat("own words ", 20) + `"}`, `{"a":"` + strings.Repeat("own words ", 20) + `"}`},
+		"a part of it":                      {`{"a":"` + strings.Repeat("own words ", 15) + `"}`, `{"a":"` + strings.Repeat("own words ", 15) + `"}`},
+		"little around it":                  {`{"a":"see: ` + strings.Repeat(`a line of the scenario\n`, 9) + `"}`, `{"a":"see: ` + strings.Repeat(`a line of the scenario\n`, 9) + `"}`},
+		"much around it":                    {`{"a":"` + long + `a line of the scenario\n"}`, `{"a":"(elided 137 characters)"}`},
+		"paths and tags":                    {`{"a":"<b> /var/t/run/` + strings.Repeat("x/", 60) + `</b>"}`, `{"a":"<b> /home/dev/` + strings.Repeat("x/", 60) + `</b>"}`},
+		"all else":                          {`{ "b":1.50,"a" : [null,true,"x\u00e9\/"],"a":{} }`, `{ "b":1.50,"a" : [null,true,"x\u00e9\/"],"a":{} }`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, testRedactor().Frame(test.frame)); diff != "" {
@@ -137,7 +137,7 @@ func TestRedactDialogue(t *testing.T) {
 	}
 }
 
-// TestRedactKeepsTheRest redacts what was recorded, and compares all that is not a string.
+// Redaction changes only strings in the recorded dialogues.
 func TestRedactKeepsTheRest(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(recordedDir, "*.txt"))
 	if err != nil || len(paths) == 0 {
@@ -160,8 +160,8 @@ func TestRedactKeepsTheRest(t *testing.T) {
 	}
 }
 
-// tokens returns the tokens of a JSON text; blank replaces strings, which redaction may change, and whole numbers, of
-// which one is the agent's process.
+// tokens returns the tokens of a JSON text. If blank is set, it replaces strings and whole numbers, which redaction may
+// change.
 func tokens(t *testing.T, text string, blank bool) []any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))

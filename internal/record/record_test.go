@@ -14,7 +14,7 @@ import (
 // recordedDir is where the dialogues of the pinned agent are kept.
 var recordedDir = filepath.Join("..", "..", "testdata", "recorded", clewtest.AgentVersion)
 
-// TestScenarios plays every scenario against the real agent, and compares it with the dialogue that is kept.
+// TestScenarios plays every scenario against the real agent and compares it with the recorded dialogue.
 func TestScenarios(t *testing.T) {
 	clewtest.RealAgent(t)
 	for _, s := range Scenarios() {
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 				t.Fatalf("recorded %q, want %q", rec.Lines[0].Text, want)
 			}
 			for _, fault := range Faults(rec) {
-				t.Logf("written all the same: %s", fault)
+				t.Logf("written nevertheless: %s", fault)
 			}
 			if err := replace(filepath.Join(recordedDir, s.Name+".txt"), rec.String()); err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func play(t *testing.T, s *Scenario) *Recording {
 	raw, redactor := Run(t, s)
 	rec := redactor.Redact(raw)
 	if found := redactor.Traces(rec.String()); len(found) > 0 {
-		t.Fatalf("the redacted dialogue tells of this machine: %q", found)
+		t.Fatalf("the redacted dialogue has traces of this machine: %q", found)
 	}
 	return rec
 }
@@ -77,7 +77,7 @@ func replace(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // it is gone if all went well
+	defer func() { _ = os.Remove(temp.Name()) }() // after the rename there is no such file
 	if _, err := temp.WriteString(text); err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func replace(path, text string) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// TestCompatibilityTable compares the table of the README with the scenarios of TestScenarios, and with the dialogues
-// that are kept, each of which has to decode in full.
+// TestCompatibilityTable compares the table of the README with the scenarios of TestScenarios and with the recorded
+// dialogues. Each of these must decode in full.
 func TestCompatibilityTable(t *testing.T) {
 	versions, err := filepath.Glob(filepath.Join(filepath.Dir(recordedDir), "*"))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestCompatibilityTable(t *testing.T) {
 	}
 }
 
-// countDialogues returns how many dialogues in a folder decode with nothing unknown and nothing invalid.
+// countDialogues returns how many dialogues in a directory decode with nothing unknown and nothing invalid.
 func countDialogues(t *testing.T, dir string) int {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))

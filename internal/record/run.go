@@ -1,11 +1,11 @@
-// Package record plays scenarios against the real Claude Code, over a scripted model, and keeps what both sides said as
-// dialogue files, free of traces of the machine.
+// Package record plays scenarios against the real Claude Code, over a scripted model, and records the frames of both
+// sides as dialogue files without traces of the machine.
 //
-// A [Scenario] is a model, a host and the arguments of the agent. [Run] plays it and returns a [Recording]; a [Redactor]
-// takes the machine out of it; a [Shape] is what two recordings of one scenario have in common.
+// A [Scenario] is a model, a host and the arguments of the agent. [Run] plays it and returns a [Recording]. A [Redactor]
+// removes the traces of the machine. A [Shape] is what two recordings of one scenario have in common.
 //
 // The tests of this package run every scenario and compare its shape with the dialogue that is kept for the version of
-// the agent. "make record" writes the dialogues anew.
+// the agent. "make record" writes the dialogues again.
 package record
 
 import (
@@ -28,19 +28,19 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// runTimeout bounds a scenario. The longest takes a few seconds on an idle machine.
-const runTimeout = 90 * time.Second
+// runTimeout bounds a scenario. The longest takes a few seconds on an idle machine, and many times that on a busy one.
+const runTimeout = 5 * time.Minute
 
-// Run plays a scenario against the real agent, in a fresh folder and a clean environment, and returns the dialogue and
-// what takes the machine out of it. It blocks until the agent has ended, at most runTimeout. It skips or fails the test
-// when there is no agent, see [clewtest.RealAgent], and fails it when the agent does not keep to the scenario. Nothing
-// of the agent is left when it returns.
+// Run plays a scenario against the real agent, in a new directory and a clean environment. It returns the dialogue, and
+// the redactor for it. It blocks until the agent has ended, at most runTimeout. It skips or fails the test if there is no
+// agent, see [clewtest.RealAgent], and fails it if the agent does not keep to the scenario. No process of the agent is
+// left when it returns.
 func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	tb.Helper()
 	agent := clewtest.RealAgent(tb)
 	ctx, cancel := context.WithTimeout(tb.Context(), runTimeout)
 	defer cancel()
-	stage := newStage(ctx, clewtest.NewModel(tb), workFolder(tb))
+	stage := newStage(ctx, clewtest.NewModel(tb), workDir(tb))
 	for name, content := range s.Files {
 		if err := os.WriteFile(stage.Path(name), []byte(content), 0o600); err != nil {
 			tb.Fatal(err)
@@ -62,8 +62,8 @@ func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	return done, newRedactor(stage, s, p.rec)
 }
 
-// workFolder makes the folder that the agent works in. Its path is the one that the agent reports: without links.
-func workFolder(tb testing.TB) string {
+// workDir makes the directory that the agent works in. Its path has no links, like the one that the agent reports.
+func workDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
@@ -80,7 +80,7 @@ type player struct {
 	stderr   strings.Builder
 }
 
-// play starts the agent, lets the host speak, and waits for the end.
+// play starts the agent, plays the host, and waits until the agent has ended.
 func (p *player) play(ctx context.Context, agent string) error {
 	cmd := exec.CommandContext(ctx, agent, p.scenario.arguments()...)
 	cmd.Dir, cmd.Env, cmd.Stderr = p.stage.Work, append(p.stage.Model.Env(), p.scenario.Env...), &p.stderr
@@ -110,7 +110,7 @@ func (p *player) play(ctx context.Context, agent string) error {
 	return errors.Join(err, ctx.Err(), p.wait(cmd))
 }
 
-// converse is the host's part, from the handshake to the end of the agent's output.
+// converse plays the host, from the initialize request to the end of the agent's output.
 func (p *player) converse(h *Host) error {
 	body := p.scenario.Initialize
 	if body == "" {
@@ -150,7 +150,7 @@ func (p *player) version() string {
 	return ""
 }
 
-// shorten returns a dialogue for people, its lines cut.
+// shorten returns a dialogue with its lines cut, for an error message.
 func shorten(r *Recording) string {
 	var b strings.Builder
 	for _, line := range r.Lines {
@@ -159,11 +159,11 @@ func shorten(r *Recording) string {
 	return b.String()
 }
 
-// A Stage is where a scenario plays.
+// A Stage is the environment of one run of a scenario.
 type Stage struct {
-	// Model is the one that the agent asks.
+	// Model is the scripted model of the agent.
 	Model *clewtest.Model
-	// Work is the folder that the agent works in.
+	// Work is the directory that the agent works in.
 	Work string
 
 	ctx   context.Context
@@ -175,11 +175,11 @@ func newStage(ctx context.Context, model *clewtest.Model, work string) *Stage {
 	return &Stage{Model: model, Work: work, ctx: ctx, gates: map[string]chan struct{}{}}
 }
 
-// Path returns the path of a file in the work folder.
+// Path returns the path of a file in the work directory.
 func (s *Stage) Path(name string) string { return filepath.Join(s.Work, name) }
 
-// Hold waits until Release is called with the same name, or until the run ends. It orders what would be left to chance,
-// such as the answers to an agent and to its subagent: a rule's match function calls it. It returns true.
+// Hold waits until Release is called with the same name, or until the run ends. A rule's match function calls it to put
+// answers in order, such as those to an agent and to its subagent, whose order is otherwise random. It returns true.
 func (s *Stage) Hold(name string) bool {
 	select {
 	case <-s.gate(name):
@@ -188,7 +188,7 @@ func (s *Stage) Hold(name string) bool {
 	return true
 }
 
-// Release lets those go on that Hold the name, and those that will. It is called once for a name.
+// Release ends all calls of Hold with this name, also later ones. It must be called once for a name.
 func (s *Stage) Release(name string) { close(s.gate(name)) }
 
 func (s *Stage) gate(name string) chan struct{} {
@@ -200,8 +200,8 @@ func (s *Stage) gate(name string) chan struct{} {
 	return s.gates[name]
 }
 
-// leftovers describes the processes that still run in the environment of a model, told by its folder for settings. It
-// finds none on systems without /proc.
+// leftovers describes the processes that still run with the settings directory of a model. It finds none on systems
+// without /proc.
 func leftovers(config string) []string {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -211,7 +211,7 @@ func leftovers(config string) []string {
 	for _, file := range files {
 		env, err := os.ReadFile(file)
 		if err != nil || !bytes.Contains(env, []byte("CLAUDE_CONFIG_DIR="+config+"\x00")) {
-			continue // it ended meanwhile, is another user's, or has nothing to do with this
+			continue // it has ended, belongs to another user, or has other settings
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
 		list = append(list, fmt.Sprintf("%s %q", filepath.Base(filepath.Dir(file)), command))
@@ -219,7 +219,7 @@ func leftovers(config string) []string {
 	return list
 }
 
-// Traces returns what a redacted text still tells of the machine and of the run: nothing, if all is well.
+// Traces returns the names of the machine and of the run that a redacted text still has. There should be none.
 func (r *Redactor) Traces(text string) []string {
 	found := traces(text, machineNames())
 	for _, pair := range r.Replace {
@@ -230,7 +230,7 @@ func (r *Redactor) Traces(text string) []string {
 	return found
 }
 
-// machineNames returns the folders of this machine, its name and the user's, without those that say nothing.
+// machineNames returns the directories of this machine, its name and the user's, except common ones.
 func machineNames() []string {
 	names := []string{os.TempDir(), os.Getenv("USER")}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -239,12 +239,12 @@ func machineNames() []string {
 	if host, err := os.Hostname(); err == nil {
 		names = append(names, host)
 	}
-	common := append(strings.Split(placeWork, "/"), placeHome, "localhost", "root", "/")
+	common := append(strings.Split(redactedWork, "/"), redactedHome, "localhost", "root", "/")
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(common, name) })
 }
 
-// traces returns which of the names stand in text, as words of their own: a path behind another path is not one, and
-// neither is a part of an encoded picture.
+// traces returns the names that are in text as whole words. A path at the end of another path does not count, and neither
+// does a part of an encoded picture.
 func traces(text string, names []string) []string {
 	var found []string
 	for _, name := range names {

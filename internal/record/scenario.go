@@ -9,46 +9,45 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Scenario is one dialogue: what the model answers, what the host says, and how the agent is started.
+// A Scenario is one dialogue: the answers of the model, the frames of the host, and the arguments of the agent.
 type Scenario struct {
 	// Name is the name of the dialogue file, without its ending.
 	Name string
-	// About says in one line what the dialogue shows, for those who read the list.
+	// About says in one line what the dialogue shows, for readers of the list.
 	About string
 
-	// Args are the arguments of the agent behind those that every scenario has, see baseArgs.
+	// Args are the arguments of the agent, after those that every scenario has; see baseArgs.
 	Args []string
 	// Env is added to the environment of the agent.
 	Env []string
-	// Files are put into the work folder before the agent starts, by name.
+	// Files are written into the work directory before the agent starts, by name.
 	Files map[string]string
 
-	// Model makes the rules of the model.
+	// Model adds the rules of the model.
 	Model func(*Stage)
-	// Initialize holds the members of the initialize request behind its subtype. Empty means that there are no hooks.
+	// Initialize holds the members of the initialize request after its subtype. Empty means that there are no hooks.
 	Initialize string
-	// Prompts are what the host says, each after the result of the one before.
+	// Prompts are the prompts of the host. It sends each one after the result of the one before.
 	Prompts []string
-	// Play is the host, for scenarios of which Prompts cannot tell. It starts after the initialize request was
-	// answered; when it returns, the host closes its end.
+	// Play plays the host, if Prompts is not enough. It starts after the answer to the initialize request. When it
+	// returns, the host closes the agent's input.
 	Play func(*Host)
 
-	// Tool, Hook and MCP answer the agent's requests can_use_tool, hook_callback and mcp_message: with the JSON of the
-	// response. Without Tool the host allows everything, and without Hook it answers {}.
+	// Tool, Hook and MCP return the JSON of the response to the agent's requests can_use_tool, hook_callback and
+	// mcp_message. Without Tool the host allows everything, and without Hook it answers {}.
 	Tool func(*Question) string
 	Hook func(*Question) string
 	MCP  func(*Question) string
 
-	// Own holds texts of the scenario that appear in what the agent says, and that no host frame has. They are no
-	// secret of the agent: see Redactor.Own.
+	// Own holds texts of the scenario that the agent repeats and that are not in a frame of the host. They need not be
+	// redacted; see Redactor.Own.
 	Own []string
 }
 
 // A Question is a request of the agent to its host.
 type Question struct {
-	// ID is the request's own, and Request the body.
-	ID      string
-	Request wire.JSON
+	ID      string    // of the control request
+	Request wire.JSON // its body
 
 	ToolName   string    `json:"tool_name"`
 	ToolUseID  string    `json:"tool_use_id"`
@@ -61,7 +60,7 @@ type Question struct {
 	} `json:"message"`
 }
 
-// baseArgs start the agent with frames on both of its ends.
+// baseArgs make the agent read and write frames.
 var baseArgs = []string{
 	"--output-format", "stream-json", "--verbose", "--input-format", "stream-json", "--permission-prompt-tool", "stdio",
 }
@@ -72,7 +71,7 @@ var (
 	partial  = []string{"--include-partial-messages"}
 )
 
-// Scenarios returns all scenarios, in the order of their names.
+// Scenarios returns all scenarios, sorted by name.
 func Scenarios() []*Scenario {
 	all := slices.Concat(textScenarios, turnScenarios, toolScenarios, outputScenarios, hostScenarios, hookScenarios,
 		mcpScenarios, agentScenarios, errorScenarios)
@@ -88,10 +87,10 @@ func Scenarios() []*Scenario {
 // arguments returns all arguments of the agent.
 func (s *Scenario) arguments() []string { return slices.Concat(baseArgs, s.Args) }
 
-// A Coverage is what is known to work with one version of the agent.
+// A Coverage says how much is tested with one version of the agent.
 type Coverage struct {
 	Version string
-	// Played is how many scenarios the tests run against this version; it is 0 for all but the pinned one.
+	// Played is how many scenarios the tests run against this version. Only the pinned version has any.
 	Played int
 	// Dialogues is how many recorded dialogues of this version decode in full.
 	Dialogues int
@@ -123,14 +122,14 @@ type Line struct {
 	Text      string
 }
 
-// A Recording is a dialogue as it was, or was read.
+// A Recording is a dialogue that was recorded, or read from a file.
 type Recording struct {
 	Lines []Line
 }
 
 func (r *Recording) add(d Direction, text string) { r.Lines = append(r.Lines, Line{d, text}) }
 
-// header adds the lines that stand before the first frame.
+// header adds the lines before the first frame.
 func (r *Recording) header(s *Scenario, version string) {
 	r.add(prose, "CLI "+version+" (Claude Code)")
 	args := "args"
@@ -160,7 +159,7 @@ func (r *Recording) String() string {
 	return b.String()
 }
 
-// Parse reads the text of a dialogue file. Lines that are none of a dialogue are left out.
+// Parse reads the text of a dialogue file. It skips lines that don't belong to a dialogue.
 func Parse(text string) *Recording {
 	r := new(Recording)
 	for line := range strings.Lines(text) {
@@ -175,9 +174,9 @@ func Parse(text string) *Recording {
 // A Shape is what all recordings of a scenario have in common: the labels of the frames of each direction, in order, and
 // the exit code.
 //
-// What depends on timing is not part of it. Control requests are answered in any order, so their answers stand apart.
-// And how many there are of some frames in a row is left to chance: the deltas of a block, the counts of thinking tokens,
-// and the progress of a task each count as one.
+// It leaves out what depends on timing. Control requests are answered in any order, so their answers are separate. The
+// number of some frames in a row is random: several deltas of a block, counts of thinking tokens, or reports of a task's
+// progress in a row count as one.
 type Shape struct {
 	Host, Agent  []string
 	HostAnswers  []string
@@ -219,7 +218,7 @@ func labels(frames []string) (others, answers []string) {
 	return others, answers
 }
 
-// label names a frame: its kind, and behind it what tells frames of the kind apart.
+// label names a frame: by its kind, and by what distinguishes it from others of its kind.
 func label(msg wire.Message) string {
 	kind := msg.Kind().String()
 	switch m := msg.(type) {
@@ -239,7 +238,7 @@ func label(msg wire.Message) string {
 	return kind
 }
 
-// blockTypes returns the types of blocks, each behind a blank.
+// blockTypes returns the types of blocks, each after a space.
 func blockTypes(content wire.Content) string {
 	var b strings.Builder
 	for _, block := range content {
@@ -248,7 +247,7 @@ func blockTypes(content wire.Content) string {
 	return b.String()
 }
 
-// within tells the frames of a subagent from others.
+// within marks the frames of a subagent.
 func within(parent string) string {
 	if parent == "" {
 		return ""

@@ -93,7 +93,7 @@ var turnScenarios = []*Scenario{
 	},
 }
 
-// bash returns a call of the tool that runs a command.
+// bash returns a tool call that runs a command.
 func bash(command, description string) wire.Block {
 	return clewtest.ToolUse("Bash", struct {
 		Command     string `json:"command"`
@@ -101,7 +101,7 @@ func bash(command, description string) wire.Block {
 	}{command, description})
 }
 
-// write returns a call of the tool that writes a file.
+// write returns a tool call that writes a file.
 func write(path, content string) wire.Block {
 	return clewtest.ToolUse("Write", struct {
 		Path    string `json:"file_path"`
@@ -109,7 +109,7 @@ func write(path, content string) wire.Block {
 	}{path, content})
 }
 
-// done answers every result of a tool that no earlier rule matches.
+// done answers every tool result that no earlier rule matches.
 func done(s *Stage) {
 	s.Model.OnToolResult("").Reply(clewtest.Text("All done.")).Usage(100, 42, 300, 20)
 }
@@ -171,13 +171,13 @@ var toolScenarios = []*Scenario{
 	},
 }
 
-// filler is a line of an output that is too big for the conversation.
+// filler is one line of an output that is too long for the conversation.
 const filler = "a line of output that is of no use to anybody\n"
 
 // pngDot is a picture of one red pixel.
 const pngDot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 
-// outputScenarios are about results of tools that are not just a line of text.
+// outputScenarios are about tool results that are more than a line of text.
 var outputScenarios = []*Scenario{
 	{
 		Name:    "big_output_spills",
@@ -205,7 +205,7 @@ var outputScenarios = []*Scenario{
 	},
 }
 
-// mustDecode returns what the base64 text stands for.
+// mustDecode decodes base64 text.
 func mustDecode(text string) string {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -214,8 +214,8 @@ func mustDecode(text string) string {
 	return string(data)
 }
 
-// cutPace is the time between the events of an answer that is cut off: enough for the agent to pass each one on
-// before the cut, which would take it along.
+// cutPace is the time between the events of an answer that is cut off. The agent needs it to pass each event on before
+// the cut, or it would drop the event.
 const cutPace = 300 * time.Millisecond
 
 // errorScenarios are about a model that fails.
@@ -249,7 +249,7 @@ var errorScenarios = []*Scenario{
 	},
 }
 
-// delegate makes the model start a subagent that counts files; input is what the call has besides.
+// delegate makes the model start a subagent that counts files. The call also has the members of input.
 func delegate(s *Stage, command, input string) {
 	call := `{"description":"Count files","prompt":"INNER count","subagent_type":"general-purpose"` + input + `}`
 	s.Model.On("Delegate").Reply(clewtest.Text("Delegating."), clewtest.ToolUse("Agent", rawInput(call))).Usage(100, 42, 300, 20)
@@ -263,7 +263,7 @@ var agentScenarios = []*Scenario{
 		About: "A subagent works in the background; when it is done, a second result follows.",
 		Args:  allowAll,
 		Model: func(s *Stage) {
-			// The turn goes on when the subagent has begun, and the subagent when the turn has ended.
+			// The turn goes on after the subagent has begun, and the subagent after the turn has ended.
 			delegate(s, "until test -e go; do sleep 0.05; done; ls | wc -l", "")
 			s.Model.When(func(r *clewtest.Request) bool {
 				results := r.ToolResults()
@@ -330,7 +330,7 @@ var hookScenarios = []*Scenario{
 	},
 }
 
-// controlRequests are what the host of control_requests asks for.
+// controlRequests are the requests of the host in control_requests.
 var controlRequests = []string{
 	`{"subtype":"set_permission_mode","mode":"acceptEdits"}`,
 	`{"subtype":"set_model","model":"claude-sonnet-5"}`,
@@ -344,13 +344,13 @@ var controlRequests = []string{
 	`{"subtype":"no_such_request"}`,
 }
 
-// hostScenarios are about what the host is asked, and asks.
+// hostScenarios are about requests to the host and of the host.
 var hostScenarios = []*Scenario{
 	{
 		Name:  "control_requests",
 		About: "The host asks for one thing after the other, without waiting for the answers.",
 		Model: func(s *Stage) {
-			// The agent tries the new model out before it says that it is set.
+			// The agent tries the new model before it says that it is set.
 			s.Model.When(func(r *clewtest.Request) bool { return r.Background() && s.Hold("renamed") }).Reply(clewtest.Text("ok"))
 			s.Model.On("Hi").Reply(clewtest.Text("Hi.")).Usage(100, 42, 300, 20)
 		},
@@ -392,7 +392,7 @@ var hostScenarios = []*Scenario{
 	},
 }
 
-// planFile is the end of the path at which the agent wants a plan. It says so in a reminder.
+// planFile is the end of the path of a plan. The agent names the path in a reminder.
 var planFile = regexp.MustCompile(`/plans/[a-z0-9-]+\.md`)
 
 // writePlan makes the model write a plan to the file that the request names.
@@ -416,7 +416,7 @@ const question = `[{"question":"Which colour?","header":"Colour","multiSelect":f
 const calcTools = `{"tools":[{"name":"add","description":"Add two numbers","inputSchema":{"type":"object",` +
 	`"properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}}]}`
 
-// calc answers as an MCP server that adds numbers; result is what it says to a call.
+// calc answers as an MCP server that adds numbers; result is its answer to a call.
 func calc(result string) func(*Question) string {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"calc","version":"1.0.0"}}`,
@@ -444,7 +444,7 @@ func addNumbers(s *Stage) {
 	done(s)
 }
 
-// mcpScenarios are about MCP servers inside of the host.
+// mcpScenarios are about MCP servers inside the host.
 var mcpScenarios = []*Scenario{
 	{
 		Name:       "mcp_in_process",
