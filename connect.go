@@ -3,112 +3,102 @@ package clew
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/internal/process"
-	"github.com/clewdev/clew/internal/redact"
-	"github.com/clewdev/clew/wire"
 )
 
-// initialize greets the agent, keeps what it tells about itself, and gives it what can't travel with the greeting.
-func (s *Session) initialize(ctx context.Context, plan *launchPlan) error {
-	ctx, cancel := s.withInitializeTimeout(ctx)
-	defer cancel()
-	err := s.greet(ctx, plan)
-	if err == nil {
-		err = s.setServers(ctx, plan.servers)
+// Connect starts an agent and waits until it is ready. opts may be nil. The context bounds only the start; the session
+// lasts until Close, or until the agent dies. If the context ends first, Connect ends the agent as [Session.Close] does
+// before it returns.
+//
+// It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a [*StoreError] if the session can't
+// be read from [Options.Store], and an [*ExitError], or a [*ResultError] with what the agent reported, if the agent ends
+// before it is ready.
+func Connect(ctx context.Context, opts *Options) (*Session, error) {
+	opts = opts.clone()
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
-	if errors.Is(err, errInitializeTimeout) {
-		s.abandon()
-		return fmt.Errorf("%w: %w", s.notReady(), s.lastWords())
-	}
-	return err
-}
-
-func (s *Session) withInitializeTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.initializeTimeout(), errInitializeTimeout)
-}
-
-func (s *Session) initializeTimeout() time.Duration {
-	return cmp.Or(s.opts.InitializeTimeout, defaultInitializeTimeout)
-}
-
-// notReady returns the error about an agent that takes too long.
-func (s *Session) notReady() error {
-	return fmt.Errorf("clew: not ready within %v: %w", s.initializeTimeout(), context.DeadlineExceeded)
-}
-
-// greet initializes an agent that was started with the plan, and keeps what it tells about itself.
-func (s *Session) greet(ctx context.Context, plan *launchPlan) error {
-	hello := plan.initializeRequest(s.callback.hooks())
-	hello.setHosted(s.callback.mcp.Servers()) // which may have changed since the options were made
-	hello.SDKMCPServerManifests = s.callback.mcp.Manifests(ctx)
-	answer, err := s.ask(ctx, s.control.Greet, "initialize", hello)
+	settings, err := opts.layOutStored(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	info := new(ServerInfo)
-	if err := s.readAnswer("initialize", answer, (*plainServerInfo)(info)); err != nil {
-		return err
-	}
-	info.raw = answer
-	s.info.Store(info)
-	s.ready.Store(true)
-	s.callback.mcp.Ready()
-	s.checkVersion(info.Version)
-	return s.checkHooksApplied(info)
-}
-
-// setServers gives an agent that has just been initialized its MCP servers. Nil means that there are none to give.
-func (s *Session) setServers(ctx context.Context, servers any) error {
-	if servers == nil {
-		return nil
-	}
-	answer, err := s.ask(ctx, s.control.Greet, "mcp_set_servers", servers)
+	plan, err := opts.plan()
 	if err != nil {
-		return err
+		opts.removeFolder(settings)
+		return nil, err
 	}
-	var change MCPServersChange
-	if err := s.readAnswer("mcp_set_servers", answer, &change); err != nil {
-		return err
+	conn, err := start(ctx, plan)
+	if err != nil {
+		opts.removeFolder(settings)
+		return nil, err
 	}
-	for name, reason := range change.Errors {
-		s.log.Warn("an MCP server can't be used", "server", name, "error", redact.Mask(reason))
+	s := newSession(conn, plan)
+	s.agent.settings = settings
+	go s.receive() //nolint:contextcheck // the session and its store outlast the context of the start
+	err = s.agent.initialize(ctx, plan)
+	s.agent.process().initialized <- err
+	if err != nil {
+		if isLost(err) { // the end of the session says more
+			err = s.ending.wait()
+		}
+		s.agent.abandon()
+		return nil, err
 	}
-	return nil
+	return s, nil
 }
 
-const defaultInitializeTimeout = time.Minute
-
-var errInitializeTimeout = errors.New("initialize timed out")
-
-// lastWords returns how an agent ended that never came up.
-func (s *Session) lastWords() *ExitError {
-	<-s.ended
-	if s.exit != nil {
-		return s.exit
+// start starts an agent.
+func start(ctx context.Context, plan *launchPlan) (Connection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	exit := &ExitError{Reason: "gave no answer"}
-	s.life.Load().addStderr(exit)
-	return exit
+	opts := plan.options
+	transport, path := opts.Transport, cmp.Or(opts.AgentPath, "claude")
+	if transport == nil {
+		transport = new(ProcessTransport)
+	}
+	if local, ok := transport.(*ProcessTransport); ok {
+		found, err := findAgent(opts.AgentPath)
+		switch {
+		case err == nil:
+			path = found
+		case local.Wrap == nil:
+			return nil, err
+		}
+	}
+	launch := plan.launch(path)
+	if log := opts.logger(); log.Enabled(ctx, slog.LevelDebug) {
+		log.Debug("starting the agent", "command", opts.CommandLine())
+	}
+	return transport.Connect(ctx, launch)
+}
+
+// logger returns the logger of the options, or one that discards everything.
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
+const defaultCloseTimeout = 5 * time.Second
+
+func (o *Options) closeTimeout() time.Duration {
+	if o.CloseTimeout <= 0 {
+		return defaultCloseTimeout
+	}
+	return o.CloseTimeout
 }
 
 // MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one is used all the
 // same, with a warning to [Options.Logger].
 const MinAgentVersion = "2.0.0"
-
-// checkVersion warns of an agent that is too old. An agent that does not tell its version is not judged.
-func (s *Session) checkVersion(version string) {
-	if olderThan(version, MinAgentVersion) && !s.warned.Swap(true) {
-		s.log.Warn("the agent is older than this package was made for: update it", "version", version, "minimum", MinAgentVersion)
-	}
-}
 
 // olderThan compares versions by their numbers. What is not a version is not older.
 func olderThan(version, minimum string) bool {
@@ -140,87 +130,6 @@ func numbers(version string) (n [3]int, ok bool) {
 		n[i] = value
 	}
 	return n, true
-}
-
-// A life is one agent of a session: the first, or one that has taken the place of another.
-type life struct {
-	conn    Connection
-	input   Connection  // the same, recorded
-	greeted chan error  // gets how the greeting went
-	open    func() bool // lets prompts and calls go to it, if it is still there; nil for the first, which needs none
-
-	up    atomic.Bool // its messages are for the caller
-	mu    sync.Mutex
-	early []wire.Message // what it has said before
-
-	// How it ended.
-	deaf    atomic.Bool // it was ended because it took nothing any more
-	exit    *ExitError  // nil if in order
-	failure error       // of reading
-}
-
-func newLife(conn Connection, rec *recorder) *life {
-	return &life{conn: conn, input: rec.input(conn), greeted: make(chan error, 1)}
-}
-
-// holds keeps a message of an agent that is not up yet. It reports whether it did.
-func (l *life) holds(msg wire.Message) bool {
-	if l.up.Load() {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.up.Load() {
-		return false
-	}
-	l.early = append(l.early, msg)
-	return true
-}
-
-// rise hands over what the agent has said so far. What it says meanwhile comes behind that.
-func (l *life) rise(deliver func(early []wire.Message)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	deliver(l.early)
-	l.early = nil
-	l.up.Store(true)
-}
-
-// death returns how the agent ended if that was not in order, and else nil.
-func (l *life) death() *ExitError {
-	switch {
-	case l.exit == nil && l.failure != nil:
-		return &ExitError{Code: -1, Reason: "can't be read from: " + l.failure.Error()}
-	case l.exit == nil && l.deaf.Load():
-		return &ExitError{Reason: "closed its input"}
-	}
-	return l.exit
-}
-
-// lastResult returns the last failed result of an agent that never was up.
-func (l *life) lastResult() *wire.ResultMessage {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := len(l.early) - 1; i >= 0; i-- {
-		if result, ok := l.early[i].(*wire.ResultMessage); ok && result.Failed() {
-			return result
-		}
-	}
-	return nil
-}
-
-// addStderr completes the error about an agent that ended where it should not have, but in order.
-func (l *life) addStderr(exit *ExitError) {
-	if conn, ok := l.conn.(*processConnection); ok && exit.Stderr == "" {
-		exit.Stderr = conn.stderr()
-	}
-}
-
-// interrupt stops whatever the agent is at, if it can be interrupted.
-func (l *life) interrupt() {
-	if conn, ok := l.conn.(Interrupter); ok {
-		_ = conn.Interrupt() // it may be gone
-	}
 }
 
 // FindAgent returns the absolute path of the agent binary that a session with that [Options.AgentPath] would start. It

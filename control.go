@@ -45,7 +45,7 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
 	answer, err := s.ask(ctx, s.control.Call, subtype, in)
 	if err == nil {
-		s.remember(subtype, in)
+		s.agent.remember(subtype, in)
 	}
 	return answer, err
 }

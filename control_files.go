@@ -113,7 +113,7 @@ func (s *Session) SetCWD(ctx context.Context, path string, opts *CWDOptions) (*C
 	}
 	change, err := answer.change()
 	if err == nil {
-		s.rememberThat(cwdSubtype, req)
+		s.agent.rememberAlways(cwdSubtype, req)
 	}
 	return change, err
 }

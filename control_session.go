@@ -133,7 +133,7 @@ func (s *Session) RewindConversation(ctx context.Context, promptUUID string) (*C
 	req := rewindConversationRequest{promptUUID}
 	rewind, err := call[ConversationRewind](ctx, s, rewindSubtype, req)
 	if err == nil && rewind.Rewound {
-		s.rememberThat(rewindSubtype, req)
+		s.agent.rememberAlways(rewindSubtype, req)
 	}
 	return rewind, err
 }

@@ -14,8 +14,8 @@ import (
 // ErrClosed is what a call on a session returns after [Session.Close].
 var ErrClosed = errors.New("clew: session closed")
 
-// ErrCancelled ends a turn whose prompt was taken out of the queue before the agent came to it.
-var ErrCancelled = errors.New("clew: prompt cancelled before its turn")
+// ErrCanceled ends a turn whose prompt was removed from the queue before the agent started it.
+var ErrCanceled = errors.New("clew: prompt canceled before its turn")
 
 // ErrReading is what a second reader of a session gets while the first one ranges over [Session.Messages].
 var ErrReading = errors.New("clew: the messages of this session are being read elsewhere")

@@ -299,7 +299,7 @@ func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, erro
 	if !m.wait(ctx.Done(), func() bool { return m.settled.frames >= wanted }) {
 		return nil, context.Cause(ctx)
 	}
-	if loss := m.tell(); loss != nil {
+	if loss := m.report(); loss != nil {
 		return loss, nil
 	}
 	return msg, nil
@@ -328,8 +328,8 @@ func (m *mirror) wait(enough <-chan struct{}, done func() bool) bool {
 	}
 }
 
-// tell returns a message about the oldest loss that nobody was told of, or nil.
-func (m *mirror) tell() wire.Message {
+// report returns a message about the oldest loss that nobody was told of, or nil.
+func (m *mirror) report() wire.Message {
 	if m == nil {
 		return nil
 	}
@@ -343,14 +343,14 @@ func (m *mirror) tell() wire.Message {
 	return loss.message(m.id())
 }
 
-// tellRest shows the losses that nobody was told of.
-func (m *mirror) tellRest(show func(wire.Message) (more bool)) {
-	for loss := m.tell(); loss != nil && show(loss); loss = m.tell() {
+// reportRest shows the losses that nobody was told of.
+func (m *mirror) reportRest(show func(wire.Message) (more bool)) {
+	for loss := m.report(); loss != nil && show(loss); loss = m.report() {
 	}
 }
 
-// untold returns the losses that nobody was told of, as one error.
-func (m *mirror) untold() error {
+// unreported returns the losses that no message has reported, as one error.
+func (m *mirror) unreported() error {
 	if m == nil {
 		return nil
 	}

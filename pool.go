@@ -119,7 +119,7 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.session.mortal.Store(false)
+	a.session.agent.noReconnect.Store(false)
 	return a.session, nil
 }
 
@@ -345,7 +345,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 	}()
 	c.seen.sent(c.prompt)
 	if c.last {
-		s.saidLast()
+		s.oneShot.allSent()
 	}
 	for msg, err := range s.Messages(ctx) {
 		if err != nil {
@@ -353,7 +353,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 			return
 		}
 		settled := c.see(msg)
-		over = settled && !c.last && !c.traces && !c.seen.working() && c.seen.verdict(nil) == nil
+		over = settled && !c.last && !c.traces && !c.seen.working() && c.seen.turns().err(nil) == nil
 		if !yield(msg, nil) || over {
 			return
 		}
@@ -363,7 +363,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 		}
 		if settled && !c.last { // and the agent can't be used again
 			c.last = true
-			s.saidLast()
+			s.oneShot.allSent()
 		}
 	}
 	if errors.Is(s.Err(), ErrClosed) {

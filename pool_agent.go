@@ -60,7 +60,7 @@ func (p *Pool) tend(a *poolAgent) {
 		p.failed(a, err)
 		return
 	}
-	session.mortal.Store(true) // until it is somebody's own
+	session.agent.noReconnect.Store(true) // until a caller owns the session
 	p.mu.Lock()
 	a.session = session
 	if a.state == agentStarting { // and not dismissed meanwhile
@@ -92,7 +92,7 @@ func (p *Pool) watch(a *poolAgent) error {
 			continue
 		}
 		select {
-		case <-a.session.ended:
+		case <-a.session.ending.over:
 			return p.bury(a)
 		case <-a.nudge:
 		case <-health.C:
@@ -523,7 +523,7 @@ func (a *poolAgent) clear(ctx context.Context) error {
 			break
 		}
 	}
-	switch err := join(seen.verdict(nil), lost); {
+	switch err := join(seen.turns().err(nil), lost); {
 	case err != nil:
 		return err
 	case !reset:

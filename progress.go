@@ -39,7 +39,7 @@ func (p *progress) sent(uuid string) {
 func (p *progress) unsent(uuid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.prompts.cross([]string{uuid})
+	p.prompts.remove([]string{uuid})
 }
 
 // see takes note of a frame. It reports whether the run may be over with it: after a result, when the agent is done with
@@ -133,8 +133,8 @@ func (p *progress) answered() bool {
 	return len(p.prompts.open) == 0
 }
 
-// place returns how many prompts the agent has to answer before this one, or -1 if it has answered it.
-func (p *progress) place(uuid string) int {
+// position returns how many prompts the agent has to answer before this one, or -1 if it has answered it.
+func (p *progress) position(uuid string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Index(p.prompts.open, uuid)
@@ -151,31 +151,41 @@ func (p *progress) settled() bool {
 func (p *progress) silent() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.inTurn() && p.state != wire.SessionStateRequiresAction
+	return p.turnRuns() && p.state != wire.SessionStateRequiresAction
 }
 
 // working reports whether the agent is in a turn, or waits for something in the background before it ends.
 func (p *progress) working() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running || p.inTurn()
+	return p.running || p.turnRuns()
 }
 
-func (p *progress) inTurn() bool {
+func (p *progress) turnRuns() bool {
 	return len(p.prompts.open) > 0 || p.state == wire.SessionStateRunning || p.state == wire.SessionStateRequiresAction
 }
 
-// verdict returns how it all ended, given how the agent did: an error if it died, or if the last turn failed, or if a
-// prompt has no result.
-func (p *progress) verdict(exit *ExitError) error {
+// A turnsState is how the turns of a conversation went so far.
+type turnsState struct {
+	failed *wire.ResultMessage // the result of the last turn, if that failed
+	open   bool                // a prompt has no result
+}
+
+func (p *progress) turns() turnsState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return turnsState{failed: p.failed, open: len(p.prompts.open) > 0}
+}
+
+// err returns the error of a conversation whose agent ended with exit, which is nil if it exited normally: an error if
+// the last turn failed, if the agent died, or if a prompt has no result.
+func (t turnsState) err(exit *ExitError) error {
 	switch {
-	case p.failed != nil:
-		return &ResultError{Result: p.failed, Exit: exit}
+	case t.failed != nil:
+		return &ResultError{Result: t.failed, Exit: exit}
 	case exit != nil:
 		return exit
-	case len(p.prompts.open) > 0:
+	case t.open:
 		return &ExitError{Reason: "ended without a result"}
 	}
 	return nil
@@ -195,7 +205,7 @@ func (p *progress) lose(kept []string) []string {
 	defer p.mu.Unlock()
 	lost := slices.DeleteFunc(slices.Clone(p.prompts.open), func(id string) bool { return slices.Contains(kept, id) })
 	p.tasks, p.owed, p.running, p.state, p.spoken = nil, false, false, "", false
-	return p.prompts.cross(lost)
+	return p.prompts.remove(lost)
 }
 
 // restart notes that another agent goes on. It reports whether a prompt was answered in order since the last
@@ -232,11 +242,11 @@ func (p *progress) setPermissionMode(mode wire.PermissionMode) {
 	p.mode = mode
 }
 
-// atWork reports whether the agent is in a turn.
-func (p *progress) atWork() bool {
+// inTurn reports whether the agent is in a turn.
+func (p *progress) inTurn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.inTurn()
+	return p.turnRuns()
 }
 
 // A ledger holds the prompts that were sent and not answered, oldest first, and crosses them off as frames answer them.
@@ -254,16 +264,16 @@ func (l *ledger) see(msg wire.Message) []string {
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
 		if !goesOn(m) {
-			return l.cross(slices.Concat(l.answered(m), l.ended()))
+			return l.remove(slices.Concat(l.answered(m), l.ended()))
 		}
 	case *wire.SessionStateChangedMessage:
 		if m.State == wire.SessionStateIdle {
-			return l.cross(l.ended())
+			return l.remove(l.ended())
 		}
 	case *wire.CommandLifecycleMessage:
 		return l.follow(m)
 	case *wire.SessionReconnectedMessage:
-		return l.cross(m.LostPrompts)
+		return l.remove(m.LostPrompts)
 	}
 	return nil
 }
@@ -277,7 +287,7 @@ func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
 	case !slices.Contains(l.open, uuid):
 		return nil
 	case m.State == wire.CommandStateCancelled && l.states[uuid] != wire.CommandStateStarted:
-		return l.cross([]string{uuid})
+		return l.remove([]string{uuid})
 	case l.states == nil:
 		l.states = make(map[string]wire.CommandState)
 	}
@@ -325,15 +335,15 @@ func (l *ledger) begun(uuid string) bool {
 // its origin.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
-// cross removes prompts, and returns those that were there.
-func (l *ledger) cross(uuids []string) []string {
-	var crossed []string
+// remove removes prompts, and returns those that were there.
+func (l *ledger) remove(uuids []string) []string {
+	var removed []string
 	for _, uuid := range uuids {
 		if i := slices.Index(l.open, uuid); i >= 0 {
-			crossed = append(crossed, uuid)
+			removed = append(removed, uuid)
 			l.open = slices.Delete(l.open, i, i+1)
 			delete(l.states, uuid)
 		}
 	}
-	return crossed
+	return removed
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,42 +18,45 @@ import (
 )
 
 // Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts before the loop
-// does, and each loop starts an agent of its own. opts may be nil.
+// does, and each loop starts its own agent. opts may be nil.
 //
-// The sequence ends when the agent has ended. An error is the last pair: those of [Connect], and then [*ResultError] if
-// the last turn failed, [*ExitError] if the agent died, and that of ctx, or of a prompt that is a sequence with errors,
-// joined with a [*StoreError] if something is not in [Options.Store] and no message has said so.
-// Leaving the loop in whatever way, or the end of ctx, interrupts the agent and ends it, before the statement behind
-// the loop runs; what the store loses from then on is in the log alone. An agent that has left a command running in the
-// background may wait for it long after its result: leave the loop at the result if that is not wanted.
+//	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
+//
+// The sequence ends when the agent has exited. An error is the last pair: an error of [Connect], a [*ResultError] if the
+// last turn failed, an [*ExitError] if the agent died, the error of ctx, or that of a prompt that is a sequence with
+// errors. It is joined with a [*StoreError] if entries are missing in [Options.Store] and no message has reported that.
+//
+// Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the statement after the loop
+// runs; store losses from then on are only logged. An agent that has left a command running in the background may wait
+// for it long after its result. To avoid that, leave the loop at the result.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
-		s, err := Connect(ctx, opts.oneShot())
+		s, err := Connect(ctx, opts.withoutReconnect())
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		source := s.feed(ctx, prompts(prompt))
-		defer source.stop()
-		defer s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
+		sender := startSender(ctx, s, prompts(prompt))
+		defer sender.stop()
+		defer s.Close() //nolint:errcheck // the run is over, so how the agent ends does not matter
 		for msg, err := range s.Messages(ctx) {
 			if err != nil {
 				lost := s.closeForLosses()
-				yield(nil, join(source.with(ctx, err), lost))
+				yield(nil, join(sender.addError(ctx, err), lost))
 				return
 			}
 			if !yield(msg, nil) {
 				return
 			}
 		}
-		if err := source.with(ctx, nil); err != nil {
+		if err := sender.addError(ctx, nil); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// oneShot returns options for a run that ends with its agent.
-func (o *Options) oneShot() *Options {
+// withoutReconnect returns options for a run that ends with its agent. o may be nil.
+func (o *Options) withoutReconnect() *Options {
 	if o == nil || o.Reconnect == nil {
 		return o
 	}
@@ -61,8 +65,8 @@ func (o *Options) oneShot() *Options {
 	return &run
 }
 
-// Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
-// failure, and a [*StoreError] if part of the session is not in [Options.Store].
+// Run is like [Query] but returns only the last result. With a failed result it also returns a [*ResultError], and with
+// entries that are missing in [Options.Store] a [*StoreError].
 func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
 	return outcome(Query(ctx, prompt, opts))
 }
@@ -92,8 +96,8 @@ func outcomeAndLoss(messages iter.Seq2[wire.Message, error]) (last *wire.ResultM
 	return last, lost, nil
 }
 
-// A source sends the prompts of a one-shot run.
-type source struct {
+// A sender sends the prompts of a one-shot run.
+type sender struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	limit  time.Duration
@@ -101,56 +105,56 @@ type source struct {
 	err    error     // of the prompts, once done
 }
 
-// feed sends prompts in the background, and ends the agent's input behind the last one as soon as no callback can be
-// needed any more.
-func (s *Session) feed(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) *source {
+// startSender sends prompts in the background. After the last one, the agent's input is closed as soon as no callback
+// can be needed any more.
+func startSender(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) *sender {
 	ctx, cancel := context.WithCancelCause(ctx)
-	src := &source{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
+	sender := &sender{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
 	go func() {
 		defer func() {
-			s.saidLast()
-			close(src.done)
+			s.oneShot.allSent()
+			close(sender.done)
 		}()
-		src.err = errNoReturn
-		src.err = s.sendAll(ctx, prompts)
+		sender.err = errNoReturn
+		sender.err = sendAll(ctx, s, prompts)
 	}()
-	return src
+	return sender
 }
 
-// errNoReturn is the error of prompts that ended their goroutine, as the Fatal of a test does.
+// errNoReturn is the error of prompts that ended their goroutine, as t.Fatal does.
 var errNoReturn = errors.New("clew: the sequence of prompts did not return")
 
-// stop lets the prompts end and waits for them, but not for ever, and only once.
-func (src *source) stop() {
-	src.once.Do(func() {
-		src.cancel(ErrClosed)
-		timer := time.NewTimer(src.limit)
+// stop cancels the prompts and waits for them, only once and not longer than the limit.
+func (s *sender) stop() {
+	s.once.Do(func() {
+		s.cancel(ErrClosed)
+		timer := time.NewTimer(s.limit)
 		defer timer.Stop()
 		select {
-		case <-src.done:
+		case <-s.done:
 		case <-timer.C:
 		}
 	})
 }
 
-// with adds what went wrong with the prompts to an error, which may be nil. What follows from the end of ctx or of the
-// session adds nothing.
-func (src *source) with(ctx context.Context, err error) error {
-	src.stop()
+// addError adds the error of the prompts to err, which may be nil. Errors that only follow from the end of ctx or of the
+// session add nothing.
+func (s *sender) addError(ctx context.Context, err error) error {
+	s.stop()
 	select {
-	case <-src.done:
+	case <-s.done:
 	default:
 		return err
 	}
 	switch {
-	case src.err == nil, err != nil && ctx.Err() != nil, errors.Is(err, src.err), errors.Is(src.err, ErrClosed):
+	case s.err == nil, err != nil && ctx.Err() != nil, errors.Is(err, s.err), errors.Is(s.err, ErrClosed):
 		return err
 	}
-	return errors.Join(err, src.err)
+	return errors.Join(err, s.err)
 }
 
 // sendAll sends prompts until one can't be sent.
-func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) (err error) {
+func sendAll(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("clew: panic in the sequence of prompts: %v", p)
@@ -167,35 +171,84 @@ func (s *Session) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessa
 	return nil
 }
 
-// patience is how long a one-shot run waits for an agent that has answered every prompt and does not end.
-const patience = 10 * time.Minute
+// exitTimeout is how long a one-shot run waits for an agent that has answered every prompt and does not exit.
+const exitTimeout = 10 * time.Minute
 
-// saidLast notes that the last prompt of a one-shot run was sent.
-func (s *Session) saidLast() {
-	s.lastWord.Store(true)
-	s.endInputIfOver()
+// A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can come that needs an
+// answer, and ends an agent that has answered everything and does not exit. It does nothing before allSent is called,
+// and so nothing for a session without an end. It has its own state and lock.
+type oneShot struct {
+	log        *slog.Logger
+	progress   *progress
+	needsInput bool   // callbacks may have to be answered
+	endInput   func() // closes the agent's input
+	endAgent   func() // ends the agent
+
+	mu      sync.Mutex
+	sent    bool        // the last prompt was sent
+	stopped bool        // the session ends in another way
+	overdue bool        // the agent was ended because it did not exit
+	timer   *time.Timer // runs from the last answer on
 }
 
-// endInputIfOver closes the agent's input when the last prompt was sent and nothing can come that needs an answer. An
-// agent that has answered everything must end some day.
-func (s *Session) endInputIfOver() {
-	if !s.lastWord.Load() || s.Err() != nil {
+func newOneShot(s *Session) *oneShot {
+	return &oneShot{
+		log: s.log, progress: &s.progress, needsInput: needsInput(s.opts),
+		endInput: s.out.End, endAgent: func() { s.agent.process().close() },
+	}
+}
+
+// allSent notes that the last prompt was sent.
+func (o *oneShot) allSent() {
+	o.mu.Lock()
+	o.sent = true
+	o.mu.Unlock()
+	o.update()
+}
+
+// update acts on the progress of the agent. It is called whenever that may have finished something.
+func (o *oneShot) update() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.sent || o.stopped {
 		return
 	}
-	if !needsInput(s.opts) || s.progress.settled() {
-		s.out.End()
+	if !o.needsInput || o.progress.settled() {
+		o.endInput()
 	}
-	if s.progress.answered() {
-		s.impatient.Do(func() { s.patience.Store(time.AfterFunc(patience, s.losePatience)) })
-		s.patience.Load().Reset(patience)
+	switch {
+	case !o.progress.answered():
+	case o.timer == nil:
+		o.timer = time.AfterFunc(exitTimeout, o.expire)
+	default:
+		o.timer.Reset(exitTimeout)
 	}
 }
 
-// losePatience ends an agent that has said all it had to say.
-func (s *Session) losePatience() {
-	s.log.Warn("the agent has answered and does not end", "for", patience)
-	s.overdue.Store(true)
-	s.life.Load().conn.Close() //nolint:errcheck // how it ends is of no interest any more
+// expire ends an agent that does not exit.
+func (o *oneShot) expire() {
+	if o.markOverdue() {
+		o.log.Warn("the agent has answered and does not exit", "for", exitTimeout)
+		o.endAgent()
+	}
+}
+
+func (o *oneShot) markOverdue() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.overdue = !o.stopped
+	return o.overdue
+}
+
+// stop ends the watch over the run. It reports whether the agent was ended because it did not exit.
+func (o *oneShot) stop() (overdue bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped = true
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	return o.overdue
 }
 
 // RunAs is Run with an answer of type T: the agent is given the JSON schema of T and answers in it. T is mostly a

@@ -9,34 +9,34 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// receive reads what the agent says, and what those say that take its place, until there is no other. It is the one
-// goroutine that reads.
+// receive reads what the agent writes, and then what each process writes that replaces it, until there is no other. It
+// is the only goroutine that reads.
 func (s *Session) receive() {
-	l := s.life.Load()
-	for next := l; next != nil; next = s.reviver.replace(l) {
-		l = next
-		l.failure = s.listen(l)
-		l.exit = exitError(l.conn.Close())
-		s.record.ended(l.exit)
+	p := s.agent.process()
+	for next := p; next != nil; next = s.agent.reconnector.replace(p) {
+		p = next
+		p.readError = s.readOutput(p)
+		p.exit = exitError(p.conn.Close())
+		s.record.ended(p.exit)
 	}
-	s.finish(l)
+	s.finish(p)
 }
 
-// listen reads an agent's output until its end. It serves control frames at once and puts all other messages into the
-// backlog, in batches of what one read has brought.
-func (s *Session) listen(l *life) error {
+// readOutput reads the output of a process until its end. It serves control frames at once and puts all other messages
+// into the backlog, in batches: each holds what one read has returned.
+func (s *Session) readOutput(p *agentProcess) error {
 	feeder := wire.NewFeeder(s.readerOptions())
 	for {
-		read, err := feeder.FeedFrom(l.conn)
-		s.stir()
+		read, err := feeder.FeedFrom(p.conn)
+		s.watchdog.markActive()
 		batch := read[:0] // the messages for the caller
 		for _, msg := range read {
-			if s.take(l, msg) {
+			if s.handle(p, msg) {
 				batch = append(batch, msg)
 			}
 		}
 		clear(read[len(batch):])
-		s.flush(batch)
+		s.deliver(batch)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -46,30 +46,44 @@ func (s *Session) listen(l *life) error {
 	}
 }
 
-// take handles a message that was just read: it serves control frames and keeps what is for the store. It reports
-// whether the message is for the caller now. It is not while an agent that takes the place of another is not ready.
-func (s *Session) take(l *life, msg wire.Message) bool {
+// handle handles a message that was just read: it serves control frames and keeps entries for the store. It reports
+// whether the message is for the caller now. Messages of a process that is not ready yet are not.
+func (s *Session) handle(p *agentProcess, msg wire.Message) bool {
 	s.record.received(msg)
 	if s.control.Handle(msg) || s.mirror.take(msg) {
 		return false
 	}
 	if bad, ok := msg.(*wire.InvalidFrame); ok {
-		s.control.Broken(bad)
+		s.control.HandleInvalid(bad)
 	}
-	if l.holds(msg) {
+	if p.keepEarly(msg) {
 		return false
 	}
-	s.note(msg)
+	s.update(msg)
 	return true
 }
 
-// flush hands over what one read has brought: first to the store, since a result waits for what came before it.
-func (s *Session) flush(batch []wire.Message) {
+// update updates the state of the session after a message for the caller.
+func (s *Session) update(msg wire.Message) {
+	if s.progress.see(msg) {
+		s.oneShot.update()
+	}
+	switch m := msg.(type) {
+	case *wire.InitMessage:
+		s.agent.checkVersion(m.Version)
+	case *wire.ResultMessage:
+		if m.UserMessageUUID != "" || len(m.UserMessageUUIDs) > 0 {
+			s.agent.changes.forget(rewindSubtype) // the transcript now holds what follows the rewind
+		}
+	}
+}
+
+// deliver hands over the messages of one read. Entries for the store go first: a result waits for those before it.
+func (s *Session) deliver(batch []wire.Message) {
 	if s.mirror.pending() {
-		s.pushing.Store(true)
+		s.watchdog.hold()
 		s.mirror.flush()
-		s.stir()
-		s.pushing.Store(false)
+		s.watchdog.release()
 	}
 	if len(batch) > 0 {
 		s.push(batch)
@@ -78,101 +92,53 @@ func (s *Session) flush(batch []wire.Message) {
 
 // push adds messages to the backlog. It is for one goroutine at a time.
 func (s *Session) push(batch []wire.Message) {
-	s.pushing.Store(true)
+	s.watchdog.hold()
 	s.backlog.Push(batch)
-	s.stir()
-	s.pushing.Store(false)
+	s.watchdog.release()
 }
 
-// note draws conclusions from a message for the caller.
-func (s *Session) note(msg wire.Message) {
-	if s.progress.see(msg) {
-		s.endInputIfOver()
-	}
-	switch m := msg.(type) {
-	case *wire.InitMessage:
-		s.checkVersion(m.Version)
-	case *wire.ResultMessage:
-		if m.UserMessageUUID != "" || len(m.UserMessageUUIDs) > 0 {
-			s.changes.forget(rewindSubtype) // what follows a rewind has been written down
-		}
-	}
-}
-
-// finish settles everything once there is no agent any more, and none will come: it tells everybody how the last one
-// ended.
-func (s *Session) finish(l *life) {
-	s.exit = l.exit
-	s.settle(l)
-	s.out.Fail(s.cause)
-	s.control.Fail(s.cause)
+// finish ends the session once its last process is gone: it decides how the session ended and fails all who wait.
+func (s *Session) finish(p *agentProcess) {
+	s.ending.settle(p.exit, endState{
+		gaveUp:      s.agent.reconnector.gaveUp,
+		overdue:     s.oneShot.stop(),
+		initialized: s.agent.initialized(),
+		failure:     p.failure(),
+		stderr:      p.stderr(),
+		turns:       s.progress.turns(),
+	})
+	cause := s.ending.calls
+	s.out.Fail(cause)
+	s.control.Fail(cause)
 	s.callback.mcp.Close()
-	s.reviver.wait()
+	s.agent.reconnector.wait()
 	s.watchdog.stop()
-	s.endStore()
+	s.mirror.end()
+	s.agent.removeSettings()
 	s.backlog.End()
-	if timer := s.patience.Load(); timer != nil {
-		timer.Stop()
-	}
-	close(s.ended)
+	close(s.ending.over)
 }
 
-// settle finds out how it all ended.
-func (s *Session) settle(l *life) {
-	exit := l.death()
-	switch {
-	case s.stalled.Load():
-		s.cause, s.verdict = ErrIdle, ErrIdle
-	case s.closed.Load():
-		s.cause, s.verdict = ErrClosed, nil
-	case s.reviver.gaveUp != nil:
-		s.cause, s.verdict = s.reviver.gaveUp, s.reviver.gaveUp
-	default:
-		if s.overdue.Load() {
-			exit = nil
-		}
-		s.verdict = s.progress.verdict(exit)
-		s.cause = s.verdict
-		if exit != nil && s.ready.Load() {
-			s.cause = exit // a turn that failed earlier has been told of
-		}
-		if s.cause == nil {
-			s.cause = &ExitError{Reason: "has ended"}
-		}
-		if exit, died := errors.AsType[*ExitError](s.cause); died {
-			l.addStderr(exit)
-		}
-	}
-}
-
-// writeFailed is told that the agent's input is broken. Mostly the agent is dead, and its end says more about it. One
-// that lives on can't be controlled any more: it is listened to, or replaced if that is possible.
+// writeFailed is called when the agent's input is broken. Usually the agent is dead, and its end says more about it. One
+// that still runs can't be controlled any more: the session reads what it writes, or replaces it if that is possible.
 func (s *Session) writeFailed(err error) {
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
 	select {
-	case <-s.ended:
+	case <-s.ending.over:
 		return
 	case <-timer.C:
 	}
 	if !s.out.Stuck() {
-		return // there is another agent
+		return // there is another process
 	}
-	s.log.Warn("the agent reads no more", "error", err)
+	s.log.Warn("the agent has stopped reading", "error", err)
 	if s.opts.Reconnect != nil {
-		l := s.life.Load()
-		l.deaf.Store(true)
-		l.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+		p := s.agent.process()
+		p.inputClosed.Store(true)
+		p.close()
 		return
 	}
 	s.out.Fail(fmt.Errorf("clew: writing to the agent: %w", err))
 	s.control.Fail(&ExitError{Reason: "closed its input: " + err.Error()})
-}
-
-// errorOf returns what ended the session in place of an error that only follows from it.
-func (s *Session) errorOf(err error) error {
-	if end := s.Err(); end != nil {
-		return end
-	}
-	return err
 }

@@ -93,60 +93,60 @@ func (o *Options) checkReconnect() error {
 	return nil
 }
 
-// A reviver puts another agent in the place of one that has died. Its fields but alive belong to the goroutine that
-// receives.
-type reviver struct {
-	session *Session
-	opts    ReconnectOptions
+// A reconnector starts another process in place of one that has died. Only the read loop uses its fields, but for the
+// context and the wait group.
+type reconnector struct {
+	agent *agent
+	opts  ReconnectOptions
 
-	alive    context.Context //nolint:containedctx // it is the session's own, and ends when that is closed
+	open     context.Context //nolint:containedctx // it belongs to the session, and ends when that is closed
 	stop     context.CancelFunc
-	greeting sync.WaitGroup
+	starting sync.WaitGroup // the goroutines that make a process ready
 
-	attempts int // in a row, without a turn that has ended in order
+	attempts int // in a row, without a turn that ended normally
 	outage   outage
 	gaveUp   *ReconnectError
 }
 
-// An outage is the time from the death of an agent until another one is up.
+// An outage is the time from the death of one process until another one is ready.
 type outage struct {
 	began    time.Time
-	exit     *ExitError // how the agent died
-	lost     []string   // the prompts that died with it
+	exit     *ExitError // how the process died
+	lost     []string   // the prompts that were lost with it
 	attempts int
-	last     error // why there is still no agent
+	last     error // why there is still no process
 }
 
-func newReviver(s *Session) *reviver {
-	r := &reviver{session: s}
-	r.alive, r.stop = context.WithCancel(context.Background())
-	if s.opts.Reconnect != nil {
-		r.opts = s.opts.Reconnect.withDefaults()
+func newReconnector(a *agent) *reconnector {
+	r := &reconnector{agent: a}
+	r.open, r.stop = context.WithCancel(context.Background())
+	if o := a.session.opts.Reconnect; o != nil {
+		r.opts = o.withDefaults()
 	}
 	return r
 }
 
-// wait waits until nobody greets an agent any more.
-func (r *reviver) wait() {
+// wait waits until no process is being made ready any more.
+func (r *reconnector) wait() {
 	r.stop()
-	r.greeting.Wait()
+	r.starting.Wait()
 }
 
-// replace starts another agent in place of one that has ended. It returns nil if there is to be none.
-func (r *reviver) replace(l *life) *life {
-	s := r.session
-	if s.opts.Reconnect == nil || s.mortal.Load() || s.closed.Load() || !s.ready.Load() || r.orderly(l) {
+// replace starts another process in place of one that has ended. It returns nil if the session ends.
+func (r *reconnector) replace(p *agentProcess) *agentProcess {
+	s := r.agent.session
+	if !r.wanted(p) {
 		return nil
 	}
-	lost := &LostError{Exit: s.causeOfDeath(l)}
-	prompts := s.lose(lost)
-	switch err := r.fate(l); {
+	lost := &LostError{Exit: p.unexpectedEnd()}
+	prompts := r.disconnect(lost)
+	switch err := r.startOutcome(p); {
 	case err == nil:
 		r.outage = outage{began: time.Now(), exit: lost.Exit, lost: prompts, last: lost.Exit}
 	case r.outage.exit == nil:
-		return nil // it was the first agent, and never up
+		return nil // it was the first process, and never ready
 	case isLost(err) || errors.Is(err, errGone):
-		r.outage.last = l.words(lost.Exit)
+		r.outage.last = p.startError(lost.Exit)
 	default:
 		r.outage.last = err
 	}
@@ -154,56 +154,74 @@ func (r *reviver) replace(l *life) *life {
 		r.attempts = 0
 	}
 	s.log.Warn("the agent has died", "error", r.outage.last)
-	r.drain()
-	return r.next()
+	r.drainStore()
+	return r.startNext()
 }
 
-// drain has what the agent has written taken to the store before another one writes to the same files, unless that
+// wanted reports whether a process that has ended is to be replaced. It is not if it ended as it should: by itself,
+// between turns.
+func (r *reconnector) wanted(p *agentProcess) bool {
+	s := r.agent.session
+	if s.opts.Reconnect == nil || r.agent.noReconnect.Load() || s.ending.closing() || !r.agent.initialized() {
+		return false
+	}
+	return !p.ready.Load() || p.failure() != nil || s.progress.inTurn()
+}
+
+// disconnect cuts the session off from a process that has died: calls fail, callbacks end, and the prompts that the
+// process had received are lost. It returns their ids. Other prompts wait for the next process.
+func (r *reconnector) disconnect(err *LostError) (lost []string) {
+	s := r.agent.session
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	kept := s.control.Break(err)
+	lost = s.progress.lose(kept)
+	s.readers.lose(lost, err)
+	return lost
+}
+
+// drainStore copies what the process has written to the store before another one writes to the same files, unless that
 // takes too long.
-func (r *reviver) drain() {
-	ctx, cancel := context.WithTimeout(r.alive, r.session.opts.storeTimeout())
+func (r *reconnector) drainStore() {
+	ctx, cancel := context.WithTimeout(r.open, r.agent.session.opts.storeTimeout())
 	defer cancel()
-	r.session.mirror.drain(ctx.Done())
+	r.agent.session.mirror.drain(ctx.Done())
 }
 
-// orderly reports whether an agent that was up has ended as it should: by itself, between turns.
-func (r *reviver) orderly(l *life) bool {
-	return l.up.Load() && l.death() == nil && !r.session.progress.atWork()
-}
-
-// fate waits until it is known whether an agent that is gone had come up, and returns why not.
-func (r *reviver) fate(l *life) error {
+// startOutcome waits until it is known whether a process that has ended was ready before, and returns why not.
+func (r *reconnector) startOutcome(p *agentProcess) error {
 	select {
-	case err := <-l.greeted:
+	case err := <-p.initialized:
 		return err
-	case <-r.alive.Done():
+	case <-r.open.Done():
 		return ErrClosed
 	}
 }
 
-// next makes attempts until an agent has been started. It returns nil if there are none left, or the session is closed.
-func (r *reviver) next() *life {
-	for r.alive.Err() == nil {
+// startNext makes attempts until a process has been started. It returns nil if there are none left, or if the session is
+// closed.
+func (r *reconnector) startNext() *agentProcess {
+	for r.open.Err() == nil {
 		if r.attempts == r.opts.MaxAttempts {
 			r.gaveUp = &ReconnectError{Attempts: r.attempts, Exit: r.outage.exit, Last: r.outage.last}
 			return nil
 		}
 		r.attempts++
 		r.outage.attempts++
-		if !sleep(r.alive, r.opts.pause(r.attempts)) {
+		if !sleep(r.open, r.opts.pause(r.attempts)) {
 			return nil
 		}
-		l, err := r.start()
+		p, err := r.start()
 		if err == nil {
-			return l
+			return p
 		}
-		r.session.log.Warn("the agent can't be started", "attempt", r.attempts, "error", err)
+		r.agent.session.log.Warn("the agent can't be started", "attempt", r.attempts, "error", err)
 		r.outage.last = err
 	}
 	return nil
 }
 
-// sleep waits for a while. It reports whether ctx has not ended meanwhile.
+// sleep waits for a while. It reports whether ctx is still open.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -214,49 +232,49 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// start starts an agent, and has it greeted while it is listened to.
-func (r *reviver) start() (l *life, err error) {
+// start starts a process. A goroutine makes it ready while the read loop reads what it writes.
+func (r *reconnector) start() (p *agentProcess, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("clew: panic while the agent was started: %s", redact.Mask(fmt.Sprint(p)))
+		if v := recover(); v != nil {
+			err = fmt.Errorf("clew: panic while the agent was started: %s", redact.Mask(fmt.Sprint(v)))
 		}
 	}()
-	s := r.session
+	s := r.agent.session
 	plan, err := r.options().plan()
 	if err != nil {
 		return nil, err
 	}
-	conn, err := start(r.alive, plan)
+	conn, err := start(r.open, plan)
 	if err != nil {
 		return nil, err
 	}
 	s.record.started(plan)
-	l = newLife(conn, s.record)
-	l.open = s.control.Attach(l.input)
-	s.life.Store(l)
-	if s.closed.Load() { // Close may have seen the one before
-		conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+	p = newAgentProcess(conn, s.record)
+	p.open = s.control.Attach(p.input)
+	r.agent.current.Store(p)
+	if s.ending.closing() { // Close may have closed the one before
+		p.close()
 	}
 	down := r.outage
-	r.greeting.Go(func() { l.greeted <- s.welcome(l, plan, &down) })
-	return l, nil
+	r.starting.Go(func() { p.initialized <- r.makeReady(p, plan, &down) })
+	return p, nil
 }
 
-// options returns how the next agent is started: it resumes the conversation, if there was one. The first turn may not
-// have been written down when the agent died, and then every other attempt begins anew under the same id. The agent
-// refuses that if there is something to resume.
-func (r *reviver) options() *Options {
-	o := *r.session.opts
-	talk := r.session.progress.conversation()
-	switch anew := talk.answers <= 1 && r.outage.attempts%2 == 0; {
+// options returns the options of the next process: it resumes the conversation, if there is one. When the agent died in
+// its first turn, that may not be in the transcript, so every other attempt starts the conversation again under the same
+// ID. The agent refuses that if there is something to resume.
+func (r *reconnector) options() *Options {
+	o := *r.agent.session.opts
+	talk := r.agent.session.progress.conversation()
+	switch again := talk.answers <= 1 && r.outage.attempts%2 == 0; {
 	case talk.id == "":
 		return &o
-	case anew && !talk.reset:
+	case again && !talk.reset:
 		if o.ForkSession || o.Resume == "" && !o.Continue {
 			o.SessionID = talk.id
 		}
 		return &o
-	case anew:
+	case again:
 		o.Resume, o.SessionID = "", talk.id
 	default:
 		o.Resume, o.SessionID = talk.id, ""
@@ -266,62 +284,65 @@ func (r *reviver) options() *Options {
 	return &o
 }
 
-// errGone says that an agent has died before it was up.
+// errGone says that a process has died before it was ready.
 var errGone = errors.New("clew: the agent is gone")
 
-// welcome makes an agent ready that was just started, and the session go on with it. If it can't, it ends the agent.
-func (s *Session) welcome(l *life, plan *launchPlan, down *outage) error {
-	ctx, cancel := s.withInitializeTimeout(s.reviver.alive)
+// makeReady makes a process ready that was just started, and lets the session go on with it. If it can't, it ends the
+// process.
+func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage) error {
+	s := r.agent.session
+	ctx, cancel := r.agent.withInitializeTimeout(r.open)
 	defer cancel()
-	err := s.prepare(ctx, plan)
+	err := r.initialize(ctx, plan)
 	if err != nil {
 		if errors.Is(context.Cause(ctx), errInitializeTimeout) {
-			err = s.notReady()
+			err = r.agent.notReady()
 		}
-		l.interrupt()
-		l.conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
+		p.interrupt(s.log)
+		p.close()
 		return err
 	}
-	s.stir()
-	if !l.open() {
+	s.watchdog.markActive()
+	if !p.open() {
 		return errGone
 	}
-	l.rise(func(early []wire.Message) {
+	p.markReady(func(early []wire.Message) {
 		for _, msg := range early {
-			s.note(msg)
+			s.update(msg)
 		}
-		told := down.message(s.ID())
-		told.Resumed = plan.options.Resume != "" || plan.options.Continue
-		s.push(append([]wire.Message{told}, early...))
+		reconnected := down.message(s.ID())
+		reconnected.Resumed = plan.options.Resume != "" || plan.options.Continue
+		s.push(append([]wire.Message{reconnected}, early...))
 	})
 	s.log.Info("the session goes on with another agent", "attempts", down.attempts)
 	return nil
 }
 
-// prepare gives a new agent what the options say, and what was changed since.
-func (s *Session) prepare(ctx context.Context, plan *launchPlan) error {
-	if err := s.greet(ctx, plan); err != nil {
+// initialize gives a new process what its plan says, and what methods of the session have changed since.
+func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
+	s := r.agent.session
+	if err := r.agent.sendInitialize(ctx, plan); err != nil {
 		return err
 	}
-	changed := s.changes.all()
-	if err := s.setServers(ctx, serversOf(plan, changed)); err != nil {
+	changed := r.agent.changes.all()
+	if err := r.agent.sendServers(ctx, newestServers(plan, changed)); err != nil {
 		return err
 	}
-	if mode := s.progress.permissionMode(); mode != "" && mode != s.info.Load().CurrentPermissionMode {
-		if _, err := s.ask(ctx, s.control.Greet, modeSubtype, setPermissionModeRequest{mode}); err != nil {
+	if mode := s.progress.permissionMode(); mode != "" && mode != r.agent.info.Load().CurrentPermissionMode {
+		if _, err := s.ask(ctx, s.control.CallEarly, modeSubtype, setPermissionModeRequest{mode}); err != nil {
 			return err
 		}
 	}
 	for i := range changed {
-		if err := s.redo(ctx, &changed[i]); err != nil {
+		if err := r.repeat(ctx, &changed[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// serversOf returns the MCP servers that a new agent gets right after its greeting: those that were set last.
-func serversOf(plan *launchPlan, changed []change) any {
+// newestServers returns the MCP servers that a new process gets right after it is initialized: those that were set last.
+func newestServers(plan *launchPlan, changed []change) any {
 	for _, c := range changed {
 		if c.subtype == serversSubtype {
 			return c.fields
@@ -330,21 +351,22 @@ func serversOf(plan *launchPlan, changed []change) any {
 	return plan.servers
 }
 
-// redo repeats a request for a new agent. One that is refused now costs the change, or the agent if that must not go on
-// without it.
-func (s *Session) redo(ctx context.Context, c *change) error {
+// repeat repeats a request for a new process. If the agent refuses it now, the change is dropped, unless the agent must
+// not go on without it.
+func (r *reconnector) repeat(ctx context.Context, c *change) error {
 	if c.subtype == serversSubtype {
-		return nil // it has them already
+		return nil // sendServers has sent them
 	}
-	_, err := s.ask(ctx, s.control.Greet, c.subtype, c.fields)
+	s := r.agent.session
+	_, err := s.ask(ctx, s.control.CallEarly, c.subtype, c.fields)
 	if refusal, ok := errors.AsType[*ControlError](err); ok && !c.strict() {
-		s.log.Warn("the new agent refuses what the old one was told", "error", refusal)
+		s.log.Warn("the new agent refuses a change that the old one had made", "error", refusal)
 		return nil
 	}
 	return err
 }
 
-// message returns what the caller is told when the outage is over.
+// message returns what the caller reads when the outage is over.
 func (o *outage) message(sessionID string) *wire.SessionReconnectedMessage {
 	m := &wire.SessionReconnectedMessage{
 		Error: o.exit.Error(), ExitCode: o.exit.Code, Attempts: o.attempts, LostPrompts: o.lost,
@@ -357,42 +379,7 @@ func (o *outage) message(sessionID string) *wire.SessionReconnectedMessage {
 	return m
 }
 
-// lose takes leave of an agent that has died: calls fail, callbacks end, and the prompts that it had got are lost. It
-// returns their ids. Prompts that it had not got wait for the next agent.
-func (s *Session) lose(err *LostError) (prompts []string) {
-	s.sending.Lock()
-	defer s.sending.Unlock()
-	kept := s.control.Break(err)
-	prompts = s.progress.lose(kept)
-	s.readers.lose(prompts, err)
-	return prompts
-}
-
-// causeOfDeath returns how an agent has died, also if its exit code does not show it.
-func (s *Session) causeOfDeath(l *life) *ExitError {
-	exit := cmp.Or(l.death(), &ExitError{Reason: "ended without a result"})
-	l.addStderr(exit)
-	return exit
-}
-
-// words returns why an agent has died that never was up, in its own words if it has said some.
-func (l *life) words(exit *ExitError) error {
-	if result := l.lastResult(); result != nil {
-		return &ResultError{Result: result, Exit: exit}
-	}
-	return exit
-}
-
-// orVerdict returns how the session has ended in place of an error about an agent that was lost while it came up.
-func (s *Session) orVerdict(err error) error {
-	if !isLost(err) {
-		return err
-	}
-	<-s.ended
-	return s.cause
-}
-
-// Subtypes of requests that are treated in a way of their own.
+// Subtypes of requests that need special treatment.
 const (
 	rewindSubtype     = "rewind_conversation"
 	serversSubtype    = "mcp_set_servers"
@@ -437,9 +424,9 @@ type change struct {
 }
 
 // remember notes a request that was granted, if it has changed something for as long as the agent lives.
-func (s *Session) remember(subtype string, in any) {
+func (a *agent) remember(subtype string, in any) {
 	what, ok := remembered[subtype]
-	if !ok || s.opts.Reconnect == nil {
+	if !ok || a.session.opts.Reconnect == nil {
 		return
 	}
 	fields := fieldsOf(in)
@@ -447,25 +434,25 @@ func (s *Session) remember(subtype string, in any) {
 	case modeSubtype:
 		var mode wire.PermissionMode
 		if fields["mode"].Decode(&mode) == nil {
-			s.progress.setPermissionMode(mode)
+			a.session.progress.setPermissionMode(mode)
 		}
 	case settingsSubtype:
-		s.changes.merge(fields)
+		a.changes.merge(fields)
 	case thinkingSubtype:
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
-			s.changes.add(change{subtype + name, subtype, map[string]wire.JSON{name: fields[name]}})
+			a.changes.add(change{subtype + name, subtype, map[string]wire.JSON{name: fields[name]}})
 		}
 	default:
 		if what == "" || !rawjson.Absent(fields[what]) {
-			s.changes.add(change{subtype + string(fields[what]), subtype, fields})
+			a.changes.add(change{subtype + string(fields[what]), subtype, fields})
 		}
 	}
 }
 
 // rememberThat notes a request whose answer says that it has changed something.
-func (s *Session) rememberThat(subtype string, in any) {
-	if s.opts.Reconnect != nil {
-		s.changes.add(change{subtype, subtype, fieldsOf(in)})
+func (a *agent) rememberAlways(subtype string, in any) {
+	if a.session.opts.Reconnect != nil {
+		a.changes.add(change{subtype, subtype, fieldsOf(in)})
 	}
 }
 

@@ -1,144 +1,52 @@
 package clew
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/internal/backlog"
 	"github.com/clewdev/clew/internal/control"
-	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/wire"
 )
 
-// A Session is a live conversation with an agent: one process, unless [Options.Reconnect] is set, and any number of
-// turns. Its methods may be called from several goroutines.
+// A Session is a live conversation with an agent. It has one process, unless [Options.Reconnect] is set, and any number
+// of turns. Its methods may be called from several goroutines.
 //
 // [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and [Session.Messages] reads
-// everything there is. All others that take a context are control requests: each waits for the agent's answer, which
-// never waits behind unread messages. When its context ends first, the request is withdrawn.
+// everything. All other methods that take a context are control requests: each waits for the agent's answer, which
+// never waits for unread messages. When its context ends first, the request is withdrawn.
 type Session struct {
 	opts     *Options
 	log      *slog.Logger
-	life     atomic.Pointer[life]
+	agent    *agent
 	out      *control.Outbox
 	control  *control.Conn
 	callback *callbacks
 	backlog  *backlog.Backlog
 	mirror   *mirror
-	folder   *tempconfig.Folder // of the agent's settings, if a session was resumed from a store
+	record   *recorder
 	progress progress
 	readers  readers
-	record   *recorder
+	sending  sync.Mutex // keeps the order of prompts the same everywhere
+	oneShot  *oneShot
 	watchdog *watchdog
-	info     atomic.Pointer[ServerInfo]
-	changes  changes
-	reviver  *reviver
-
-	sending   sync.Mutex  // keeps the order of prompts the same everywhere
-	lastWord  atomic.Bool // the last prompt of a one-shot run was sent
-	impatient sync.Once
-	overdue   atomic.Bool                // the agent was ended by impatience
-	patience  atomic.Pointer[time.Timer] // ends the input of a one-shot run
-
-	began   time.Time
-	stirred atomic.Int64 // when the agent last was known not to be silent, in nanoseconds since it all began
-	pushing atomic.Bool  // messages go into the backlog, which a slow reader can delay
-
-	closeDone chan struct{} // closed when the first Close is done
-	warned    atomic.Bool   // of an old agent
-	ready     atomic.Bool   // the agent has been initialized
-	mortal    atomic.Bool   // the session ends with its agent, whatever the options say
-	closed    atomic.Bool
-	stalled   atomic.Bool
-	ended     chan struct{} // closed when the agent is gone and the fields below are set
-	exit      *ExitError    // how the agent ended, nil if in order
-	cause     error         // what calls return from now on
-	verdict   error         // how it all ended, for who reads messages
-}
-
-// Connect starts an agent and waits until it is ready. opts may be nil. The context bounds the start alone; the session
-// lives until Close, or until the agent dies. When the context ends first, Connect returns once the agent is gone, see
-// [Session.Close]. Errors are [*OptionsError] and [*NotFoundError] for what can't be started, [*StoreError] for a
-// session that can't be read from [Options.Store], and [*ExitError], or [*ResultError] with the agent's own words, for an
-// agent that did not come up.
-func Connect(ctx context.Context, opts *Options) (*Session, error) {
-	opts = opts.clone()
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
-	folder, err := opts.layOutStored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := opts.plan()
-	if err != nil {
-		opts.removeFolder(folder)
-		return nil, err
-	}
-	conn, err := start(ctx, plan)
-	if err != nil {
-		opts.removeFolder(folder)
-		return nil, err
-	}
-	s := newSession(conn, plan)
-	s.folder = folder
-	go s.receive() //nolint:contextcheck // the session, and its store, outlive the context of the start
-	err = s.initialize(ctx, plan)
-	s.life.Load().greeted <- err
-	if err != nil {
-		err = s.orVerdict(err)
-		s.abandon()
-		return nil, err
-	}
-	return s, nil
-}
-
-// start starts an agent.
-func start(ctx context.Context, plan *launchPlan) (Connection, error) {
-	opts := plan.options
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	transport, path := opts.Transport, cmp.Or(opts.AgentPath, "claude")
-	if transport == nil {
-		transport = new(ProcessTransport)
-	}
-	if local, ok := transport.(*ProcessTransport); ok {
-		found, err := findAgent(opts.AgentPath)
-		switch {
-		case err == nil:
-			path = found
-		case local.Wrap == nil:
-			return nil, err
-		}
-	}
-	launch := plan.launch(path)
-	if log := opts.logger(); log.Enabled(ctx, slog.LevelDebug) {
-		log.Debug("starting the agent", "command", opts.CommandLine())
-	}
-	return transport.Connect(ctx, launch)
+	ending   *ending
 }
 
 func newSession(conn Connection, plan *launchPlan) *Session {
 	opts := plan.options
-	s := &Session{
-		opts: opts, log: opts.logger(), began: time.Now(),
-		closeDone: make(chan struct{}), ended: make(chan struct{}),
-	}
+	s := &Session{opts: opts, log: opts.logger(), ending: newEnding()}
 	s.record = newRecorder(plan, s.log)
-	first := newLife(conn, s.record)
-	first.up.Store(true)
-	s.life.Store(first)
-	s.out = control.NewOutbox(first.input, s.writeFailed)
+	s.agent = newAgent(s, conn)
+	s.out = control.NewOutbox(s.agent.process().input, s.writeFailed)
 	s.callback = newCallbacks(opts)
 	s.callback.sendMCP = s.SendMCPMessage
 	s.control = control.New(s.out, control.Config{
 		Serve: func(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
-			defer s.stir()
+			defer s.watchdog.markActive()
 			return s.callback.serve(ctx, req)
 		},
 		Urgent: func() {
@@ -153,18 +61,18 @@ func newSession(conn Connection, plan *launchPlan) *Session {
 		Urgent:    s.urgent,
 	})
 	s.mirror = newMirror(s)
-	s.reviver = newReviver(s)
-	s.watchdog = newWatchdog(s)
+	s.oneShot = newOneShot(s)
+	s.watchdog = newWatchdog(opts.IdleTimeout, s.expectsOutput, s.agentIsSilent)
 	return s
 }
 
-// Info returns what the agent told about itself when it came up, the newest one if there was more than one.
+// Info returns what the agent reported about itself when it started. After a reconnect it is that of the newest agent.
 func (s *Session) Info() *ServerInfo {
-	info := *s.info.Load()
+	info := *s.agent.info.Load()
 	return &info
 }
 
-// ID returns the id of the session, or "" before the agent's first turn, unless the options set one.
+// ID returns the ID of the session. It is empty before the agent's first turn, unless the options set one.
 func (s *Session) ID() string {
 	if id := s.progress.sessionID(); id != "" {
 		return id
@@ -172,25 +80,23 @@ func (s *Session) ID() string {
 	return s.opts.SessionID
 }
 
-// Err returns nil while the session lives, also while a new agent is being started, [ErrClosed] after Close, and else
-// how the agent ended.
-func (s *Session) Err() error {
-	select {
-	case <-s.ended:
-		return s.cause
-	default:
-		if s.closed.Load() {
-			return s.closeCause()
-		}
-		return nil
+// Err returns nil while the session is open, also while a new agent is being started. After Close it returns
+// [ErrClosed], and otherwise how the agent ended.
+func (s *Session) Err() error { return s.ending.err() }
+
+// errorOf returns what ended the session in place of an error that only follows from it.
+func (s *Session) errorOf(err error) error {
+	if end := s.Err(); end != nil {
+		return end
 	}
+	return err
 }
 
-// tell sends a control request whose answer nobody waits for. It reports whether it could.
-func (s *Session) tell(subtype string, in any) (sent bool) {
+// notify sends a control request without waiting for its answer. It reports whether the request was queued.
+func (s *Session) notify(subtype string, in any) (sent bool) {
 	body, err := requestBody(subtype, in)
 	if err == nil {
-		err = s.control.Tell(body)
+		err = s.control.Notify(body)
 	}
 	if err != nil {
 		s.log.Debug("control request not sent", "subtype", subtype, "error", err)
@@ -198,27 +104,10 @@ func (s *Session) tell(subtype string, in any) (sent bool) {
 	return err == nil
 }
 
-// logger returns the logger of the options, or one that is silent.
-func (o *Options) logger() *slog.Logger {
-	if o.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return o.Logger
-}
+// urgent reports whether the read loop must go on: somebody waits for an answer, or for the end.
+func (s *Session) urgent() bool { return s.control.Waiting() || s.ending.closing() }
 
-const defaultCloseTimeout = 5 * time.Second
-
-func (o *Options) closeTimeout() time.Duration {
-	if o.CloseTimeout <= 0 {
-		return defaultCloseTimeout
-	}
-	return o.CloseTimeout
-}
-
-// urgent reports whether the read loop must go on: an answer, or the end, is waited for.
-func (s *Session) urgent() bool { return s.control.Waiting() || s.closed.Load() }
-
-// decode reads a message that was kept on disk.
+// decode decodes a message that was kept on disk.
 func (s *Session) decode(frame []byte) wire.Message {
 	return wire.NewDecoder(s.readerOptions()).Decode(frame)
 }
@@ -230,34 +119,38 @@ func (s *Session) readerOptions() *wire.ReaderOptions {
 // flushTimeout is how long the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
-// Close ends the session: it interrupts the agent's work, also in the background, ends its input and waits until the
-// agent is gone, with signals for one that does not go by itself. It may be called from anywhere, any number of times, and
-// is bounded by twice [Options.CloseTimeout] and a second or two. It leaves no process and no goroutine behind, unless a
-// callback of the caller's does not return when its context ends: Close waits for callbacks, too, for one CloseTimeout at
-// most, and so for the one that calls it, and for [Options.Store], for one [Options.StoreTimeout] at most. It returns nil
-// if the agent has ended by itself, with its transcript written, an [*ExitError] if the agent had to be killed, and a
-// [*StoreError] if something is not in the store and no message has said so.
+// Close ends the session. It interrupts the agent's work, also in the background, closes its input and waits until the
+// agent has exited; an agent that does not exit by itself gets signals. Close may be called from anywhere, any number of
+// times, and takes at most twice [Options.CloseTimeout] and a second or two.
+//
+// Close leaves no process and no goroutine running, unless a callback of the caller does not return when its context
+// ends. It waits for callbacks, also for one that calls Close, for at most one CloseTimeout, and for [Options.Store] for
+// at most one [Options.StoreTimeout].
+//
+// It returns nil if the agent exited by itself, with its transcript written, an [*ExitError] if the agent had to be
+// killed, and a [*StoreError] if entries are missing in the store and no message has reported that.
 func (s *Session) Close() error {
-	if !s.closed.Swap(true) {
+	if s.ending.beginClose() {
 		s.shutDown()
 	}
-	<-s.closeDone
-	lost := s.mirror.untold()
-	if s.exit != nil && s.exit.Forced {
-		return join(s.exit, lost)
+	<-s.ending.closeDone
+	lost := s.mirror.unreported()
+	if exit := s.ending.exit; exit != nil && exit.Forced {
+		return join(exit, lost)
 	}
 	return lost
 }
 
-// closeForLosses closes a session of which only the losses of the store are of interest that nobody was told of.
+// closeForLosses closes the session and returns the store losses that have not been reported yet.
 func (s *Session) closeForLosses() error {
-	s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
-	return s.mirror.untold()
+	s.Close() //nolint:errcheck // the run is over, so how the agent ends does not matter
+	return s.mirror.unreported()
 }
 
 func (s *Session) shutDown() {
-	defer close(s.closeDone)
-	s.reviver.stop()
+	defer close(s.ending.closeDone)
+	s.oneShot.stop()
+	s.agent.reconnector.stop()
 	if s.control.Ready() && s.progress.working() {
 		s.stopWork()
 	}
@@ -265,40 +158,135 @@ func (s *Session) shutDown() {
 	s.out.Flush(flushTimeout)
 	s.backlog.Close()
 	s.mirror.wake()
-	s.out.Fail(s.closeCause())
-	s.control.Fail(s.closeCause())
+	s.out.Fail(s.Err())
+	s.control.Fail(s.Err())
 	s.callback.mcp.Close()
-	cancelled := time.Now()
-	s.life.Load().conn.Close() //nolint:errcheck // receive, which ends with it, keeps the error
-	<-s.ended
+	began := time.Now()
+	s.agent.process().close()
+	<-s.ending.over
 	s.watchdog.stop()
-	left := func() time.Duration { return s.opts.closeTimeout() - time.Since(cancelled) }
+	left := func() time.Duration { return s.opts.closeTimeout() - time.Since(began) }
 	if !s.control.Wait(left()) || !s.callback.mcp.Wait(left()) {
 		s.log.Warn("a callback has not returned although its context has ended")
 	}
 }
 
-// closeCause returns what calls return once the session is being closed.
-func (s *Session) closeCause() error {
-	if s.stalled.Load() {
+// stopWork interrupts whatever the agent is doing. If its input has ended, a request can't reach it any more.
+func (s *Session) stopWork() {
+	if !s.notify("interrupt", interruptRequest{CancelQueued: true}) {
+		s.agent.process().interrupt(s.log)
+	}
+}
+
+// An ending knows whether and how a session has ended. It has its own lock.
+type ending struct {
+	over      chan struct{} // closed when the session has ended and the fields below are final
+	closeDone chan struct{} // closed when the first Close is done
+
+	mu     sync.Mutex
+	closed bool // Close was called
+	silent bool // Close was called because the agent was silent for too long
+
+	exit     *ExitError // how the last process ended, nil if it exited normally
+	calls    error      // what calls return from now on
+	messages error      // the final error of Messages
+}
+
+func newEnding() *ending {
+	return &ending{over: make(chan struct{}), closeDone: make(chan struct{})}
+}
+
+// beginClose notes that the session is being closed. It reports whether this is the first time.
+func (e *ending) beginClose() (first bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first = !e.closed
+	e.closed = true
+	return first
+}
+
+// markSilent notes that the session is about to be closed because its agent is silent.
+func (e *ending) markSilent() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.silent = true
+}
+
+// closing reports whether Close was called.
+func (e *ending) closing() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// err returns what calls return now, which is nil while the session is open.
+func (e *ending) err() error {
+	select {
+	case <-e.over:
+		return e.calls
+	default:
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case !e.closed:
+		return nil
+	case e.silent:
 		return ErrIdle
 	}
 	return ErrClosed
 }
 
-// stopWork interrupts whatever the agent is at. If its input has ended, a request does not reach it any more.
-func (s *Session) stopWork() {
-	conn, ok := s.life.Load().conn.(Interrupter)
-	if s.tell("interrupt", interruptRequest{CancelQueued: true}) || !ok {
-		return
-	}
-	if err := conn.Interrupt(); err != nil {
-		s.log.Debug("the agent was not interrupted", "error", err)
-	}
+// wait waits for the end of the session, and returns what calls return from then on.
+func (e *ending) wait() error {
+	<-e.over
+	return e.calls
 }
 
-// abandon ends an agent that has not come up. It has nothing to finish, so it is interrupted at once.
-func (s *Session) abandon() {
-	s.life.Load().interrupt()
-	s.Close() //nolint:errcheck // why it has not come up says more
+// settle decides how the session ended. exit is how the last process ended, and state everything else that is known.
+func (e *ending) settle(exit *ExitError, state endState) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	state.closed, state.silent = e.closed, e.silent
+	e.exit = exit
+	e.calls, e.messages = state.decide()
+}
+
+// An endState is everything that decides how a session ended.
+type endState struct {
+	closed      bool            // Close was called
+	silent      bool            // the agent was silent for too long
+	gaveUp      *ReconnectError // the agent could not be replaced
+	overdue     bool            // the agent did not exit after a one-shot run, and was ended
+	initialized bool            // the agent had been initialized
+	failure     *ExitError      // how the agent failed, nil if it exited normally
+	stderr      string          // the end of what the agent wrote to its standard error
+	turns       turnsState
+}
+
+// decide returns how the session ended: what calls return from now on, and the final error of [Session.Messages].
+func (e *endState) decide() (calls, messages error) {
+	failure := e.failure
+	switch {
+	case e.silent:
+		return ErrIdle, ErrIdle
+	case e.closed:
+		return ErrClosed, nil
+	case e.gaveUp != nil:
+		return e.gaveUp, e.gaveUp
+	case e.overdue:
+		failure = nil
+	}
+	messages = e.turns.err(failure)
+	calls = messages
+	if failure != nil && e.initialized {
+		calls = failure // the failed turn has been reported
+	}
+	if calls == nil {
+		calls = &ExitError{Reason: "has ended"}
+	}
+	if exit, ok := errors.AsType[*ExitError](calls); ok && exit.Stderr == "" {
+		exit.Stderr = e.stderr
+	}
+	return calls, messages
 }

@@ -84,12 +84,6 @@ func (o *Options) removeFolder(folder *tempconfig.Folder) {
 	}
 }
 
-// endStore takes the last entries to the store when the agent is gone, and removes the folder of its settings.
-func (s *Session) endStore() {
-	s.mirror.end()
-	s.opts.removeFolder(s.folder)
-}
-
 // A restorer lays a session of a store into a folder.
 type restorer struct {
 	store   Store

@@ -12,21 +12,21 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Turn sends a prompt, such as [Text] or [NewUserMessage] returns, and yields the messages until the result that answers it, which is the last one. Whatever else
-// comes in between, such as the result of a background task, is among them, and so is what came since the last turn.
-// If the result is a failure, a [*ResultError] follows it, and the session lives on.
+// Turn sends a prompt and yields the messages until the result that answers it, which is the last one. Other messages
+// that come in between are among them, such as the result of a background task, and so are those since the last turn. If
+// the result is a failure, a [*ResultError] follows it, and the session goes on. [Text] and [NewUserMessage] make prompts.
 //
 // Turns may be started while others run: each prompt goes to the agent at once, and each sequence waits until those
-// before it have ended. When the agent answers several prompts at once, each of their turns ends with that result.
-// Don't loop over a turn inside of the loop over another one of the same session: the inner one waits for the outer
-// one, which waits for it, until ctx ends. Give the agent more to do from there with [Session.Send].
+// before it have ended. If the agent answers several prompts at once, each of their turns ends with that result. Don't
+// loop over a turn inside the loop over another one of the same session: the inner one waits for the outer one, which
+// waits for it, until ctx ends. Use [Session.Send] there to give the agent more to do.
 //
-// When ctx ends, the turn is interrupted. A loop that is left early, on the other hand, leaves the turn running: call
-// [Session.Interrupt] to stop it. What is left of such a turn is dropped by the next one, and seen by
-// [Session.Messages]. A prompt that is cancelled in the queue ends its turn with [ErrCancelled].
+// When ctx ends, the turn is interrupted. Leaving the loop early does not stop the turn: call [Session.Interrupt] for
+// that. The next turn drops the remaining messages of such a turn, and [Session.Messages] yields them. A prompt that is
+// canceled in the queue ends its turn with [ErrCanceled].
 //
-// With [Options.Reconnect], a turn that the death of the agent has cut ends with a [*LostError], behind the
-// [wire.SessionReconnectedMessage], and a turn that begins while there is no agent waits for one.
+// With [Options.Reconnect], a turn that was cut off by the death of the agent ends with a [*LostError], after the
+// [wire.SessionReconnectedMessage]. A turn that begins while there is no agent waits for one.
 func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if prompt != nil && prompt.ShouldQuery != nil && !*prompt.ShouldQuery {
@@ -34,48 +34,48 @@ func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[
 			return
 		}
 		t := newTurn()
-		letter, id, err := s.post(ctx, prompt, t)
+		frame, id, err := s.queuePrompt(ctx, prompt, t)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		defer s.readers.leave(t)
-		err = s.posted(ctx, letter, id)
+		err = s.waitSent(ctx, frame, id)
 		if err == nil || isLost(err) {
-			err = s.readTurn(ctx, t, yield) // also if it is lost: there is something to read before that
+			err = s.readTurn(ctx, t, yield) // also if it is lost: there are messages to read before that
 		}
 		if err == nil || errors.Is(err, errLeft) {
 			return
 		}
 		if ctx.Err() != nil {
-			s.giveUp(id)
+			s.stopPrompt(id)
 		}
 		yield(nil, err)
 	}
 }
 
-// giveUp stops what the agent does about a prompt whose context has ended, if it does anything.
-func (s *Session) giveUp(id string) {
-	switch s.progress.place(id) {
+// stopPrompt stops the agent's work on a prompt whose context has ended, or takes the prompt out of its queue.
+func (s *Session) stopPrompt(id string) {
+	switch s.progress.position(id) {
 	case -1:
 	case 0:
-		s.tell("interrupt", nil)
+		s.notify("interrupt", nil)
 	default:
-		s.tell("cancel_async_message", cancelPromptRequest{id})
+		s.notify("cancel_async_message", cancelPromptRequest{id})
 	}
 }
 
 // errLeft says that the caller left the loop.
 var errLeft = errors.New("the loop was left")
 
-// readTurn yields the messages of a turn once it is its time.
+// readTurn yields the messages of a turn once the turns before it have been read.
 func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message, error) bool) error {
 	select {
-	case <-t.first:
+	case <-t.mayRead:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.closeDone: // the turn before this one may not be read to its end
-		return s.cause
+	case <-s.ending.closeDone: // the turn before this one may never be read to its end
+		return s.ending.wait()
 	}
 	if result, over := s.readers.outcome(t); over {
 		if result != nil && !yield(result, nil) {
@@ -95,24 +95,18 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 	case t.over:
 		return t.err()
 	case errors.Is(err, io.EOF):
-		return s.deathOf()
+		return s.ending.wait()
 	}
 	return err
 }
 
-// deathOf returns why a turn has no result although there are no more messages.
-func (s *Session) deathOf() error {
-	<-s.ended
-	return s.cause
-}
-
-// read takes messages from the backlog and shows them one by one, until show wants no more or ctx has ended. What was
-// taken and not shown goes back. The error is io.EOF when there are no more messages.
+// read takes messages from the backlog and shows them one by one, until show wants no more or ctx has ended. Messages
+// that were taken and not shown go back. The error is io.EOF when there are no more messages.
 func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool)) error {
 	for ctx.Err() == nil {
 		batch, err := s.backlog.Take(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.mirror.tellRest(show)
+			s.mirror.reportRest(show)
 			return err
 		}
 		if !s.show(ctx, batch, show) {
@@ -140,10 +134,10 @@ func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire
 	return true
 }
 
-// Messages returns every message of the session, in order, from where reading stopped: results do not end it. It ends
-// when the session is closed or the agent has ended, with an error if that is the agent's failure: [*ResultError] if it
-// ended with a failed turn, and else [*ExitError]. A loop that is left early can be started again. While it runs, Turn
-// is refused with [ErrReading]: send with [Session.Send].
+// Messages yields every message of the session, in order, from where reading stopped: results do not end it. It ends
+// when the session is closed or the agent has exited. If the agent failed, an error is the last pair: a [*ResultError] if
+// the last turn failed, and otherwise an [*ExitError]. A loop that is left early can be started again. While it runs,
+// Turn returns [ErrReading]: send prompts with [Session.Send].
 func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if err := s.readers.joinAlone(); err != nil {
@@ -156,8 +150,8 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 			return yield(msg, nil)
 		})
 		if errors.Is(err, io.EOF) {
-			<-s.ended
-			err = s.verdict
+			<-s.ending.over
+			err = s.ending.messages
 		}
 		if err != nil {
 			yield(nil, err)
@@ -165,25 +159,24 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 	}
 }
 
-// Send gives the agent a prompt and returns its id, which the result will name, without waiting for an answer. A prompt
-// that comes while the agent is at work waits in the agent's queue; several that wait there may be answered at once.
-// Send blocks until the agent's pipe has taken the prompt. Read the answers with [Session.Messages].
+// Send gives the agent a prompt and returns its ID without waiting for an answer. The result that answers the prompt
+// names that ID. A prompt that comes while the agent is working waits in the agent's queue, and several that wait there
+// may be answered at once. Send blocks until the agent's pipe has taken the prompt. Read the answers with
+// [Session.Messages]. To choose the ID, set the UUID of the prompt.
 //
 // With [Options.Reconnect], a prompt that comes while there is no agent waits for one, until ctx ends. The error is a
-// [*LostError] if the agent dies while the prompt is being written. One that dies later is known from
+// [*LostError] if the agent dies while the prompt is being written. If the agent dies later, the prompt is in
 // [wire.SessionReconnectedMessage.LostPrompts].
-//
-// The prompt may have a priority, and a UUID that the caller has chosen: that is its id then.
 func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
-	letter, id, err := s.post(ctx, prompt, nil)
+	frame, id, err := s.queuePrompt(ctx, prompt, nil)
 	if err != nil {
 		return "", err
 	}
-	return id, s.posted(ctx, letter, id)
+	return id, s.waitSent(ctx, frame, id)
 }
 
-// post puts a prompt into the outbox, and its turn, if it has one, in line with the others.
-func (s *Session) post(ctx context.Context, prompt *wire.UserMessage, t *turn) (*control.Letter, string, error) {
+// queuePrompt queues a prompt for the agent, and its turn, if it has one, among those that read.
+func (s *Session) queuePrompt(ctx context.Context, prompt *wire.UserMessage, t *turn) (*control.QueuedFrame, string, error) {
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)
 	}
@@ -195,15 +188,15 @@ func (s *Session) post(ctx context.Context, prompt *wire.UserMessage, t *turn) (
 		t.id = id
 	}
 	answered := prompt.ShouldQuery == nil || *prompt.ShouldQuery
-	letter, err := s.enqueue(frame, id, answered, t)
+	queued, err := s.queueFrame(frame, id, answered, t)
 	if err != nil && !errors.Is(err, ErrReading) {
 		err = s.errorOf(err)
 	}
-	return letter, id, err
+	return queued, id, err
 }
 
-// enqueue takes note of a prompt and puts its frame into the outbox, in the same order everywhere.
-func (s *Session) enqueue(frame []byte, id string, answered bool, t *turn) (*control.Letter, error) {
+// queueFrame registers a prompt and puts its frame into the outbox, in the same order everywhere.
+func (s *Session) queueFrame(frame []byte, id string, answered bool, t *turn) (*control.QueuedFrame, error) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	if t != nil {
@@ -211,33 +204,33 @@ func (s *Session) enqueue(frame []byte, id string, answered bool, t *turn) (*con
 			return nil, err
 		}
 	}
-	s.stir()
-	if answered { // noted now: the answer may come before Put returns
+	s.watchdog.markActive()
+	if answered { // before PutPrompt: the answer may come before that returns
 		s.progress.sent(id)
 		s.readers.sent(id)
 	}
-	letter, err := s.out.PutPrompt(id, frame)
+	queued, err := s.out.PutPrompt(id, frame)
 	if err != nil {
 		s.unsend(id)
 		s.readers.leave(t)
 	}
-	return letter, err
+	return queued, err
 }
 
-// unsend takes note that a prompt does not reach the agent.
+// unsend removes a prompt that does not reach the agent.
 func (s *Session) unsend(id string) {
 	s.progress.unsent(id)
 	s.readers.unsent(id)
 }
 
-// posted waits until a prompt is on its way.
-func (s *Session) posted(ctx context.Context, letter *control.Letter, id string) error {
-	err := letter.Wait(ctx)
+// waitSent waits until a prompt has been written.
+func (s *Session) waitSent(ctx context.Context, frame *control.QueuedFrame, id string) error {
+	err := frame.Wait(ctx)
 	if err == nil || isLost(err) {
 		return err
 	}
 	gaveUp := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
-	if !gaveUp || letter.TakenBack() {
+	if !gaveUp || frame.Withdrawn() {
 		s.unsend(id)
 	}
 	if gaveUp {
@@ -246,28 +239,28 @@ func (s *Session) posted(ctx context.Context, letter *control.Letter, id string)
 	return s.errorOf(err)
 }
 
-// readers keeps those who read a session in line: turns, in the order of their prompts, or one reader of everything.
-// It follows the prompts as the messages reach the caller.
+// readers keeps the readers of a session in order: turns, in the order of their prompts, or one reader of everything. It
+// follows the prompts as the messages reach the caller.
 type readers struct {
 	mu      sync.Mutex
 	line    []*turn // the first one reads
-	alone   bool    // somebody reads everything
+	alone   bool    // one reader reads everything
 	prompts ledger
-	left    []string              // turns that were left before their result, whose messages nobody wants
-	lost    map[string]*LostError // prompts that died with an agent, until that is read
+	left    []string              // turns that were left before their result: their messages are dropped
+	lost    map[string]*LostError // prompts that were lost with an agent, until the caller has read that
 }
 
-// A turn is a prompt whose messages somebody reads.
+// A turn is a prompt whose messages are read until its result.
 type turn struct {
-	id     string
-	first  chan struct{} // closed when it is this turn's time to read
-	over   bool
-	result *wire.ResultMessage // what ended it, or nil
-	cancel bool                // its prompt was cancelled in the queue
-	lost   *LostError          // its prompt died with an agent
+	id       string
+	mayRead  chan struct{} // closed when the turns before this one have been read
+	over     bool
+	result   *wire.ResultMessage // ended the turn, or nil
+	canceled bool                // its prompt was canceled in the queue
+	lost     *LostError          // its prompt was lost with an agent
 }
 
-func newTurn() *turn { return &turn{first: make(chan struct{})} }
+func newTurn() *turn { return &turn{mayRead: make(chan struct{})} }
 
 // err returns how the turn went.
 func (t *turn) err() error {
@@ -276,20 +269,20 @@ func (t *turn) err() error {
 		return t.lost
 	case t.result != nil && t.result.Failed():
 		return &ResultError{Result: t.result}
-	case t.result == nil && t.cancel:
-		return ErrCancelled
+	case t.result == nil && t.canceled:
+		return ErrCanceled
 	}
 	return nil
 }
 
-// end notes the message that settled the turn's prompt, which an agent may have answered although it was given up as lost.
+// end ends the turn with the message that settled its prompt. That may be a result although the prompt counted as lost.
 func (t *turn) end(msg wire.Message, lost *LostError) {
 	t.over = true
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
 		t.result = m
 	case *wire.CommandLifecycleMessage:
-		t.cancel = m.State == wire.CommandStateCancelled
+		t.canceled = m.State == wire.CommandStateCancelled
 	case *wire.SessionReconnectedMessage:
 		t.lost = lost
 	}
@@ -303,12 +296,12 @@ func (r *readers) join(t *turn) error {
 	}
 	r.line = append(r.line, t)
 	if len(r.line) == 1 {
-		close(t.first)
+		close(t.mayRead)
 	}
 	return nil
 }
 
-// leave takes a turn out of the line and lets the next one read. It may be nil.
+// leave removes a turn, which may be nil, and lets the next one read.
 func (r *readers) leave(t *turn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,7 +314,7 @@ func (r *readers) leave(t *turn) {
 		r.left = append(r.left, t.id)
 	}
 	if i == 0 && len(r.line) > 0 {
-		close(r.line[0].first)
+		close(r.line[0].mayRead)
 	}
 }
 
@@ -351,10 +344,10 @@ func (r *readers) sent(id string) {
 func (r *readers) unsent(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.prompts.cross([]string{id})
+	r.prompts.remove([]string{id})
 }
 
-// lose notes prompts that died with an agent. Their turns end with the message that says so.
+// lose marks prompts that were lost with an agent. Their turns end with the message that reports it.
 func (r *readers) lose(ids []string, err *LostError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -368,7 +361,7 @@ func (r *readers) lose(ids []string, err *LostError) {
 	}
 }
 
-// pass notes a message that goes to a reader of everything.
+// pass follows a message that goes to a reader of everything.
 func (r *readers) pass(msg wire.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -389,18 +382,18 @@ func (r *readers) settle(msg wire.Message) []string {
 	return settled
 }
 
-// see notes a message that the turn t has come to. It reports whether t wants it, and whether t is over with it.
+// see follows a message that the turn t has read. It reports whether the caller gets it, and whether t is over with it.
 func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	skipping := r.behindLeft(t)
+	skipping := r.afterLeft(t)
 	settled := r.settle(msg)
 	r.left = slices.DeleteFunc(r.left, func(id string) bool { return slices.Contains(settled, id) })
-	return !skipping || t.over || forWhoeverReads(msg), t.over
+	return !skipping || t.over || forAllReaders(msg), t.over
 }
 
-// forWhoeverReads reports whether a message is about the session as a whole, and not for the turn alone that it comes in.
-func forWhoeverReads(msg wire.Message) bool {
+// forAllReaders reports whether a message is about the whole session, and not only about the turn that it comes in.
+func forAllReaders(msg wire.Message) bool {
 	switch msg.(type) {
 	case *wire.SessionReconnectedMessage, *wire.MirrorErrorMessage:
 		return true
@@ -408,8 +401,8 @@ func forWhoeverReads(msg wire.Message) bool {
 	return false
 }
 
-// behindLeft reports whether the agent has yet to answer a prompt before that of t whose turn was left.
-func (r *readers) behindLeft(t *turn) bool {
+// afterLeft reports whether the agent has yet to answer an earlier prompt, whose turn was left.
+func (r *readers) afterLeft(t *turn) bool {
 	for _, id := range r.prompts.open {
 		if id == t.id {
 			return false

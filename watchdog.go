@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/internal/redact"
@@ -13,42 +14,65 @@ import (
 // ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than [Options.IdleTimeout].
 var ErrIdle = errors.New("clew: the agent has been silent for too long")
 
-// stir notes that the agent is not silent as of now: it was heard, or was waiting for the host until now.
-func (s *Session) stir() { s.stirred.Store(int64(time.Since(s.began))) }
-
-// A watchdog notices when the agent falls silent in the middle of a turn while it waits neither for an answer of the
-// host nor for a slow reader. A nil watchdog watches nothing.
+// A watchdog notices when the agent is silent although the host expects output. It has its own state and lock. A nil
+// watchdog watches nothing.
 type watchdog struct {
-	session *Session
-	limit   time.Duration
+	limit    time.Duration
+	expected func() bool                 // reports whether the agent should write something
+	onSilent func(silence time.Duration) // is called each time the limit has passed
+
+	began  time.Time
+	active atomic.Int64 // when the agent was last active, in nanoseconds since began
+	held   atomic.Bool  // the host is busy, and the agent may have to wait for it
 
 	mu    sync.Mutex
 	timer *time.Timer // nil once stopped
 }
 
-func newWatchdog(s *Session) *watchdog {
-	if s.opts.IdleTimeout <= 0 {
+// newWatchdog returns a watchdog that runs from now on, or nil if there is no limit.
+func newWatchdog(limit time.Duration, expected func() bool, onSilent func(silence time.Duration)) *watchdog {
+	if limit <= 0 {
 		return nil
 	}
-	w := &watchdog{session: s, limit: s.opts.IdleTimeout}
-	s.stir()
-	w.mu.Lock() // look may come before this returns
+	w := &watchdog{limit: limit, expected: expected, onSilent: onSilent, began: time.Now()}
+	w.mu.Lock() // check may run before this returns
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(w.limit, w.look)
+	w.timer = time.AfterFunc(limit, w.check)
 	return w
 }
 
-// look acts if the agent has been silent for too long, and comes back when it could be.
-func (w *watchdog) look() {
-	s := w.session
-	// Asked first: what makes it true stirs before.
-	due := s.progress.silent() && !s.control.Serving() && !s.pushing.Load() && s.control.Ready()
-	silence := time.Since(s.began) - time.Duration(s.stirred.Load())
+// markActive notes that the agent is not silent as of now: it wrote something, or was waiting for the host until now.
+func (w *watchdog) markActive() {
+	if w != nil {
+		w.active.Store(int64(time.Since(w.began)))
+	}
+}
+
+// hold stops the watch while a slow reader may delay the agent. It is for one goroutine at a time.
+func (w *watchdog) hold() {
+	if w != nil {
+		w.held.Store(true)
+	}
+}
+
+// release resumes the watch. The time until now does not count.
+func (w *watchdog) release() {
+	if w != nil {
+		w.markActive()
+		w.held.Store(false)
+	}
+}
+
+// check acts if the agent has been silent for too long, and sets the timer for the next check.
+func (w *watchdog) check() {
+	// The order matters: the agent is marked active before output becomes expected.
+	due := w.expected() && !w.held.Load()
+	silence := time.Since(w.began) - time.Duration(w.active.Load())
 	next := w.limit - silence
 	if next <= 0 {
 		next = w.limit
 		if due {
-			w.bark(silence)
+			w.onSilent(silence)
 		}
 	}
 	w.mu.Lock()
@@ -56,28 +80,6 @@ func (w *watchdog) look() {
 	if w.timer != nil {
 		w.timer.Reset(next)
 	}
-}
-
-// bark tells the caller, or ends the session if there is nobody to tell.
-func (w *watchdog) bark(silence time.Duration) {
-	s := w.session
-	if s.opts.OnIdle != nil {
-		s.callOnIdle(silence)
-		return
-	}
-	s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
-	s.stalled.Store(true)
-	s.Close() //nolint:errcheck // the session ends with ErrIdle
-}
-
-// callOnIdle tells the caller. A panic there costs this call alone.
-func (s *Session) callOnIdle(silence time.Duration) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.Error(redact.Mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
-		}
-	}()
-	s.opts.OnIdle(silence)
 }
 
 func (w *watchdog) stop() {
@@ -90,4 +92,25 @@ func (w *watchdog) stop() {
 		w.timer.Stop()
 		w.timer = nil
 	}
+}
+
+// expectsOutput reports whether the agent is in a turn, and waits for nobody.
+func (s *Session) expectsOutput() bool {
+	return s.progress.silent() && !s.control.Serving() && s.control.Ready()
+}
+
+// agentIsSilent calls [Options.OnIdle], or ends the session if there is none. A panic in OnIdle ends only this call.
+func (s *Session) agentIsSilent(silence time.Duration) {
+	if s.opts.OnIdle == nil {
+		s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
+		s.ending.markSilent()
+		s.Close() //nolint:errcheck // the session ends with ErrIdle
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error(redact.Mask(fmt.Sprintf("clew: panic in OnIdle: %v", p)), "stack", string(debug.Stack()))
+		}
+	}()
+	s.opts.OnIdle(silence)
 }

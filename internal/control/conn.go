@@ -1,10 +1,10 @@
-// Package control speaks the control protocol: it matches answers with requests, runs what the agent asks for, and
-// fails everybody who waits when the agent is gone.
+// Package control implements the control protocol: it matches answers with requests, serves the requests of the agent,
+// and fails all waiting calls when the agent is gone.
 //
-// One agent can take the place of another that is gone: see [Conn.Break].
+// One agent can replace another that is gone: see [Conn.Break].
 //
-// A [Conn] holds all requests that are under way, in both directions, behind one lock. It knows frames and no process:
-// it is given what was read, and writes to an [Outbox].
+// A [Conn] holds all pending requests, in both directions, under one lock. It handles frames and knows no process: the
+// caller passes it the messages that were read, and it writes to an [Outbox].
 package control
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Server answers a request of the agent. Its value is marshalled as the answer, and its error is the agent's error.
-// It runs on a goroutine of its own; the context ends when the agent withdraws the request or is gone.
+// A Server answers a request of the agent. Its value is marshaled as the answer, and its error is sent as the error. It
+// runs in a separate goroutine. The context ends when the agent withdraws the request or is gone.
 type Server func(ctx context.Context, req *wire.ControlRequestMessage) (any, error)
 
-// ErrNoAnswer is what a Server returns for a request that is to stay without an answer.
+// ErrNoAnswer is the error of a Server for a request that must not be answered.
 var ErrNoAnswer = errors.New("control: no answer")
 
-// maxServing is how many requests of the agent may be under way: more is not the work of a sane agent.
+// maxServing limits how many requests of the agent are served at once. A working agent never comes near it.
 const maxServing = 1000
 
-// A Conn is one end of the control protocol: the host's. All methods may be called at the same time.
+// A Conn is the host's end of the control protocol. Its methods may be called from several goroutines.
 type Conn struct {
 	out *Outbox
 	Config
@@ -40,12 +40,12 @@ type Conn struct {
 	mu      sync.Mutex
 	prefix  string
 	made    int
-	calls   map[string]*call    // ours, until answered
-	serving map[string]*service // the agent's, until answered
+	calls   map[string]*call    // our requests, until answered
+	serving map[string]*service // the agent's requests, until answered
 	gate    chan struct{}       // closed when there is an agent again; nil while there is one
-	err     error               // why nothing goes on any more
-	running int                 // how many of the agent's have not returned, answered or not
-	quiet   chan struct{}       // closed when none runs; nil unless somebody waits for that
+	err     error               // why the connection has ended
+	running int                 // how many servers have not returned, answered or not
+	quiet   chan struct{}       // closed when no server runs; nil unless Wait waits for that
 }
 
 // A call is a request of ours that waits for its answer.
@@ -60,7 +60,7 @@ type call struct {
 type Config struct {
 	// Serve answers the requests of the agent.
 	Serve Server
-	// Urgent is called when the next answer of the agent is awaited by somebody.
+	// Urgent is called when a call waits for the agent's next answer.
 	Urgent func()
 	Log    *slog.Logger
 }
@@ -76,7 +76,7 @@ func New(out *Outbox, config Config) *Conn {
 }
 
 // Call sends a request with that body, a JSON object, and waits for the answer. While there is no agent, it waits for
-// one first. A refusal is a [*Refusal]. When ctx ends first, the request is withdrawn and forgotten.
+// one first. If the agent refuses the request, the error is a [*Refusal]. When ctx ends first, the request is withdrawn.
 func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	for ctx.Err() == nil {
 		pending, gate, err := c.send(body, false)
@@ -91,8 +91,8 @@ func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, er
 	return nil, context.Cause(ctx)
 }
 
-// Greet is Call for an agent that is not ready yet: see [Conn.Attach].
-func (c *Conn) Greet(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
+// CallEarly is like Call for an agent that is not ready yet: see [Conn.Attach].
+func (c *Conn) CallEarly(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -100,7 +100,7 @@ func (c *Conn) Greet(ctx context.Context, body []byte) (*wire.ControlResponse, e
 	return c.await(ctx, pending, err)
 }
 
-// await waits for the answer to a request that was sent, unless that has failed.
+// await waits for the answer to a request, unless sending it has failed.
 func (c *Conn) await(ctx context.Context, pending *call, err error) (*wire.ControlResponse, error) {
 	if err != nil {
 		return nil, err
@@ -113,16 +113,16 @@ func (c *Conn) await(ctx context.Context, pending *call, err error) (*wire.Contr
 	}
 }
 
-// Tell sends a request whose answer nobody waits for. It is an error while there is no agent.
-func (c *Conn) Tell(body []byte) error {
+// Notify sends a request without waiting for its answer. It fails while there is no agent.
+func (c *Conn) Notify(body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err := c.out.Put(requestFrame(c.nextID(), body))
 	return err
 }
 
-// send makes room for an answer and writes the request. If it has to wait for an agent first, unless it is early, it
-// returns what to wait for.
+// send registers a call and queues its request. If there is no agent, and the call is not early, it returns a channel
+// to wait for.
 func (c *Conn) send(body []byte, early bool) (*call, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *Conn) Serving() bool {
 	return len(c.serving) > 0
 }
 
-// Handle takes msg if it is a frame of the control protocol, and reports whether it was. It does not block.
+// Handle handles msg if it is a frame of the control protocol, and reports whether it is. It does not block.
 func (c *Conn) Handle(msg wire.Message) bool {
 	switch m := msg.(type) {
 	case *wire.ControlResponseMessage:
@@ -190,13 +190,13 @@ func (c *Conn) Handle(msg wire.Message) bool {
 	return true
 }
 
-// answered hands an answer to whoever waits for it. Others, such as a late or a repeated one, concern nobody.
+// answered passes an answer to its call. An answer without a call, such as a late or a repeated one, is ignored.
 func (c *Conn) answered(answer *wire.ControlResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pending, ok := c.calls[answer.RequestID]
 	if !ok {
-		c.Log.Debug("control response to nobody", "id", answer.RequestID)
+		c.Log.Debug("control response without a request", "id", answer.RequestID)
 		return
 	}
 	delete(c.calls, answer.RequestID)
@@ -214,8 +214,8 @@ func (p *call) result() (*wire.ControlResponse, error) {
 	return &p.answer, nil
 }
 
-// Fail ends everything with err, for good: our calls return it, and the contexts of the agent's requests end. Only the
-// first error counts.
+// Fail ends the connection with err: our calls return it, and the contexts of the agent's requests end. Only the first
+// error counts.
 func (c *Conn) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,7 +240,7 @@ func (c *Conn) drop(err error) {
 	}
 }
 
-// Wait waits until all that serves the agent has returned, at most for limit. It reports whether it has. Call it after
+// Wait waits until all servers have returned, but not longer than limit. It reports whether they have. Call it after
 // Fail.
 func (c *Conn) Wait(limit time.Duration) bool {
 	c.mu.Lock()
@@ -262,7 +262,7 @@ func (c *Conn) Wait(limit time.Duration) bool {
 	}
 }
 
-// A Refusal is the other side's error answer to a request.
+// A Refusal is an error that the agent has answered to a request.
 type Refusal struct {
 	Message string
 	Code    string
@@ -270,15 +270,15 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Message }
 
-// requestID finds the id of a request in what is left of its frame.
+// requestID finds the id of a request in a frame that could not be decoded.
 var requestID = regexp.MustCompile(`"request_id"\s*:\s*"([^"\\]{1,100})"`)
 
 // ErrBroken is the error of a call whose answer could not be read.
 var ErrBroken = errors.New("control: the answer could not be read")
 
-// Broken takes note of a frame that could not be read. If it was an answer to a request of ours, nobody must wait for
-// it any longer, and if it was a request of the agent, the agent must not wait either.
-func (c *Conn) Broken(frame *wire.InvalidFrame) {
+// HandleInvalid handles a frame that could not be decoded. If it was an answer, its call fails. If it was a request of
+// the agent, the agent gets an error. Otherwise either side would wait for ever.
+func (c *Conn) HandleInvalid(frame *wire.InvalidFrame) {
 	switch frame.Kind().Type {
 	case "control_response":
 		c.lost(frame)
@@ -289,7 +289,7 @@ func (c *Conn) Broken(frame *wire.InvalidFrame) {
 	}
 }
 
-// lost fails the calls whose answer is the frame. Ids are long enough not to stand there by accident.
+// lost fails the call whose answer is in the frame. Ids are too long to be there by accident.
 func (c *Conn) lost(frame *wire.InvalidFrame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,9 +302,9 @@ func (c *Conn) lost(frame *wire.InvalidFrame) {
 	}
 }
 
-// Break takes the agent away, which is gone for the reason err: our calls return it, and the contexts of the agent's
-// requests end. Prompts that were not begun to be written wait for another agent, and so do further calls; the ids of
-// the prompts are returned. Break may be called again before there is one.
+// Break removes an agent that is gone: our calls return err, and the contexts of the agent's requests end. Prompts whose
+// writing has not begun wait for another agent, and so do further calls. Break returns the ids of these prompts. It may
+// be called again before there is another agent.
 func (c *Conn) Break(err error) (kept []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,17 +315,17 @@ func (c *Conn) Break(err error) (kept []string) {
 	return c.out.detach(err)
 }
 
-// Attach brings another agent, which gets what Greet sends, and answers to its own requests. All else waits until open
-// is called, which says that this agent is ready for prompts and calls, and reports whether it is still there.
+// Attach adds another agent. It gets only the requests of CallEarly, and answers to its own requests, until open is
+// called. Then it also gets prompts and calls. open reports whether the agent is still attached.
 func (c *Conn) Attach(dst WriteCloser) (open func() bool) {
-	p := c.out.attach(dst)
-	return func() bool { return c.open(p) }
+	w := c.out.attach(dst)
+	return func() bool { return c.open(w) }
 }
 
-func (c *Conn) open(p *pen) bool {
+func (c *Conn) open(w *writer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.out.release(p) {
+	if !c.out.release(w) {
 		return false
 	}
 	c.openGate()

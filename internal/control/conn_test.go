@@ -173,7 +173,7 @@ func TestAnswerThatCannotBeRead(t *testing.T) {
 				c := open(s, nil)
 				concerned, other := ask(t.Context(), c, `{"subtype":"a"}`), ask(t.Context(), c, `{"subtype":"b"}`)
 				bad := broken(t, fmt.Sprintf(body, s.requests(t)[0].RequestID), 1000)
-				c.Broken(bad)
+				c.HandleInvalid(bad)
 				<-concerned.done
 				if !errors.Is(concerned.err, bad.Err) {
 					t.Errorf("error %v, want %v", concerned.err, bad.Err)
@@ -195,8 +195,8 @@ func TestRequestThatCannotBeRead(t *testing.T) {
 			t.Error("it was served")
 			return nil, nil
 		})
-		c.Broken(broken(t, `{"type":"control_request","request_id":"7","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
-		c.Broken(broken(t, `{"type":"control_request","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
+		c.HandleInvalid(broken(t, `{"type":"control_request","request_id":"7","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
+		c.HandleInvalid(broken(t, `{"type":"control_request","request":{"subtype":"x","input":"`+strings.Repeat("x", 2000)+`"}}`, 1000))
 		synctest.Wait()
 		if got := s.frames(); len(got) != 1 || !strings.Contains(got[0], `"request_id":"7","error":"the control request could not be read`) {
 			t.Errorf("answered %q", got)

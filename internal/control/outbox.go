@@ -19,56 +19,56 @@ type WriteCloser interface {
 	CloseWrite() error
 }
 
-// An Outbox writes frames to the agent, one after the other, in the order in which they were put. Nobody blocks on an
-// agent that does not read, unless they ask to. It has a goroutine only while there is something to write.
+// An Outbox writes frames to the agent, one after the other, in the order in which they were put. Callers don't block on
+// an agent that does not read, unless they wait for a frame. It has a goroutine only while there is something to write.
 //
-// When the agent is gone, the prompts that it has not got wait for another one: see [Conn.Break].
+// When the agent is gone, the prompts that it has not received wait for another one: see [Conn.Break].
 type Outbox struct {
 	failed func(error)
 
 	mu     sync.Mutex
-	pen    *pen // nil while there is no agent
-	queue  []*Letter
+	writer *writer // nil while there is no agent
+	queue  []*QueuedFrame
 	held   bool  // prompts wait until the agent is ready for them
-	ending bool  // the input is to be closed behind what is queued
+	ending bool  // the input is to be closed after the frames in the queue
 	gone   error // why there is no agent
 	err    error
 }
 
-// A pen writes to one agent.
-type pen struct {
+// A writer writes to one agent.
+type writer struct {
 	dst   WriteCloser
-	idle  chan struct{} // closed when nothing is being written; nil while that is so
-	stuck []*Letter     // what could not be written, until it is known why
-	gone  error         // why the agent is gone
+	idle  chan struct{}  // closed when nothing is being written; nil while that is so
+	stuck []*QueuedFrame // could not be written, and wait until it is known why
+	gone  error          // why the agent is gone
 }
 
-// A Letter is a frame on its way.
-type Letter struct {
-	box     *Outbox
-	prompt  string // its id, or empty if it is none
-	frame   []byte
-	written chan struct{}
-	err     error
-	back    bool // it was taken back
+// A QueuedFrame is a frame that is in the queue or has been written.
+type QueuedFrame struct {
+	box       *Outbox
+	prompt    string // its id, or empty if it is not a prompt
+	frame     []byte
+	written   chan struct{}
+	err       error
+	withdrawn bool
 }
 
-// NewOutbox returns an outbox to dst. When a write fails, failed is told, once, and may take its time. It has to see to
-// it that Fail or Break is called, for which those who wait do wait.
+// NewOutbox returns an outbox to dst. When a write fails, failed is called once, and may block. It must make sure that
+// Fail or Break is called: the frames that were not written wait for that.
 func NewOutbox(dst WriteCloser, failed func(error)) *Outbox {
-	return &Outbox{failed: failed, pen: &pen{dst: dst}}
+	return &Outbox{failed: failed, writer: &writer{dst: dst}}
 }
 
 // Put queues a frame, a line with its end, and returns at once.
-func (o *Outbox) Put(frame []byte) (*Letter, error) { return o.put(&Letter{frame: frame}) }
+func (o *Outbox) Put(frame []byte) (*QueuedFrame, error) { return o.put(&QueuedFrame{frame: frame}) }
 
-// PutPrompt is Put for a frame that is for another agent if there is none, or if this one dies before writing begins.
-// The id names it.
-func (o *Outbox) PutPrompt(id string, frame []byte) (*Letter, error) {
-	return o.put(&Letter{prompt: id, frame: frame})
+// PutPrompt is like Put, but the frame goes to another agent if there is none, or if this one dies before writing
+// begins. The id names the prompt.
+func (o *Outbox) PutPrompt(id string, frame []byte) (*QueuedFrame, error) {
+	return o.put(&QueuedFrame{prompt: id, frame: frame})
 }
 
-func (o *Outbox) put(l *Letter) (*Letter, error) {
+func (o *Outbox) put(f *QueuedFrame) (*QueuedFrame, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -76,42 +76,42 @@ func (o *Outbox) put(l *Letter) (*Letter, error) {
 		return nil, o.err
 	case o.ending:
 		return nil, io.ErrClosedPipe
-	case o.pen == nil && l.prompt == "":
+	case o.writer == nil && f.prompt == "":
 		return nil, o.gone
 	}
-	l.box, l.written = o, make(chan struct{})
-	o.queue = append(o.queue, l)
+	f.box, f.written = o, make(chan struct{})
+	o.queue = append(o.queue, f)
 	o.start()
-	return l, nil
+	return f, nil
 }
 
-// Wait waits until the agent's pipe has the frame. When ctx ends first, the frame is taken back, unless writing it has
-// begun: see [Letter.TakenBack].
-func (l *Letter) Wait(ctx context.Context) error {
+// Wait waits until the agent's pipe has the frame. When ctx ends first, the frame is withdrawn, unless writing it has
+// begun: see [QueuedFrame.Withdrawn].
+func (f *QueuedFrame) Wait(ctx context.Context) error {
 	select {
-	case <-l.written:
-		return l.err
+	case <-f.written:
+		return f.err
 	case <-ctx.Done():
-		l.box.takeBack(l)
+		f.box.withdraw(f)
 		return context.Cause(ctx)
 	}
 }
 
-// TakenBack reports whether Wait, which must have returned, has taken the frame back. If it has not, the agent may get
-// the frame after all.
-func (l *Letter) TakenBack() bool { return l.back }
+// Withdrawn reports whether Wait, which must have returned, has withdrawn the frame. If it has not, the agent may still
+// get the frame.
+func (f *QueuedFrame) Withdrawn() bool { return f.withdrawn }
 
-func (o *Outbox) takeBack(l *Letter) {
+func (o *Outbox) withdraw(f *QueuedFrame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if i := slices.Index(o.queue, l); i >= 0 {
+	if i := slices.Index(o.queue, f); i >= 0 {
 		o.queue = slices.Delete(o.queue, i, i+1)
-		l.back = true
+		f.withdrawn = true
 	}
 }
 
-// End closes the agent's input once everything is written. Nothing can be put any more, and prompts that wait for
-// another agent are refused.
+// End closes the agent's input once the queue is written. Further frames are refused, and so are prompts that wait for
+// another agent.
 func (o *Outbox) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,7 +119,7 @@ func (o *Outbox) End() {
 		return
 	}
 	o.ending = true
-	if o.pen == nil {
+	if o.writer == nil {
 		o.fail(io.ErrClosedPipe)
 		return
 	}
@@ -135,8 +135,8 @@ func (o *Outbox) End() {
 func (o *Outbox) Flush(limit time.Duration) {
 	o.mu.Lock()
 	var idle chan struct{}
-	if o.pen != nil {
-		idle = o.pen.idle
+	if o.writer != nil {
+		idle = o.writer.idle
 	}
 	o.mu.Unlock()
 	if idle == nil {
@@ -150,14 +150,14 @@ func (o *Outbox) Flush(limit time.Duration) {
 	}
 }
 
-// Stuck reports whether the agent takes nothing any more.
+// Stuck reports whether a write has failed for a reason that is not known yet.
 func (o *Outbox) Stuck() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.pen != nil && o.pen.stuck != nil
+	return o.writer != nil && o.writer.stuck != nil
 }
 
-// Fail refuses everything from now on, with err.
+// Fail refuses all frames from now on, with err.
 func (o *Outbox) Fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,9 +168,9 @@ func (o *Outbox) fail(err error) {
 	o.err = cmp.Or(o.err, err)
 	settle(o.queue, o.err)
 	o.queue = nil
-	if o.pen != nil {
-		settle(o.pen.stuck, o.err)
-		o.pen.stuck = nil
+	if o.writer != nil {
+		settle(o.writer.stuck, o.err)
+		o.writer.stuck = nil
 	}
 }
 
@@ -189,7 +189,7 @@ func answerFrame(id string, body []byte) []byte {
 	return envelope(`{"type":"control_response","response":{"subtype":"success","request_id":`, id, `,"response":`, body, "}}")
 }
 
-// A coder is an error with a code for the other side.
+// A coder is an error with a code for the agent.
 type coder interface {
 	error
 	Code() string
@@ -212,7 +212,7 @@ func envelope(head, id, middle string, body []byte, tail string) []byte {
 	return append(frame, '\n')
 }
 
-// marshal returns value as one line of JSON, with the characters of HTML as they are.
+// marshal returns value as one line of JSON. It does not escape HTML characters.
 func marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -224,59 +224,59 @@ func marshal(value any) ([]byte, error) {
 func quote(text string) []byte {
 	data, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string has a JSON form
+		panic(err) // a string can always be encoded
 	}
 	return data
 }
 
-// start lets a goroutine write what is queued, unless one does.
+// start starts a goroutine that writes the queue, unless there is one.
 func (o *Outbox) start() {
-	if p := o.pen; p != nil && p.idle == nil && p.stuck == nil {
-		p.idle = make(chan struct{})
-		go o.run(p)
+	if w := o.writer; w != nil && w.idle == nil && w.stuck == nil {
+		w.idle = make(chan struct{})
+		go o.run(w)
 	}
 }
 
-// run writes to one agent until there is nothing left, or the agent takes no more.
-func (o *Outbox) run(p *pen) {
-	for letters := o.next(p); letters != nil; letters = o.next(p) {
-		if _, err := p.dst.Write(join(letters)); err != nil {
-			if o.broke(p, letters) {
+// run writes to one agent until there is nothing left, or a write fails.
+func (o *Outbox) run(w *writer) {
+	for frames := o.next(w); frames != nil; frames = o.next(w) {
+		if _, err := w.dst.Write(join(frames)); err != nil {
+			if o.writeFailed(w, frames) {
 				o.failed(err)
 			}
 			return
 		}
-		settle(letters, nil)
+		settle(frames, nil)
 	}
 }
 
-// next takes all that can be written. With nothing left, it closes the input if that is to be done, and says that
-// nobody writes any more.
-func (o *Outbox) next(p *pen) []*Letter {
+// next takes all frames that can be written. If there are none, it closes the input when that is due, and marks the
+// writer idle.
+func (o *Outbox) next(w *writer) []*QueuedFrame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.pen == p {
-		if letters := o.take(); len(letters) > 0 {
-			return letters
+	if o.writer == w {
+		if frames := o.take(); len(frames) > 0 {
+			return frames
 		}
 		if o.ending && o.err == nil {
-			o.fail(cmp.Or(p.dst.CloseWrite(), io.ErrClosedPipe))
+			o.fail(cmp.Or(w.dst.CloseWrite(), io.ErrClosedPipe))
 		}
 	}
-	p.rest()
+	w.markIdle()
 	return nil
 }
 
-// take takes the letters out of the queue that the agent is ready for.
-func (o *Outbox) take() []*Letter {
-	ready, held := o.queue, []*Letter(nil)
+// take removes and returns the frames of the queue that the agent is ready for.
+func (o *Outbox) take() []*QueuedFrame {
+	ready, held := o.queue, []*QueuedFrame(nil)
 	if o.held {
 		ready = nil
-		for _, l := range o.queue {
-			if l.prompt == "" {
-				ready = append(ready, l)
+		for _, f := range o.queue {
+			if f.prompt == "" {
+				ready = append(ready, f)
 			} else {
-				held = append(held, l)
+				held = append(held, f)
 			}
 		}
 	}
@@ -284,55 +284,56 @@ func (o *Outbox) take() []*Letter {
 	return ready
 }
 
-// broke notes that letters could not be written. It reports whether it is not known why: they wait for that.
-func (o *Outbox) broke(p *pen, letters []*Letter) bool {
+// writeFailed handles frames that could not be written. It reports whether the reason is still unknown: then the frames
+// wait for it.
+func (o *Outbox) writeFailed(w *writer, frames []*QueuedFrame) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p.rest()
-	if why := cmp.Or(o.err, p.gone); why != nil {
-		settle(letters, why)
+	w.markIdle()
+	if why := cmp.Or(o.err, w.gone); why != nil {
+		settle(frames, why)
 		return false
 	}
-	p.stuck = letters
+	w.stuck = frames
 	return true
 }
 
-func (p *pen) rest() {
-	close(p.idle)
-	p.idle = nil
+func (w *writer) markIdle() {
+	close(w.idle)
+	w.idle = nil
 }
 
-// detach takes the agent away. Prompts that were not begun stay in the queue, and their ids are returned; all else is
-// refused with err, as is what can't be written any more.
+// detach removes the agent. Prompts whose writing has not begun stay in the queue, and their ids are returned. All other
+// frames are refused with err, also those that could not be written.
 func (o *Outbox) detach(err error) (kept []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.held = true
 	settle(o.take(), err)
-	for _, l := range o.queue {
-		kept = append(kept, l.prompt)
+	for _, f := range o.queue {
+		kept = append(kept, f.prompt)
 	}
-	if p := o.pen; p != nil {
-		p.gone = err
-		settle(p.stuck, err)
+	if w := o.writer; w != nil {
+		w.gone = err
+		settle(w.stuck, err)
 	}
-	o.pen, o.gone = nil, err
+	o.writer, o.gone = nil, err
 	return kept
 }
 
-// attach brings another agent. Prompts wait until release.
-func (o *Outbox) attach(dst WriteCloser) *pen {
+// attach adds another agent. Prompts wait until release.
+func (o *Outbox) attach(dst WriteCloser) *writer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.pen, o.held = &pen{dst: dst}, true
-	return o.pen
+	o.writer, o.held = &writer{dst: dst}, true
+	return o.writer
 }
 
-// release lets prompts go to an agent, unless that is gone. It reports whether it is not.
-func (o *Outbox) release(p *pen) bool {
+// release lets prompts go to an agent. It reports whether that agent is still attached.
+func (o *Outbox) release(w *writer) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.pen != p {
+	if o.writer != w {
 		return false
 	}
 	o.held = false
@@ -340,20 +341,20 @@ func (o *Outbox) release(p *pen) bool {
 	return true
 }
 
-func join(letters []*Letter) []byte {
-	if len(letters) == 1 {
-		return letters[0].frame
+func join(frames []*QueuedFrame) []byte {
+	if len(frames) == 1 {
+		return frames[0].frame
 	}
 	var all []byte
-	for _, l := range letters {
-		all = append(all, l.frame...)
+	for _, f := range frames {
+		all = append(all, f.frame...)
 	}
 	return all
 }
 
-func settle(letters []*Letter, err error) {
-	for _, l := range letters {
-		l.err = err
-		close(l.written)
+func settle(frames []*QueuedFrame, err error) {
+	for _, f := range frames {
+		f.err = err
+		close(f.written)
 	}
 }

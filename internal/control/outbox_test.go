@@ -57,13 +57,13 @@ func TestOutboxTakesBackWhatWaits(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for _, letter := range []*control.Letter{stuck, behind} {
+		for _, letter := range []*control.QueuedFrame{stuck, behind} {
 			if err := letter.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("waiting: %v", err)
 			}
 		}
-		if stuck.TakenBack() || !behind.TakenBack() {
-			t.Errorf("taken back: %t and %t", stuck.TakenBack(), behind.TakenBack())
+		if stuck.Withdrawn() || !behind.Withdrawn() {
+			t.Errorf("withdrawn: %t and %t", stuck.Withdrawn(), behind.Withdrawn())
 		}
 		close(s.block)
 		o.Flush(time.Minute)
@@ -115,10 +115,10 @@ func TestOutboxFlushIsBounded(t *testing.T) {
 
 var errGone = errors.New("gone")
 
-// letters puts prompts and returns them.
-func letters(t *testing.T, o *control.Outbox, ids ...string) []*control.Letter {
+// putPrompts puts prompts and returns them.
+func putPrompts(t *testing.T, o *control.Outbox, ids ...string) []*control.QueuedFrame {
 	t.Helper()
-	var all []*control.Letter
+	var all []*control.QueuedFrame
 	for _, id := range ids {
 		l, err := o.PutPrompt(id, []byte(promptFrame(id)+"\n"))
 		if err != nil {
@@ -144,21 +144,21 @@ func TestBreakKeepsPromptsThatWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		old := &sink{block: make(chan struct{}), err: io.ErrClosedPipe}
 		c, out := pair(old)
-		begun := letters(t, out, "begun")
-		waiting := letters(t, out, "first")
+		begun := putPrompts(t, out, "begun")
+		waiting := putPrompts(t, out, "first")
 		lost := ask(t.Context(), c, `{"subtype":"old"}`)
-		waiting = append(waiting, letters(t, out, "second")...)
+		waiting = append(waiting, putPrompts(t, out, "second")...)
 		if diff := cmp.Diff([]string{"first", "second"}, c.Break(errGone)); diff != "" {
 			t.Errorf("kept (-want +got):\n%s", diff)
 		}
 		<-lost.done
 		close(old.block)
-		for _, err := range []error{lost.err, begun[0].Wait(t.Context()), c.Tell([]byte(`{}`))} {
+		for _, err := range []error{lost.err, begun[0].Wait(t.Context()), c.Notify([]byte(`{}`))} {
 			if !errors.Is(err, errGone) {
 				t.Errorf("error %v", err)
 			}
 		}
-		waiting = append(waiting, letters(t, out, "third")...)
+		waiting = append(waiting, putPrompts(t, out, "third")...)
 		later := ask(t.Context(), c, `{"subtype":"later"}`)
 
 		early := c.Attach(new(sink))
@@ -166,7 +166,7 @@ func TestBreakKeepsPromptsThatWait(t *testing.T) {
 		s := new(sink)
 		open := c.Attach(s)
 		greeting := make(chan error, 1)
-		go func() { greeting <- second(c.Greet(t.Context(), []byte(`{"subtype":"hello"}`))) }()
+		go func() { greeting <- second(c.CallEarly(t.Context(), []byte(`{"subtype":"hello"}`))) }()
 		synctest.Wait()
 		if reqs := s.requests(t); len(reqs) != 1 || reqs[0].Request.Subtype != "hello" {
 			t.Fatalf("before it is ready, the agent gets %q", s.frames())
@@ -207,7 +207,7 @@ func answerAll(t *testing.T, c *control.Conn, s *sink) {
 func TestBreakExplainsAFailedWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, out := pair(&sink{err: io.ErrClosedPipe})
-		l := letters(t, out, "a")[0]
+		l := putPrompts(t, out, "a")[0]
 		if !out.Stuck() {
 			t.Error("the outbox is not stuck")
 		}
@@ -242,7 +242,7 @@ func TestBreakAndThen(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				call := ask(ctx, c, `{}`)
-				l := letters(t, out, "a")[0]
+				l := putPrompts(t, out, "a")[0]
 				end(c, out)
 				want := io.ErrClosedPipe
 				if name == "nothing" {
@@ -252,8 +252,8 @@ func TestBreakAndThen(t *testing.T) {
 				if err := l.Wait(ctx); !errors.Is(err, want) || !errors.Is(call.err, want) {
 					t.Errorf("errors %v and %v, want %v", err, call.err, want)
 				}
-				if l.TakenBack() != (name == "nothing") {
-					t.Errorf("taken back: %v", l.TakenBack())
+				if l.Withdrawn() != (name == "nothing") {
+					t.Errorf("withdrawn: %v", l.Withdrawn())
 				}
 			})
 		})

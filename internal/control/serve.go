@@ -8,11 +8,11 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// asked runs a request of the agent. One that comes again while it is under way is the same one.
+// asked serves a request of the agent. A repeated request that is still being served is ignored.
 func (c *Conn) asked(req *wire.ControlRequestMessage) {
 	id := req.RequestID
 	if id == "" {
-		c.Log.Warn("control request without an id, which nobody can answer", "subtype", req.Request.Subtype)
+		c.Log.Warn("control request without an id, which can't be answered", "subtype", req.Request.Subtype)
 		return
 	}
 	if req.Request.Subtype == "" {
@@ -29,13 +29,14 @@ func (c *Conn) asked(req *wire.ControlRequestMessage) {
 	}
 }
 
-// A service is a request of the agent that is being served. The agent may use its id again once it has withdrawn it.
+// A service is a request of the agent that is being served. The agent may use its id again after it has withdrawn the
+// request.
 type service struct {
-	ctx    context.Context //nolint:containedctx // it is the request's own
+	ctx    context.Context //nolint:containedctx // it belongs to the request
 	cancel context.CancelFunc
 }
 
-// begin notes that a request is under way. It returns no service for one that must not be run.
+// begin registers a request. It returns nil for one that must not be served.
 func (c *Conn) begin(id string) (*service, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +44,7 @@ func (c *Conn) begin(id string) (*service, error) {
 	case c.err != nil || c.serving[id] != nil:
 		return nil, nil
 	case len(c.serving) >= maxServing:
-		return nil, fmt.Errorf("more than %d control requests are under way", maxServing)
+		return nil, fmt.Errorf("more than %d control requests are pending", maxServing)
 	}
 	svc := new(service)
 	svc.ctx, svc.cancel = context.WithCancel(context.Background())
@@ -52,10 +53,10 @@ func (c *Conn) begin(id string) (*service, error) {
 	return svc, nil
 }
 
-// errNoReturn is the answer for a server that ended its goroutine, as the Fatal of a test does.
+// errNoReturn is the answer for a server that ended its goroutine, as t.Fatal does.
 var errNoReturn = errors.New("the callback did not return")
 
-// run serves a request and answers it, unless it was withdrawn meanwhile.
+// run serves a request and answers it, unless the agent has withdrawn it.
 func (c *Conn) run(svc *service, req *wire.ControlRequestMessage) {
 	var value any
 	err := errNoReturn
@@ -66,7 +67,7 @@ func (c *Conn) run(svc *service, req *wire.ControlRequestMessage) {
 	value, err = c.Serve(svc.ctx, req)
 }
 
-// returned notes that what served a request has returned.
+// returned counts a server that has returned.
 func (c *Conn) returned() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +78,7 @@ func (c *Conn) returned() {
 	}
 }
 
-// cancel ends the context of a request of the agent and forgets it.
+// cancel removes a request of the agent and ends its context.
 func (c *Conn) cancel(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (c *Conn) cancel(id string) {
 	}
 }
 
-// reply answers the request that the service was for, unless the agent has withdrawn it or is gone.
+// reply answers the request of a service, unless the agent has withdrawn it or is gone.
 func (c *Conn) reply(svc *service, id string, frame []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Conn) write(id string, frame []byte) {
 	}
 }
 
-// answerTo returns the answer to a request as a line, or nil if there is to be none.
+// answerTo returns the answer to a request as a line, or nil if there must be none.
 func answerTo(id string, value any, err error) []byte {
 	if errors.Is(err, ErrNoAnswer) {
 		return nil

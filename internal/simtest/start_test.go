@@ -253,7 +253,7 @@ func TestAgentClosesItsInput(t *testing.T) {
 		_, err := s.Send(t.Context(), clew.Text("Hi"))
 		wantError(t, err, io.ErrClosedPipe)
 		calls.want(t, &clew.ExitError{Reason: "closed its input: " + io.ErrClosedPipe.Error()})
-		if !strings.Contains(log.String(), "the agent reads no more") {
+		if !strings.Contains(log.String(), "the agent has stopped reading") {
 			t.Errorf("log %s", log.String())
 		}
 		if _, err := screens.AccountUsage(t.Context(), s, nil); err == nil {

@@ -212,7 +212,7 @@ func TestCancelledPrompt(t *testing.T) {
 			t.Errorf("cancelled: %t, %v", ok, err)
 		}
 		first.want(t, nil, "*wire.CommandLifecycleMessage", "1", "result: one")
-		second.want(t, clew.ErrCancelled)
+		second.want(t, clew.ErrCanceled)
 	})
 }
 

@@ -142,7 +142,7 @@ func TestRealInterruptAll(t *testing.T) {
 	})
 	got[0].wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
 	for _, cancelled := range got[1:] {
-		if !errors.Is(cancelled.err, clew.ErrCancelled) || len(scene.Of[*wire.ResultMessage](cancelled.messages)) > 0 {
+		if !errors.Is(cancelled.err, clew.ErrCanceled) || len(scene.Of[*wire.ResultMessage](cancelled.messages)) > 0 {
 			t.Errorf("error %v after %d messages", cancelled.err, len(cancelled.messages))
 		}
 	}

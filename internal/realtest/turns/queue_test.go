@@ -200,7 +200,7 @@ func TestRealCancelPrompt(t *testing.T) {
 	if cancelled.err == nil {
 		cancelled, answered = answered, cancelled
 	}
-	if !errors.Is(cancelled.err, clew.ErrCancelled) {
+	if !errors.Is(cancelled.err, clew.ErrCanceled) {
 		t.Errorf("error %v", cancelled.err)
 	}
 	answered.wantText(t, "Hi.")

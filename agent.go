@@ -1,0 +1,238 @@
+package clew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/internal/tempconfig"
+	"github.com/clewdev/clew/wire"
+)
+
+// An agent is the agent of a session: its process, and with [Options.Reconnect] the processes that replace it.
+type agent struct {
+	session     *Session
+	current     atomic.Pointer[agentProcess]
+	info        atomic.Pointer[ServerInfo] // from the process that was initialized last
+	noReconnect atomic.Bool                // the session ends with its process, whatever the options say
+	warned      atomic.Bool                // that the agent is too old
+	settings    *tempconfig.Folder         // the directory of its settings, if a session was resumed from a store
+	changes     changes                    // what a new process has to be told again
+	reconnector *reconnector
+}
+
+func newAgent(s *Session, conn Connection) *agent {
+	a := &agent{session: s}
+	a.reconnector = newReconnector(a)
+	first := newAgentProcess(conn, s.record)
+	first.ready.Store(true)
+	a.current.Store(first)
+	return a
+}
+
+// process returns the newest process.
+func (a *agent) process() *agentProcess { return a.current.Load() }
+
+// initialized reports whether any process has been initialized.
+func (a *agent) initialized() bool { return a.info.Load() != nil }
+
+const defaultInitializeTimeout = time.Minute
+
+var errInitializeTimeout = errors.New("initialize timed out")
+
+// initialize makes the first process ready.
+func (a *agent) initialize(ctx context.Context, plan *launchPlan) error {
+	ctx, cancel := a.withInitializeTimeout(ctx)
+	defer cancel()
+	err := a.sendInitialize(ctx, plan)
+	if err == nil {
+		err = a.sendServers(ctx, plan.servers)
+	}
+	if errors.Is(err, errInitializeTimeout) {
+		a.abandon()
+		return fmt.Errorf("%w: %w", a.notReady(), a.exitOfStart())
+	}
+	return err
+}
+
+func (a *agent) withInitializeTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, a.initializeTimeout(), errInitializeTimeout)
+}
+
+func (a *agent) initializeTimeout() time.Duration {
+	return cmp.Or(a.session.opts.InitializeTimeout, defaultInitializeTimeout)
+}
+
+// notReady returns the error for an agent that takes too long to start.
+func (a *agent) notReady() error {
+	return fmt.Errorf("clew: not ready within %v: %w", a.initializeTimeout(), context.DeadlineExceeded)
+}
+
+// exitOfStart returns how an agent ended that never was ready.
+func (a *agent) exitOfStart() *ExitError {
+	<-a.session.ending.over
+	if exit := a.session.ending.exit; exit != nil {
+		return exit
+	}
+	return &ExitError{Reason: "gave no answer", Stderr: a.process().stderr()}
+}
+
+// abandon ends an agent that did not become ready. It has nothing to finish, so it is interrupted at once.
+func (a *agent) abandon() {
+	a.process().interrupt(a.session.log)
+	a.session.Close() //nolint:errcheck // why the agent did not become ready says more
+}
+
+// sendInitialize initializes a process that was started with the plan, and keeps what it reports about itself.
+func (a *agent) sendInitialize(ctx context.Context, plan *launchPlan) error {
+	s := a.session
+	request := plan.initializeRequest(s.callback.hooks())
+	request.setHosted(s.callback.mcp.Servers()) // they may have changed since the options were made
+	request.SDKMCPServerManifests = s.callback.mcp.Manifests(ctx)
+	answer, err := s.ask(ctx, s.control.CallEarly, "initialize", request)
+	if err != nil {
+		return err
+	}
+	info := new(ServerInfo)
+	if err := s.readAnswer("initialize", answer, (*plainServerInfo)(info)); err != nil {
+		return err
+	}
+	info.raw = answer
+	a.info.Store(info)
+	s.callback.mcp.Ready()
+	a.checkVersion(info.Version)
+	return s.checkHooksApplied(info)
+}
+
+// sendServers gives a process that has just been initialized its MCP servers. Nil means that there are none.
+func (a *agent) sendServers(ctx context.Context, servers any) error {
+	if servers == nil {
+		return nil
+	}
+	s := a.session
+	answer, err := s.ask(ctx, s.control.CallEarly, "mcp_set_servers", servers)
+	if err != nil {
+		return err
+	}
+	var change MCPServersChange
+	if err := s.readAnswer("mcp_set_servers", answer, &change); err != nil {
+		return err
+	}
+	for name, reason := range change.Errors {
+		s.log.Warn("an MCP server can't be used", "server", name, "error", redact.Mask(reason))
+	}
+	return nil
+}
+
+// checkVersion warns, once, if the agent is too old. An agent that does not report its version is not checked.
+func (a *agent) checkVersion(version string) {
+	if olderThan(version, MinAgentVersion) && !a.warned.Swap(true) {
+		a.session.log.Warn("the agent is older than this package supports: update it", "version", version, "minimum", MinAgentVersion)
+	}
+}
+
+// removeSettings removes the directory of the agent's settings, if there is one.
+func (a *agent) removeSettings() { a.session.opts.removeFolder(a.settings) }
+
+// An agentProcess is one process of an agent: the first one, or one that replaces another.
+type agentProcess struct {
+	conn        Connection
+	input       Connection  // the same connection, recorded
+	initialized chan error  // gets the outcome of initialization
+	open        func() bool // lets prompts and calls reach the process, if it still runs; nil for the first one
+
+	ready atomic.Bool // its messages are for the caller
+	mu    sync.Mutex
+	early []wire.Message // what it wrote before it was ready
+
+	// How it ended.
+	inputClosed atomic.Bool // it was ended because it had closed its input
+	exit        *ExitError  // nil if it exited normally
+	readError   error
+}
+
+func newAgentProcess(conn Connection, rec *recorder) *agentProcess {
+	return &agentProcess{conn: conn, input: rec.input(conn), initialized: make(chan error, 1)}
+}
+
+// keepEarly keeps a message of a process that is not ready yet. It reports whether it did.
+func (p *agentProcess) keepEarly(msg wire.Message) bool {
+	if p.ready.Load() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ready.Load() {
+		return false
+	}
+	p.early = append(p.early, msg)
+	return true
+}
+
+// markReady passes what the process wrote so far to deliver. What it writes meanwhile waits until deliver returns.
+func (p *agentProcess) markReady(deliver func(early []wire.Message)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	deliver(p.early)
+	p.early = nil
+	p.ready.Store(true)
+}
+
+// failure returns how the process failed, or nil if it exited normally.
+func (p *agentProcess) failure() *ExitError {
+	switch {
+	case p.exit == nil && p.readError != nil:
+		return &ExitError{Code: -1, Reason: "can't be read from: " + p.readError.Error()}
+	case p.exit == nil && p.inputClosed.Load():
+		return &ExitError{Reason: "closed its input"}
+	}
+	return p.exit
+}
+
+// unexpectedEnd returns how the process ended when it should not have, also if it exited normally.
+func (p *agentProcess) unexpectedEnd() *ExitError {
+	exit := cmp.Or(p.failure(), &ExitError{Reason: "ended without a result"})
+	exit.Stderr = cmp.Or(exit.Stderr, p.stderr())
+	return exit
+}
+
+// startError returns why a process that never was ready ended with exit, in the agent's own words if there are any.
+func (p *agentProcess) startError(exit *ExitError) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.early) - 1; i >= 0; i-- {
+		if result, ok := p.early[i].(*wire.ResultMessage); ok && result.Failed() {
+			return &ResultError{Result: result, Exit: exit}
+		}
+	}
+	return exit
+}
+
+// stderr returns the end of what a process wrote to its standard error, if that is known. It blocks until the process
+// has ended.
+func (p *agentProcess) stderr() string {
+	if conn, ok := p.conn.(*processConnection); ok {
+		return conn.stderr()
+	}
+	return ""
+}
+
+// interrupt stops whatever the process is doing, if the connection can do that.
+func (p *agentProcess) interrupt(log *slog.Logger) {
+	conn, ok := p.conn.(Interrupter)
+	if !ok {
+		return
+	}
+	if err := conn.Interrupt(); err != nil { // it may have exited
+		log.Debug("the agent was not interrupted", "error", err)
+	}
+}
+
+// close ends the process. The read loop, which ends with it, keeps the error.
+func (p *agentProcess) close() { _ = p.conn.Close() }
