@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
@@ -189,9 +190,9 @@ func (n *node) message() *RecordedMessage {
 type chain struct {
 	nodes     []*node
 	byUUID    map[string]*node
-	kept      []preserved     // messages kept by compactions, in order
-	takenBack map[string]bool // UUIDs of retracted entries
-	cuts      map[string]int  // UUIDs of entries abandoned by a rewind, and the number of nodes at that time
+	kept      []entryfacts.Preserved // messages kept by compactions, in order
+	takenBack map[string]bool        // UUIDs of retracted entries
+	cuts      map[string]int         // UUIDs of entries abandoned by a rewind, and the number of nodes at that time
 
 	parentToolUse, parentAgent string // for the transcript of a subagent
 }
@@ -219,8 +220,8 @@ func (c *chain) add(entry wire.JSON) {
 		if toolUse, agent, ok := parents(entry); ok {
 			c.parentToolUse, c.parentAgent = toolUse, agent
 		}
-		if h.kind == "last-prompt" && string(jsonlex.Lookup([]byte(entry), 0, "rewound")) == "true" {
-			c.cuts[unquoted(jsonlex.Lookup([]byte(entry), 0, "cutUuid"))] = len(c.nodes)
+		if uuid, ok := entryfacts.Rewound(h.kind, []byte(entry)); ok {
+			c.cuts[uuid] = len(c.nodes)
 		}
 		return
 	}
@@ -229,7 +230,7 @@ func (c *chain) add(entry wire.JSON) {
 		n.entry, n.calls = entry, readCalls(h.message)
 	}
 	if len(h.compaction) > 0 {
-		c.kept = append(c.kept, readPreserved(h.compaction))
+		c.kept = append(c.kept, entryfacts.ReadPreserved(h.compaction))
 	}
 	for _, uuid := range h.takenBack {
 		c.takenBack[uuid] = true
@@ -432,58 +433,34 @@ func spliced(path []*node, beside map[*node][]*node) []*node {
 	return all
 }
 
-// preserved are the messages that a compaction has kept. They come after the anchor, which is the
-// summary, although their entries still name their old parents.
-type preserved struct {
-	anchor string
-	uuids  []string // all of them in order, or nil
-	first  string   // otherwise the first and the last one
-	last   string
-}
-
-func readPreserved(compaction []byte) preserved {
-	if kept := jsonlex.Lookup(compaction, 0, "preservedMessages"); kept != nil {
-		return preserved{
-			anchor: unquoted(jsonlex.Lookup(kept, 0, "anchorUuid")),
-			uuids:  texts(jsonlex.Lookup(kept, 0, "uuids")),
-		}
-	}
-	kept := jsonlex.Lookup(compaction, 0, "preservedSegment")
-	return preserved{
-		anchor: unquoted(jsonlex.Lookup(kept, 0, "anchorUuid")),
-		first:  unquoted(jsonlex.Lookup(kept, 0, "headUuid")),
-		last:   unquoted(jsonlex.Lookup(kept, 0, "tailUuid")),
-	}
-}
-
 // relink makes the messages that a compaction has kept follow its anchor. The former children of
 // the anchor become children of the last of these messages. If any message is missing, nothing
 // changes.
-func (c *chain) relink(p preserved) {
+func (c *chain) relink(p entryfacts.Preserved) {
 	kept := c.segment(p)
-	if anchor := c.byUUID[p.anchor]; anchor == nil || slices.Contains(kept, anchor) || len(kept) == 0 {
+	if anchor := c.byUUID[p.Anchor]; anchor == nil || slices.Contains(kept, anchor) || len(kept) == 0 {
 		return
 	}
 	moved := map[*node]bool{}
-	parent := p.anchor
+	parent := p.Anchor
 	for _, n := range kept {
 		n.parent, parent = parent, n.uuid
 		moved[n] = true
 	}
 	for _, n := range c.nodes {
-		if n.parent == p.anchor && !moved[n] {
+		if n.parent == p.Anchor && !moved[n] {
 			n.parent = parent
 		}
 	}
 }
 
 // segment returns the entries that a compaction has kept, in order, or none.
-func (c *chain) segment(p preserved) []*node {
-	if len(p.uuids) == 0 && p.first != "" {
-		return c.between(p.first, p.last)
+func (c *chain) segment(p entryfacts.Preserved) []*node {
+	if len(p.UUIDs) == 0 && p.First != "" {
+		return c.between(p.First, p.Last)
 	}
 	var kept []*node
-	for _, uuid := range p.uuids {
+	for _, uuid := range p.UUIDs {
 		n := c.byUUID[uuid]
 		if n == nil {
 			return nil

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/entryfacts"
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
-	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -113,13 +114,9 @@ func (s *Summary) addTime(h *head) {
 	}
 }
 
-// syntheticModel is the model that the agent names for an answer that it made itself, such as an
-// error message.
-const syntheticModel = "<synthetic>"
-
 func (s *Summary) addModel(h *head) {
 	model := unquoted(jsonlex.Lookup(h.message, 0, "model"))
-	if model != syntheticModel && (!h.sidechain || s.Sidechain) {
+	if model != entrylex.SyntheticModel && (!h.sidechain || s.Sidechain) {
 		s.Model = cmp.Or(short(model), s.Model)
 	}
 }
@@ -177,15 +174,12 @@ func (s *Summary) follow(h *head) {
 }
 
 func (s *Summary) followUser(h *head) {
-	if results := readCalls(h.message).results; len(results) > 0 {
-		for _, id := range results {
-			s.answered(id, stops(h.toolResult))
-		}
+	if s.followResults(h.message, h.toolResult) {
 		return
 	}
 	texts := userTexts(h.message)
 	switch {
-	case len(texts) > 0 && strings.HasPrefix(strings.TrimSpace(texts[0]), interruption):
+	case len(texts) > 0 && strings.HasPrefix(strings.TrimSpace(texts[0]), entryfacts.Interruption):
 		s.Unfinished = ""
 	case slices.ContainsFunc(texts, wantsAnswer):
 		if !slices.ContainsFunc(texts, comesBetween) { // a new prompt ends what was open before it
@@ -199,23 +193,40 @@ func (s *Summary) followUser(h *head) {
 // yet: another agent wrote it.
 func comesBetween(text string) bool {
 	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, taskNotification) || strings.HasPrefix(text, "<teammate-message")
+	return entryfacts.IsNotification(text) || strings.HasPrefix(text, "<teammate-message")
 }
 
-// stops reports whether the agent does nothing after a tool result: the user rejected the call, or
-// it was the structured output that was asked for.
-func stops(result []byte) bool {
-	text := unquoted(result)
-	return text == "User rejected tool use" || text == "Structured output provided successfully"
+// followResults follows the tool results of a message, and reports whether it has any. structured is
+// the structured result.
+func (s *Summary) followResults(message, structured []byte) bool {
+	content := jsonlex.Lookup(message, 0, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return false
+	}
+	found := false
+	var l jsonlex.Lexer
+	l.Reset(content)
+	for ok := l.FirstElem(); ok; ok = l.NextElem() {
+		block := l.Skip()
+		if unquoted(jsonlex.Lookup(block, 0, "type")) != "tool_result" {
+			continue
+		}
+		found = true
+		r := entryfacts.Result{
+			Structured: wire.JSON(structured), Text: unquoted(jsonlex.Lookup(block, 0, "content")),
+		}
+		s.answered(unquoted(jsonlex.Lookup(block, 0, "tool_use_id")), r.EndsTurn())
+	}
+	return found
 }
 
 // wantsAnswer reports whether the agent answers a text in the user's role.
 func wantsAnswer(text string) bool {
 	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, taskNotification) {
+	if entryfacts.IsNotification(text) || strings.HasPrefix(text, entryfacts.StopHook) {
 		return true
 	}
-	return text != "" && !foreign(text) && !strings.Contains(text, "<command-name>")
+	return text != "" && !entryfacts.NotByUser(text) && !strings.Contains(text, "<command-name>")
 }
 
 // followAnswer follows the blocks of an answer in order: a text ends the turn, and a block after it
@@ -242,24 +253,11 @@ func (s *Summary) followBlock(block []byte, goesOn bool) {
 			s.setTurn(goesOn)
 		}
 	case "tool_use":
-		ends := endsTurn(block)
+		input := wire.JSON(jsonlex.Lookup(block, 0, "input"))
+		ends := entryfacts.CallEndsTurn(unquoted(jsonlex.Lookup(block, 0, "name")), input)
 		s.setTurn(!ends)
 		s.called(unquoted(jsonlex.Lookup(block, 0, "id")), ends)
 	}
-}
-
-// endsTurn reports whether a tool call is the last thing that an agent does: it waits for the user,
-// or shuts down.
-func endsTurn(call []byte) bool {
-	switch unquoted(jsonlex.Lookup(call, 0, "name")) {
-	case "ExitPlanMode":
-		return true
-	case "SendMessage":
-		in, _ := tooluse.DecodeInput("SendMessage", wire.JSON(jsonlex.Lookup(call, 0, "input")))
-		message, ok := in.(*tooluse.SendMessageInput)
-		return ok && message.ApprovesShutdown()
-	}
-	return false
 }
 
 // setTurn adds or removes the word openTurn.
@@ -304,17 +302,6 @@ func (s *Summary) withoutWord(word string) []string {
 // maxPrompt is the length of a prompt in a summary, in characters.
 const maxPrompt = 200
 
-// The beginnings of texts in the user's role that report the end of a task, and an interruption.
-const (
-	taskNotification = "<task-notification>"
-	interruption     = "[Request interrupted by user"
-)
-
-// notPrompts are the beginnings of texts in the user's role that the user did not write.
-var notPrompts = []string{
-	"<local-command-", "<session-start-hook>", "<tick>", "<goal>", taskNotification, interruption,
-}
-
 // readPrompt returns what the user wrote in a message, on one line, or the slash command if it is
 // one. Both are empty for a message with a tool result.
 func readPrompt(message []byte) (prompt, command string) {
@@ -324,7 +311,7 @@ func readPrompt(message []byte) (prompt, command string) {
 			command = oneLine(name)
 			continue
 		}
-		if text != "" && !foreign(text) {
+		if text != "" && !entryfacts.NotByUser(text) {
 			return oneLine(text), command
 		}
 	}
@@ -360,21 +347,6 @@ func userTexts(message []byte) []string {
 func unquoted(value []byte) string {
 	text, _ := jsonlex.Unquote(value)
 	return string(text)
-}
-
-// foreign reports whether somebody other than the user wrote the text.
-func foreign(text string) bool {
-	for _, start := range notPrompts {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	for _, tag := range []string{"ide_opened_file", "ide_selection"} {
-		if strings.HasPrefix(text, "<"+tag+">") && strings.HasSuffix(text, "</"+tag+">") {
-			return true
-		}
-	}
-	return false
 }
 
 // between returns the text between start and the next end, without space around it.
@@ -500,24 +472,8 @@ func (h *head) raw(key, value []byte) {
 	case "toolUseResult":
 		h.toolResult = value
 	case "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid":
-		h.takenBack = append(h.takenBack, texts(value)...)
+		h.takenBack = append(h.takenBack, entryfacts.Texts(value)...)
 	}
-}
-
-// texts returns the strings of a JSON array, or the value itself if it is a string.
-func texts(value []byte) []string {
-	if text := unquoted(value); text != "" {
-		return []string{text}
-	}
-	var all []string
-	var l jsonlex.Lexer
-	l.Reset(value)
-	for ok := len(value) > 0 && value[0] == '[' && l.FirstElem(); ok; ok = l.NextElem() {
-		if text := unquoted(l.Skip()); text != "" {
-			all = append(all, text)
-		}
-	}
-	return all
 }
 
 // created returns the time of the entry, or the zero time.
@@ -532,11 +488,7 @@ func (h *head) created() time.Time {
 
 // chained reports whether the entry is part of the chain of parents.
 func (h *head) chained() bool {
-	switch h.kind {
-	case "user", "assistant", "system", "attachment", "progress":
-		return h.uuid != ""
-	}
-	return false
+	return h.uuid != "" && entryfacts.Chained(h.kind)
 }
 
 // spoken reports whether the entry is a message of the conversation.

@@ -3,6 +3,7 @@ package transcript
 import (
 	"time"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
@@ -190,8 +191,8 @@ func (a *assembly) noteTask(e *Entry) {
 // noteRewind leaves behind what the entry says that a rewind has left behind. Usually the next prompt says so, too, by
 // what it hangs on.
 func (a *assembly) noteRewind(e *Entry) {
-	if e.Type == "last-prompt" && trueAt(e.Raw, "rewound") {
-		a.conversation.rewind(textAt(e.Raw, "cutUuid"))
+	if uuid, ok := entryfacts.Rewound(e.Type, e.Raw); ok {
+		a.conversation.rewind(uuid)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/usage"
@@ -324,18 +324,10 @@ func onlyInjected(ch *Chunk) bool { return len(ch.Injected) > 0 && ch.Model == "
 
 // endsTurn reports whether the agent waits for the user after a call, or is done.
 func endsTurn(item *DisplayItem) bool {
-	switch item.ToolName {
-	case "ExitPlanMode":
-		return true
-	case "StructuredOutput":
-		return item.HasResult && !item.ToolError
-	case "SendMessage":
-		in, _ := item.Input()
-		if message, ok := in.(*tooluse.SendMessageInput); ok && message.ApprovesShutdown() {
-			return true
-		}
+	r := entryfacts.Result{
+		Tool: item.ToolName, Succeeded: item.HasResult && !item.ToolError, Structured: item.Structured, Text: item.ToolResult,
 	}
-	return item.Structured == `"`+entrylex.Rejected+`"` || strings.TrimSpace(item.ToolResult) == entrylex.Rejected
+	return entryfacts.CallEndsTurn(item.ToolName, item.ToolInput) || r.EndsTurn()
 }
 
 // SpillPath returns the path of the file that holds the whole output of a call whose result was too long for the

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
@@ -200,7 +201,7 @@ func compactBoundary(e *Entry) *CompactMsg {
 // which have no subtype, are such or plain text.
 func localCommand(e *Entry) (ClassifiedMsg, string) {
 	text := systemText(e)
-	switch leadingTag(text) {
+	switch entryfacts.LeadingTag(text) {
 	case "command-name", "command-message":
 		if command := typedCommand(text); command != "" {
 			return &UserMsg{Timestamp: e.Timestamp, Text: command, PermissionMode: e.PermissionMode}, ""

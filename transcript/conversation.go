@@ -1,5 +1,7 @@
 package transcript
 
+import "github.com/clewdev/clew/internal/entryfacts"
+
 // A conversation is the tree of what was said, and the chunks of it.
 type conversation struct {
 	tree     tree
@@ -26,7 +28,7 @@ func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 		}
 	}
 	if e.Subtype == "compact_boundary" && len(e.CompactMetadata) > 0 {
-		c.tree.relink(kept(e.CompactMetadata))
+		c.tree.relink(entryfacts.ReadPreserved(e.CompactMetadata))
 	}
 	c.follow(at)
 	return superseded

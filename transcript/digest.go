@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -226,7 +227,7 @@ func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string
 		return &digest{at: at, time: msg.Time(), answer: newAnswerOf(ai, c.parts)}, ""
 	case msg != nil:
 		return newDigest(msg, at), ""
-	case noise == noiseInterruption:
+	case noise == entryfacts.KindInterruption:
 		return newInterruption(at, e.Timestamp), ""
 	}
 	return nil, noise

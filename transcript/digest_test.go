@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -184,7 +185,7 @@ func checkLean(t *testing.T, line []byte) {
 	switch {
 	case msg != nil:
 		want = newDigest(msg, at)
-	case wantNoise == noiseInterruption:
+	case wantNoise == entryfacts.KindInterruption:
 		want, wantNoise = newInterruption(at, e.Timestamp), ""
 	}
 	all := cmp.Exporter(func(reflect.Type) bool { return true })

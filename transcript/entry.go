@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
@@ -98,11 +99,7 @@ type Usage = usage.Usage
 
 // Chained reports whether the entry is part of the conversation's tree.
 func (e *Entry) Chained() bool {
-	switch e.Type {
-	case "user", "assistant", "system", "attachment", "progress":
-		return e.UUID != ""
-	}
-	return false
+	return e.UUID != "" && entryfacts.Chained(e.Type)
 }
 
 // ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object, or has neither a

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/usage"
 )
@@ -143,7 +144,7 @@ func (d *entryDecoder) member(key []byte) {
 	case "compactMetadata":
 		e.CompactMetadata = d.Skip()
 	case "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid":
-		d.supersedes()
+		e.Supersedes = entryfacts.AppendTexts(e.Supersedes, &d.Lexer)
 	default:
 		d.other(key)
 	}
@@ -179,23 +180,6 @@ func (d *entryDecoder) since(start int) []byte {
 		return nil
 	}
 	return d.line[start:d.Pos():d.Pos()]
-}
-
-// supersedes reads one UUID or a list of them.
-func (d *entryDecoder) supersedes() {
-	if d.Peek() != '[' {
-		d.supersede()
-		return
-	}
-	for ok := d.FirstElem(); ok; ok = d.NextElem() {
-		d.supersede()
-	}
-}
-
-func (d *entryDecoder) supersede() {
-	if uuid := d.Text(); uuid != "" {
-		d.e.Supersedes = append(d.e.Supersedes, uuid)
-	}
 }
 
 // messageMember reads the message of an entry, or returns nil if there is no object.

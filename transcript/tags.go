@@ -4,84 +4,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/entryfacts"
 )
-
-// The agent wraps what it adds to a prompt into tags, as in <system-reminder>...</system-reminder>. They are no XML:
-// nothing is escaped, they may be in any case, and the first end tag ends an element.
-
-// leadingTag returns the name, in lower case, of the tag without attributes that text starts with, or "".
-func leadingTag(text string) string {
-	if text == "" || text[0] != '<' {
-		return ""
-	}
-	const longest = 40
-	for i := 1; i < len(text) && i <= longest; i++ {
-		switch c := text[i]; {
-		case c == '>':
-			return strings.ToLower(text[1:i])
-		case c != '_' && c != '-' && !isTagLetter(c):
-			return ""
-		}
-	}
-	return ""
-}
-
-func isTagLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// startTag returns the length of the tag <name> if text starts with it, or 0.
-func startTag(text, name string) int { return prefixFold(text, "<", name) }
-
-// endTag is startTag for </name>.
-func endTag(text, name string) int { return prefixFold(text, "</", name) }
-
-func prefixFold(text, open, name string) int {
-	n := len(open) + len(name)
-	if n >= len(text) || text[n] != '>' || text[:len(open)] != open || !strings.EqualFold(text[len(open):n], name) {
-		return 0
-	}
-	return n + 1
-}
-
-// indexEnd returns where the first </name> is, or -1.
-func indexEnd(text, name string) int { return indexTag(text, "</", name) }
-
-func indexTag(text, open, name string) int {
-	for i := 0; ; i += len(open) {
-		n := strings.Index(text[i:], open)
-		if n < 0 {
-			return -1
-		}
-		i += n
-		if prefixFold(text[i:], open, name) > 0 {
-			return i
-		}
-	}
-}
-
-// cutElement cuts the element of that name from the start of text. One without an end goes on to the end of text, and
-// is not closed.
-func cutElement(text, name string) (inner, rest string, closed bool) {
-	inner = text[startTag(text, name):]
-	end := indexEnd(inner, name)
-	if end < 0 {
-		return inner, "", false
-	}
-	return inner[:end], inner[end+endTag(inner[end:], name):], true
-}
-
-// element returns what the first element of that name in text has in it, without white space around. It returns "" if
-// the element has no end.
-func element(text, name string) string {
-	at := indexTag(text, "<", name)
-	if at < 0 {
-		return ""
-	}
-	inner, _, closed := cutElement(text[at:], name)
-	if !closed {
-		return ""
-	}
-	return strings.TrimSpace(inner)
-}
 
 // cutAttributes cuts a tag with attributes, as in <name key="value">, from the start of text. ok is false if the tag
 // has no end.
@@ -113,7 +38,7 @@ func withoutTags(text string) string {
 		if at == 0 || at == len(text) {
 			break
 		}
-		if c := text[at]; c != '/' && !isTagLetter(c) {
+		if c := text[at]; c != '/' && !entryfacts.IsTagLetter(c) {
 			out.WriteString(text[:at])
 			text = text[at:]
 			continue
@@ -136,9 +61,9 @@ func withoutTags(text string) string {
 // Escape sequences of terminals stay: escape the text before it is shown.
 func Sanitize(text string) string {
 	text = strings.TrimSpace(text)
-	switch name := leadingTag(text); name {
+	switch name := entryfacts.LeadingTag(text); name {
 	case "local-command-stdout", "local-command-stderr":
-		inner, _, _ := cutElement(text, name)
+		inner, _, _ := entryfacts.CutElement(text, name)
 		return trimOutput(inner)
 	case "command-name", "command-message":
 		if command := typedCommand(text); command != "" {
@@ -154,14 +79,14 @@ func Sanitize(text string) string {
 // typedCommand returns a command as the user typed it, or "" if text does not name one. The names of skills have no
 // slash in some versions.
 func typedCommand(text string) string {
-	name := element(text, "command-name")
+	name := entryfacts.Element(text, "command-name")
 	if name == "" {
 		return ""
 	}
 	if !strings.HasPrefix(name, "/") {
 		name = "/" + name
 	}
-	return strings.TrimSpace(name + " " + element(text, "command-args"))
+	return strings.TrimSpace(name + " " + entryfacts.Element(text, "command-args"))
 }
 
 // trimOutput removes empty lines and white space around a command's output, but not the indentation of its first line.
@@ -216,21 +141,21 @@ type stripper struct {
 // end returns the end of what is to be removed at i, or i.
 func (s *stripper) end(i int) int {
 	here := s.text[i:]
-	if n := startTag(here, "bash-input") + endTag(here, "bash-input"); n > 0 {
+	if n := entryfacts.StartTag(here, "bash-input") + entryfacts.EndTag(here, "bash-input"); n > 0 {
 		return i + n
 	}
 	for k, name := range stripped {
-		n := startTag(here, name)
+		n := entryfacts.StartTag(here, name)
 		if n == 0 || s.open[k] {
 			continue
 		}
-		end := indexEnd(here[n:], name)
+		end := entryfacts.IndexEnd(here[n:], name)
 		if end < 0 {
 			s.open[k] = true
 			return i
 		}
 		end += n
-		return i + end + endTag(here[end:], name)
+		return i + end + entryfacts.EndTag(here[end:], name)
 	}
 	return i
 }

@@ -1,8 +1,9 @@
 package transcript
 
 import (
-	"encoding/json"
 	"slices"
+
+	"github.com/clewdev/clew/internal/entryfacts"
 )
 
 // A tree holds the entries of one conversation, with all that was left behind, in the order of the file.
@@ -362,34 +363,20 @@ func (t *tree) parts(nodes []int32) [][]int32 {
 	return parts
 }
 
-// kept returns the entries that a compaction has kept as they were, and the entry behind which they stand now.
-func kept(metadata []byte) (uuids []string, anchor string) {
-	var m struct {
-		PreservedMessages struct {
-			AnchorUUID string
-			UUIDs      []string
-		}
-		PreservedSegment struct{ HeadUUID, AnchorUUID, TailUUID string }
-	}
-	if json.Unmarshal(metadata, &m) != nil {
-		return nil, ""
-	}
-	if all := m.PreservedMessages; all.AnchorUUID != "" {
-		return all.UUIDs, all.AnchorUUID
-	}
-	return []string{m.PreservedSegment.TailUUID}, m.PreservedSegment.AnchorUUID
-}
-
-// relink notes what a compaction has kept: what follows these entries from now on follows its summary.
-func (t *tree) relink(kept []string, anchor string) {
-	if anchor == "" {
+// relink records what a compaction has kept: entries that follow the kept ones from now on follow its summary.
+func (t *tree) relink(p entryfacts.Preserved) {
+	if p.Anchor == "" {
 		return
 	}
 	if t.relinked == nil {
 		t.relinked = map[identity]identity{}
 	}
+	kept := p.UUIDs
+	if p.Last != "" {
+		kept = []string{p.Last}
+	}
 	for _, uuid := range kept {
-		t.relinked[identify(uuid)] = identify(anchor)
+		t.relinked[identify(uuid)] = identify(p.Anchor)
 	}
 }
 

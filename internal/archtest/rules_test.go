@@ -24,7 +24,8 @@ var (
 	// purePackages take bytes and readers and return values.
 	purePackages = []string{
 		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
-		module + "/internal/jsonlex", module + "/internal/entrylex", module + "/internal/redact",
+		module + "/internal/jsonlex", module + "/internal/entrylex",
+		module + "/internal/entryfacts", module + "/internal/redact",
 	}
 
 	// leafPackages are public packages that can be used without the reader of transcripts.
