@@ -55,7 +55,7 @@ func TestMissingWhenKilled(t *testing.T) {
 	}
 }
 
-// Of a step in any order, only what has not come is missing.
+// If some frames of a step in any order have come, only the others are missing.
 func TestMissingInPart(t *testing.T) {
 	for form, start := range forms {
 		t.Run(form, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// killAtOnce starts the agent, and kills it, most probably, before it comes up.
+// killAtOnce starts the agent and kills it, most likely before it has connected to the test.
 func killAtOnce(a *clewtest.Agent) {
 	cmd := a.Command(context.Background())
 	if cmd.Start() == nil {
@@ -111,7 +111,7 @@ func killAtOnce(a *clewtest.Agent) {
 	}
 }
 
-// A test that has failed before it could start its agent has said enough.
+// A test that failed before it could start its agent gets no further report.
 func TestNotStartedAfterFailure(t *testing.T) {
 	fake := &fakeTB{TB: t}
 	clewtest.NewAgent(fake, new(clewtest.Scenario).Expect(prompt))
@@ -121,7 +121,7 @@ func TestNotStartedAfterFailure(t *testing.T) {
 	}
 }
 
-// What the host has said by the end of the test counts, though the agent has not read it yet.
+// A frame that the host sent before the end of the test is not missing, even if the agent has not read it yet.
 func TestNothingMissing(t *testing.T) {
 	tests := map[string]func(h *host){
 		"closed without waiting": func(h *host) {
@@ -146,8 +146,8 @@ func TestNothingMissing(t *testing.T) {
 	}
 }
 
-// Behind its last step nothing of the host is missing: it may leave the agent, or kill it.
-func TestLeftAfterTheLastStep(t *testing.T) {
+// After the last step nothing is missing: the host may leave the agent running or kill it.
+func TestEndAfterTheLastStep(t *testing.T) {
 	for form, start := range forms {
 		for _, sig := range []os.Signal{nil, syscall.SIGTERM} {
 			if sig != nil && runtime.GOOS == "windows" {
@@ -169,7 +169,7 @@ func TestLeftAfterTheLastStep(t *testing.T) {
 	}
 }
 
-// Nothing of an agent is left when its test is over, however it was left.
+// No goroutine of an agent is left after its test, in whatever state the agent was.
 func TestNoGoroutineStays(t *testing.T) {
 	t.Run("agents", func(t *testing.T) {
 		s := new(clewtest.Scenario).Do(clewtest.LeaveGrandchild()).Do(clewtest.IgnoreSIGTERM()).Send(answer).Do(clewtest.Hang())
@@ -184,8 +184,8 @@ func TestNoGoroutineStays(t *testing.T) {
 	}
 }
 
-// stacks returns the goroutines of agents, whichever test they are of. A test that asks must not be parallel: then no other
-// runs.
+// stacks returns the goroutines of the agents of all tests. A test that calls it must not be parallel, so that no other
+// test runs.
 func stacks(t *testing.T) string {
 	t.Helper()
 	buf := make([]byte, 1<<20)
@@ -222,7 +222,7 @@ const (
 	b  = `{"type":"b","x":1,"y":2}`
 )
 
-// What the host says, line by line, and what the test reports. An empty line closes stdin.
+// reports are the lines that a host writes, and what the test then reports. An empty line closes stdin.
 var reports = []struct {
 	name string
 	says []string
@@ -304,7 +304,7 @@ func sayAll(h *host, says []string) {
 	}
 }
 
-// checkMismatchEnd looks at how the agent ends after the report: with the code, and the first line, that say so.
+// checkMismatchEnd checks how the agent ends after a report: with exit code 70, and with the first line on stderr.
 func checkMismatchEnd(t *testing.T, report, stderr string, code int) {
 	t.Helper()
 	if report == "" {
@@ -332,7 +332,7 @@ func TestFrameAfterTheLastStep(t *testing.T) {
 	}
 }
 
-// The report names the line of Go that the step was written on.
+// The report names the line of Go code that added the step.
 func TestReportNamesTheStep(t *testing.T) {
 	fake := &fakeTB{TB: t}
 	_, file, line, _ := runtime.Caller(0)

@@ -18,7 +18,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// A host is a plain program that talks with an agent, in memory or as a process.
+// A host is a simple program that drives an agent, in memory or as a process.
 type host struct {
 	t      testing.TB
 	stdin  io.WriteCloser
@@ -73,7 +73,7 @@ func (h *host) say(lines ...string) {
 	}
 }
 
-// hear reads one line without its end.
+// hear reads one line and removes its end.
 func (h *host) hear() string {
 	h.t.Helper()
 	line, err := h.stdout.ReadString('\n')
@@ -110,7 +110,7 @@ func (h *host) close() {
 	}
 }
 
-// ends checks that the output ends here and how the agent ends, in the words of os/exec; "" is code 0.
+// ends checks that the output ends here, and how the agent ends, in the words of os/exec. "" stands for code 0.
 func (h *host) ends(want string) {
 	h.t.Helper()
 	if rest := h.rest(); rest != "" {
@@ -130,7 +130,7 @@ func (h *host) ended(want string) {
 	}
 }
 
-// A fakeTB is a test that records what it is told.
+// A fakeTB is a test that records its failures and logs.
 type fakeTB struct {
 	testing.TB
 	mu       sync.Mutex
@@ -170,7 +170,7 @@ func (f *fakeTB) Failed() bool {
 	return len(f.errors) > 0
 }
 
-// end is the end of the test. It returns what the test was told.
+// end runs the cleanups, as at the end of a test. It returns the failures.
 func (f *fakeTB) end() string {
 	f.mu.Lock()
 	cleanups := slices.Clone(f.cleanups)
@@ -203,7 +203,7 @@ func eventually(done func() bool) bool {
 	return true
 }
 
-// exitCode returns the code of what Wait returned.
+// exitCode returns the exit code in an error of Wait.
 func exitCode(err error) int {
 	var inMemory *clewtest.ExitError
 	var process *exec.ExitError

@@ -35,7 +35,7 @@ func TestExpectAny(t *testing.T) {
 	})
 }
 
-// A frame counts for the expectation that names more of it, whichever comes first.
+// A frame counts for the expected frame that names more of its values, in whatever order they are expected.
 func TestExpectAnyMostSpecific(t *testing.T) {
 	s := new(clewtest.Scenario).ExpectAny(`{"type":"user"}`, prompt)
 	inBothForms(t, s, func(h *host) {
@@ -80,7 +80,7 @@ func TestAgentArgsAndDialogue(t *testing.T) {
 	}
 }
 
-// A host that starts its agent by path and environment, as a program under test does.
+// A host can start its agent with Path and Env.
 func TestAgentPathAndEnv(t *testing.T) {
 	a := clewtest.NewAgent(t, new(clewtest.Scenario).Send(answer))
 	p, err := os.StartProcess(a.Path(), []string{"claude", "-p"}, &os.ProcAttr{Env: a.Env()})
@@ -137,7 +137,7 @@ func TestScenarioIsCopied(t *testing.T) {
 	h.ends("")
 }
 
-// A host that writes before it reads does not block, as with a process.
+// A host that writes before it reads does not block. It would not with a process either.
 func TestConnHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(clewtest.Scenario)
@@ -180,7 +180,7 @@ func TestConnInBubble(t *testing.T) {
 	})
 }
 
-// The agent of a test around the bubble works, if the bubble sees its end.
+// The agent of a test around the bubble works if it ends before the bubble.
 func TestConnInBubbleOfAnotherTest(t *testing.T) {
 	a := clewtest.NewAgent(t, new(clewtest.Scenario).Expect(prompt).Do(clewtest.Trickle(answer, time.Second)))
 	synctest.Test(t, func(t *testing.T) {
@@ -214,10 +214,10 @@ func TestHostClosesTheOutput(t *testing.T) {
 	}
 }
 
-// The test of the example.
+// TestSummarize runs the test in the example.
 func TestSummarize(t *testing.T) { testSummarize(t) }
 
-// The agent's requests keep their ids, even where the host uses the same ones.
+// The agent's requests keep their ids, even if the host uses the same ones.
 func TestRequestIDsOfBothSides(t *testing.T) {
 	request := `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool"}}`
 	reply := `{"type":"control_response","response":{"subtype":"success","request_id":"r1"}}`
@@ -232,7 +232,7 @@ func TestRequestIDsOfBothSides(t *testing.T) {
 	})
 }
 
-// The agent's own session stays its own, whatever the host calls it.
+// The agent keeps its session ID, whatever ID the host sends.
 func TestSessionIDIsTheAgents(t *testing.T) {
 	named := strings.Replace(prompt, "{", `{"session_id":"s","uuid":"u",`, 1)
 	s := new(clewtest.Scenario).Expect(named).Send(answer)
@@ -244,7 +244,7 @@ func TestSessionIDIsTheAgents(t *testing.T) {
 	})
 }
 
-// Answers to requests without a name go to them in their order.
+// Answers for Any go to the requests without a name, in their order.
 func TestAnyRequestID(t *testing.T) {
 	s := new(clewtest.Scenario).Expect(ask(clewtest.Any)).Expect(ask("b")).Expect(ask(clewtest.Any)).Expect(ask(clewtest.Any)).
 		Send(success(clewtest.Any), success("b"), map[string]any{

@@ -27,7 +27,7 @@ func recordedDialogues(t *testing.T) []string {
 	return paths
 }
 
-// A host with ids of its own, other members and another order of keys gets the recorded answers with its own ids.
+// A host with other ids, more members and another order of keys gets the recorded answers with its own ids.
 func TestReplayRecorded(t *testing.T) {
 	for _, path := range recordedDialogues(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
@@ -80,7 +80,7 @@ func playHost(t *testing.T, h *host, dialogue string) {
 	}
 }
 
-// otherFrame writes a host frame as another host would.
+// otherFrame returns a host frame as another host would write it.
 func otherFrame(t *testing.T, frame string, ids map[string]string) string {
 	t.Helper()
 	var v map[string]any
@@ -104,7 +104,7 @@ func otherFrame(t *testing.T, frame string, ids map[string]string) string {
 	return string(data)
 }
 
-// ownIDs returns what the agent should answer.
+// ownIDs returns the expected answer of the agent.
 func ownIDs(frame string, ids map[string]string) string {
 	for id, mine := range ids {
 		if strings.HasPrefix(frame, `{"type":"control_response"`) {
@@ -302,7 +302,7 @@ func TestScenarioErrors(t *testing.T) {
 	}
 }
 
-// Each fault survives the way through a dialogue file, which is also its way to a process.
+// Each fault stays the same when it is written to a dialogue file and read again. Processes get their faults that way.
 func TestFaultsAsText(t *testing.T) {
 	const frame = `{"type":"result","result":"a \"b\""}`
 	s := new(clewtest.Scenario)

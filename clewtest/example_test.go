@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Summarize is the program under test: it asks an agent, whose command it is given, and returns the answer.
+// Summarize is the program under test: it starts an agent by its command and returns the agent's answer.
 func Summarize(agent *exec.Cmd, text string) (string, error) {
 	prompt, err := json.Marshal(map[string]any{
 		"type": "user", "message": map[string]string{"role": "user", "content": text},
@@ -53,7 +53,7 @@ func lastResult(r io.Reader) (string, error) {
 	return answer, err
 }
 
-// testSummarize is the test: once with an agent that answers, and once with one that dies.
+// testSummarize is the test. The first agent answers, and the second one exits in the middle of its answer.
 func testSummarize(t *testing.T) {
 	const prompt = `{"type":"user","message":{"content":"A long story"}}`
 
@@ -78,7 +78,7 @@ func testSummarize(t *testing.T) {
 	}
 }
 
-// A program that drives an agent, and its test, which needs neither network nor key.
+// A program that drives an agent, and a test of it that needs neither network nor key.
 func ExampleNewAgent() {
 	var t *testing.T // of func TestSummarize(t *testing.T)
 	testSummarize(t)
@@ -137,14 +137,14 @@ func ExampleAgent_Conn() {
 	_ = test // is func TestDrive(t *testing.T)
 }
 
-// Reviewer is the program to be tested. It asks Claude Code about the files of a folder.
+// Reviewer is the program under test. It asks Claude Code about the files of a directory.
 type Reviewer struct {
 	Agent string   // the path of the claude binary
 	Env   []string // its environment
 	Dir   string
 }
 
-// Review returns what the agent says in the end.
+// Review returns the agent's last answer.
 func (r *Reviewer) Review(ctx context.Context, question string) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Agent, "-p", "--output-format=stream-json", "--verbose", "--allowedTools=Bash(cat:*)")
 	cmd.Env, cmd.Dir = r.Env, r.Dir
@@ -165,7 +165,7 @@ func (r *Reviewer) Review(ctx context.Context, question string) (string, error) 
 	return answer, nil
 }
 
-// testReview is a test of it: the agent is real, its model is not.
+// testReview is the test. The agent is real, and its model is scripted.
 func testReview(t *testing.T) {
 	agent := clewtest.RealAgent(t)
 	model := clewtest.NewModel(t)
@@ -188,6 +188,6 @@ func testReview(t *testing.T) {
 
 // A test of a program that starts Claude Code, with a scripted model in place of the API.
 func ExampleNewModel() {
-	// In a test file of your own, testReview is called TestReview.
+	// In your own test file, testReview is called TestReview.
 	_ = testReview
 }

@@ -37,8 +37,8 @@ func frameFault(name string, frame any, args func(frame string) []string) Fault 
 	return makeFault(name, args(text)...)
 }
 
-// ExitBefore ends the agent with code where an answer is due. What the host has written and the agent has not read is
-// lost. The code is from 0 to 255.
+// ExitBefore ends the agent with code where an answer is due. Input that the agent has not read is lost. The code is
+// from 0 to 255.
 func ExitBefore(code int) Fault { return makeFault("exit-before", strconv.Itoa(code)) }
 
 // ExitDuring ends the agent with code after the first half of frame. The frame is given as for [Scenario.Send].

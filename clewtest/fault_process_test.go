@@ -65,7 +65,7 @@ func TestKilledBy(t *testing.T) {
 	}
 }
 
-// Who ignored a signal can be killed by it all the same.
+// An agent that ignores a signal can still be killed by it.
 func TestKilledByIgnoredSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
@@ -104,7 +104,7 @@ func TestHangEndsWithTheTest(t *testing.T) {
 	}
 }
 
-// A hung agent does not read: a host that writes more than a pipe holds is blocked.
+// A hung agent does not read: a host blocks when it writes more than a pipe holds.
 func TestHangDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clewtest.NewAgent(t, new(clewtest.Scenario).Do(clewtest.Hang())).Conn()
@@ -123,7 +123,7 @@ func TestHangDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-written; err == nil {
-			t.Error("written to a dead agent")
+			t.Error("written to an agent that has ended")
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestIgnoreEndOfInput(t *testing.T) {
 		h.close()
 		h.expect(answer)
 		if err := h.signal(syscall.Signal(0)); err != nil && runtime.GOOS != "windows" {
-			h.t.Errorf("the agent is dead: %v", err)
+			h.t.Errorf("the agent has ended: %v", err)
 		}
 		if err := h.signal(os.Kill); err != nil {
 			h.t.Fatal(err)

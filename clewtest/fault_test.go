@@ -163,7 +163,7 @@ func TestInvalidUTF8(t *testing.T) {
 	})
 }
 
-// The reader of a flood takes part in its bound: it keeps nothing.
+// Neither the agent nor this test keeps the frames, so the heap stays small.
 func TestFlood(t *testing.T) {
 	const frames, most = 1_000_000, 64 << 20
 	for form, start := range forms {
@@ -185,7 +185,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// countFlood counts the frames to the end of the output, and looks at one in a thousand and at the size of the heap.
+// countFlood counts the frames to the end of the output. It checks one frame in a thousand, and the size of the heap.
 func countFlood(t *testing.T, h *host) (lines int, peak uint64) {
 	t.Helper()
 	for scan := bufio.NewScanner(h.stdout); scan.Scan(); lines++ {
@@ -333,7 +333,7 @@ func TestStderr(t *testing.T) {
 	})
 }
 
-// What nobody reads blocks the agent, as a pipe does.
+// An agent blocks if nobody reads its standard error, as with a pipe.
 func TestStderrNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(clewtest.Scenario).Do(clewtest.NoisyStderr(10 << 20)).Send(answer)

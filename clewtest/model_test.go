@@ -121,15 +121,15 @@ const (
 	titleSystem = `"system":"Return JSON with a single \"title\" field."`
 )
 
-// backgroundCases are requests of Claude Code, and whether it made them on its own behalf. The words of the rule are
-// in all of them.
+// backgroundCases are requests of Claude Code, and whether it made them on its own behalf. All of them contain the words
+// of the rule.
 var backgroundCases = []struct {
 	name, members, content string
 	want                   bool
 }{
 	{"a title", `"stream":true,` + titleSystem + `,` + titleFormat, `[{"type":"text","text":"<session>\nHi</session>"}]`, true},
 	{"a web search", `"stream":true,"tools":[{"type":"web_search_20250305","name":"web_search"}]`, `"Hi"`, true},
-	{"a look whether a model works", `"max_tokens":1`, `[{"type":"text","text":"Hi"}]`, true},
+	{"a check that a model works", `"max_tokens":1`, `[{"type":"text","text":"Hi"}]`, true},
 	{"a turn", `"stream":true,"thinking":{"type":"adaptive"},"tools":[{"name":"Bash","input_schema":{}}]`, `"Hi"`, false},
 	{"a turn without tools and thinking", `"stream":true,"tools":[]`, `"Hi"`, false},
 	{"a turn of one token", `"stream":true,"max_tokens":1,"tools":[]`, `"Hi"`, false},
@@ -142,7 +142,7 @@ var backgroundCases = []struct {
 	{"a turn for a title, by other instructions", `"system":"Be brief.",` + titleFormat, `"Hi"`, false},
 }
 
-// askAsAgent posts a request as Claude Code, and returns what was answered.
+// askAsAgent posts a request as Claude Code does, and returns the answer.
 func askAsAgent(t *testing.T, m *Model, body string) string {
 	t.Helper()
 	req := request(t, m, http.MethodPost, messagesPath, body)
@@ -197,7 +197,7 @@ func TestModelBackgroundByRule(t *testing.T) {
 	}
 }
 
-// A modelTB stands in for the test of a model, and keeps what the model reports to it.
+// A modelTB is the test of a model. It keeps what the model reports.
 type modelTB struct {
 	testing.TB
 	mu       sync.Mutex
@@ -220,14 +220,14 @@ func (tb *modelTB) Logf(format string, args ...any) {
 
 func (tb *modelTB) Cleanup(f func()) { tb.cleanups = append(tb.cleanups, f) }
 
-// end does what the end of a test does.
+// end runs the cleanups, as at the end of a test.
 func (tb *modelTB) end() {
 	for _, f := range slices.Backward(tb.cleanups) {
 		f()
 	}
 }
 
-// recordedModel returns a model whose failures are kept and not reported; the caller ends its test.
+// recordedModel returns a model whose failures are kept and not reported. The caller must call end.
 func recordedModel(t *testing.T) (*Model, *modelTB) {
 	t.Helper()
 	tb := &modelTB{TB: t}

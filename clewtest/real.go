@@ -17,20 +17,21 @@ import (
 // AgentVersion is the version of Claude Code that this package is tested with, and that [RealAgent] looks for.
 const AgentVersion = "2.1.325"
 
-// modulePath is the module that keeps Claude Code in its cache folder.
+// modulePath is this module, whose repository keeps Claude Code in its cache directory.
 const modulePath = "github.com/clewdev/clew"
 
 // RealAgent returns the absolute path of the claude binary, version [AgentVersion]. It looks in this order:
 //
-//   - CLEW_AGENT, a binary; another version than AgentVersion is used, and logged. A name without a slash is looked up
-//     in PATH. A relative path counts from the working folder of the test, which "go test" makes that of the package.
-//   - .cache/agent/VERSION of the Clew repository, when the test runs inside of it; "make agent" puts it there
-//   - clew/agent/VERSION in the user's cache folder, see [os.UserCacheDir]. Nothing installs it there: it is a place to
-//     put one binary by hand, for all projects of a user.
+//   - CLEW_AGENT names a binary. It may have another version than AgentVersion, which is logged. A name without a slash
+//     is looked up in PATH. A relative path starts in the working directory of the test, which "go test" sets to the
+//     directory of the package.
+//   - .cache/agent/VERSION in the Clew repository, if the test runs inside it. "make agent" installs it there.
+//   - clew/agent/VERSION in the user's cache directory, see [os.UserCacheDir]. Nothing installs it there: put a binary
+//     there by hand to use it in all projects.
 //
-// If there is none, the test is skipped, or, where the variable CI is "true", fails. It also fails when CLEW_AGENT does
-// not lead to a binary that runs, or when a cache holds another version. The first call for a path runs it once, with
-// --version.
+// If there is no binary, RealAgent skips the test, or fails it if the variable CI is "true". It also fails the test if
+// CLEW_AGENT does not name a binary that runs, or if a cache holds another version. The first call for a path runs the
+// binary once, with --version.
 func RealAgent(tb testing.TB) string {
 	tb.Helper()
 	if name := os.Getenv("CLEW_AGENT"); name != "" {
@@ -59,7 +60,7 @@ const missingAgent = "clewtest: Claude Code " + AgentVersion + " is not here: ru
 	"or install the npm package of your platform, such as @anthropic-ai/claude-code-linux-x64@" + AgentVersion +
 	", and set CLEW_AGENT to the path of its file claude"
 
-// namedAgent returns the absolute path and the version of the binary that name leads to.
+// namedAgent returns the absolute path and the version of the binary with this name or path.
 func namedAgent(name string) (path, version string, err error) {
 	if filepath.Base(name) == name {
 		if name, err = exec.LookPath(name); err != nil {
@@ -73,7 +74,7 @@ func namedAgent(name string) (path, version string, err error) {
 	return path, version, err
 }
 
-// cachedAgent returns the path of the first agent binary in a cache, or "". The error says what is wrong with it.
+// cachedAgent returns the path of the first agent binary in a cache, or "". The error says why it can't be used.
 func cachedAgent() (string, error) {
 	for _, dir := range agentCaches() {
 		path := filepath.Join(dir, AgentVersion, agentFile())
@@ -89,7 +90,7 @@ func cachedAgent() (string, error) {
 	return "", nil
 }
 
-// agentCaches returns the folders that may hold the agent, by version.
+// agentCaches returns the directories that may hold the agent, in subdirectories by version.
 func agentCaches() []string {
 	var dirs []string
 	if wd, err := os.Getwd(); err == nil {
@@ -103,7 +104,7 @@ func agentCaches() []string {
 	return dirs
 }
 
-// moduleRoot returns the nearest folder from dir upwards whose go.mod is that of this module, or "".
+// moduleRoot returns the nearest directory from dir upwards that has the go.mod of this module, or "".
 func moduleRoot(dir string) string {
 	for {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && isModule(string(data)) {
@@ -134,7 +135,7 @@ func agentFile() string {
 	return "claude"
 }
 
-// versions remembers what agentVersion found, by path: starting a binary of this size takes a while.
+// versions caches the results of agentVersion by path: starting a binary of this size takes a while.
 var versions sync.Map // of string to func() (string, error)
 
 // agentVersion returns the version that the binary at path, which is absolute, prints.
@@ -143,14 +144,17 @@ func agentVersion(path string) (string, error) {
 	return once.(func() (string, error))()
 }
 
-// runVersion runs the binary in an empty folder that is its home, too.
+// versionTimeout bounds a run of the binary with --version, also on a busy machine.
+const versionTimeout = 5 * time.Minute
+
+// runVersion runs the binary in an empty directory, which is also its home.
 func runVersion(path string) (string, error) {
 	dir, err := os.MkdirTemp("", "clewtest-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Dir = dir

@@ -25,7 +25,7 @@ type realRun struct {
 	model *clewtest.Model
 	args  []string
 	env   []string
-	// frames are what the host says, one after the other: each waits for the result, or the response, to the one before.
+	// frames are the frames of the host. Each is sent after the result of, or the response to, the one before.
 	frames []any
 
 	messages []wire.Message
@@ -33,7 +33,7 @@ type realRun struct {
 	code     int
 }
 
-// userFrame is a prompt on the way to the agent.
+// A userFrame is a prompt to the agent.
 func userFrame(prompt string) any {
 	return map[string]any{
 		"type": "user", "message": map[string]any{"role": "user", "content": prompt},
@@ -41,12 +41,12 @@ func userFrame(prompt string) any {
 	}
 }
 
-// controlFrame is a control request on the way to the agent.
+// A controlFrame is a control request to the agent.
 func controlFrame(id string, request map[string]any) any {
 	return map[string]any{"type": "control_request", "request_id": id, "request": request}
 }
 
-// chat runs the agent with frames on its input, after a handshake, and ends the input after the last answer.
+// chat runs the agent with frames on its input, after an initialize request, and ends the input after the last answer.
 func (r *realRun) chat() {
 	r.t.Helper()
 	initialize := controlFrame("init", map[string]any{"subtype": "initialize", "hooks": nil})
@@ -55,7 +55,8 @@ func (r *realRun) chat() {
 	r.run(append(args, r.args...))
 }
 
-// run starts the agent as the leader of a process group, plays the frames, and checks what it printed and left behind.
+// run starts the agent as the leader of a process group, plays the frames, and checks its output and that no process is
+// left.
 func (r *realRun) run(args []string) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), clewtest.RealAgent(r.t), args...)
@@ -116,14 +117,14 @@ func (r *realRun) play(stdin io.WriteCloser, stdout io.Reader) {
 func (r *realRun) next(stdin io.WriteCloser) {
 	r.t.Helper()
 	if len(r.frames) == 0 {
-		_ = stdin.Close() // it may be closed already: results can follow the last one that was waited for
+		_ = stdin.Close() // it may be closed already: results can follow the last expected one
 		return
 	}
 	r.write(stdin, r.frames[0])
 	r.frames = r.frames[1:]
 }
 
-// allow answers the agent's question whether it may use a tool.
+// allow lets the agent use a tool.
 func (r *realRun) allow(stdin io.Writer, req *wire.ControlRequestMessage) {
 	r.t.Helper()
 	var body struct {
@@ -149,8 +150,8 @@ func (r *realRun) write(w io.Writer, frame any) {
 	}
 }
 
-// checkLeftovers looks for processes that outlived the agent, also outside of its process group: whatever it started
-// has the folder of this run in its environment.
+// checkLeftovers looks for processes of the agent that still run, also outside its process group: they have the directory
+// of this run in their environment.
 func (r *realRun) checkLeftovers() {
 	r.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -169,7 +170,7 @@ func (r *realRun) checkLeftovers() {
 	}
 }
 
-// ask runs the agent in its conversation form with one prompt.
+// ask runs the agent with one prompt on its input.
 func (r *realRun) ask(prompt string) {
 	r.t.Helper()
 	r.frames = append(r.frames, userFrame(prompt))
@@ -197,7 +198,7 @@ func realMessages[M wire.Message](r *realRun) []M {
 	return list
 }
 
-// realBlocks returns the blocks of one type that the agent reported, of the model and of tools.
+// realBlocks returns the blocks of one type in the messages of the model and of tools.
 func realBlocks[B wire.Block](r *realRun) []B {
 	var content wire.Content
 	for _, msg := range r.messages {

@@ -16,13 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A findTB stands in for a test that looks for the agent, and keeps how it ended.
+// A findTB is a test that calls RealAgent. It records how the call ended.
 type findTB struct {
 	testing.TB
 	log []string
 }
 
-// findEnd is the panic that stands for the end of a test.
+// A findEnd is the panic with which a findTB ends the test.
 type findEnd struct{}
 
 func (tb *findTB) Logf(format string, args ...any) { tb.note("log", fmt.Sprintf(format, args...)) }
@@ -35,7 +35,7 @@ func (tb *findTB) Skip(args ...any)  { tb.note("skip", fmt.Sprint(args...)); pan
 
 func (tb *findTB) note(kind, text string) { tb.log = append(tb.log, kind+": "+text) }
 
-// findAgent calls RealAgent and returns its path and what it reported, with root cut from both.
+// findAgent calls RealAgent and returns the path and the reports, both without root.
 func findAgent(t *testing.T, root string) []string {
 	t.Helper()
 	tb := &findTB{TB: t}
@@ -150,8 +150,8 @@ func TestRealAgentFind(t *testing.T) {
 	}
 }
 
-// installer returns the command that installs the agent, with a script in place of npm. Tests of it don't run beside
-// others: a process that one of them starts may hold the script open for writing, and then it does not start.
+// installer returns the command that installs the agent, with a script in place of npm. Tests of it are not parallel: a
+// process that another test starts may hold the script open for writing, and then it does not start.
 func installer(t *testing.T, npm string, args ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("../.ci/install-agent")
@@ -167,7 +167,7 @@ func installer(t *testing.T, npm string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// wantEmpty checks that a folder has nothing in it.
+// wantEmpty checks that a directory is empty.
 func wantEmpty(t *testing.T, dir string) {
 	t.Helper()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

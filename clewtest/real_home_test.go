@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// callerMarker is in everything of the caller that must not reach the agent.
+// callerMarker is in all settings of the caller that must not reach the agent.
 const callerMarker = "clewtest-private-of-the-caller"
 
 // plantHome makes a home with the settings, the credentials and the memory of a user of Claude Code. The marker is in
@@ -41,7 +41,7 @@ func plantHome(t *testing.T, marker string) string {
 	return home
 }
 
-// readTree returns all that is in a folder: the kind and permissions by name, and the content of the files.
+// readTree returns the kind, the permissions and the content of every file in a directory, by name.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
@@ -66,11 +66,11 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return tree
 }
 
-// An ownHome is when the files of Claude Code in the true home of whoever runs the tests were last changed; the zero
-// time stands for a file that is not there.
+// An ownHome holds the times of the last changes to Claude Code's files in the home of the user who runs the tests. The
+// zero time stands for a file that does not exist.
 type ownHome map[string]time.Time
 
-// newOwnHome looks at the home now. It is empty when there is none.
+// newOwnHome returns the current times. It is empty if there is no home.
 func newOwnHome(t *testing.T) ownHome {
 	t.Helper()
 	own := ownHome{}
@@ -90,8 +90,8 @@ func changed(path string) time.Time {
 	return info.ModTime()
 }
 
-// check looks at the home again. Where Claude Code is in use, its user may be at work in the meantime: there a change
-// is only logged, unless this is CI.
+// check compares the times with the current ones. A user of Claude Code may be using it during the test, so a change is
+// only logged, except in CI.
 func (own ownHome) check(t *testing.T) {
 	t.Helper()
 	for path, before := range own {
@@ -118,7 +118,7 @@ func (r *realRun) sent(words string) bool {
 	return false
 }
 
-// checkPrivate looks for things of the caller in what the agent sent and said.
+// checkPrivate looks for the marker in the requests and the output of the agent.
 func (r *realRun) checkPrivate() {
 	r.t.Helper()
 	if r.sent(callerMarker) {
@@ -131,7 +131,7 @@ func (r *realRun) checkPrivate() {
 	}
 }
 
-// realHome shows that what is planted would be found.
+// realHome shows that the test would find the marker if the agent read the settings.
 func realHome(r *realRun) {
 	const marker = "clewtest-given"
 	home := plantHome(r.t, marker)

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// realCases run Claude Code, each over a model of its own.
+// realCases run Claude Code, each over its own model.
 var realCases = map[string]func(*realRun){
 	"text":                     realText,
 	"text from the arguments":  realPrint,
@@ -39,13 +39,13 @@ var realCases = map[string]func(*realRun){
 	"no network":               realNoNetwork,
 }
 
-// TestRealAgent runs the cases at once, in a caller's home that is made for it and must stay as it is. It logs how long
-// that took, about ten seconds on two processors, and does not judge it: a machine may be busy.
+// TestRealAgent runs the cases in parallel. The home of the caller is made for the test, and must not change. The test
+// logs how long it took, about ten seconds on two processors, but does not check it: a machine may be busy.
 func TestRealAgent(t *testing.T) {
 	agent := clewtest.RealAgent(t)
 	own := newOwnHome(t)
 	home := plantHome(t, callerMarker)
-	t.Setenv("CLEW_AGENT", agent) // the cache of the user is not found from another home
+	t.Setenv("CLEW_AGENT", agent) // the user's cache can't be found with another home
 	t.Setenv("HOME", home)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", callerMarker)
@@ -65,7 +65,7 @@ func TestRealAgent(t *testing.T) {
 	own.check(t)
 }
 
-// want checks the result of a turn that went well.
+// want checks the result of a successful turn.
 func (r *realRun) want(text string) *wire.ResultMessage {
 	r.t.Helper()
 	res := r.result()
@@ -216,7 +216,7 @@ func TestRealAgentExample(t *testing.T) {
 	testReview(t)
 }
 
-// bareArgs make turns that have neither tools nor thinking.
+// bareArgs turn off tools and thinking.
 var bareArgs = []string{"--tools", "", "--model", "claude-3-5-haiku-20241022"}
 
 func realBare(r *realRun) {
@@ -245,7 +245,7 @@ func realTitle(r *realRun) {
 	r.wantRequests(1, 1)
 }
 
-// realSetModel has the agent try a model out, with the very words of the rule.
+// realSetModel makes the agent try a model. The agent's prompt contains the words of the rule.
 func realSetModel(r *realRun) {
 	r.model.On("Hi").Reply(clewtest.Text("Hi.")).Once()
 	model := map[string]any{"subtype": "set_model", "model": "claude-sonnet-5"}
