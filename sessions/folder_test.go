@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/sessions/storetest"
 	"github.com/clewdev/clew/wire"
@@ -374,7 +375,7 @@ func TestChangeWhileWritten(t *testing.T) {
 	opts := &sessions.Options{Store: sessions.NewFolder(dir)}
 	write(t, dir, "p/"+idA+".jsonl", string(user("0", ""))+"\n")
 	file := filepath.Join(dir, "p", idA+".jsonl")
-	const lines, changes = 500, 50
+	lines, changes := soak.Size(150, 1500), soak.Size(15, 150)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

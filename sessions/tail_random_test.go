@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -146,7 +147,8 @@ func writePiece(path, piece string) error {
 func TestTailRandom(t *testing.T) {
 	t.Parallel()
 	agents := 0
-	for seed := range uint64(25) {
+	seeds := soak.Size(8, 100)
+	for seed := range uint64(seeds) {
 		file := filepath.Join(t.TempDir(), idA+".jsonl")
 		opts := &sessions.TailOptions{PollInterval: time.Duration(seed%2) * time.Millisecond}
 		tr := newTroupe(seed, file)
@@ -165,7 +167,7 @@ func TestTailRandom(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	if agents < 100 {
+	if agents < 4*seeds {
 		t.Errorf("only %d files", agents)
 	}
 }

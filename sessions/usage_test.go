@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/corpus"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -294,7 +295,7 @@ func sums(calls []usage.Call, key func(usage.Call) string) map[string]corpus.Tok
 func TestUsageIsExactOnAnyCorpus(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	for seed := range uint64(20) {
+	for seed := range uint64(soak.Size(4, 40)) {
 		root := t.TempDir()
 		create := corpus.Projects
 		if seed%2 == 1 {

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -24,7 +25,7 @@ func TestUnreadMessages(t *testing.T) {
 }
 
 func testUnreadMessages(t *testing.T, batch int) {
-	const count = 100_000
+	count := soak.Size(50_000, 200_000)
 	b := New(Options{Dir: t.TempDir()})
 	defer b.Close()
 	before := heap()
@@ -33,7 +34,7 @@ func testUnreadMessages(t *testing.T, batch int) {
 	}
 	b.End()
 	memory, disk := b.Bytes()
-	if memory > 4<<20 || disk < 150*count {
+	if memory > 4<<20 || disk < 150*int64(count) {
 		t.Errorf("%d bytes in memory and %d on disk", memory, disk)
 	}
 	if grown := heap() - before; grown > 10<<20 {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -32,7 +33,7 @@ func TestRandomOperations(t *testing.T) {
 	const choice = "111aaaaaaLotttrwxu"
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 25 {
+	for range soak.Size(8, 200) {
 		ops := make([]byte, 200)
 		for i := range ops {
 			ops[i] = choice[random.IntN(len(choice))]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 // Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on
@@ -29,7 +30,7 @@ func TestFaultHuge(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	p := newFaultPlace(t)
-	makeHole(t, p.file, 2<<30, faultTranscript(2))
+	makeHole(t, p.file, int64(soak.Size(512<<20, 2<<30)), faultTranscript(2))
 	for _, u := range []faultUse{
 		{line: "ls --all"}, {line: "show ID"}, {line: "stats --all"},
 		{line: "show -", stdin: true}, {line: "inspect -", stdin: true},

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/soak"
 )
 
 func init() {
@@ -107,10 +109,7 @@ func onThreadThatEnds(f func()) <-chan string {
 }
 
 func TestNothingIsLeft(t *testing.T) {
-	rounds := 200
-	if testing.Short() {
-		rounds = 20
-	}
+	rounds := soak.Size(30, 400)
 	spec := child(t, "exit", "0")
 	quickOnes := func() {
 		var some sync.WaitGroup

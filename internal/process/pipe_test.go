@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/soak"
 )
 
 func TestEcho(t *testing.T) {
@@ -40,13 +41,9 @@ func TestEcho(t *testing.T) {
 
 // What an agent writes right before it exits is all there, however the two race.
 func TestLastFramesArrive(t *testing.T) {
-	runs := 200
-	if testing.Short() {
-		runs = 20
-	}
 	want := frames(500)
 	spec := child(t, "frames", "500", "7")
-	for range runs {
+	for range soak.Size(30, 400) {
 		p := start(t, spec)
 		got, err := io.ReadAll(p)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/screens"
 )
 
@@ -249,10 +250,7 @@ func TestThousandSessions(t *testing.T) {
 }
 
 func TestHundredsOfProcesses(t *testing.T) {
-	sessions := 200
-	if testing.Short() {
-		sessions = 20
-	}
+	sessions := soak.Size(30, 400)
 	opts, err := plainOptions()
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions/sqlitestore"
 	"github.com/clewdev/clew/wire"
 )
@@ -160,7 +161,7 @@ func TestLockedFile(t *testing.T) {
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	for range 4 {
+	for range soak.Size(2, 20) {
 		var acknowledged [2]int
 		var wg sync.WaitGroup
 		for i := range acknowledged {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions/sqlitestore"
 	"github.com/clewdev/clew/wire"
 )
@@ -153,7 +154,7 @@ func TestDamagedBytes(t *testing.T) {
 	content := filled(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	refused := 0
-	for range 100 {
+	for range soak.Size(15, 300) {
 		damaged := bytes.Clone(content)
 		for i := random.IntN(len(damaged)); i < len(damaged); i += 1 + random.IntN(500) {
 			damaged[i] ^= byte(1 + random.IntN(255))
