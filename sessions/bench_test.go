@@ -95,7 +95,8 @@ type loadedStore struct {
 	sessions.ProjectLister
 }
 
-// BenchmarkFolderAppend appends one entry to a large file: for the first time, when it is read for its UUIDs, and later.
+// BenchmarkFolderAppend appends one entry to a large file: for the first time, when the file is
+// read for its UUIDs, and after that.
 func BenchmarkFolderAppend(b *testing.B) {
 	const size = 200 << 20
 	dir := b.TempDir()
@@ -129,7 +130,7 @@ func BenchmarkFolderAppend(b *testing.B) {
 	}
 }
 
-// A longSession is one that is being written.
+// A longSession is a session that is being written.
 type longSession struct {
 	b    *testing.B
 	path string
@@ -166,7 +167,7 @@ func (s *longSession) call(tool string) string {
 			`,"toolUseResult":{"stdout":"`+out+`"}`)
 }
 
-// newLongSession writes one of about size bytes, with that many subagents.
+// newLongSession writes a session of about size bytes, with the given number of subagents.
 func newLongSession(b *testing.B, size, agents int) *longSession {
 	b.Helper()
 	s := &longSession{b: b, path: filepath.Join(b.TempDir(), idA+".jsonl")}
@@ -193,8 +194,9 @@ func newLongSession(b *testing.B, size, agents int) *longSession {
 	return s
 }
 
-// BenchmarkTailAppend appends to a large session, or to one of its subagents, and waits for the update. The time must
-// not depend on the length of the session, nor on how many subagents it has, but where subagents are called.
+// BenchmarkTailAppend appends to a large session, or to one of its subagents, and waits for the
+// update. The time must not depend on the length of the session, nor on the number of subagents,
+// except where subagents are called.
 func BenchmarkTailAppend(b *testing.B) {
 	for _, test := range []struct {
 		name         string

@@ -83,7 +83,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A forked entry, as far as the tests look.
+// A forked entry has the members that the tests check.
 type forked struct {
 	Type, UUID, ParentUUID, LogicalParentUUID, SessionID, Timestamp string
 	TeamName, Slug, CustomTitle                                     string
@@ -93,7 +93,7 @@ type forked struct {
 	Replacements                                                    []string
 }
 
-// mustFork forks the session of keyA, and returns what the fork has.
+// mustFork forks the session of keyA, and returns the entries of the fork.
 func mustFork(t *testing.T, s sessions.Store, opts sessions.ForkOptions) (string, []forked) {
 	t.Helper()
 	opts.Store = s
@@ -115,7 +115,7 @@ func mustFork(t *testing.T, s sessions.Store, opts sessions.ForkOptions) (string
 	return fork, entries
 }
 
-// chainOf shows which entries a fork has, by their old UUIDs, each with its parent.
+// chainOf returns the entries of a fork, by their old UUIDs, each with its parent.
 func chainOf(entries []forked) string {
 	old := map[string]string{}
 	var shown []string
@@ -279,7 +279,7 @@ func TestForkRecorded(t *testing.T) {
 	}
 }
 
-// What a compaction has kept is found in a fork, too, where it has other UUIDs.
+// The messages that a compaction has kept are also found in a fork, where they have other UUIDs.
 func TestForkKeepsWhatACompactionKept(t *testing.T) {
 	t.Parallel()
 	s := sessions.NewMemory()

@@ -12,7 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The files of the examples are laid out as the agent's own. Without a store, the functions read those.
+// The files of the examples have the layout of the agent's own files, which functions read if they
+// get no store.
 func exampleStore() sessions.Store { return sessions.NewFolder("testdata/projects") }
 
 func ExampleList() {
@@ -118,7 +119,7 @@ func ExampleTag() {
 	// The shed [garden], first asked: Paint it red
 }
 
-// A store is tested by one call.
+// One call tests a store.
 func ExampleStore() {
 	_ = func(t *testing.T) {
 		storetest.Run(t, func(*testing.T) sessions.Store { return sessions.NewMemory() })

@@ -6,16 +6,17 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// SetWrite replaces the write of a folder's appends.
+// SetWrite replaces the function that a Folder writes with.
 func (f *Folder) SetWrite(write func(*os.File, []byte) (int, error)) { f.write = write }
 
-// SetNotifier replaces the way in which the system tells of changes, and that in which it is told of a folder.
+// SetNotifier replaces the function that creates a notifier, and the one that adds a directory to
+// it.
 func (o *TailOptions) SetNotifier(create func() (*fsnotify.Watcher, error), add func(*fsnotify.Watcher, string) error) {
 	o.notify = func() (*notifier, error) {
 		w, err := create()
 		if err != nil {
 			return nil, err
 		}
-		return &notifier{w, func(folder string) error { return add(w, folder) }}, nil
+		return &notifier{w, func(dir string) error { return add(w, dir) }}, nil
 	}
 }

@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("one project (-want +got):\n%s", diff)
 	}
 	for range sessions.Files(t.Context(), nil) {
-		break // must not go on, nor tell of an error
+		break // must end the loop without an error
 	}
 	var last error
 	for _, last = range sessions.Files(t.Context(), &sessions.Options{Store: new(sessions.Memory)}) {
@@ -103,7 +103,7 @@ func makeRepo(t *testing.T) repo {
 	return r
 }
 
-// record makes a session in a working folder, with its base as the title.
+// record makes a session in a working directory. Its title is the base name of the directory.
 func (r repo) record(t *testing.T, n int, dir string) {
 	t.Helper()
 	name, err := sessions.ProjectName(dir)
@@ -145,7 +145,7 @@ func TestListWorktrees(t *testing.T) {
 	}
 }
 
-// What git's files say may be anything.
+// The files of git may have any content.
 func TestWorktreesBroken(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{

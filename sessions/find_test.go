@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// setHome gives the test a home of its own, and no settings of the agent.
+// setHome gives the test its own home directory, without settings of the agent.
 func setHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -176,7 +176,7 @@ func TestSeveralRoots(t *testing.T) {
 	}
 }
 
-// A project may have the name that the agent was given for all of them.
+// A project may have the name that the agent was told to use for all projects.
 func TestGivenProjectName(t *testing.T) {
 	home := setHome(t)
 	project := mkdir(t, home, "code")

@@ -17,7 +17,7 @@ var errDisk = errors.New("the disk is full")
 
 func TestFolderFailedWriteIsCutOff(t *testing.T) {
 	t.Parallel()
-	for after := range 30 { // bytes that get through
+	for after := range 30 { // bytes that are written
 		dir := t.TempDir()
 		s := sessions.NewFolder(dir)
 		mustAppend(t, s, keyA, `{"uuid":"1"}`)
@@ -82,7 +82,7 @@ func TestFolderSidecarFails(t *testing.T) {
 	s := sessions.NewFolder(dir)
 	mustAppend(t, s, keyAgent, `{"uuid":"1"}`)
 	beside := filepath.Join(dir, "p", idA, "subagents", "agent-1.meta.json")
-	if err := os.Mkdir(beside, 0o700); err != nil { // a folder can't be replaced by a file
+	if err := os.Mkdir(beside, 0o700); err != nil { // a directory can't be replaced by a file
 		t.Fatal(err)
 	}
 	err := s.Append(t.Context(), keyAgent, []wire.JSON{`{"uuid":"2"}`, `{"type":"agent_metadata"}`})
@@ -133,13 +133,14 @@ func TestFolderWithoutPermission(t *testing.T) {
 	}
 }
 
-// answered is a line of an answer that used tokens.
+// answered is a line with an answer that used tokens.
 func answered(uuid, parent string) string {
 	return fmt.Sprintf(`{"type":"assistant","uuid":%q,"parentUuid":%q,"sessionId":%q,"timestamp":"2026-01-01T00:00:00Z",`+
 		`"message":{"id":%[1]q,"role":"assistant","model":"m","content":"Yes","usage":{"output_tokens":1}}}`+"\n", uuid, parent, idA)
 }
 
-// What a crash or an editor has left in a file costs itself alone, whoever reads the file.
+// Damage that a crash or an editor has left in a file affects only the damaged line, for all
+// readers.
 func TestDamagedFilesReadTheSame(t *testing.T) {
 	t.Parallel()
 	asked, nuls := said("user", "1", "", `"Asked"`, ""), strings.Repeat("\x00", 9000)
@@ -168,7 +169,7 @@ func TestDamagedFilesReadTheSame(t *testing.T) {
 	}
 }
 
-// whatReadersSay reads the one session of a folder in all ways that there are.
+// whatReadersSay reads the only session of a directory with all readers.
 func whatReadersSay(t *testing.T, dir string) string {
 	t.Helper()
 	folder := sessions.NewFolder(dir)

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// fullDisk names the folder in which a child process of the test finds its files limited.
+// fullDisk is the variable with the directory in which a child process of the test has a limit for
+// files.
 const fullDisk = "SESSIONS_TEST_FULL_DISK"
 
 // TestFolderFullDisk runs in a child process where no file can grow beyond a limit, so that the system itself cuts the
@@ -59,7 +60,7 @@ func writeUntilFull(t *testing.T, dir string) {
 	mustAppend(t, s, keyA, `{"uuid":"3"}`)
 }
 
-// To open a pipe would wait for somebody at its other end.
+// Opening a pipe would block until another process opens its other end.
 func TestFolderRefusesPipes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -61,7 +61,7 @@ func checkLoad(t *testing.T, s sessions.Store, key wire.SessionKey, want ...wire
 	}
 }
 
-// write makes a file below dir, with the folders it needs.
+// write writes a file in dir, and makes the directories it needs.
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	file := filepath.Join(dir, filepath.FromSlash(name))
@@ -151,7 +151,7 @@ func TestFolderBadLines(t *testing.T) {
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `  {"uuid":"4"}`+"\r", `{"uuid":"5"}`)
 }
 
-// What an agent wrote behind the NUL bytes that a crash has left is there, also in a list.
+// Entries after NUL bytes that a crash has left are read, also in a list.
 func TestFolderEntryBehindNULs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func TestFolderSeesOtherWriters(t *testing.T) {
 	}
 }
 
-// An endingContext ends after it was asked so many times.
+// An endingContext ends after a number of calls of Err.
 type endingContext struct {
 	context.Context
 	left int
@@ -318,14 +318,15 @@ func TestAgentFolder(t *testing.T) {
 	}
 }
 
-// A line that somebody is in the middle of is not broken: a change waits for its end.
+// A change does not break a line that another process is writing: it waits until the line is
+// complete.
 func TestChangeWaitsForEndOfLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	half, rest := `{"type":"user","uuid":"1","message":{"content":"Said`, " and done\"}}\n"
 	write(t, dir, "p/"+idA+".jsonl", half)
 	file := filepath.Join(dir, "p", idA+".jsonl")
-	soon := time.Now().Add(900 * time.Millisecond) // so that it does not seem torn before the test has seen it wait
+	soon := time.Now().Add(900 * time.Millisecond) // so that the line does not count as torn before the test has seen the wait
 	if err := os.Chtimes(file, soon, soon); err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func appendTo(t *testing.T, name, text string) {
 	}
 }
 
-// A session may be changed while an agent writes to it: nothing of either is lost.
+// A session may be changed while an agent writes to it. Nothing of either is lost.
 func TestChangeWhileWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

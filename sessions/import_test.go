@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A countingStore fails on one append, and knows how large each was.
+// A countingStore fails on one append, and records the size of each.
 type countingStore struct {
 	sessions.Store
 	failing int // the number of the append, from 1
@@ -28,7 +28,7 @@ func (s *countingStore) Append(ctx context.Context, key wire.SessionKey, entries
 	return s.Store.Append(ctx, key, entries)
 }
 
-// manyEntries have UUIDs, but for every third.
+// manyEntries returns entries of which two thirds have UUIDs.
 func manyEntries(n, size int) []wire.JSON {
 	var entries []wire.JSON
 	for i := range n {
@@ -76,7 +76,7 @@ func TestImportResumes(t *testing.T) {
 	entries := manyEntries(1203, 1)
 	for failing := 1; failing <= 4; failing++ {
 		from, to := sessions.NewMemory(), &countingStore{Store: sessions.NewMemory(), failing: failing}
-		entries[700] = `{"type":"agent_metadata"}` // of no subagent: an entry like others
+		entries[700] = `{"type":"agent_metadata"}` // in a main transcript, this is an entry like any other
 		mustAppend(t, from, keyA, entries...)
 		mustAppend(t, from, keyAgent, entries[:5]...)
 		opts := &sessions.ImportOptions{Store: from}
@@ -101,7 +101,8 @@ func TestImportResumes(t *testing.T) {
 	}
 }
 
-// What has no UUID is not copied again either, whatever was added to the copy, and however often a file has an entry.
+// Entries without a UUID are not copied again either, no matter what was added to the copy, and how
+// often a file has an entry.
 func TestImportRepeatedOverChanges(t *testing.T) {
 	t.Parallel()
 	dir, to := t.TempDir(), sessions.NewMemory()
@@ -127,7 +128,8 @@ func TestImportRepeatedOverChanges(t *testing.T) {
 	checkLoad(t, to, keyA, append(want, `{"title":"of the copy"}`, `{"n":4}`, `{"uuid":"5"}`)...)
 }
 
-// An agent does not mirror all that is in its file. What a store has lost of the rest is added, and nothing else.
+// An agent does not mirror everything in its file. Import adds what a store has missed, and nothing
+// else.
 func TestImportOverMirror(t *testing.T) {
 	t.Parallel()
 	from, to := sessions.NewMemory(), sessions.NewMemory()

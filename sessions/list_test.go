@@ -143,7 +143,7 @@ func TestListLargeFile(t *testing.T) {
 	}
 }
 
-// A file in which there is no title for a long time is not read to its end, nor into memory.
+// A file without a title is not read to its end, nor into memory.
 func TestListFileOfNULs(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "p", idA+".jsonl")
@@ -171,7 +171,7 @@ func TestListFileOfNULs(t *testing.T) {
 	}
 }
 
-// What was said first is found behind long lines, and in one: a prompt may have pictures.
+// The first prompt is found after long lines, and in a long line: a prompt may contain pictures.
 func TestListLongFirstLines(t *testing.T) {
 	t.Parallel()
 	picture := `{"type":"image","data":"` + strings.Repeat("x", 200<<10) + `"},`
@@ -201,7 +201,7 @@ func TestListLongFirstLines(t *testing.T) {
 	}
 }
 
-// A plainStore has nothing but the methods of a store, and may fail.
+// A plainStore has only the methods of a store, and may fail.
 type plainStore struct {
 	sessions.Store
 	failing string
@@ -266,7 +266,7 @@ func TestListStores(t *testing.T) {
 	}
 }
 
-// A summaryStore counts how often it is asked for summaries.
+// A summaryStore counts the calls of Summaries.
 type summaryStore struct {
 	plainStore
 	memory *sessions.Memory
@@ -278,7 +278,7 @@ func (s *summaryStore) Summaries(ctx context.Context, project string) (map[strin
 	return s.memory.Summaries(ctx, project)
 }
 
-// A list of many sessions asks the store for each of them once, or for all of them at once.
+// List loads each session of a store once, or asks once for all summaries.
 func TestListMany(t *testing.T) {
 	t.Parallel()
 	const count = 10_000
@@ -304,7 +304,7 @@ func TestListMany(t *testing.T) {
 	}
 }
 
-// A forbiddenStore has projects that the user may not read, or that are broken.
+// A forbiddenStore has projects that the user may not read, and others that are broken.
 type forbiddenStore struct {
 	*sessions.Memory
 	broken string
@@ -428,7 +428,7 @@ func TestListFiltersAndOrder(t *testing.T) {
 %s`, s.created, s.branch, i, s.model, s.title, s.tag, s.more))
 		touch(t, dir, "p/"+id(i)+".jsonl", i)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "p", id(9)+".jsonl"), 0o700); err != nil { // no session
+	if err := os.Mkdir(filepath.Join(dir, "p", id(9)+".jsonl"), 0o700); err != nil { // not a session
 		t.Fatal(err)
 	}
 	yes, no := true, false
@@ -471,7 +471,7 @@ func TestListFiltersAndOrder(t *testing.T) {
 	}
 }
 
-// A page of what a filter leaves goes over as many sessions as it has to.
+// To fill a page, a filter reads as many sessions as it needs.
 func TestListFilteredPage(t *testing.T) {
 	t.Parallel()
 	s := sessions.NewMemory()
@@ -488,7 +488,7 @@ func TestListFilteredPage(t *testing.T) {
 	}
 }
 
-// Of sessions with the same ID, the newest counts.
+// If several sessions have the same ID, the newest counts.
 func TestListCopies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

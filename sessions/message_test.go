@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// entry returns one with a UUID and a parent, which may be "", and further members.
+// entry returns an entry with a UUID, a parent, which may be "", and more members.
 func entry(kind, uuid, parent, more string) wire.JSON {
 	link := "null"
 	if parent != "" {
@@ -28,7 +28,7 @@ func entry(kind, uuid, parent, more string) wire.JSON {
 func user(uuid, parent string) wire.JSON      { return entry("user", uuid, parent, "") }
 func assistant(uuid, parent string) wire.JSON { return entry("assistant", uuid, parent, "") }
 
-// call is the part of an answer that calls a tool, and result what comes back.
+// call is a block with a tool call, and result its result.
 func call(uuid, parent, message, id string) wire.JSON {
 	return entry("assistant", uuid, parent, `,"message":{"id":"`+message+`","content":[{"type":"tool_use","id":"`+id+`"}]}`)
 }
@@ -37,7 +37,7 @@ func result(uuid, parent, id string) wire.JSON {
 	return entry("user", uuid, parent, `,"message":{"content":[{"type":"tool_result","tool_use_id":"`+id+`"}]}`)
 }
 
-// rewind is what the agent writes when a prompt is taken out of the conversation.
+// rewind is the entry that the agent writes when a prompt is removed from the conversation.
 func rewind(uuid string) wire.JSON {
 	return wire.JSON(`{"type":"last-prompt","explicit":true,"rewound":true,"cutUuid":"` + uuid + `"}`)
 }
@@ -173,7 +173,7 @@ func TestMessagesChain(t *testing.T) {
 	}
 }
 
-// uuids returns those of messages, in order.
+// uuids returns the UUIDs of messages, in order.
 func uuids(t *testing.T, messages func(func(*sessions.RecordedMessage, error) bool)) string {
 	t.Helper()
 	var all []string
@@ -186,7 +186,7 @@ func uuids(t *testing.T, messages func(func(*sessions.RecordedMessage, error) bo
 	return strings.Join(all, " ")
 }
 
-// A file may have entries twice, which a store would not keep.
+// A file may have entries twice. A store would not keep the second.
 func TestMessagesRepeatedInFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -212,7 +212,7 @@ func recorded() *sessions.Options {
 	return &sessions.Options{Store: sessions.NewFolder("testdata/projects"), ProjectName: "-home-dev-project"}
 }
 
-// lines shows messages, one on each line.
+// lines returns messages as text, one line each.
 func lines(t *testing.T, messages func(func(*sessions.RecordedMessage, error) bool)) []string {
 	t.Helper()
 	var all []string
@@ -325,7 +325,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The error says once which package it comes from, and in plain words what was not found where.
+// The error names the package once, and says what was not found, and where.
 func TestNotFoundText(t *testing.T) {
 	t.Parallel()
 	if got, want := sessions.ErrNotFound.Error(), "sessions: not found"; got != want {

@@ -20,7 +20,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// agentsOf returns what hangs at the items of a transcript, as id(ids below), and what does not.
+// agentsOf returns the subagents at the items of a transcript, as id(ids below), and the unlinked
+// ones.
 func agentsOf(t *transcript.Transcript) (linked, unlinked []string) {
 	for _, c := range t.Chunks {
 		for _, item := range c.Items {
@@ -49,7 +50,7 @@ func spawn(uuid, parent, call, input string) string {
 	return said("assistant", uuid, parent, `[{"type":"tool_use","id":"`+call+`","name":"Agent","input":`+input+`}]`, "")
 }
 
-// family has a session with subagents in all places in which they may be.
+// family makes a session with subagents everywhere they may be.
 func family(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -111,7 +112,7 @@ func TestReadFamily(t *testing.T) {
 	}
 }
 
-// A store has the same, but no files beside the session's folder.
+// A store has the same subagents, except those outside of the session's directory.
 func TestReadStore(t *testing.T) {
 	t.Parallel()
 	memory := sessions.NewMemory()

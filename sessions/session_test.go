@@ -52,7 +52,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// at is where the n-th line lies, from 1.
+// at returns the position of the n-th line, from 1.
 func at(content string, n int) wire.Position {
 	p := wire.Position{}
 	for line := range strings.Lines(content) {
@@ -154,7 +154,7 @@ func TestSessionSpillLimits(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, loading it yields entries, and what is appended can be loaded.
+// Loading yields entries for any content of a file, and entries appended to it can be loaded.
 func FuzzFolder(f *testing.F) {
 	f.Add("{\"uuid\":\"1\"}\n{\"type\":\"user\",\"uuid\":\"2\",\"parentUuid\":\"2\"}\n")
 	f.Add("{\"uuid\":\"1\"")
@@ -164,7 +164,7 @@ func FuzzFolder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
 		write(t, dir, "p/"+idA+".jsonl", content)
-		touch(t, dir, "p/"+idA+".jsonl", 0) // so that nobody seems to be writing it
+		touch(t, dir, "p/"+idA+".jsonl", 0) // so that it does not look as if an agent were writing it
 		s := sessions.NewFolder(dir)
 		skipped := 0
 		s.Skipped = func(sessions.SkippedLine) { skipped++ }

@@ -21,7 +21,7 @@ func summaryOf(entries ...wire.JSON) sessions.Summary {
 	return s
 }
 
-// prompt is an entry with what the user wrote.
+// prompt is an entry with a text of the user.
 func prompt(content string) wire.JSON {
 	return wire.JSON(`{"type":"user","message":{"role":"user","content":` + content + `}}`)
 }
@@ -146,7 +146,7 @@ func TestSummaryFields(t *testing.T) {
 	checkJSON(t, want)
 }
 
-// checkJSON checks that JSON gives back the same summary.
+// checkJSON checks that a summary is the same after marshaling it.
 func checkJSON(t *testing.T, s sessions.Summary) {
 	t.Helper()
 	text, err := json.Marshal(s)
@@ -210,7 +210,7 @@ func BenchmarkSummaryAdd(b *testing.B) {
 	}
 }
 
-// answer is an entry with blocks of the model, and a stop reason.
+// answer is an entry with blocks of the model and a stop reason.
 func answer(stop string, blocks ...string) wire.JSON {
 	return wire.JSON(fmt.Sprintf(`{"type":"assistant","message":{"model":"m","stop_reason":%q,"content":[%s]}}`,
 		stop, strings.Join(blocks, ",")))
@@ -295,7 +295,7 @@ func TestSummaryWorking(t *testing.T) {
 	}
 }
 
-// However many calls there are, a summary stays short.
+// A summary stays short, however many calls there are.
 func TestSummaryManyCalls(t *testing.T) {
 	t.Parallel()
 	var s sessions.Summary
@@ -330,7 +330,7 @@ func TestSummaryIdentity(t *testing.T) {
 	checkJSON(t, got)
 }
 
-// What was left open before a part that is not read does not count.
+// Calls that were open before a part that is not read don't count.
 func TestListLargeFileWorking(t *testing.T) {
 	t.Parallel()
 	noise := strings.Repeat(`{"type":"progress","text":"`+strings.Repeat("x", 1000)+`"}`+"\n", 300)
@@ -348,7 +348,7 @@ func TestListLargeFileWorking(t *testing.T) {
 	}
 }
 
-// Recorded sessions have ended, all of them.
+// All recorded sessions have ended.
 func TestRecordedAreNotWorking(t *testing.T) {
 	t.Parallel()
 	infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: sessions.NewFolder("testdata/projects")})

@@ -106,7 +106,8 @@ func TestTailGoneAndBack(t *testing.T) {
 	})
 }
 
-// An agent that changes its working folder moves the transcript to the folder of another project.
+// An agent that changes its working directory moves the transcript to the directory of another
+// project.
 func TestTailMoves(t *testing.T) {
 	inModes(t, func(t *testing.T, _ string, opts *sessions.TailOptions) {
 		const id = "5a76896e-b26d-4278-b16c-ca14ea0507e0"
@@ -144,7 +145,7 @@ func sidecar(file, id string) string {
 	return strings.TrimSuffix(agentPath(file, id), ".jsonl") + ".meta.json"
 }
 
-// Neither the file nor any of the folders has to be there at the start.
+// Neither the file nor its directories have to exist at the start.
 func TestTailAppears(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		file = filepath.Join(filepath.Dir(file), "later", "still", filepath.Base(file))
@@ -181,7 +182,7 @@ func TestTailAppears(t *testing.T) {
 	})
 }
 
-// The folders may be removed and made again.
+// The directories may be removed and made again.
 func TestTailFolderComesAgain(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		dir := filepath.Join(filepath.Dir(file), "p")
@@ -213,12 +214,12 @@ func TestTailFolderComesAgain(t *testing.T) {
 	})
 }
 
-// skill is a call of a tool that may start a subagent or not.
+// skill is a tool call that may start a subagent.
 func skill(uuid, parent, call string) string {
 	return said("assistant", uuid, parent, `[{"type":"tool_use","id":"`+call+`","name":"Skill","input":{}}]`, "")
 }
 
-// A teammate has a session of its own, which may come before or after the call.
+// A teammate has a separate session, which may appear before or after the call.
 func TestTailMates(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		mate := func(id, name string) string {
@@ -248,7 +249,7 @@ func TestTailMates(t *testing.T) {
 	})
 }
 
-// What lies beside the transcript of a subagent may come late, half written, or again.
+// The metadata file of a subagent may come late, half written, or again.
 func TestTailSidecar(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("1", "")+skill("2", "1", "t1"))
@@ -269,7 +270,7 @@ func TestTailSidecar(t *testing.T) {
 		if u := f.want("a"); !u.Agent.Meta.Finished {
 			t.Errorf("got %+v", u.Agent.Meta)
 		}
-		// A call that nothing but the sidecar tells apart from others comes after it.
+		// A call that only the metadata identifies comes after it.
 		put(t, agentPath(file, "early"), agentLine("e", ""))
 		f.want("early", "ask e")
 		appendTo(t, file, skill("3", "2", "t2"))
@@ -281,7 +282,7 @@ func TestTailSidecar(t *testing.T) {
 	})
 }
 
-// A notice that comes late tells which call has started a subagent.
+// A late notice says which call has started a subagent.
 func TestTailNotice(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, skill("1", "", "t1")+ask("2", "1"))
@@ -300,7 +301,7 @@ func TestTailNotice(t *testing.T) {
 	})
 }
 
-// Subagents of a branch stay under their items when the branch is made anew.
+// Subagents of a branch stay under their items when the branch is built again.
 func TestTailBranch(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("1", "")+spawn("2", "1", "t1", `{}`)+ask("3", "1"))
@@ -318,7 +319,8 @@ func TestTailBranch(t *testing.T) {
 	})
 }
 
-// Symbolic links to transcripts of subagents, and to folders of them, are not followed. The session itself may be one.
+// Symbolic links to transcripts of subagents, and to their directories, are not followed. The
+// session itself may be a link.
 func TestTailLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need rights there")
@@ -347,7 +349,7 @@ func TestTailLinks(t *testing.T) {
 	})
 }
 
-// A folder of subagents that is a link is none.
+// A directory of subagents that is a link is ignored.
 func TestTailLinkedFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need rights there")
@@ -364,7 +366,7 @@ func TestTailLinkedFolder(t *testing.T) {
 	})
 }
 
-// A transcript that can't be read costs that subagent only, and is told once.
+// A transcript that can't be read affects only that subagent, and is reported once.
 func TestTailUnreadableAgent(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("1", ""))
@@ -374,7 +376,7 @@ func TestTailUnreadableAgent(t *testing.T) {
 		f.want("", "ask 1")
 		f.want("a", "ask a")
 		f.want("b", "ask b")
-		// A folder in the place of the file can't be read, whoever one is.
+		// Nobody can read a directory as a file, not even root.
 		must(t, os.Rename(agentPath(file, "a"), filepath.Join(filepath.Dir(file), "kept")))
 		must(t, os.Mkdir(agentPath(file, "a"), 0o700))
 		u := f.next()
@@ -401,7 +403,8 @@ func TestTailUnreadableAgent(t *testing.T) {
 	})
 }
 
-// forbid takes all rights to a path away until the test ends, or skips the test if that changes nothing.
+// forbid removes all permissions of a path until the test ends. It skips the test if that has no
+// effect.
 func forbid(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
@@ -444,7 +447,7 @@ func TestTailForbidden(t *testing.T) {
 	})
 }
 
-// Where the system does not tell of changes, or stops to, files are looked at.
+// Files are polled if the system does not report changes, or stops reporting them.
 func TestTailFallsBack(t *testing.T) {
 	t.Parallel()
 	errLimit := errors.New("no more of them")
@@ -496,7 +499,7 @@ func TestTailFallsBack(t *testing.T) {
 	}
 }
 
-// A folder that could not be watched at first is watched as soon as it can be.
+// A directory that could not be watched at first is watched as soon as that is possible.
 func TestTailWatchesLater(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32
@@ -518,8 +521,8 @@ func TestTailWatchesLater(t *testing.T) {
 	f.settle()
 }
 
-// A loop leaves nothing behind, however it ends.
-func TestTailLeavesNothing(t *testing.T) { // not parallel: it counts what is open
+// A loop leaves no files and goroutines, however it ends.
+func TestTailLeavesNothing(t *testing.T) { // not parallel: it counts open files
 	file := filepath.Join(t.TempDir(), idA+".jsonl")
 	put(t, file, ask("1", ""))
 	put(t, agentPath(file, "a"), agentLine("a", ""))
@@ -545,9 +548,11 @@ func TestTailLeavesNothing(t *testing.T) { // not parallel: it counts what is op
 	}
 }
 
-// eventually waits for something that has no signal, and reports whether it came.
+// eventually waits for a change that nothing reports, and reports whether it came.
 func eventually(done func() bool) bool {
-	for deadline := time.Now().Add(tailLimit); !done(); runtime.Gosched() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(tailLimit); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -555,7 +560,7 @@ func eventually(done func() bool) bool {
 	return true
 }
 
-// openFiles counts what this process has open, where the system tells.
+// openFiles counts the open files of this process, on systems that list them.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
@@ -571,7 +576,7 @@ func watchers() int {
 	return strings.Count(string(buf[:runtime.Stack(buf, true)]), "fsnotify.newBackend")
 }
 
-// The check above would be worth nothing if it saw nothing.
+// The check above is worth something only if it finds watchers.
 func TestTailWatcherIsSeen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), idA+".jsonl")
 	put(t, file, ask("1", ""))

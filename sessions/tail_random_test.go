@@ -21,8 +21,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A troupe writes a session and its subagents at random: subagents of subagents, in workflows, with and without files
-// beside them, rewinds, compactions, notices and broken lines.
+// A troupe writes a session and its subagents at random: subagents of subagents, in workflows, with
+// and without metadata, rewinds, compactions, notices and broken lines.
 type troupe struct {
 	rng   *rand.Rand
 	file  string
@@ -83,7 +83,7 @@ func (tr *troupe) play(path, agent string, depth int) {
 	}
 }
 
-// spawn has an agent start another one.
+// spawn makes an agent start another one.
 func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more string)) {
 	call, id := tr.id("t"), tr.id("a")
 	path, tool := agentPath(tr.file, id), "Agent"
@@ -109,7 +109,7 @@ func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more 
 	}
 }
 
-// perform writes all of it in pieces, some of each file by turns.
+// perform writes all files in pieces, in turns.
 func (tr *troupe) perform(t *testing.T) {
 	rest := map[string]string{}
 	for path, text := range tr.texts {
@@ -142,8 +142,8 @@ func writePiece(path, piece string) error {
 	return err
 }
 
-// However a session is written, what is followed is in the end what can be read, and each update tells what has
-// changed.
+// However a session is written, the updates end with what Read returns, and each update says what
+// has changed.
 func TestTailRandom(t *testing.T) {
 	t.Parallel()
 	agents := 0
@@ -172,7 +172,7 @@ func TestTailRandom(t *testing.T) {
 	}
 }
 
-// The same for sessions as the agent writes them.
+// The same for sessions that the agent has written.
 func TestTailCorpus(t *testing.T) {
 	t.Parallel()
 	from := t.TempDir()
@@ -198,7 +198,7 @@ func TestTailCorpus(t *testing.T) {
 	}
 }
 
-// copy takes files that exist, to be written elsewhere.
+// copy reads existing files, to be written elsewhere.
 func (tr *troupe) copy(t *testing.T, from, to string) {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -220,7 +220,7 @@ func (tr *troupe) copy(t *testing.T, from, to string) {
 	}
 }
 
-// peakHeap returns how many bytes the heap has grown by at most while f ran.
+// peakHeap returns by how many bytes the heap has grown at most while f ran.
 func peakHeap(f func()) int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -249,7 +249,7 @@ func peakHeap(f func()) int64 {
 	return peak.Load()
 }
 
-// grow makes a file longer by a hole, which is read as NUL bytes.
+// grow makes a file longer by a hole, which reads as NUL bytes.
 func grow(t *testing.T, file string, by int64) {
 	t.Helper()
 	info, err := os.Stat(file)
@@ -272,7 +272,7 @@ func appendLong(t *testing.T, path string, mebibytes int) {
 	must(t, errors.Join(err, e, file.Close()))
 }
 
-// Lines that are longer than the limit, and NUL bytes that a crash has left, pass in bounded memory.
+// Lines longer than the limit, and NUL bytes that a crash has left, are skipped in bounded memory.
 func TestTailLongLines(t *testing.T) { // not parallel: it measures the heap
 	file := filepath.Join(t.TempDir(), idA+".jsonl")
 	put(t, file, ask("1", ""))

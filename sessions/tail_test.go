@@ -23,12 +23,12 @@ import (
 // tailLimit is how long a test waits for an update at most.
 const tailLimit = 5 * time.Minute
 
-// A follower takes the updates of one loop. Between two calls of next, the loop stands still.
+// A follower takes the updates of one loop. Between two calls of next, the loop is paused.
 type follower struct {
 	t     *testing.T
 	path  string
 	pull  func() (*sessions.Update, error, bool)
-	shown map[*transcript.Agent][]string // the chunks that an update has told of
+	shown map[*transcript.Agent][]string // the chunks of the last update
 	main  *transcript.Transcript
 }
 
@@ -40,7 +40,7 @@ func follow(t *testing.T, path string, opts *sessions.TailOptions) *follower {
 	return &follower{t: t, path: path, pull: next, shown: map[*transcript.Agent][]string{}}
 }
 
-// next returns the next update, whose chunks before the first new one must be as they were.
+// next returns the next update. Chunks before the first new one must not have changed.
 func (f *follower) next() *sessions.Update {
 	f.t.Helper()
 	u, err, ok := f.pull()
@@ -88,7 +88,7 @@ func rendered(chunks []transcript.Chunk) []string {
 	return texts
 }
 
-// want checks the next update: whose it is, and the texts of its chunks from the first new one on.
+// want checks the next update: its agent, and the texts of its chunks from the first new one.
 func (f *follower) want(agent string, texts ...string) *sessions.Update {
 	f.t.Helper()
 	u := f.next()
@@ -126,7 +126,7 @@ func chunkTexts(chunks []transcript.Chunk) []string {
 	return texts
 }
 
-// described returns all that a transcript has, with what hangs at its items, line by line.
+// described returns a whole transcript as text, with the subagents at its items.
 func described(t *transcript.Transcript) []string {
 	if t == nil {
 		return nil
@@ -168,7 +168,7 @@ func describedAgents(place string, agents []*transcript.Agent) []string {
 	return lines
 }
 
-// settle takes updates until the session is what Read returns. Nobody writes meanwhile.
+// settle takes updates until the session equals what Read returns. Nobody writes during that time.
 func (f *follower) settle() {
 	f.t.Helper()
 	whole, err := sessions.ReadFile(f.t.Context(), f.path, nil)
@@ -192,10 +192,11 @@ func (f *follower) settle() {
 	}
 }
 
-// modes are the ways to learn of changes.
+// modes are the ways to notice changes.
 var modes = map[string]*sessions.TailOptions{"told": nil, "polling": {PollInterval: time.Millisecond}}
 
-// inModes runs a test in a new folder for each of the modes. file is the path of a session that is not there yet.
+// inModes runs a test in a new directory for each of the modes. file is the path of a session that
+// does not exist yet.
 func inModes(t *testing.T, test func(t *testing.T, file string, opts *sessions.TailOptions)) {
 	t.Parallel()
 	for name, opts := range modes {
@@ -219,7 +220,7 @@ func agentPath(file, id string) string {
 	return filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents", "agent-"+id+".jsonl")
 }
 
-// agentLine is what a subagent says.
+// agentLine is a line of a subagent.
 func agentLine(uuid, parent string) string {
 	return said("user", uuid, parent, `"ask `+uuid+`"`, `,"isSidechain":true`)
 }
@@ -243,7 +244,7 @@ func TestTailGrowth(t *testing.T) {
 	})
 }
 
-// A line comes once it has an end, and once only, however it is cut.
+// A line appears when it is complete, and only once, however it is cut.
 func TestTailHalfLines(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("1", ""))
@@ -267,7 +268,7 @@ func TestTailHalfLines(t *testing.T) {
 	})
 }
 
-// What is written byte by byte, and read at the same time, is what it is in the end.
+// A session that is written byte by byte and read at the same time is complete in the end.
 func TestTailEveryByte(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		text := ask("1", "") + reply("2", "1") + "\n" + `{"broken` + "\n" + ask("3", "2")
@@ -286,7 +287,7 @@ func TestTailEveryByte(t *testing.T) {
 	})
 }
 
-// Whatever was written while nobody took updates comes in one.
+// Everything written between two updates comes in one update.
 func TestTailCoalesces(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("0", ""))
@@ -303,7 +304,8 @@ func TestTailCoalesces(t *testing.T) {
 	})
 }
 
-// The first updates are those of the session and then of its subagents, which are under their items already.
+// The first updates are those of the session and then of its subagents, which are already under
+// their items.
 func TestTailFamily(t *testing.T) {
 	t.Parallel()
 	for name, opts := range modes {
@@ -388,7 +390,7 @@ func TestTailOnlyMain(t *testing.T) {
 	})
 }
 
-// Two loops at the same time see the same.
+// Two loops at the same time yield the same updates.
 func TestTailTwice(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		put(t, file, ask("0", ""))
@@ -425,7 +427,7 @@ func TestTailCancel(t *testing.T) {
 		if count != 2 {
 			t.Errorf("%d pairs", count)
 		}
-		for u, err := range sessions.TailFile(ctx, file, opts) { // of a context that has ended
+		for u, err := range sessions.TailFile(ctx, file, opts) { // with a context that has ended
 			if u != nil || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %+v, %v", u, err)
 			}
@@ -433,7 +435,7 @@ func TestTailCancel(t *testing.T) {
 	})
 }
 
-// A cancelled context ends a loop that waits.
+// A canceled context ends a loop that waits.
 func TestTailCancelWaiting(t *testing.T) {
 	inModes(t, func(t *testing.T, file string, opts *sessions.TailOptions) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

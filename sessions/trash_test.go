@@ -14,7 +14,8 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// tree returns the files below a folder with their contents. All must be for the user alone.
+// tree returns the files in a directory with their contents. Only the user may have permissions for
+// them.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -37,7 +38,7 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// trashScene has a session with all that the agent keeps of one.
+// trashScene makes a session with all files that the agent keeps.
 func trashScene(t *testing.T) (dir string, opts *sessions.Options) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "projects")
@@ -94,7 +95,7 @@ func keys(files map[string]string) []string {
 	return names
 }
 
-// A session that is there again is never overwritten, nor is what lies in its folder.
+// An existing session is never overwritten, nor are the files in its directory.
 func TestRestoreOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"its file": idA + ".jsonl", "its folder": idA + "/subagents/agent-9.jsonl"} {
@@ -116,7 +117,7 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 	}
 }
 
-// An empty file counts as no session.
+// An empty file does not count as a session.
 func TestRestoreOverEmptyFile(t *testing.T) {
 	t.Parallel()
 	dir, opts := trashScene(t)
@@ -132,7 +133,7 @@ func TestRestoreOverEmptyFile(t *testing.T) {
 	}
 }
 
-// The last one that was deleted comes back first.
+// The session that was deleted last is restored first.
 func TestDeleteTwice(t *testing.T) {
 	t.Parallel()
 	dir, opts := trashScene(t)
@@ -174,7 +175,7 @@ func TestEraseAndEmptyTrash(t *testing.T) {
 	if err := sessions.Delete(t.Context(), idB, opts); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir+"-trash", "other/file", "x") // not of this package
+	write(t, dir+"-trash", "other/file", "x") // not written by this package
 	if err := sessions.EmptyTrash(t.Context(), time.Now().Add(-time.Hour), opts); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestEraseAndEmptyTrash(t *testing.T) {
 	}
 }
 
-// A note in the trash may say anything.
+// A record in the trash may have any content.
 func TestTrashNotes(t *testing.T) {
 	t.Parallel()
 	dir, opts := trashScene(t)
@@ -205,7 +206,7 @@ func TestTrashNotes(t *testing.T) {
 	}
 }
 
-// A folder that can't be moved leaves all as it was.
+// If a directory can't be moved, nothing changes.
 func TestDeleteFails(t *testing.T) {
 	t.Parallel()
 	dir, opts := trashScene(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// readPieces cuts data into parts of that size and returns what is read of each, a line of text for each line.
+// readPieces cuts data into segments of a size and returns what is read of each, one line of text
+// for each line.
 func readPieces(data string, size, maxLine int) []string {
 	var got []string
 	r := segmentReader{large: new(sync.Mutex), max: maxLine}
@@ -82,7 +83,7 @@ func TestPartReaderPassesNULsInLittleMemory(t *testing.T) {
 	}
 }
 
-// countingReader counts what is read.
+// countingReader counts the bytes that are read.
 type countingReader struct {
 	*strings.Reader
 	read int64
@@ -94,7 +95,7 @@ func (c *countingReader) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// The parts that a long line, or a run of NUL bytes, goes through don't read all of it.
+// Segments in the middle of a long line, or of a run of NUL bytes, don't read all of it.
 func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 	t.Parallel()
 	const size, parts = 4 * readSize, 16
@@ -116,7 +117,8 @@ func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 	}
 }
 
-// A very long file is not forgotten for its own sake, nor because others are read.
+// The index of a very long file is dropped neither because of its own size, nor because others are
+// read.
 func TestTalliesKeepTheLast(t *testing.T) {
 	t.Parallel()
 	file, err := os.Stat(".")

@@ -20,14 +20,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// usageOf is a line of an answer that used so many tokens.
+// usageOf is a line with an answer that used a number of tokens.
 func usageOf(id string, tokens int) string {
 	return fmt.Sprintf(`{"type":"assistant","uuid":"%s-%d","requestId":"r-%[1]s","sessionId":"in-the-line",`+
 		`"timestamp":"2026-11-15T00:00:%02[2]dZ",`+
 		`"message":{"id":"%[1]s","model":"m","usage":{"output_tokens":%[2]d}}}`, id, tokens)
 }
 
-// usageRoot makes a folder of settings with those files in its projects, lines by path.
+// usageRoot makes a directory of settings with files in its projects, as lines by path.
 func usageRoot(t *testing.T, files map[string][]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -43,7 +43,7 @@ func usageRoot(t *testing.T, files map[string][]string) string {
 	return root
 }
 
-// counted lists what a report has counted: project, session, subagent, message and tokens.
+// counted lists what a scan has counted: project, session, subagent, message and tokens.
 func counted(r *sessions.UsageScan) []string {
 	var list []string
 	for _, c := range r.Tally.Calls() {
@@ -66,7 +66,7 @@ var usageFiles = map[string][]string{
 	"p/one.jsonl": {`{"type":"mode"}`, usageOf("a", 2), usageOf("a", 9), usageOf("b", 5),
 		""},
 	"p/one/subagents/agent-x.jsonl":             {usageOf("c", 7)},
-	"p/one/subagents/workflows/w/agent-y.jsonl": {usageOf("d", 11), usageOf("b", 50)}, // repeats what the session has
+	"p/one/subagents/workflows/w/agent-y.jsonl": {usageOf("d", 11), usageOf("b", 50)}, // repeats answers of the session
 	"p/one/tool-results/z.jsonl":                {usageOf("no", 1)},
 	"p/one/subagents/agent-acompact-1.jsonl":    {usageOf("no", 1)},
 	"p/agent-old.jsonl":                         {usageOf("e", 13)},
@@ -77,12 +77,12 @@ var usageFiles = map[string][]string{
 	"stray.jsonl":                               {usageOf("no", 1)},
 }
 
-// An answer belongs to the session that it was given in, whatever the IDs: a fork begins with a line of its own, and
-// has copies of older ones behind it.
+// An answer belongs to the session that it was given in, whatever the IDs say: a fork begins with a
+// new line, and copies of older lines come after it.
 func TestUsageOfForks(t *testing.T) {
 	t.Parallel()
 	const begun = `{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-15T00:00:30Z"}`
-	padding := `{"type":"progress","data":"` + strings.Repeat("x", 5<<20) + `"}` // the copies are in a part of their own
+	padding := `{"type":"progress","data":"` + strings.Repeat("x", 5<<20) + `"}` // the copies are in a separate segment
 	files := map[string][]string{
 		"p/b.jsonl": {usageOf("one", 1), usageOf("two", 2)},
 		"p/a.jsonl": {`{"type":"mode"}`, begun, usageOf("one", 1), usageOf("two", 2), usageOf("three", 33)},
@@ -170,7 +170,7 @@ func TestUsageReportsBadLines(t *testing.T) {
 	filler := `{"type":"user","text":"` + strings.Repeat("x", 1000) + `"}`
 	var lines []string
 	offset, wantOffset := 0, 0
-	for i := 1; i <= 10_000; i++ { // several parts
+	for i := 1; i <= 10_000; i++ { // several segments
 		line := filler
 		switch i {
 		case 2:
@@ -241,7 +241,8 @@ func TestUsageEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The agent's accounts are found in files and in other stores, and words about accounts are none.
+// The agent's accounts are found in files and in other stores, and texts about accounts are not
+// counted.
 func TestUsageCostStates(t *testing.T) {
 	t.Parallel()
 	const id = "fe0b5e52-371c-42e2-8907-aa73e2762bd3"
@@ -276,7 +277,7 @@ func TestUsageCostStates(t *testing.T) {
 	}
 }
 
-// tokensOf are the tokens of a call as the corpus counts them.
+// tokensOf returns the tokens of a call as the corpus counts them.
 func tokensOf(c usage.Call) corpus.Tokens {
 	u := c.Usage
 	return corpus.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheWrite: u.CacheCreationTokens,

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newFolder makes a folder that the end of the test removes, and returns it with the folder that it is in.
+// newFolder makes a directory that is removed at the end of the test, and returns it with its
+// parent.
 func newFolder(t *testing.T) (f *Folder, parent string) {
 	t.Helper()
 	parent = t.TempDir()
@@ -46,7 +47,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// wantIn checks the names in a folder.
+// wantIn checks the names in a directory.
 func wantIn(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -62,7 +63,8 @@ func wantIn(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// holderVariable makes the test binary a process that has a folder below the one it names, and waits to be killed.
+// holderVariable makes the test binary a process that holds a directory in the one it names, and
+// waits to be killed.
 const holderVariable = "CLEW_TEST_HOLDER"
 
 func TestMain(m *testing.M) {
@@ -79,7 +81,7 @@ func TestMain(m *testing.M) {
 	runtime.KeepAlive(held)              // its lock is released when it is collected
 }
 
-// A folder is swept when the process that had it was killed, and not before.
+// A directory is swept after the process that held it was killed, and not before.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -100,7 +102,7 @@ func TestSweep(t *testing.T) {
 	}
 	folders, err := os.ReadDir(parent)
 	if err != nil || len(folders) != 1 {
-		t.Fatalf("folders %v, error %v", folders, err)
+		t.Fatalf("directories %v, error %v", folders, err)
 	}
 	held := folders[0].Name()
 	age(t, filepath.Join(parent, held))
@@ -115,7 +117,7 @@ func TestSweep(t *testing.T) {
 	wantIn(t, parent)
 }
 
-// age makes a folder look an hour old.
+// age makes a directory look an hour old.
 func age(t *testing.T, path string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
@@ -124,7 +126,7 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// What is young, or not a folder of ours, is not swept.
+// New directories, and those of other programs, are not swept.
 func TestSweepSpares(t *testing.T) {
 	t.Parallel()
 	parent, elsewhere := t.TempDir(), t.TempDir()

@@ -71,7 +71,7 @@ func TestCopySettings(t *testing.T) {
 	}
 }
 
-// What is not a regular file, or can't be read, is skipped.
+// Files that are not regular, or can't be read, are skipped.
 func TestCopySettingsSkips(t *testing.T) {
 	t.Parallel()
 	f, _ := newFolder(t)
@@ -89,7 +89,7 @@ func TestCopySettingsSkips(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readFiles(t, f.Path())
-	if os.Geteuid() <= 0 { // who may read everything, or a system without modes
+	if os.Geteuid() <= 0 { // root can read everything, and Windows has no modes
 		delete(got, ".claude.json")
 	}
 	if len(got) > 0 {
@@ -106,7 +106,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// readFiles returns the files in a folder, all of which must be private, without the lock.
+// readFiles returns the files in a directory except the lock. All must be private.
 func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

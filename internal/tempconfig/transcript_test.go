@@ -83,7 +83,7 @@ func TestWriteTranscriptFails(t *testing.T) {
 	}
 }
 
-// A link in the folder does not lead a transcript out of it.
+// A link in the directory does not lead a transcript out of it.
 func TestWriteTranscriptOverALink(t *testing.T) {
 	t.Parallel()
 	f, _ := newFolder(t)

@@ -17,10 +17,10 @@ import (
 	"github.com/clewdev/clew/sessions/natsstore"
 )
 
-// diskVariable makes TestDiskIsFull the process that fills a folder.
+// diskVariable makes TestDiskIsFull the process that fills a directory.
 const diskVariable = "NATSSTORE_TEST_DISK"
 
-// A process that may not write more than a megabyte into a file stands for a disk that is full.
+// A limit of a megabyte for files stands for a full disk.
 func TestDiskIsFull(t *testing.T) {
 	if dir := os.Getenv(diskVariable); dir != "" {
 		fillDisk(t, dir)
@@ -45,7 +45,7 @@ func TestDiskIsFull(t *testing.T) {
 	appendTo(t, s, main, kilobytes(1, 1)...)
 }
 
-// fillDisk appends until the disk is full, and says how many appends were stored.
+// fillDisk appends until the disk is full, and prints how many appends were stored.
 func fillDisk(t *testing.T, dir string) {
 	signal.Ignore(unix.SIGXFSZ)
 	s := open(t, &natsstore.Options{Dir: dir})

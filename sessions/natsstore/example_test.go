@@ -10,14 +10,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A store with a server of its own. With a URL in place of the folder, it is that of a server or a cluster.
+// A store with a server in this process. With a URL instead of the directory, it uses a server or a
+// cluster.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "transcripts-*")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // an example's folder
+	defer os.RemoveAll(dir) //nolint:errcheck // the directory of an example
 	store, err := natsstore.Open(ctx, &natsstore.Options{Dir: dir})
 	if err != nil {
 		log.Print(err)
@@ -26,7 +27,7 @@ func Example() {
 	defer store.Close()
 
 	key := wire.SessionKey{Project: "-home-me-code", SessionID: "6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11"}
-	for range 2 { // what was appended can be appended again
+	for range 2 { // an append may be repeated
 		entry := wire.JSON(`{"type":"user","uuid":"1","message":{"role":"user","content":"Hello"}}`)
 		if err := store.Append(ctx, key, []wire.JSON{entry}); err != nil {
 			log.Print(err)

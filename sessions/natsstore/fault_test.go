@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/clewdev/clew/sessions/natsstore"
@@ -64,8 +62,10 @@ func TestConnectionLost(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- s.Append(t.Context(), main, numbered(0, 1)) }()
 	direct := open(t, &natsstore.Options{URL: srv.ClientURL()})
-	for len(load(t, direct, main)) == 0 {
-		runtime.Gosched()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for len(load(t, direct, main)) == 0 { // the limit of the test binary bounds it
+		<-tick.C
 	}
 	stop(srv)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "connection lost") {
@@ -73,16 +73,16 @@ func TestConnectionLost(t *testing.T) {
 	}
 }
 
-// A proxy stands between a store and a server.
+// A proxy is between a store and a server.
 type proxy struct {
 	listener net.Listener
 	server   atomic.Pointer[string]
-	mute     atomic.Bool // what the server says is swallowed
+	mute     atomic.Bool // drop what the server sends
 }
 
 func newProxy(t *testing.T, srv *server.Server) *proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local listener
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func newProxy(t *testing.T, srv *server.Server) *proxy {
 
 func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 
-// lead leads those who come from now on to a server.
+// lead connects later clients to a server.
 func (p *proxy) lead(srv *server.Server) {
 	address := srv.Addr().String()
 	p.server.Store(&address)
@@ -129,7 +129,7 @@ func (m muteable) Write(data []byte) (int, error) {
 	return m.Writer.Write(data)
 }
 
-// The server has the append, but its answer does not come: the caller cannot know, and repeats it.
+// The server has stored the append, but its answer is lost. The caller can't know, and repeats it.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	srv := start(t, &server.Options{})
@@ -185,7 +185,7 @@ func TestFull(t *testing.T) {
 			}
 			checkLoad(t, s, main, written)
 
-			appendTo(t, s, main, written...) // is there: needs no room
+			appendTo(t, s, main, written...) // already stored: needs no space
 			if err := s.Delete(t.Context(), main); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// The stream is gone, and somebody else answers.
+// The stream is gone, and another subscriber answers.
 func TestAnswerOfAnother(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
@@ -228,7 +228,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 }
 
-// What the server has of an append whose writer has died is not seen, and in nobody's way.
+// An unfinished append, whose writer has died, is not visible, and does not delay others.
 func TestCutBatch(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Whoever may write to the stream may write anything.
+// A client that may write to the stream may write anything.
 func TestForeignMessages(t *testing.T) {
 	t.Parallel()
 	const after = "Nats-Expected-Last-Subject-Sequence"
@@ -47,7 +47,7 @@ func TestForeignMessages(t *testing.T) {
 	}
 }
 
-// Headers that stand for the end of a list hide nothing.
+// Headers that mean the end of a list hide nothing.
 func TestForgedEnd(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"100", "204", "404", "408", "503"} {
@@ -73,7 +73,7 @@ func TestForgedEnd(t *testing.T) {
 	}
 }
 
-// checkForeign checks a store whose second message is foreign.
+// checkForeign checks a store whose second message was not written by a store.
 func checkForeign(t *testing.T, s *natsstore.Store) {
 	t.Helper()
 	got, err := tryLoad(t.Context(), s, main)
@@ -116,7 +116,7 @@ func TestForeignSubjects(t *testing.T) {
 	}
 }
 
-// A message that somebody has deleted is missed.
+// A deleted message is noticed.
 func TestMissingMessage(t *testing.T) {
 	t.Parallel()
 	large := wire.JSON(`{"uuid":"large","text":"` + strings.Repeat("x", 7*smallPayload/2) + `"}`)

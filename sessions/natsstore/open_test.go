@@ -75,10 +75,10 @@ func TestOpenWithoutJetStream(t *testing.T) {
 	}
 }
 
-// Somebody listens, and never says a word.
+// A server accepts connections and never answers.
 func TestOpenIsBounded(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local listener
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestOpenWithEndedContext(t *testing.T) {
 	open(t, &natsstore.Options{Dir: dir})
 }
 
-// A stream that loses transcripts is refused rather than used.
+// Open refuses a stream that would lose transcripts.
 func TestOpenUnfitStream(t *testing.T) {
 	t.Parallel()
 	conn, err := nats.Connect(serve(t, &server.Options{}))
@@ -193,7 +193,7 @@ func TestDirIsPrivate(t *testing.T) {
 	}
 }
 
-// kilobytes returns n entries of one kilobyte, none of which has been there before.
+// kilobytes returns n new entries of one kilobyte.
 func kilobytes(append, n int) []wire.JSON {
 	entries := make([]wire.JSON, n)
 	for i := range entries {

@@ -25,16 +25,16 @@ var (
 	other = wire.SessionKey{Project: main.Project, SessionID: "0c9b8f0e-64a5-4f0b-8a53-7b6c1f1d9e22"}
 )
 
-// The subjects and the stream that these are in.
+// The subjects and the stream of these transcripts.
 const (
 	stream  = natsstore.DefaultStream
 	subject = stream + ".-home-me-code.6f1d6a1c-9d0f-4a57-8a3a-3c6c0f3b2a11./"
 )
 
-// smallPayload is a limit of a server that makes batches of appends which are not even large.
+// smallPayload is a limit with which a server gets even small appends as batches.
 const smallPayload = 32 << 10
 
-// open opens a store, which is closed when the test ends.
+// open opens a store that is closed when the test ends.
 func open(t testing.TB, opts *natsstore.Options) *natsstore.Store {
 	t.Helper()
 	s, err := natsstore.Open(t.Context(), opts)
@@ -55,7 +55,7 @@ func serve(t testing.TB, opts *server.Options) string {
 	return start(t, opts).ClientURL()
 }
 
-// start starts a server, in a folder of its own unless there is one in the options.
+// start starts a server, in a new directory unless the options have one.
 func start(t testing.TB, opts *server.Options) *server.Server {
 	t.Helper()
 	opts.Host, opts.Port, opts.JetStream, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true, true
@@ -79,7 +79,7 @@ func stop(srv *server.Server) {
 	srv.WaitForShutdown()
 }
 
-// rawStream is the stream as others see it.
+// rawStream returns the stream for direct access.
 func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
 	t.Helper()
 	conn, err := nats.Connect(url)
@@ -98,7 +98,8 @@ func rawStream(t *testing.T, url string) (*nats.Conn, jetstream.Stream) {
 	return conn, raw
 }
 
-// numbered returns entries with the numbers from a up to b, and UUIDs made of them.
+// numbered returns entries with the numbers from a up to, but not including, b, and UUIDs made of
+// them.
 func numbered(a, b int) []wire.JSON {
 	entries := make([]wire.JSON, 0, b-a)
 	for i := a; i < b; i++ {
@@ -141,7 +142,7 @@ func checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey, want []wir
 	}
 }
 
-// endLimit is how long goroutines may take to return when all tests are over.
+// endLimit is how long goroutines may take to return after all tests.
 const endLimit = 5 * time.Minute
 
 func TestMain(m *testing.M) {

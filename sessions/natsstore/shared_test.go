@@ -31,7 +31,7 @@ func TestTwoStores(t *testing.T) {
 		t.Errorf("got %+v, %v", summaries, err)
 	}
 
-	// What the other has deleted is forgotten, whether it was written again or not.
+	// A store forgets a transcript that another has deleted, whether or not it was written again.
 	for range 2 {
 		if err := b.Delete(t.Context(), main); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestTwoStores(t *testing.T) {
 	}
 }
 
-// A writer is not stopped by another who deletes.
+// A writer continues while another deletes.
 func TestDeletesOfAnother(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
@@ -81,7 +81,8 @@ func TestDeletesOfAnother(t *testing.T) {
 	checkLoad(t, b, main, numbered(0, 2))
 }
 
-// writeTogether appends to one transcript from all stores at once, and checks that appends stay together.
+// writeTogether appends to one transcript from all stores at once, and checks that appends are not
+// mixed.
 func writeTogether(t *testing.T, stores ...*natsstore.Store) {
 	t.Helper()
 	const appends, size = 20, 3
@@ -130,7 +131,7 @@ func TestStoresWriteTogether(t *testing.T) {
 	writeTogether(t, stores...)
 }
 
-// More writers than the server takes batches wait for each other.
+// If there are more writers than the server accepts batches, they wait for each other.
 func TestManyBatches(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{
@@ -150,7 +151,7 @@ func TestManyBatches(t *testing.T) {
 	checkLoad(t, s, wire.SessionKey{Project: "p", SessionID: "9"}, entries)
 }
 
-// A cluster of three keeps everything three times, and goes on with two.
+// A cluster of three servers keeps everything three times, and works with two.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
@@ -183,7 +184,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// until repeats what fails as long as the servers look for each other, or elect a leader.
+// until repeats a call while the servers look for each other or elect a leader.
 func until(t *testing.T, try func(context.Context) error) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; {
@@ -205,7 +206,7 @@ func startCluster(t *testing.T, size int) []*server.Server {
 	var routes []*url.URL
 	ports := make([]int, size)
 	for i := range ports {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of this machine
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local listener
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A server that takes small messages only makes batches of most appends.
+// With a server that accepts only small messages, most appends are batches.
 func TestStoreOfBatches(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{MaxPayload: smallPayload})
@@ -93,7 +93,7 @@ func TestLongKeyIsRefused(t *testing.T) {
 	appendTo(t, s, main, numbered(0, 1)...)
 }
 
-// Long summaries are kept, though a header has room for short ones only.
+// Long summaries are kept, although a header has room only for short ones.
 func TestLongSummary(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{Dir: t.TempDir()})
@@ -117,7 +117,7 @@ func TestLongSummary(t *testing.T) {
 	}
 }
 
-// More sessions than are asked for at once.
+// More sessions than one page.
 func TestManySessions(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
@@ -131,7 +131,7 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
-// What a list needs on the server does not stay there.
+// A list leaves no consumer on the server.
 func TestListsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
@@ -165,7 +165,7 @@ func TestLoadIsOfItsBeginning(t *testing.T) {
 	}
 }
 
-// A loop over a transcript that is deleted must not end as if that were all.
+// A loop over a transcript that is deleted must not end as if it were complete.
 func TestLoadOfWhatIsDeleted(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(*testing.T, *natsstore.Store){
@@ -176,7 +176,7 @@ func TestLoadOfWhatIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
-			const appends = 520 // more than come at once
+			const appends = 520 // more than one page
 			for i := range appends {
 				appendTo(t, s, main, numbered(i, i+1)...)
 			}

@@ -11,7 +11,7 @@ func init() {
 	answerTimeout = 5 * time.Minute // no test waits for its end
 }
 
-// What a store remembers is bounded, and what it has forgotten it reads again.
+// The memory of a store is bounded. It reads again what it has forgotten.
 func TestTranscriptsAreForgotten(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), &Options{Dir: t.TempDir()})

@@ -97,7 +97,7 @@ func TestFailureAtTheNthEntry(t *testing.T) {
 	}
 	other := raw(t, path)
 	for _, n := range []int{2, 3, 7, 9} {
-		// FAIL leaves what the statements before it have done.
+		// FAIL keeps what earlier statements have done.
 		mustExec(t, other, fmt.Sprintf(`CREATE TRIGGER broken BEFORE INSERT ON entries WHEN NEW.uuid = 'u-%d'
 			BEGIN SELECT RAISE(FAIL, 'the disk is on fire'); END`, n))
 		for _, key := range []wire.SessionKey{session, {Project: "-home-me", SessionID: "new"}} {
@@ -157,7 +157,7 @@ func TestLockedFile(t *testing.T) {
 	checkLoad(t, hasty, session, append(numbered(0, 2), numbered(3, 5)...))
 }
 
-// Processes that are killed while they write leave a sound file with all that they were told is kept.
+// Processes that are killed while writing leave a valid file with everything that was confirmed.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -185,7 +185,8 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	}
 }
 
-// killAfter runs a process, kills it after so many lines of its output, and returns the number on the last one.
+// killAfter runs a process, kills it after a number of lines of its output, and returns the number
+// on the last line.
 func killAfter(t *testing.T, cmd *exec.Cmd, lines int) int {
 	t.Helper()
 	var stderr strings.Builder
@@ -203,7 +204,7 @@ func killAfter(t *testing.T, cmd *exec.Cmd, lines int) int {
 		if last, err = strconv.Atoi(scanner.Text()); err != nil {
 			t.Error(err)
 		}
-		if seen == lines { // the loop goes on with what is in the pipe
+		if seen == lines { // the loop continues with the rest of the pipe
 			_ = cmd.Process.Kill()
 		}
 	}

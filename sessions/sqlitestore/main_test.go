@@ -11,7 +11,8 @@ import (
 	"github.com/clewdev/clew/sessions/sqlitestore"
 )
 
-// roleVariable makes the test binary another process than a test, which uses the file named by its only argument.
+// roleVariable makes the test binary run a role instead of tests. Its only argument is the file to
+// use.
 const roleVariable = "CLEW_TEST_ROLE"
 
 // roles are what such a process can do. Files for one system add to them.
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play returns a process in that role, which is not started yet.
+// play returns a command for that role, which is not started yet.
 func play(t *testing.T, role, path string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -50,10 +51,10 @@ func mustPlay(t *testing.T, role, path string) {
 	}
 }
 
-// appendSize is how many entries appendForever appends at once.
+// appendSize is how many entries appendForever appends at a time.
 const appendSize = 7
 
-// appendForever appends to the end of the session and says so after each time.
+// appendForever appends to the session without end, and prints a line after each append.
 func appendForever(ctx context.Context, path string) error {
 	s, err := sqlitestore.Open(ctx, path, &patient)
 	if err != nil {

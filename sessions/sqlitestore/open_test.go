@@ -46,7 +46,7 @@ func TestOpenNeedsAFile(t *testing.T) {
 func TestPathOfAnyCharacters(t *testing.T) {
 	t.Parallel()
 	names := []string{"a b", "100%41", "50%", "a#b", "a&b=c;d", "ü😀", "'a'"}
-	if runtime.GOOS != "windows" { // where these are no names
+	if runtime.GOOS != "windows" { // where these are not valid names
 		names = append(names, "file:x", "a?mode=memory", `a\b`, "a\nb", "a\xffb")
 	}
 	for _, name := range names {
@@ -143,7 +143,7 @@ func TestDamagedPages(t *testing.T) {
 			refused++
 		}
 	}
-	if refused < pages/2 { // in pages that hold nothing but text, damage can't be seen
+	if refused < pages/2 { // damage can't be seen in pages that have only text
 		t.Errorf("%d damaged pages of %d were noticed", refused, pages)
 	}
 }
@@ -168,7 +168,7 @@ func TestDamagedBytes(t *testing.T) {
 	}
 }
 
-// useAll does what can be done with a store of these bytes, and returns the errors.
+// useAll calls every method of a store with these bytes, and returns the errors.
 func useAll(t *testing.T, content []byte) error {
 	t.Helper()
 	path := newPath(t)

@@ -47,7 +47,8 @@ func TestDanglingLink(t *testing.T) {
 	checkRefused(t, path, "unable to open")
 }
 
-// Not even root's tests may write, so a process does this that is somebody else.
+// A process of another user does this, so that the test also works for root, who may write
+// everything.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
@@ -84,8 +85,8 @@ func TestFullDisk(t *testing.T) {
 	mustPlay(t, "full disk", newPath(t))
 }
 
-// fillDisk appends while no file of this process may grow beyond a limit, which is a bit higher each time: one write
-// after the other is the one that fails.
+// fillDisk appends while files have a size limit, which is a bit higher each time, so that each
+// write fails once.
 func fillDisk(ctx context.Context, path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	s, err := sqlitestore.Open(ctx, path, nil)

@@ -46,13 +46,14 @@ func open(t *testing.T, path string, opts *sqlitestore.Options) *sqlitestore.Sto
 	return s
 }
 
-// newPath returns the path of a file that is not there yet.
+// newPath returns the path of a file that does not exist yet.
 func newPath(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "sessions.db")
 }
 
-// numbered returns entries with the numbers from a up to b, and UUIDs made of them.
+// numbered returns entries with the numbers from a up to, but not including, b, and UUIDs made of
+// them.
 func numbered(a, b int) []wire.JSON {
 	var entries []wire.JSON
 	for i := a; i < b; i++ {
@@ -90,7 +91,7 @@ func checkLoad(t *testing.T, s *sqlitestore.Store, key wire.SessionKey, want []w
 	}
 }
 
-// ask returns what a query says on the connection that the store writes with.
+// ask returns the result of a query on the connection that the store writes with.
 func ask(t *testing.T, s *sqlitestore.Store, query string) string {
 	t.Helper()
 	conn, err := s.Writer(t.Context())
@@ -166,14 +167,14 @@ func TestTwoStoresOfOneFile(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 2 * goroutines {
 		wg.Go(func() {
-			s, err := sqlitestore.Open(t.Context(), path, &patient) // also at once, of a new file
+			s, err := sqlitestore.Open(t.Context(), path, &patient) // several at once create the file
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer s.Close()
 			for a := range appends {
-				n := i/2*appends + a // each append is done by two, and counts once
+				n := i/2*appends + a // two goroutines make each append, which counts once
 				if err := s.Append(t.Context(), session, numbered(3*n, 3*n+3)); err != nil {
 					t.Error(err)
 				}
@@ -219,7 +220,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path, nil)
 	mustAppend(t, s, session, numbered(0, 3))
-	for _, err := range s.Load(t.Context(), session) { // a loop that is left has to close what it reads from
+	for _, err := range s.Load(t.Context(), session) { // leaving the loop has to close the rows
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +325,7 @@ func BenchmarkLoad(b *testing.B) {
 
 var padding = strings.Repeat("lorem ipsum ", 1<<10/12-6)
 
-// fill makes entries of about 1 KB, whose UUIDs are in no order.
+// fill makes entries of about 1 KB, with UUIDs in random order.
 func fill(batch []wire.JSON, first int) {
 	for i := range batch {
 		uuid := uint64(first+i) * 0x9e3779b97f4a7c15

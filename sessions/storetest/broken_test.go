@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A fakeStore is a [sessions.Memory] of which methods can be replaced.
+// A fakeStore is a [sessions.Memory] with methods that can be replaced.
 type fakeStore struct {
 	*sessions.Memory
 	append    func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error
@@ -56,10 +56,10 @@ func (f *fakeStore) Summaries(ctx context.Context, project string) (map[string]s
 	return f.summaries(ctx, project)
 }
 
-// disks are the stores that were opened, by their folders.
+// disks are the opened stores, by directory.
 var disks sync.Map
 
-// opener returns a function for [RunDurable] that opens stores which a flaw has made different.
+// opener returns a function for [RunDurable] that opens stores with a flaw.
 func opener(flaw func(*fakeStore)) func(*testing.T, string) sessions.Store {
 	return func(_ *testing.T, dir string) sessions.Store {
 		memory, _ := disks.LoadOrStore(dir, sessions.NewMemory())
@@ -74,10 +74,11 @@ func TestSoundStore(t *testing.T) {
 	RunDurable(t, opener(func(*fakeStore) {}))
 }
 
-// flawVariable names the flaw of the store that a child process tests.
+// flawVariable is the variable with the flaw of the store that a child process tests.
 const flawVariable = "STORETEST_FLAW"
 
-// TestFlawsAreFound runs the suite over stores that have a flaw each, in child processes: it must fail there.
+// TestFlawsAreFound runs the suite in child processes over stores that have one flaw each. It must
+// fail there.
 func TestFlawsAreFound(t *testing.T) {
 	t.Parallel()
 	if name := os.Getenv(flawVariable); name != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A flaw is what is wrong with a store.
+// A flaw is an error in a store.
 type flaw struct {
 	found string // the test of the suite that has to fail
 	flaw  func(*fakeStore)
@@ -71,7 +71,7 @@ func onLoad(change func([]wire.JSON) []wire.JSON) func(*fakeStore) {
 	}
 }
 
-// decoded changes each entry as a careless store does.
+// decoded changes each entry like a careless store.
 func decoded(entries []wire.JSON) []wire.JSON {
 	for i, entry := range entries {
 		var value map[string]any
@@ -144,7 +144,7 @@ var entryFlaws = map[string]flaw{
 	"no append in loops": {"entries/a transcript can be changed in its own loop", busyInLoops},
 }
 
-// busyInLoops refuses appends as long as a loop runs.
+// busyInLoops refuses appends while a loop runs.
 func busyInLoops(f *fakeStore) {
 	loops := 0
 	refusing(func([]wire.JSON) bool { return loops > 0 })(f)
@@ -157,7 +157,8 @@ func busyInLoops(f *fakeStore) {
 	}
 }
 
-// withoutUUIDs renames the member uuid while an entry is in the store, so that the store does not know it.
+// withoutUUIDs renames the member uuid while an entry is in the store, so that the store does not
+// find it.
 func withoutUUIDs(f *fakeStore, which func(wire.JSON) bool) {
 	const name, hidden = `"uuid":`, `"hidden uuid":`
 	rename := func(from, to string) func([]wire.JSON) []wire.JSON {
@@ -174,7 +175,7 @@ func withoutUUIDs(f *fakeStore, which func(wire.JSON) bool) {
 	onLoad(rename(hidden, name))(f)
 }
 
-// unlessKnown leaves out entries by a name that a flaw gives them, within a transcript or in all.
+// unlessKnown leaves out entries by a name that a flaw gives them, in one transcript or in all.
 func unlessKnown(name func(wire.SessionKey, wire.JSON) string) func(*fakeStore) {
 	return func(f *fakeStore) {
 		known := map[string]bool{}

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// onDelete does something with a key before it is deleted.
+// onDelete calls a function with a key before it is deleted.
 func onDelete(before func(f *fakeStore, key wire.SessionKey) error) func(*fakeStore) {
 	return func(f *fakeStore) {
 		f.delete = func(ctx context.Context, key wire.SessionKey) error {
@@ -38,7 +38,7 @@ func onSessions(change func(f *fakeStore, project string, found map[string]time.
 	}
 }
 
-// appended notes the time of each append, by the session.
+// appended records the time of each append, by session.
 func appended(f *fakeStore) map[wire.SessionKey]time.Time {
 	times := map[wire.SessionKey]time.Time{}
 	f.append = func(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
@@ -85,7 +85,7 @@ var keyFlaws = map[string]flaw{
 		onSessions(func(_ *fakeStore, _ string, found map[string]time.Time) {
 			for id, at := range found {
 				if first[id].IsZero() {
-					first[id] = at.Add(-9800 * time.Millisecond) // so that the test does not wait for long
+					first[id] = at.Add(-9800 * time.Millisecond) // so that the test does not take long
 				}
 				found[id] = first[id]
 			}
@@ -164,7 +164,7 @@ var keyFlaws = map[string]flaw{
 	},
 }
 
-// onSummary has summaries that are kept beside the store, as it says.
+// onSummary keeps summaries outside of the store, as the function says.
 func onSummary(add func(s *sessions.Summary, key wire.SessionKey, entry wire.JSON)) func(*fakeStore) {
 	return func(f *fakeStore) {
 		kept := map[string]*sessions.Summary{}
@@ -226,7 +226,7 @@ var offerFlaws = map[string]flaw{
 	})},
 }
 
-// A field that the conversation leaves empty is one that a store may lose unnoticed.
+// A store may lose a field unnoticed if the conversation does not set it.
 func TestConversationFillsSummary(t *testing.T) {
 	t.Parallel()
 	var s sessions.Summary
