@@ -1,3 +1,3 @@
-// Package costs has the tests of what package transcript says of costs against the agent's own accounts: the table of
-// prices, and what becomes of an account when a session goes on.
+// Package costs compares our costs with the agent's own accounts: the price table, and what becomes
+// of an account when a session is continued.
 package costs

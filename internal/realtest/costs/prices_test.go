@@ -14,8 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// spelled returns a name by which the agent asks for that very model: it replaces some by newer ones. The mark allows
-// for long prompts.
+// spelled returns a name for which the agent uses exactly that model. It replaces some names by
+// newer models. The suffix allows long prompts.
 func spelled(model string) string {
 	switch model {
 	case "claude-opus-4-0":
@@ -34,7 +34,7 @@ type reportedUsage struct {
 	geo   string
 }
 
-// Each of them has tokens of all kinds, and another number of each: a price that has changed shows.
+// Each usage has tokens of all kinds, in different numbers, so that any changed price shows.
 var usages = []reportedUsage{
 	{"as ever", 4001, "standard", ""},
 	{"fast", 4001, "fast", ""},
@@ -61,7 +61,7 @@ func since(t *testing.T, r *wire.ResultMessage) wire.ModelUsage {
 	panic("unreachable")
 }
 
-// amount returns what the agent has computed, without the noise of floating point numbers.
+// amount returns the cost that the agent has computed, without floating-point noise.
 func amount(t *testing.T, dollars float64) usage.Money {
 	t.Helper()
 	m, err := usage.ParseMoney(strconv.FormatFloat(dollars, 'f', -1, 64))
@@ -71,8 +71,8 @@ func amount(t *testing.T, dollars float64) usage.Money {
 	return m
 }
 
-// The agent knows each model of the table, and computes the same costs. A failure means that prices have changed, or
-// what they depend on.
+// The agent knows each model of the table, and computes the same costs. A failure means that
+// prices, or the rules for them, have changed.
 func TestRealPrices(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
@@ -138,7 +138,7 @@ func wantAgreement(t *testing.T, r usage.Reconciliation) {
 	}
 }
 
-// Names that both understand mean the same.
+// Names that the agent and the table know mean the same model.
 func TestRealModelNames(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t).Reply("Yes."), usage.DefaultPrices()
@@ -161,7 +161,8 @@ func TestRealModelNames(t *testing.T) {
 	}
 }
 
-// The agent takes the price of its main model for one that it does not know, and says so. There is none in the table.
+// For an unknown model, the agent uses the price of its main model, and says so. The table has no
+// price.
 func TestRealUnknownModel(t *testing.T) {
 	t.Parallel()
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()

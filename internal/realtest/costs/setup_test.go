@@ -14,12 +14,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// options returns options for the agent over the model, in a separate directory.
+// options returns options for the agent over the model, in a new directory.
 func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
 	return &clew.Options{
 		AgentPath: clewtest.RealAgent(t), InheritEnv: []string{}, Dir: t.TempDir(),
-		Env: append(model.Env(), "DISABLE_AUTO_COMPACT=1"), // however much the model says it has read
+		Env: append(model.Env(), "DISABLE_AUTO_COMPACT=1"), // whatever usage the model reports
 	}
 }
 
@@ -38,13 +38,14 @@ func ask(t *testing.T, s *clew.Session, prompt string) *wire.ResultMessage {
 	return result
 }
 
-// A record is what transcripts hold: all calls, also copies, and the agent's accounts, in their order.
+// A record has the contents of transcripts: all calls, including copies, and the agent's accounts,
+// in order.
 type record struct {
 	calls  []usage.Call
 	states []usage.CostState
 }
 
-// read returns the records of all sessions by their IDs.
+// read returns the records of all sessions, by ID.
 func read(t *testing.T, model *clewtest.Model) map[string]record {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(model.ConfigDir(), "projects", "*", "*.jsonl"))
@@ -79,7 +80,7 @@ func read(t *testing.T, model *clewtest.Model) map[string]record {
 	return records
 }
 
-// sole returns the record of the one session that there is.
+// sole returns the record of the only session.
 func sole(t *testing.T, model *clewtest.Model) record {
 	t.Helper()
 	records := read(t, model)
@@ -92,7 +93,8 @@ func sole(t *testing.T, model *clewtest.Model) record {
 	panic("unreachable")
 }
 
-// waitForCalls waits until the one session that there is has written down so many calls: the agent writes with a delay.
+// waitForCalls waits until the only session has a number of calls in its transcript. The agent
+// writes with a delay.
 func waitForCalls(t *testing.T, model *clewtest.Model, n int) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -13,7 +13,8 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A chain is a row of processes that go on with each other's sessions. Each turn costs four thousandths of a dollar.
+// A chain is a series of processes that continue each other's sessions. Each turn costs four
+// thousandths of a dollar.
 type chain struct {
 	model *clewtest.Model
 	opts  *clew.Options
@@ -25,8 +26,8 @@ func newChain(t *testing.T) *chain {
 	return &chain{model, options(t, model)}
 }
 
-// run has turns in a new process, which ends in peace, and returns the ID of its session. An ID that it gets is that of
-// a session to resume.
+// run runs turns in a new process, which exits normally, and returns the ID of its session. If it
+// gets an ID, it resumes that session.
 func (c *chain) run(t *testing.T, resume string, prompts ...string) string {
 	t.Helper()
 	opts := *c.opts
@@ -61,7 +62,7 @@ func (c *chain) all(t *testing.T) record {
 	return r
 }
 
-// want checks what calls and accounts come to, in turns.
+// want checks the totals of calls and accounts, in turns.
 func (r record) want(t *testing.T, computed, agent int) {
 	t.Helper()
 	got := usage.Reconcile(r.calls, r.states, usage.DefaultPrices())
@@ -71,7 +72,7 @@ func (r record) want(t *testing.T, computed, agent int) {
 	}
 }
 
-// A process that resumes a session goes on from the last account, and writes another.
+// A process that resumes a session continues from the last account, and writes another one.
 func TestRealAccountGoesOn(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)
@@ -90,7 +91,7 @@ func TestRealAccountGoesOn(t *testing.T) {
 	r.want(t, 3, 3)
 }
 
-// A process that is killed writes no account, and the next one goes on from the one before.
+// A process that is killed writes no account. The next one continues from the account before.
 func TestRealAccountIsLostWithTheProcess(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)
@@ -117,7 +118,8 @@ func TestRealAccountIsLostWithTheProcess(t *testing.T) {
 	}
 }
 
-// A fork goes on from the account of the session that it was forked from; so does that session itself.
+// A fork continues from the account of the session that it was forked from, and so does that
+// session.
 func TestRealAccountOfFork(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)
@@ -131,7 +133,7 @@ func TestRealAccountOfFork(t *testing.T) {
 	c.all(t).want(t, 5, 5)
 }
 
-// A fork that a program has made has a separate account, without the copied entries.
+// A fork that a program has made has a separate account, without what was copied.
 func TestRealAccountOfCopy(t *testing.T) {
 	t.Parallel()
 	c := newChain(t)

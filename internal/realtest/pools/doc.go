@@ -1,3 +1,3 @@
-// Package pools has the tests of pools against the real agent, over a scripted model: many callers, what one of them
-// leaves to the next, and agents that die.
+// Package pools tests pools with the real agent over a scripted model: many callers, what the next
+// caller of an agent can see, and agents that die.
 package pools

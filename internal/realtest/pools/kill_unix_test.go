@@ -18,7 +18,7 @@ import (
 	"github.com/clewdev/clew/internal/realtest/scene"
 )
 
-// An agent that is killed while it waits is replaced, and no caller gets it.
+// An agent that is killed while it is idle is replaced, and no caller gets it.
 func TestRealPoolAgentKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -45,7 +45,7 @@ func TestRealPoolAgentKilled(t *testing.T) {
 	}
 }
 
-// numbered is a transport that writes down the process id of each agent.
+// numbered is a transport that writes the process ID of each agent to a file.
 func numbered(file string) clew.Transport {
 	return &clew.ProcessTransport{Wrap: func(l *clew.Launch) error {
 		l.Args = slices.Concat([]string{"-c", `echo $$ >> "$0"; exec "$@"`, file, l.Path}, l.Args)
@@ -54,7 +54,7 @@ func numbered(file string) clew.Transport {
 	}}
 }
 
-// pids returns the processes that were written down.
+// pids returns the process IDs in that file.
 func pids(t *testing.T, file string) []int {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The question that agents are asked while they wait reaches no model, and leaves no transcript.
+// The request that idle agents answer reaches no model, and leaves no transcript.
 func TestRealPoolAsksNoModel(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -41,7 +41,7 @@ func TestRealPoolAsksNoModel(t *testing.T) {
 	}
 }
 
-// The callbacks of the options answer for all agents.
+// The callbacks of the options serve all agents.
 func TestRealPoolAsksForPermission(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -120,14 +120,14 @@ func TestRealPoolOfFour(t *testing.T) {
 	}
 }
 
-// allow answers every question of permission, with these changes.
+// allow grants every permission, with these changes.
 func allow(changes ...clew.PermissionUpdate) clew.CanUseToolFunc {
 	return func(context.Context, *clew.PermissionRequest) (clew.PermissionResult, error) {
 		return &clew.AllowResult{UpdatedPermissions: changes}, nil
 	}
 }
 
-// The second caller of an agent, and its model, see nothing of what the first one said and did.
+// The second caller of an agent, and its model, see nothing of the first one's session.
 func TestRealPoolForgets(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -175,7 +175,8 @@ func TestRealPoolForgets(t *testing.T) {
 	}
 }
 
-// What /clear leaves behind, a pool does not pass on: the next caller gets another agent.
+// A pool does not pass on an agent with state that /clear keeps: the next caller gets another
+// agent.
 func TestRealPoolPassesNothingOn(t *testing.T) {
 	session := clew.PermissionDestinationSession
 	for name, test := range map[string]struct {

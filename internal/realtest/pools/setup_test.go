@@ -36,7 +36,7 @@ func ask(t *testing.T, p *clew.Pool, prompt string) *wire.ResultMessage {
 	return result
 }
 
-// bodies returns what the model was sent from the nth request on.
+// bodies returns the bodies of the requests to the model, from the nth on.
 func bodies(model *clewtest.Model, n int) string {
 	var b strings.Builder
 	for _, r := range model.AllRequests()[n:] {
@@ -45,7 +45,7 @@ func bodies(model *clewtest.Model, n int) string {
 	return b.String()
 }
 
-// A counter is the usual transport that counts the processes there are.
+// A counter is the usual transport. It also counts the running processes.
 type counter struct {
 	clew.ProcessTransport
 	mu          sync.Mutex
@@ -65,7 +65,7 @@ func (c *counter) Connect(ctx context.Context, launch *clew.Launch) (clew.Connec
 	return &counted{Connection: conn, counter: c}, nil
 }
 
-// counts returns how many processes there are, and were at most.
+// counts returns how many processes there are now, and how many there were at most.
 func (c *counter) counts() (alive, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/tools"
 )
 
-// A session of a pool, with a tool, a store and an agent that is killed in the middle of a turn.
+// A session of a pool with a tool, a store, and an agent that is killed in the middle of a turn.
 func TestRealPoolWithEverything(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -64,7 +64,7 @@ func wantText(t *testing.T, s *clew.Session, prompt, want string) {
 	}
 }
 
-// hang has the agent killed while the model says nothing, and returns how the turn ended.
+// hang kills the agent while the model does not answer, and returns how the turn ended.
 func hang(t *testing.T, s *clew.Session, model *clewtest.Model) (failure error) {
 	t.Helper()
 	asked := len(model.Requests())

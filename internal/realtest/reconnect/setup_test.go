@@ -24,10 +24,10 @@ func over(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options
 	return opts
 }
 
-// said returns what user and model have said in the newest request.
+// said returns the texts of the user and of the model in the newest request.
 func said(model *clewtest.Model) []string { return scene.Said(scene.Newest(model)) }
 
-// kill ends the agent of the session as nothing can withstand.
+// kill kills the agent of the session.
 func kill(t *testing.T, s *clew.Session) {
 	t.Helper()
 	agent, err := os.FindProcess(s.Info().PID)
@@ -39,7 +39,8 @@ func kill(t *testing.T, s *clew.Session) {
 	}
 }
 
-// replace ends the agent and waits for the next one. A prompt that comes before the death is noticed is lost.
+// replace kills the agent and waits for the next one. A prompt sent before the session notices
+// would be lost.
 func replace(t *testing.T, s *clew.Session) {
 	t.Helper()
 	old := s.Info().PID
@@ -47,7 +48,8 @@ func replace(t *testing.T, s *clew.Session) {
 	scene.Eventually(t, "there is another agent", func() bool { return s.Info().PID != old })
 }
 
-// wantCut checks that a turn was lost with an agent, and returns the message about the next one, its last.
+// wantCut checks that a turn was lost with its agent, and returns its last message, which is about
+// the next agent.
 func wantCut(t *testing.T, msgs []wire.Message, err error) *wire.SessionReconnectedMessage {
 	t.Helper()
 	if _, ok := errors.AsType[*clew.LostError](err); !ok {
@@ -56,7 +58,7 @@ func wantCut(t *testing.T, msgs []wire.Message, err error) *wire.SessionReconnec
 	return reconnected(t, msgs[len(msgs)-1:])
 }
 
-// reconnected returns the one message about a new agent.
+// reconnected returns the only message about a new agent.
 func reconnected(t *testing.T, msgs []wire.Message) *wire.SessionReconnectedMessage {
 	t.Helper()
 	var found *wire.SessionReconnectedMessage
@@ -68,12 +70,13 @@ func reconnected(t *testing.T, msgs []wire.Message) *wire.SessionReconnectedMess
 		}
 	}
 	if found == nil {
-		t.Fatalf("none of %d messages tells of a new agent", len(msgs))
+		t.Fatalf("none of %d messages is about a new agent", len(msgs))
 	}
 	return found
 }
 
-// waitForTranscript waits until a text is in the transcript of the session: the agent writes with a delay.
+// waitForTranscript waits until a text is in the transcript of the session. The agent writes with a
+// delay.
 func waitForTranscript(t *testing.T, model *clewtest.Model, s *clew.Session, text string) string {
 	t.Helper()
 	var path string

@@ -42,7 +42,8 @@ func (c *counter) HandleMCP(_ context.Context, message wire.JSON) (wire.JSON, er
 	return wire.JSON(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)), nil
 }
 
-// What was set later, and what the options set, holds for the new agent: model, mode, settings, servers, hooks.
+// The new agent has what the options and later calls have set: model, mode, settings, servers,
+// hooks.
 func TestRealStateOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	model, tool := clewtest.NewModel(t), new(counter)
@@ -97,7 +98,7 @@ func TestRealStateOutlivesTheAgent(t *testing.T) {
 	}
 }
 
-// move moves the session to a folder that nobody has trusted yet.
+// move moves the session to a directory that is not trusted yet.
 func move(t *testing.T, s *clew.Session, dir string) {
 	t.Helper()
 	_, err := s.SetCWD(t.Context(), dir, nil)
@@ -109,7 +110,7 @@ func move(t *testing.T, s *clew.Session, dir string) {
 	}
 }
 
-// The agent does not write down that it was rewound.
+// The agent does not record a rewind in its transcript.
 func TestRealRewindOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
@@ -133,7 +134,7 @@ func TestRealRewindOutlivesTheAgent(t *testing.T) {
 	}
 }
 
-// elsewhere returns the path of the agent in a folder where it can be removed.
+// elsewhere returns the path of a copy of the agent that can be removed.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// wantPast checks that the model has got the conversation from its beginning.
+// wantPast checks that the model has received the conversation from its beginning.
 func wantPast(t *testing.T, model *clewtest.Model, last string) {
 	t.Helper()
 	texts := said(model)
@@ -28,14 +28,15 @@ func wantPast(t *testing.T, model *clewtest.Model, last string) {
 	}
 }
 
-// Whatever the agent is at when it is killed, the turn is lost and the next one goes on with the conversation.
+// Whatever the agent is doing when it is killed, the turn is lost and the next one continues the
+// conversation.
 func TestRealKilledInMidTurn(t *testing.T) {
 	t.Parallel()
 	question := make(chan struct{}, 1)
 	tests := []struct {
 		name   string
 		reply  []wire.Block
-		now    func(wire.Message) bool // whether it is time to kill
+		now    func(wire.Message) bool // reports whether to kill the agent now
 		opts   *clew.Options
 		during <-chan struct{} // or when
 	}{
@@ -115,7 +116,7 @@ func TestRealKilledBetweenTurns(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
 	s := scene.Connect(t, over(t, model, nil))
-	for range 2 { // deaths in a row
+	for range 2 { // killed twice in a row
 		scene.Ask(t, s, "First")
 		waitForTranscript(t, model, s, `"Yes."`)
 		replace(t, s)
@@ -126,7 +127,8 @@ func TestRealKilledBetweenTurns(t *testing.T) {
 	}
 }
 
-// An agent that dies as soon as it begins has written nothing down: the conversation begins anew, under the same id.
+// An agent that is killed as soon as it begins has written nothing. The conversation starts again,
+// under the same ID.
 func TestRealKilledInItsFirstTurn(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
@@ -150,7 +152,7 @@ func TestRealKilledInItsFirstTurn(t *testing.T) {
 	}
 }
 
-// A transcript whose last line is cut can be resumed.
+// A transcript with a cut last line can be resumed.
 func TestRealKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")
@@ -176,7 +178,7 @@ func TestRealKilledWhileItWrites(t *testing.T) {
 	wantPast(t, model, "Next")
 }
 
-// A conversation that was cleared stays so.
+// A cleared conversation stays cleared.
 func TestRealKilledAfterClear(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t).Reply("Yes.")

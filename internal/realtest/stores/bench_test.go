@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// BenchmarkRealMirror has turns in three sessions of the real agent by turns: without a store, without one and with an
-// agent that mirrors all the same, and with a store. It reports the medians.
+// BenchmarkRealMirror runs turns in three sessions of the real agent in alternation: without a
+// store, without a store but with an agent that mirrors, and with a store. It reports the medians.
 func BenchmarkRealMirror(b *testing.B) {
 	mirroring := &clew.ProcessTransport{Wrap: func(launch *clew.Launch) error {
 		launch.Args = append(launch.Args, "--session-mirror")

@@ -1,3 +1,3 @@
-// Package stores has the tests of session stores with the real agent, over a scripted model: what it writes down is
-// mirrored, and it resumes from there.
+// Package stores tests session stores with the real agent over a scripted model: the store gets
+// everything the agent writes, and the agent resumes from it.
 package stores

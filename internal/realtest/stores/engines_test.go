@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// engines open a store over a folder. What they return with it closes it.
+// engines open a store in a directory. They also return the function that closes it.
 var engines = map[string]func(t *testing.T, dir string) (store sessions.Store, end func() error){
 	"folder": func(_ *testing.T, dir string) (sessions.Store, func() error) {
 		return sessions.NewFolder(dir), func() error { return nil }
@@ -37,8 +37,9 @@ var engines = map[string]func(t *testing.T, dir string) (store sessions.Store, e
 	},
 }
 
-// With a store in between, a session goes from one machine to another: nothing is left of the first one's folder, and
-// on the second one even the death of an agent in mid-turn costs no more than the turn.
+// With a store, a session moves from one machine to another: nothing is left of the first one's
+// directory, and if the agent dies in the middle of a turn on the second one, only that turn is
+// lost.
 func TestRealEngines(t *testing.T) {
 	t.Parallel()
 	for name, open := range engines {
@@ -51,7 +52,7 @@ func TestRealEngines(t *testing.T) {
 	}
 }
 
-// haveSession has a session with a subagent, and removes the agent's folder.
+// haveSession runs a session with a subagent, and removes the agent's directory.
 func haveSession(t *testing.T, dir string, open func(*testing.T, string) (sessions.Store, func() error)) (id string) {
 	t.Helper()
 	store, end := open(t, dir)
@@ -71,7 +72,8 @@ func haveSession(t *testing.T, dir string, open func(*testing.T, string) (sessio
 	return s.ID()
 }
 
-// goOnAfterDeath resumes the session from the store, kills the agent in the middle of a turn, and goes on.
+// goOnAfterDeath resumes the session from the store, kills the agent in the middle of a turn, and
+// continues.
 func goOnAfterDeath(t *testing.T, dir, id string, open func(*testing.T, string) (sessions.Store, func() error)) {
 	t.Helper()
 	store, end := open(t, dir)
@@ -99,7 +101,7 @@ func goOnAfterDeath(t *testing.T, dir, id string, open func(*testing.T, string) 
 	}
 }
 
-// dieInTurn kills the agent while the model is silent.
+// dieInTurn kills the agent while the model does not answer.
 func dieInTurn(t *testing.T, s *clew.Session, model *clewtest.Model) {
 	t.Helper()
 	var failure error

@@ -17,10 +17,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// folderPattern matches the names of the folders that sessions are laid into.
+// folderPattern matches the names of the temporary directories of sessions.
 const folderPattern = "claude-resume-clew-*"
 
-// inOwnTemp makes the temporary files of this test those of a folder of its own.
+// inOwnTemp gives this test its own directory for temporary files.
 func inOwnTemp(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,14 +38,15 @@ func wantNoFolder(t *testing.T, temp string) {
 	}
 }
 
-// settingsOf are files of a user, as the agent finds them.
+// settingsOf are the files of a user, as the agent finds them.
 var settingsOf = map[string]string{
 	".credentials.json": `{"claudeAiOauth":{"accessToken":"the-access","refreshToken":"the-refresh","expiresAt":1}}`,
 	".claude.json":      `{"numStartups":7}`,
 	"settings.json":     `{"cleanupPeriodDays":33,"enabledPlugins":{"a@b":true},"env":{"CLAUDE_CONFIG_DIR":"/nowhere"}}`,
 }
 
-// The folder that a session is laid into has what the agent needs and nobody else can read, and is gone with it.
+// The directory of a session has what the agent needs, nobody else can read it, and it is removed
+// with the session.
 func TestRealFolder(t *testing.T) {
 	temp := inOwnTemp(t)
 	p := newPast(t, clew.Options{})
@@ -74,7 +75,7 @@ func TestRealFolder(t *testing.T) {
 	wantNoFolder(t, temp)
 }
 
-// lookInto checks the folder that a transcript lies in while the agent runs.
+// lookInto checks the directory that a transcript is in while the agent runs.
 func lookInto(t *testing.T, temp, transcript string) {
 	folders, err := filepath.Glob(filepath.Join(temp, folderPattern))
 	if err != nil || len(folders) != 1 || !strings.HasPrefix(transcript, folders[0]) {
@@ -85,7 +86,7 @@ func lookInto(t *testing.T, temp, transcript string) {
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 && runtime.GOOS != "windows" {
 		t.Errorf("%s is %v, error %v", folder, info, err)
 	}
-	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, _ error) error { // the agent works there: files go
+	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, _ error) error { // the agent works there: files may be removed
 		if content, err := os.ReadFile(path); err == nil && strings.Contains(string(content), "the-refresh") {
 			t.Errorf("%s has the refresh token", path)
 		}
@@ -102,7 +103,7 @@ func lookInto(t *testing.T, temp, transcript string) {
 	}
 }
 
-// However a session ends, nothing is left of its folder.
+// However a session ends, its directory is removed completely.
 func TestRealFolderIsRemoved(t *testing.T) {
 	temp := inOwnTemp(t)
 	p := newPast(t, clew.Options{})
@@ -167,7 +168,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// What is not a subpath of the session is not written anywhere.
+// A transcript with a bad subpath is not written anywhere.
 func TestRealSubpathsThatLeadElsewhere(t *testing.T) {
 	temp := inOwnTemp(t)
 	p := newPast(t, clew.Options{})

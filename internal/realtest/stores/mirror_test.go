@@ -55,7 +55,7 @@ func TestRealMirror(t *testing.T) {
 	}
 }
 
-// What an agent writes while it ends, in the middle of a turn or killed, is not lost.
+// What an agent writes when it ends, also in the middle of a turn or killed, is not lost.
 func TestRealMirrorOfTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *clew.Session){
@@ -90,8 +90,8 @@ func TestRealMirrorOfTheEnd(t *testing.T) {
 	}
 }
 
-// A long session whose agent is killed and replaced is in the store once: nothing of it is missing, and nothing is there
-// twice.
+// A long session whose agent is killed and replaced is in the store once: nothing is missing, and
+// nothing is there twice.
 func TestRealMirrorOfTwoAgents(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -147,8 +147,9 @@ func wantAnswer(t *testing.T, store *memory, id, answer string) {
 	t.Errorf("the answer %q was seen before it was in the store", answer)
 }
 
-// wantSame checks that the transcripts below a config folder are all in the store, entry by entry and nothing else, and
-// returns how many there are. In the store they belong to project, unless that is empty.
+// wantSame checks that all transcripts in a settings directory are in the store, entry by entry and
+// nothing else, and returns their number. In the store they belong to project, unless that is
+// empty.
 func wantSame(t *testing.T, store *memory, config, project string) int {
 	t.Helper()
 	root := filepath.Join(config, sessionfile.Folder)
@@ -179,7 +180,7 @@ func wantSame(t *testing.T, store *memory, config, project string) int {
 	return found
 }
 
-// onDisk returns entries as they are in a file, and what is beside it.
+// onDisk returns the entries of a file, and its metadata.
 func onDisk(entries []wire.JSON) (lines []string, sidecar string) {
 	for _, entry := range entries {
 		if content, ok := sessionfile.Sidecar(entry); ok {
@@ -191,8 +192,8 @@ func onDisk(entries []wire.JSON) (lines []string, sidecar string) {
 	return append(lines, ""), sidecar
 }
 
-// wantSameLines checks that there are the same lines in a file and in the store, and those of the conversation in the
-// same order. The others at the end of the file come as the agent gets to it.
+// wantSameLines checks that a file and the store have the same lines, and those of the conversation
+// in the same order. The agent may write the other lines at the end of the file in any order.
 func wantSameLines(t *testing.T, key wire.SessionKey, file, store []string) {
 	t.Helper()
 	talk := func(line string) bool { return strings.HasPrefix(line, `{"parentUuid"`) }
@@ -207,7 +208,7 @@ func wantSameLines(t *testing.T, key wire.SessionKey, file, store []string) {
 	}
 }
 
-// briefly returns the lines that are wanted so that a difference can be read.
+// briefly returns the lines that are wanted, shortened so that a difference can be read.
 func briefly(lines []string, wanted func(string) bool) []string {
 	var brief []string
 	for _, line := range lines {
@@ -241,7 +242,7 @@ func readFile(t *testing.T, path string) string {
 	return string(content)
 }
 
-// filesBelow returns the paths of all files below a folder.
+// filesBelow returns the paths of all files in a directory.
 func filesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string

@@ -11,14 +11,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A past is a session that has ended, and of which there is nothing left but what is in a store.
+// A past is a session that has ended, and of which only the store is left.
 type past struct {
 	store *memory
-	opts  clew.Options // those that it had, without a model
+	opts  clew.Options // the options of that session, without a model
 	key   wire.SessionKey
 }
 
-// newPast has a session in a config folder that is not used again.
+// newPast runs a session in a settings directory that is not used again.
 func newPast(t *testing.T, opts clew.Options) *past {
 	t.Helper()
 	model := clewtest.NewModel(t)
@@ -37,21 +37,21 @@ func newPast(t *testing.T, opts clew.Options) *past {
 	return p
 }
 
-// resumes returns options to resume by the ID.
+// resumes returns options that resume by ID.
 func (p *past) resumes() clew.Options {
 	opts := p.opts
 	opts.Resume = p.key.SessionID
 	return opts
 }
 
-// continues returns options to resume the newest session.
+// continues returns options that resume the newest session.
 func (p *past) continues() clew.Options {
 	opts := p.opts
 	opts.Continue = true
 	return opts
 }
 
-// said returns what was said in the conversation that a model was asked to go on with, without what tools said.
+// said returns the conversation that a model was asked to continue, without the results of tools.
 func said(model *clewtest.Model, prompt string) []string {
 	var texts []string
 	for _, r := range model.Requests() {
@@ -114,7 +114,7 @@ func TestRealResumeFromStore(t *testing.T) {
 	}
 }
 
-// A fork is a session of its own, complete in the store, and can be resumed from there in turn.
+// A fork is a separate session. It is complete in the store, and can be resumed from there.
 func TestRealForkFromStore(t *testing.T) {
 	t.Parallel()
 	p := newPast(t, clew.Options{})
@@ -139,7 +139,7 @@ func TestRealForkFromStore(t *testing.T) {
 	}
 }
 
-// goOn has one more turn with the session, in a new config folder, and returns the ID.
+// goOn runs one more turn of the session, in a new settings directory, and returns the ID.
 func (p *past) goOn(t *testing.T, opts clew.Options) (id string) {
 	t.Helper()
 	model := clewtest.NewModel(t).Reply("Indeed.")
@@ -154,7 +154,7 @@ func (p *past) goOn(t *testing.T, opts clew.Options) (id string) {
 	return s.ID()
 }
 
-// A session that is not in the store is for the agent to find.
+// If a session is not in the store, the agent looks for it.
 func TestRealResumeWithoutStore(t *testing.T) {
 	t.Parallel()
 	p := newPast(t, clew.Options{})

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A memory is a store in memory. It does what a store must, and no more.
+// A memory is a store in memory that does only what a store must do.
 type memory struct {
 	mu          sync.Mutex
 	transcripts map[wire.SessionKey][]wire.JSON

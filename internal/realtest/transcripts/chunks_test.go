@@ -20,7 +20,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// outline says what chunks show, each in a line: the tools with ! for one that failed, and what came back to a user.
+// outline describes chunks, each on one line: the tools, with ! for one that failed, and what the
+// user gets to see.
 func outline(chunks []transcript.Chunk) []string {
 	var lines []string
 	for _, c := range chunks {
@@ -44,7 +45,8 @@ func count(b bool) int {
 	return 0
 }
 
-// wantAgreement checks that a session gives the same chunks from disk and as it ran, and returns those from disk.
+// wantAgreement checks that the chunks from disk equal those of the running session, and returns
+// the ones from disk.
 func (s *scene) wantAgreement(t *testing.T, disk *transcript.Transcript) {
 	t.Helper()
 	live := s.live.Transcript()
@@ -87,8 +89,8 @@ func TestRealChunks(t *testing.T) {
 	p.wantAgreement(t, disk)
 }
 
-// interject sends prompts in the middle of turns: one that the agent takes up with the result of a tool, and one that
-// waits for the end of the turn.
+// interject sends prompts in the middle of turns: one that the agent reads with the result of a
+// tool, and one that waits for the end of the turn.
 func (s *scene) interject(t *testing.T, dir string) {
 	t.Helper()
 	also, later := clew.Text("And this"), clew.Text("Afterwards")
@@ -148,7 +150,7 @@ var wantFeatures = []string{
 	"user: Plan", "ai ExitPlanMode: So it is.",
 }
 
-// An answer in a given form is a call like others.
+// A structured answer is a tool call like others.
 func TestRealStructuredOutput(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -168,8 +170,8 @@ func TestRealStructuredOutput(t *testing.T) {
 const dot = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde" +
 	"\x00\x00\x00\x0cIDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82"
 
-// features returns options with all that a host can offer: a command, a skill, a tool of its own, a person who answers
-// and denies, and hooks that block a command and a prompt.
+// features returns options with everything that a host can offer: a command, a skill, a tool, a
+// person who answers and denies, and hooks that block a command and a prompt.
 func features(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
 	opts := sceneOptions(t, model)
@@ -201,7 +203,7 @@ func shout(_ context.Context, in struct{ Word string }) (string, error) {
 	return strings.ToUpper(in.Word), nil
 }
 
-// block returns a hook that blocks what has the words in it.
+// block returns a hook that blocks inputs with the given words.
 func block(words string) clew.HookFunc {
 	return func(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 		if strings.Contains(string(in.Raw()), words) {
@@ -245,20 +247,22 @@ func writeFile(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// A script makes the model's replies, each with a usage of its own: a copy that counts twice, or one that is not final,
-// shows.
+// A script makes the replies of the model. Each has a different usage, so that counting a copy
+// twice, or one that is not final, shows.
 type script struct {
 	model   *clewtest.Model
 	replies []reply
 }
 
-// A reply is one answer of the model, and the session and the subagent that got it, by names that the test gives them.
+// A reply is one answer of the model, and the session and the subagent that got it, by the names
+// that the test uses.
 type reply struct {
 	Session, Agent string
 	Usage          usage.Usage
 }
 
-// add makes a rule reply once, to a subagent of a session or, if agent is empty, to the session itself.
+// add makes a rule reply once, to a subagent of a session or, if agent is empty, to the session
+// itself.
 func (s *script) add(rule *clewtest.Rule, session, agent string, blocks ...wire.Block) *clewtest.Rule {
 	n := len(s.replies) + 1
 	u := usage.Usage{
@@ -274,7 +278,7 @@ func (s *script) add(rule *clewtest.Rule, session, agent string, blocks ...wire.
 		UsageMember("service_tier", u.ServiceTier)
 }
 
-// cost returns what a reply costs. All of them are of the same model.
+// cost returns what a reply costs. All replies have the same model.
 func cost(u usage.Usage) usage.Money {
 	money, _ := usage.DefaultPrices().Cost(&usage.Call{Model: "claude-opus-5-5", Usage: u})
 	return money
@@ -296,7 +300,7 @@ func sorted(list []reply) []reply {
 	return list
 }
 
-// told returns the replies that calls tell of. The names are those of the test.
+// told returns the replies that calls belong to, by the names that the test uses.
 func told(t *testing.T, calls []usage.Call, sessions, agents map[string]string) []reply {
 	t.Helper()
 	var list []reply

@@ -1,3 +1,3 @@
-// Package transcripts has the tests of package sessions on what the real agent writes, and of the real agent on what
-// package sessions writes.
+// Package transcripts tests package sessions with what the real agent writes, and the real agent
+// with what package sessions writes.
 package transcripts

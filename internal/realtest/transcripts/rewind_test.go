@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// takeBack has a turn and rewinds it.
+// takeBack runs a turn and rewinds it.
 func (s *scene) takeBack(t *testing.T, words string) *clew.ConversationRewind {
 	t.Helper()
 	prompt := clew.Text(words)
@@ -32,7 +32,7 @@ func (s *scene) takeBack(t *testing.T, words string) *clew.ConversationRewind {
 	return rewind
 }
 
-// shape returns the outlines of the conversation and of what was left behind.
+// shape returns the outlines of the conversation and of its abandoned branches.
 func shape(tr *transcript.Transcript) [][]string {
 	var all [][]string
 	for _, chunks := range parts(tr) {
@@ -41,8 +41,8 @@ func shape(tr *transcript.Transcript) [][]string {
 	return all
 }
 
-// What was rewound is a branch, before and after something else was said, and so is what a resume at an earlier message
-// has left behind. It was paid for nevertheless.
+// A rewound turn is a branch, before and after the next turn, and so are the turns that a resume at
+// an earlier message has abandoned. Their cost counts nevertheless.
 func TestRealRewind(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -87,7 +87,7 @@ func TestRealRewind(t *testing.T) {
 	}
 }
 
-// wantMessages checks how long the conversation is that an agent would go on with.
+// wantMessages checks the length of the conversation that an agent would continue.
 func wantMessages(t *testing.T, model *clewtest.Model, id string, want int) {
 	t.Helper()
 	n := 0
@@ -102,7 +102,8 @@ func wantMessages(t *testing.T, model *clewtest.Model, id string, want int) {
 	}
 }
 
-// A meddler changes a session whenever the agent asks for a permission, and so in the middle of a turn.
+// A meddler changes a session whenever the agent asks for a permission, which is in the middle of a
+// turn.
 type meddler struct {
 	*past
 	mu    sync.Mutex
@@ -131,8 +132,8 @@ func (m *meddler) allow(ctx context.Context, _ *clew.PermissionRequest) (clew.Pe
 	return clew.Allow(), nil
 }
 
-// A session is renamed, tagged and forked while the agent works in it. The agent goes on, and so does one that resumes
-// it, or a fork.
+// A session is renamed, tagged and forked while the agent works in it. The agent continues, and so
+// does one that resumes the session or a fork.
 func TestRealChangedWhileRunning(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -174,7 +175,8 @@ func TestRealChangedWhileRunning(t *testing.T) {
 	}
 }
 
-// A line that a crash has torn costs nothing but itself, when the session is renamed and when it is taken up.
+// A line that a crash has torn affects nothing else, when the session is renamed and when it is
+// resumed.
 func TestRealTornLine(t *testing.T) {
 	t.Parallel()
 	p := makePast(t)
@@ -203,7 +205,7 @@ func TestRealTornLine(t *testing.T) {
 	}
 }
 
-// A deleted session can't be resumed, and one that was restored can.
+// A deleted session can't be resumed. A restored one can.
 func TestRealRestored(t *testing.T) {
 	t.Parallel()
 	p := makePast(t)
@@ -225,7 +227,7 @@ func TestRealRestored(t *testing.T) {
 	}
 }
 
-// The agent takes the name of its project from its environment, and the session is found there.
+// The agent takes the name of its project from the environment, and the session is found there.
 func TestRealGivenProjectName(t *testing.T) {
 	model := clewtest.NewModel(t)
 	model.Reply("Yes.")

@@ -23,7 +23,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A scene is a session with the agent, of which the chunks are built as it goes.
+// A scene is a session with the agent, whose chunks are built while it runs.
 type scene struct {
 	*clew.Session
 	live   *transcript.Builder
@@ -48,7 +48,8 @@ func play(t *testing.T, opts *clew.Options) *scene {
 	return &scene{Session: s, live: transcript.NewBuilder(nil)}
 }
 
-// say runs a turn, and shows its messages to act, which may be nil. It returns the error of the turn.
+// say runs a turn, and passes its messages to act, which may be nil. It returns the error of the
+// turn.
 func (s *scene) say(t *testing.T, prompt *wire.UserMessage, act func(wire.Message)) error {
 	t.Helper()
 	s.tell(prompt)
@@ -64,7 +65,8 @@ func (s *scene) say(t *testing.T, prompt *wire.UserMessage, act func(wire.Messag
 	return nil
 }
 
-// tell notes a prompt that will be sent. It has an ID of its own, so that the agent's words about it are understood.
+// tell records a prompt that will be sent. Its ID is unique, so that messages about it can be
+// matched.
 func (s *scene) tell(prompt *wire.UserMessage) {
 	prompt.UUID = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint32())
 	s.live.AddMessage(prompt, time.Now())
@@ -120,12 +122,12 @@ func letGo(t *testing.T, dir string) {
 	}
 }
 
-// projects returns the folder in which the agent keeps its sessions.
+// projects returns the directory in which the agent keeps its sessions.
 func projects(model *clewtest.Model) *sessions.Folder {
 	return sessions.NewFolder(filepath.Join(model.ConfigDir(), "projects"))
 }
 
-// recorded reads a session from disk. Nothing of it may be lost or unknown.
+// recorded reads a session from disk. Everything in it must be there and known.
 func recorded(t *testing.T, model *clewtest.Model, id string) *transcript.Transcript {
 	t.Helper()
 	opts := sessions.Options{Store: projects(model)}
@@ -148,17 +150,18 @@ func recorded(t *testing.T, model *clewtest.Model, id string) *transcript.Transc
 	return tr
 }
 
-// wantWhole checks that each line of a transcript is in one place, and that all of it is known.
+// wantWhole checks that each line of a transcript is shown once, and that everything in it is
+// known.
 func wantWhole(t *testing.T, tr *transcript.Transcript, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := map[int]int{}
-	found := len(tr.Invalid) + place(places, tr.Chunks)
+	shown := map[int]int{}
+	found := len(tr.Invalid) + countLines(shown, tr.Chunks)
 	for _, b := range tr.Branches {
-		found += place(places, b.Chunks)
+		found += countLines(shown, b.Chunks)
 	}
 	for _, n := range tr.Noise {
 		found += n
@@ -166,9 +169,9 @@ func wantWhole(t *testing.T, tr *transcript.Transcript, path string) {
 	if lines := bytes.Count(text, []byte("\n")); found != lines || len(tr.Invalid) > 0 {
 		t.Errorf("%s: %d of %d lines, %d invalid", path, found, lines, len(tr.Invalid))
 	}
-	for line, n := range places {
+	for line, n := range shown {
 		if n != 1 {
-			t.Errorf("%s: line %d is in %d places", path, line, n)
+			t.Errorf("%s: line %d is shown %d times", path, line, n)
 		}
 	}
 	for _, f := range tr.Drift.Findings() {
@@ -176,18 +179,18 @@ func wantWhole(t *testing.T, tr *transcript.Transcript, path string) {
 	}
 }
 
-// place counts the lines of chunks, and in which of them each is.
-func place(places map[int]int, chunks []transcript.Chunk) (lines int) {
+// countLines counts the lines of chunks, and how often each line is shown.
+func countLines(shown map[int]int, chunks []transcript.Chunk) (lines int) {
 	for _, c := range chunks {
 		for _, line := range c.Lines {
-			places[line]++
+			shown[line]++
 		}
 		lines += len(c.Lines)
 	}
 	return lines
 }
 
-// agentsOf returns the subagents below the items of a transcript, at any depth, by their IDs.
+// agentsOf returns the subagents at the items of a transcript, at any depth, by ID.
 func agentsOf(tr *transcript.Transcript) map[string]*transcript.Agent {
 	all := map[string]*transcript.Agent{}
 	for _, chunks := range parts(tr) {
@@ -203,7 +206,7 @@ func agentsOf(tr *transcript.Transcript) map[string]*transcript.Agent {
 	return all
 }
 
-// parts returns the conversation and what was left behind.
+// parts returns the chunks of the conversation and of its abandoned branches.
 func parts(tr *transcript.Transcript) [][]transcript.Chunk {
 	all := [][]transcript.Chunk{tr.Chunks}
 	for _, b := range tr.Branches {
@@ -212,8 +215,9 @@ func parts(tr *transcript.Transcript) [][]transcript.Chunk {
 	return all
 }
 
-// What a stream does not tell, or not at the same time: when prompts were sent, what an answer has used and why it
-// ended, what exactly the API said before the agent tried again, and what a command is really called.
+// notStreamed ignores what a stream does not contain, or not at the same time: when prompts were
+// sent, what an answer has used and why it ended, the exact text of an API error before a retry,
+// and the real name of a command.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "Duration", "Usage", "StopReason", "PermissionMode", "Lines"),
 	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "Duration", "CallAt", "ResultAt"),
@@ -227,7 +231,8 @@ var notStreamed = cmp.Options{
 	})),
 }
 
-// inUserChunk finds what the agent adds to a prompt: the text of a command, the place of a picture.
+// inUserChunk reports what the agent adds to a prompt: the text of a command, the path of a
+// picture.
 func inUserChunk(p cmp.Path) bool {
 	if p.Last().String() != ".Injected" || len(p) < 2 {
 		return false

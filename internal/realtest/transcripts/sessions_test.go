@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A past is a session that has ended: a turn with two calls at the same time, and one without.
+// A past is a session that has ended: a turn with two tool calls at once, and one without.
 type past struct {
 	model *clewtest.Model
 	opts  *clew.Options
@@ -54,7 +54,7 @@ func makePast(t *testing.T) *past {
 	return p
 }
 
-// resume has one more turn in a session, and returns what the model was told.
+// resume runs one more turn of a session, and returns what the model was sent.
 func (p *past) resume(t *testing.T, id, prompt string, env ...string) []string {
 	t.Helper()
 	opts := *p.opts
@@ -185,7 +185,7 @@ func (p *past) testForked(t *testing.T) {
 	}
 }
 
-// A session goes through another store into a folder for a new agent, which takes it up.
+// A session is copied through another store to a directory for a new agent, which resumes it.
 func (p *past) testImported(t *testing.T) {
 	memory, config := sessions.NewMemory(), t.TempDir()
 	if err := sessions.Import(t.Context(), memory, p.id, &sessions.ImportOptions{Store: p.store}); err != nil {

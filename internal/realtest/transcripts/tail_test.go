@@ -24,7 +24,8 @@ const (
 	theEnd = "The end"
 )
 
-// A live session has a turn with calls at the same time, and one that starts a subagent in the background.
+// A live session has a turn with several tool calls at once, and one that starts a subagent in the
+// background.
 type live struct {
 	opts    *clew.Options
 	builder *transcript.Builder // of its messages
@@ -51,7 +52,7 @@ func newLive(t *testing.T, model *clewtest.Model) *live {
 	}
 }
 
-// path returns where the agent will write the session.
+// path returns the path to which the agent will write the session.
 func (l *live) path(t *testing.T, model *clewtest.Model) string {
 	real, err := filepath.EvalSymlinks(l.opts.Dir)
 	if err != nil {
@@ -60,7 +61,7 @@ func (l *live) path(t *testing.T, model *clewtest.Model) string {
 	return filepath.Join(model.ConfigDir(), "projects", sessionfile.ProjectName(real), liveID+".jsonl")
 }
 
-// run has the turns, and then gives the session a title, which is the last line of its transcript.
+// run runs the turns, and then gives the session a title, which is the last line of its transcript.
 func (l *live) run(ctx context.Context, store sessions.Store) error {
 	s, err := clew.Connect(ctx, l.opts)
 	if err != nil {
@@ -82,7 +83,7 @@ func (l *live) turn(ctx context.Context, s *clew.Session, prompt string) error {
 	return nil
 }
 
-// await takes messages up to a result.
+// await reads messages up to a result.
 func (l *live) await(ctx context.Context, s *clew.Session, result string) error {
 	for msg, err := range s.Messages(ctx) {
 		if err != nil {
@@ -96,7 +97,8 @@ func (l *live) await(ctx context.Context, s *clew.Session, result string) error 
 	return nil
 }
 
-// What is told of a session while the agent writes it is in the end what can be read of it, and what its messages say.
+// Following a session while the agent writes it ends with the same transcript as reading it, and as
+// its messages.
 func TestRealTail(t *testing.T) {
 	t.Parallel()
 	modes := map[string]*sessions.TailOptions{"told": nil, "polling": {PollInterval: 5 * time.Millisecond}}
@@ -126,7 +128,7 @@ var asRead = cmp.Options{
 	cmpopts.IgnoreUnexported(transcript.Transcript{}, transcript.Agent{}), cmpopts.EquateEmpty(),
 }
 
-// followToEnd follows a session until it is what can be read of one that has ended.
+// followToEnd follows a session until it equals what Read returns after its end.
 func followToEnd(
 	ctx context.Context, t *testing.T, path string, opts *sessions.TailOptions,
 ) (main *transcript.Transcript, updates int) {
@@ -151,7 +153,7 @@ func followToEnd(
 	return main, updates
 }
 
-// What messages do not tell, or not at the same time.
+// Differences between messages and entries are ignored.
 var notFollowed = cmp.Options{
 	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "Duration", "Usage", "StopReason", "PermissionMode", "Lines"),
 	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "Duration", "CallAt", "ResultAt", "Agents"),

@@ -26,20 +26,20 @@ func notified(r *clewtest.Request) bool {
 	return strings.Contains(r.Turn().Text(), "<task-notification>")
 }
 
-// An account is a project in which everything happened that makes lines come twice, or not at all: calls at the same
-// time, subagents of subagents and in the background, a failure and a new try, an interrupt, a compaction, a new
-// conversation in the same process, a resume, and forks of both kinds.
+// An account is a project with everything that repeats lines or omits them: tool calls at once,
+// subagents of subagents and in the background, a failure and a retry, an interrupt, a compaction,
+// a new conversation in the same process, a resume, and forks of both kinds.
 type account struct {
 	script
 	opts *clew.Options
-	ids  map[string]string      // the names of the sessions by their IDs
+	ids  map[string]string      // the names of the sessions by ID
 	live *transcript.Transcript // of the first process
-	// total is what the first session has cost, in dollars, by the agent's last result.
+	// total is the cost of the first session in dollars, according to the agent's last result.
 	total       float64
-	interrupted int // the index of the reply
+	interrupted int // the index of the interrupted reply
 }
 
-// The summary of a compaction is an answer that stands in no transcript.
+// The summary of a compaction is an answer that is in no transcript.
 var summaryUsage = usage.Usage{InputTokens: 10, OutputTokens: 20}
 
 func (a *account) scriptFirst() {
@@ -66,7 +66,7 @@ func (a *account) scriptFirst() {
 	a.add(m.On("Overloaded"), "first", "", clewtest.Text("At last."))
 	a.add(m.On("Long"), "first", "", clewtest.Text(strings.Repeat("word ", 500))).ChunkSize(10).Pace(20 * time.Millisecond)
 	a.interrupted = len(a.replies) - 1
-	a.replies[a.interrupted].Usage.OutputTokens = 1 // what the model has said at the beginning
+	a.replies[a.interrupted].Usage.OutputTokens = 1 // the usage at the start of the answer
 	m.On("CRITICAL: Respond with TEXT ONLY").Reply(clewtest.Text("<summary>\nAll that.\n</summary>")).
 		Usage(summaryUsage.InputTokens, summaryUsage.OutputTokens, 0, 0)
 	a.add(m.On("After that"), "first", "", clewtest.Text("Afterwards."))
@@ -91,7 +91,7 @@ func openAccount(t *testing.T) *account {
 	return a
 }
 
-// run has all sessions, one process after the other.
+// run runs all sessions, one process after the other.
 func (a *account) run(t *testing.T) {
 	p := play(t, a.opts)
 	p.ask(t, "Do both", "Delegate", "Behind")
@@ -119,7 +119,7 @@ func (a *account) run(t *testing.T) {
 	a.again(t)
 }
 
-// again takes the first session up, and makes forks of it.
+// again resumes the first session, and forks it.
 func (a *account) again(t *testing.T) {
 	opts := *a.opts
 	opts.Resume = a.id("first")
@@ -150,8 +150,8 @@ func (a *account) id(name string) string {
 	return ""
 }
 
-// Each answer counts once, for the session and the subagent that got it, and costs what the agent says, as far as the
-// agent has written it down.
+// Each answer counts once, for the session and the subagent that got it, and costs what the agent
+// says, if the agent has written it to a transcript.
 func TestRealUsage(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)
@@ -203,8 +203,8 @@ func (a *account) testReport(t *testing.T, calls []usage.Call, agents map[string
 	}
 }
 
-// testCosts compares what the transcripts tell with the agent's own account. It has counted the summary, which stands
-// in no transcript, and not the answer that was interrupted.
+// testCosts compares the transcripts with the agent's own account. The account includes the
+// summary, which is in no transcript, but not the interrupted answer.
 func (a *account) testCosts(t *testing.T, calls []usage.Call, transcripts map[string]*transcript.Transcript) {
 	var states []usage.CostState
 	for _, tr := range transcripts {
@@ -230,7 +230,8 @@ func (a *account) testCosts(t *testing.T, calls []usage.Call, transcripts map[st
 	}
 }
 
-// testLive compares the chunks of the first process as it ran. Its second conversation has left the first one behind.
+// testLive compares the chunks of the first process with those built while it ran. Its second
+// conversation has replaced the first.
 func (a *account) testLive(t *testing.T, transcripts map[string]*transcript.Transcript) {
 	if diff := cmp.Diff(transcripts["second"].Chunks, a.live.Chunks, notStreamed); diff != "" {
 		t.Errorf("second (-disk +live):\n%s", diff)

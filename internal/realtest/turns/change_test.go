@@ -42,7 +42,7 @@ func TestRealChangeModel(t *testing.T) {
 	}
 }
 
-// A new permission mode counts from the next tool on, in the middle of a turn.
+// A new permission mode applies from the next tool call, in the middle of a turn.
 func TestRealChangeMode(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -72,7 +72,7 @@ func TestRealChangeMode(t *testing.T) {
 	}
 }
 
-// Requests that have no method, because they are newer than this package, can be made all the same.
+// Requests that are newer than this package, and so have no method, can be made anyway.
 func TestRealRawControl(t *testing.T) {
 	t.Parallel()
 	s := scene.Connect(t, options(t, clewtest.NewModel(t)))
@@ -90,7 +90,7 @@ func TestRealRawControl(t *testing.T) {
 	}
 }
 
-// The commands of one session, the one that forgets it all last.
+// The commands of one session. The one that clears it comes last.
 func TestRealCommands(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -161,13 +161,13 @@ func testClear(t *testing.T, s *clew.Session, model *clewtest.Model) {
 	}
 }
 
-// turnsNewest returns what user and model have said in the newest request.
+// newestTexts returns the texts of the user and of the model in the newest request.
 func newestTexts(model *clewtest.Model) string {
 	requests := model.Requests()
 	return strings.Join(scene.Said(requests[len(requests)-1]), "\n")
 }
 
-// A session in a folder with an odd name is found again.
+// A session in a directory with an unusual name is found again.
 func TestRealFolderName(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -195,7 +195,7 @@ func TestRealFolderName(t *testing.T) {
 	}
 }
 
-// An agent can be started by another program: Wrap says how, and everything else stays as it is.
+// Another program can start the agent: Wrap says how, and everything else stays the same.
 func TestRealWrap(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -1,3 +1,3 @@
-// Package turns has the tests of turns and sessions against the real agent, over a scripted model: interrupts, queues,
-// resumption, subagents, failures, and how it all ends.
+// Package turns tests turns and sessions with the real agent over a scripted model: interrupts,
+// queues, resumption, subagents, failures, and endings.
 package turns

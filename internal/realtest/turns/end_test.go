@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// turnsWantWhole checks that a transcript ends with the end of a line and has nothing but JSON, and these words.
+// wantWhole checks that a transcript has only complete JSON lines, and contains these words.
 func wantWhole(t *testing.T, transcript, words string) {
 	t.Helper()
 	if !strings.HasSuffix(transcript, "\n") || !strings.Contains(transcript, words) {
@@ -55,7 +55,7 @@ func TestRealClose(t *testing.T) {
 	}
 }
 
-// turnsWantGone checks that there is no such process.
+// wantGone checks that a process does not exist.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
 	p, err := os.FindProcess(pid)
@@ -67,7 +67,8 @@ func wantGone(t *testing.T, pid int) {
 	}
 }
 
-// The transcript of a session that is closed in the middle of a tool tells what became of the tool, and can be resumed.
+// The transcript of a session that is closed in the middle of a tool call records how the call
+// ended, and can be resumed.
 func TestRealCloseDuringTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -93,7 +94,7 @@ func TestRealCloseDuringTool(t *testing.T) {
 	ask(t, scene.Connect(t, sleeper.opts), "Go on").wantText(t, "Yes.")
 }
 
-// Whoever leaves a query in the middle of a tool finds everything ended behind the loop.
+// After a caller has left a query in the middle of a tool call, nothing is running anymore.
 func TestRealQueryLeft(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -132,7 +133,7 @@ func TestRealQueryCancelled(t *testing.T) {
 	wantWhole(t, readTranscript(t, model, id), "touch begun")
 }
 
-// The end of its context ends a turn, not the session.
+// The end of its context ends a turn, but not the session.
 func TestRealTurnCancelled(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -155,7 +156,7 @@ func TestRealTurnCancelled(t *testing.T) {
 	}
 }
 
-// When the agent is killed, everybody who waits for it gets to know.
+// When the agent is killed, every waiting call returns.
 func TestRealKill(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -193,7 +194,7 @@ func TestRealKill(t *testing.T) {
 	wantKilled("a prompt that comes late", err)
 }
 
-// An agent that is killed can't end its tools. On Linux they are found all the same.
+// A killed agent can't end its tools. On Linux they are found anyway.
 func TestRealKillDuringTool(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -18,11 +18,11 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// What goes wrong between agent and API fails a turn, if anything. The session lives on.
+// Errors between agent and API fail at most a turn. The session continues.
 func TestRealAPIFailures(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
-	// A prompt that failed is still part of the next one: the last comes first.
+	// A failed prompt is still part of the next request, so the last rule comes first.
 	model.On("Cut").Reply(clewtest.Text("Never whole.")).ChunkSize(6).Cut(4).Once()
 	model.On("Cut").Reply(clewtest.Text("Whole again."))
 	model.On("Exhaust").Fail(529)
@@ -60,7 +60,7 @@ func TestRealAPIFailures(t *testing.T) {
 	}
 }
 
-// A failure ends a run with the error, and the exit code of the agent.
+// A failure ends a run with the error and the exit code of the agent.
 func TestRealRunFails(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -103,7 +103,7 @@ func TestRealLimits(t *testing.T) {
 	}
 }
 
-// An agent whose model never answers is silent: that ends the session, or is the caller's decision.
+// An agent whose model never answers is silent. That ends the session, or the caller decides.
 func TestRealIdle(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -120,7 +120,7 @@ func TestRealIdle(t *testing.T) {
 	if !errors.Is(s.Err(), clew.ErrIdle) {
 		t.Errorf("the session's error is %v", s.Err())
 	}
-	s.Close() //nolint:errcheck // it says how the agent was ended
+	s.Close() //nolint:errcheck // the error says how the agent was ended
 	wantGone(t, s.Info().PID)
 }
 
@@ -165,7 +165,7 @@ func TestRealNotStarted(t *testing.T) {
 // dot is a picture of one red pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 
-// Results of tools that are not just a line of text.
+// Tool results that are not just a line of text.
 func TestRealToolOutput(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -201,7 +201,7 @@ func toolResult(t *testing.T, s *clew.Session, prompt string) *wire.UserMessage 
 	return results[0]
 }
 
-// What is too long for the conversation is cut for the model and kept in a file.
+// Output that is too long for the conversation is cut for the model, and kept in a file.
 func testTooLongOutput(t *testing.T, result *wire.UserMessage, model *clewtest.Model) {
 	var output struct {
 		Path string `json:"persistedOutputPath"`
@@ -246,7 +246,7 @@ func testPicture(t *testing.T, result *wire.UserMessage) {
 	}
 }
 
-// Files go back to what they were before a prompt.
+// Files are restored to their state before a prompt.
 func TestRealRewindFiles(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

@@ -59,7 +59,7 @@ func TestRealInterruptTool(t *testing.T) {
 	ask(t, s, "And now?").wantText(t, "Hi.")
 }
 
-// An interrupt withdraws the question that the agent has put to its host.
+// An interrupt withdraws the question that the agent has asked its host.
 func TestRealInterruptQuestion(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -80,8 +80,8 @@ func TestRealInterruptQuestion(t *testing.T) {
 	ask(t, s, "And now?").wantText(t, "Hi.")
 }
 
-// turnsQueueTwo runs a turn that goes on until act stops it, which is called once the model was asked and two more
-// prompts wait. It returns the outcomes of all three.
+// queueTwo runs a turn that continues until act stops it. act is called once the model was asked
+// and two more prompts wait. It returns the outcomes of all three.
 func queueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act func(waiting []string)) [3]*outcome {
 	t.Helper()
 	var got [3]*outcome
@@ -105,7 +105,8 @@ func queueTwo(t *testing.T, s *clew.Session, model *clewtest.Model, act func(wai
 	return got
 }
 
-// The agent takes up the prompts that waited behind the turn at once, and answers them with one result.
+// The agent processes the prompts that waited for the turn together, and answers them with one
+// result.
 func TestRealInterruptKeepsQueue(t *testing.T) {
 	t.Parallel()
 	model := slowModel(t)

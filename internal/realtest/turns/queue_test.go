@@ -40,7 +40,8 @@ func TestRealTwoTurns(t *testing.T) {
 	}
 }
 
-// A prompt that comes while a tool runs goes to the model with the tool's result, and the turn answers both.
+// A prompt that is sent while a tool runs goes to the model with the tool's result, and the turn
+// answers both.
 func TestRealPromptDuringTool(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -78,8 +79,8 @@ func TestRealInterruptPromptDuringTool(t *testing.T) {
 	second.wantInterrupted(t, wire.TerminalReasonAbortedStreaming)
 }
 
-// turnsFold runs a turn in which the agent waits for the file go, sends another prompt meanwhile, and writes the file.
-// The messages of the first turn are shown to act, which may be nil.
+// foldPrompt runs a turn in which the agent waits for the file go, sends another prompt during that
+// time, and writes the file. act gets the messages of the first turn, and may be nil.
 func foldPrompt(t *testing.T, opts *clew.Options, act func(*clew.Session, wire.Message)) (first, second *outcome) {
 	t.Helper()
 	opts.AllowedTools = []string{"Bash"}
@@ -107,7 +108,7 @@ func foldPrompt(t *testing.T, opts *clew.Options, act func(*clew.Session, wire.M
 	return first, second
 }
 
-// Whoever only sends reads all there is, in one place.
+// A caller that only sends prompts reads all messages in one loop.
 func TestRealSendAndMessages(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -152,7 +153,7 @@ func TestRealPromptWithoutTurn(t *testing.T) {
 	}
 }
 
-// What is left of a turn that the caller has left is not part of the next one.
+// The rest of a turn that the caller has left is not part of the next one.
 func TestRealTurnLeft(t *testing.T) {
 	t.Parallel()
 	model := slowModel(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A turnsPast is a session that has ended, to be taken up again.
+// A past is a session that has ended, to be resumed.
 type past struct {
 	model   *clewtest.Model
 	dir, id string
@@ -22,7 +22,7 @@ type past struct {
 	answers []string
 }
 
-// turnsMakePast has a session of three turns.
+// newPast runs a session of three turns.
 func newPast(t *testing.T) *past {
 	t.Helper()
 	model := clewtest.NewModel(t)
@@ -42,14 +42,15 @@ func newPast(t *testing.T) *past {
 	return past
 }
 
-// options returns options for a new process in the same folder.
+// options returns options for a new process in the same directory.
 func (p *past) options(t *testing.T) *clew.Options {
 	opts := options(t, p.model)
 	opts.Dir = p.dir
 	return opts
 }
 
-// ask has one more turn in a new process, and returns the session, which has ended, and what the model was told of it.
+// ask runs one more turn in a new process, and returns the ID of the session and what the model was
+// sent.
 func (p *past) ask(t *testing.T, opts *clew.Options, prompt string) (id string, said []string) {
 	t.Helper()
 	s := scene.Connect(t, opts)
@@ -68,7 +69,7 @@ func (p *past) ask(t *testing.T, opts *clew.Options, prompt string) (id string, 
 
 var wholePast = []string{"First", "Yes.", "Second", "Yes.", "Third", "Yes."}
 
-// The parts share one past: the first two leave it as it is.
+// The subtests share one past. The first two do not change it.
 func TestRealResume(t *testing.T) {
 	t.Parallel()
 	past := newPast(t)
@@ -136,7 +137,7 @@ func (p *past) testForked(t *testing.T) {
 	}
 }
 
-// What the agent says about a session that it can't take up is in the error.
+// If the agent can't resume a session, the error has its message.
 func (p *past) testRefused(t *testing.T) {
 	const nobody = "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"
 	tests := []struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// turnsDelegate makes "Delegate" a prompt for which the agent starts a subagent, which runs a command that prints
-// "counted", and says "Three.". The answer after that is "It is three.", or, if the agent does not wait for the
-// subagent, "Started." and later "It is over.".
+// delegate makes "Delegate" a prompt for which the agent starts a subagent, which runs a command
+// that prints "counted", and says "Three.". The answer after that is "It is three.", or, if the
+// agent does not wait for the subagent, "Started." and later "It is over.".
 func delegate(model *clewtest.Model, command string, background bool) {
 	model.On("Delegate").Reply(clewtest.ToolUse("Agent", map[string]any{
 		"description": "Count", "prompt": "INNER count", "subagent_type": "general-purpose", "run_in_background": background,
@@ -64,7 +64,7 @@ func TestRealSubagent(t *testing.T) {
 	}
 }
 
-// A turn does not wait for what it has started in the background, whose end is a result of its own.
+// A turn does not wait for a task in the background. The end of the task is a separate result.
 func TestRealBackgroundSubagent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -97,7 +97,8 @@ func TestRealBackgroundSubagent(t *testing.T) {
 	}
 }
 
-// A run with hooks goes on until the subagent in the background is done: its hooks are called, too.
+// A run with hooks continues until the subagent in the background is done. The subagent's hooks are
+// also called.
 func TestRealQueryWaitsForSubagent(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -157,7 +158,7 @@ func TestRealBackgroundCommand(t *testing.T) {
 	sleeper.wantGone(t)
 }
 
-// Closing a session ends what it has left running in the background.
+// Closing a session ends what it is still running in the background.
 func TestRealCloseEndsBackgroundCommand(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
@@ -174,7 +175,7 @@ func TestRealCloseEndsBackgroundCommand(t *testing.T) {
 	sleeper.wantGone(t)
 }
 
-// A command that the turn waits for can be sent to the background: the turn goes on without it.
+// A command that the turn waits for can be sent to the background. The turn continues without it.
 func TestRealMoveToBackground(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

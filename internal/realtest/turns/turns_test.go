@@ -22,8 +22,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// turnsOptions returns options for Claude Code over the model, in a folder of its own. A test that fails logs what was
-// said.
+// options returns options for Claude Code over the model, in a new directory. A test that fails
+// logs the dialogue.
 func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
 	record := new(dialogue)
@@ -37,13 +37,13 @@ func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	}
 }
 
-// A turnsRecord is a dialogue that may still grow when it is read.
+// A dialogue is a recording that may still grow while it is read.
 type dialogue struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// maxTurnsLine is how much of a frame is logged.
+// maxLogLine is how much of a frame is logged.
 const maxLogLine = 1000
 
 func (r *dialogue) Write(p []byte) (int, error) {
@@ -65,13 +65,13 @@ func (r *dialogue) String() string {
 	return b.String()
 }
 
-// A turnsOutcome is what a loop over messages has brought, and the error that was its last pair.
+// An outcome has the messages of a loop, and the error if that was the last pair.
 type outcome struct {
 	messages []wire.Message
 	err      error
 }
 
-// turnsRead reads to the end, and shows each message to act, which may be nil.
+// read reads to the end, and passes each message to act, which may be nil.
 func read(messages iter.Seq2[wire.Message, error], act func(wire.Message)) *outcome {
 	var got outcome
 	for msg, err := range messages {
@@ -87,7 +87,7 @@ func read(messages iter.Seq2[wire.Message, error], act func(wire.Message)) *outc
 	return &got
 }
 
-// turnsOn makes an act for [turnsRead] that is shown the messages of one type alone.
+// on returns a function for [read] that gets only the messages of one type.
 func on[M wire.Message](act func(M)) func(wire.Message) {
 	return func(msg wire.Message) {
 		if msg, ok := msg.(M); ok {
@@ -96,7 +96,7 @@ func on[M wire.Message](act func(M)) func(wire.Message) {
 	}
 }
 
-// turnsAsk runs a turn that has to succeed.
+// ask runs a turn that has to succeed.
 func ask(t *testing.T, s *clew.Session, prompt string) *outcome {
 	t.Helper()
 	got := read(s.Turn(t.Context(), clew.Text(prompt)), nil)
@@ -113,7 +113,7 @@ func interrupt(t *testing.T, s *clew.Session) {
 	}
 }
 
-// result returns the message that the loop has ended with, which has to be a result.
+// result returns the last message, which has to be a result.
 func (o *outcome) result(t *testing.T) *wire.ResultMessage {
 	t.Helper()
 	if len(o.messages) > 0 {
@@ -121,7 +121,7 @@ func (o *outcome) result(t *testing.T) *wire.ResultMessage {
 			return result
 		}
 	}
-	t.Fatalf("the last message is no result, the error is %v", o.err)
+	t.Fatalf("the last message is not a result, the error is %v", o.err)
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (o *outcome) wantText(t *testing.T, want string) {
 	}
 }
 
-// wantInterrupted checks that the turn has ended with a result that says so, and the error behind it, too.
+// wantInterrupted checks that the turn has ended with a result and an error that say so.
 func (o *outcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
 	t.Helper()
 	failed := failure(t, o.err)
@@ -142,7 +142,7 @@ func (o *outcome) wantInterrupted(t *testing.T, reason wire.TerminalReason) {
 	}
 }
 
-// turnsFailure returns the failed turn that err is about.
+// failure returns the failed turn that err is about.
 func failure(t *testing.T, err error) *clew.ResultError {
 	t.Helper()
 	failed, ok := errors.AsType[*clew.ResultError](err)
@@ -152,7 +152,7 @@ func failure(t *testing.T, err error) *clew.ResultError {
 	return failed
 }
 
-// turnsWriteFile writes a file in a folder, with its own name in it.
+// writeFile writes a file in a directory. Its content is its name.
 func writeFile(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
@@ -168,7 +168,7 @@ func waitForFile(t *testing.T, path string) {
 	})
 }
 
-// turnsTranscript returns the transcript of a session, which has to be there.
+// readTranscript returns the transcript of a session, which must exist.
 func readTranscript(t *testing.T, model *clewtest.Model, id string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(model.ConfigDir(), "projects", "*", id+".jsonl"))
@@ -182,13 +182,14 @@ func readTranscript(t *testing.T, model *clewtest.Model, id string) string {
 	return string(text)
 }
 
-// turnsUntilGo is a command that runs until there is a file with the name go.
+// untilGo is a command that runs until there is a file with the name go.
 const untilGo = "until test -e go; do sleep 0.05; done"
 
-// turnsLongText is an answer that a test does not live to hear the end of.
+// longText is an answer that takes longer than any test.
 var longText = strings.Repeat("word ", 10_000)
 
-// turnsSlowModel returns a model whose answer to "Slow" comes word by word, for minutes. All other answers are "Hi.".
+// slowModel returns a model whose answer to "Slow" comes word by word, for minutes. All other
+// answers are "Hi.".
 func slowModel(t *testing.T) *clewtest.Model {
 	t.Helper()
 	model := clewtest.NewModel(t)
@@ -197,13 +198,13 @@ func slowModel(t *testing.T) *clewtest.Model {
 	return model.Reply("Hi.")
 }
 
-// A turnsSleeper is a tool that runs until somebody ends it.
+// A sleeper is a tool that runs until somebody ends it.
 type sleeper struct {
 	opts  *clew.Options
-	sleep string // a command that nobody else runs
+	sleep string // a command that no other test runs
 }
 
-// turnsNewSleeper makes "Work" a prompt for which the agent runs such a tool.
+// newSleeper makes "Work" a prompt for which the agent runs such a tool.
 func newSleeper(t *testing.T, model *clewtest.Model) *sleeper {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -223,7 +224,7 @@ func (s *sleeper) awake(t *testing.T) {
 	scene.Eventually(t, "the tool sleeps", func() bool { return s.runs(t) })
 }
 
-// wantGone checks that the tool ends. Its end was ordered by an agent that did not wait for it.
+// wantGone checks that the tool ends. The agent has ordered that, and did not wait for it.
 func (s *sleeper) wantGone(t *testing.T) {
 	t.Helper()
 	scene.Eventually(t, "the tool has ended", func() bool { return !s.runs(t) })
@@ -241,12 +242,12 @@ func (s *sleeper) runs(t *testing.T) bool {
 	return strings.Contains(string(list), s.sleep)
 }
 
-// turnsCommands returns the command lines of all processes of a Linux machine.
+// commandLines returns the command lines of all processes of a Linux machine.
 func commandLines() []string {
 	var lines []string
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a good one
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is valid
 	for _, file := range files {
-		if args, err := os.ReadFile(file); err == nil { // and not one that is gone
+		if args, err := os.ReadFile(file); err == nil { // the process may be gone
 			lines = append(lines, strings.ReplaceAll(string(args), "\x00", " "))
 		}
 	}
