@@ -49,7 +49,7 @@ var (
 	engines = []string{"simagent", "simmodel"}
 
 	// toolFolders hold what serves the development of this module and is linked into nothing else.
-	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "wiregen"}
+	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "simtest", "soak", "wiregen"}
 
 	// sharedPackages are internal, and yet used by the libraries and by the program: each is one decision that both must
 	// make in the same way.
