@@ -36,7 +36,7 @@
 // directory: the agent reads CLAUDE.md in all directories above its own.
 //
 // The agent repeats a request that failed for a reason that may pass, ten times and more and more slowly. Append
-// CLAUDE_CODE_MAX_RETRIES=0 to the environment if a test is about such a failure.
+// a limit such as CLAUDE_CODE_MAX_RETRIES=2 to the environment if a test is about such a failure.
 //
 // # Requests in the background
 //

@@ -55,7 +55,7 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// A model serves until it is closed, leaves no files, and reports what it could not answer.
+// A model serves until it is closed, leaves no files, and reports requests that it could not answer.
 func TestModelClose(t *testing.T) {
 	t.Parallel()
 	model, err := demo.StartModel(t.Context(), t.TempDir(), true)
@@ -125,7 +125,7 @@ func TestInterruptAtPace(t *testing.T) {
 	}
 }
 
-// The times of a session are moved so that it ends when Lay is told.
+// Lay moves the times of a session so that it ends at the given time.
 func TestRecordingLay(t *testing.T) {
 	end := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	for _, r := range []demo.Recording{demo.AllowedRecording, demo.DeniedRecording} {
@@ -180,7 +180,7 @@ func checkTimes(t *testing.T, path string, end time.Time) {
 	}
 }
 
-// The project is a repository of its own, also if variables name another one, and it does not need git.
+// The project is a separate repository, also if variables name another one, and it does not need git.
 func TestLay(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "new", "slug"), t.TempDir()
 	t.Setenv("GIT_DIR", filepath.Join(other, "git"))

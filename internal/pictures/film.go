@@ -17,21 +17,20 @@ import (
 	"github.com/clewdev/clew/internal/pty"
 )
 
-// A frame is what is on the screen from a time on.
+// A frame is the content of the screen from a time on.
 type frame struct {
 	at    time.Duration
 	lines [][]cell
 }
 
 const (
-	quantum  = 120 * time.Millisecond // there is at most one frame in each stretch of this length
-	longest  = 3 * time.Second        // what takes longer is cut to it
-	lastHold = 5 * time.Second        // how long the last frame is seen
+	quantum  = 120 * time.Millisecond // at most one frame is taken in this time
+	longest  = 3 * time.Second        // a longer pause is shortened to this
+	lastHold = 5 * time.Second        // how long the last frame is shown
 )
 
-// filmOf returns the frames of a recording. They begin where the first command is on the screen, so that there is
-// something to read.
-func filmOf(pieces []piece) ([]frame, error) {
+// framesOf returns the frames of a recording, from the first command on the screen on.
+func framesOf(pieces []piece) ([]frame, error) {
 	pieces = withoutPauses(pieces)
 	t := newTerminal()
 	var frames []frame
@@ -52,7 +51,7 @@ func filmOf(pieces []piece) ([]frame, error) {
 	return frames, nil
 }
 
-// withoutPauses cuts what is too long to wait for.
+// withoutPauses shortens the pauses that are too long.
 func withoutPauses(pieces []piece) []piece {
 	pieces = slices.Clone(pieces)
 	var cut, before time.Duration
@@ -64,7 +63,7 @@ func withoutPauses(pieces []piece) []piece {
 	return pieces
 }
 
-// firstWith returns the index of the first frame with a line that begins so, or -1.
+// firstWith returns the index of the first frame that has a line with this beginning, or -1.
 func firstWith(frames []frame, beginning string) int {
 	return slices.IndexFunc(frames, func(f frame) bool {
 		return slices.ContainsFunc(f.lines, func(line []cell) bool { return strings.HasPrefix(text(line), beginning) })
@@ -91,7 +90,7 @@ func text(line []cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// poster returns the index of the frame that stands for all of them: the one with the question, or the last.
+// poster returns the index of the frame to show without animation: the one with the question, or the last.
 func poster(frames []frame) int {
 	if i := firstWith(frames, "Allow it?"); i >= 0 {
 		return i
@@ -110,7 +109,7 @@ const (
 	height     = rows*lineHeight + headHeight + margin
 )
 
-// The looks of styles, by class.
+// styleSheet defines the styles, by class.
 const styleSheet = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;` +
 	`fill:#d6deeb;white-space:pre}.b{font-weight:700}.d{opacity:.6}` +
 	`.c31,.c91{fill:#ff6b6b}.c32,.c92{fill:#7bd88f}.c33,.c93{fill:#ffd866}.c34,.c94{fill:#82aaff}` +
@@ -118,12 +117,12 @@ const styleSheet = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"D
 	`.s{opacity:0}.p{opacity:1}` +
 	`@media (prefers-reduced-motion:reduce){.s{animation:none!important}}`
 
-// A span is the time in which lines are seen: from one frame to before another.
+// A span is the time in which lines are visible: from one frame up to, but not including, another.
 type span struct{ from, to int }
 
-// drawFilm returns the frames as an animated SVG picture. Lines that are seen at the same time are one group, which an
-// animation shows and hides. Where there are no animations, the poster is seen.
-func drawFilm(frames []frame) string {
+// drawFrames returns the frames as an animated SVG picture. Lines that are visible at the same time are one group, which an
+// animation shows and hides. Viewers without animations show the poster.
+func drawFrames(frames []frame) string {
 	groups := map[span]string{}
 	for row := range rows {
 		begin := 0
@@ -153,8 +152,8 @@ func drawFilm(frames []frame) string {
 		b.WriteString("}")
 	}
 	fmt.Fprintf(&b, "</style>\n"+`<rect width="%g" height="%d" rx="10" fill="#011627"/>`+"\n", width, height)
-	for i, colour := range []string{"#ff5f57", "#febc2e", "#28c840"} {
-		fmt.Fprintf(&b, `<circle cx="%d" cy="18" r="6" fill="%s"/>`, 20+20*i, colour)
+	for i, color := range []string{"#ff5f57", "#febc2e", "#28c840"} {
+		fmt.Fprintf(&b, `<circle cx="%d" cy="18" r="6" fill="%s"/>`, 20+20*i, color)
 	}
 	seen := poster(frames)
 	for n, s := range spans {
@@ -168,7 +167,7 @@ func drawFilm(frames []frame) string {
 	return b.String()
 }
 
-// sortedSpans returns the spans in which something is seen, in the order of time.
+// sortedSpans returns the spans that have visible lines, in the order of time.
 func sortedSpans(groups map[span]string) []span {
 	var spans []span
 	for s, drawn := range groups {
@@ -185,7 +184,8 @@ func sortedSpans(groups map[span]string) []span {
 	return spans
 }
 
-// drawLine returns a line as a text of pieces that look alike, or "" for a blank one.
+// drawLine returns a line as SVG, with one element for each run of characters of the same style. It returns "" for a blank
+// line.
 func drawLine(line []cell, row int) string {
 	length := len([]rune(text(line)))
 	if length == 0 {
@@ -215,15 +215,15 @@ func drawPiece(cells []cell) string {
 	}
 	shown := html.EscapeString(b.String())
 	var classes []string
-	look := cells[0].style
-	if look.bold {
+	first := cells[0].style
+	if first.bold {
 		classes = append(classes, "b")
 	}
-	if look.dim {
+	if first.dim {
 		classes = append(classes, "d")
 	}
-	if look.colour != 0 {
-		classes = append(classes, fmt.Sprintf("c%d", look.colour))
+	if first.color != 0 {
+		classes = append(classes, fmt.Sprintf("c%d", first.color))
 	}
 	if len(classes) == 0 {
 		return shown
@@ -237,7 +237,7 @@ const (
 	terminalBytes = 300_000
 )
 
-// A piece is what the program wrote at a time.
+// A piece is output of the program, with the time when it was written.
 type piece struct {
 	at   time.Duration
 	text string
@@ -249,20 +249,20 @@ func drawTerminal(ctx context.Context, clew, tour string) error {
 	if err != nil {
 		return err
 	}
-	frames, err := filmOf(pieces)
+	frames, err := framesOf(pieces)
 	if err != nil {
 		return err
 	}
-	return save(terminalFile, []byte(drawFilm(frames)), terminalBytes)
+	return save(terminalFile, []byte(drawFrames(frames)), terminalBytes)
 }
 
-// recordDemo runs the demo on a terminal, and answers its question as a user would.
+// recordDemo runs the demo on a terminal and answers its question as a user would.
 func recordDemo(ctx context.Context, clew, tour string) ([]piece, error) {
 	master, slave, err := pty.Open(columns, rows)
 	if err != nil {
 		return nil, fmt.Errorf("a recording needs a pseudo-terminal: %w", err)
 	}
-	defer func() { _ = master.Close() }() // all was read
+	defer func() { _ = master.Close() }() // everything has been read
 	cmd := exec.CommandContext(ctx, clew, "demo", "--dir", tour)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "TZ=UTC")
@@ -279,15 +279,15 @@ func recordDemo(ctx context.Context, clew, tour string) ([]piece, error) {
 		return nil, fmt.Errorf("clew demo: %w", err)
 	}
 	if len(pieces) == 0 {
-		return nil, errors.New("clew demo has shown nothing")
+		return nil, errors.New("clew demo wrote nothing")
 	}
 	return pieces, nil
 }
 
-// watch returns what the program writes until it ends, and answers its question.
+// watch returns the output of the program until it ends, and answers its question.
 func watch(master io.ReadWriter, tour string, began time.Time) []piece {
 	var pieces []piece
-	var all, rest []byte // what was read, and what of it is no whole character yet
+	var all, rest []byte // all output, and the last bytes that are not a whole character yet
 	asked := false
 	for buf := make([]byte, 64<<10); ; {
 		n, err := master.Read(buf)
@@ -300,12 +300,12 @@ func watch(master io.ReadWriter, tour string, began time.Time) []piece {
 		pieces, rest = append(pieces, piece{time.Since(began), text}), rest[whole:]
 		if !asked && bytes.Contains(all, []byte("Allow it?")) {
 			asked = true
-			time.AfterFunc(thinkingTime, func() { _, _ = io.WriteString(master, "y\n") }) // or the program waits for ever
+			time.AfterFunc(thinkingTime, func() { _, _ = io.WriteString(master, "y\n") }) // without it the program waits forever
 		}
 	}
 }
 
-// wholeCharacters returns how much of a text does not end within a character.
+// wholeCharacters returns the length of text without a character that is incomplete at its end.
 func wholeCharacters(text []byte) int {
 	for i := len(text) - 1; i >= max(len(text)-utf8.UTFMax, 0); i-- {
 		if utf8.RuneStart(text[i]) {

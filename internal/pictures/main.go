@@ -1,5 +1,5 @@
-// Command pictures makes what the README shows of the program, by running it: a recording of "clew demo" on a terminal as
-// an animated picture, a picture of the page that the demo exports, and a block of text with the output of its commands.
+// Command pictures runs the program to make what the README shows of it: a recording of "clew demo" on a terminal as an
+// animated picture, a picture of the page that the demo exports, and a block of text with the output of its commands.
 // "make pictures" runs it.
 package main
 
@@ -21,14 +21,14 @@ import (
 	"github.com/clewdev/clew/internal/cli"
 )
 
-// Where things are, from the root of the repository.
+// The files that it writes, from the root of the repository.
 const (
 	readme       = "README.md"
 	terminalFile = "docs/pictures/demo.svg"
 	pageFile     = "docs/pictures/page.png"
 )
 
-// limit is how long all of it may take.
+// limit bounds the whole run.
 const limit = 5 * time.Minute
 
 func main() {
@@ -38,7 +38,7 @@ func main() {
 	defer cancel()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
-		os.Exit(1) //nolint:gocritic // there is nothing left to be cancelled
+		os.Exit(1) //nolint:gocritic // there is nothing left to cancel
 	}
 }
 
@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary folder
+	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary directory
 	clew := filepath.Join(dir, "clew")
 	if runtime.GOOS == "windows" {
 		clew += ".exe"
@@ -55,7 +55,7 @@ func run(ctx context.Context) error {
 	build := exec.CommandContext(ctx, "go", "build", "-o", clew, "./cmd/clew")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("building the program, which is done in the root of the repository: %w", err)
+		return fmt.Errorf("building the program (run this in the root of the repository): %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(terminalFile), 0o755); err != nil {
 		return err
@@ -67,22 +67,22 @@ func run(ctx context.Context) error {
 	)
 }
 
-// save writes a file and says so.
+// save writes a file and prints its size. The error says if it would have more than most bytes.
 func save(path string, data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%s would have %d bytes, which is more than %d", path, len(data), most)
 	}
 	fmt.Printf("%s: %d bytes\n", path, len(data))
-	return os.WriteFile(path, data, 0o644) //nolint:gosec // everybody may see it
+	return os.WriteFile(path, data, 0o644) //nolint:gosec // it is public
 }
 
-// What the block stands between.
+// The lines before and after the block.
 const (
 	blockBegins = "<!-- made by make pictures -->\n```text\n"
 	blockEnds   = "```\n<!-- end -->\n"
 )
 
-// writeBlock puts the output of today into a file.
+// writeBlock replaces the block in a file by the current output.
 func writeBlock(path string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func replaceBlock(text, block string) (string, error) {
 	before, rest, begun := strings.Cut(text, blockBegins)
 	_, after, ended := strings.Cut(rest, blockEnds)
 	if !begun || !ended {
-		return "", fmt.Errorf("there is no place for the block, between %q and %q", blockBegins, blockEnds)
+		return "", fmt.Errorf("the lines before and after the block are missing: %q and %q", blockBegins, blockEnds)
 	}
 	return before + blockBegins + block + blockEnds + after, nil
 }
@@ -118,14 +118,14 @@ func demoBlock() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary folder
+	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary directory
 	tour := filepath.Join(dir, "tour")
 	var out, errs bytes.Buffer
 	args := []string{"demo", "--fast", "--yes", "--dir", tour}
 	if code := cli.Main(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != 0 {
 		return "", fmt.Errorf("clew demo: exit code %d: %s", code, errs.String())
 	}
-	commands := strings.Split(steady(out.String(), tour), "\n\n$ ")[1:]
+	commands := strings.Split(normalize(out.String(), tour), "\n\n$ ")[1:]
 	if len(commands) == 0 {
 		return "", errors.New("clew demo shows no commands")
 	}
@@ -144,8 +144,8 @@ var (
 	times = regexp.MustCompile(`\b\d\d:\d\d\b`)
 )
 
-// steady returns output without what is another each time: times, and the name of a temporary folder.
-func steady(text, dir string) string {
+// normalize replaces what differs in each run: dates, times, and the name of a temporary directory.
+func normalize(text, dir string) string {
 	text = strings.ReplaceAll(text, dir, "/tmp/tour")
 	return times.ReplaceAllString(days.ReplaceAllString(text, "2026-11-15"), "15:04")
 }
@@ -164,7 +164,7 @@ func drawPage(ctx context.Context, clew, dir string) error {
 	}
 	pages, err := filepath.Glob(filepath.Join(tour, "*.html"))
 	if err != nil || len(pages) != 1 {
-		return fmt.Errorf("the demo has exported the pages %q, not one", pages)
+		return fmt.Errorf("the demo exported the pages %q, not one page", pages)
 	}
 	browser, err := findBrowser()
 	if err != nil {
@@ -194,5 +194,5 @@ func findBrowser() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("there is no chromium in PATH for a picture of the page: install one, or name it with CHROME")
+	return "", errors.New("the picture of the page needs chromium, which is not in PATH: install it, or set CHROME to its path")
 }

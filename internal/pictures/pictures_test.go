@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The README shows what the program prints today.
+// The README shows what the program prints now.
 func TestReadmeShowsTheDemo(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile(filepath.Join("..", "..", readme))
@@ -48,7 +48,7 @@ func TestReplaceBlock(t *testing.T) {
 	}
 }
 
-// screen returns what a text leaves on the terminal.
+// screen returns the content of a terminal after a text was written to it.
 func screen(t *testing.T, written string) (string, *terminal) {
 	t.Helper()
 	term := newTerminal()
@@ -91,10 +91,10 @@ func TestTerminalStyles(t *testing.T) {
 	t.Parallel()
 	_, term := screen(t, "\x1b[1;36ma\x1b[0mb\x1b[2mc\x1b[22m\x1b[91md\x1b[39me\x1b[mf")
 	want := []cell{
-		{'a', style{bold: true, colour: 36}},
+		{'a', style{bold: true, color: 36}},
 		{'b', style{}},
 		{'c', style{dim: true}},
-		{'d', style{colour: 91}},
+		{'d', style{color: 91}},
 		{'e', style{}},
 		{'f', style{}},
 	}
@@ -105,22 +105,22 @@ func TestTerminalStyles(t *testing.T) {
 	}
 }
 
-// What the program begins to use has to be learned here first.
+// The terminal refuses escape sequences that the program does not use.
 func TestTerminalRefuses(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{"\x1b]0;title\a", "\x1b[5;5H", "\x1b[38;5;9m", "\x1b"} {
 		if err := newTerminal().write(written); err == nil {
-			t.Errorf("%q is obeyed", written)
+			t.Errorf("%q is accepted", written)
 		}
 	}
 }
 
-// A program is heard wherever its output is cut, and answered once.
+// However the output of a program is split, watch reads all of it and answers once.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		said := "/tmp/x Allow it? …\n"
-		p := &cutProgram{rest: said, answered: make(chan string, 2)}
+		output := "/tmp/x Allow it? …\n"
+		p := &cutProgram{rest: output, answered: make(chan string, 2)}
 		var all strings.Builder
 		for _, piece := range watch(p, "/nowhere", time.Now()) {
 			if !utf8.ValidString(piece.text) {
@@ -128,12 +128,12 @@ func TestWatch(t *testing.T) {
 			}
 			all.WriteString(piece.text)
 		}
-		if all.String() != said {
-			t.Errorf("heard %q", all.String())
+		if all.String() != output {
+			t.Errorf("read %q", all.String())
 		}
 		time.Sleep(2 * thinkingTime)
 		if len(p.answered) != 1 || <-p.answered != "y\n" {
-			t.Errorf("answered another number of times than once")
+			t.Errorf("the question was not answered exactly once")
 		}
 	})
 }
@@ -159,7 +159,7 @@ func (p *cutProgram) Write(text []byte) (int, error) {
 
 func TestFilm(t *testing.T) {
 	t.Parallel()
-	frames, err := filmOf([]piece{
+	frames, err := framesOf([]piece{
 		{0, "hello\r\n"},
 		{time.Second, "$ clew\r\n"},
 		{time.Second + time.Millisecond, "a"},
@@ -181,7 +181,7 @@ func TestFilm(t *testing.T) {
 
 func TestDrawFilm(t *testing.T) {
 	t.Parallel()
-	frames, err := filmOf([]piece{
+	frames, err := framesOf([]piece{
 		{0, "$ clew <b>&\r\n"},
 		{time.Second, "\x1b[1;36mAllow it?\x1b[0m yes\r\n"},
 		{2 * time.Second, "\x1b[A\x1b[K"},
@@ -189,12 +189,12 @@ func TestDrawFilm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := drawFilm(frames)
+	drawn := drawFrames(frames)
 	for _, want := range []string{
 		"$ clew &lt;b&gt;&amp;</text>",
 		`<tspan class="b c36">Allow it?</tspan> yes</text>`,
 		"@keyframes k1{0%{opacity:0}14.29%{opacity:1}28.57%{opacity:0}}",
-		`<g id="g1" class="s p">`, // the question is seen where nothing moves
+		`<g id="g1" class="s p">`, // the question is visible without animations
 	} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("no %s in\n%s", want, drawn)
@@ -203,7 +203,7 @@ func TestDrawFilm(t *testing.T) {
 	checkXML(t, drawn)
 }
 
-// The picture that is kept is one that pages can show: well-formed, small, without scripts, links and loaded parts.
+// The picture in the repository is well-formed and small, and has no scripts, links or external resources.
 func TestKeptPicture(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile(filepath.Join("..", "..", terminalFile))

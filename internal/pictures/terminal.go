@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// A style is how a character looks.
+// A style is the style of a character.
 type style struct {
 	bold, dim bool
-	colour    int // 0 is the terminal's own; 30 to 37 and 90 to 97 are those of the escape sequences
+	color     int // 0 is the terminal's default; 30 to 37 and 90 to 97 are as in escape sequences
 }
 
-// A cell is one place of a terminal; the zero rune is a blank.
+// A cell is one character of a terminal; the zero rune is a space.
 type cell struct {
 	char rune
 	style
 }
 
-// A terminal keeps what is on a screen. It knows what the program writes, and no more: anything else is an error.
+// A terminal keeps the content of a screen. It knows the escape sequences that the program writes; others are an error.
 type terminal struct {
 	lines    [][]cell
 	row, col int
@@ -37,15 +37,15 @@ func newTerminal() *terminal {
 // escape is a control sequence at the beginning of a text.
 var escape = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
 
-// write shows text.
+// write writes text to the screen.
 func (t *terminal) write(text string) error {
 	for text != "" {
 		if text[0] == '\x1b' {
 			found := escape.FindStringSubmatch(text)
 			if found == nil {
-				return fmt.Errorf("no escape sequence that is known here: %.20q", text)
+				return fmt.Errorf("unknown escape sequence: %.20q", text)
 			}
-			if err := t.obey(found[1], found[2]); err != nil {
+			if err := t.control(found[1], found[2]); err != nil {
 				return err
 			}
 			text = text[len(found[0]):]
@@ -65,7 +65,7 @@ func (t *terminal) write(text string) error {
 	return nil
 }
 
-// put shows a character.
+// put writes a character to the screen.
 func (t *terminal) put(char rune) {
 	switch char {
 	case '\r':
@@ -82,7 +82,7 @@ func (t *terminal) put(char rune) {
 	}
 }
 
-// down goes to the next line, and scrolls behind the last one.
+// down moves to the next line, and scrolls after the last one.
 func (t *terminal) down() {
 	if t.row < rows-1 {
 		t.row++
@@ -92,8 +92,8 @@ func (t *terminal) down() {
 	t.lines[rows-1] = make([]cell, columns)
 }
 
-// obey does what an escape sequence says.
-func (t *terminal) obey(args, command string) error {
+// control carries out an escape sequence.
+func (t *terminal) control(args, command string) error {
 	switch command {
 	case "m":
 		for arg := range strings.SplitSeq(args, ";") {
@@ -114,7 +114,7 @@ func (t *terminal) obey(args, command string) error {
 		}
 		t.row = max(t.row-n, 0)
 	default:
-		return fmt.Errorf("an escape sequence that is not known here: %s%s", args, command)
+		return fmt.Errorf("unknown escape sequence: %s%s", args, command)
 	}
 	return nil
 }
@@ -131,11 +131,11 @@ func (t *terminal) restyle(arg string) error {
 	case n == 22:
 		t.style.bold, t.style.dim = false, false
 	case n >= 30 && n <= 37, n >= 90 && n <= 97:
-		t.style.colour = n
+		t.style.color = n
 	case n == 39:
-		t.style.colour = 0
+		t.style.color = 0
 	default:
-		return fmt.Errorf("a style that is not known here: %s", arg)
+		return fmt.Errorf("unknown style: %s", arg)
 	}
 	return nil
 }
