@@ -14,53 +14,57 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Pool keeps agents started and ready, so that who asks one does not wait until it has come up. Its methods Query,
-// Run and Connect are like the functions of the same names, take an agent that is ready, and have the next one started
-// in the background. When there is none, they wait in line, first come, first served. All methods may be called from
-// several goroutines.
+// A Pool keeps started agents ready, so that callers don't wait for one to start. Its methods Query, Run and Connect are
+// like the functions of the same names. They take an agent that is ready, and the pool starts the next one in the
+// background. If none is ready, callers wait in order of arrival. All methods may be called from several goroutines.
 //
-// No conversation passes from one caller to another: an agent serves one, and ends. With [PoolOptions.MaxUses] an
-// agent serves several, one after the other. It forgets each of them by the command /clear, which gives it a new
-// session and brings it back to its working folder, and it is ended if that fails, if the run failed or was left
-// early, if something of it still runs, if the prompt was a command, if it used a tool that may leave more behind than
-// files, such as a schedule, or if the permission rules, the permission mode, the folders, the tools or the model are
-// not as before. What stays is that the next conversation begins with a note of the /clear, and what the agent itself
-// keeps in memory, such as web pages that it has fetched. Hooks see the end and the start of the sessions. An agent
-// that was given to Connect serves nobody after that.
+// No conversation passes from one caller to another: an agent serves one conversation and ends. With
+// [PoolOptions.MaxUses] it serves several, one after the other. After each of them the command /clear gives the agent a
+// new session and takes it back to its working directory. The pool ends an agent instead of using it again
 //
-// The callbacks of the options are those of all agents, and may run for several at once, also [Options.Stderr].
+//   - if /clear fails, or if the run failed or was left early,
+//   - if a task of the run is still running,
+//   - if the prompt was a command,
+//   - if the agent used a tool that may leave more than files, such as a schedule,
+//   - if the permission rules, the permission mode, the directories, the tools or the model have changed.
+//
+// Two things remain: the next conversation begins with a note about the /clear, and the agent keeps some things in
+// memory, such as web pages that it has fetched. Hooks see the end and the start of the sessions. An agent that Connect
+// has returned is not used again.
+//
+// All agents share the callbacks of the options, also [Options.Stderr], which may run for several agents at once.
 type Pool struct {
 	opts   *Options
 	config PoolOptions
 	log    *slog.Logger
 
-	life    context.Context // ends with Close
+	open    context.Context // ends with Close
 	end     context.CancelCauseFunc
-	tending sync.WaitGroup // a goroutine for each agent
-	idle    chan struct{}  // closed when nothing is in use any more, and nothing will be
+	running sync.WaitGroup // one goroutine for each agent
+	idle    chan struct{}  // closed when no agent is in use any more, and none will be
 	drained sync.Once      // closes idle
 
 	mu        sync.Mutex
-	agents    map[*poolAgent]struct{} // all there are
+	agents    map[*poolAgent]struct{} // all agents
 	warm      []*poolAgent            // the first one is taken next
-	line      []*waiter
-	wanted    int         // how many agents are to be ready
-	failures  int         // starts that failed, and agents that died, since one was of use
-	notBefore time.Time   // when agents for callers to come may be started
-	refill    *time.Timer // starts them then, or nil
+	line      []*waiter               // the callers that wait
+	wanted    int                     // how many agents should be ready
+	failures  int                     // how many agents in a row failed to start or died before they served a caller
+	notBefore time.Time               // when agents for future callers may be started
+	refill    *time.Timer             // starts them then, or nil
 	draining  bool
 	closed    bool
-	regrets   []error // for Close to return
+	errs      []error // for Close to return
 	stats     PoolStats
 }
 
-// NewPool starts agents for opts, which may be nil, as config says, which may be nil, too. It returns when the first
-// agent is ready, and the others follow in the background. If none can be started, it returns the error of [Connect].
-// Options that belong to one conversation are refused with an [*OptionsError]: Resume, Continue, SessionID, Title and
-// what goes with them, and Record. The context bounds NewPool alone; the pool lives until [Pool.Close].
+// NewPool returns a pool of agents started with opts. Both opts and config may be nil. It returns when the first agent
+// is ready; the others start in the background. If the first one can't be started, it returns the error of [Connect].
+// Options that belong to one conversation, such as Resume, Continue, SessionID, Title and Record, are refused with an
+// [*OptionsError]. The context bounds only NewPool; the pool stays open until [Pool.Close].
 func NewPool(ctx context.Context, opts *Options, config *PoolOptions) (*Pool, error) {
 	opts = opts.clone()
-	c := config.filled()
+	c := config.withDefaults()
 	if err := cmp.Or(c.check(), opts.validate(), opts.checkPooled(c.MaxUses)); err != nil {
 		return nil, err
 	}
@@ -68,16 +72,16 @@ func NewPool(ctx context.Context, opts *Options, config *PoolOptions) (*Pool, er
 		opts: opts, config: c, log: opts.logger(),
 		agents: make(map[*poolAgent]struct{}), idle: make(chan struct{}),
 	}
-	p.life, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	if err := p.open(ctx); err != nil {
-		p.Close() //nolint:errcheck // why it did not open says more
+	p.open, p.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := p.start(ctx); err != nil {
+		p.Close() //nolint:errcheck // why the pool did not open says more
 		return nil, err
 	}
 	return p, nil
 }
 
-// open waits for the first agent.
-func (p *Pool) open(ctx context.Context) error {
+// start waits for the first agent.
+func (p *Pool) start(ctx context.Context) error {
 	first, err := p.await(ctx, p.join(p.config.Warm-1))
 	if err != nil {
 		return err
@@ -85,15 +89,15 @@ func (p *Pool) open(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wanted = p.config.Warm
-	p.pause(0) // nobody works yet
+	p.pause(0) // no agent is in use yet
 	p.putBack(first)
 	return nil
 }
 
-// Query is like the function [Query], on an agent of the pool: nothing is taken before the loop begins, and each loop
-// takes an agent of its own. An agent that may serve another conversation does not end with the sequence, which then
-// ends when every prompt is answered and nothing in the background will start another turn. Errors are those of the
-// function, [ErrPoolClosed], and, for a caller in line, that of ctx or of an agent that could not be started.
+// Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop begins, and each loop
+// takes its own agent. If the agent may serve another conversation, the sequence does not wait for its exit: it ends when
+// the prompt is answered and no background task will start another turn. The errors are those of the function,
+// [ErrPoolClosed], and, while the caller waits, the error of ctx or of an agent that could not be started.
 func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		a, id, err := p.ask(ctx, prompt)
@@ -102,18 +106,19 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 			return
 		}
 		last := a.uses >= p.config.MaxUses || leavesTraces(prompt)
-		p.converse(ctx, &poolRun{agent: a, prompt: id, last: last}, yield)
+		p.run(ctx, &poolRun{agent: a, prompt: id, last: last}, yield)
 	}
 }
 
-// Run is Query for who wants the outcome alone. It returns the last result, and beside it a [*ResultError] if that is a
-// failure, and a [*StoreError] if part of the session is not in [Options.Store].
+// Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a [*ResultError], and
+// with entries that are missing in [Options.Store] a [*StoreError].
 func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }
 
-// Connect takes an agent for a session, which counts as in use until it is closed or its agent has died. The context
-// bounds the wait alone. Errors are [ErrPoolClosed], that of ctx, and that of an agent that could not be started.
+// Connect takes an agent for a session. The agent counts as in use until the session is closed or the agent has died.
+// The context bounds only the wait. The errors are [ErrPoolClosed], that of ctx, and that of an agent that could not be
+// started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	a, err := p.take(ctx)
 	if err != nil {
@@ -123,11 +128,11 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	return a.session, nil
 }
 
-// ask takes an agent and gives it the prompt, whose id it returns. An agent that turns out to be dead before the prompt
-// has reached it is not the caller's: another one is asked.
+// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent has died before the prompt
+// reached it, another one is tried.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
-		return nil, "", err // no agent has to be spent on it
+		return nil, "", err // no agent is needed to find that out
 	}
 	const agents = 3
 	for range agents {
@@ -137,7 +142,7 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 		if id, err = a.session.Send(ctx, prompt); err == nil {
 			return a, id, nil
 		}
-		a.session.Close() //nolint:errcheck // why it did not take the prompt says more
+		a.session.Close() //nolint:errcheck // why the prompt was not sent says more
 		if ctx.Err() != nil {
 			break
 		}
@@ -145,28 +150,28 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 	return nil, "", err
 }
 
-// PoolOptions say how many agents a [Pool] keeps, and for how long. The zero value means the defaults.
+// PoolOptions configure how many agents a [Pool] keeps, and for how long. The zero value means the defaults.
 type PoolOptions struct {
-	// Warm is how many agents are kept ready for the callers to come. An agent takes about 250 MB of memory. 0 means 1.
+	// Warm is how many agents are kept ready for future callers. An agent takes about 250 MB of memory. 0 means 1.
 	Warm int
-	// MaxAgents is how many agents there are at most, those that start, wait, work or end all counted. Callers beyond that
-	// wait in line. It can't be less than Warm. 0 means four times Warm.
+	// MaxAgents is the highest number of agents, including those that are starting or ending. Further callers wait. It
+	// can't be less than Warm. 0 means four times Warm.
 	MaxAgents int
-	// MaxUses is how many conversations an agent serves, one after the other. 0 means 1, so that nothing at all can pass
-	// from one to the next. With more, an agent whose [Pool.Query] or [Pool.Run] has ended in order is told to forget it,
-	// by the command /clear, and is kept if all went well: see [Pool]. It can't be more than 1 together with
-	// [Options.DisableSlashCommands], [Options.VerbatimPrompts] or [Options.PromptSuggestions].
+	// MaxUses is how many conversations an agent serves, one after the other. 0 means 1, so that nothing can pass from one
+	// to the next. With more, the pool sends the command /clear after a [Pool.Query] or [Pool.Run] that succeeded, and
+	// keeps the agent if that works: see [Pool]. It can't be more than 1 together with [Options.DisableSlashCommands],
+	// [Options.VerbatimPrompts] or [Options.PromptSuggestions].
 	MaxUses int
-	// IdleTimeout is how long an agent waits for a caller before it is ended. The next caller has others started. 0 means
-	// 15 minutes.
+	// IdleTimeout is how long an agent waits for a caller before it is ended. The pool starts new agents for the next
+	// caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
-	// HealthInterval is how often an agent that waits for a caller is asked whether it still answers. One that does not
-	// within 10 seconds is ended and replaced. 0 means a minute.
+	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that does not answer within
+	// 10 seconds is ended and replaced. 0 means a minute.
 	HealthInterval time.Duration
 }
 
-// filled returns a copy with the defaults in place of zeros; nil is the zero value.
-func (o *PoolOptions) filled() PoolOptions {
+// withDefaults returns a copy with defaults for the fields that are zero. o may be nil.
+func (o *PoolOptions) withDefaults() PoolOptions {
 	var c PoolOptions
 	if o != nil {
 		c = *o
@@ -179,13 +184,13 @@ func (o *PoolOptions) filled() PoolOptions {
 	return c
 }
 
-// check returns what is wrong with options whose defaults are filled in.
+// check returns an error if the options, with their defaults, can't be used.
 func (o *PoolOptions) check() error {
 	switch {
 	case o.Warm < 0:
 		return badOption("PoolOptions.Warm", "is negative")
 	case o.MaxAgents < o.Warm:
-		return badOption("PoolOptions.MaxAgents", "%d is less than the %d that are kept ready", o.MaxAgents, o.Warm)
+		return badOption("PoolOptions.MaxAgents", "%d is less than Warm, which is %d", o.MaxAgents, o.Warm)
 	case o.MaxUses < 0:
 		return badOption("PoolOptions.MaxUses", "is negative")
 	case o.IdleTimeout < 0:
@@ -196,9 +201,9 @@ func (o *PoolOptions) check() error {
 	return nil
 }
 
-// checkPooled returns what can't be an option of many sessions, or of agents that serve so many of them each.
+// checkPooled returns an error if the options can't be used for the sessions of a pool whose agents have so many uses.
 func (o *Options) checkPooled(uses int) error {
-	const single, reused = "is for one session, and a pool has many", "not together with PoolOptions.MaxUses"
+	const single, reused = "can't be used in a pool, which has many sessions", "can't be combined with PoolOptions.MaxUses"
 	for _, c := range []struct {
 		set            bool
 		option, reason string
@@ -219,24 +224,24 @@ func (o *Options) checkPooled(uses int) error {
 	return nil
 }
 
-// PoolStats count what a [Pool] has and has done.
+// PoolStats counts the agents and callers of a [Pool].
 type PoolStats struct {
-	// Warm agents are ready, Starting ones come up or forget their last conversation, InUse ones serve a caller, and
-	// Ending ones are told to end.
+	// Warm agents are ready for a caller. Starting agents are not ready yet, or are being cleared. InUse agents serve a
+	// caller. Ending agents have been asked to exit.
 	Warm, Starting, InUse, Ending int
-	// Waiting callers are in line.
+	// Waiting counts the callers that wait for an agent.
 	Waiting int
 
-	// Started counts the agents that were started, and Failed those of them that did not come up. Died counts those that
-	// ended, or did not answer any more, while they waited for a caller.
+	// Started counts the agents that the pool has started, and Failed those of them that did not become ready. Died counts
+	// the agents that exited or stopped answering while they waited for a caller.
 	Started, Failed, Died int
 	// Served counts the callers that got an agent, and Reused those of them whose agent had served others before.
 	Served, Reused int
-	// WaitTime is how long all callers together have waited for their agents.
+	// WaitTime is the total time that callers have waited for agents.
 	WaitTime time.Duration
 }
 
-// Stats returns the counters as they are now.
+// Stats returns the current counters.
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,12 +252,12 @@ func (p *Pool) Stats() PoolStats {
 	return stats
 }
 
-// ErrPoolClosed is what callers of a [Pool] get once it was drained or closed.
+// ErrPoolClosed is the error of calls on a [Pool] that was drained or closed.
 var ErrPoolClosed = errors.New("clew: pool closed")
 
-// Drain ends the pool in order: it takes no more callers, serves those that wait in line, waits until all that is in
-// use was given back, and closes the pool. When ctx ends first, it returns the error of ctx, and the rest goes on
-// until [Pool.Close].
+// Drain closes the pool when its work is done: it refuses new callers, serves those that wait, waits until no agent is
+// in use, and then calls Close. If ctx ends first, it returns the error of ctx, and the pool continues to drain until
+// [Pool.Close].
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.draining, p.wanted = true, 0
@@ -266,32 +271,32 @@ func (p *Pool) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends all agents of the pool, also those in use, and waits until they are gone. Who waits in line gets
-// [ErrPoolClosed]. It may be called from anywhere, any number of times, and is bounded like [Session.Close]. It returns
-// nil if all agents have ended by themselves, and else an error with an [*ExitError] for each that had to be killed. With
-// [Options.Store], the error has a [*StoreError] for what was lost without a caller to tell.
+// Close ends all agents of the pool, also those in use, and waits until they have exited. Callers that wait get
+// [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes no longer than [Session.Close]. It
+// returns nil if all agents exited by themselves, and otherwise an error with an [*ExitError] for each that had to be
+// killed. With [Options.Store], the error also has a [*StoreError] for each loss that no caller has seen.
 func (p *Pool) Close() error {
-	p.shut()
-	p.tending.Wait()
+	p.shutDown()
+	p.running.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return errors.Join(p.regrets...)
+	return errors.Join(p.errs...)
 }
 
-// maxRegrets bounds what a pool whose store is broken for long remembers of it.
-const maxRegrets = 100
+// maxErrs limits how many errors of a broken store a pool keeps.
+const maxErrs = 100
 
-// regret keeps an error of an agent for Close, if it matters by then: that the agent had to be killed does once the pool
-// is closed, and that something is not in the store always. The lock is held.
-func (p *Pool) regret(err error) {
+// keepError keeps an error of an agent for Close, if it matters by then: store losses always do, and that an agent had
+// to be killed does once the pool is closed. The lock is held.
+func (p *Pool) keepError(err error) {
 	_, lost := errors.AsType[*StoreError](err)
-	if err != nil && (p.closed || lost) && len(p.regrets) < maxRegrets {
-		p.regrets = append(p.regrets, err)
+	if err != nil && (p.closed || lost) && len(p.errs) < maxErrs {
+		p.errs = append(p.errs, err)
 	}
 }
 
-// shut tells everybody that the pool is closed.
-func (p *Pool) shut() {
+// shutDown marks the pool as closed, fails the callers that wait and dismisses all agents.
+func (p *Pool) shutDown() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -304,21 +309,22 @@ func (p *Pool) shut() {
 	for a := range p.agents {
 		p.dismiss(a)
 	}
-	p.wind()
+	p.dismissWarm()
 	p.closed = true
 	p.end(ErrPoolClosed)
 	p.pause(0)
 }
 
-// traceless are the tools that leave nothing behind in the agent that /clear does not remove. Those of MCP servers are
-// the servers' own business. Others may register hooks, change folders, or have something run later.
+// traceless are the tools after which /clear removes everything that they have changed in the agent. Tools of MCP
+// servers, which are not in this list, change only their servers. Other tools may register hooks, change directories or
+// schedule work.
 var traceless = []string{
 	"AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read",
 	"StructuredOutput", "WebFetch", "WebSearch", "Write",
 }
 
-// leavesTraces reports whether a prompt is one after which an agent can't be used again: a command, which may change
-// anything, or one that is not answered.
+// leavesTraces reports whether an agent can't be used again after a prompt: a command may change anything, and a prompt
+// without an answer has no end.
 func leavesTraces(prompt *wire.UserMessage) bool {
 	unanswered := prompt.ShouldQuery != nil && !*prompt.ShouldQuery
 	return unanswered || strings.HasPrefix(strings.TrimSpace(prompt.Content.Text()), "/")
@@ -327,20 +333,20 @@ func leavesTraces(prompt *wire.UserMessage) bool {
 // A poolRun is a prompt that an agent of a pool was given.
 type poolRun struct {
 	agent    *poolAgent
-	prompt   string // its id
-	last     bool   // of its agent
+	prompt   string // its ID
+	last     bool   // the agent is not used again
 	seen     progress
-	answered bool // the model has said something
-	traces   bool // a tool was used that may leave some
+	answered bool // the model has answered something
+	traces   bool // a tool was used that may leave traces
 }
 
-// converse yields the messages of a conversation, and ends the agent, or gives it back.
-func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message, error) bool) {
+// run yields the messages of a conversation, and then gives the agent back or ends it.
+func (p *Pool) run(ctx context.Context, c *poolRun, yield func(wire.Message, error) bool) {
 	s := c.agent.session
 	over := false
 	defer func() {
 		if !over || !p.giveBack(c.agent) {
-			s.Close() //nolint:errcheck // how the agent ended after all was said is of no interest
+			s.Close() //nolint:errcheck // the run is over, so how the agent ends does not matter
 		}
 	}()
 	c.seen.sent(c.prompt)
@@ -359,7 +365,7 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 		}
 		if _, answer := msg.(*wire.AssistantMessage); answer && !c.answered {
 			c.answered = true
-			p.underWay()
+			p.endHeadStart()
 		}
 		if settled && !c.last { // and the agent can't be used again
 			c.last = true
@@ -371,12 +377,12 @@ func (p *Pool) converse(ctx context.Context, c *poolRun, yield func(wire.Message
 	}
 }
 
-// see takes note of a message. It reports whether everything is answered with it.
+// see follows a message. It reports whether everything is answered with it.
 func (c *poolRun) see(msg wire.Message) bool {
 	switch m := msg.(type) {
 	case *wire.InitMessage:
-		if c.agent.face == "" {
-			c.agent.face = faceOf(m)
+		if c.agent.profile == "" {
+			c.agent.profile = profileOf(m)
 		}
 	case *wire.AssistantMessage:
 		for _, use := range m.Content.ToolUses() {

@@ -10,29 +10,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A poolAgent is an agent of a pool. Its state, its uses and the time belong to the pool's lock; who has the agent in
-// use, or cleans it, has the rest.
+// A poolAgent is an agent of a pool. The pool's lock protects state, uses and since. The other fields belong to the
+// goroutine that uses or clears the agent.
 type poolAgent struct {
 	session *Session // nil while it starts
 	state   agentState
 	uses    int           // conversations so far
 	since   time.Time     // when it was ready last
-	nudge   chan struct{} // has who tends it look at its state
-	memory
+	changed chan struct{} // one slot: the state may have changed
+	baseline
 }
 
-// An agentState is what an agent of a pool is at.
+// An agentState is the state of an agent of a pool.
 type agentState int
 
 const (
 	agentStarting agentState = iota
 	agentWarm
 	agentInUse
-	agentCleaning // it forgets a conversation
+	agentClearing // it runs /clear after a conversation
 	agentEnding
 )
 
-// dismiss has an agent end. The lock is held.
+// dismiss asks an agent to end. The lock is held.
 func (p *Pool) dismiss(a *poolAgent) {
 	a.state = agentEnding
 	a.wake()
@@ -40,21 +40,21 @@ func (p *Pool) dismiss(a *poolAgent) {
 
 func (a *poolAgent) wake() {
 	select {
-	case a.nudge <- struct{}{}:
+	case a.changed <- struct{}{}:
 	default:
 	}
 }
 
-// ready notes that an agent waits for a caller from now on. The lock is held.
+// ready marks an agent as waiting for a caller. The lock is held.
 func (p *Pool) ready(a *poolAgent) {
 	a.state, a.since = agentWarm, time.Now()
 }
 
-// tend starts an agent and looks after it until it is gone.
-func (p *Pool) tend(a *poolAgent) {
-	session, err := Connect(p.life, p.opts)
+// runAgent starts an agent and watches it until it is gone.
+func (p *Pool) runAgent(a *poolAgent) {
+	session, err := Connect(p.open, p.opts)
 	if err == nil {
-		err = a.meet(p.life, session, p.config.MaxUses)
+		err = a.record(p.open, session, p.config.MaxUses)
 	}
 	if err != nil {
 		p.failed(a, err)
@@ -63,7 +63,7 @@ func (p *Pool) tend(a *poolAgent) {
 	session.agent.noReconnect.Store(true) // until a caller owns the session
 	p.mu.Lock()
 	a.session = session
-	if a.state == agentStarting { // and not dismissed meanwhile
+	if a.state == agentStarting { // it was not dismissed meanwhile
 		p.ready(a)
 		p.warm = append(p.warm, a)
 		p.balance()
@@ -72,7 +72,7 @@ func (p *Pool) tend(a *poolAgent) {
 	p.gone(a, p.watch(a))
 }
 
-// watch looks after an agent that has come up until it is gone. It returns the error of [Session.Close].
+// watch watches a started agent until it is gone. It returns the error of [Session.Close].
 func (p *Pool) watch(a *poolAgent) error {
 	health := time.NewTicker(p.config.HealthInterval)
 	defer health.Stop()
@@ -83,8 +83,8 @@ func (p *Pool) watch(a *poolAgent) error {
 		switch state := p.stateOf(a); {
 		case state == agentEnding:
 			return a.session.Close()
-		case state == agentCleaning:
-			p.clean(a)
+		case state == agentClearing:
+			p.clear(a)
 			continue
 		case state == agentWarm && !checked:
 			checked = true
@@ -93,10 +93,10 @@ func (p *Pool) watch(a *poolAgent) error {
 		}
 		select {
 		case <-a.session.ending.over:
-			return p.bury(a)
-		case <-a.nudge:
+			return p.closeEnded(a)
+		case <-a.changed:
 		case <-health.C:
-			p.recovered()
+			p.resetFailures()
 			p.checkHealth(a)
 		case <-idle.C:
 			idle.Reset(p.checkIdle(a))
@@ -110,21 +110,20 @@ func (p *Pool) stateOf(a *poolAgent) agentState {
 	return a.state
 }
 
-// healthTimeout is how long an agent may take to answer while it has nothing else to do.
+// healthTimeout is how long an idle agent may take to answer.
 const healthTimeout = 10 * time.Second
 
-// checkHealth asks an agent that waits for a caller something, and dismisses it if it does not answer. The question
-// has the agent put together what a prompt goes with, and needs no model: the first turn is faster when it was asked
-// before.
+// checkHealth sends a request to an agent that waits for a caller, and dismisses the agent if it does not answer. The
+// request needs no model. For its answer the agent prepares the context of a prompt, which makes the first turn faster.
 func (p *Pool) checkHealth(a *poolAgent) {
 	if p.stateOf(a) != agentWarm {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.life, healthTimeout)
+	ctx, cancel := context.WithTimeout(p.open, healthTimeout)
 	defer cancel()
 	_, err := a.session.request(ctx, "get_context_usage", map[string]string{"detail": "summary"})
 	_, refused := errors.AsType[*ControlError](err)
-	if err == nil || refused || a.session.Err() != nil || p.life.Err() != nil {
+	if err == nil || refused || a.session.Err() != nil || p.open.Err() != nil {
 		return
 	}
 	p.log.Warn("an agent of the pool does not answer", "error", err)
@@ -132,11 +131,11 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	defer p.mu.Unlock()
 	if a.state == agentWarm {
 		p.discard(a)
-		p.troubled()
+		p.countDeath()
 	}
 }
 
-// checkIdle dismisses an agent that nobody has come for, and returns when to look again.
+// checkIdle dismisses an agent that has waited too long for a caller, and returns when to check again.
 func (p *Pool) checkIdle(a *poolAgent) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,9 +156,9 @@ func (p *Pool) discard(a *poolAgent) {
 	p.dismiss(a)
 }
 
-// bury frees what is left of an agent that has ended by itself. The session of a caller is the caller's to close: there
-// may be messages left to read.
-func (p *Pool) bury(a *poolAgent) error {
+// closeEnded closes the session of an agent that has ended by itself. A session in use is left to its caller, who may
+// have messages to read.
+func (p *Pool) closeEnded(a *poolAgent) error {
 	switch p.stateOf(a) {
 	case agentInUse:
 		return nil
@@ -169,9 +168,9 @@ func (p *Pool) bury(a *poolAgent) error {
 	return a.session.Close()
 }
 
-// failed takes note of an agent that could not be started.
+// failed removes an agent that could not be started.
 func (p *Pool) failed(a *poolAgent, err error) {
-	if p.life.Err() == nil {
+	if p.open.Err() == nil {
 		p.log.Warn("an agent of the pool could not be started", "error", err)
 	}
 	p.mu.Lock()
@@ -186,23 +185,23 @@ func (p *Pool) failed(a *poolAgent, err error) {
 	p.balance()
 }
 
-// gone takes note of an agent that has ended.
+// gone removes an agent that has ended.
 func (p *Pool) gone(a *poolAgent, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.agents, a)
-	p.regret(failure)
+	p.keepError(failure)
 	if p.closed {
 		return
 	}
 	if a.state == agentWarm {
 		p.discard(a)
-		p.troubled()
+		p.countDeath()
 	}
 	p.balance()
 }
 
-// A waiter is a caller that waits in line for an agent.
+// A waiter is a caller that waits for an agent.
 type waiter struct {
 	done  chan struct{} // closed when one of the others is set
 	agent *poolAgent
@@ -215,7 +214,7 @@ func (w *waiter) settle(a *poolAgent, err error) {
 	close(w.done)
 }
 
-// take waits for an agent and has others made ready.
+// take waits for an agent, and makes the pool start others.
 func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -234,7 +233,8 @@ func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 	return a, err
 }
 
-// join gets in line, and has so many agents made ready besides. It never blocks: who can be served at once has been.
+// join adds a waiter and sets how many more agents should be ready. It never blocks. A waiter that can be served at once
+// has been served when it returns.
 func (p *Pool) join(wanted int) *waiter {
 	w := &waiter{done: make(chan struct{})}
 	p.mu.Lock()
@@ -249,8 +249,8 @@ func (p *Pool) join(wanted int) *waiter {
 	return w
 }
 
-// await waits until it is the waiter's turn. One that gives up leaves the line, and an agent that it got just then goes
-// to the next one.
+// await waits until the waiter has an agent. When ctx ends first, the waiter leaves the line, and an agent that it has
+// just got goes to the next one.
 func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	select {
 	case <-w.done:
@@ -260,7 +260,7 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	defer p.mu.Unlock()
 	if i := slices.Index(p.line, w); i >= 0 {
 		p.line = slices.Delete(p.line, i, i+1)
-		p.balance() // it may be the last one that a drain waits for
+		p.balance() // Drain may wait for this one
 		return nil, context.Cause(ctx)
 	}
 	if w.err == nil && ctx.Err() != nil {
@@ -282,13 +282,13 @@ func (p *Pool) putBack(a *poolAgent) {
 	p.balance()
 }
 
-// serve gives agents that are ready to those who wait, in order. The lock is held.
+// serve gives ready agents to the waiters, in order. The lock is held.
 func (p *Pool) serve() {
 	for len(p.line) > 0 && len(p.warm) > 0 {
 		a := p.warm[0]
 		p.warm = p.warm[1:]
 		if a.session.Err() != nil {
-			continue // who tends it will notice, too
+			continue // its own goroutine removes it
 		}
 		if p.failures > 0 || p.refill == nil {
 			p.failures = 0
@@ -301,8 +301,8 @@ func (p *Pool) serve() {
 	}
 }
 
-// refuse tells the first one in line that an agent could not be started, unless there are others on their way for all
-// who wait. The lock is held.
+// refuse fails the first waiter because an agent could not be started, unless enough others are being started. The lock
+// is held.
 func (p *Pool) refuse(err error) {
 	if len(p.line) > p.coming() {
 		p.line[0].settle(nil, err)
@@ -311,35 +311,35 @@ func (p *Pool) refuse(err error) {
 }
 
 const (
-	// headStart is how long an agent that was taken works before the start of the next one competes with it, unless it has
-	// answered before.
+	// headStart is how long the pool waits before it starts the next agent, so that the start does not slow down the agent
+	// that was just taken. The first answer of that agent ends it.
 	headStart = 500 * time.Millisecond
-	// The pause before an agent is made ready after others did not live to serve anybody.
+	// The pause before another start after agents have died before they served a caller.
 	minRestart = 500 * time.Millisecond
 	maxRestart = 30 * time.Second
 )
 
-// balance serves who waits, and starts what is missing. It is called with the lock held whenever something has changed.
+// balance serves the waiters, and starts agents that are missing. It is called with the lock held after every change.
 func (p *Pool) balance() {
 	p.serve()
 	if p.draining && len(p.line) == 0 {
-		p.wind()
+		p.dismissWarm()
 		return
 	}
 	missing := len(p.line) + p.wanted - len(p.warm) - p.coming()
 	if pause := time.Until(p.notBefore); pause > 0 {
-		missing = min(missing, len(p.line)-p.coming()) // the pause is not for those who wait
+		missing = min(missing, len(p.line)-p.coming()) // the pause does not hold up waiters
 		if p.refill == nil {
 			p.refill = time.AfterFunc(pause, p.endPause)
 		}
 	}
 	for range min(missing, p.config.MaxAgents-len(p.agents)) {
-		p.start()
+		p.startAgent()
 	}
 }
 
-// wind ends what nobody will need any more.
-func (p *Pool) wind() {
+// dismissWarm dismisses the agents that no caller will need any more. The lock is held.
+func (p *Pool) dismissWarm() {
 	for _, a := range p.warm {
 		p.dismiss(a)
 	}
@@ -349,7 +349,7 @@ func (p *Pool) wind() {
 	}
 }
 
-// pause has no agents started for a while but for those who wait. The lock is held.
+// pause lets the pool start agents only for waiters for a while. The lock is held.
 func (p *Pool) pause(length time.Duration) {
 	p.notBefore = time.Now().Add(length)
 	if p.refill != nil {
@@ -358,8 +358,8 @@ func (p *Pool) pause(length time.Duration) {
 	}
 }
 
-// underWay ends the head start of an agent.
-func (p *Pool) underWay() {
+// endHeadStart ends the head start of an agent that has answered.
+func (p *Pool) endHeadStart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failures == 0 {
@@ -389,29 +389,30 @@ func (p *Pool) count(state agentState) int {
 }
 
 // coming counts the agents that will be ready soon.
-func (p *Pool) coming() int { return p.count(agentStarting) + p.count(agentCleaning) }
+func (p *Pool) coming() int { return p.count(agentStarting) + p.count(agentClearing) }
 
-func (p *Pool) start() {
-	a := &poolAgent{nudge: make(chan struct{}, 1)}
+func (p *Pool) startAgent() {
+	a := &poolAgent{changed: make(chan struct{}, 1)}
 	p.agents[a] = struct{}{}
 	p.stats.Started++
-	p.tending.Go(func() { p.tend(a) })
+	p.running.Go(func() { p.runAgent(a) })
 }
 
-// recovered notes that an agent has lived for a while.
-func (p *Pool) recovered() {
+// resetFailures ends the count of failures after an agent has run for a while.
+func (p *Pool) resetFailures() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failures = 0
 }
 
-// troubled notes that an agent did not live to serve anybody. The more there are in a row, the longer is the pause
-// before another one is made ready; the first has none. The lock is held.
-func (p *Pool) troubled() {
+// countDeath counts an agent that died before it served a caller. The lock is held.
+func (p *Pool) countDeath() {
 	p.stats.Died++
 	p.backOff()
 }
 
+// backOff counts a failure. From the second one in a row, the pool pauses before it starts another agent, longer each
+// time. The lock is held.
 func (p *Pool) backOff() {
 	p.failures++
 	if p.failures > 1 {
@@ -419,61 +420,61 @@ func (p *Pool) backOff() {
 	}
 }
 
-// cleanTimeout is how long an agent may take to forget a conversation.
-const cleanTimeout = 10 * time.Second
+// clearTimeout is how long /clear may take.
+const clearTimeout = 10 * time.Second
 
-// A memory is what has to be as before when an agent has forgotten a conversation.
-type memory struct {
-	rules wire.JSON // of permissions, as the agent told them before its first conversation
-	face  string    // what it said of itself in its first turn
+// A baseline is the state of an agent that must be the same again after /clear.
+type baseline struct {
+	rules   wire.JSON // the permission rules before the first conversation
+	profile string    // what the agent reported about itself in its first turn
 }
 
-// meet takes note of an agent that has come up.
-func (m *memory) meet(ctx context.Context, s *Session, uses int) error {
+// record records the permission rules of an agent that has started. It does nothing for an agent with a single use.
+func (b *baseline) record(ctx context.Context, s *Session, uses int) error {
 	if uses == 1 {
 		return nil
 	}
 	rules, err := s.request(ctx, "list_permission_rules", nil)
 	if _, refused := errors.AsType[*ControlError](err); err != nil && !refused {
-		s.Close() //nolint:errcheck // why it does not answer says more
+		s.Close() //nolint:errcheck // why the agent does not answer says more
 		return err
 	}
-	m.rules = rules
+	b.rules = rules
 	return nil
 }
 
-// faceOf returns what an agent says of itself that a conversation may change.
-func faceOf(m *wire.InitMessage) string {
+// profileOf returns the state that an agent reports and that a conversation may change.
+func profileOf(m *wire.InitMessage) string {
 	return fmt.Sprintf("%q", []any{m.CWD, m.AdditionalDirectories, m.Model, m.PermissionMode, m.OutputStyle, m.Tools})
 }
 
-// giveBack returns an agent whose conversation is over, to be used again once it has forgotten it. It reports whether
-// the pool wants it.
+// giveBack returns an agent whose conversation is over, to be cleared and used again. It reports whether the pool wants
+// the agent.
 func (p *Pool) giveBack(a *poolAgent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a.session.Err() != nil || a.state != agentInUse || p.draining && len(p.line) == 0 {
 		return false
 	}
-	a.state = agentCleaning
+	a.state = agentClearing
 	a.wake()
 	return true
 }
 
-// clean has an agent forget its conversation and makes it ready again. One that can't is dismissed.
-func (p *Pool) clean(a *poolAgent) {
-	ctx, cancel := context.WithTimeout(p.life, cleanTimeout)
+// clear clears an agent and makes it ready again. An agent that can't be cleared is dismissed.
+func (p *Pool) clear(a *poolAgent) {
+	ctx, cancel := context.WithTimeout(p.open, clearTimeout)
 	defer cancel()
-	err := a.forget(ctx)
-	if err != nil && p.life.Err() == nil {
+	err := a.clear(ctx)
+	if err != nil && p.open.Err() == nil {
 		p.log.Warn("an agent of the pool is not used again", "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case a.state != agentCleaning: // the pool was closed meanwhile
+	case a.state != agentClearing: // the pool was closed meanwhile
 	case err != nil:
-		p.regret(err)
+		p.keepError(err)
 		p.dismiss(a)
 	default:
 		p.ready(a)
@@ -482,10 +483,10 @@ func (p *Pool) clean(a *poolAgent) {
 	p.balance()
 }
 
-// forget has the agent forget its conversation, and makes sure that it has.
-func (a *poolAgent) forget(ctx context.Context) error {
+// clear clears the agent, and checks that it is in the same state as before its first conversation.
+func (a *poolAgent) clear(ctx context.Context) error {
 	old := a.session.ID()
-	if err := a.clear(ctx); err != nil {
+	if err := a.sendClear(ctx); err != nil {
 		return err
 	}
 	if id := a.session.ID(); id == old || id == "" {
@@ -498,15 +499,15 @@ func (a *poolAgent) forget(ctx context.Context) error {
 	return err
 }
 
-// clear runs the command /clear.
-func (a *poolAgent) clear(ctx context.Context) error {
+// sendClear runs the command /clear.
+func (a *poolAgent) sendClear(ctx context.Context) error {
 	id, err := a.session.Send(ctx, Text("/clear"))
 	if err != nil {
 		return err
 	}
 	var seen progress
 	seen.sent(id)
-	reset, face, lost := false, "", error(nil)
+	reset, profile, lost := false, "", error(nil)
 	for msg, err := range a.session.Messages(ctx) {
 		if err != nil {
 			return err
@@ -515,7 +516,7 @@ func (a *poolAgent) clear(ctx context.Context) error {
 		case *wire.ConversationResetMessage:
 			reset = true
 		case *wire.InitMessage:
-			face = faceOf(m)
+			profile = profileOf(m)
 		case *wire.MirrorErrorMessage:
 			lost = join(lost, lossOf(m))
 		}
@@ -528,8 +529,8 @@ func (a *poolAgent) clear(ctx context.Context) error {
 		return err
 	case !reset:
 		return errors.New("the conversation was not reset")
-	case face != a.face:
-		return fmt.Errorf("the agent was %s and is %s", a.face, face)
+	case profile != a.profile:
+		return fmt.Errorf("the state of the agent was %s and is now %s", a.profile, profile)
 	}
 	return nil
 }
