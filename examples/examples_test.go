@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// build builds all examples, and returns the folder that they are in.
+// build builds all examples, and returns the directory that they are in.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -64,7 +64,7 @@ shift 2
 exec "$AGENT" "$@"
 `
 
-// folder returns a folder for an example, with a picture and a stand-in for docker in it.
+// folder returns a directory for an example, with a picture and a stand-in for docker in it.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

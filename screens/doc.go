@@ -11,7 +11,7 @@
 // Each function sends one control request and waits for the answer, also while a turn is running.
 // It needs a [Controller], which a [clew.Session] is. None of them changes anything in the session.
 //
-// What the agent leaves out of an answer is zero. A field that is not of the type that it has here,
+// Fields that the agent leaves out of an answer are zero. A field that is not of the type that it has here,
 // because the agent is of another version, is zero as well, and the session logs it. The error is a
 // [*clew.ControlError] when the agent refuses, and its Unsupported method reports an agent that does
 // not know the request.

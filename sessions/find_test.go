@@ -176,7 +176,7 @@ func TestSeveralRoots(t *testing.T) {
 	}
 }
 
-// A project may have the name that the agent was told to use for all projects.
+// A project may have the name that the agent uses for all projects.
 func TestGivenProjectName(t *testing.T) {
 	home := setHome(t)
 	project := mkdir(t, home, "code")

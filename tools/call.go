@@ -21,7 +21,7 @@ func Request(ctx context.Context) *mcp.CallToolRequest {
 	return req
 }
 
-// Progress tells the agent how far a call of a tool is, and waits until it has been told. done grows from call to call.
+// Progress reports the progress of a call to the agent, and returns when the report is sent. done must grow from call to call.
 // total is 0 if it is not known. It does nothing if the agent does not want to know, and outside of a call.
 func Progress(ctx context.Context, done, total float64, message string) {
 	req := Request(ctx)
@@ -32,7 +32,7 @@ func Progress(ctx context.Context, done, total float64, message string) {
 		ProgressToken: req.Params.GetProgressToken(), Progress: done, Total: total, Message: message,
 	})
 	if err != nil {
-		logger(ctx).DebugContext(ctx, "progress was not told", "tool", req.Params.Name, "error", err)
+		logger(ctx).DebugContext(ctx, "progress was not reported", "tool", req.Params.Name, "error", err)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// What goes wrong in a call is a result, and the next call works.
+// A failure in a call is a result, and the next call works.
 func TestCallsThatFail(t *testing.T) {
 	fails := func(f func()) *tools.Tool {
 		return tools.New("get", "", func(context.Context, any) (any, error) { f(); return "", errors.New("out of order") })
@@ -257,7 +257,7 @@ func decoded(t testing.TB, text string) any {
 	return value
 }
 
-// inBubble runs a test with a clock of its own, in which nothing may be left behind.
+// inBubble runs a test with a fake clock, after which no goroutine may be left.
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()

@@ -83,7 +83,7 @@ func (c *conn) call(ctx context.Context, req *jsonrpc.Request, message wire.JSON
 	}
 }
 
-// cancel tells the server that nobody waits for a reply any more.
+// cancel notifies the server that nobody waits for a reply any more.
 func (c *conn) cancel(id int64) {
 	params := json.RawMessage(fmt.Sprintf(`{"requestId":%d}`, id))
 	select {
@@ -161,7 +161,7 @@ func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write takes a message of the server: a reply for who waits for it, or one that goes to the agent. A reply that comes
+// Write takes a message of the server: a reply for the call that waits for it, or a message for the agent. A reply that comes
 // too late concerns nobody.
 func (p *pipe) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if response, ok := msg.(*jsonrpc.Response); ok {

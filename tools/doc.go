@@ -30,20 +30,20 @@
 // The input is checked against the schema before the function runs. A violation, an error of the function and a panic
 // in it become a result that the model reads as a failure; none of them ends the session. Calls run at the same time,
 // also of one tool and in several sessions. The context of a call ends when the agent cancels it, as on an interrupt,
-// and with the session. [Progress] tells how far a call is.
+// and with the session. [Progress] reports how far a call is.
 //
 // # Results
 //
 // A string goes to the model as it is. Any other value goes as JSON, and an object also as structured content; there is
 // no output schema, of which the model would learn nothing. For pictures, resources and the like a function returns a
-// [Content], several of them, or a [*Result]. What Claude Code 2.1.325 makes of its content:
+// [Content], several of them, or a [*Result]. Claude Code 2.1.325 treats its content as follows:
 //
 //   - Text and images are what the model gets.
 //   - A resource with text, and the name and URI of a link, become text. A resource that is a picture becomes an image.
-//   - Audio and other bytes of a resource are written to a file, and the model is told its name.
+//   - Audio and other bytes of a resource are written to a file, and the model gets its name.
 //   - Structured content, as JSON, takes the place of all text.
 //
-// A result that is too long is written to a file, and the model is told its name; see [Tool.MaxResultChars].
+// A result that is too long is written to a file, and the model gets its name. See [Tool.MaxResultChars].
 //
 // # Servers
 //

@@ -33,7 +33,7 @@ func schemaOf(in reflect.Type) (*jsonschema.Schema, error) {
 	return jsonschema.ForType(in, &jsonschema.ForOptions{TypeSchemas: forms})
 }
 
-// typeSchemas are the schemas of types whose kind does not tell how they look in JSON. Those of others are nil.
+// typeSchemas are the schemas of types whose kind does not determine their JSON. Those of others are nil.
 type typeSchemas map[reflect.Type]*jsonschema.Schema
 
 // add adds a type, or what it is made of.
@@ -67,7 +67,7 @@ func (s typeSchemas) addParts(t reflect.Type) error {
 	return nil
 }
 
-// checkField returns why a field is read in another way than a schema can tell, or "".
+// checkField returns why a schema can't describe how a field is read, or "".
 func checkField(field *reflect.StructField) string {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	embedded := field.Type
@@ -83,7 +83,7 @@ func checkField(field *reflect.StructField) string {
 	return ""
 }
 
-// formOf returns the schema of a type that is read in a way of its own, or nil.
+// formOf returns the schema of a type with its own UnmarshalJSON or UnmarshalText, or nil.
 func formOf(t reflect.Type) *jsonschema.Schema {
 	p := reflect.PointerTo(t)
 	switch {
@@ -122,7 +122,7 @@ func NewResult(blocks ...Content) *Result {
 	return &Result{Content: append([]Content{}, blocks...)} // nil would be null
 }
 
-// Failure returns a result that tells the model that the tool has failed. So does an error, with its text.
+// Failure returns a result that marks the call as failed for the model. Returning an error does the same, with its text.
 func Failure(text string) *Result {
 	result := NewResult(Text(text))
 	result.IsError = true
@@ -188,7 +188,7 @@ func resultOf(out any) (*Result, error) {
 	return result, nil
 }
 
-// plainText returns a string of any type that has no JSON form of its own.
+// plainText returns a string of any type without its own JSON encoding.
 func plainText(out any) (string, bool) {
 	switch out.(type) {
 	case json.Marshaler, encoding.TextMarshaler:

@@ -208,7 +208,7 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// A session that the server ends says so to whoever uses it.
+// Calls on a session that the server has ended say so.
 func TestServerEndsSession(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		server := library()
@@ -264,7 +264,7 @@ func sdkSession(b *testing.B) *mcp.ClientSession {
 	return session
 }
 
-// A loopAgent is an agent in memory that only says what it is told to.
+// A loopAgent is an agent in memory that only sends given frames.
 type loopAgent struct {
 	toHost   *io.PipeWriter
 	fromHost *bufio.Reader

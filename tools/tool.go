@@ -21,10 +21,10 @@ type Tool struct {
 	call   func(ctx context.Context, input json.RawMessage) (*Result, error) // nil if there is no function
 }
 
-// New returns a tool. In is a struct or a map, or any other type if the tool gets a schema of its own. The package
+// New returns a tool. In is a struct or a map, or any other type if the tool is given a schema. The package
 // documentation says how In becomes a schema, and what Out may be.
 //
-// The function may run any number of times at once. Its context is that of the call. What is wrong with a tool, such as
+// The function may run any number of times at once. Its context is that of the call. A mistake in a tool, such as
 // a name that MCP does not allow, is found by [Add], and with [Server] when a session begins.
 func New[In, Out any](name, description string, call func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{about: mcp.Tool{Name: name, Description: description}, in: reflect.TypeFor[In]()}
@@ -83,8 +83,8 @@ func (t *Tool) annotations() *mcp.ToolAnnotations {
 	return t.about.Annotations
 }
 
-// MaxResultChars sets how long a result may be before the agent writes it to a file and tells the model its name. The
-// agent has a limit of its own besides.
+// MaxResultChars sets how long a result may be before the agent writes it to a file and gives the model its name. The
+// agent also has its own limit.
 func (t *Tool) MaxResultChars(limit int) *Tool {
 	return t.meta("anthropic/maxResultSizeChars", limit)
 }

@@ -68,7 +68,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// Types that are no input.
+// Types that can't be an input.
 type (
 	node struct {
 		Next *node `json:"next"`
@@ -82,7 +82,7 @@ type (
 	name string
 )
 
-// What is wrong with tools is said when a session begins, by name, and nothing panics.
+// Mistakes in tools are reported when a session begins, by name, and nothing panics.
 func TestBadDefinitions(t *testing.T) {
 	t.Parallel()
 	wrong := &jsonschema.Schema{Type: "object", Ref: "#/no"}
@@ -133,13 +133,13 @@ type letter int
 func (l *letter) UnmarshalText(text []byte) error { *l = letter(text[0]); return nil }
 func (l letter) MarshalText() ([]byte, error)     { return []byte{byte(l)}, nil }
 
-// A sealed value is read in a way of its own.
+// A sealed value has its own decoder.
 type sealed struct{ text json.RawMessage }
 
 func (s *sealed) UnmarshalJSON(data []byte) error { s.text = data; return nil }
 func (s sealed) MarshalJSON() ([]byte, error)     { return s.text, nil }
 
-// A strict value is read in a way of its own, but as its fields say.
+// A strict value has its own decoder, which follows its fields.
 type strict struct {
 	N int `json:"n"`
 }

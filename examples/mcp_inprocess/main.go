@@ -1,4 +1,4 @@
-// Mcp_inprocess gives the agent a tool that runs in this program: an MCP server without a transport of its own.
+// Mcp_inprocess gives the agent a tool that runs in this program: an MCP server without a transport.
 //
 //	go run ./examples/mcp_inprocess
 package main
@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// A clock is a [clew.MCPHandler] with one tool, which tells the time.
+// A clock is a [clew.MCPHandler] with one tool, which returns the time.
 type clock struct{}
 
 // HandleMCP answers one message of JSON-RPC.

@@ -21,7 +21,7 @@ type terminal struct {
 	input *bufio.Reader
 }
 
-// canUseTool is a [clew.CanUseToolFunc]. What the agent wants is quoted: its words must not reach the terminal as
+// canUseTool is a [clew.CanUseToolFunc]. The agent's words are quoted: they must not reach the terminal as
 // escape sequences.
 func (t *terminal) canUseTool(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	t.mu.Lock()

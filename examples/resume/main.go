@@ -32,6 +32,6 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Println(third.Result)
-	fmt.Println("a session of its own:", third.SessionID != first.SessionID)
+	fmt.Println("a new session:", third.SessionID != first.SessionID)
 	return nil
 }

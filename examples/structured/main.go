@@ -1,4 +1,4 @@
-// Structured has the agent answer in a Go type, of which it is given the JSON schema.
+// Structured asks the agent for an answer of a Go type. The agent gets the JSON schema of the type.
 //
 //	go run ./examples/structured
 package main

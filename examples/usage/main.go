@@ -1,4 +1,4 @@
-// Usage tells what the sessions of this folder have used and cost, by day and model. A question is asked first, so that
+// Usage prints the tokens and the cost of the sessions of this directory, by day and model. A question is asked first, so that
 // there is one; without it, the program costs nothing.
 //
 //	go run ./examples/usage "Name a bird."
@@ -53,7 +53,7 @@ func report(ctx context.Context) error {
 	return nil
 }
 
-// titlesOf returns what the sessions of a folder are called, by ID.
+// titlesOf returns the titles of the sessions of a directory, by ID.
 func titlesOf(ctx context.Context, folder string) (map[string]string, error) {
 	infos, err := sessions.List(ctx, &sessions.ListOptions{Project: folder})
 	titles := map[string]string{}

@@ -57,7 +57,7 @@ func TestListPackagesFindsC(t *testing.T) {
 	}
 }
 
-// watchSources reads every source folder, so that go test does not answer from its cache after an import changed:
+// watchSources reads every source directory, so that go test does not answer from its cache after an import changed:
 // it notices what the test itself opens, and not what go list opens for it.
 func watchSources(t *testing.T) {
 	t.Helper()

@@ -214,7 +214,7 @@ func public(_ graph, n node) []string {
 	return nil
 }
 
-// named refuses names that invite anything, of folders and of the package itself.
+// named refuses vague names, of directories and of the package itself.
 func named(_ graph, n node) []string {
 	elements := strings.Split(strings.TrimPrefix(n.ImportPath, module), "/")
 	for _, element := range append(elements, n.Name) {
@@ -279,7 +279,7 @@ func program(p string) bool {
 // tool reports whether p serves the development of this module and is linked into nothing else.
 func tool(p string) bool { return inFolders(p, toolFolders) }
 
-// inFolders reports whether p lies in one of those folders of internal.
+// inFolders reports whether p is in one of those directories of internal.
 func inFolders(p string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return within(p, module+"/internal/"+f) })
 }

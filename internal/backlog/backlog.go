@@ -1,8 +1,8 @@
 // Package backlog holds the messages that were read from an agent and not yet taken by the caller: in memory up to a
 // bound, beyond it in temporary files.
 //
-// Answers, permission requests and hooks come on the same pipe as the messages, behind those that nobody has taken yet.
-// So whoever reads the pipe must be able to read on, whatever the caller does. With a backlog the reader stops only
+// Answers, permission requests and hooks come on the same pipe as the messages, after those that nobody has taken yet.
+// So the reader of the pipe must be able to continue, whatever the caller does. With a backlog the reader stops only
 // when the bound on disk is reached too. That slows down the agent, and nothing is lost.
 package backlog
 
@@ -24,10 +24,10 @@ type Options struct {
 	// of its raw text and 256 bytes. From then on, messages that cannot be on disk may take as much again: text lines,
 	// invalid frames, and any when the disk is full.
 	MemoryBytes int64
-	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 that there are none. What is added last
+	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 means no files. The batch that is added last
 	// may pass a bound, by some 64 KiB or by one message if that is larger.
 	DiskBytes int64
-	// Dir is the folder of the files; empty means [os.TempDir].
+	// Dir is the directory of the files. Empty means [os.TempDir].
 	Dir string
 	// Decode decodes what comes back from disk, as it was decoded at first, and does not keep frame. It runs within
 	// Take, with no lock held. Nil means [wire.Decode].
@@ -38,7 +38,7 @@ type Options struct {
 }
 
 // A Backlog is a queue of messages. Push is for one goroutine at a time, and so are Take and Return together; the other
-// methods may be called from anywhere at any time. A backlog has no goroutine of its own, and has files only while
+// methods may be called from anywhere at any time. A backlog starts no goroutine, and has files only while
 // there are messages on disk.
 type Backlog struct {
 	opts  Options
@@ -67,7 +67,7 @@ func New(opts Options) *Backlog {
 	return b
 }
 
-// Push adds messages behind all others. It takes over the slice.
+// Push adds messages after all others. It takes over the slice.
 //
 // It returns at once while there is room in memory. When there is none, the consumer gets 10 ms to take something. If
 // it does not, this and all that follows goes to disk, until everything was taken. When there is no room on disk
@@ -79,7 +79,7 @@ func (b *Backlog) Push(msgs []wire.Message) {
 	}
 }
 
-// pushRest adds messages for which there was no room. Each time that some of them find room, the consumer gets another
+// pushRest adds messages that did not fit at first. Each time that some of them find room, the consumer gets another
 // moment.
 func (b *Backlog) pushRest(msgs []wire.Message) {
 	passed := time.After(moment)
@@ -119,7 +119,7 @@ func (b *Backlog) add(msgs []wire.Message, e effort) []wire.Message {
 func (b *Backlog) Wake() { signal(b.room) }
 
 // Take returns the next messages, at least one, and gives them away with their slice. It blocks until there are some.
-// What is there is returned even if the context has ended.
+// Messages that are there are returned even if the context has ended.
 //
 // The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was called and everything was
 // taken, or after Close. Any other error says that messages on disk could not be read and are lost; the next call goes
@@ -166,7 +166,7 @@ func (b *Backlog) Return(msgs []wire.Message) {
 	signal(b.ready)
 }
 
-// End says that no Push will follow. What is there can still be taken.
+// End says that no Push will follow. Remaining messages can still be taken.
 func (b *Backlog) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func encode(msgs []wire.Message) (records []byte, n int) {
 }
 
 // frameOf returns the frame that decodes to msg, if there is one. Text lines and invalid frames know their place in the
-// stream, which their text does not tell.
+// stream, which is not part of their text.
 func frameOf(msg wire.Message) (string, bool) {
 	switch msg.(type) {
 	case *wire.TextLine, *wire.InvalidFrame:

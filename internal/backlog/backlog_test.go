@@ -168,7 +168,7 @@ func TestTakeAfterItsContext(t *testing.T) {
 	if _, err := b.Take(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	// The consumer that comes next finds all that was pushed in between.
+	// The next consumer finds everything that was pushed in between.
 	b.Push(pushed)
 	b.End()
 	checkMessages(t, pushed, takeAll(t, b))

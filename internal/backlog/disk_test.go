@@ -129,7 +129,7 @@ func TestNamedFileIsRemovedByClose(t *testing.T) {
 	}
 }
 
-// A consumer that is always behind, and never has taken everything, must not let the files grow.
+// A consumer that always lags, and never has taken everything, must not let the files grow.
 func TestFilesDoNotGrow(t *testing.T) {
 	t.Parallel()
 	const bound = 256 << 10
@@ -252,7 +252,7 @@ var (
 	errUnreadable = errors.New("the disk cannot be read")
 )
 
-// A fakeDisk holds files in memory, and fails when told to.
+// A fakeDisk holds files in memory, and fails on request.
 type fakeDisk struct {
 	mu         sync.Mutex
 	full       bool

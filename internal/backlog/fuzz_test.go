@@ -49,7 +49,7 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// A player does to a backlog what it is told to, and notes what should come of it.
+// A player applies operations to a backlog, and tracks the expected content.
 type player struct {
 	*Backlog
 	disk   *fakeDisk

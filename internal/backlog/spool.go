@@ -81,7 +81,7 @@ func (s *spool) clear() {
 	s.files, s.size = nil, 0
 }
 
-// remove closes a file, and with it removes it. There is nobody to tell that it could not be removed.
+// remove closes a file, which removes it. Nobody could act on an error.
 func remove(f io.Closer) { _ = f.Close() }
 
 var errDamaged = errors.New("the file was changed")
@@ -144,7 +144,7 @@ func (f *tempFile) Close() error {
 	return err
 }
 
-// appendRecord appends a record, which is a frame behind its length.
+// appendRecord appends a record: the length of a frame, and the frame.
 func appendRecord(dst []byte, frame string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(frame))), frame...)
 }

@@ -273,7 +273,7 @@ func open(s *sink, serve control.Server) *control.Conn {
 	return control.New(out, control.Config{Serve: serve, Urgent: func() {}, Log: slog.New(slog.DiscardHandler)})
 }
 
-// bubble runs a test in a bubble of its own.
+// bubble runs a test in a synctest bubble.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()

@@ -35,7 +35,7 @@ const (
 	Allowed = "Bash(sh test.sh)" // the permission rule for the command that the agent may run without a question
 )
 
-// What the model says, as far as other rules or tests refer to it.
+// Answers of the model that other rules or tests refer to.
 const (
 	errand = "Read slug.sh and say why \"Hello, World!\" becomes hello--world- and not hello-world."
 

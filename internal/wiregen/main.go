@@ -3,8 +3,8 @@
 // The Go structs of that package are the schema: their fields with the tags
 // json and wire say how an object looks, and the directives //wire:message,
 // //wire:block, //wire:event and //wire:delta say which type on the wire a
-// struct stands for; //wire:open says that there may be members besides its
-// fields. wiregen reads the package's files in the folder given, and
+// struct stands for; //wire:open says that there may be members other than its
+// fields. wiregen reads the package's files in the given directory, and
 // writes decode_gen.go, encode_gen.go and kinds_gen.go there.
 package main
 

@@ -264,7 +264,7 @@ func (st *structType) hasKey(key string) bool {
 	return slices.ContainsFunc(st.fields, func(f field) bool { return f.key == key })
 }
 
-// readField reads a field with a tag. The name is there beside an error, too.
+// readField reads a field with a tag. The name is also returned with an error.
 func readField(f *ast.Field) (field, error) {
 	parsed := field{typ: types.ExprString(f.Type), embedded: len(f.Names) == 0}
 	parsed.name = strings.TrimPrefix(parsed.typ, "*")

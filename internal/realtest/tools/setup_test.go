@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A stage is a session with the server "own", and the model behind it.
+// A stage is a session with the server "own", and its model.
 type stage struct {
 	*clew.Session
 	model  *clewtest.Model

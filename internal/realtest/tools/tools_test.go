@@ -190,7 +190,7 @@ func TestRealAlwaysLoad(t *testing.T) {
 const dot = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde" +
 	"\x00\x00\x00\x0cIDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82"
 
-// What the model gets of a result.
+// The parts of a result that the model gets.
 func TestRealContent(t *testing.T) {
 	t.Parallel()
 	structured := tools.NewResult(tools.Text("hidden"), tools.Image("image/png", []byte(dot)))
@@ -240,7 +240,7 @@ func TestRealLongResults(t *testing.T) {
 	}
 }
 
-// A server of the SDK has resources besides its tools, and passes its results on as they are. The agent does not ask
+// A server of the SDK has resources as well as tools, and passes its results on as they are. The agent does not ask
 // for its prompts.
 func TestRealMount(t *testing.T) {
 	t.Parallel()
