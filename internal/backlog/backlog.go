@@ -123,7 +123,7 @@ func (b *Backlog) Wake() { signal(b.room) }
 //
 // The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was called and everything was
 // taken, or after Close. Any other error says that messages on disk could not be read and are lost; the next call goes
-// on behind them.
+// on after them.
 func (b *Backlog) Take(ctx context.Context) ([]wire.Message, error) {
 	for {
 		got, err := b.next()
