@@ -124,7 +124,7 @@ var runs = []run{
 			}).Reply(clewtest.Text("It was 42."))
 			m.On("Double it").Reply(clewtest.Text("84."))
 		},
-		want: "It was 42.\n84.\na session of its own: true\n",
+		want: "It was 42.\n84.\na new session: true\n",
 	},
 	{
 		name: "store",
