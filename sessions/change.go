@@ -21,6 +21,9 @@ import (
 
 // Rename gives a session a title, which [Summary.CustomTitle] has from then on. Space around the
 // title is removed. An empty title is an error.
+//
+// The title is an entry at the end of the transcript, as if the user had renamed the session in the
+// agent. An agent that has the session open may write its own title after it.
 func Rename(ctx context.Context, id, title string, opts *Options) error {
 	title = strings.TrimSpace(title)
 	if title == "" {
@@ -34,6 +37,8 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 }
 
 // Tag sets the tag of a session, and replaces the one that it has. An empty tag removes it.
+// [ListOptions.Tag] finds the sessions with a tag.
+//
 // Invisible characters are removed from the tag: control and formatting characters, and those that
 // Unicode does not define. It is an error if nothing else is left.
 func Tag(ctx context.Context, id, tag string, opts *Options) error {
@@ -48,6 +53,7 @@ func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	return s.store.Append(ctx, key, []wire.JSON{textEntry("tag", "tag", seen, id)})
 }
 
+// titleEntry returns the entry that sets the title of a session.
 func titleEntry(id, title string) wire.JSON {
 	return textEntry("custom-title", "customTitle", title, id)
 }
@@ -91,6 +97,12 @@ type ForkOptions struct {
 // Fork copies the conversation of a session to a new session of the same project, and returns the
 // ID of the new one. The session that is forked does not change. The new entries have new UUIDs,
 // and each names the entry that it was copied from. Subagents are not copied.
+//
+//	id, err := sessions.Fork(ctx, old, &sessions.ForkOptions{UpTo: message.UUID})
+//	if err != nil {
+//		return err
+//	}
+//	s, err := clew.Connect(ctx, &clew.Options{Resume: id})
 //
 // Tool calls without a result are left out, since an agent could not continue from there. If there
 // is no message with the UUID opts.UpTo, the error wraps [ErrNotFound].
@@ -303,6 +315,7 @@ func replaceUUIDs(value json.RawMessage, ids map[string]string) json.RawMessage 
 	return json.RawMessage(text)
 }
 
+// replaceUUIDsIn replaces UUIDs in a decoded JSON value, at any depth.
 func replaceUUIDsIn(v any, ids map[string]string) any {
 	switch v := v.(type) {
 	case string:
@@ -319,11 +332,14 @@ func replaceUUIDsIn(v any, ids map[string]string) any {
 	return v
 }
 
+// quoted returns a text as a JSON string.
 func quoted(text string) json.RawMessage {
 	value, _ := json.Marshal(text) // a string always encodes
 	return value
 }
 
+// quotedOrNull returns a text as a JSON string, or null if it is empty. The agent writes null for
+// the parent of a first entry.
 func quotedOrNull(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("null")
@@ -421,6 +437,7 @@ type entryHash struct {
 	hash uuidHash
 }
 
+// hashEntry returns the hash by which entries are compared.
 func hashEntry(entry wire.JSON) entryHash {
 	if uuid, _ := EntryUUID(entry); uuid != "" {
 		return entryHash{uuid: true, hash: hashUUID(uuid)}

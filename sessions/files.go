@@ -37,6 +37,14 @@ type File struct {
 // files that are not regular, and transcripts of compactions, since these repeat a conversation. It
 // reads directories, but does not open files.
 //
+//	var size int64
+//	for f, err := range sessions.Files(ctx, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		size += f.Info.Size()
+//	}
+//
 // The store must be a [*Folder] or nil, and opts may be nil. An error is the last pair. If some
 // directories can't be read, the files of all others come before the error.
 func Files(ctx context.Context, opts *Options) iter.Seq2[File, error] {

@@ -26,6 +26,7 @@ var ErrNotFound = errors.New("sessions: not found")
 // A notFoundError says what was not found, and where. It wraps [ErrNotFound].
 type notFoundError struct{ what, where string }
 
+// Error returns, for example, "sessions: session ID not found in /home/me/.claude/projects".
 func (e *notFoundError) Error() string {
 	if e.where == "" {
 		return "sessions: " + e.what + " not found"
@@ -44,7 +45,12 @@ func checkID(id string) error {
 	return nil
 }
 
-// Options say where a session is. Nil and the zero value mean any project of the agent's own files.
+// Options say where a session is. Nil and the zero value mean any project of the agent's own files,
+// which is what most callers want. Set a project if you know it: then fewer directories are
+// searched.
+//
+//	opts := &sessions.Options{Project: "/home/me/code"}           // in the agent's files
+//	opts := &sessions.Options{Store: store, ProjectName: "nightly"} // in another store
 type Options struct {
 	// Store has the session. Nil means the agent's own files, in all of [Roots]. Changes are made
 	// where the session is found.
@@ -425,7 +431,12 @@ const (
 )
 
 // withWorktrees returns dir and, if it is in a git repository, the same directory in each of the
-// other working trees, and these trees themselves. It reads git's files and does not run git.
+// other working trees, and these trees themselves. A session that was started in one tree is often
+// wanted in another, since they belong to the same work. It reads git's files and does not run git:
+//
+//	.git                           a directory in the main tree, a file "gitdir: PATH" in others
+//	.git/worktrees/NAME/gitdir     the path of the .git file of a linked tree
+//	.git/worktrees/NAME/commondir  the path of the shared git directory
 func withWorktrees(dir string) []string {
 	dirs := []string{dir}
 	root, common := repository(dir)

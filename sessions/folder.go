@@ -268,6 +268,7 @@ func (f *Folder) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.J
 	return f.load(ctx, key, f.skip)
 }
 
+// load is Load with another function for lines that are left out.
 func (f *Folder) load(ctx context.Context, key wire.SessionKey, skipped func(SkippedLine)) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		if err := checkKey(ctx, key); err != nil {
@@ -289,7 +290,8 @@ func (f *Folder) load(ctx context.Context, key wire.SessionKey, skipped func(Ski
 	}
 }
 
-// A loader is one loop over a transcript.
+// A loader is one loop over a transcript. It ends at the size that the file had when it was opened,
+// so a loop over a growing file ends as well.
 type loader struct {
 	ctx     context.Context
 	key     wire.SessionKey
@@ -297,6 +299,7 @@ type loader struct {
 	yield   func(wire.JSON, error) bool
 }
 
+// fail yields an error as the last pair.
 func (l *loader) fail(err error) { l.yield("", fmt.Errorf("sessions: load %s: %w", l.key, err)) }
 
 // sidecar yields the entry for the metadata file next to a subagent's transcript. It reports

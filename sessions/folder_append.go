@@ -224,8 +224,12 @@ const maxIndexedUUIDs = 1 << 20
 // replaced.
 const endLength = 64
 
-// A uuidIndex has the UUIDs of one transcript file. It is locked while somebody appends to the
-// file.
+// A uuidIndex has the UUIDs of one transcript file, so that an append can leave out entries that
+// the file already has. It is locked while somebody appends to the file.
+//
+// Other processes may append to the file, or replace it. So an index remembers how far it has read,
+// and the last bytes before that. If these bytes are still the same, it reads only what was added;
+// otherwise it reads the whole file again.
 type uuidIndex struct {
 	mu    sync.Mutex
 	file  fs.FileInfo // nil if the file was not read
@@ -242,6 +246,8 @@ type uuidHash [2]uint64
 
 var uuidSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
+// hashUUID returns the hash of a UUID. With 128 bits and a random seed, two UUIDs do not collide in
+// practice, and nobody can construct a collision.
 func hashUUID(uuid string) uuidHash {
 	return uuidHash{maphash.String(uuidSeeds[0], uuid), maphash.String(uuidSeeds[1], uuid)}
 }
@@ -306,6 +312,7 @@ func (ts *uuidIndexes) forgetSession(session wire.SessionKey) {
 	}
 }
 
+// forget drops an index. The caller holds the lock.
 func (ts *uuidIndexes) forget(key wire.SessionKey, t *uuidIndex) {
 	ts.total -= t.counted
 	delete(ts.byKey, key)
@@ -357,6 +364,7 @@ func (t *uuidIndex) wrote(size int64, text []byte) {
 
 func (t *uuidIndex) has(uuid string) bool { return t.uuids[hashUUID(uuid)] }
 
+// add adds a UUID. Entries without one are not indexed.
 func (t *uuidIndex) add(uuid string) {
 	if uuid != "" {
 		t.uuids[hashUUID(uuid)] = true

@@ -38,10 +38,19 @@ type ImportProgress struct {
 	Skipped *SkippedLine
 }
 
-// Import copies a session with its subagents to the store dst, under the same ID. It does not copy
-// entries that dst already has, so it can be repeated: after an error, when the session has grown,
-// or to complete a session of which dst has missed entries. It appends up to 500 entries or 1 MiB
-// at a time.
+// Import copies a session with its subagents to the store dst, under the same ID. From then on
+// clew.Options.Resume finds it there, on any machine that can reach dst.
+//
+//	store, err := sqlitestore.Open(ctx, "archive.db", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	err = sessions.Import(ctx, store, id, nil)
+//
+// Import does not copy entries that dst already has, so it can be repeated: after an error, when
+// the session has grown, or to complete a session of which dst has missed entries. It appends up to
+// 500 entries or 1 MiB at a time.
 //
 // Lines of a file that are not entries are left out and reported: to opts.Progress, or else to
 // [Folder.Skipped].
@@ -85,6 +94,7 @@ func (i *importer) target(key wire.SessionKey) wire.SessionKey {
 	return key
 }
 
+// reportProgress calls the caller's function, if there is one.
 func (i *importer) reportProgress() {
 	if i.report != nil {
 		i.report(i.progress)

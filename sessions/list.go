@@ -49,6 +49,9 @@ const maxLoads = 16
 
 // List returns sessions, the newest first unless the options say otherwise. opts may be nil.
 //
+//	since := time.Now().AddDate(0, 0, -7)
+//	infos, err := sessions.List(ctx, &sessions.ListOptions{Since: since, Text: "login"})
+//
 // It leaves out sessions in which nobody has said anything, or nothing but /clear, sessions whose
 // ID is not a UUID, and transcripts of subagents that older agents kept as sessions. Of several
 // copies with the same ID, it returns the newest. A session that can't be read is in the list with
@@ -268,6 +271,8 @@ func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	})
 }
 
+// newestFirst orders sessions by time, and those of the same time by key, so that the order is
+// stable.
 func newestFirst(a, b foundSession) int {
 	if c := b.Modified.Compare(a.Modified); c != 0 {
 		return c
@@ -304,6 +309,7 @@ func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]Session
 	return o.page(infos), ctx.Err()
 }
 
+// skip returns how many sessions to leave out at the beginning.
 func (o *ListOptions) skip() int { return max(o.Offset, 0) }
 
 // page applies Offset and Limit.

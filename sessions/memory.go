@@ -113,6 +113,8 @@ func (m *Memory) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.J
 	}
 }
 
+// entries returns the entries of a transcript. The slice may be read without the lock, since
+// elements are never changed.
 func (m *Memory) entries(key wire.SessionKey) []wire.JSON {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -127,7 +129,8 @@ func (m *Memory) Sessions(ctx context.Context, project string) (map[string]time.
 	return collectSessions(ctx, m, project, func(s *memorySession) time.Time { return s.changed })
 }
 
-// Summaries returns the summaries of the sessions of a project. See [Summarizer].
+// Summaries returns the summaries of a project's sessions, which Append keeps up to date. See
+// [Summarizer].
 func (m *Memory) Summaries(ctx context.Context, project string) (map[string]Summary, error) {
 	return collectSessions(ctx, m, project, func(s *memorySession) Summary { return s.summary })
 }
@@ -150,7 +153,8 @@ func collectSessions[T any](
 	return found, nil
 }
 
-// Projects returns the projects that have sessions, sorted. See [ProjectLister].
+// Projects returns the names of the projects that have sessions, sorted. A project that has only
+// transcripts of subagents is not included. See [ProjectLister].
 func (m *Memory) Projects(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -41,6 +41,18 @@ type RecordedMessage struct {
 // Messages that a compaction has kept come after its summary. If several tools were called at once,
 // all of their results are included.
 //
+//	for msg, err := range sessions.Messages(ctx, id, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		switch m := msg.Message.(type) {
+//		case *wire.UserMessage:
+//			fmt.Println("user:", m.Content.Text())
+//		case *wire.AssistantMessage:
+//			fmt.Println("assistant:", m.Content.Text())
+//		}
+//	}
+//
 // The transcript is loaded when the loop begins. An error is the last pair. It wraps [ErrNotFound]
 // if there is no such session.
 //
@@ -83,6 +95,7 @@ func Subagents(ctx context.Context, id string, opts *Options) ([]Subagent, error
 	return s.subagents(ctx, key)
 }
 
+// subagents returns the subagents of a session, by the names of their transcripts.
 func (s scope) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, error) {
 	subpaths, err := s.store.Subpaths(ctx, key)
 	if err != nil {
@@ -177,6 +190,7 @@ func (n *node) visible() bool { return n.spoken() && n.main() }
 // main reports whether the node belongs to the session itself.
 func (n *node) main() bool { return !n.sidechain && !n.meta && n.team == "" }
 
+// message decodes the entry of a node.
 func (n *node) message() *RecordedMessage {
 	return &RecordedMessage{
 		Message:        wire.Decode([]byte(n.entry)),
@@ -186,7 +200,13 @@ func (n *node) message() *RecordedMessage {
 	}
 }
 
-// A chain is the tree of a transcript's entries, connected by their parents.
+// A chain is the tree of a transcript's entries, connected by their parents. The conversation is
+// the path from the root to the last message. Three kinds of entries change the tree or the path:
+//
+//   - A compaction may keep messages. They are moved after its summary: see relink.
+//   - A rewind abandons the entries below a cut: see leave.
+//   - An entry may retract others, for example an answer that was refused. These are not shown, but
+//     their children are.
 type chain struct {
 	nodes     []*node
 	byUUID    map[string]*node
@@ -344,6 +364,7 @@ type calls struct {
 	results []string
 }
 
+// readCalls returns the tool calls and results in the content of a message.
 func readCalls(message []byte) calls {
 	c := calls{message: unquoted(jsonlex.Lookup(message, 0, "id"))}
 	var l jsonlex.Lexer

@@ -40,9 +40,20 @@ type ReadOptions struct {
 // separate sessions. Each subagent is under the item that started it. If that item is not found,
 // the subagent is in [transcript.Transcript.Unlinked].
 //
+//	t, err := sessions.Read(ctx, id, nil)
+//	if err != nil {
+//		return err
+//	}
+//	for _, chunk := range t.Chunks {
+//		fmt.Println(chunk.Type, chunk.Text)
+//	}
+//
 // If transcripts of subagents can't be read, Read returns the rest together with the error. Lines
 // that are not entries are not an error: see [transcript.Transcript.Invalid]. If there is no
 // session with that ID, the error wraps [ErrNotFound].
+//
+// It reads several transcripts at a time. Everything is in memory at the end; for a very long
+// session, use [Open] and read single entries.
 func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transcript, error) {
 	if opts == nil {
 		opts = new(ReadOptions)
@@ -373,6 +384,7 @@ func (l *line) passNULs(in *bufio.Reader) error {
 	}
 }
 
+// pass skips n buffered bytes.
 func (l *line) pass(in *bufio.Reader, n int) {
 	n, _ = in.Discard(n) // they are buffered
 	l.next += int64(n)

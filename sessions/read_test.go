@@ -216,7 +216,7 @@ func (s failingStore) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[w
 	return s.Memory.Load(ctx, key)
 }
 
-// The readable part is returned with the error.
+// Read returns everything it could read together with the error.
 func TestReadWithoutOneAgent(t *testing.T) {
 	t.Parallel()
 	memory := sessions.NewMemory()

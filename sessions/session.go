@@ -18,6 +18,13 @@ import (
 
 // A Session is a recorded session in files, open for reading. Use it to read single entries and
 // long tool results after [Session.Read]. Its methods may be called from several goroutines.
+//
+//	s, err := sessions.Open(ctx, id, nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Close()
+//	t, err := s.Read(ctx, nil)
 type Session struct {
 	// SessionInfo is what was known of the session when it was opened.
 	SessionInfo
@@ -122,6 +129,8 @@ func (s *Session) Spill(name string) ([]byte, error) {
 // spillFolder is the directory of results, in the directory of the session.
 const spillFolder = "tool-results"
 
+// spill reads a file in the directory of results. It opens that directory as a root, so that no
+// path or link leads out of it.
 func (f *files) spill(name string) ([]byte, error) {
 	rel, err := f.spillName(name)
 	if err != nil {

@@ -70,6 +70,7 @@ func (s Summary) Title() string {
 // that is not an entry.
 func (s *Summary) Add(entry wire.JSON) { s.add([]byte(entry)) }
 
+// add is Add for bytes. It keeps no reference to them.
 func (s *Summary) add(entry []byte) {
 	h, ok := readHead(entry)
 	if !ok {
@@ -114,6 +115,7 @@ func (s *Summary) addTime(h *head) {
 	}
 }
 
+// addModel sets the model of an answer. It ignores answers of subagents in the same file.
 func (s *Summary) addModel(h *head) {
 	model := unquoted(jsonlex.Lookup(h.message, 0, "model"))
 	if model != entrylex.SyntheticModel && (!h.sidechain || s.Sidechain) {
@@ -121,6 +123,7 @@ func (s *Summary) addModel(h *head) {
 	}
 }
 
+// addPrompt sets the first prompt, or until there is one, the first slash command.
 func (s *Summary) addPrompt(h *head) {
 	if s.FirstPrompt != "" || h.meta || h.compactSummary || h.sidechain && !s.Sidechain {
 		return
@@ -173,6 +176,7 @@ func (s *Summary) follow(h *head) {
 	}
 }
 
+// followUser follows a message in the user's role: results of tools, an interruption, or a prompt.
 func (s *Summary) followUser(h *head) {
 	if s.followResults(h.message, h.toolResult) {
 		return
@@ -244,6 +248,8 @@ func (s *Summary) followAnswer(message []byte) {
 	}
 }
 
+// followBlock follows one block of an answer. goesOn reports whether the answer ends with tool
+// calls.
 func (s *Summary) followBlock(block []byte, goesOn bool) {
 	switch unquoted(jsonlex.Lookup(block, 0, "type")) {
 	case "thinking", "redacted_thinking":
@@ -295,6 +301,7 @@ func (s *Summary) answered(id string, stops bool) {
 	s.setTurn(!stops)
 }
 
+// withoutWord returns the words of Unfinished without one.
 func (s *Summary) withoutWord(word string) []string {
 	return slices.DeleteFunc(strings.Fields(s.Unfinished), func(w string) bool { return w == word })
 }

@@ -63,6 +63,15 @@ type Update struct {
 // that started them. After all updates, the transcripts equal what Read returns, except for an
 // incomplete last line.
 //
+//	for u, err := range sessions.Tail(ctx, id, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		if u.Transcript != nil {
+//			draw(u.Agent, u.Transcript.Chunks[u.First:])
+//		}
+//	}
+//
 // The loop ends when the caller leaves it, or with the error of the context when that ends. Nothing
 // keeps running after it. If there is no such session, or its file can't be read, that error is the
 // last pair. If the file is deleted and comes back, Tail continues with it: see [Update]. If the
@@ -161,6 +170,7 @@ func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Up
 // errLeft is returned internally if the caller has left the loop.
 var errLeft = errors.New("the loop was left")
 
+// clone returns a copy, or the zero value for nil.
 func (o *TailOptions) clone() TailOptions {
 	if o == nil {
 		return TailOptions{}
@@ -168,7 +178,12 @@ func (o *TailOptions) clone() TailOptions {
 	return *o
 }
 
-// A tailer is one loop over the updates of a session.
+// A tailer is one loop over the updates of a session. It works in rounds:
+//
+// 1. The watch waits until something may have changed. 2. find marks the files that may have
+// changed, and discovers new ones. 3. read reads what is new in each of them, and collects updates.
+// 4. link puts subagents under the items that started them, if that may have changed. 5. The
+// updates are yielded to the caller.
 type tailer struct {
 	opts   TailOptions
 	main   *tailedFile
@@ -199,6 +214,7 @@ type tailedFile struct {
 	linked agentLink
 }
 
+// newTailer returns a tailer for a file, which need not exist. The caller has to close its watch.
 func newTailer(path string, opts TailOptions) (*tailer, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -365,6 +381,7 @@ func reportOnce(last *string, path string, err error) error {
 	return fmt.Errorf("sessions: follow %s: %w", path, err)
 }
 
+// sidecarOf returns the path of the metadata file for that of a transcript.
 func sidecarOf(path string) string {
 	return strings.TrimSuffix(path, transcriptExtension) + sidecarExtension
 }

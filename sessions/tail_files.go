@@ -40,6 +40,7 @@ type growth struct {
 	gone  bool
 }
 
+// changed reports whether there is something to report.
 func (g growth) changed() bool { return g.lines || g.reset || g.gone }
 
 var errNotRegular = errors.New("not a regular file")
@@ -156,6 +157,7 @@ type tailPaths struct {
 // A neighbor is what the first entry of another transcript in the project's directory says.
 type neighbor struct{ session, teammate string }
 
+// newTailPaths returns the paths for a session, whose directory is folder.
 func newTailPaths(folder string) tailPaths {
 	return tailPaths{
 		session: filepath.Base(folder), project: filepath.Dir(folder),
@@ -199,6 +201,7 @@ func (t *tailer) discover(path string) {
 	}
 }
 
+// within reports whether a path is inside of a directory.
 func within(path, folder string) bool {
 	return strings.HasPrefix(path, folder+string(filepath.Separator))
 }
@@ -250,6 +253,7 @@ func (t *tailer) addBelow(path string) {
 	}
 }
 
+// add follows the transcript of a subagent from now on.
 func (t *tailer) add(path string, agent *transcript.Agent) {
 	f := &tailedFile{followedFile: followedFile{path: path, opts: t.opts.Read, stat: os.Lstat}, agent: agent}
 	t.agents = append(t.agents, f)
@@ -330,6 +334,8 @@ type notifier struct {
 	add func(folder string) error
 }
 
+// newNotifier returns a notifier of the operating system, or an error if there is none or too many
+// are in use.
 func newNotifier() (*notifier, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -345,6 +351,8 @@ const (
 	fastPoll = 200 * time.Millisecond
 )
 
+// newWatch returns a watch without directories. It polls if the options say so, or if there is no
+// notifier.
 func newWatch(opts *TailOptions) *watch {
 	w := &watch{folders: map[string]bool{}, poll: opts.PollInterval}
 	if w.poll > 0 {
@@ -360,6 +368,7 @@ func newWatch(opts *TailOptions) *watch {
 	return w
 }
 
+// close releases the notifier.
 func (w *watch) close() {
 	if w.notify != nil {
 		_ = w.notify.Close()
@@ -460,4 +469,5 @@ func (w *watch) gather(event fsnotify.Event) *changes {
 // means all files.
 type changes struct{ paths []string }
 
+// has reports whether a path is among the changes.
 func (c *changes) has(path string) bool { return slices.Contains(c.paths, path) }

@@ -63,6 +63,14 @@ func Erase(ctx context.Context, id string, opts *Options) error {
 
 // Trash returns the deleted sessions that can be restored, the one that was deleted last first.
 // Only a [Folder] has a trash; with another store, the list is empty.
+//
+//	trashed, err := sessions.Trash(ctx, nil)
+//	if err != nil {
+//		return err
+//	}
+//	for _, t := range trashed {
+//		fmt.Println(t.Deleted, t.ID, t.Title)
+//	}
 func Trash(ctx context.Context, opts *Options) ([]TrashedSession, error) {
 	found, err := opts.trashed(ctx)
 	if err != nil {
@@ -160,7 +168,13 @@ type trashRecord struct {
 }
 
 // A trashDir is the trash of a Folder. It has the same parent directory as the Folder, so that
-// files are moved without being copied.
+// files are moved without being copied:
+//
+//	projects/-home-me-code/SESSION.jsonl
+//	projects/-home-me-code/SESSION/subagents/...
+//	projects-trash/20260102T150405.000000000Z-SESSION/deleted.json
+//	projects-trash/20260102T150405.000000000Z-SESSION/SESSION.jsonl
+//	projects-trash/20260102T150405.000000000Z-SESSION/SESSION/subagents/...
 type trashDir struct {
 	*os.Root        // of the parent directory
 	projects string // the name of the Folder in the parent
@@ -375,6 +389,7 @@ func (b *trashDir) unreserve(name string) {
 	}
 }
 
+// empty reports whether name is an empty regular file.
 func (b *trashDir) empty(name string) bool {
 	info, err := b.Lstat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == 0

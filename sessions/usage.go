@@ -80,6 +80,14 @@ const maxBad = 1000
 // the model was used for. Each answer counts once, no matter how many lines and files have it.
 // Transcripts of compactions are left out, since they repeat a conversation.
 //
+//	scan, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{Since: monday})
+//	if err != nil {
+//		return err
+//	}
+//	for _, call := range scan.Tally.Calls() {
+//		fmt.Println(call.Time, call.Project, call.Model, call.Usage.OutputTokens)
+//	}
+//
 // It uses as many goroutines as there are processors, and little memory. It blocks until everything
 // is read. Lines that are not entries and files that can't be read are in the result, not in the
 // error. The error is that of the context, or of a store that can't list its sessions. opts may be
@@ -194,6 +202,7 @@ func (r *UsageScan) readStore(ctx context.Context, opts *UsageOptions, s scope) 
 	return nil
 }
 
+// readSession reads the transcripts of one session.
 func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wire.SessionKey) error {
 	subpaths, err := opts.Store.Subpaths(ctx, key)
 	if err != nil {
@@ -212,6 +221,8 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 	return nil
 }
 
+// readTranscript reads one transcript. An error of the store is added to Unread; only the end of
+// the context stops the scan.
 func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
 	segment usageSegment) error {
 	var decoder usage.CallDecoder

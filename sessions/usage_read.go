@@ -27,6 +27,8 @@ import (
 const segmentSize = 4 << 20
 
 // A usageSegment is a part of a transcript: the lines that begin at or after start, and before end.
+// A line that crosses the end belongs to the segment in which it begins, so each line is read once,
+// whatever the segments.
 type usageSegment struct {
 	root       *os.Root
 	dir        string // the path of root
@@ -95,6 +97,7 @@ func (p *usageSegment) findStart(file io.ReaderAt) {
 	}
 }
 
+// path returns the path of the file, for errors.
 func (p *usageSegment) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.name)) }
 
 // open opens the file, if it is a regular one. Opening a pipe would block.
@@ -398,6 +401,7 @@ type usageRun struct {
 	badSegments []int // the segment of each line in report.Bad
 }
 
+// close closes the directories.
 func (run *usageRun) close() {
 	for _, root := range run.roots {
 		_ = root.Close()
@@ -437,6 +441,7 @@ type usageWorker struct {
 	reader  segmentReader
 }
 
+// work reads segments until there are no more, or the context ends.
 func (w *usageWorker) work(ctx context.Context) {
 	w.reader.large, w.reader.max = &w.run.large, maxEntry
 	for ctx.Err() == nil {

@@ -70,7 +70,7 @@ var keyFlaws = map[string]flaw{
 			}
 		}),
 	},
-	"a subagent makes a session": {"keys/a session needs a transcript of its own", func(f *fakeStore) {
+	"a subagent makes a session": {"keys/a session needs a main transcript", func(f *fakeStore) {
 		times := appended(f)
 		onSessions(func(_ *fakeStore, project string, found map[string]time.Time) {
 			for key, at := range times {

@@ -26,7 +26,7 @@ var keyTests = map[string]func(*testing.T, sessions.Store){
 		checkSessions(t, s, elsewhere.Project, elsewhere.SessionID)
 		checkSessions(t, s, "-home-me")
 	},
-	"a session needs its own transcript": func(t *testing.T, s sessions.Store) {
+	"a session needs a main transcript": func(t *testing.T, s sessions.Store) {
 		mustAppend(t, s, agent, numbered(0, 1)...)
 		checkSessions(t, s, agent.Project)
 		checkSubpaths(t, s, main, agent.Subpath)

@@ -55,7 +55,7 @@ func TestRealMirror(t *testing.T) {
 	}
 }
 
-// What an agent writes when it ends, also in the middle of a turn or killed, is not lost.
+// Nothing is lost that an agent writes when it ends, also in the middle of a turn or killed.
 func TestRealMirrorOfTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *clew.Session){
