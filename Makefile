@@ -18,12 +18,13 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Packages without concurrency of their own, and those whose tests start many processes of this
+# Packages in which nothing runs at once, and those whose tests start many processes of this
 # module. The race detector makes them up to ten times as slow, so they are tested without it;
 # "make soak" tests them with it.
 PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli ./internal/config \
-	./internal/corpus ./internal/export ./internal/index/... ./internal/jsonlex ./internal/lineedit \
-	./internal/pictures ./internal/render ./internal/wiregen ./transcript ./wire
+	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/index/... ./internal/jsonlex \
+	./internal/lineedit ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
+	./internal/sessionfile ./internal/wiregen ./tooluse ./transcript ./usage ./wire
 # Packages with tests that "make soak" makes longer.
 SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
 
