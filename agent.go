@@ -138,7 +138,7 @@ func (a *agent) checkVersion(version string) {
 }
 
 // removeSettings removes the directory of the agent's settings, if there is one.
-func (a *agent) removeSettings() { a.session.opts.removeFolder(a.settings) }
+func (a *agent) removeSettings() { a.session.opts.removeConfig(a.settings) }
 
 // An agentProcess is one process of an agent: the first one, or one that replaces another.
 type agentProcess struct {

@@ -24,18 +24,18 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	settings, err := opts.layOutStored(ctx)
+	settings, err := opts.restoreSession(ctx)
 	if err != nil {
 		return nil, err
 	}
 	plan, err := opts.plan()
 	if err != nil {
-		opts.removeFolder(settings)
+		opts.removeConfig(settings)
 		return nil, err
 	}
 	conn, err := start(ctx, plan)
 	if err != nil {
-		opts.removeFolder(settings)
+		opts.removeConfig(settings)
 		return nil, err
 	}
 	s := newSession(conn, plan)

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The text of an error ends up in logs; what the agent said is in its fields.
+// The text of an error ends up in logs, so it is masked; the fields hold what the agent wrote.
 func TestErrorsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "no access with sk-ant-api03-abc"
@@ -74,7 +74,7 @@ func TestHostAuthToken(t *testing.T) {
 	wantAnswer(t, host, hostAuthRequest, `{"authToken":null}`)
 }
 
-// A panic of a callback reaches the agent and the log without the token in it.
+// The agent and the log get the panic of a callback without the token in it.
 func TestTokenPanicIsMasked(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -15,42 +15,44 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// More than this does not wait for a result.
+// More entries or bytes than these are copied without waiting for a result.
 const (
 	maxUncopiedEntries = 500
 	maxUncopiedBytes   = 1 << 20
 )
 
-// A mirror copies what the agent writes down to a store. The read loop puts frames into a backlog. There they wait for
-// a result, or until there are many, and not at all if the store is eager; then a goroutine takes all there are to the
-// store. Whoever reads a result waits for it: neither the read loop nor control requests do. A nil mirror copies
+// A mirror copies the transcript that the agent writes to a store. The read loop puts mirror frames into a backlog. They
+// wait there for a result, or until there are many of them, or not at all if the store is eager. Then a goroutine copies
+// them to the store. The reader of a result waits for that; the read loop and control requests don't. A nil mirror copies
 // nothing.
 type mirror struct {
 	log     *slog.Logger
 	eager   bool
 	timeout time.Duration
-	id      func() string // of the session
+	id      func() string // returns the ID of the session
 	queue   *backlog.Backlog
 	keys    *keyFinder
 	store   *appender
 
-	incoming []*wire.TranscriptMirrorMessage // for the read loop alone, as is result
-	result   bool                            // a result came behind incoming
+	// For the read loop only.
+	incoming []*wire.TranscriptMirrorMessage
+	result   bool // a result came after incoming
 
-	recent     *recent // for the goroutine that copies, as is unreadable
-	unreadable error   // why frames are missing in the queue
+	// For the goroutine that copies only.
+	recent     *recent
+	unreadable error // why frames are missing in the queue
 
 	mu       sync.Mutex
 	received amount        // what was put into the queue
-	settled  amount        // what is in the store, or is given up
+	settled  amount        // what is in the store, or lost
 	wanted   int           // how many of the frames came before the newest result
-	draining bool          // nothing waits any more
-	copying  bool          // a goroutine is at it
+	draining bool          // frames don't wait any more
+	copying  bool          // there is a goroutine that copies
 	progress chan struct{} // closed when more is settled, or all is copied
-	losses   []*StoreError // that nobody has been told of
+	losses   []*StoreError // not reported yet
 }
 
-// An amount is how much is in a number of frames.
+// An amount counts frames, their entries and their bytes.
 type amount struct{ frames, entries, bytes int }
 
 func (a amount) plus(b amount) amount {
@@ -95,8 +97,8 @@ func (m *mirror) take(msg wire.Message) (taken bool) {
 // pending reports whether flush has something to do.
 func (m *mirror) pending() bool { return m != nil && (m.result || len(m.incoming) > 0) }
 
-// flush hands over what was taken. Frames are pushed one by one: when one of them has to wait for room, there are so
-// many before it that they are being copied, which makes room.
+// flush hands over the frames that were taken. It pushes them one by one: when one of them has to wait for room, there
+// are so many before it that they are being copied, which makes room.
 func (m *mirror) flush() {
 	if m == nil {
 		return
@@ -133,14 +135,14 @@ func (m *mirror) wake() {
 	}
 }
 
-// copyIfDue starts to copy if that is due. The caller holds the lock.
+// copyIfDue starts to copy if that is due. The lock is held.
 func (m *mirror) copyIfDue() {
 	if !m.copying && m.due() {
 		m.start(batch{})
 	}
 }
 
-// start has a goroutine copy a batch, and then whatever waits. The caller holds the lock.
+// start starts a goroutine that copies a batch, and then the queue. The lock is held.
 func (m *mirror) start(b batch) {
 	m.copying = true
 	go m.copy(b)
@@ -157,14 +159,14 @@ func (m *mirror) due() bool {
 	return waiting.entries > maxUncopiedEntries || waiting.bytes > maxUncopiedBytes
 }
 
-// noWait is a context with which a backlog gives what it has.
+// noWait is a context that has ended: with it, a backlog returns only messages that are there.
 var noWait = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// copy takes a batch to the store, and everything that waits.
+// copy copies a batch and the queue to the store.
 func (m *mirror) copy(b batch) {
 	for {
 		received := m.receivedSoFar()
@@ -176,7 +178,7 @@ func (m *mirror) copy(b batch) {
 			}
 		case errors.Is(err, context.Canceled), errors.Is(err, io.EOF):
 			m.append(&b)
-			if m.rest(received) {
+			if m.finishCopy(received) {
 				return
 			}
 		default:
@@ -191,12 +193,13 @@ func (m *mirror) receivedSoFar() amount {
 	return m.received
 }
 
-// errMissing is why frames are lost if nothing else says so.
+// errMissing is the reason for lost frames if there is no other.
 var errMissing = errors.New("frames are missing")
 
-// rest ends the copying, unless more is due. All that was received has been taken from the queue: what is not settled
-// now could not be read from there. What came since then may be settled already, and hides a loss until the next time.
-func (m *mirror) rest(received amount) (over bool) {
+// finishCopy ends the copying, unless more is due. All received frames have been taken from the queue, so frames that are
+// not settled could not be read from there. Frames that came later may be settled already, and hide a loss until the next
+// time.
+func (m *mirror) finishCopy(received amount) (over bool) {
 	if missing := received.minus(m.settled); missing.frames > 0 { // only this goroutine changes it
 		m.lose(&StoreError{Method: "Append", Lost: missing.entries, Err: cmp.Or(m.unreadable, errMissing)})
 		m.settle(missing)
@@ -204,32 +207,32 @@ func (m *mirror) rest(received amount) (over bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.copying = m.due()
-	m.moveOn()
+	m.signalProgress()
 	return !m.copying
 }
 
-// settle notes that more is in the store, or given up.
+// settle counts what is in the store, or lost.
 func (m *mirror) settle(more amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.settled = m.settled.plus(more)
-	m.moveOn()
+	m.signalProgress()
 }
 
-// moveOn wakes those who wait. The caller holds the lock.
-func (m *mirror) moveOn() {
+// signalProgress wakes the goroutines that wait. The lock is held.
+func (m *mirror) signalProgress() {
 	close(m.progress)
 	m.progress = make(chan struct{})
 }
 
-// A batch is what is appended at once: for each transcript its entries, in order.
+// A batch holds entries to be appended: for each transcript its own, in order.
 type batch struct {
 	size    amount
 	keys    []wire.SessionKey
 	entries map[wire.SessionKey][]wire.JSON
 }
 
-// add puts a frame into a batch, and appends that if it is large enough.
+// add adds a frame to a batch, and appends the batch if it is large enough.
 func (m *mirror) add(b *batch, msg wire.Message) {
 	frame, ok := msg.(*wire.TranscriptMirrorMessage)
 	if !ok {
@@ -242,9 +245,9 @@ func (m *mirror) add(b *batch, msg wire.Message) {
 			m.lose(&StoreError{Method: "Append", Lost: len(frame.Entries), Err: err})
 		} else {
 			b.add(key, frame.Entries)
-			m.recent.note(frame.FilePath, frame.Entries)
+			m.recent.add(frame.FilePath, frame.Entries)
 			if key.Subpath != "" {
-				m.recent.noteSidecar(frame.FilePath, frame.Entries)
+				m.recent.addSidecars(frame.FilePath, frame.Entries)
 			}
 		}
 	}
@@ -263,7 +266,7 @@ func (b *batch) add(key wire.SessionKey, entries []wire.JSON) {
 	b.entries[key] = append(b.entries[key], entries...)
 }
 
-// append takes a batch to the store, and empties it.
+// append appends a batch to the store, and empties it.
 func (m *mirror) append(b *batch) {
 	for _, key := range b.keys {
 		if err := m.store.append(key, b.entries[key]); err != nil {
@@ -274,7 +277,7 @@ func (m *mirror) append(b *batch) {
 	*b = batch{}
 }
 
-// lose notes entries that are given up, so that the caller is told of them.
+// lose keeps a loss until it is reported to the caller.
 func (m *mirror) lose(loss *StoreError) {
 	m.log.Warn("entries of the transcript are lost", "error", loss)
 	m.mu.Lock()
@@ -286,8 +289,8 @@ func (m *mirror) lose(loss *StoreError) {
 	m.losses = append(m.losses, loss)
 }
 
-// next returns what the caller is shown next: msg, or before a result what says that entries were lost. A result waits
-// until everything that came before it is in the store or given up. The error is that of ctx.
+// next returns the message that the caller reads next: msg, or before a result a message about lost entries. Before it
+// returns a result, it waits until everything before that is in the store or lost. The error is that of ctx.
 func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -311,7 +314,8 @@ func (m *mirror) wantedSoFar() int {
 	return m.wanted
 }
 
-// wait blocks until done, which is called with the lock held, or until enough is closed. It reports whether it is done.
+// wait blocks until done returns true, or until enough is closed, and reports whether it is done. It calls done with the
+// lock held.
 func (m *mirror) wait(enough <-chan struct{}, done func() bool) bool {
 	for {
 		m.mu.Lock()
@@ -328,7 +332,7 @@ func (m *mirror) wait(enough <-chan struct{}, done func() bool) bool {
 	}
 }
 
-// report returns a message about the oldest loss that nobody was told of, or nil.
+// report returns a message about the oldest loss that was not reported, or nil.
 func (m *mirror) report() wire.Message {
 	if m == nil {
 		return nil
@@ -343,7 +347,7 @@ func (m *mirror) report() wire.Message {
 	return loss.message(m.id())
 }
 
-// reportRest shows the losses that nobody was told of.
+// reportRest shows the losses that were not reported.
 func (m *mirror) reportRest(show func(wire.Message) (more bool)) {
 	for loss := m.report(); loss != nil && show(loss); loss = m.report() {
 	}
@@ -363,13 +367,13 @@ func (m *mirror) unreported() error {
 	return errs
 }
 
-// end copies what is left when nothing more will come. It takes no longer than one call of the store may: what is not
-// copied by then is lost.
+// end copies the rest when no more frames will come. It takes no longer than one call of the store may take: entries that
+// are not copied by then are lost.
 func (m *mirror) end() {
 	if m == nil {
 		return
 	}
-	overdue := fmt.Errorf("not done %v after the agent had ended: %w", m.timeout, context.DeadlineExceeded)
+	overdue := fmt.Errorf("not copied within %v after the agent had ended: %w", m.timeout, context.DeadlineExceeded)
 	timer := time.AfterFunc(m.timeout, func() { m.store.giveUp(overdue) })
 	m.drain(nil)
 	timer.Stop()
@@ -377,8 +381,8 @@ func (m *mirror) end() {
 	m.queue.Close()
 }
 
-// drain copies everything that an agent which is gone has written down, also what it has not mirrored. It blocks until
-// all is in the store or given up, or until enough is closed: then the rest goes on in the background.
+// drain copies everything that an agent wrote before it ended, also what it has not mirrored. It blocks until all is in
+// the store or lost, or until enough is closed: then the copying continues in the background.
 func (m *mirror) drain(enough <-chan struct{}) {
 	if m == nil {
 		return
@@ -392,7 +396,7 @@ func (m *mirror) drain(enough <-chan struct{}) {
 	m.setDraining(false)
 }
 
-// copyMissed copies what the agent has not mirrored. Nothing else copies now.
+// copyMissed copies what the agent has not mirrored. It must not run while entries are copied.
 func (m *mirror) copyMissed() {
 	missed := m.missed()
 	m.mu.Lock()
@@ -407,18 +411,17 @@ func (m *mirror) setDraining(on bool) {
 	m.copyIfDue()
 }
 
-// appendPauses are those before each attempt to append something.
+// appendPauses are the pauses before each attempt to append.
 var appendPauses = []time.Duration{0, 200 * time.Millisecond, 800 * time.Millisecond}
 
 // An appender appends to a store, one call after the other.
 //
-// A call that has not returned when its time is over may still reach the store. Until it returns, nothing else is
-// appended to the same transcript, so that entries never change places: who comes next waits for it, within his own
-// time.
+// A call that has not returned in time may still reach the store. Until it returns, nothing else is appended to the same
+// transcript, so that entries keep their order: the next call waits for it, within its own time limit.
 type appender struct {
 	store   Store
 	timeout time.Duration
-	running map[wire.SessionKey]<-chan struct{} // calls that were not waited for
+	running map[wire.SessionKey]<-chan struct{} // calls that took too long
 
 	ctx    context.Context // ended by giveUp
 	giveUp context.CancelCauseFunc
@@ -432,7 +435,7 @@ func newAppender(opts *Options) *appender {
 	}
 }
 
-// append appends entries. What fails is tried again, unless it took too long.
+// append appends entries. A call that fails is repeated, unless it took too long.
 func (a *appender) append(key wire.SessionKey, entries []wire.JSON) (err error) {
 	for _, pause := range appendPauses {
 		if !sleep(a.ctx, pause) {

@@ -17,25 +17,26 @@ import (
 )
 
 const (
-	// recentEntries is how many entries of each file are remembered.
+	// recentEntries is how many entries of each file are kept for comparison.
 	recentEntries = 64
-	// missedBytes is how much of the end of a file is looked at.
+	// missedBytes is how much of the end of a file is read.
 	missedBytes = 8 << 20
 )
 
-// recent remembers the newest entries of each file that the agent has mirrored. An agent that ends, or dies, writes its
-// last entries to the file and does not always mirror them: those behind, and between, the ones that are remembered.
+// recent holds the newest entries of each file that the agent has mirrored. An agent that exits or dies writes its last
+// entries to the file and does not always mirror them. They are missing after, or between, the entries held here.
 type recent struct {
 	seed     maphash.Seed
 	files    map[string][]uint64 // hashes, the newest last
-	sidecars map[string]string   // what the agent has said of the file beside another
+	sidecars map[string]string   // the mirrored content of the sidecar of each subagent's file
 }
 
 func newRecent() *recent {
 	return &recent{maphash.MakeSeed(), make(map[string][]uint64), make(map[string]string)}
 }
 
-func (r *recent) note(file string, entries []wire.JSON) {
+// add adds entries that were mirrored.
+func (r *recent) add(file string, entries []wire.JSON) {
 	hashes := r.files[file]
 	for _, entry := range entries[max(0, len(entries)-recentEntries):] {
 		hashes = append(hashes, maphash.String(r.seed, string(entry)))
@@ -43,8 +44,8 @@ func (r *recent) note(file string, entries []wire.JSON) {
 	r.files[file] = hashes[max(0, len(hashes)-recentEntries):]
 }
 
-// noteSidecar is for the entries of a subagent, some of which may be about the file beside its own.
-func (r *recent) noteSidecar(file string, entries []wire.JSON) {
+// addSidecars adds those entries of a subagent that hold the content of its sidecar.
+func (r *recent) addSidecars(file string, entries []wire.JSON) {
 	for _, entry := range entries {
 		if content, ok := sessionfile.Sidecar(entry); ok {
 			r.sidecars[file] = string(content)
@@ -68,8 +69,8 @@ func (r *recent) missed(file string) ([]wire.JSON, error) {
 	return missed, nil
 }
 
-// mirrored reports which lines are the entries with these hashes. Of lines that are alike, such as a title that is
-// written again and again, it is the last one.
+// mirrored reports which lines are the entries with these hashes. If several lines are equal, such as a title that is
+// written repeatedly, it is the last of them.
 func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 	left := make(map[uint64]int)
 	for _, hash := range hashes {
@@ -84,7 +85,7 @@ func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 	return found
 }
 
-// lastLines returns the lines at the end of a file. The first may be a part of one. The last is not there if it is cut.
+// lastLines returns the lines at the end of a file. The first one may be cut off. A last line without an end is left out.
 func lastLines(file string) ([]string, error) {
 	f, size, err := openRegular(file)
 	if err != nil {
@@ -99,7 +100,7 @@ func lastLines(file string) ([]string, error) {
 	return lines[:len(lines)-1], nil
 }
 
-// openRegular opens a file, and does not wait for a pipe.
+// openRegular opens a regular file. It refuses others: opening a pipe would block.
 func openRegular(path string) (f *os.File, size int64, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -112,9 +113,9 @@ func openRegular(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), err
 }
 
-// missedSidecar returns an entry for the file beside a transcript, if that has changed since the agent mirrored it.
+// missedSidecar returns an entry for the sidecar of a transcript, if that has changed since the agent mirrored it.
 func (r *recent) missedSidecar(file string) []wire.JSON {
-	said, ok := r.sidecars[file]
+	mirrored, ok := r.sidecars[file]
 	if !ok {
 		return nil
 	}
@@ -128,13 +129,13 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 		return nil
 	}
 	entry, ok := sessionfile.SidecarEntry(text)
-	if content, _ := sessionfile.Sidecar(entry); !ok || string(content) == said {
+	if content, _ := sessionfile.Sidecar(entry); !ok || string(content) == mirrored {
 		return nil
 	}
 	return []wire.JSON{entry}
 }
 
-// isMirrored reports whether an entry is of a kind that the agent mirrors: copies of its requests are not.
+// isMirrored reports whether an entry is of a kind that the agent mirrors. It does not mirror copies of its requests.
 func isMirrored(entry wire.JSON) bool {
 	var head struct {
 		Type string `json:"type"`
@@ -142,7 +143,8 @@ func isMirrored(entry wire.JSON) bool {
 	return entry.Decode(&head) == nil && !strings.HasPrefix(head.Type, "api-request")
 }
 
-// missed returns what the agent, which is gone, has written to its files and not mirrored. Nothing else copies now.
+// missed returns the entries that the agent, which is gone, has written to its files and not mirrored. It must not run
+// while entries are copied.
 func (m *mirror) missed() batch {
 	var b batch
 	if !m.keys.onThisMachine() {
@@ -159,42 +161,42 @@ func (m *mirror) missed() batch {
 		}
 		entries = append(entries, m.recent.missedSidecar(file)...)
 		if len(entries) > 0 {
-			m.recent.note(file, entries)
-			m.recent.noteSidecar(file, entries)
+			m.recent.add(file, entries)
+			m.recent.addSidecars(file, entries)
 			b.add(key, entries)
 		}
 	}
 	return b
 }
 
-// A keyFinder knows which transcript a file of the agent is.
+// A keyFinder finds the key of the transcript in a file of the agent.
 type keyFinder struct {
-	project string          // of all keys, unless it is empty
-	roots   func() []string // the folders of projects, or nil if they are not on this machine
+	project string          // the project of all keys, unless it is empty
+	roots   func() []string // the directories of projects, or nil if they are not on this machine
 }
 
 func newKeyFinder(opts *Options) *keyFinder {
 	f := &keyFinder{project: opts.StoreProject}
 	if opts.onThisMachine() {
-		f.roots = sync.OnceValue(opts.projectFolders) // the agent makes them first
+		f.roots = sync.OnceValue(opts.projectDirs) // not yet: the agent has to create them
 	}
 	return f
 }
 
-// projectFolders returns the folder of projects as it is named, and as it is really.
-func (o *Options) projectFolders() []string {
-	folder := filepath.Join(o.configPlace().dir, sessionfile.Folder)
-	if real, err := filepath.EvalSymlinks(folder); err == nil && real != folder {
-		return []string{folder, real}
+// projectDirs returns the directory of projects, and its real path if that differs.
+func (o *Options) projectDirs() []string {
+	dir := filepath.Join(o.configDirs().settings, sessionfile.Folder)
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		return []string{dir, real}
 	}
-	return []string{folder}
+	return []string{dir}
 }
 
 // find returns the key of the transcript in a file.
 func (f *keyFinder) find(file string) (wire.SessionKey, error) {
 	rel, ok := f.relative(file)
 	if !ok {
-		return wire.SessionKey{}, fmt.Errorf("the file %q is not in the folder of the agent's transcripts", file)
+		return wire.SessionKey{}, fmt.Errorf("the file %q is not in the directory of the agent's transcripts", file)
 	}
 	key, err := sessionfile.Key(rel)
 	if err == nil && f.project != "" {
@@ -206,17 +208,17 @@ func (f *keyFinder) find(file string) (wire.SessionKey, error) {
 // onThisMachine reports whether the files can be read.
 func (f *keyFinder) onThisMachine() bool { return f.roots != nil }
 
-// relative returns the path of a file in the folder of projects, with slashes. Of an agent on another machine, which
-// may have another system, that is the last folder of that name.
+// relative returns the path of a file below the directory of projects, with slashes. For an agent on another machine,
+// which may run another system, that is the last directory with that name in the path.
 func (f *keyFinder) relative(file string) (rel string, ok bool) {
 	if !f.onThisMachine() {
 		file = strings.ReplaceAll(file, `\`, "/")
-		const folder = "/" + sessionfile.Folder + "/"
-		i := strings.LastIndex(file, folder)
+		const dir = "/" + sessionfile.Folder + "/"
+		i := strings.LastIndex(file, dir)
 		if i < 0 {
 			return "", false
 		}
-		return file[i+len(folder):], true
+		return file[i+len(dir):], true
 	}
 	for _, root := range f.roots() {
 		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {

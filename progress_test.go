@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A task that has ended starts a turn: it is not over before the result of that, whenever somebody asks.
+// A task that has ended starts a turn: the run is not settled before the result of that.
 func TestProgressOfATask(t *testing.T) {
 	t.Parallel()
 	var p progress
@@ -32,7 +32,7 @@ func TestProgressOfATask(t *testing.T) {
 	}
 }
 
-// A result that names no prompt answers the oldest one, unless the agent has not begun with it.
+// A result that names no prompt answers the oldest one, unless the agent has not started it.
 func TestLedgerResultWithoutPrompt(t *testing.T) {
 	t.Parallel()
 	state := func(s wire.CommandState) wire.Message {
@@ -44,10 +44,10 @@ func TestLedgerResultWithoutPrompt(t *testing.T) {
 		before []wire.Message
 		want   []string
 	}{
-		{"an agent that does not tell", nil, []string{"a"}},
+		{"an agent that does not report states", nil, []string{"a"}},
 		{"queued", []wire.Message{state(wire.CommandStateQueued)}, nil},
 		{"started", []wire.Message{state(wire.CommandStateQueued), state(wire.CommandStateStarted)}, []string{"a"}},
-		{"not heard of, while the agent tells of others", []wire.Message{
+		{"not reported, while the agent reports others", []wire.Message{
 			&wire.CommandLifecycleMessage{CommandUUID: "x", State: wire.CommandStateStarted},
 		}, nil},
 	}
@@ -67,7 +67,7 @@ func TestLedgerResultWithoutPrompt(t *testing.T) {
 	}
 }
 
-// A turn whose result is read was not lost, whatever was believed when its agent died.
+// A turn whose result is read was not lost, even if it counted as lost when its agent died.
 func TestTurnThatWasAnsweredAfterAll(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

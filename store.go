@@ -17,20 +17,20 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Store keeps transcripts outside of the agent's own folder, such as in a database, so that a session can be resumed
-// on another machine: see [Options.Store]. The packages sessions, sessions/sqlitestore and sessions/natsstore have stores,
-// and sessions/storetest tests one. Its methods may be called from several goroutines.
+// A Store keeps transcripts outside the agent's own directory, such as in a database, so that a session can be resumed
+// on another machine: see [Options.Store]. The packages sessions, sessions/sqlitestore and sessions/natsstore have
+// stores, and sessions/storetest tests an implementation. Its methods may be called from several goroutines.
 type Store interface {
-	// Append adds entries, each a JSON object, to the end of a transcript, in order and all or none. No entries is no
-	// change. An entry whose member "uuid" is that of one that is there already is left out, so that an append can be
-	// repeated.
+	// Append adds entries, each a JSON object, to the end of a transcript: all of them, in order, or none. An empty list
+	// changes nothing. An entry with the same "uuid" as an existing one is left out, so that an append can be repeated.
 	Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error
-	// Load returns the entries of a transcript in order, and none for one that is not there. An entry is the same JSON
-	// value that was appended, not necessarily the same text. An error is the last pair.
+	// Load returns the entries of a transcript in order. A transcript that does not exist has none. Entries have the same
+	// JSON value as those appended, but not necessarily the same text. An error is the last pair.
 	Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error]
-	// Sessions returns the sessions of a project by ID, with the time of the last append to each one's own transcript.
+	// Sessions returns the IDs of the sessions of a project, each with the time of the last append to its main transcript.
 	Sessions(ctx context.Context, project string) (map[string]time.Time, error)
-	// Subpaths returns the subpaths of the transcripts below a session's own, sorted. The key's own subpath is ignored.
+	// Subpaths returns the sorted subpaths of the other transcripts of a session, such as those of subagents. The subpath
+	// of the key is ignored.
 	Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error)
 }
 
@@ -38,12 +38,12 @@ const defaultStoreTimeout = time.Minute
 
 func (o *Options) storeTimeout() time.Duration { return cmp.Or(o.StoreTimeout, defaultStoreTimeout) }
 
-// errStoreReturn is the error of a store that ended its goroutine, as the Fatal of a test does.
+// errStoreReturn is the error of a store that ended its goroutine, as t.Fatal does.
 var errStoreReturn = errors.New("it did not return")
 
-// callStore calls a method of a store and waits until it returns or ctx ends. A store may not look at its context, so
-// it runs on a goroutine of its own: running is closed when it has returned, and what it changes must not be looked at
-// before. A panic is an error.
+// callStore calls a method of a store and waits until it returns or ctx ends. A store may ignore its context, so the
+// method runs in a separate goroutine. running is closed when it has returned: before that, the caller must not use what
+// the method changes. A panic becomes an error.
 func callStore(ctx context.Context, method func(context.Context) error) (running <-chan struct{}, err error) {
 	done := make(chan struct{})
 	outcome := errStoreReturn
@@ -76,19 +76,19 @@ func (o *Options) checkStore() error {
 	}
 	switch {
 	case o.Ephemeral:
-		return badOption("Store", "not together with Ephemeral")
+		return badOption("Store", "can't be combined with Ephemeral")
 	case o.EnableFileCheckpointing:
-		return badOption("Store", "not together with EnableFileCheckpointing: it does not keep the files")
+		return badOption("Store", "can't be combined with EnableFileCheckpointing: a store does not keep the files")
 	case o.Resume != "" && !uuidPattern.MatchString(o.Resume):
 		return badOption("Resume", "with a Store it must be the ID of a session, not %q", o.Resume)
 	case (o.Resume != "" || o.Continue) && !o.onThisMachine():
-		return badOption("Store", "can't resume with this Transport: the agent may not see a folder of this machine")
+		return badOption("Store", "can't resume with this Transport: the agent may not see the directories of this machine")
 	case o.StoreProject == "":
 		return nil
 	}
 	key := wire.SessionKey{Project: o.StoreProject, SessionID: "any"}
 	if key.Check() != nil {
-		return badOption("StoreProject", "%q can't be the name of a folder", o.StoreProject)
+		return badOption("StoreProject", "%q can't be the name of a directory", o.StoreProject)
 	}
 	return nil
 }
@@ -111,30 +111,30 @@ func (o *Options) onThisMachine() bool {
 	return o.Transport == nil || ok && local.Wrap == nil
 }
 
-// A configPlace is where an agent on this machine has its settings.
-type configPlace struct {
-	env   environment // of the agent
-	dir   string      // the folder of its settings
-	home  string      // the folder that .claude.json lies in
-	named bool        // whether a variable names them
+// configDirs says where an agent on this machine keeps its settings.
+type configDirs struct {
+	env      environment // the environment of the agent
+	settings string      // the directory of its settings
+	home     string      // the directory of .claude.json
+	fromEnv  bool        // CLAUDE_CONFIG_DIR names them
 }
 
-func (o *Options) configPlace() configPlace {
-	p := configPlace{env: environment{fold: runtime.GOOS == "windows", entries: agentEnv(o, os.Environ())}}
+func (o *Options) configDirs() configDirs {
+	p := configDirs{env: environment{fold: runtime.GOOS == "windows", entries: agentEnv(o, os.Environ())}}
 	if dir := p.env.value("CLAUDE_CONFIG_DIR"); dir != "" {
 		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(o.workingFolder(), dir)
+			dir = filepath.Join(o.workingDir(), dir)
 		}
-		p.dir, p.home, p.named = dir, dir, true
+		p.settings, p.home, p.fromEnv = dir, dir, true
 		return p
 	}
-	p.home = homeFolder(&p.env)
-	p.dir = filepath.Join(p.home, ".claude")
+	p.home = homeDir(&p.env)
+	p.settings = filepath.Join(p.home, ".claude")
 	return p
 }
 
-// homeFolder returns the home of the user, as the agent sees it.
-func homeFolder(env *environment) string {
+// homeDir returns the home directory of the user, as the agent sees it.
+func homeDir(env *environment) string {
 	variable := "HOME"
 	if runtime.GOOS == "windows" {
 		variable = "USERPROFILE"
@@ -148,8 +148,8 @@ func homeFolder(env *environment) string {
 	return ""
 }
 
-// workingFolder returns the real path of the agent's working folder.
-func (o *Options) workingFolder() string {
+// workingDir returns the real path of the agent's working directory.
+func (o *Options) workingDir() string {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return o.Dir
@@ -160,13 +160,13 @@ func (o *Options) workingFolder() string {
 	return dir
 }
 
-// projectNamePattern is what CLAUDE_CODE_PROJECT_DIR_NAME must look like.
+// projectNamePattern matches valid values of CLAUDE_CODE_PROJECT_DIR_NAME.
 var projectNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// project returns the name that the agent gives to its working folder, with the settings where they are or, if named is
-// true, in a folder that a variable names.
-func (p *configPlace) project(dir string, named bool) string {
-	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); named && projectNamePattern.MatchString(name) {
+// project returns the agent's name for the project of a working directory. fromEnv says whether CLAUDE_CONFIG_DIR is set
+// for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
+func (p *configDirs) project(dir string, fromEnv bool) string {
+	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern.MatchString(name) {
 		return name
 	}
 	return sessionfile.ProjectName(dir)

@@ -15,10 +15,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// layOutStored lays the session that is to be resumed into a folder for the agent's settings, if the session is in the
-// store, and changes the options so that the agent uses it. Whoever gets a folder must remove it. It is nil if there is
-// nothing to resume from a store: the agent has to know the session itself then.
-func (o *Options) layOutStored(ctx context.Context) (*tempconfig.Folder, error) {
+// restoreSession copies the session to be resumed from the store to a new directory for the agent's settings, and changes
+// the options so that the agent uses that. The caller must remove the directory. It is nil if there is nothing to resume
+// from a store: then the agent must have the session itself.
+func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error) {
 	if o.Store == nil || o.Resume == "" && !o.Continue {
 		return nil, nil
 	}
@@ -26,9 +26,9 @@ func (o *Options) layOutStored(ctx context.Context) (*tempconfig.Folder, error) 
 	if err != nil {
 		return nil, resumeError(err)
 	}
-	id, err := o.layOutIn(ctx, folder)
+	id, err := o.restoreInto(ctx, folder)
 	if err != nil || id == "" {
-		o.removeFolder(folder)
+		o.removeConfig(folder)
 		return nil, err
 	}
 	o.Resume, o.Continue = id, false
@@ -36,13 +36,13 @@ func (o *Options) layOutStored(ctx context.Context) (*tempconfig.Folder, error) 
 	return folder, nil
 }
 
-// layOutIn lays a session out in a folder, and returns its ID, or "" if the store does not have it.
-func (o *Options) layOutIn(ctx context.Context, folder *tempconfig.Folder) (id string, err error) {
-	place, dir := o.configPlace(), o.workingFolder()
+// restoreInto copies a session to a directory, and returns its ID, or "" if the store does not have it.
+func (o *Options) restoreInto(ctx context.Context, folder *tempconfig.Folder) (id string, err error) {
+	config, dir := o.configDirs(), o.workingDir()
 	r := &restorer{
 		store: o.Store, timeout: o.storeTimeout(), log: o.logger(), folder: folder,
-		project: cmp.Or(o.StoreProject, place.project(dir, place.named)),
-		name:    place.project(dir, true),
+		project: cmp.Or(o.StoreProject, config.project(dir, config.fromEnv)),
+		name:    config.project(dir, true),
 	}
 	if o.Continue {
 		id, err = r.restoreNewest(ctx)
@@ -57,10 +57,10 @@ func (o *Options) layOutIn(ctx context.Context, folder *tempconfig.Folder) (id s
 		return "", nil
 	}
 	if r.name != r.project {
-		o.StoreProject = r.project // what the agent writes now belongs there, too
+		o.StoreProject = r.project // what the agent writes now belongs there as well
 	}
-	source := tempconfig.Source{Dir: place.dir, HomeDir: place.home}
-	if place.keychain() {
+	source := tempconfig.Source{Dir: config.settings, HomeDir: config.home}
+	if config.keychain() {
 		source.Credentials = tempconfig.Keychain
 	}
 	if err := folder.CopySettings(ctx, source); err != nil {
@@ -70,28 +70,28 @@ func (o *Options) layOutIn(ctx context.Context, folder *tempconfig.Folder) (id s
 }
 
 // keychain reports whether the agent would look for its credentials in the keychain of macOS.
-func (p *configPlace) keychain() bool {
-	return runtime.GOOS == "darwin" && !p.named &&
+func (p *configDirs) keychain() bool {
+	return runtime.GOOS == "darwin" && !p.fromEnv &&
 		p.env.value("ANTHROPIC_API_KEY") == "" && p.env.value("CLAUDE_CODE_OAUTH_TOKEN") == ""
 }
 
 func resumeError(err error) error { return fmt.Errorf("clew: resuming from the store: %w", err) }
 
-// removeFolder removes a folder, which may be nil.
-func (o *Options) removeFolder(folder *tempconfig.Folder) {
+// removeConfig removes a directory of settings, which may be nil.
+func (o *Options) removeConfig(folder *tempconfig.Folder) {
 	if err := folder.Remove(); err != nil {
-		o.logger().Warn("a folder with credentials could not be removed", "folder", folder.Path(), "error", err)
+		o.logger().Warn("a directory with credentials could not be removed", "directory", folder.Path(), "error", err)
 	}
 }
 
-// A restorer lays a session of a store into a folder.
+// A restorer copies a session from a store to a directory.
 type restorer struct {
 	store   Store
 	timeout time.Duration
 	log     *slog.Logger
 	folder  *tempconfig.Folder
-	project string // of the session in the store
-	name    string // of the same project in the folder
+	project string // the project of the session in the store
+	name    string // the name of that project in the directory
 }
 
 // call calls a method of the store.
@@ -104,7 +104,8 @@ func (r *restorer) call(ctx context.Context, e *StoreError, method func(context.
 	return nil
 }
 
-// restoreNewest restores the newest session of the project that is not a subagent's, and returns its ID, or "".
+// restoreNewest restores the newest session of the project, and returns its ID, or "" if there is none. It passes over
+// transcripts of subagents.
 func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 	var times map[string]time.Time
 	failure := &StoreError{Method: "Sessions", Key: wire.SessionKey{Project: r.project}}
@@ -121,7 +122,7 @@ func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 	})
 	for _, id := range newestFirst {
 		if !uuidPattern.MatchString(id) {
-			r.log.Warn("a session in the store has no proper ID", "id", id)
+			r.log.Warn("the ID of a session in the store is not a UUID", "id", id)
 			continue
 		}
 		key := wire.SessionKey{Project: r.project, SessionID: id}
@@ -136,7 +137,7 @@ func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 	return "", nil
 }
 
-// restore restores a session and returns its ID, or "" if it is not there.
+// restore restores a session and returns its ID, or "" if the store does not have it.
 func (r *restorer) restore(ctx context.Context, id string) (string, error) {
 	key := wire.SessionKey{Project: r.project, SessionID: id}
 	n, err := r.load(ctx, key, nil)
@@ -146,7 +147,7 @@ func (r *restorer) restore(ctx context.Context, id string) (string, error) {
 	return id, r.restoreBelow(ctx, key)
 }
 
-// restoreBelow restores the transcripts below that of a session.
+// restoreBelow restores the other transcripts of a session.
 func (r *restorer) restoreBelow(ctx context.Context, key wire.SessionKey) error {
 	var subpaths []string
 	err := r.call(ctx, &StoreError{Method: "Subpaths", Key: key}, func(ctx context.Context) error {
@@ -160,7 +161,7 @@ func (r *restorer) restoreBelow(ctx context.Context, key wire.SessionKey) error 
 	slices.Sort(subpaths)
 	for _, key.Subpath = range slices.Compact(subpaths) {
 		if err := key.Check(); err != nil || key.Subpath == "" {
-			r.log.Warn("a transcript in the store would lie elsewhere", "subpath", key.Subpath)
+			r.log.Warn("a transcript in the store has an unsafe path", "subpath", key.Subpath)
 			continue
 		}
 		if _, err := r.load(ctx, key, nil); err != nil {
@@ -170,10 +171,10 @@ func (r *restorer) restoreBelow(ctx context.Context, key wire.SessionKey) error 
 	return nil
 }
 
-// A filter reports, by the first entry of a transcript, whether it is wanted.
+// A filter reports whether a transcript is wanted, given its first entry.
 type filter func(first wire.JSON) bool
 
-// load writes a transcript into the folder, and returns how many entries it has. A nil filter wants all.
+// load writes a transcript to the directory, and returns how many entries it has. A nil filter accepts all transcripts.
 func (r *restorer) load(ctx context.Context, key wire.SessionKey, wanted filter) (int, error) {
 	there := key
 	there.Project = r.name
@@ -184,12 +185,12 @@ func (r *restorer) load(ctx context.Context, key wire.SessionKey, wanted filter)
 		return err
 	})
 	if err != nil {
-		return 0, err // and n may be written to yet
+		return 0, err // n may still change
 	}
 	return n, nil
 }
 
-// filtered returns the entries of a transcript that is wanted, and none of another. It ends with ctx.
+// filtered returns the entries of a transcript, or none if the filter does not want it. It ends with ctx.
 func filtered(ctx context.Context, entries iter.Seq2[wire.JSON, error], wanted filter) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		first := true
@@ -208,7 +209,7 @@ func filtered(ctx context.Context, entries iter.Seq2[wire.JSON, error], wanted f
 	}
 }
 
-// unlessSidechain wants transcripts that are not those of a subagent, which older agents kept beside others.
+// unlessSidechain accepts all transcripts except those of subagents, which older agents kept in the same directory.
 func unlessSidechain(first wire.JSON) bool {
 	var head struct {
 		IsSidechain bool `json:"isSidechain"`

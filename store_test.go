@@ -41,7 +41,7 @@ func TestStoreOptions(t *testing.T) {
 		{"eager without a store", Options{StoreEager: true}, "StoreEager", "needs Store"},
 		{"time-out without a store", Options{StoreTimeout: 1}, "StoreTimeout", "needs Store"},
 		{"negative time-out", Options{Store: store, StoreTimeout: -1}, "StoreTimeout", "negative"},
-		{"project that is a path", Options{Store: store, StoreProject: "../p"}, "StoreProject", "name of a folder"},
+		{"project that is a path", Options{Store: store, StoreProject: "../p"}, "StoreProject", "name of a directory"},
 		{"the flag itself", Options{ExtraArgs: []string{"--session-mirror"}}, "ExtraArgs", "the option Store"},
 	}
 	for _, tt := range tests {
@@ -56,8 +56,8 @@ func TestStoreOptions(t *testing.T) {
 	}
 }
 
-// The folder of the agent's settings follows from the agent's own environment.
-func TestConfigPlace(t *testing.T) {
+// The directory of the agent's settings follows from the agent's own environment.
+func TestConfigDirs(t *testing.T) {
 	t.Parallel()
 	home, work := t.TempDir(), t.TempDir()
 	variable := "HOME="
@@ -68,29 +68,29 @@ func TestConfigPlace(t *testing.T) {
 		name      string
 		env       []string
 		dir, home string
-		named     bool
+		fromEnv   bool
 	}{
 		{"the home", []string{variable + home}, filepath.Join(home, ".claude"), home, false},
-		{"a folder", []string{variable + home, "CLAUDE_CONFIG_DIR=" + work}, work, work, true},
-		{"no folder", []string{variable + home, "CLAUDE_CONFIG_DIR="}, filepath.Join(home, ".claude"), home, false},
+		{"a directory", []string{variable + home, "CLAUDE_CONFIG_DIR=" + work}, work, work, true},
+		{"no directory", []string{variable + home, "CLAUDE_CONFIG_DIR="}, filepath.Join(home, ".claude"), home, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := (&Options{InheritEnv: []string{}, Env: tt.env}).configPlace()
-			if got.dir != tt.dir || got.home != tt.home || got.named != tt.named {
+			got := (&Options{InheritEnv: []string{}, Env: tt.env}).configDirs()
+			if got.settings != tt.dir || got.home != tt.home || got.fromEnv != tt.fromEnv {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
 }
 
-func TestProjectOfAFolder(t *testing.T) {
+func TestProjectOfADirectory(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name  string
-		named bool
-		want  string
+		name    string
+		fromEnv bool
+		want    string
 	}{
 		{"", true, "-w"},
 		{"mine", true, "mine"},
@@ -98,22 +98,22 @@ func TestProjectOfAFolder(t *testing.T) {
 		{"not/mine", true, "-w"},
 	}
 	for _, tt := range tests {
-		place := configPlace{env: environment{entries: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=" + tt.name}}}
-		if got := place.project("/w", tt.named); got != tt.want {
-			t.Errorf("%q, named %v: got %q, want %q", tt.name, tt.named, got, tt.want)
+		config := configDirs{env: environment{entries: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=" + tt.name}}}
+		if got := config.project("/w", tt.fromEnv); got != tt.want {
+			t.Errorf("%q, from the environment %v: got %q, want %q", tt.name, tt.fromEnv, got, tt.want)
 		}
 	}
 }
 
-// On this machine a transcript lies in the agent's own folder, whichever of its names the agent uses.
+// On this machine transcripts are in the agent's own directory, whichever path to it the agent uses.
 func TestKeysOnThisMachine(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), sessionfile.Folder)
 	other := filepath.Join(t.TempDir(), sessionfile.Folder)
 	f := &keyFinder{roots: func() []string { return []string{root, other} }}
 	want := wire.SessionKey{Project: "p", SessionID: "s"}
-	for _, folder := range []string{root, other} {
-		got, err := f.find(filepath.Join(folder, "p", "s.jsonl"))
+	for _, dir := range []string{root, other} {
+		got, err := f.find(filepath.Join(dir, "p", "s.jsonl"))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
@@ -128,7 +128,7 @@ func TestKeysOnThisMachine(t *testing.T) {
 	}
 }
 
-// Whatever path an agent names, its key stays inside of a store.
+// The key of any path that an agent names stays inside the store.
 func FuzzKeyOfAFile(f *testing.F) {
 	for _, path := range []string{
 		"/h/.claude/projects/p/s.jsonl", "/h/.claude/projects/p/s/subagents/a.jsonl", `C:\h\projects\p\s.jsonl`,
@@ -160,7 +160,7 @@ func suffixOf(key wire.SessionKey) string {
 	return strings.TrimPrefix(sessionfile.Path(key), "p/s")
 }
 
-// What is at the end of a file and was not mirrored is found, and nothing that is older or not meant for the mirror.
+// Entries at the end of a file that were not mirrored are found, but no older ones and none that the agent never mirrors.
 func TestMissedEntries(t *testing.T) {
 	t.Parallel()
 	long := `{"long":"` + strings.Repeat("a", missedBytes) + `"}`
@@ -194,7 +194,7 @@ func TestMissedEntries(t *testing.T) {
 			}
 			r := newRecent()
 			for _, entry := range tt.mirrored {
-				r.note(file, []wire.JSON{entry})
+				r.add(file, []wire.JSON{entry})
 			}
 			got, err := r.missed(file)
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
@@ -204,12 +204,12 @@ func TestMissedEntries(t *testing.T) {
 	}
 }
 
-// However much is mirrored, little is remembered.
+// The number of entries that are kept for comparison is bounded.
 func TestRecentIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRecent()
 	for range 10 {
-		r.note("f", make([]wire.JSON, 1000))
+		r.add("f", make([]wire.JSON, 1000))
 	}
 	if n := len(r.files["f"]); n != recentEntries {
 		t.Errorf("%d entries", n)
@@ -223,7 +223,7 @@ func TestMissedSidecar(t *testing.T) {
 	if got := r.missedSidecar(file); got != nil {
 		t.Errorf("before anything was said: %v", got)
 	}
-	r.noteSidecar(file, []wire.JSON{`{"type":"agent_metadata","n":1}`})
+	r.addSidecars(file, []wire.JSON{`{"type":"agent_metadata","n":1}`})
 	for text, want := range map[string][]wire.JSON{
 		`{"n": 1}`: nil, "nonsense": nil, `{"n":2}`: {`{"n":2,"type":"agent_metadata"}`},
 	} {
@@ -236,8 +236,7 @@ func TestMissedSidecar(t *testing.T) {
 	}
 }
 
-// Whether something was missed in a file that can't be read is not known, and so it counts as lost. A file that is gone
-// has nothing.
+// A file that can't be read counts as a loss, because entries may be missing. A file that is gone has none.
 func TestMissedInWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -246,7 +245,7 @@ func TestMissedInWhatCannotBeRead(t *testing.T) {
 		log: slog.New(slog.DiscardHandler), recent: newRecent(),
 		keys: &keyFinder{roots: func() []string { return []string{root} }},
 	}
-	m.recent.note(file, []wire.JSON{`{"a":1}`})
+	m.recent.add(file, []wire.JSON{`{"a":1}`})
 	if b := m.missed(); len(b.keys)+len(m.losses) > 0 {
 		t.Errorf("of a file that is gone: %v, %v", b.keys, m.losses)
 	}
