@@ -98,12 +98,12 @@ func TestTokensAreNotRecorded(t *testing.T) {
 		`{"type":"control_request","request_id":"r","request":{"subtype":"mcp_oauth_callback_url",` +
 			`"callbackUrl":"http://localhost/?code=hush"}}`,
 	} {
-		if got := discreet(frame); strings.Contains(got, "hush") || !strings.Contains(got, `"r"`) {
+		if got := withoutSecrets(frame); strings.Contains(got, "hush") || !strings.Contains(got, `"r"`) {
 			t.Errorf("recorded %s", got)
 		}
 	}
 	const prompt = `{"type":"user","message":{"role":"user","content":"{\"accessToken\":\"example\"}"}}`
-	if got := discreet(prompt); got != prompt {
+	if got := withoutSecrets(prompt); got != prompt {
 		t.Errorf("a prompt was recorded as %s", got)
 	}
 }

@@ -8,42 +8,41 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// progress follows what the agent is at, as far as its frames tell: which prompts it has not answered, what runs in the
-// background, and whether the conversation stands at a failed turn. It sees frames as they are read, long before a slow
-// caller does.
+// progress follows the agent's work by its frames: which prompts it has not answered, what runs in the background, and
+// whether the last turn failed. It sees frames as they are read, long before a slow caller does.
 type progress struct {
 	mu      sync.Mutex
 	prompts ledger
 	tasks   map[string]struct{} // subagents and workflows in the background
-	owed    bool                // one of them has ended, and its turn is to come
-	running bool                // anything at all runs in the background
-	state   wire.SessionState   // empty for an agent that does not tell
-	failed  *wire.ResultMessage // the failed result that the conversation stands at
-	id      string
-	mode    wire.PermissionMode // empty for an agent that does not tell
+	owed    bool                // one of them has ended, and the agent will start a turn for it
+	running bool                // something runs in the background
+	state   wire.SessionState   // empty if the agent does not report it
+	failed  *wire.ResultMessage // the result of the last turn, if that failed
+	id      string              // of the session
+	mode    wire.PermissionMode // empty if the agent does not report it
 
-	spoken  bool // the model has said something in this turn
-	answers int  // how many turns of this conversation have an answer of the model
-	reset   bool // it is not the conversation that the session began with
-	fine    bool // a prompt was answered in order
+	spoken    bool // the model has answered in this turn
+	answers   int  // how many turns of this conversation have an answer of the model
+	reset     bool // it is not the conversation that the session began with
+	succeeded bool // a prompt was answered without a failure
 }
 
-// sent notes a prompt that is on its way to the agent.
+// sent adds a prompt that is being sent.
 func (p *progress) sent(uuid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.prompts.sent(uuid)
 }
 
-// unsent takes back a prompt that never reached the agent.
+// unsent removes a prompt that never reached the agent.
 func (p *progress) unsent(uuid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.prompts.remove([]string{uuid})
 }
 
-// see takes note of a frame. It reports whether the run may be over with it: after a result, when the agent is done with
-// a prompt, and when it says that it is idle.
+// see follows a frame. It reports whether the run may be over with it: after a result, when the agent is done with a
+// prompt, and when the agent becomes idle.
 func (p *progress) see(msg wire.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +57,7 @@ func (p *progress) see(msg wire.Message) bool {
 		p.result(m)
 		return true
 	case *wire.InitMessage:
-		p.converse(m.SessionID)
+		p.setSession(m.SessionID)
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.StatusMessage:
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
@@ -76,13 +75,13 @@ func (p *progress) see(msg wire.Message) bool {
 
 func (p *progress) result(m *wire.ResultMessage) {
 	settled := p.prompts.see(m)
-	p.fine = p.fine || len(settled) > 0 && !m.Failed()
+	p.succeeded = p.succeeded || len(settled) > 0 && !m.Failed()
 	p.failed, p.owed = nil, false
 	if m.Failed() {
 		p.failed = m
 	}
 	if m.SessionID != "" {
-		p.converse(m.SessionID)
+		p.setSession(m.SessionID)
 	}
 	if p.spoken {
 		p.answers++
@@ -90,15 +89,15 @@ func (p *progress) result(m *wire.ResultMessage) {
 	p.spoken = false
 }
 
-// converse notes which conversation the agent is in: it may begin a new one.
-func (p *progress) converse(id string) {
+// setSession sets the session of the agent, which may begin a new conversation.
+func (p *progress) setSession(id string) {
 	if p.id != "" && p.id != id {
 		p.reset, p.answers = true, 0
 	}
 	p.id = id
 }
 
-// task follows the tasks that start a turn of their own when they end. Others, such as a shell, may never end.
+// task follows the tasks that start another turn when they end. Others, such as a shell, may never end.
 func (p *progress) task(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.TaskStartedMessage:
@@ -147,8 +146,8 @@ func (p *progress) settled() bool {
 	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" && !p.owed || p.state == wire.SessionStateIdle)
 }
 
-// silent reports whether the agent is in a turn in which it waits for nobody.
-func (p *progress) silent() bool {
+// expectsOutput reports whether the agent is in a turn and does not wait for the user.
+func (p *progress) expectsOutput() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.turnRuns() && p.state != wire.SessionStateRequiresAction
@@ -191,15 +190,15 @@ func (t turnsState) err(exit *ExitError) error {
 	return nil
 }
 
-// sessionID returns the id of the session, or "" before the agent has told it.
+// sessionID returns the ID of the session, or "" before the agent has reported it.
 func (p *progress) sessionID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.id
 }
 
-// lose notes that the agent is gone, and with it all prompts but those that it had not got. It returns the ones that
-// are lost.
+// lose resets the state after the agent has died. All prompts except those in kept, which the agent had not received, are
+// lost. It returns the lost ones.
 func (p *progress) lose(kept []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,16 +207,15 @@ func (p *progress) lose(kept []string) []string {
 	return p.prompts.remove(lost)
 }
 
-// restart notes that another agent goes on. It reports whether a prompt was answered in order since the last
-// time.
-func (p *progress) restart() (fine bool) {
+// restart prepares for another agent. It reports whether a prompt was answered without a failure since the last restart.
+func (p *progress) restart() (succeeded bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fine, p.fine, p.failed = p.fine, false, nil
-	return fine
+	succeeded, p.succeeded, p.failed = p.succeeded, false, nil
+	return succeeded
 }
 
-// A conversation is what there is to be resumed.
+// A conversation is what another agent has to resume.
 type conversation struct {
 	id      string // empty if there was no turn yet
 	answers int    // how many turns have an answer of the model
@@ -249,12 +247,12 @@ func (p *progress) inTurn() bool {
 	return p.turnRuns()
 }
 
-// A ledger holds the prompts that were sent and not answered, oldest first, and crosses them off as frames answer them.
-// An agent that knows the ids of prompts names them; the results of others answer one prompt each, in order.
+// A ledger holds the prompts that were sent and not answered, oldest first, and removes them as frames answer them.
+// Newer agents name the prompts that a result answers. The results of older ones answer one prompt each, in order.
 type ledger struct {
-	open   []string
-	states map[string]wire.CommandState // of those in open, as far as the agent has told
-	told   bool                         // the agent is one that tells
+	open    []string
+	states  map[string]wire.CommandState // of the prompts in open, as far as the agent has reported them
+	reports bool                         // the agent reports states
 }
 
 func (l *ledger) sent(uuid string) { l.open = append(l.open, uuid) }
@@ -278,10 +276,10 @@ func (l *ledger) see(msg wire.Message) []string {
 	return nil
 }
 
-// follow notes what becomes of a prompt. One that is cancelled in the queue is settled. One that was taken up in the
-// middle of a turn ends before the result that answers it, and waits for that.
+// follow follows the state of a prompt. A prompt that is canceled in the queue is settled. A prompt that the agent took
+// up in the middle of a turn ends before the result that answers it, and waits for that.
 func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
-	l.told = true
+	l.reports = true
 	uuid := m.CommandUUID
 	switch {
 	case !slices.Contains(l.open, uuid):
@@ -307,12 +305,12 @@ func (l *ledger) ended() []string {
 	return ended
 }
 
-// goesOn reports whether a result says that its turn goes on in the background: it answers nothing yet.
+// goesOn reports whether the turn of a result goes on in the background: it answers nothing yet.
 func goesOn(m *wire.ResultMessage) bool {
 	return m.TerminalReason == wire.TerminalReasonBackgroundRequested && m.UserMessageUUID != ""
 }
 
-// answered returns the prompts that a result answers. An agent may take up several at once.
+// answered returns the prompts that a result answers. An agent may answer several at once.
 func (l *ledger) answered(m *wire.ResultMessage) []string {
 	switch {
 	case len(m.UserMessageUUIDs) > 0:
@@ -325,14 +323,14 @@ func (l *ledger) answered(m *wire.ResultMessage) []string {
 	return nil
 }
 
-// begun reports whether the agent may have begun with a prompt. Of one that tells, nothing may have been read yet that
-// it says about this prompt, while results of its own are still to be read.
+// begun reports whether the agent may have started a prompt. An agent that reports states has not, if it has reported
+// nothing about the prompt: the result that was read belongs to a turn that the agent started itself.
 func (l *ledger) begun(uuid string) bool {
-	return l.states[uuid] == wire.CommandStateStarted || l.states[uuid] == "" && !l.told
+	return l.states[uuid] == wire.CommandStateStarted || l.states[uuid] == "" && !l.reports
 }
 
-// prompted reports whether a result that names no prompt can belong to one: not if a finished task or a schedule was
-// its origin.
+// prompted reports whether a result that names no prompt can answer one. It can't if a finished task or a schedule has
+// started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
 // remove removes prompts, and returns those that were there.

@@ -77,7 +77,7 @@ func outcome(messages iter.Seq2[wire.Message, error]) (*wire.ResultMessage, erro
 	return result, join(err, lost)
 }
 
-// outcomeAndLoss is outcome with what the store has lost apart from other errors.
+// outcomeAndLoss is like outcome but returns the losses of the store separately from other errors.
 func outcomeAndLoss(messages iter.Seq2[wire.Message, error]) (last *wire.ResultMessage, lost, err error) {
 	for msg, err := range messages {
 		if err != nil {
@@ -251,10 +251,14 @@ func (o *oneShot) stop() (overdue bool) {
 	return o.overdue
 }
 
-// RunAs is Run with an answer of type T: the agent is given the JSON schema of T and answers in it. T is mostly a
-// struct, whose fields are described by the tags json and jsonschema, see [jsonschema.For]; anything else is sent as the
-// one field of an object. An answer that does not fit T is an [*OutputError], beside the result. A [*StoreError]
-// alone comes with the answer.
+// RunAs is like [Run] but decodes the answer into a value of type T: the agent gets the JSON schema of T and answers in
+// that form. T is usually a struct whose fields have json and jsonschema tags, see [jsonschema.For]. Other types are sent
+// as the only field of an object.
+//
+//	plan, result, err := clew.RunAs[Plan](ctx, "Plan the release", nil)
+//
+// If the answer does not fit T, RunAs returns the result and an [*OutputError]. If the only error is a [*StoreError], the
+// answer is valid.
 func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *wire.ResultMessage, error) {
 	var answer T
 	shape, err := newOutputShape[T]()
@@ -273,17 +277,17 @@ func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *w
 	return answer, result, lost
 }
 
-// An outputShape is what a structured answer must look like.
+// An outputShape is the schema of a structured answer.
 type outputShape struct {
 	text    wire.JSON
 	schema  *jsonschema.Resolved
-	wrapped bool // the answer is the field "value" of an object: agents answer in objects only
+	wrapped bool // the answer is the field "value" of an object, because agents answer only in objects
 }
 
 func newOutputShape[T any]() (*outputShape, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, fmt.Errorf("clew: %T has no JSON schema: %w", *new(T), err)
+		return nil, fmt.Errorf("clew: making the JSON schema of %T: %w", *new(T), err)
 	}
 	shape := &outputShape{wrapped: schema.Type != "object"}
 	if shape.wrapped {
@@ -330,9 +334,9 @@ func (s *outputShape) read(result *wire.ResultMessage, out any) error {
 	return wrapper.Value.Decode(out)
 }
 
-// An OutputError says that a structured answer is missing or does not fit its type.
+// An OutputError reports that a structured answer is missing or does not fit its type.
 type OutputError struct {
-	// Raw is the answer as it came, or empty if there is none.
+	// Raw is the answer as the agent sent it, or empty if there is none.
 	Raw wire.JSON
 	// Text is the text of the result.
 	Text string
@@ -345,9 +349,9 @@ func (e *OutputError) Error() string { return "clew: the structured answer: " + 
 // Unwrap returns e.Err.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// A Prompt is what an agent can be asked: a text, a message with images or documents, or a sequence of messages. The
-// messages of a sequence are sent as it yields them, without waiting for answers. The error of a sequence with errors
-// ends the prompts, not the turn that runs.
+// A Prompt is a text, a message, which may have images or documents, or a sequence of messages. The messages of a
+// sequence are sent as it yields them, without waiting for answers. An error of the sequence ends the prompts, but not
+// the turn that is running.
 type Prompt interface {
 	string | *wire.UserMessage | iter.Seq[*wire.UserMessage] | iter.Seq2[*wire.UserMessage, error]
 }
@@ -407,7 +411,7 @@ func encoded(mediaType string, data []byte) *wire.Source {
 	return &wire.Source{Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// promptFrame returns the frame of a message and the id that its result will name. The caller's message is not changed.
+// promptFrame returns the frame of a message, and the ID that its result will name. It does not change the message.
 func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid string, err error) {
 	if msg == nil {
 		return nil, "", fmt.Errorf("clew: the prompt is a nil message")
@@ -422,7 +426,7 @@ func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid strin
 	stamped.ClientComposed = stamped.ClientComposed || verbatim
 	frame, err = wire.Append(nil, &stamped)
 	if err != nil {
-		return nil, "", fmt.Errorf("clew: the prompt has no JSON form: %w", err)
+		return nil, "", fmt.Errorf("clew: encoding the prompt: %w", err)
 	}
 	return append(frame, '\n'), stamped.UUID, nil
 }

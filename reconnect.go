@@ -15,33 +15,35 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ReconnectOptions say how often and how fast a session starts a new agent in place of one that has died. The zero
+// ReconnectOptions configure how often and how fast a session starts a new agent in place of one that has died. The zero
 // value means the defaults.
 //
-// An agent has died if it was killed, has crashed or can't be reached any more, and also if it ended in the middle of a
-// turn. One that ends in order between turns, as some prompts make it do, ends the session. So does one that was silent
-// for [Options.IdleTimeout].
+// An agent has died if it was killed, has crashed or can't be reached any more, and also if it exited in the middle of a
+// turn. An agent that exits normally between turns, as some prompts make it do, ends the session. So does an agent that
+// was silent for [Options.IdleTimeout].
 //
-// The new agent resumes the conversation by its ID, so far as the old one has written it down. It gets what the options
-// say, and then what was changed by methods of the session: model, permission mode, thinking, settings, MCP servers and
-// their state, working folders, added plugins, remote control, subscribers, suggestions, browsers, and a rewind of the
-// conversation without a turn behind it. Permission rules for the session alone are gone, as are background tasks,
-// logins that had not ended and files that were seeded as read; limits such as [Options.MaxBudgetUSD] count anew.
+// The new agent resumes the conversation by its ID, as far as the old one has written the transcript. It gets the
+// options, and then the changes that methods of the session have made: model, permission mode, thinking, settings, MCP
+// servers and their state, working directories, added plugins, remote control, subscribers, suggestions, browsers, and a
+// rewind of the conversation that no turn has followed. Permission rules of the session are lost, and so are background
+// tasks, logins that had not ended and files that were seeded as read. Limits such as [Options.MaxBudgetUSD] start again
+// from zero.
 //
-// Control requests and prompts wait while there is no agent, as long as their contexts let them. What the dead agent
-// had got and not answered is a [*LostError], and is never sent again. A [wire.SessionReconnectedMessage] is among the
-// messages where the new agent's begin. When the attempts are used up, the session ends with a [*ReconnectError].
+// While there is no agent, control requests and prompts wait until their contexts end. A request or prompt that the dead
+// agent had received and not answered fails with a [*LostError], and is never sent again. A
+// [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all attempts have failed, the session
+// ends with a [*ReconnectError].
 type ReconnectOptions struct {
-	// MaxAttempts is how many times in a row an agent is started before the session gives up. It counts anew once a turn
-	// has ended in order. 0 means 5.
+	// MaxAttempts is how many times in a row an agent is started before the session gives up. A turn that succeeds resets
+	// the count. 0 means 5.
 	MaxAttempts int
-	// MinBackoff and MaxBackoff bound the pause before an attempt: the first has none, the second the shortest, and each
-	// further one twice that of the one before. 0 means 500 milliseconds and 30 seconds.
+	// MinBackoff and MaxBackoff bound the pause before an attempt. The first attempt has no pause, the second has the
+	// shortest, and the pause doubles before each further one. 0 means 500 milliseconds and 30 seconds.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 }
 
-// withDefaults returns the options with nothing left out.
+// withDefaults returns the options with defaults for the fields that are zero.
 func (o ReconnectOptions) withDefaults() ReconnectOptions {
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, 5)
 	o.MaxBackoff = cmp.Or(o.MaxBackoff, max(30*time.Second, o.MinBackoff))
@@ -64,7 +66,7 @@ func (o ReconnectOptions) pause(attempt int) time.Duration {
 	return pause
 }
 
-// check returns what is wrong, or "".
+// check returns why the options can't be used, or "".
 func (o *ReconnectOptions) check() string {
 	switch {
 	case o.MaxAttempts < 0:
@@ -79,13 +81,13 @@ func (o *ReconnectOptions) check() string {
 	return ""
 }
 
-// checkReconnect refuses what can't be taken up again.
+// checkReconnect refuses options with which a session can't be resumed.
 func (o *Options) checkReconnect() error {
 	if o.Reconnect == nil {
 		return nil
 	}
 	if o.Ephemeral {
-		return badOption("Reconnect", "not together with Ephemeral: there is nothing to resume")
+		return badOption("Reconnect", "can't be combined with Ephemeral: there is nothing to resume")
 	}
 	if reason := o.Reconnect.check(); reason != "" {
 		return badOption("Reconnect", "%s", reason)
@@ -390,8 +392,8 @@ const (
 	cwdSubtype        = "set_cwd"
 )
 
-// remembered are the requests that change how an agent works for as long as it lives, by their subtype, each with the
-// field that tells what it changes, if it can change several things. Of those that change the same, the last counts.
+// remembered are the subtypes of requests that change how an agent works until it ends. If such a request can change
+// several things, the value is the field that names the thing. Of requests that change the same thing, the last counts.
 var remembered = map[string]string{
 	"set_model":                     "",
 	modeSubtype:                     "",
@@ -411,19 +413,19 @@ var remembered = map[string]string{
 	"set_prompt_suggestions_paused": "",
 }
 
-// changes are the requests that have changed how the agent works, for one that takes its place.
+// changes are the requests that have changed how the agent works. They are repeated for an agent that replaces it.
 type changes struct {
 	mu   sync.Mutex
 	list []change // the newest last
 }
 
-// A change is a request that has changed something, which its key names.
+// A change is a request that has changed something. Its key names the thing.
 type change struct {
 	key, subtype string
 	fields       map[string]wire.JSON
 }
 
-// remember notes a request that was granted, if it has changed something for as long as the agent lives.
+// remember keeps a request that the agent has granted, if it has changed how the agent works.
 func (a *agent) remember(subtype string, in any) {
 	what, ok := remembered[subtype]
 	if !ok || a.session.opts.Reconnect == nil {
@@ -449,14 +451,14 @@ func (a *agent) remember(subtype string, in any) {
 	}
 }
 
-// rememberThat notes a request whose answer says that it has changed something.
+// rememberAlways keeps a request whose answer says that it has changed something.
 func (a *agent) rememberAlways(subtype string, in any) {
 	if a.session.opts.Reconnect != nil {
 		a.changes.add(change{subtype, subtype, fieldsOf(in)})
 	}
 }
 
-// fieldsOf returns the fields of a request that was sent, and so has a JSON form.
+// fieldsOf returns the fields of a request that was sent, and so can be encoded.
 func fieldsOf(in any) map[string]wire.JSON {
 	var fields map[string]wire.JSON
 	if data, err := rawjson.Encode(in); err == nil {
@@ -465,7 +467,7 @@ func fieldsOf(in any) map[string]wire.JSON {
 	return fields
 }
 
-// add puts a change behind all others, in place of an earlier one of the same.
+// add adds a change after all others. It replaces an earlier one with the same key.
 func (c *changes) add(newest change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -473,7 +475,7 @@ func (c *changes) add(newest change) {
 	c.list = append(c.list, newest)
 }
 
-// merge adds settings to those of earlier requests. As with the agent, each takes the place of one of the same name.
+// merge adds settings to those of earlier requests. As in the agent, a setting replaces an earlier one of the same name.
 func (c *changes) merge(fields map[string]wire.JSON) {
 	settings := make(map[string]wire.JSON)
 	for _, old := range c.all() {
@@ -489,7 +491,7 @@ func (c *changes) merge(fields map[string]wire.JSON) {
 	}
 }
 
-// forget removes a change that is of no interest any more.
+// forget removes a change that no longer matters.
 func (c *changes) forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -507,7 +509,7 @@ func (c *changes) all() []change {
 	return slices.Clone(c.list)
 }
 
-// strict reports whether an agent must not go on without the change: it could do what it may not.
+// strict reports whether an agent must not go on without the change, because it could do something that is forbidden.
 func (c *change) strict() bool {
 	return c.subtype == settingsSubtype || c.subtype == serverModeSubtype || c.subtype == rewindSubtype
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A recorder writes the dialogue with the agent, a line per frame, both directions in the order in which they passed.
+// A recorder writes the dialogue with the agent, a line per frame, both directions in the order of the frames.
 // A nil recorder writes nothing.
 type recorder struct {
 	log *slog.Logger
@@ -32,7 +32,7 @@ func newRecorder(plan *launchPlan, log *slog.Logger) *recorder {
 	return r
 }
 
-// started notes how an agent is started.
+// started records how an agent is started.
 func (r *recorder) started(plan *launchPlan) {
 	if r == nil {
 		return
@@ -51,14 +51,14 @@ func quoted(args []string) string {
 	return b.String()
 }
 
-// received notes what the agent wrote.
+// received records a message of the agent.
 func (r *recorder) received(msg wire.Message) {
 	if r != nil {
 		r.line("<", msg.Raw())
 	}
 }
 
-// ended notes how the agent ended.
+// ended records how the agent ended.
 func (r *recorder) ended(exit *ExitError) {
 	switch {
 	case r == nil:
@@ -71,7 +71,7 @@ func (r *recorder) ended(exit *ExitError) {
 	}
 }
 
-// oneLine joins the lines of a frame on several, whose ends lie between its members.
+// oneLine joins the lines of a frame that has several. Line ends are only between the members of such a frame.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 func (r *recorder) line(mark, text string) {
@@ -92,7 +92,7 @@ func (r *recorder) line(mark, text string) {
 	}
 }
 
-// input returns conn, with what is written to it recorded.
+// input returns conn wrapped so that writes to it are recorded.
 func (r *recorder) input(conn Connection) Connection {
 	if r == nil {
 		return conn
@@ -105,28 +105,28 @@ type recordedInput struct {
 	rec *recorder
 }
 
-// Write notes frames and writes them.
+// Write records frames and writes them.
 func (c *recordedInput) Write(p []byte) (int, error) {
 	for frame := range bytes.Lines(p) {
-		c.rec.line(">", discreet(string(bytes.TrimSpace(frame))))
+		c.rec.line(">", withoutSecrets(string(bytes.TrimSpace(frame))))
 	}
 	return c.Connection.Write(p)
 }
 
-// CloseWrite notes the end of the input and ends it.
+// CloseWrite records the end of the input and closes it.
 func (c *recordedInput) CloseWrite() error {
 	c.rec.line("#", "host closes stdin")
 	return c.Connection.CloseWrite()
 }
 
-// secretWords are in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. Text
-// such as that of a prompt does not have them, since its quotes are escaped.
+// secretWords occur in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. They
+// don't occur in the text of a prompt, because its quotes are escaped.
 var secretWords = []string{
 	`"mcp_set_servers"`, `"mcp_oauth_callback_url"`, `"claude_oauth_callback"`, `"accessToken"`, `"authToken"`,
 }
 
-// discreet returns a frame as it is recorded.
-func discreet(frame string) string {
+// withoutSecrets returns a frame as it is recorded.
+func withoutSecrets(frame string) string {
 	if slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(frame, word) }) {
 		return redact.MaskJSON(frame)
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/clewdev/clew/internal/redact"
 )
 
-// A Transport starts agents. Nil in [Options] means the agent binary as a child process of this one; others drive an
-// agent in a container, on another machine, or in memory.
+// A Transport starts agents. With nil in [Options.Transport], the agent binary runs as a child process. Other transports
+// run an agent in a container, on another machine, or in memory.
 type Transport interface {
-	// Connect starts an agent. The context bounds the start, not the life of the agent.
+	// Connect starts an agent. The context bounds only the start: the agent runs until its connection is closed.
 	Connect(ctx context.Context, launch *Launch) (Connection, error)
 }
 
-// A TransportFunc is a function that is a [Transport].
+// A TransportFunc is a function that implements [Transport].
 type TransportFunc func(ctx context.Context, launch *Launch) (Connection, error)
 
 // Connect calls f.
@@ -25,20 +25,20 @@ func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection,
 	return f(ctx, launch)
 }
 
-// A Connection is a running agent. Read is called by one goroutine at a time and so is Write; Close may be called at
-// any time, also while they block, and any number of times.
+// A Connection is a running agent. Read is called by one goroutine at a time, and so is Write. Close may be called at any
+// time, also while they block, and any number of times.
 //
 // A Connection may also be an [Interrupter].
 type Connection interface {
-	// Read reads what the agent writes to its standard output. It returns [io.EOF] at the end, also if the agent died.
+	// Read reads from the agent's standard output. It returns [io.EOF] at the end, also if the agent died.
 	Read(p []byte) (int, error)
 	// Write writes to the agent's standard input.
 	Write(p []byte) (int, error)
-	// CloseWrite ends the agent's input, on which an agent ends in order.
+	// CloseWrite closes the agent's standard input. An agent exits normally when its input ends.
 	CloseWrite() error
-	// Close ends the agent, frees all it used, and says how it ended: nil for an orderly end, an [*ExitError] or another
-	// error with a method ExitCode, such as that of os/exec, or any error for a connection that was lost. It must be
-	// bounded in time, and let Read and Write return.
+	// Close ends the agent and releases its resources. It returns nil if the agent exited normally, an [*ExitError] or
+	// another error with a method ExitCode, such as that of os/exec, if it failed, or any other error if the connection was
+	// lost. It must return within a bounded time, and make Read and Write return.
 	Close() error
 }
 
@@ -49,29 +49,29 @@ type Interrupter interface {
 	Interrupt() error
 }
 
-// A Launch is how an agent is to be started.
+// A Launch describes how to start an agent.
 type Launch struct {
 	// Path is the agent binary, and Args are its arguments without the name of the program.
 	Path string
 	Args []string
 	// Env is the whole environment, as in [os/exec.Cmd].
 	Env []string
-	// Dir is the working folder, or empty for that of this process.
+	// Dir is the working directory. If it is empty, the agent gets that of this process.
 	Dir string
-	// Stderr gets what the agent writes to its standard error, line by line; nil keeps only the end of it for errors.
+	// Stderr gets the agent's standard error line by line. With nil, only the end of it is kept, for errors.
 	Stderr func(line string)
-	// CloseTimeout is how long an agent may take to end by itself once its input has ended, and again how long once it
-	// was told to terminate.
+	// CloseTimeout is how long an agent may take to exit after its input has ended. After that it gets a signal to
+	// terminate, and the same time again before it is killed.
 	CloseTimeout time.Duration
 }
 
-// A ProcessTransport runs the agent as a child process. It ends with this process, and what it has started ends with
-// it: on Unix it has a process group of its own, on Linux the kernel tells it when this process dies, and on Windows it
-// is in a job.
+// A ProcessTransport runs the agent as a child process. The agent ends when this process ends, and so does everything
+// that the agent has started: on Unix it has its own process group, on Linux the kernel signals it when this process
+// dies, and on Windows it runs in a job.
 type ProcessTransport struct {
-	// Wrap, if it is not nil, may change how the agent is started: to run it in a container or on another machine, make
-	// Path the program that does so, a path or a name to look up in PATH, and put what was there behind its arguments. If
-	// no agent is installed here, the Path that Wrap sees is [Options.AgentPath] or "claude".
+	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container or on another machine,
+	// set Path to the program that does so, a path or a name to look up in PATH, and append the old Path and Args to its
+	// arguments. If no agent is installed on this machine, Wrap gets [Options.AgentPath] or "claude" as Path.
 	Wrap func(launch *Launch) error
 }
 

@@ -96,7 +96,7 @@ func (w *watchdog) stop() {
 
 // expectsOutput reports whether the agent is in a turn, and waits for nobody.
 func (s *Session) expectsOutput() bool {
-	return s.progress.silent() && !s.control.Serving() && s.control.Ready()
+	return s.progress.expectsOutput() && !s.control.Serving() && s.control.Ready()
 }
 
 // agentIsSilent calls [Options.OnIdle], or ends the session if there is none. A panic in OnIdle ends only this call.
