@@ -11,29 +11,29 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrClosed is what a call on a session returns after [Session.Close].
+// ErrClosed is the error of calls on a session after [Session.Close].
 var ErrClosed = errors.New("clew: session closed")
 
 // ErrCanceled ends a turn whose prompt was removed from the queue before the agent started it.
 var ErrCanceled = errors.New("clew: prompt canceled before its turn")
 
-// ErrReading is what a second reader of a session gets while the first one ranges over [Session.Messages].
-var ErrReading = errors.New("clew: the messages of this session are being read elsewhere")
+// ErrReading is the error of a second reader of a session while another one ranges over [Session.Messages].
+var ErrReading = errors.New("clew: another loop is reading the messages of this session")
 
-// An OptionsError says which option cannot be used, and why. Nothing is left running: most are found before anything
-// starts, and the others when the agent says that it cannot do what the option asks for.
+// An OptionsError reports an option that can't be used, and why. Nothing keeps running: most of them are found before
+// anything starts, and the others when the agent reports that it can't do what the option asks for.
 type OptionsError struct {
 	// Option is the name of the field in [Options].
 	Option string
-	// Reason is what is wrong with it.
+	// Reason says why it can't be used.
 	Reason string
 }
 
 func (e *OptionsError) Error() string { return fmt.Sprintf("clew: option %s: %s", e.Option, e.Reason) }
 
-// A NotFoundError says that there is no agent binary.
+// A NotFoundError reports that no agent binary was found. Install Claude Code, or set [Options.AgentPath].
 type NotFoundError struct {
-	// Looked are the places that were searched, in order.
+	// Looked lists the paths that were searched, in order.
 	Looked []string
 }
 
@@ -42,17 +42,17 @@ func (e *NotFoundError) Error() string {
 		"; install it with \"npm install -g @anthropic-ai/claude-code\", or set CLEW_AGENT or Options.AgentPath"
 }
 
-// An ExitError says how the agent ended when it should not have.
+// An ExitError reports how the agent ended when it should not have.
 type ExitError struct {
 	// Code is the exit code, or -1 when a signal ended the agent.
 	Code int
 	// Signal is the signal that ended the agent, or nil.
 	Signal os.Signal
-	// Stderr is the end of what the agent wrote to its standard error, secrets masked.
+	// Stderr is the end of the agent's standard error, at least the last 4 KB, with secrets masked.
 	Stderr string
-	// Forced says that the agent did not end by itself when it should have, and was killed.
+	// Forced is true if the agent did not exit by itself in time and was killed.
 	Forced bool
-	// Reason says what happened where code and signal don't, such as an output that was closed too early.
+	// Reason says what happened if the code and the signal don't, such as "closed its input". It may be empty.
 	Reason string
 }
 
@@ -63,7 +63,7 @@ func (e *ExitError) Error() string {
 	case e.Reason != "":
 		b.WriteString(e.Reason)
 	case e.Forced && e.Signal != nil:
-		fmt.Fprintf(&b, "did not end by itself and was stopped (%v)", e.Signal)
+		fmt.Fprintf(&b, "did not exit by itself and was killed (%v)", e.Signal)
 	case e.Signal != nil:
 		fmt.Fprintf(&b, "was ended by a signal (%v)", e.Signal)
 	default:
@@ -76,7 +76,7 @@ func (e *ExitError) Error() string {
 	return b.String()
 }
 
-// join is [errors.Join] of two errors, each of which may be nil, and leaves one alone as it is.
+// join is like [errors.Join] for two errors, but returns a single error unchanged. Both may be nil.
 func join(a, b error) error {
 	switch {
 	case a == nil:
@@ -87,7 +87,7 @@ func join(a, b error) error {
 	return errors.Join(a, b)
 }
 
-// exitError returns how an agent ended from what [Connection.Close] has returned, or nil for an orderly end.
+// exitError returns how an agent ended, given the error of [Connection.Close]. It is nil if the agent exited normally.
 func exitError(err error) *ExitError {
 	if err == nil {
 		return nil
@@ -104,13 +104,13 @@ func exitError(err error) *ExitError {
 	return &ExitError{Code: -1, Reason: "was lost: " + err.Error()}
 }
 
-// A ControlError is the agent's refusal of a control request. Its text has secrets masked.
+// A ControlError reports that the agent refused a control request. Its text has secrets masked.
 type ControlError struct {
-	// Subtype is what was asked for.
+	// Subtype is the subtype of the request, such as "set_model".
 	Subtype string
-	// Message is the agent's own text.
+	// Message is the agent's text, with nothing masked.
 	Message string
-	// Code is the agent's code for the reason, or empty.
+	// Code is the agent's code for the reason, such as "unsupported_request", or empty.
 	Code string
 }
 
@@ -118,14 +118,14 @@ func (e *ControlError) Error() string {
 	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, redact.Mask(e.Message))
 }
 
-// Unsupported reports whether the agent does not know the request at all, as an older or newer version may not.
+// Unsupported reports whether the agent does not know the request. Older and newer versions may know others.
 func (e *ControlError) Unsupported() bool { return e.Code == "unsupported_request" }
 
-// A ResultError says that a turn failed. The session lives on. Its text has secrets masked.
+// A ResultError reports that a turn failed. The session goes on, unless Exit is set. Its text has secrets masked.
 type ResultError struct {
-	// Result is what ended the turn.
+	// Result is the result that ended the turn.
 	Result *wire.ResultMessage
-	// Exit is how the agent ended after it, or nil if it lives or ended in order.
+	// Exit is how the agent failed after the result, or nil if it still runs or exited normally.
 	Exit *ExitError
 }
 
@@ -139,7 +139,7 @@ func (e *ResultError) Unwrap() error {
 	return e.Exit
 }
 
-// Interrupted reports whether the turn was stopped by an interrupt, the caller's own or that of a permission answer.
+// Interrupted reports whether an interrupt stopped the turn: one of the caller, or one of a permission answer.
 func (e *ResultError) Interrupted() bool {
 	switch e.Result.TerminalReason {
 	case wire.TerminalReasonAbortedStreaming, wire.TerminalReasonAbortedTools:
@@ -148,8 +148,8 @@ func (e *ResultError) Interrupted() bool {
 	return false
 }
 
-// Text returns the best description of the failure that the result has: its errors, its text, its subtype, or the
-// status of the API. It is as the agent wrote it: secrets in it are not masked.
+// Text returns the best description of the failure in the result: its errors, its text, its subtype, or the status of
+// the API. It is the agent's own text: secrets in it are not masked.
 func (e *ResultError) Text() string {
 	r := e.Result
 	if e.Interrupted() {
@@ -168,7 +168,7 @@ func (e *ResultError) Text() string {
 	return "unknown error"
 }
 
-// lines returns the errors of the result that are not blank. Some agents have one text in place of a list.
+// lines returns the errors of the result that are not blank. Some agents send one text instead of a list.
 func (e *ResultError) lines() []string {
 	lines := slices.Clone(e.Result.Errors)
 	var single struct{ Errors string }
@@ -178,15 +178,15 @@ func (e *ResultError) lines() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// A LostError says that a prompt or a request was lost with an agent that has died, while [Options.Reconnect] has the
-// session go on with another one. The agent may have acted on it: look before you send it again.
+// A LostError reports that a prompt or a request was lost with an agent that has died. With [Options.Reconnect], the
+// session goes on with another agent. The dead agent may have acted on the prompt: check before you send it again.
 type LostError struct {
 	// Exit is how the agent ended.
 	Exit *ExitError
 }
 
 func (e *LostError) Error() string {
-	return "clew: lost with the agent, in whose place the session starts another: " + e.Exit.Error()
+	return "clew: lost with an agent that died and is being replaced: " + e.Exit.Error()
 }
 
 // Unwrap returns e.Exit.
@@ -197,38 +197,38 @@ func isLost(err error) bool {
 	return ok
 }
 
-// A ReconnectError ends a session whose agent has died and could not be replaced: see [Options.Reconnect].
+// A ReconnectError ends a session whose agent has died and could not be replaced. See [Options.Reconnect].
 type ReconnectError struct {
-	// Attempts is how many agents were started in a row.
+	// Attempts is how many attempts were made in a row.
 	Attempts int
-	// Exit is how the agent ended that was the last to come up, and Last why the newest attempt has failed: the same, if
-	// the agents come up and die.
+	// Exit is how the last agent that was ready died, and Last is why the newest attempt failed. They are the same if the
+	// agents start and then die.
 	Exit *ExitError
 	Last error
 }
 
 func (e *ReconnectError) Error() string {
 	if errors.Is(e.Last, e.Exit) {
-		return fmt.Sprintf("clew: the agent dies again and again, given up after %d attempts: %v", e.Attempts, e.Exit)
+		return fmt.Sprintf("clew: the agent keeps dying, gave up after %d attempts: %v", e.Attempts, e.Exit)
 	}
-	return fmt.Sprintf("clew: the agent could not be started again, given up after %d attempts: %v; it had died: %v",
+	return fmt.Sprintf("clew: the agent could not be started again, gave up after %d attempts: %v; it had died: %v",
 		e.Attempts, e.Last, e.Exit)
 }
 
 // Unwrap returns e.Last and e.Exit.
 func (e *ReconnectError) Unwrap() []error { return []error{e.Last, e.Exit} }
 
-// A StoreError says that a call of [Options.Store] has failed. From [Connect] it means that a session could not be read
-// from the store; from [Run] and [Session.Close] that the session is not complete there. Its text has secrets masked.
+// A StoreError reports that a call of [Options.Store] failed. From [Connect] it means that a session could not be read
+// from the store. From [Run] and [Session.Close] it means that entries are missing there. Its text has secrets masked.
 type StoreError struct {
-	// Method is the method of [Store] that has failed.
+	// Method is the method of [Store] that failed, such as "Append".
 	Method string
-	// Key is the transcript. It may be incomplete: Sessions is asked for a project alone, and the agent may have written
-	// to a file that is not the transcript of a session.
+	// Key is the key of the transcript. For Sessions it has only a project, and it is empty if the agent has written to a
+	// file that is not the transcript of a session.
 	Key wire.SessionKey
-	// Lost is how many entries are not in the store, or may not be: a call that takes too long is not waited for.
+	// Lost is how many entries are missing in the store. After a call that took too long, they may still arrive.
 	Lost int
-	// Err is why. It is or wraps [context.DeadlineExceeded] for a call that took too long.
+	// Err is the reason. It wraps [context.DeadlineExceeded] if the call took too long.
 	Err error
 }
 
@@ -256,7 +256,7 @@ func (e *StoreError) like(other *StoreError) bool {
 	return e.Key == other.Key && e.Err.Error() == other.Err.Error()
 }
 
-// message returns a loss as the caller of a session sees it.
+// message returns the message that reports a loss to the caller of a session.
 func (e *StoreError) message(sessionID string) wire.Message {
 	msg := &wire.MirrorErrorMessage{Error: e.reason(), UUID: newUUID(), SessionID: sessionID}
 	if e.Key != (wire.SessionKey{}) {
@@ -266,10 +266,10 @@ func (e *StoreError) message(sessionID string) wire.Message {
 	if err != nil {
 		return msg
 	}
-	return wire.Decode(frame) // so that it has a raw text, like every other message
+	return wire.Decode(frame) // like every other message, it has raw text
 }
 
-// lossOf returns the loss that a message tells of. It has no number: that is part of the reason.
+// lossOf returns the loss that a message reports. It has no number: that is part of the reason.
 func lossOf(msg *wire.MirrorErrorMessage) *StoreError {
 	loss := &StoreError{Method: "Append", Err: errors.New(msg.Error)}
 	if k := msg.Key; k != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// moment is what the consumer gets to take something before messages go to disk.
-const moment = 10 * time.Millisecond
+// takeTimeout is how long the consumer has to take something before messages go to disk.
+const takeTimeout = 10 * time.Millisecond
 
 // Options configures a [Backlog].
 type Options struct {
-	// MemoryBytes is what is kept in memory before messages go to disk; 0 means 4 MiB. A message counts as the length
-	// of its raw text and 256 bytes. From then on, messages that cannot be on disk may take as much again: text lines,
-	// invalid frames, and any when the disk is full.
+	// MemoryBytes bounds the messages in memory before others go to disk; 0 means 4 MiB. A message counts as the length of
+	// its raw text and 256 bytes. After that, messages that can't be on disk may take as much again: text lines, invalid
+	// frames, and any message when the disk is full.
 	MemoryBytes int64
 	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 means no files. The batch that is added last
 	// may pass a bound, by some 64 KiB or by one message if that is larger.
 	DiskBytes int64
 	// Dir is the directory of the files. Empty means [os.TempDir].
 	Dir string
-	// Decode decodes what comes back from disk, as it was decoded at first, and does not keep frame. It runs within
+	// Decode decodes a frame from disk in the same way as it was decoded at first, and does not keep frame. It runs within
 	// Take, with no lock held. Nil means [wire.Decode].
 	Decode func(frame []byte) wire.Message
-	// Urgent reports whether something that the agent has yet to write is waited for. While it does, Push passes the
-	// bounds rather than block. It runs within Push, with no lock held. Nil means never.
+	// Urgent reports whether the host waits for something that the agent has yet to write. While it does, Push exceeds the
+	// bounds instead of blocking. It runs within Push, with no lock held. Nil means never.
 	Urgent func() bool
 }
 
@@ -45,10 +45,10 @@ type Backlog struct {
 	ready chan struct{} // one slot: there may be something to take
 	room  chan struct{} // one slot: there may be room, or no need for it
 
-	mu     sync.Mutex // held while files are written and read too, which is fast as a rule
+	mu     sync.Mutex // also held while files are written and read, which is usually fast
 	queue  queue
-	ended  bool // nothing is pushed any more
-	closed bool // nothing is wanted any more
+	ended  bool // End or Close was called
+	closed bool // Close was called
 }
 
 // New returns an empty backlog.
@@ -74,7 +74,7 @@ func New(opts Options) *Backlog {
 // either, or the disk cannot be written, Push blocks until the consumer has made room, Urgent reports true, or Close is
 // called.
 func (b *Backlog) Push(msgs []wire.Message) {
-	if rest := b.add(msgs, patient); len(rest) > 0 {
+	if rest := b.add(msgs, inRoom); len(rest) > 0 {
 		b.pushRest(rest)
 	}
 }
@@ -82,7 +82,7 @@ func (b *Backlog) Push(msgs []wire.Message) {
 // pushRest adds messages that did not fit at first. Each time that some of them find room, the consumer gets another
 // moment.
 func (b *Backlog) pushRest(msgs []wire.Message) {
-	passed := time.After(moment)
+	passed := time.After(takeTimeout)
 	for len(msgs) > 0 {
 		if b.opts.Urgent != nil && b.opts.Urgent() {
 			b.add(msgs, urgent)
@@ -91,24 +91,24 @@ func (b *Backlog) pushRest(msgs []wire.Message) {
 		var rest []wire.Message
 		select {
 		case <-b.room:
-			rest = b.add(msgs, patient)
+			rest = b.add(msgs, inRoom)
 		case <-passed:
 			rest = b.add(msgs, spilling)
 		}
 		if len(rest) < len(msgs) {
-			msgs, passed = rest, time.After(moment)
+			msgs, passed = rest, time.After(takeTimeout)
 		}
 	}
 }
 
-// add adds what there is room for, and returns the rest.
-func (b *Backlog) add(msgs []wire.Message, e effort) []wire.Message {
+// add adds the messages that there is room for, and returns the rest.
+func (b *Backlog) add(msgs []wire.Message, l limit) []wire.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil
 	}
-	n := b.queue.add(msgs, e)
+	n := b.queue.add(msgs, l)
 	if n > 0 {
 		signal(b.ready)
 	}
@@ -141,7 +141,7 @@ func (b *Backlog) Take(ctx context.Context) ([]wire.Message, error) {
 	}
 }
 
-// next takes what comes next, which is nothing if nothing has come yet.
+// next takes the next batch, which is empty if there are no messages.
 func (b *Backlog) next() (batch, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +155,7 @@ func (b *Backlog) next() (batch, error) {
 	return batch{}, nil
 }
 
-// Return puts messages that were taken and not used back in front of all others. It keeps no reference to the slice.
+// Return puts messages that were taken and not used back before all others. It keeps no reference to the slice.
 func (b *Backlog) Return(msgs []wire.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,14 +185,14 @@ func (b *Backlog) Close() {
 	signal(b.room)
 }
 
-// Bytes returns what the messages in memory count as, and how large the files are.
+// Bytes returns the size of the messages in memory, as [Options.MemoryBytes] counts them, and the size of the files.
 func (b *Backlog) Bytes() (memory, disk int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.queue.memory, b.queue.spool.size
 }
 
-// signal fills a slot, which the one that waits for it empties.
+// signal fills a slot. The goroutine that waits for it empties it.
 func signal(slot chan struct{}) {
 	select {
 	case slot <- struct{}{}:
@@ -200,7 +200,7 @@ func signal(slot chan struct{}) {
 	}
 }
 
-// A batch is what is taken at once: messages, or records that are still to be decoded.
+// A batch holds messages, or records that are still to be decoded.
 type batch struct {
 	msgs    []wire.Message
 	records []byte
@@ -217,8 +217,8 @@ func (b batch) decode(decode func([]byte) wire.Message) []wire.Message {
 	return msgs
 }
 
-// encode returns records of the messages that msgs starts with, up to the first that cannot be on disk or until they
-// fill a piece, and how many messages they hold.
+// encode returns records of the first messages, up to one that can't be on disk or until they fill a piece, and how many
+// messages they hold.
 func encode(msgs []wire.Message) (records []byte, n int) {
 	for n < len(msgs) && len(records) < pieceBytes {
 		frame, ok := frameOf(msgs[n])
@@ -231,8 +231,8 @@ func encode(msgs []wire.Message) (records []byte, n int) {
 	return records, n
 }
 
-// frameOf returns the frame that decodes to msg, if there is one. Text lines and invalid frames know their place in the
-// stream, which is not part of their text.
+// frameOf returns the frame that decodes to msg, if there is one. Text lines and invalid frames have none: their position
+// in the stream is not part of their text.
 func frameOf(msg wire.Message) (string, bool) {
 	switch msg.(type) {
 	case *wire.TextLine, *wire.InvalidFrame:

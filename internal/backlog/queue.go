@@ -13,22 +13,22 @@ type queue struct {
 	diskBytes   int64 // the bound of the spool
 
 	runs   []run
-	first  int   // of the runs, behind those that were taken
-	memory int64 // what the messages in memory count as
+	first  int   // the index of the first run that was not taken
+	memory int64 // the cost of the messages in memory
 	spool  spool // the messages on disk
 
-	// The queue spills from the first message that memory has no room for until it is empty: what is added goes to disk.
+	// The queue spills from the first message that memory has no room for until it is empty: new messages go to disk.
 	spills    bool
-	keepBytes int64 // the bound of memory meanwhile, for what cannot be on disk
+	keepBytes int64 // the bound of memory meanwhile, for messages that can't be on disk
 }
 
-// A run is a part of the queue.
+// A run is a part of the queue that is either in memory or on disk.
 type run struct {
 	msgs  []wire.Message // nil for a run on disk
-	bytes int64          // what it counts as in memory, or has in the spool
+	bytes int64          // its cost in memory, or its size in the spool
 }
 
-// minFileBytes keeps a small bound from becoming very many files.
+// minFileBytes prevents that a small bound leads to very many files.
 const minFileBytes = 1 << 20
 
 func (q *queue) configure(opts Options) {
@@ -39,31 +39,31 @@ func (q *queue) configure(opts Options) {
 
 func (q *queue) empty() bool { return q.first == len(q.runs) }
 
-// An effort is how far a queue goes to find room.
-type effort int
+// A limit says which bounds a queue may exceed to add messages.
+type limit int
 
 const (
-	patient  effort = iota // in memory, or on disk once the queue spills
-	spilling               // on disk if memory is full
-	urgent                 // past the bounds
+	inRoom   limit = iota // none: only memory, or the disk once the queue spills
+	spilling              // that of memory: on disk if memory is full
+	urgent                // all of them
 )
 
 // add adds the messages that there is room for, and returns how many.
-func (q *queue) add(msgs []wire.Message, e effort) int {
+func (q *queue) add(msgs []wire.Message, l limit) int {
 	n := 0
 	if !q.spills {
 		n = q.fill(msgs)
-		if e == patient {
+		if l == inRoom {
 			return n
 		}
 		q.keepBytes = q.memory + q.memoryBytes
 	}
-	spilled := q.spill(msgs[n:], e == urgent)
+	spilled := q.spill(msgs[n:], l == urgent)
 	q.spills = q.spills || spilled > 0
 	return n + spilled
 }
 
-// fill adds in memory what there is room for, and returns how many messages that were. The first may be of any size.
+// fill adds messages in memory while there is room, and returns how many. The first one may be of any size.
 func (q *queue) fill(msgs []wire.Message) int {
 	before, n := q.memory, 0
 	for ; n < len(msgs); n++ {
@@ -74,7 +74,7 @@ func (q *queue) fill(msgs []wire.Message) int {
 		q.memory = memory
 	}
 	if n > 0 && n < len(msgs) {
-		msgs = slices.Clone(msgs[:n]) // the rest must not stay in memory with it
+		msgs = slices.Clone(msgs[:n]) // so that the rest does not stay in memory as well
 	}
 	if n > 0 {
 		q.push(run{msgs, q.memory - before})
@@ -82,11 +82,11 @@ func (q *queue) fill(msgs []wire.Message) int {
 	return n
 }
 
-// cost returns what a message counts as in memory.
+// cost returns the cost of a message in memory.
 func cost(msg wire.Message) int64 { return int64(len(msg.Raw())) + 256 }
 
-// spill adds on disk what there is room for, or everything if it must, and returns how many messages that were. What
-// cannot be on disk is added in memory, in its place.
+// spill adds messages on disk while there is room, or all of them if it must, and returns how many. Messages that can't
+// be on disk are added in memory, in order.
 func (q *queue) spill(msgs []wire.Message, must bool) int {
 	n := 0
 	for n < len(msgs) {
@@ -105,7 +105,7 @@ func (q *queue) spill(msgs []wire.Message, must bool) int {
 	return n
 }
 
-// hold returns a run in memory, without a look at the bound. It is a copy, so that nothing else of the slice stays.
+// hold returns a run in memory, whatever the bound. It copies the messages, so that the rest of the slice can be freed.
 func (q *queue) hold(msgs []wire.Message) run {
 	r := run{msgs: slices.Clone(msgs)}
 	for _, msg := range msgs {
@@ -123,7 +123,7 @@ func (q *queue) pushDisk(bytes int64) {
 	q.push(run{bytes: bytes})
 }
 
-// push adds a run, in the place of those that were taken as soon as these are more than half.
+// push adds a run. It removes the runs that were taken once they are more than half.
 func (q *queue) push(r run) {
 	if q.first > len(q.runs)/2 {
 		q.runs = slices.Delete(q.runs, 0, q.first)
@@ -132,7 +132,7 @@ func (q *queue) push(r run) {
 	q.runs = append(q.runs, r)
 }
 
-// putBack adds messages in front of all others.
+// putBack adds messages before all others.
 func (q *queue) putBack(msgs []wire.Message) {
 	r := q.hold(msgs)
 	if q.first == 0 {
@@ -143,7 +143,7 @@ func (q *queue) putBack(msgs []wire.Message) {
 	q.runs[q.first] = r
 }
 
-// take takes what comes first: a run in memory, or a piece of one on disk. After an error nothing is left on disk. The
+// take takes the first run in memory, or a piece of the first run on disk. After an error nothing is left on disk. The
 // queue must not be empty.
 func (q *queue) take() (batch, error) {
 	r := q.runs[q.first]

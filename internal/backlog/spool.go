@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// pieceBytes is about how much is written or read at once.
+// pieceBytes is the approximate size of a read or write.
 const pieceBytes = 64 << 10
 
-// A spool is a queue of records on disk. It is a row of files, each of which is removed when it has been read, so that
-// the queue does not grow while it is read as fast as it is written.
+// A spool is a queue of records on disk. It is a list of files. Each file is removed when it has been read, so that the
+// queue does not grow while it is read as fast as it is written.
 type spool struct {
 	create    func() (file, error)
 	fileBytes int64 // a file of this size is followed by another
@@ -21,7 +21,7 @@ type spool struct {
 	size      int64 // of all files
 }
 
-// A spoolFile holds what is to be read between two offsets.
+// A spoolFile is a file whose unread records are between two offsets.
 type spoolFile struct {
 	file
 	start, end int64
@@ -34,7 +34,7 @@ func (s *spool) write(records []byte) error {
 		return err
 	}
 	if _, err := f.WriteAt(records, f.end); err != nil {
-		if f.end == 0 { // Nothing will ever be read from it.
+		if f.end == 0 { // the file is empty
 			s.files = s.files[:len(s.files)-1]
 			remove(f)
 		}
@@ -58,7 +58,7 @@ func (s *spool) last() (*spoolFile, error) {
 	return s.files[len(s.files)-1], nil
 }
 
-// read takes the next records: as many as fit into a piece and have limit bytes together, but at least one.
+// read takes the next records: at least one, and as many as fit into a piece and into limit bytes.
 func (s *spool) read(limit int64) ([]byte, error) {
 	f := s.files[0]
 	records, err := f.records(min(limit, f.end-f.start))
@@ -81,12 +81,12 @@ func (s *spool) clear() {
 	s.files, s.size = nil, 0
 }
 
-// remove closes a file, which removes it. Nobody could act on an error.
+// remove closes a file, which removes it. There is nothing to do about an error.
 func remove(f io.Closer) { _ = f.Close() }
 
 var errDamaged = errors.New("the file was changed")
 
-// records reads the records that come next, of limit bytes at most.
+// records reads the next records, of at most limit bytes.
 func (f *spoolFile) records(limit int64) ([]byte, error) {
 	piece, err := f.bytes(min(limit, pieceBytes))
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *spoolFile) records(limit int64) ([]byte, error) {
 	return f.bytes(int64(width) + int64(length))
 }
 
-// bytes reads the n bytes that come next.
+// bytes reads the next n bytes.
 func (f *spoolFile) bytes(n int64) ([]byte, error) {
 	buf := make([]byte, n)
 	_, err := io.ReadFull(io.NewSectionReader(f, f.start, n), buf)
@@ -112,7 +112,7 @@ func (f *spoolFile) bytes(n int64) ([]byte, error) {
 	return buf, err
 }
 
-// A file is where records are written, and from where they are read.
+// A file is a file of records.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -125,8 +125,8 @@ type tempFile struct {
 	named bool
 }
 
-// createTemp creates a file that only this user can read. A file without a name goes with the process, whichever way
-// that ends. Windows does not allow it for an open file, which keeps its name until it is closed.
+// createTemp creates a file that only this user can read. It removes the name at once, so that the file goes with the
+// process, however that ends. On Windows an open file can't be removed, and keeps its name until it is closed.
 func createTemp(dir string) (file, error) {
 	f, err := os.CreateTemp(dir, "clew-backlog-*")
 	if err != nil {
@@ -149,7 +149,7 @@ func appendRecord(dst []byte, frame string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(frame))), frame...)
 }
 
-// cutRecord returns the frame in the first record and what follows the record, if that is whole.
+// cutRecord returns the frame in the first record and the bytes after the record, if the record is complete.
 func cutRecord(records []byte) (frame, rest []byte, ok bool) {
 	length, width := binary.Uvarint(records)
 	if width <= 0 || length > uint64(len(records)-width) {
@@ -159,7 +159,7 @@ func cutRecord(records []byte) (frame, rest []byte, ok bool) {
 	return records[width:end], records[end:], true
 }
 
-// wholeRecords returns the length of the whole records that piece starts with.
+// wholeRecords returns the length of the complete records at the start of piece.
 func wholeRecords(piece []byte) int {
 	rest := piece
 	for {

@@ -334,7 +334,7 @@ func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 		if n := len(agents.resumed()); n != 5 || given.Attempts != 2 || !errors.Is(given.Last, given.Exit) {
 			t.Errorf("%d starts, %+v", n, given)
 		}
-		if !strings.HasPrefix(s.Err().Error(), "clew: the agent dies again and again, given up after 2 attempts: ") {
+		if !strings.HasPrefix(s.Err().Error(), "clew: the agent keeps dying, gave up after 2 attempts: ") {
 			t.Errorf("error %q", s.Err())
 		}
 	})
