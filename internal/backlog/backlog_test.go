@@ -224,7 +224,7 @@ func TestMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := New(Options{MemoryBytes: cost(note(0, 100)), Dir: t.TempDir()})
-		for i, want := range []time.Duration{0, moment, 0, 0} {
+		for i, want := range []time.Duration{0, takeTimeout, 0, 0} {
 			if took := pushTime(b, notes(i, 1, 100)); took != want {
 				t.Errorf("push %d took %v, want %v", i, took, want)
 			}
@@ -235,7 +235,7 @@ func TestMoment(t *testing.T) {
 			}
 		}
 		checkBytes(t, b, 0, 0)
-		for i, want := range []time.Duration{0, moment, 0} {
+		for i, want := range []time.Duration{0, takeTimeout, 0} {
 			if took := pushTime(b, notes(i, 1, 100)); took != want {
 				t.Errorf("push %d after all was taken took %v, want %v", i, took, want)
 			}
@@ -255,7 +255,7 @@ func TestMomentIsEnough(t *testing.T) {
 		}()
 		var got []wire.Message
 		for range all {
-			time.Sleep(moment - 1)
+			time.Sleep(takeTimeout - 1)
 			synctest.Wait()
 			if _, disk := b.Bytes(); disk > 0 {
 				t.Error("a message went to disk")
@@ -280,12 +280,12 @@ func TestWakeDoesNotProlongTheMoment(t *testing.T) {
 		defer waking.Wait()
 		waking.Go(func() {
 			for range 20 {
-				time.Sleep(moment / 8)
+				time.Sleep(takeTimeout / 8)
 				b.Wake()
 			}
 		})
-		if took := pushTime(b, notes(0, 2, 100)); took != moment {
-			t.Errorf("Push took %v, want %v", took, moment)
+		if took := pushTime(b, notes(0, 2, 100)); took != takeTimeout {
+			t.Errorf("Push took %v, want %v", took, takeTimeout)
 		}
 	})
 }

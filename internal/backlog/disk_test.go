@@ -178,7 +178,7 @@ func testNoDisk(t *testing.T, opts Options) {
 		b.Push(slices.Clone(all))
 		b.End()
 	}()
-	time.Sleep(2 * moment)
+	time.Sleep(2 * takeTimeout)
 	if memory, disk := b.Bytes(); memory > 2*opts.MemoryBytes+2*pieceBytes || disk > 0 {
 		t.Errorf("%d bytes in memory and %d on disk", memory, disk)
 	}

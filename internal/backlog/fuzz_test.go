@@ -101,7 +101,7 @@ func (p *player) step(t *testing.T, op byte) {
 	case 'r':
 		p.giveBack()
 	case 'w':
-		time.Sleep(2 * moment)
+		time.Sleep(2 * takeTimeout)
 	case 'x':
 		synctest.Wait()
 	case 'u':
@@ -121,7 +121,7 @@ func (p *player) push(msgs ...wire.Message) {
 
 // take takes messages if there are any, or come soon.
 func (p *player) take(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), moment/2)
+	ctx, cancel := context.WithTimeout(t.Context(), takeTimeout/2)
 	defer cancel()
 	msgs, err := p.Take(ctx)
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
