@@ -2,9 +2,10 @@ package clew
 
 import "github.com/clewdev/clew/wire"
 
-// These are second names for what a caller meets every day; package wire has all messages, blocks and events.
+// These are the names of package wire that most programs need. Package wire has all messages, blocks and
+// events.
 type (
-	// A Message is one message of the agent, of whatever kind.
+	// A Message is one message of the agent, of any kind. Use a type switch to tell the kinds apart.
 	Message = wire.Message
 	// A Block is one element of a message's content.
 	Block = wire.Block
@@ -12,19 +13,20 @@ type (
 	Content = wire.Content
 	// JSON is a JSON value that is not decoded yet.
 	JSON = wire.JSON
-	// An AssistantMessage carries what the model said.
+	// An AssistantMessage is an answer of the model: text, thinking, calls of tools.
 	AssistantMessage = wire.AssistantMessage
 	// A UserMessage is a prompt, or the results of tools.
 	UserMessage = wire.UserMessage
-	// A ResultMessage ends a turn.
+	// A ResultMessage ends a turn. It has the final text, the cost and the tokens.
 	ResultMessage = wire.ResultMessage
-	// A StreamEventMessage is a piece of an answer that is still being written.
+	// A StreamEventMessage is a piece of an answer that is still being written: see
+	// [Options.IncludePartialMessages].
 	StreamEventMessage = wire.StreamEventMessage
-	// An InitMessage begins a turn and tells how the agent is set up.
+	// An InitMessage begins a turn and describes the agent: its model, tools and servers.
 	InitMessage = wire.InitMessage
 	// An UnknownMessage is a message of a kind that this version does not know.
 	UnknownMessage = wire.UnknownMessage
-	// An InvalidFrame is a frame that could not be read.
+	// An InvalidFrame is a frame that could not be decoded.
 	InvalidFrame = wire.InvalidFrame
 	// A TextLine is a line of the agent's output that is not JSON.
 	TextLine = wire.TextLine
@@ -34,7 +36,7 @@ type (
 	ThinkingBlock = wire.ThinkingBlock
 	// A ToolUseBlock is a call of a tool.
 	ToolUseBlock = wire.ToolUseBlock
-	// A ToolResultBlock is what a tool returned.
+	// A ToolResultBlock is the result of a tool.
 	ToolResultBlock = wire.ToolResultBlock
 	// An ImageBlock is an image.
 	ImageBlock = wire.ImageBlock

@@ -1,5 +1,5 @@
-// Package clew drives Claude Code from Go: it starts the agent, gives it prompts, and yields what it says and does as
-// typed messages.
+// Package clew drives Claude Code from Go. It starts the agent, sends it prompts, and returns what the agent
+// says and does as typed messages.
 //
 //	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
 //		if err != nil {
@@ -10,52 +10,72 @@
 //		}
 //	}
 //
-// [Query] streams one run, [Run] returns only its result, [RunAs] returns a Go value. [Connect] opens a [Session]: one
-// agent, any number of turns, and its control requests as methods, from [Session.Interrupt] to [Session.ContextUsage];
-// those without a method go through [Session.Control]. [Options] says how the agent is started and what the caller
-// wants to be asked: permissions, hooks, questions.
+// # Where to start
 //
-// Messages, blocks and events are those of package wire, the same for a live agent and for a recorded stream; those of
-// every day have a second name here. What the agent says that this package does not know is never dropped: it comes as
-// an [*UnknownMessage], a line that is not JSON as a [*TextLine], and a broken frame as an [*InvalidFrame]. None of them
-// ends the stream.
+// [Query] runs one prompt and streams its messages. [Run] returns only the final result, and [RunAs] returns
+// a Go value.
+//
+// [Connect] opens a [Session]: one agent and any number of turns. [Session.Turn] sends a prompt and reads the
+// messages up to its result. Other methods control the agent at any time, also during a turn:
+// [Session.Interrupt], [Session.SetModel], [Session.SetMCPServers] and others. Package screens asks for what
+// the agent's own screens show, such as how full the context window is. [Session.Control] sends any other
+// request. A [Pool] keeps started agents ready.
+//
+// [Options] say how the agent is started, what it may do, and which callbacks answer its questions:
+// [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion] for questions to the
+// user. Nil options are the agent's defaults.
+//
+// Package tools turns Go functions into tools for the agent. Package sessions lists and reads the sessions
+// that are on disk. Package clewtest has a simulated agent for tests.
+//
+// # Messages
+//
+// Messages, blocks and events are types of package wire, the same for a live agent and for a recorded stream.
+// The most common ones are aliased in this package. Nothing that the agent writes is dropped: a message of an
+// unknown kind is an [*UnknownMessage], a line that is not JSON is a [*TextLine], and a frame that can't be
+// decoded is an [*InvalidFrame]. None of them ends the stream.
 //
 // # Lifecycle
 //
-// Connect starts the agent binary, greets it, and returns once it has answered. Query starts nothing before its loop
-// does, and each loop starts an agent of its own. Such a run ends with the agent: its input is closed behind the last
-// prompt, or, if callbacks may still be needed, when the agent is idle. Leaving the loop ends the agent. A session
-// lives until [Session.Close], or until its agent dies.
+// Connect starts the agent binary, initializes it, and returns when it is ready. A session lives until
+// [Session.Close], or until its agent exits.
 //
-// Ending an agent is always the same: a turn that runs is interrupted, the input is closed, and the agent ends by
-// itself, with its transcript written. One that does not gets SIGTERM after [Options.CloseTimeout] and SIGKILL after as
-// long again, and with it whatever it has started. When this process dies, the agent does, too.
+// Query starts an agent when its loop begins, a separate one for each loop. The run ends with the agent: its
+// input is closed after the last prompt or, if callbacks may still be needed, when the agent is idle. Leaving
+// the loop ends the agent.
+//
+// An agent always ends in the same way. A turn that is running is interrupted, the input is closed, and the
+// agent exits by itself after it has written its transcript. If it does not, it gets SIGTERM after
+// [Options.CloseTimeout] and SIGKILL after the same time again, together with all processes that it has
+// started. When this process dies, so does the agent.
 //
 // # Concurrency
 //
-// All methods of a session may be called at the same time. The agent's output is read all the time, whether or not
-// somebody takes the messages: control requests, permission questions and hooks never wait behind unread messages.
-// Unread messages are kept in memory, up to 4 MiB, and beyond that in a temporary file without a name, up to
-// [Options.MaxBacklogBytes]. Only then does a slow reader slow the agent; none is lost.
+// All methods of a session may be called concurrently. The session reads the agent's output all the time,
+// whether or not the caller takes the messages, so control requests, permission questions and hooks never wait
+// for unread messages. Unread messages are kept in memory, up to 4 MiB, and then in an unnamed temporary file,
+// up to [Options.MaxBacklogBytes]. Only then does a slow reader slow the agent down. No message is lost.
 //
-// Callbacks run on goroutines of their own, several at once. Their context ends when the agent withdraws the question,
-// or is gone. A panic in one is an error answer to the agent.
+// Callbacks run on separate goroutines, several at once. Their context ends when the agent withdraws the
+// question or exits. A panic in a callback becomes an error answer to the agent.
 //
-// An idle session has three goroutines and about 25 KB of memory, and no thread of its own on Linux.
+// An idle session needs three goroutines, about 25 KB of memory and, on Linux, no thread.
 //
 // # Errors
 //
-// Errors have types: [*OptionsError] and [*NotFoundError] before anything was started, [*ExitError] for an agent that
-// died, with its exit code or signal and the end of its standard error, [*ControlError] for a control request that the
-// agent refused, [*ResultError] for a turn that failed, [*OutputError] for a structured answer that does not fit. A
-// failed turn is a [*ResultMessage] first and an error second, and a session lives on after it. When the agent dies,
-// everybody who waits for it gets the same error at once. Secrets are masked in the texts of errors, as far as their shape
-// shows that they are secrets.
+// Before an agent is started, the error is an [*OptionsError] or a [*NotFoundError]. An agent that exits is an
+// [*ExitError] with the exit code or signal and the end of its standard error; everything that waits for the
+// agent gets this error at once. A control request that the agent refuses is a [*ControlError]. A turn that
+// fails is a [*ResultError], after its [*ResultMessage]; the session goes on. A structured answer that does not
+// fit its type is an [*OutputError].
+//
+// The texts of errors don't contain secrets, as far as their form shows that they are secrets.
 //
 // # Compatibility
 //
-// The package is tested against the version of Claude Code that the README names, and made for versions from
-// [MinAgentVersion] on. An older one is used with a warning to [Options.Logger]; a request that an agent does not know
-// is a [*ControlError] whose Unsupported method says so. Flags, control requests, hooks and messages that are newer than
-// this package can be used all the same, with [Options.ExtraArgs], [Session.Control] and the raw JSON of each message.
+// This package is tested with the version of Claude Code that the README names, and supports versions from
+// [MinAgentVersion] on. It uses an older one with a warning to [Options.Logger]. A request that the agent does
+// not know is a [*ControlError] whose Unsupported method returns true. Flags, control requests, hooks and
+// messages that are newer than this package can be used with [Options.ExtraArgs], [Session.Control],
+// [RawHookOutput] and the raw JSON of each message.
 package clew
