@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A HookFunc is called by the agent at an event. It tells the variants of its input apart by their type:
+// A HookFunc is called by the agent at an event. The type of its input says which event it is:
 //
 //	func audit(ctx context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 //		switch in := in.(type) {
@@ -25,23 +25,24 @@ import (
 //		return nil, nil
 //	}
 //
-// A nil output has nothing to say: the agent goes on. An error, a panic, and an input that this package cannot read are
-// failures, and the agent goes on after them as well, unless [HookMatcher.OnFailure] says otherwise: a hook that is to
-// prevent something needs [HookFailureBlock].
+// A nil output lets the agent go on. An error, a panic, and an input that this package can't decode are failures.
+// By default the agent goes on after a failure as well. A hook that is meant to prevent something needs
+// [HookFailureBlock] in [HookMatcher.OnFailure].
 //
-// The agent waits for its hooks, and may call several at once. The context ends when [HookMatcher.Timeout] is over or
-// the agent dies. A hook that fails after that is not answered: the agent has given it up already, and does not use the
-// tool that a late [HookPreToolUse] was about.
+// The agent waits for its hooks, and may call several at once. The context ends after [HookMatcher.Timeout], or when
+// the agent exits. A failure after that is not sent: the agent has stopped waiting, and does not use the tool that a
+// late [HookPreToolUse] was about.
 type HookFunc func(ctx context.Context, in HookInput) (*HookOutput, error)
 
-// A HookMatcher says which hooks run at an event.
+// A HookMatcher is a set of hooks for an event, and a condition for them.
 type HookMatcher struct {
-	// Matcher narrows the event down, to "Bash" or "Edit|Write" for one about tools. What it is compared with depends
-	// on the event. One that is more than names is a regular expression of JavaScript. Empty and "*" mean always.
+	// Matcher limits the hooks to some of the events, such as "Bash" or "Edit|Write" for events about tools. What
+	// it is compared with depends on the event. A matcher that is not a list of names is a regular expression of
+	// JavaScript. Empty and "*" mean always.
 	Matcher string
-	// Hooks are those that run, at least one.
+	// Hooks are the hooks that run, at least one.
 	Hooks []HookFunc
-	// Timeout is how long the agent waits for each hook. Zero means the agent's own limit.
+	// Timeout is how long the agent waits for each hook. Zero means the agent's default.
 	Timeout time.Duration
 	// OnFailure is what the agent does when a hook fails. Empty means [HookFailureContinue].
 	OnFailure HookFailure
@@ -50,10 +51,12 @@ type HookMatcher struct {
 // A HookFailure is what the agent does when a hook fails.
 type HookFailure string
 
-// What the agent can do. It cannot block on Stop, SubagentStop, TaskCompleted and TeammateIdle.
+// What the agent can do. It can't block at Stop, SubagentStop, TaskCompleted and TeammateIdle.
 const (
+	// HookFailureContinue goes on as without the hook.
 	HookFailureContinue HookFailure = "continue"
-	HookFailureBlock    HookFailure = "block"
+	// HookFailureBlock prevents what the event is about, such as the use of a tool.
+	HookFailureBlock HookFailure = "block"
 )
 
 // A registeredHook is a hook that the agent can call.
@@ -62,7 +65,7 @@ type registeredHook struct {
 	timeout time.Duration
 }
 
-// A hookMatcher is a [HookMatcher] as the agent is told of it.
+// A hookMatcher is a [HookMatcher] in the form that the agent reads.
 type hookMatcher struct {
 	Matcher     *string     `json:"matcher"`
 	CallbackIDs []string    `json:"hookCallbackIds"`
@@ -94,7 +97,7 @@ func (c *callbacks) registerMatcher(m *HookMatcher) hookMatcher {
 	return registered
 }
 
-// hooks returns what initialize tells the agent about hooks, or nil if there are none.
+// hooks returns the hooks for the initialize request, or nil if there are none.
 func (c *callbacks) hooks() any {
 	if len(c.hookMatchers) == 0 {
 		return nil
@@ -116,7 +119,7 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 	}
 	hook := c.hookFuncs[req.CallbackID]
 	if hook == nil {
-		return "", fmt.Errorf("clew: there is no hook %q", req.CallbackID)
+		return "", fmt.Errorf("clew: unknown hook %q", req.CallbackID)
 	}
 	in, err := c.decodeHookInput(req.Input)
 	if err != nil {
@@ -138,21 +141,21 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 		return answer, badAnswer(name, err)
 	})
 	if err != nil && ctx.Err() != nil {
-		// An error would let the agent use a tool that it would not use after its own time-out.
+		// After an error the agent would use the tool. After its own time-out it does not.
 		return "", errNoAnswer
 	}
 	return answer, err
 }
 
-// A HookEvent is a point in the agent's work at which hooks run. For an event X the input is an XInput and, where the
-// agent takes more than [HookOutput] can say for every event, the specific output an XOutput.
+// A HookEvent is a point in the agent's work at which hooks run. The input at an event X is an XInput. If the event
+// has an output that other events don't have, it is an XOutput in [HookOutput.Specific].
 type HookEvent string
 
 // Events of the use of tools.
 const (
-	// HookPreToolUse comes before a tool runs.
+	// HookPreToolUse comes before a tool runs, and can deny it or change its input.
 	HookPreToolUse HookEvent = "PreToolUse"
-	// HookPostToolUse comes after a tool has run.
+	// HookPostToolUse comes after a tool has run, and can change its result.
 	HookPostToolUse HookEvent = "PostToolUse"
 	// HookPostToolUseFailure comes after a tool has failed.
 	HookPostToolUseFailure HookEvent = "PostToolUseFailure"
@@ -166,15 +169,15 @@ const (
 
 // Events of a turn.
 const (
-	// HookUserPromptSubmit comes before the agent takes up a prompt.
+	// HookUserPromptSubmit comes before the agent begins with a prompt, and can add to it or block it.
 	HookUserPromptSubmit HookEvent = "UserPromptSubmit"
-	// HookUserPromptExpansion comes when a command becomes the prompt that it stands for.
+	// HookUserPromptExpansion comes when a slash command is replaced by its prompt.
 	HookUserPromptExpansion HookEvent = "UserPromptExpansion"
 	// HookMessageDisplay comes while an answer streams, before a part of it is shown.
 	HookMessageDisplay HookEvent = "MessageDisplay"
 	// HookNotification comes when the agent notifies the user.
 	HookNotification HookEvent = "Notification"
-	// HookStop comes when the agent is about to end its turn.
+	// HookStop comes when the agent is about to end its turn, and can make it go on.
 	HookStop HookEvent = "Stop"
 	// HookStopFailure comes when an error ends the turn.
 	HookStopFailure HookEvent = "StopFailure"
@@ -184,16 +187,16 @@ const (
 const (
 	// HookSetup comes when the agent sets itself up.
 	HookSetup HookEvent = "Setup"
-	// HookSessionStart comes when a session begins or goes on. Claude Code 2.1.325 asks a callback only at /clear: at its
-	// start it has not met the callbacks yet.
+	// HookSessionStart comes when a session begins or is resumed. Claude Code 2.1.325 calls callbacks only at
+	// /clear, because it does not have them yet when it starts.
 	HookSessionStart HookEvent = "SessionStart"
-	// HookSessionEnd comes when a session ends. Claude Code 2.1.325 asks a callback only at /clear.
+	// HookSessionEnd comes when a session ends. Claude Code 2.1.325 calls callbacks only at /clear.
 	HookSessionEnd HookEvent = "SessionEnd"
 	// HookPreCompact comes before the conversation is compacted.
 	HookPreCompact HookEvent = "PreCompact"
 	// HookPostCompact comes after the conversation was compacted.
 	HookPostCompact HookEvent = "PostCompact"
-	// HookPreModelSwitch comes before the session goes on with another model.
+	// HookPreModelSwitch comes before the session changes its model, and can deny that.
 	HookPreModelSwitch HookEvent = "PreModelSwitch"
 	// HookPostModelSwitch comes after the session has changed its model.
 	HookPostModelSwitch HookEvent = "PostModelSwitch"
@@ -207,9 +210,9 @@ const (
 	HookSubagentStop HookEvent = "SubagentStop"
 	// HookTeammateIdle comes when a teammate has nothing to do.
 	HookTeammateIdle HookEvent = "TeammateIdle"
-	// HookTaskCreated comes when a task is put on the list.
+	// HookTaskCreated comes when a task is added to the agent's list.
 	HookTaskCreated HookEvent = "TaskCreated"
-	// HookTaskCompleted comes when a task is done.
+	// HookTaskCompleted comes when a task of the list is done.
 	HookTaskCompleted HookEvent = "TaskCompleted"
 )
 
@@ -221,28 +224,28 @@ const (
 	HookElicitationResult HookEvent = "ElicitationResult"
 )
 
-// Events of the agent's surroundings.
+// Events of settings, files and directories.
 const (
 	// HookConfigChange comes when settings have changed on disk.
 	HookConfigChange HookEvent = "ConfigChange"
 	// HookInstructionsLoaded comes when a file with instructions was read.
 	HookInstructionsLoaded HookEvent = "InstructionsLoaded"
-	// HookCWDChanged comes when the agent works in another folder.
+	// HookCWDChanged comes when the working directory changes.
 	HookCWDChanged HookEvent = "CwdChanged"
-	// HookDirectoryAdded comes when the agent may work in one more folder.
+	// HookDirectoryAdded comes when the agent may work in another directory as well.
 	HookDirectoryAdded HookEvent = "DirectoryAdded"
 	// HookFileChanged comes when a watched file has changed.
 	HookFileChanged HookEvent = "FileChanged"
-	// HookWorktreeCreate comes when the agent wants a git worktree.
+	// HookWorktreeCreate comes when the agent needs a git worktree.
 	HookWorktreeCreate HookEvent = "WorktreeCreate"
-	// HookWorktreeRemove comes when the agent gives a git worktree up.
+	// HookWorktreeRemove comes when the agent no longer needs a git worktree.
 	HookWorktreeRemove HookEvent = "WorktreeRemove"
 )
 
-// checkHooks returns what is wrong with the hooks. A hook that the agent does not call prevents nothing.
+// checkHooks checks the hooks. A hook that the agent does not call prevents nothing.
 func checkHooks(o *Options) error {
 	if len(o.Hooks) > 0 && startsBare(o) {
-		return badOption("Hooks", "not together with Bare or %s, which turn them off", bareVariable)
+		return badOption("Hooks", "can't be used with Bare or %s, which turn hooks off", bareVariable)
 	}
 	for _, event := range slices.Sorted(maps.Keys(o.Hooks)) {
 		if event == "" {
@@ -257,7 +260,7 @@ func checkHooks(o *Options) error {
 	return nil
 }
 
-// bareVariable starts the agent bare, as Bare does.
+// bareVariable is a variable that does the same as [Options.Bare].
 const bareVariable = "CLAUDE_CODE_SIMPLE"
 
 // startsBare reports whether an option or a variable makes the agent start bare.
@@ -268,7 +271,7 @@ func startsBare(o *Options) bool {
 	})
 }
 
-// check returns why m cannot be used, or "".
+// check returns why m can't be used, or "".
 func (m *HookMatcher) check() string {
 	switch {
 	case len(m.Hooks) == 0:
@@ -278,7 +281,7 @@ func (m *HookMatcher) check() string {
 	case m.Timeout < 0:
 		return "has a negative Timeout"
 	case m.Matcher != "*" && brokenPattern(m.Matcher):
-		return "is no regular expression"
+		return "is not a regular expression"
 	}
 	switch m.OnFailure {
 	case "", HookFailureContinue, HookFailureBlock:
@@ -288,7 +291,7 @@ func (m *HookMatcher) check() string {
 }
 
 // brokenPattern reports whether a pattern is a regular expression neither in Go nor in JavaScript, which the agent
-// speaks. What JavaScript has and Go lacks leads to other errors than these, but for [^], which is any character.
+// uses. Patterns that only JavaScript knows lead to other errors than these, except [^], which is any character.
 func brokenPattern(pattern string) bool {
 	_, err := syntax.Parse(pattern, syntax.Perl)
 	wrong, ok := errors.AsType[*syntax.Error](err)
@@ -303,13 +306,13 @@ func brokenPattern(pattern string) bool {
 	return false
 }
 
-// checkHooksApplied returns an error if the agent says that it won't do with the hooks what the options ask for.
+// checkHooksApplied returns an error if the agent reports that it does not use the hooks as the options say.
 func (s *Session) checkHooksApplied(info *ServerInfo) error {
 	switch applied := info.HooksApplied; {
 	case len(s.opts.Hooks) > 0 && applied != nil && !*applied:
 		return badOption("Hooks", "the agent did not apply them")
 	case blocksOnHookFailure(s.opts.Hooks) && !info.HookOnFailureSupported:
-		return badOption("Hooks", "this agent is too old for OnFailure: a hook that fails would block nothing")
+		return badOption("Hooks", "this agent is too old for OnFailure: a failing hook would block nothing")
 	}
 	return nil
 }

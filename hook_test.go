@@ -82,8 +82,8 @@ func TestHookErrors(t *testing.T) {
 	t.Parallel()
 	wantError(t, says(nil, errors.New("boom")), stopRequest, "boom")
 	for fields, want := range map[string]string{
-		`"callback_id":"hook_99","input":{}`: `clew: there is no hook "hook_99"`,
-		`"input":{}`:                         `clew: there is no hook ""`,
+		`"callback_id":"hook_99","input":{}`: `clew: unknown hook "hook_99"`,
+		`"input":{}`:                         `clew: unknown hook ""`,
 		`"callback_id":0`:                    `clew: hook_callback: field callback_id has the wrong type: number`,
 		`"callback_id":"hook_0"`:             `clew: the input of a hook: unexpected end of JSON input`,
 		`"callback_id":"hook_0","input":[]`:  `clew: the input of a hook has the wrong type: array`,
@@ -182,7 +182,7 @@ func TestCheckHooks(t *testing.T) {
 		"no hook":          {HookStop, HookMatcher{Matcher: "x"}, "matcher 0 of Stop has no hook"},
 		"a nil hook":       {HookStop, HookMatcher{Hooks: append(hooks, nil)}, "has a hook that is nil"},
 		"a time-out":       {HookStop, HookMatcher{Hooks: hooks, Timeout: -1}, "negative Timeout"},
-		"a pattern":        {HookPreToolUse, HookMatcher{Matcher: "Bash(", Hooks: hooks}, "is no regular expression"},
+		"a pattern":        {HookPreToolUse, HookMatcher{Matcher: "Bash(", Hooks: hooks}, "is not a regular expression"},
 		"a failure":        {HookStop, HookMatcher{Hooks: hooks, OnFailure: "explode"}, "OnFailure that is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {

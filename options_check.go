@@ -51,7 +51,7 @@ func validateFor(o *Options, goos string) error {
 	return nil
 }
 
-// checkDir looks at the working folder. Only a transport knows which folders it has.
+// checkDir checks the working directory. Only a transport knows which directories it has.
 func checkDir(o *Options) error {
 	switch {
 	case strings.Contains(o.AgentPath, "\x00"):
@@ -64,16 +64,16 @@ func checkDir(o *Options) error {
 	info, err := os.Stat(o.Dir)
 	switch {
 	case os.IsNotExist(err):
-		return badOption("Dir", "the folder %s does not exist", o.Dir)
+		return badOption("Dir", "directory %s does not exist", o.Dir)
 	case err != nil:
 		return badOption("Dir", "%v", err)
 	case !info.IsDir():
-		return badOption("Dir", "%s is not a folder", o.Dir)
+		return badOption("Dir", "%s is not a directory", o.Dir)
 	}
 	return nil
 }
 
-// checkEnv says nothing of values: they may be secrets.
+// checkEnv does not mention values: they may be secrets.
 func checkEnv(o *Options) error {
 	for i, entry := range o.Env {
 		name, _, ok := strings.Cut(entry, "=")
@@ -98,7 +98,7 @@ func checkSession(o *Options) error {
 	resumes := o.Resume != "" || o.Continue
 	switch {
 	case o.Resume != "" && o.Continue:
-		return badOption("Continue", "not together with Resume")
+		return badOption("Continue", "can't be used with Resume")
 	case o.ForkSession && !resumes:
 		return badOption("ForkSession", "needs Resume or Continue")
 	case o.SessionID != "" && !uuidPattern.MatchString(o.SessionID):
@@ -113,8 +113,8 @@ func checkSession(o *Options) error {
 	return nil
 }
 
-// checkShell refuses, on Windows, what a command interpreter on the way to the agent could take for its own. These
-// values often come from elsewhere.
+// checkShell refuses, on Windows, characters that a command interpreter could act on. These values often come
+// from other programs.
 func checkShell(o *Options, goos string) error {
 	if goos != "windows" {
 		return nil
@@ -125,7 +125,7 @@ func checkShell(o *Options, goos string) error {
 	}
 	for _, v := range values {
 		if i := strings.IndexAny(v.value, "&|<>^%!\"\r\n"); i >= 0 {
-			return badOption(v.option, "cannot have %q on Windows", v.value[i])
+			return badOption(v.option, "can't contain %q on Windows", v.value[i])
 		}
 	}
 	return nil
@@ -158,7 +158,7 @@ func checkNumbers(o *Options) error {
 	return nil
 }
 
-// checkLists looks at lists whose elements the agent tells apart by commas, or that cannot be empty texts.
+// checkLists checks lists that are joined by commas, and lists whose elements can't be empty.
 func checkLists(o *Options) error {
 	lists := []struct {
 		option string
@@ -197,7 +197,7 @@ func checkModel(o *Options) error {
 		case t.BudgetTokens > 0 && t.Mode != "" && t.Mode != ThinkingEnabled:
 			return badOption("Thinking", "BudgetTokens is for the mode %q, not for %q", ThinkingEnabled, t.Mode)
 		case t.Display != "" && t.Mode == ThinkingDisabled:
-			return badOption("Thinking", "Display has no use in the mode %q", t.Mode)
+			return badOption("Thinking", "Display has no effect in the mode %q", t.Mode)
 		}
 	}
 	_, err := checkObject("OutputSchema", o.OutputSchema)
@@ -207,9 +207,9 @@ func checkModel(o *Options) error {
 func checkPermissions(o *Options) error {
 	switch {
 	case o.CanUseTool != nil && o.PermissionPromptTool != "":
-		return badOption("PermissionPromptTool", "not together with CanUseTool")
+		return badOption("PermissionPromptTool", "can't be used with CanUseTool")
 	case o.OnQuestion != nil && o.PermissionPromptTool != "":
-		return badOption("PermissionPromptTool", "not together with OnQuestion")
+		return badOption("PermissionPromptTool", "can't be used with OnQuestion")
 	case len(o.SupportedDialogKinds) > 0 && o.OnUserDialog == nil:
 		return badOption("SupportedDialogKinds", "needs OnUserDialog")
 	}
@@ -250,7 +250,7 @@ func checkWatching(o *Options) error {
 	return nil
 }
 
-// allowedTools returns AllowedTools, and rules for Skills behind them.
+// allowedTools returns AllowedTools, and then the rules for Skills.
 func allowedTools(o *Options) []string {
 	rules := slices.Clone(o.AllowedTools)
 	for _, name := range o.Skills {
@@ -265,7 +265,7 @@ func allowedTools(o *Options) []string {
 	return rules
 }
 
-// checkTools returns what is wrong with the names of tools and skills and with permission rules.
+// checkTools checks the names of tools and skills, and permission rules.
 func checkTools(o *Options) error {
 	for _, list := range []struct {
 		option string
@@ -288,8 +288,8 @@ func checkTools(o *Options) error {
 	return nil
 }
 
-// checkRule returns why the agent would not read rule as one permission rule, or "". The agent takes a list apart at
-// commas and spaces, except between a parenthesis and the next closing one, whatever is quoted or nested there.
+// checkRule returns why the agent would not read rule as one permission rule, or "". The agent splits a list at
+// commas and spaces, except between a parenthesis and the next closing one, regardless of quotes and nesting.
 func checkRule(rule string) string {
 	if rule == "" {
 		return "is empty"
@@ -313,7 +313,7 @@ func checkRule(rule string) string {
 	return ""
 }
 
-// checkSkill returns why name cannot stand in a permission rule, where nothing can be escaped, or "".
+// checkSkill returns why name can't be in a permission rule, where nothing can be escaped, or "".
 func checkSkill(name string) string {
 	switch {
 	case name == "":
@@ -334,18 +334,19 @@ func checkSkill(name string) string {
 	return ""
 }
 
-// An OptionsWarning says which option hardly does what was meant, and why.
+// An OptionsWarning reports an option that is valid but probably a mistake.
 type OptionsWarning struct {
 	// Option is the name of the field in [Options].
 	Option string
-	// Reason is what is odd about it.
+	// Reason says what it does not do.
 	Reason string
 }
 
 func (w OptionsWarning) String() string { return "option " + w.Option + ": " + w.Reason }
 
-// Warnings returns what can be used but hardly is meant: a CanUseTool that is not asked about some tools, or about any,
-// because something else decides before. The same is logged when an agent starts. Nil options have none.
+// Warnings reports combinations of options that are valid but probably a mistake: a CanUseTool that is not asked
+// about some tools, or about any, because something else decides first. The same is logged when an agent starts.
+// Nil options have none.
 func (o *Options) Warnings() []OptionsWarning {
 	if o == nil || o.CanUseTool == nil {
 		return nil
@@ -364,12 +365,12 @@ func (o *Options) Warnings() []OptionsWarning {
 	return list
 }
 
-// modeWarnings say what a CanUseTool is not asked about, by mode.
+// modeWarnings are what a CanUseTool is not asked about, by mode.
 var modeWarnings = map[PermissionMode]string{
 	PermissionModeBypassPermissions: "is not asked",
-	PermissionModeDontAsk:           "is not asked, and what it could permit is refused",
-	PermissionModeAcceptEdits:       "is not asked about edits and simple file commands in the working folders",
-	PermissionModeAuto:              "is not asked about what the agent's own classifier decides",
+	PermissionModeDontAsk:           "is not asked: tools that it could allow are denied",
+	PermissionModeAcceptEdits:       "is not asked about edits and simple file commands in the working directories",
+	PermissionModeAuto:              "is not asked about tools that the agent's classifier decides about",
 }
 
 // wholeTools returns the tools that rules allow whatever their input is, each once.
@@ -387,7 +388,7 @@ func wholeTools(rules []string) []string {
 // extraArg is a flag with or without a value, in one argument.
 var extraArg = regexp.MustCompile(`(?s)^--([A-Za-z][A-Za-z0-9-]*)(=.*)?$`)
 
-// ownedFlags are flags that Clew does not give, by the field of Options that does the same in another way. Those
+// ownedFlags are flags that Clew does not use, with the field of Options that does the same in another way. Those
 // without a field would end the session before it begins.
 var ownedFlags = map[string]string{
 	"print":   "",
@@ -409,7 +410,7 @@ var ownedFlags = map[string]string{
 	"system-prompt-snapshot":                 "SystemPrompt",
 }
 
-// checkExtraArgs refuses what is not one flag, and flags that Clew gives itself.
+// checkExtraArgs refuses arguments that are not a flag, and flags that Clew sets itself.
 func checkExtraArgs(args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -430,7 +431,7 @@ func checkExtraArgs(args []string) error {
 		option, owned := owners[match[1]]
 		switch {
 		case owned && option == "":
-			return badOption("ExtraArgs", "--%s is up to Clew", match[1])
+			return badOption("ExtraArgs", "--%s is reserved for Clew", match[1])
 		case owned:
 			return badOption("ExtraArgs", "--%s is the option %s", match[1], option)
 		}

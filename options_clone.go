@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// clone returns a copy that shares no slice, map or struct with o; nil becomes the zero value. Functions, the
-// transport, the logger and the handlers of MCP servers stay the same.
+// clone returns a copy that shares no slice, map or struct with o. Nil becomes the zero value. Functions, the
+// transport, the logger and the handlers of MCP servers are not copied.
 func (o *Options) clone() *Options {
 	if o == nil {
 		return &Options{}
@@ -48,7 +48,7 @@ func (a AgentDefinition) clone() AgentDefinition {
 	return a
 }
 
-// cloneServer turns a nil pointer into a nil interface, which is what the check looks for.
+// cloneServer turns a nil pointer into a nil interface, because the check looks for that.
 func cloneServer(server MCPServer) MCPServer {
 	switch s := server.(type) {
 	case *MCPStdioServer:

@@ -294,12 +294,12 @@ func TestOptionsWarnings(t *testing.T) {
 		{"bypass", &Options{CanUseTool: nopCanUseTool, PermissionMode: PermissionModeBypassPermissions},
 			[]string{"is not asked: PermissionMode is bypassPermissions"}},
 		{"don't ask", &Options{CanUseTool: nopCanUseTool, PermissionMode: PermissionModeDontAsk},
-			[]string{"is not asked, and what it could permit is refused: PermissionMode is dontAsk"}},
+			[]string{"is not asked: tools that it could allow are denied: PermissionMode is dontAsk"}},
 		{"edits", &Options{CanUseTool: nopCanUseTool, PermissionMode: PermissionModeAcceptEdits},
-			[]string{"is not asked about edits and simple file commands in the working folders: " +
+			[]string{"is not asked about edits and simple file commands in the working directories: " +
 				"PermissionMode is acceptEdits"}},
 		{"auto", &Options{CanUseTool: nopCanUseTool, PermissionMode: PermissionModeAuto},
-			[]string{"is not asked about what the agent's own classifier decides: PermissionMode is auto"}},
+			[]string{"is not asked about tools that the agent's classifier decides about: PermissionMode is auto"}},
 		{"plan", &Options{CanUseTool: nopCanUseTool, PermissionMode: PermissionModePlan}, nil},
 		{"nobody", &Options{CanUseTool: nopCanUseTool, PermissionPrompts: PermissionPromptsNone},
 			[]string{"is not asked: PermissionPrompts is none"}},

@@ -15,12 +15,18 @@ type PermissionMode = wire.PermissionMode
 
 // The permission modes that the agent knows.
 const (
-	PermissionModeDefault           = wire.PermissionModeDefault
-	PermissionModeAcceptEdits       = wire.PermissionModeAcceptEdits
+	// PermissionModeDefault asks about tools that no rule allows.
+	PermissionModeDefault = wire.PermissionModeDefault
+	// PermissionModeAcceptEdits allows edits of files in the working directories.
+	PermissionModeAcceptEdits = wire.PermissionModeAcceptEdits
+	// PermissionModeBypassPermissions allows all tools. Use it only in an isolated environment.
 	PermissionModeBypassPermissions = wire.PermissionModeBypassPermissions
-	PermissionModePlan              = wire.PermissionModePlan
-	PermissionModeDontAsk           = wire.PermissionModeDontAsk
-	PermissionModeAuto              = wire.PermissionModeAuto
+	// PermissionModePlan lets the agent read and plan, but not change anything.
+	PermissionModePlan = wire.PermissionModePlan
+	// PermissionModeDontAsk denies tools that no rule allows, without asking.
+	PermissionModeDontAsk = wire.PermissionModeDontAsk
+	// PermissionModeAuto lets a classifier of the agent decide.
+	PermissionModeAuto = wire.PermissionModeAuto
 )
 
 // An Effort is how much work the model puts into an answer.
@@ -40,22 +46,22 @@ type SettingSource string
 
 // The places that the agent knows.
 const (
-	// SettingSourceUser is the folder of the user's own settings.
+	// SettingSourceUser is the directory of the user's settings, ~/.claude.
 	SettingSourceUser SettingSource = "user"
-	// SettingSourceProject is what the project shares: .claude/settings.json, CLAUDE.md and more.
+	// SettingSourceProject is what the project shares: .claude/settings.json, CLAUDE.md and others.
 	SettingSourceProject SettingSource = "project"
-	// SettingSourceLocal is what the user keeps for the project alone: .claude/settings.local.json.
+	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json.
 	SettingSourceLocal SettingSource = "local"
 )
 
-// PermissionPrompts says who decides about a tool that neither a rule nor the permission mode decides about.
+// PermissionPrompts is who decides about a tool that no rule and no permission mode decides about.
 type PermissionPrompts string
 
-// Who can decide.
+// The values that the agent knows.
 const (
 	// PermissionPromptsHost asks [Options.CanUseTool] or [Options.PermissionPromptTool].
 	PermissionPromptsHost PermissionPrompts = "host"
-	// PermissionPromptsNone asks nobody: such a tool is refused.
+	// PermissionPromptsNone asks nobody: such a tool is denied.
 	PermissionPromptsNone PermissionPrompts = "none"
 )
 
@@ -64,59 +70,66 @@ type PreviewFormat string
 
 // The formats that the agent knows.
 const (
+	// PreviewMarkdown is Markdown.
 	PreviewMarkdown PreviewFormat = "markdown"
-	PreviewHTML     PreviewFormat = "html"
+	// PreviewHTML is HTML.
+	PreviewHTML PreviewFormat = "html"
 )
 
-// A PluginDelivery is a way to tell the agent of plugins.
+// A PluginDelivery is how the agent gets the plugins of a session.
 type PluginDelivery string
 
-// The ways that there are.
+// The two ways.
 const (
 	// PluginsByFlag is --plugin-dir or --plugin-dir-no-mcp for each plugin.
 	PluginsByFlag PluginDelivery = "argv"
-	// PluginsByInitialize is --await-initialize and initialize plugins. Claude Code has it since 2.1.261.
+	// PluginsByInitialize is --await-initialize and initialize plugins. It needs Claude Code 2.1.261.
 	PluginsByInitialize PluginDelivery = "initialize"
 )
 
-// A PluginConfig is a plugin in a folder.
+// A PluginConfig is a plugin on disk.
 type PluginConfig struct {
-	// Path is the folder, or a .zip file.
+	// Path is the directory of the plugin, or a .zip file.
 	Path string
-	// SkipMCPDiscovery leaves out the MCP servers of the plugin.
+	// SkipMCPDiscovery ignores the MCP servers of the plugin.
 	SkipMCPDiscovery bool
 }
 
 // AllSkills as the only name in [Options.Skills] means every skill that the agent finds.
 const AllSkills = "*"
 
-// SystemPromptDynamicBoundary as an element of [SystemPrompt.Custom] divides what is the same in every session, and can
-// be cached across sessions, from what is not.
+// SystemPromptDynamicBoundary, as an element of [SystemPrompt.Custom], separates the blocks that are the same in
+// every session, and can be cached across sessions, from those that are not.
 const SystemPromptDynamicBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
-// A SystemPrompt changes the agent's system prompt. Its texts travel in the initialize request: they can be long.
+// A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the initialize
+// request.
 type SystemPrompt struct {
-	// Custom takes the place of Claude Code's own prompt, block by block: initialize systemPrompt. Nil keeps Claude
+	// Custom replaces Claude Code's own prompt with these blocks: initialize systemPrompt. Nil keeps Claude
 	// Code's own; empty means no prompt.
 	Custom []string
 	// Append is added at the end: initialize appendSystemPrompt.
 	Append string
-	// ExcludeDynamicSections moves what depends on the machine, such as the working folder, from Claude Code's own
-	// prompt to the first message, so that the prompt can be cached across machines: initialize excludeDynamicSections.
+	// ExcludeDynamicSections moves machine-specific sections, such as the working directory, from Claude Code's
+	// own prompt to the first message, so that the prompt can be cached across machines: initialize
+	// excludeDynamicSections.
 	ExcludeDynamicSections bool
-	// Fresh renders the prompt anew for each request. Otherwise it is recorded with the first one and sent as it was
-	// then, also when the session is resumed with another prompt: initialize systemPromptSnapshot.
+	// Fresh renders the prompt again for each request. By default it is recorded with the first request and
+	// stays as it was then, even if the session is resumed with another prompt: initialize
+	// systemPromptSnapshot.
 	Fresh bool
 }
 
-// A ThinkingConfig says how the model thinks before it answers.
+// A ThinkingConfig is how the model thinks before it answers. [Session.SetThinking] changes it during a
+// session.
 type ThinkingConfig struct {
-	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's own choice.
+	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's choice.
 	Mode ThinkingMode
-	// BudgetTokens is how many tokens the model may spend on thinking, for [ThinkingEnabled] only:
-	// --max-thinking-tokens. 0 means no limit of its own. Newer models choose by themselves.
+	// BudgetTokens is how many tokens the model may spend on thinking, only for [ThinkingEnabled]:
+	// --max-thinking-tokens. 0 means no separate limit. Newer models choose by themselves.
 	BudgetTokens int
-	// Display is how much of the thinking is shown: --thinking-display. Empty leaves it to the agent.
+	// Display is how much of the thinking the messages contain: --thinking-display. Empty leaves it to the
+	// agent.
 	Display ThinkingDisplay
 }
 
@@ -125,66 +138,73 @@ type ThinkingMode string
 
 // The modes that the agent knows.
 const (
+	// ThinkingAdaptive lets the model choose how much it thinks.
 	ThinkingAdaptive ThinkingMode = "adaptive"
-	ThinkingEnabled  ThinkingMode = "enabled"
+	// ThinkingEnabled makes the model think.
+	ThinkingEnabled ThinkingMode = "enabled"
+	// ThinkingDisabled turns thinking off.
 	ThinkingDisabled ThinkingMode = "disabled"
 )
 
-// A ThinkingDisplay is how much of the model's thinking is shown.
+// A ThinkingDisplay is how much of the model's thinking the messages contain.
 type ThinkingDisplay string
 
 // The displays that the agent knows.
 const (
+	// ThinkingSummarized is a summary.
 	ThinkingSummarized ThinkingDisplay = "summarized"
-	ThinkingOmitted    ThinkingDisplay = "omitted"
+	// ThinkingOmitted is nothing.
+	ThinkingOmitted ThinkingDisplay = "omitted"
 )
 
-// An AgentDefinition is a subagent that the model can start. Description and Prompt are needed; the rest is as in the
-// session unless it is set.
+// An AgentDefinition is a subagent that the model can start. Description and Prompt must be set. Zero fields mean
+// the same as in the session.
 type AgentDefinition struct {
-	// Description tells the model when to use the agent.
+	// Description says to the model when to use the agent.
 	Description string `json:"description"`
 	// Prompt is the agent's system prompt.
 	Prompt string `json:"prompt"`
 
-	// Tools are the tools that the agent has. Nil means all of the session, empty none.
+	// Tools are the tools that the agent has. Nil means all tools of the session, empty none.
 	Tools []string `json:"tools,omitzero"`
-	// DisallowedTools are tools that it does not have.
+	// DisallowedTools are tools that the agent does not have.
 	DisallowedTools []string `json:"disallowedTools,omitempty"`
-	// Skills are loaded before it starts.
+	// Skills are loaded before the agent starts.
 	Skills []string `json:"skills,omitempty"`
-	// MCPServers are names of servers of the session that it uses.
+	// MCPServers are the names of servers of the session that the agent uses.
 	MCPServers []string `json:"-"`
-	// OwnMCPServers are servers by name that run for this agent alone. They cannot be in this process.
+	// OwnMCPServers are servers, by name, that run only for this agent. They can't be in this process.
 	OwnMCPServers map[string]MCPServer `json:"-"`
 
-	// Model is an alias, the whole name of a model, or "inherit".
+	// Model is an alias, the full name of a model, or "inherit".
 	Model string `json:"model,omitempty"`
-	// Effort is a level, or a whole number in digits.
+	// Effort is a level, or a whole number such as "50".
 	Effort Effort `json:"effort,omitempty"`
 	// PermissionMode is the agent's own mode.
 	PermissionMode PermissionMode `json:"permissionMode,omitempty"`
-	// MaxTurns ends the agent after so many answers of the model.
+	// MaxTurns ends the agent after this many answers of the model.
 	MaxTurns int `json:"maxTurns,omitempty"`
 	// AutoCompactWindow is how long its conversation may get before it is compacted, in tokens.
 	AutoCompactWindow int `json:"autoCompactWindow,omitempty"`
 
-	// InitialPrompt is its first prompt when it leads the session; see [Options.Agent].
+	// InitialPrompt is the first prompt of an agent that leads the session: see [Options.Agent].
 	InitialPrompt string `json:"initialPrompt,omitempty"`
-	// Background has it run while the session goes on.
+	// Background runs the agent while the session goes on.
 	Background bool `json:"background,omitempty"`
-	// OmitClaudeMD keeps CLAUDE.md out of its context.
+	// OmitClaudeMD keeps CLAUDE.md out of the agent's context.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitempty"`
-	// Memory is where it keeps notes from one run to the next. Empty means that it keeps none.
+	// Memory is where the agent keeps notes from one run to the next. Empty means that it keeps none.
 	Memory SettingSource `json:"memory,omitempty"`
-	// Observers are up to four agents that watch this one, and ObserverMessage is what they are told.
-	Observers       []string `json:"-"`
-	ObserverMessage string   `json:"observerMessage,omitempty"`
-	// CriticalSystemReminder is repeated to the model during the run. It is an experiment of the agent's makers.
+	// Observers are up to four agents that watch this one.
+	Observers []string `json:"-"`
+	// ObserverMessage is the message to the observers.
+	ObserverMessage string `json:"observerMessage,omitempty"`
+	// CriticalSystemReminder is repeated to the model during the run. The makers of the agent call it
+	// experimental.
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitempty"`
 }
 
-// MarshalJSON writes the definition as the agent reads it.
+// MarshalJSON encodes the definition in the form that the agent reads.
 func (a AgentDefinition) MarshalJSON() ([]byte, error) {
 	type plain AgentDefinition
 	out := struct {
@@ -207,7 +227,7 @@ func (a AgentDefinition) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// check returns what is wrong with the definition, or "".
+// check returns the error in the definition, or "".
 func (a *AgentDefinition) check() string {
 	switch {
 	case a.Description == "":

@@ -31,7 +31,7 @@ func TestOptionsValidate(t *testing.T) {
 		{"folder", Options{Dir: dir}, "", ""},
 		{"missing folder", Options{Dir: filepath.Join(dir, "missing")}, "Dir", filepath.Join(dir, "missing") +
 			" does not exist"},
-		{"file for a folder", Options{Dir: file}, "Dir", "not a folder"},
+		{"file for a folder", Options{Dir: file}, "Dir", "not a directory"},
 		{"folder of a transport", Options{Dir: "/no/such/folder", Transport: nopTransport{}}, "", ""},
 		{"folder with NUL", Options{Dir: "a\x00"}, "Dir", "NUL"},
 		{"binary with NUL", Options{AgentPath: "a\x00"}, "AgentPath", "NUL"},

@@ -6,106 +6,125 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// SandboxSettings confine the commands that the agent runs. The zero value of a field leaves it to the agent. A field
-// that is not here yet can be given in [Options.Settings], as the member "sandbox", in place of all of this.
+// SandboxSettings confine the commands that the agent runs. A zero field leaves it to the agent. For settings that
+// have no field here, use the member "sandbox" of [Options.Settings] instead.
 type SandboxSettings struct {
 	// Enabled turns the sandbox on.
 	Enabled bool `json:"enabled,omitempty"`
-	// FailIfUnavailable has the agent end where there can be no sandbox, instead of going on without. Nil means yes if
-	// Enabled.
+	// FailIfUnavailable makes the agent exit if the sandbox can't be used, instead of going on without it. Nil
+	// means true if Enabled.
 	FailIfUnavailable *bool `json:"failIfUnavailable,omitempty"`
-	// AutoAllowBashIfSandboxed lets commands run without a question if they run in the sandbox. Nil means yes.
+	// AutoAllowBashIfSandboxed lets commands run without a question if they run in the sandbox. Nil means true.
 	AutoAllowBashIfSandboxed *bool `json:"autoAllowBashIfSandboxed,omitempty"`
-	// AllowUnsandboxedCommands lets the model ask for a command outside of the sandbox. Nil means yes.
+	// AllowUnsandboxedCommands lets the model ask for a command outside the sandbox. Nil means true.
 	AllowUnsandboxedCommands *bool `json:"allowUnsandboxedCommands,omitempty"`
-	// ExcludedCommands run outside of the sandbox.
+	// ExcludedCommands run outside the sandbox.
 	ExcludedCommands []string `json:"excludedCommands,omitempty"`
 
-	Network     *SandboxNetwork     `json:"network,omitempty"`
-	Filesystem  *SandboxFilesystem  `json:"filesystem,omitempty"`
+	// Network limits the hosts and sockets that commands can reach.
+	Network *SandboxNetwork `json:"network,omitempty"`
+	// Filesystem limits the files that commands can read and write.
+	Filesystem *SandboxFilesystem `json:"filesystem,omitempty"`
+	// Credentials hide secrets from commands.
 	Credentials *SandboxCredentials `json:"credentials,omitempty"`
 
 	// IgnoreViolations are paths, by command pattern, whose violations are not reported.
 	IgnoreViolations map[string][]string `json:"ignoreViolations,omitempty"`
-	// EnableWeakerNestedSandbox makes do with less isolation where this process is in a container.
+	// EnableWeakerNestedSandbox accepts less isolation if this process is in a container.
 	EnableWeakerNestedSandbox bool `json:"enableWeakerNestedSandbox,omitempty"`
-	// AllowNestedUserNamespaces lets commands make user namespaces.
+	// AllowNestedUserNamespaces lets commands create user namespaces.
 	AllowNestedUserNamespaces bool `json:"allowNestedUserNamespaces,omitempty"`
-	// EnableWeakerNetworkIsolation lets commands reach the system's own service for certificates, on macOS.
+	// EnableWeakerNetworkIsolation lets commands reach the system's service for certificates, on macOS.
 	EnableWeakerNetworkIsolation bool `json:"enableWeakerNetworkIsolation,omitempty"`
 	// AllowAppleEvents lets commands send Apple events, on macOS.
 	AllowAppleEvents bool `json:"allowAppleEvents,omitempty"`
-	// Ripgrep is the program that looks for files to protect. Nil means the agent's own.
+	// Ripgrep is the program that finds files to protect. Nil means the agent's own.
 	Ripgrep *SandboxRipgrep `json:"ripgrep,omitempty"`
-	// BwrapPath and SocatPath are the programs that the sandbox is made of on Linux. Only managed settings may set them.
+	// BwrapPath is the bubblewrap program that the sandbox needs on Linux. Only managed settings may set it.
 	BwrapPath string `json:"bwrapPath,omitempty"`
+	// SocatPath is the socat program that the sandbox needs on Linux. Only managed settings may set it.
 	SocatPath string `json:"socatPath,omitempty"`
 }
 
-// A SandboxNetwork says what commands in the sandbox reach.
+// A SandboxNetwork is what commands in the sandbox can reach.
 type SandboxNetwork struct {
-	// AllowedDomains can be reached, and DeniedDomains cannot, also if they are in the former. About others the agent
-	// asks, unless StrictAllowlist refuses them.
-	AllowedDomains  []string `json:"allowedDomains,omitempty"`
-	DeniedDomains   []string `json:"deniedDomains,omitempty"`
-	StrictAllowlist bool     `json:"strictAllowlist,omitempty"`
-	// AllowManagedDomainsOnly ignores the domains of all settings but managed ones.
+	// AllowedDomains can be reached. The agent asks about domains that are in neither list.
+	AllowedDomains []string `json:"allowedDomains,omitempty"`
+	// DeniedDomains can't be reached, even if they are in AllowedDomains.
+	DeniedDomains []string `json:"deniedDomains,omitempty"`
+	// StrictAllowlist denies domains that are in neither list, instead of asking.
+	StrictAllowlist bool `json:"strictAllowlist,omitempty"`
+	// AllowManagedDomainsOnly ignores the domains of all settings except managed ones.
 	AllowManagedDomainsOnly bool `json:"allowManagedDomainsOnly,omitempty"`
-	// AllowUnixSockets are paths of sockets that can be used, and AllowAllUnixSockets permits all.
-	AllowUnixSockets    []string `json:"allowUnixSockets,omitempty"`
-	AllowAllUnixSockets bool     `json:"allowAllUnixSockets,omitempty"`
+	// AllowUnixSockets are the paths of sockets that commands can use.
+	AllowUnixSockets []string `json:"allowUnixSockets,omitempty"`
+	// AllowAllUnixSockets lets commands use all sockets.
+	AllowAllUnixSockets bool `json:"allowAllUnixSockets,omitempty"`
 	// AllowLocalBinding lets commands listen on ports of this machine.
 	AllowLocalBinding bool `json:"allowLocalBinding,omitempty"`
 	// AllowMachLookup are services that commands can use, on macOS.
 	AllowMachLookup []string `json:"allowMachLookup,omitempty"`
-	// HTTPProxyPort and SOCKSProxyPort are ports of proxies of the caller's. 0 means the agent's own.
-	HTTPProxyPort  int `json:"httpProxyPort,omitempty"`
+	// HTTPProxyPort is the port of an HTTP proxy of the caller. 0 means the agent's own proxy.
+	HTTPProxyPort int `json:"httpProxyPort,omitempty"`
+	// SOCKSProxyPort is the port of a SOCKS proxy of the caller. 0 means the agent's own proxy.
 	SOCKSProxyPort int `json:"socksProxyPort,omitempty"`
-	// TLSTerminate has the proxy look into TLS. It is an experiment of the agent's makers.
+	// TLSTerminate makes the proxy decrypt TLS. The makers of the agent call it experimental.
 	TLSTerminate *SandboxTLS `json:"tlsTerminate,omitempty"`
 }
 
 // A SandboxTLS is the certificate authority of the sandbox's proxy.
 type SandboxTLS struct {
+	// CACertPath is the file with the certificate.
 	CACertPath string `json:"caCertPath,omitempty"`
-	CAKeyPath  string `json:"caKeyPath,omitempty"`
+	// CAKeyPath is the file with the key.
+	CAKeyPath string `json:"caKeyPath,omitempty"`
 }
 
-// A SandboxFilesystem says which files commands in the sandbox can use, by path.
+// A SandboxFilesystem is which files commands in the sandbox can use.
 type SandboxFilesystem struct {
+	// AllowWrite are paths that commands can write.
 	AllowWrite []string `json:"allowWrite,omitempty"`
-	DenyWrite  []string `json:"denyWrite,omitempty"`
-	DenyRead   []string `json:"denyRead,omitempty"`
-	AllowRead  []string `json:"allowRead,omitempty"`
-	// AllowManagedReadPathsOnly ignores the AllowRead of all settings but managed ones.
+	// DenyWrite are paths that commands can't write, even within AllowWrite.
+	DenyWrite []string `json:"denyWrite,omitempty"`
+	// DenyRead are paths that commands can't read.
+	DenyRead []string `json:"denyRead,omitempty"`
+	// AllowRead are paths that commands can read within DenyRead.
+	AllowRead []string `json:"allowRead,omitempty"`
+	// AllowManagedReadPathsOnly ignores the AllowRead of all settings except managed ones.
 	AllowManagedReadPathsOnly bool `json:"allowManagedReadPathsOnly,omitempty"`
-	// Disabled leaves files as they are without the sandbox.
+	// Disabled does not confine files.
 	Disabled bool `json:"disabled,omitempty"`
 }
 
-// SandboxCredentials keep secrets from commands in the sandbox.
+// SandboxCredentials hide secrets from commands in the sandbox.
 type SandboxCredentials struct {
-	Files   []SandboxCredential `json:"files,omitempty"`
+	// Files are files with secrets.
+	Files []SandboxCredential `json:"files,omitempty"`
+	// EnvVars are variables with secrets.
 	EnvVars []SandboxCredential `json:"envVars,omitempty"`
-	// AllowPlaintextInject puts masked secrets back into requests without TLS, too.
+	// AllowPlaintextInject also restores masked secrets in requests without TLS.
 	AllowPlaintextInject bool `json:"allowPlaintextInject,omitempty"`
-	// AWSPairs are variables that together are a key of AWS, and SigV4 says what of its signatures can be signed anew.
+	// AWSPairs are variables that together are a key of AWS.
 	AWSPairs []SandboxAWSPair `json:"awsPairs,omitempty"`
-	SigV4    *SandboxSigV4    `json:"sigv4,omitempty"`
+	// SigV4 is what happens to requests whose AWS signature can't be renewed.
+	SigV4 *SandboxSigV4 `json:"sigv4,omitempty"`
 }
 
 // A SandboxCredential is a secret in a file or in a variable.
 type SandboxCredential struct {
-	// Path is the file, and Name the variable: one of them is set.
+	// Path is the file. Either Path or Name is set.
 	Path string `json:"path,omitempty"`
+	// Name is the variable.
 	Name string `json:"name,omitempty"`
-	// Mode is "deny", or "mask" for a stand-in that the proxy replaces.
+	// Mode is "deny", or "mask" for a placeholder that the proxy replaces.
 	Mode string `json:"mode"`
-	// Extract is a pattern for the part that is secret, and OnExtractNoMatch is "warn", "deny" or "error".
-	Extract          string `json:"extract,omitempty"`
+	// Extract is a pattern for the part that is secret.
+	Extract string `json:"extract,omitempty"`
+	// OnExtractNoMatch is what happens if the pattern does not match: "warn", "deny" or "error".
 	OnExtractNoMatch string `json:"onExtractNoMatch,omitempty"`
-	// Decode "jwt" masks the claims MaskClaims inside of a token.
-	Decode     string   `json:"decode,omitempty"`
+	// Decode is "jwt" to mask only claims of a token.
+	Decode string `json:"decode,omitempty"`
+	// MaskClaims are these claims.
 	MaskClaims []string `json:"maskClaims,omitempty"`
 	// MaskDuplicates masks the same secret in other places of the file.
 	MaskDuplicates bool `json:"maskDuplicates,omitempty"`
@@ -115,22 +134,30 @@ type SandboxCredential struct {
 
 // A SandboxAWSPair names the variables of one key of AWS.
 type SandboxAWSPair struct {
-	AccessKeyIDVar     string `json:"accessKeyIdVar"`
+	// AccessKeyIDVar is the variable with the ID of the key.
+	AccessKeyIDVar string `json:"accessKeyIdVar"`
+	// SecretAccessKeyVar is the variable with the secret.
 	SecretAccessKeyVar string `json:"secretAccessKeyVar"`
-	SessionTokenVar    string `json:"sessionTokenVar,omitempty"`
+	// SessionTokenVar is the variable with the session token, or empty.
+	SessionTokenVar string `json:"sessionTokenVar,omitempty"`
 }
 
-// A SandboxSigV4 says what happens to requests that cannot be signed anew: "deny" or "passthrough".
+// A SandboxSigV4 is what happens to requests whose signature can't be renewed, each "deny" or "passthrough".
 type SandboxSigV4 struct {
+	// Streaming is for requests whose body is signed in pieces.
 	Streaming string `json:"streaming,omitempty"`
+	// Presigned is for URLs that contain a signature.
 	Presigned string `json:"presigned,omitempty"`
-	SigV4A    string `json:"sigv4a,omitempty"`
+	// SigV4A is for signatures of several regions.
+	SigV4A string `json:"sigv4a,omitempty"`
 }
 
 // A SandboxRipgrep is a ripgrep program.
 type SandboxRipgrep struct {
-	Command string   `json:"command"`
-	Args    []string `json:"args,omitempty"`
+	// Command is the program.
+	Command string `json:"command"`
+	// Args come before all other arguments.
+	Args []string `json:"args,omitempty"`
 }
 
 // settingsArg returns the value of --settings: a path, a JSON object, or "" for none.
@@ -150,13 +177,13 @@ func settingsArg(o *Options) string {
 	return string(toJSON(members))
 }
 
-// checkSettings returns what is wrong with the settings.
+// checkSettings checks the settings.
 func checkSettings(o *Options) error {
 	switch {
 	case o.SettingsFile != "" && o.Settings != "":
-		return badOption("SettingsFile", "not together with Settings")
+		return badOption("SettingsFile", "can't be used with Settings")
 	case o.SettingsFile != "" && o.Sandbox != nil:
-		return badOption("Sandbox", "not together with SettingsFile: put it into the file")
+		return badOption("Sandbox", "can't be used with SettingsFile: put it into the file")
 	}
 	members, err := checkObject("Settings", o.Settings)
 	if err != nil {
@@ -184,7 +211,7 @@ func checkObject(option string, text wire.JSON) (map[string]json.RawMessage, err
 	return members, nil
 }
 
-// toJSON returns v, whose strings, numbers and raw members all have a JSON form.
+// toJSON encodes v, which consists of strings, numbers and raw members, so that it can't fail.
 func toJSON(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data
