@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -374,14 +373,15 @@ func playLeaveGrandchild(p *player, _ []string) error {
 }
 
 func playNoisyStderr(p *player, args []string) error {
+	out := bufio.NewWriterSize(p.stderr, pipeBytes)
 	line := strings.Repeat("noise ", 13) + "\n"
 	for left := number(args[0]); left > 0; left -= len(line) {
 		if left <= len(line) {
 			line = line[:left-1] + "\n"
 		}
-		if _, err := io.WriteString(p.stderr, line); err != nil {
+		if _, err := out.WriteString(line); err != nil {
 			return err
 		}
 	}
-	return nil
+	return out.Flush()
 }

@@ -152,7 +152,8 @@ func (p *player) end(e *ending) error {
 	return e
 }
 
-// send writes one frame with the host's ids. It records the frame first: all that a host has read is in the dialogue.
+// send writes one frame with the host's ids. It records the frame first, so that the dialogue has every frame that a host
+// has read.
 func (p *player) send(frame string) error {
 	frame = p.ids.rewrite(frame)
 	p.rec.Record([]byte("< " + frame + "\n"))
