@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
@@ -298,7 +299,10 @@ func (f *fork) entry(n forkNode, ids map[string]string) (wire.JSON, error) {
 }
 
 // uuidMembers are the members of an entry that may contain UUIDs of other entries.
-var uuidMembers = []string{"compactMetadata", "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid"}
+var uuidMembers = []string{
+	entrylex.KeyCompactMetadata, entrylex.KeySupersedesUUIDs, entrylex.KeyRetractedMessageUUIDs,
+	entrylex.KeyRefusedUserMessageUUID,
+}
 
 // replaceUUIDs returns a value with the new UUIDs instead of the old ones.
 func replaceUUIDs(value json.RawMessage, ids map[string]string) json.RawMessage {

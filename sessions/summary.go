@@ -418,39 +418,39 @@ func readHead(entry []byte) (head, bool) {
 // text returns the field for a member that is a string, or nil.
 func (h *head) text(key []byte) *string {
 	switch string(key) {
-	case "type":
+	case entrylex.KeyType:
 		return &h.kind
-	case "subtype":
+	case entrylex.KeySubtype:
 		return &h.subtype
-	case "uuid":
+	case entrylex.KeyUUID:
 		return &h.uuid
-	case "parentUuid":
+	case entrylex.KeyParentUUID:
 		return &h.parent
-	case "timestamp":
+	case entrylex.KeyTimestamp:
 		return &h.time
-	case "sessionId":
+	case entrylex.KeySessionID:
 		return &h.session
-	case "cwd":
+	case entrylex.KeyCWD:
 		return &h.cwd
-	case "gitBranch":
+	case entrylex.KeyGitBranch:
 		return &h.gitBranch
-	case "version":
+	case entrylex.KeyVersion:
 		return &h.version
-	case "permissionMode":
+	case entrylex.KeyPermissionMode:
 		return &h.permissionMode
-	case "teamName":
+	case entrylex.KeyTeamName:
 		return &h.team
-	case "agentName":
+	case entrylex.KeyAgentName:
 		return &h.agent
-	case "customTitle":
+	case entrylex.KeyCustomTitle:
 		return &h.customTitle
-	case "aiTitle":
+	case entrylex.KeyAITitle:
 		return &h.aiTitle
-	case "lastPrompt":
+	case entrylex.KeyLastPrompt:
 		return &h.lastPrompt
-	case "summary":
+	case entrylex.KeySummary:
 		return &h.summary
-	case "tag":
+	case entrylex.KeyTag:
 		return &h.tag
 	}
 	return nil
@@ -459,11 +459,11 @@ func (h *head) text(key []byte) *string {
 // flag returns the field for a member that is a boolean, or nil.
 func (h *head) flag(key []byte) *bool {
 	switch string(key) {
-	case "isSidechain":
+	case entrylex.KeyIsSidechain:
 		return &h.sidechain
-	case "isMeta":
+	case entrylex.KeyIsMeta:
 		return &h.meta
-	case "isCompactSummary":
+	case entrylex.KeyIsCompactSummary:
 		return &h.compactSummary
 	}
 	return nil
@@ -472,13 +472,13 @@ func (h *head) flag(key []byte) *bool {
 // raw stores a member that is neither a string nor a boolean.
 func (h *head) raw(key, value []byte) {
 	switch string(key) {
-	case "message":
+	case entrylex.KeyMessage:
 		h.message = value
-	case "compactMetadata":
+	case entrylex.KeyCompactMetadata:
 		h.compaction = value
-	case "toolUseResult":
+	case entrylex.KeyToolUseResult:
 		h.toolResult = value
-	case "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid":
+	case entrylex.KeySupersedesUUIDs, entrylex.KeyRetractedMessageUUIDs, entrylex.KeyRefusedUserMessageUUID:
 		h.takenBack = append(h.takenBack, entryfacts.Texts(value)...)
 	}
 }

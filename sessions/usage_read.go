@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/usage"
 )
@@ -83,7 +84,7 @@ func (p *usageSegment) noteStart(line []byte) {
 	if !p.started.IsZero() {
 		return
 	}
-	text, _ := jsonlex.Unquote(jsonlex.Lookup(line, 0, "timestamp"))
+	text, _ := jsonlex.Unquote(jsonlex.Lookup(line, 0, entrylex.KeyTimestamp))
 	p.started, _ = time.Parse(time.RFC3339, string(text))
 }
 

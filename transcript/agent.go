@@ -14,18 +14,18 @@ import (
 
 // An Agent is a subagent: an agent that a tool of another one has started, with its own transcript.
 //
-// The first four fields are filled in by whoever has found the agent; only the ID has to be there.
+// The caller that found the agent fills in the first four fields. Only the ID is required.
 type Agent struct {
-	// ID is that of the file agent-<ID>.jsonl, or name@team for a teammate that is a session of its own.
+	// ID is the ID in the file name agent-<ID>.jsonl, or name@team for a teammate that has a separate session.
 	ID string
-	// Meta is the zero value where there is no sidecar.
+	// Meta is the content of the metadata file, or the zero value if there is none.
 	Meta AgentMeta
 	// Transcript is nil where there is none yet.
 	Transcript *Transcript
 	// Workflow is the ID of the run that the agent belongs to, or "".
 	Workflow string
 
-	// What follows is filled in by [Link].
+	// [Link] fills in the following fields.
 
 	// LinkedBy says how the call was found that started the agent. It is "" as long as none was.
 	LinkedBy LinkedBy
@@ -36,7 +36,7 @@ type Agent struct {
 	call callFacts
 }
 
-// callFacts are what the call that started an agent tells of it.
+// callFacts are the properties of an agent that the call that started it contains.
 type callFacts struct {
 	kind, description, color, teammate string
 }
@@ -71,7 +71,7 @@ func (a *Agent) Kind() AgentKind {
 	return AgentWork
 }
 
-// Type returns the type of the agent, such as Explore, or "" if nothing tells.
+// Type returns the type of the agent, such as Explore, or "" if it is not known.
 func (a *Agent) Type() string { return cmp.Or(a.Meta.AgentType, a.call.kind) }
 
 // Description returns what the agent was started for, in a few words.
@@ -121,10 +121,10 @@ func (a *Agent) Ongoing() bool {
 	return a.started() && !a.Meta.Finished && Ongoing(a.Transcript.Chunks)
 }
 
-// started reports whether the agent has said or was told anything.
+// started reports whether the transcript of the agent has begun.
 func (a *Agent) started() bool { return a.Transcript != nil && len(a.Transcript.Chunks) > 0 }
 
-// prompt returns what the agent was told first.
+// prompt returns the first prompt of the agent.
 func (a *Agent) prompt() string {
 	if !a.started() {
 		return ""
@@ -216,7 +216,7 @@ type AgentMeta struct {
 }
 
 // DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that the agent gives
-// them count as absent. The error says why data is no JSON object.
+// them count as absent. It returns an error if data is not a JSON object.
 func DecodeAgentMeta(data []byte) (AgentMeta, error) {
 	m := AgentMeta{Raw: wire.JSON(data)}
 	var l jsonlex.Lexer
@@ -333,7 +333,7 @@ func readNotice(content []byte) (task, call string, ok bool) {
 	return task, call, task != "" && call != ""
 }
 
-// between returns what stands in text behind open and before the next end, if there is any.
+// between returns the part of text after open and before the next end, or "".
 func between(text []byte, open, end string) string {
 	_, rest, found := bytes.Cut(text, []byte(open))
 	if !found {

@@ -257,7 +257,7 @@ func (l *linker) loops(a *Agent, c *call) bool {
 	return false
 }
 
-// A spawnInput is what is told to a tool that starts agents.
+// A spawnInput is the input of a tool that starts agents.
 type spawnInput struct {
 	SubagentType string `json:"subagent_type"`
 	Description  string `json:"description"`
@@ -274,7 +274,7 @@ type spawnResult struct {
 	TranscriptDir string `json:"transcriptDir"`
 }
 
-// newCall returns the call that an item is. What it cannot decode counts as absent.
+// newCall returns the call of an item. Members that it cannot decode count as absent.
 func newCall(item *DisplayItem, owner *Agent) *call {
 	c := &call{item: item, owner: owner}
 	if item.Type == ItemSubagent {
@@ -386,7 +386,7 @@ func (a *Agent) greetingSummary() string {
 	return ""
 }
 
-// trimmedPrompt is what the call tells the agent to do, unless that is a teammate, and what an agent was told.
+// trimmedPrompt returns the prompt of the call without white space around it, or "" for a teammate.
 func (c *call) trimmedPrompt() string {
 	if c.teammate() != "" {
 		return ""
@@ -418,7 +418,7 @@ func (c *call) facts() callFacts {
 	}
 }
 
-// complete puts the agents of the call into their order, and tells the item what they know of themselves.
+// complete sorts the agents of the call, and copies what they know of themselves to the item.
 func (c *call) complete() {
 	if len(c.item.Agents) == 0 {
 		return

@@ -463,7 +463,7 @@ func TestLinkFillsIn(t *testing.T) {
 	}
 }
 
-// What a guess had filled in is gone when the agent turns out to belong to another call.
+// Fields that a guess has filled in are reset when the agent turns out to belong to another call.
 func TestLinkAgainAfterGrowth(t *testing.T) {
 	t.Parallel()
 	build := func() (*Transcript, []*Agent) {

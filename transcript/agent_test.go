@@ -17,7 +17,7 @@ import (
 // minute returns a time that many minutes into a day.
 func minute(n int) time.Time { return time.Date(2026, 11, 15, 10, n, 0, 0, time.UTC) }
 
-// told returns a transcript that begins with a prompt at that minute, and goes on with an answer that has the items.
+// told returns a transcript with a prompt at that minute, and an answer that has the items.
 func told(at int, prompt string, items ...DisplayItem) *Transcript {
 	for i := range items {
 		if items[i].Timestamp.IsZero() {
@@ -382,7 +382,7 @@ func (f *forest) grow(r *rand.Rand, i int, complete bool) {
 	owner.Chunks[1].Items = append(owner.Chunks[1].Items, call)
 }
 
-// forget takes away what an agent and its call know of each other, or makes it wrong.
+// forget removes what an agent and its call know of each other, or makes it wrong.
 func (f *forest) forget(r *rand.Rand, a *Agent, call *DisplayItem) {
 	someone := func() string { return fmt.Sprintf("a%d", r.IntN(14)) }
 	switch r.IntN(7) {

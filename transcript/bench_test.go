@@ -139,7 +139,7 @@ func sampleTranscript(turns int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkDecodeEntry tells the throughput of lines to entries, beside encoding/json over the same lines.
+// BenchmarkDecodeEntry measures how fast lines become entries, compared with encoding/json over the same lines.
 func BenchmarkDecodeEntry(b *testing.B) {
 	data := sampleTranscript(500)
 	b.Run("split", func(b *testing.B) {

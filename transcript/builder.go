@@ -8,11 +8,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Builder builds a transcript as its lines come. It is an [io.Writer] of them, or takes entries or messages one by one.
-// What comes out does not depend on how the bytes are cut. It is for one goroutine at a time.
+// A Builder builds a transcript as its lines arrive. It is an [io.Writer] that takes them in pieces of any size; or it takes
+// entries or messages one by one, see [Builder.Add] and [Builder.AddMessage]. The transcript does not depend on how the
+// bytes are cut. A Builder must not be used by several goroutines at once.
 //
-// It costs as much as the new lines are long, and a look at it as much as what has changed. Only after a rewind, and when
-// something is added to what a rewind has left behind, the next look makes all chunks anew.
+// Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what has changed. After a
+// rewind, or when an entry joins a branch, the next call of Transcript builds all chunks again.
 type Builder struct {
 	lines    *LineSplitter
 	decoder  entryDecoder
@@ -32,16 +33,16 @@ func NewBuilder(opts *ReadOptions) *Builder {
 	}
 }
 
-// Write takes the next bytes of a transcript, in pieces of any size. It never fails: a line that is no entry is kept as
-// an [InvalidLine]. The last line waits until its end has come.
+// Write adds the next bytes of a transcript, in pieces of any size. It never fails: a line that is not an entry becomes an
+// [InvalidLine]. An incomplete last line waits for its end.
 func (b *Builder) Write(p []byte) (int, error) {
 	b.assembly.dropTorn()
 	b.lines.Feed(p, b.addLine, b.assembly.addInvalid)
 	return len(p), nil
 }
 
-// Close takes the last line, if it has no end but is an entry. Another one is among the invalid lines, as torn, until more
-// of it comes. Close never fails, and Write may follow it.
+// Close adds the last line if it has no line feed but is a complete entry. Otherwise the line is among the invalid lines, as
+// torn, until Write continues it. Close never fails, and Write may follow it.
 func (b *Builder) Close() error {
 	b.assembly.dropTorn()
 	b.lines.Flush(b.addLine, b.assembly.addInvalid)
@@ -57,11 +58,11 @@ func (b *Builder) addLine(line []byte, at wire.Position) {
 	b.add(&b.entry, "")
 }
 
-// Add takes the next entry. The builder keeps nothing of its raw members. One that does not tell its line gets a number:
-// how many came before it, and one.
+// Add adds the next entry. The builder does not keep its raw members, so the caller may reuse their memory. An entry
+// without a line number gets the number of entries so far, plus one.
 func (b *Builder) Add(e *Entry) { b.add(e, "") }
 
-// add takes an entry. caller is the call that has started the subagent whose entry it is, in a running session.
+// add adds an entry. In a running session, caller is the call that started the subagent that the entry belongs to.
 func (b *Builder) add(e *Entry, caller string) {
 	b.entries++
 	if e.Position.Line == 0 {
@@ -72,12 +73,12 @@ func (b *Builder) add(e *Entry, caller string) {
 	b.assembly.add(e, caller)
 }
 
-// AddMessage takes the next message of a running session, or of a pipe in the agent's stream-json form, and gives the
-// same chunks as the transcript that the agent writes, but for what messages don't tell: why an answer ended, all that it
-// has used, and permission modes. A message that does not tell its time is of the time at.
+// AddMessage adds the next message of a running session, or of a recording in the agent's stream-json format. The chunks are
+// the same as those of the transcript that the agent writes, except for what messages don't contain: why an answer ended,
+// its whole usage, and permission modes. A message without a time gets the time at.
 //
-// Prompts that the host has sent are messages too, each before those that answer it. The agent sends them back if it is
-// told to, by clew.Options.ReplayUserMessages or --replay-user-messages; or give a [*wire.UserMessage] of your own.
+// Prompts must also be added, each before the messages that answer it. The agent repeats them if
+// clew.Options.ReplayUserMessages or --replay-user-messages is set; otherwise add a [*wire.UserMessage] yourself.
 //
 // Subagents are among [Transcript.Sidechains]: see [InlineAgents] and [Link].
 func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
@@ -86,18 +87,18 @@ func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
 	}
 }
 
-// Partial returns the text so far of an answer that is being streamed, which is in no chunk yet, or "".
+// Partial returns the text so far of an answer that is being streamed and is not in a chunk yet, or "".
 func (b *Builder) Partial() string { return string(b.live.open) }
 
-// Rewind takes a prompt of a running session and all that came after it out of the conversation: they are a branch from
-// then on. prompt is its UUID, and last that of the message that is the last one now, or "". The messages of the
-// session don't tell: call it when the agent has answered that it did so.
+// Rewind removes a prompt of a running session and everything after it from the conversation. They become a branch. prompt is
+// the UUID of the prompt, and last that of the message that is the last one now, or "". No message reports a rewind, so
+// call Rewind when the agent has confirmed one.
 func (b *Builder) Rewind(prompt, last string) {
 	b.live.thread("").last = last
 	b.assembly.conversation.rewind(prompt)
 }
 
-// Transcript returns what was built so far. It belongs to the builder, which changes it when more comes: nothing of it is
+// Transcript returns the transcript so far. It belongs to the builder, which changes it with the next input: nothing is
 // copied.
 func (b *Builder) Transcript() *Transcript { return b.assembly.transcript() }
 
@@ -121,7 +122,7 @@ func newAssembly(c classifier) *assembly {
 	return a
 }
 
-// maxInvalid and maxNoise bound the memory for a file that is no transcript.
+// maxInvalid and maxNoise limit the memory for a file that is not a transcript.
 const (
 	maxInvalid = 1000
 	maxNoise   = 1000
@@ -135,15 +136,15 @@ func (a *assembly) addInvalid(bad InvalidLine) {
 	a.t.Invalid = append(a.t.Invalid, bad)
 }
 
-// dropTorn forgets that the last line is torn: its rest may come now.
+// dropTorn removes the torn last line from the invalid lines: its rest may come now.
 func (a *assembly) dropTorn() {
 	if n := len(a.t.Invalid); n > 0 && a.t.Invalid[n-1].Torn {
 		a.t.Invalid = a.t.Invalid[:n-1]
 	}
 }
 
-// add takes an entry that knows its line. caller is the call that has started the subagent whose entry it is, in a
-// running session.
+// add adds an entry that has a line number. In a running session, caller is the call that started the subagent that the
+// entry belongs to.
 func (a *assembly) add(e *Entry, caller string) {
 	aside := e.Chained() && (caller != "" || a.isAside(e))
 	a.t.Info.noteTime(e)
@@ -167,8 +168,8 @@ func (a *assembly) add(e *Entry, caller string) {
 	}
 }
 
-// isAside reports whether the entry is that of a subagent whose conversation stands in the file of another. A transcript
-// that begins with such an entry is that of the subagent itself.
+// isAside reports whether the entry belongs to a subagent whose conversation is in the file of the session. A transcript that
+// begins with such an entry is that of the subagent itself.
 func (a *assembly) isAside(e *Entry) bool {
 	if len(a.conversation.tree.nodes) == 0 && len(a.sidechains.all) == 0 && e.IsSidechain {
 		a.classifier.sidechain = true
@@ -176,7 +177,7 @@ func (a *assembly) isAside(e *Entry) bool {
 	return e.IsSidechain && !a.classifier.sidechain
 }
 
-// noteTask takes note of which call has started a task, if the entry tells that the task has ended.
+// noteTask records which call started a task, if the entry reports the end of the task.
 func (a *assembly) noteTask(e *Entry) {
 	task, call, ok := taskCall(e)
 	if !ok {
@@ -188,8 +189,7 @@ func (a *assembly) noteTask(e *Entry) {
 	a.t.TaskCalls[task] = call
 }
 
-// noteRewind leaves behind what the entry says that a rewind has left behind. Usually the next prompt says so, too, by
-// what it hangs on.
+// noteRewind cuts the conversation if the entry records a rewind. Usually the parent of the next prompt shows the same.
 func (a *assembly) noteRewind(e *Entry) {
 	if uuid, ok := entryfacts.Rewound(e.Type, e.Raw); ok {
 		a.conversation.rewind(uuid)
@@ -229,32 +229,32 @@ func (a *assembly) transcript() *Transcript {
 	return &a.t
 }
 
-// sidechains are the subagents whose conversations stand in the file of the session. The zero value is ready.
+// sidechains are the subagents whose conversations are in the file of the session. The zero value is ready.
 type sidechains struct {
 	all    []*assembly
-	places map[identity]int // which of them has the entry, or is the agent
+	indexes map[identity]int // which of them has the entry, or is the agent
 }
 
-// of returns the sidechain that an entry belongs to: a new one if nothing tells.
+// of returns the sidechain that an entry belongs to, or a new one if it belongs to none.
 func (s *sidechains) of(e *Entry, c classifier, caller string) *assembly {
-	if s.places == nil {
-		s.places = map[identity]int{}
+	if s.indexes == nil {
+		s.indexes = map[identity]int{}
 	}
-	number, ok := s.places[identify(e.UUID)] // it comes twice
+	number, ok := s.indexes[identify(e.UUID)] // it comes twice
 	if !ok {
-		number, ok = s.places[identify(e.ParentUUID)]
+		number, ok = s.indexes[identify(e.ParentUUID)]
 	}
 	if !ok && e.AgentID != "" {
-		number, ok = s.places[identify(e.AgentID)]
+		number, ok = s.indexes[identify(e.AgentID)]
 	}
 	if !ok {
 		number = len(s.all)
 		s.all = append(s.all, newAssembly(c))
 		s.all[number].t.ToolUseID = caller
 	}
-	s.places[identify(e.UUID)] = number
+	s.indexes[identify(e.UUID)] = number
 	if e.AgentID != "" {
-		s.places[identify(e.AgentID)] = number
+		s.indexes[identify(e.AgentID)] = number
 	}
 	return s.all[number]
 }

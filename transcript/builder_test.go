@@ -75,7 +75,7 @@ var compareTranscripts = cmp.Options{
 	cmp.Transformer("error", func(l InvalidLine) string { return fmt.Sprint(l.Position, l.Err, l.Head, l.Torn) }),
 }
 
-// Whatever the cuts, and whenever somebody looks, the transcript is the same in the end, and what has changed was told.
+// The transcript does not depend on the cuts or on when it is read, and each change is reported.
 func checkCuts(t *testing.T, text []byte, cuts *rand.Rand) {
 	t.Helper()
 	want, err := Read(bytes.NewReader(text), nil)
@@ -237,7 +237,7 @@ func TestSidechainsInTheSameFile(t *testing.T) {
 	}
 }
 
-// What a subagent is does not tell what its session is, but for the time.
+// The entries of a subagent change nothing in the Info of its session except the times.
 func TestInfoOfASessionWithSidechains(t *testing.T) {
 	t.Parallel()
 	answer := func(uuid, parent, members string) string {
@@ -332,7 +332,7 @@ func TestStreamEqualsRead(t *testing.T) {
 	}
 }
 
-// So do the recorded transcripts in which nothing was left behind or taken back.
+// So do the recorded transcripts without branches and retracted entries.
 func TestStreamEqualsReadOfRecorded(t *testing.T) {
 	t.Parallel()
 	compared := 0

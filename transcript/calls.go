@@ -61,9 +61,9 @@ func subagentEntry(data []byte) (agent string, line []byte) {
 	}
 	for key, ok := r.FirstKey(); ok; key, ok = r.NextKey() {
 		switch {
-		case string(key) == "agentId":
+		case string(key) == entrylex.KeyAgentID:
 			agent = r.Text()
-		case string(key) == "message" && r.Peek() == '{':
+		case string(key) == entrylex.KeyMessage && r.Peek() == '{':
 			line = r.Skip()
 		default:
 			r.Skip()
@@ -81,10 +81,9 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 	return s, err == nil
 }
 
-// Calls returns the answers of the model that the session has paid for, each of them once, by time: those of branches and
-// of subagents are among them. Subagents that have files of their own count once they were linked, see [Link], or are in
-// Unlinked. Teammates that are sessions of their own don't, and neither do those of compactions, which repeat
-// a conversation.
+// Calls returns the calls of the model that the session has paid for, each once, by time. It includes those of branches and
+// subagents. A subagent with a separate file counts after [Link] has linked it, or if it is in Unlinked. Teammates don't
+// count, since they have separate sessions, and neither do the agents of compactions, which repeat a conversation.
 func (t *Transcript) Calls() []usage.Call {
 	c := callWalk{seen: map[*Transcript]bool{}}
 	c.transcript(t)
@@ -108,7 +107,7 @@ func (c *callWalk) transcript(t *Transcript) {
 	c.below(t)
 }
 
-// below adds up the subagents of a transcript. What those in the same file have used is counted with the file.
+// below adds the subagents of a transcript. The calls of those in the same file are counted with the file.
 func (c *callWalk) below(t *Transcript) {
 	for _, chain := range t.Sidechains {
 		c.seen[chain] = true

@@ -38,13 +38,13 @@ type Chunk struct {
 	Documents      int
 	Queued         bool
 
-	// What follows is set for AI chunks.
+	// The following fields are set for AI chunks.
 
 	Model         string
 	ThinkingCount int
 	ToolCalls     []ToolCall
 	Items         []DisplayItem
-	// Usage is that of the last answer that has one: it tells how full the context was. It is no sum.
+	// Usage is that of the last answer that has one, and not a sum: it shows how full the context was.
 	Usage      usage.Usage
 	StopReason string
 	// Duration is the time from the first to the last message that has a time, in whole milliseconds.
@@ -56,7 +56,7 @@ type Chunk struct {
 	// Compaction is set for compaction chunks.
 	Compaction *Compaction
 
-	// Interrupted says that the user stopped the agent here. What it had said until then is in the chunk.
+	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to then.
 	Interrupted bool
 	// Injected are texts that the agent put into the conversation for the model, such as that of a skill which the user
 	// called. Those that belong to a call are in its item.
@@ -67,7 +67,7 @@ type Chunk struct {
 	Lines []int
 }
 
-// A Compaction tells how a context was made smaller.
+// A Compaction describes how the agent made the context smaller.
 type Compaction struct {
 	// Trigger is auto or manual.
 	Trigger    string
@@ -95,7 +95,7 @@ type DisplayItem struct {
 	// Text is that of thinking, output and a teammate's message.
 	Text string
 
-	// What follows is set for calls of tools, and for those that start subagents.
+	// The following fields are set for calls of tools, including those that start subagents.
 
 	ToolName    string
 	ToolID      string
@@ -107,8 +107,8 @@ type DisplayItem struct {
 	ToolError  bool
 	// ResultImages counts the pictures in the result.
 	ResultImages int
-	// Structured is the structured result, or "" where it is longer than [ReadOptions.MaxResultBytes]: then it is in the
-	// entry at ResultAt. Patch is the part of it that tells what changed in a file, and is always there.
+	// Structured is the structured result, or "" if it is longer than [ReadOptions.MaxResultBytes]: then read the entry at
+	// ResultAt. Patch is the part of it that shows what changed in a file. It is always kept.
 	Structured wire.JSON
 	Patch      wire.JSON
 	// Status is what the structured result says of how far it is, such as completed or async_launched.
@@ -129,7 +129,7 @@ type DisplayItem struct {
 
 	SubagentType string
 	SubagentDesc string
-	// AgentID is that of the subagent that the call started, if the result tells.
+	// AgentID is the ID of the subagent that the call started, if the result has it.
 	AgentID string
 	// Agents are the subagents that the call started, once they were linked: see [Link].
 	Agents []*Agent
@@ -184,7 +184,7 @@ func wordOf(n int, words []string, name string) string {
 
 func marshalWord(n int, words []string, what string) ([]byte, error) {
 	if n < 0 || n >= len(words) {
-		return nil, fmt.Errorf("transcript: there is no type %d of %s", n, what)
+		return nil, fmt.Errorf("transcript: no type %d of %s", n, what)
 	}
 	return []byte(words[n]), nil
 }
@@ -203,10 +203,10 @@ var ErrNotKept = errors.New("transcript: the structured result was not kept")
 // ErrNoResult says that a call has no result yet.
 var ErrNoResult = errors.New("transcript: no result")
 
-var errNoCall = errors.New("transcript: the item is no call of a tool")
+var errNoCall = errors.New("transcript: item is not a tool call")
 
-// Input returns what the tool was called with. It returns an error for an item that is no call, and for an input that
-// is not JSON.
+// Input returns the input of the tool. It returns an error for an item that is not a call, and for an input that is not
+// JSON.
 func (i *DisplayItem) Input() (tooluse.Input, error) {
 	if !i.isCall() {
 		return nil, errNoCall
@@ -214,8 +214,8 @@ func (i *DisplayItem) Input() (tooluse.Input, error) {
 	return tooluse.DecodeInput(i.ToolName, i.ToolInput)
 }
 
-// Result returns the structured result of the call. It returns an error that wraps [ErrNoResult] if there is no result
-// yet, and [ErrNotKept] if it is not in memory: then it is in the entry at ResultAt, if anywhere.
+// Result returns the structured result of the call. The error wraps [ErrNoResult] if the call has no result yet, and
+// [ErrNotKept] if the result was too long to keep: then decode the entry at ResultAt.
 func (i *DisplayItem) Result() (tooluse.Result, error) {
 	switch {
 	case !i.isCall():
@@ -239,7 +239,7 @@ const (
 	LastOutputToolResult
 )
 
-// A LastOutput is what a turn came to: the answer, or the result of a tool if there is no answer.
+// A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no answer.
 type LastOutput struct {
 	Type LastOutputType
 	Text string
@@ -269,9 +269,9 @@ func FindLastOutput(items []DisplayItem) *LastOutput {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// Ongoing reports whether the agent has more to do after chunks: it has to answer a prompt, waits for a tool or a
-// subagent, or was last seen thinking or using tools. An answer in words or as structured output, a plan that waits for
-// approval, a refusal of the user and an interruption are ends. Chunks cannot tell whether the agent is still running.
+// Ongoing reports whether the last turn has not ended: the agent has to answer a prompt, waits for a tool or a subagent, or
+// was last seen thinking or using tools. A text answer, structured output, a plan that waits for approval, a rejected
+// call and an interruption end a turn. Ongoing does not know whether the agent is still running.
 func Ongoing(chunks []Chunk) bool {
 	if len(chunks) == 0 {
 		return false
@@ -330,9 +330,9 @@ func endsTurn(item *DisplayItem) bool {
 	return entryfacts.CallEndsTurn(item.ToolName, item.ToolInput) || r.EndsTurn()
 }
 
-// SpillPath returns the path of the file that holds the whole output of a call whose result was too long for the
-// conversation. It returns false if there is none. Nothing is known of the path but that the transcript names it: who
-// reads it must check that it lies in the session's own folder.
+// SpillPath returns the path of the file with the whole output of a call, if the result was too long for the conversation. It
+// returns false if there is none. The path comes from the transcript and is not checked: before reading the file, check
+// that it is in the directory of the session.
 func SpillPath(item *DisplayItem) (string, bool) {
 	if item.SpillPath != "" {
 		return item.SpillPath, true

@@ -11,9 +11,9 @@ import (
 // A chunker groups digests into chunks as they come. The zero value is ready. The cost of a digest does not depend on
 // how many came before it.
 type chunker struct {
-	list  []Chunk
-	books []book // one for each chunk
-	calls map[string]place
+	list   []Chunk
+	states []chunkState // one for each chunk
+	calls  map[string]itemIndex
 
 	// open says that the last chunk is an AI chunk that the next answer joins.
 	open bool
@@ -30,15 +30,15 @@ type chunker struct {
 	firstChanged int
 }
 
-// A book is what has to be known of a chunk beside what it shows.
-type book struct {
+// A chunkState is what the chunker has to know of a chunk in addition to its content.
+type chunkState struct {
 	end               time.Time // of its last message
 	subagentTimed     bool      // one of its subagents has a duration
 	boundary, summary bool      // of a compaction: which of the two it has
 }
 
-// A place is where the item of a call is.
-type place struct {
+// An itemIndex says where the item of a call is.
+type itemIndex struct {
 	chunk, item int
 	message     string // the answer that the call is in
 }
@@ -97,12 +97,12 @@ func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 // addCompact adds the boundary or the summary of a compaction to the other one if that is the last chunk.
 func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 	i := len(c.list) - 1
-	if i >= 0 && c.list[i].Type == CompactChunk && c.books[i].lacks(m) {
+	if i >= 0 && c.list[i].Type == CompactChunk && c.states[i].lacks(m) {
 		c.count(i, d)
 	} else {
 		i = c.push(d, Chunk{Type: CompactChunk})
 	}
-	ch, b := &c.list[i], &c.books[i]
+	ch, b := &c.list[i], &c.states[i]
 	if ch.Timestamp.IsZero() {
 		ch.Timestamp = d.time
 	}
@@ -115,20 +115,20 @@ func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 	b.summary, b.boundary = b.summary || m.Summary, b.boundary || !m.Summary
 }
 
-func (b *book) lacks(m *CompactMsg) bool {
+func (b *chunkState) lacks(m *CompactMsg) bool {
 	if m.Summary {
 		return !b.summary
 	}
 	return !b.boundary
 }
 
-// push adds a chunk of its own for the digest, and returns its index.
+// push adds a new chunk for the digest, and returns its index.
 func (c *chunker) push(d *digest, ch Chunk) int {
 	c.seal()
 	ch.Timestamp = d.time
 	if c.bare {
 		ch.Injected, ch.Lines = c.list[0].Injected, c.list[0].Lines
-		c.list, c.books, c.bare = c.list[:0], c.books[:0], false
+		c.list, c.states, c.bare = c.list[:0], c.states[:0], false
 	}
 	i := c.append(ch)
 	c.count(i, d)
@@ -137,7 +137,7 @@ func (c *chunker) push(d *digest, ch Chunk) int {
 
 func (c *chunker) append(ch Chunk) int {
 	c.list = append(c.list, ch)
-	c.books = append(c.books, book{})
+	c.states = append(c.states, chunkState{})
 	return len(c.list) - 1
 }
 
@@ -178,12 +178,12 @@ func (c *chunker) joinTexts() {
 	}
 }
 
-// addItem adds an item to the open chunk, and returns its place.
-func (c *chunker) addItem(item DisplayItem) place {
+// addItem adds an item to the open chunk, and returns its index.
+func (c *chunker) addItem(item DisplayItem) itemIndex {
 	i := len(c.list) - 1
 	ch := &c.list[i]
 	ch.Items = append(ch.Items, item)
-	return place{chunk: i, item: len(ch.Items) - 1}
+	return itemIndex{chunk: i, item: len(ch.Items) - 1}
 }
 
 // count says that the digest is in the chunk.
@@ -198,7 +198,7 @@ func (c *chunker) touch(i int) { c.firstChanged = min(c.firstChanged, i) }
 
 // extend says that a message of an AI chunk came at that time.
 func (c *chunker) extend(i int, at time.Time) {
-	ch, b := &c.list[i], &c.books[i]
+	ch, b := &c.list[i], &c.states[i]
 	if ch.Type != AIChunk || at.IsZero() || c.bare {
 		return
 	}
@@ -223,7 +223,7 @@ func timeBetween(from, to time.Time) time.Duration {
 // drop forgets the first chunks.
 func (c *chunker) drop(n int) {
 	c.list = slices.Clone(c.list[n:])
-	c.books = slices.Clone(c.books[n:])
+	c.states = slices.Clone(c.states[n:])
 	for id, at := range c.calls {
 		if at.chunk < n {
 			delete(c.calls, id)
@@ -334,7 +334,7 @@ func (c *chunker) addCall(d *digest, p *part) {
 		return
 	}
 	if c.calls == nil {
-		c.calls = make(map[string]place)
+		c.calls = make(map[string]itemIndex)
 	}
 	at.message = message
 	c.calls[p.id] = at
@@ -354,8 +354,8 @@ func (i *DisplayItem) countTokens() {
 	i.TokenCount = len(i.ToolInput)/4 + len(i.ToolResult)/4
 }
 
-// addMeta takes what went back to the model. What belongs to a call goes to the item of the call, in whichever chunk it
-// is. Results of unknown calls are outputs. Other text goes to the last chunk, and makes none.
+// addMeta adds a message that went back to the model. Results go to the items of their calls, in whichever chunk these are.
+// Results of unknown calls become outputs. Other text goes to the last chunk, and never makes a new one.
 func (c *chunker) addMeta(d *digest) {
 	home, timed := -1, false // the chunk that the line counts for, and whether its time counts
 	for i := range d.answer.parts {
@@ -387,7 +387,7 @@ func (c *chunker) addMeta(d *digest) {
 	c.count(home, d)
 }
 
-func (c *chunker) item(at place) *DisplayItem { return &c.list[at.chunk].Items[at.item] }
+func (c *chunker) item(at itemIndex) *DisplayItem { return &c.list[at.chunk].Items[at.item] }
 
 // addResult gives a result to its call, or makes it an output of the open chunk. It returns the index of the chunk.
 func (c *chunker) addResult(d *digest, p *part) int {
@@ -425,9 +425,9 @@ func (i *DisplayItem) setOutcome(d *digest, p *part) {
 
 // distrustDurations takes back durations of more than a minute in a chunk with a subagent: while one runs, the results
 // of other tools are written late.
-func (c *chunker) distrustDurations(at place) {
+func (c *chunker) distrustDurations(at itemIndex) {
 	const longest = time.Minute
-	items, b := c.list[at.chunk].Items, &c.books[at.chunk]
+	items, b := c.list[at.chunk].Items, &c.states[at.chunk]
 	from, to := at.item, at.item+1
 	if it := &items[at.item]; it.Type == ItemSubagent && it.Duration > 0 && !b.subagentTimed {
 		b.subagentTimed = true
@@ -479,8 +479,8 @@ func (c *chunker) repeated(parts []part) []said {
 	return nil
 }
 
-// repeats reports whether the first of the parts go on from what was said. Thinking without text says too little to
-// tell: two of it in a row are two.
+// repeats reports whether the first of the parts continue what was said before. Two blocks of thinking without text in a row
+// count as two, since nothing shows that they are the same.
 func (c *chunker) repeats(parts []part, before []said) bool {
 	if len(parts) < len(before) {
 		return false
@@ -524,7 +524,7 @@ func (c *chunker) renew(s said, p *part) {
 }
 
 // renewCall takes the input of a call that is written again, if there is more of it.
-func (c *chunker) renewCall(at place, p *part) {
+func (c *chunker) renewCall(at itemIndex, p *part) {
 	item := c.item(at)
 	if len(p.call.input) > len(item.ToolInput) {
 		item.setCall(p.call)
@@ -532,10 +532,9 @@ func (c *chunker) renewCall(at place, p *part) {
 	}
 }
 
-// BuildChunks groups messages into chunks, in their order. Answers that nothing interrupts make one chunk, with the
-// results of its calls and with messages of teammates; what the user wrote, what a command printed and a compaction are
-// chunks of their own. Chunks share the strings of the messages. Messages don't tell their lines, nor that the user
-// stopped the agent: [Read] does.
+// BuildChunks groups messages into chunks, in order. Consecutive answers make one chunk, with the results of their calls and
+// the messages of teammates. Each prompt, each output of a command and each compaction makes a separate chunk. Chunks
+// share the strings of the messages. Messages have no line numbers and don't record interruptions: use [Read] for those.
 func BuildChunks(msgs []ClassifiedMsg) []Chunk {
 	var c chunker
 	for _, msg := range msgs {

@@ -216,7 +216,7 @@ func randomBlocks(r *rand.Rand, meta bool) wire.Content {
 	return content
 }
 
-// snapshot copies chunks, with all that a chunker changes.
+// snapshot copies chunks, including everything that a chunker changes.
 func snapshot(chunks []Chunk) []Chunk {
 	chunks = slices.Clone(chunks)
 	for i := range chunks {

@@ -116,8 +116,8 @@ func firstText(object []byte, names ...string) string {
 	return ""
 }
 
-// intAt returns the number at a path of names, without what lies behind its point. It returns 0 for one that is negative
-// or fits into no int.
+// intAt returns the number at a path of names, without its fraction. It returns 0 for a number that is negative or does not
+// fit into an int.
 func intAt(object []byte, path ...string) int {
 	var l jsonlex.Lexer
 	l.Reset(valueAt(object, path...))
@@ -269,7 +269,7 @@ func (c *classifier) attachment(e *Entry) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: isError}, ""
 }
 
-// queued classifies what was typed, or what the agent was told, while it worked.
+// queued classifies a prompt that the user or the host sent while the agent worked.
 func (c *classifier) queued(e *Entry) (ClassifiedMsg, string) {
 	p, ok := c.readPrompt(valueAt(e.Attachment, "prompt"))
 	if !ok {
@@ -279,7 +279,7 @@ func (c *classifier) queued(e *Entry) (ClassifiedMsg, string) {
 	return c.prompt(e, p)
 }
 
-// attachmentNotice returns what an attachment tells the user, or "" if it does not.
+// attachmentNotice returns the text of an attachment for the user, or "" if it has none.
 func attachmentNotice(e *Entry) (text string, isError bool) {
 	a := []byte(e.Attachment)
 	switch e.AttachmentType {

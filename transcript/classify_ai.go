@@ -35,7 +35,7 @@ func made(e *Entry, text string) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: true}, ""
 }
 
-// readBlocks fills in what the blocks tell.
+// readBlocks fills in the fields that depend on the blocks.
 func (m *AIMsg) readBlocks() {
 	var texts []string
 	for _, b := range m.Blocks {
@@ -83,7 +83,7 @@ func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	return msg
 }
 
-// readResult fills in what the structured result of a tool tells. One longer than limit is not kept itself.
+// readResult fills in the fields that depend on the structured result of a tool. A result longer than limit is not kept.
 func (m *AIMsg) readResult(e *Entry, limit int) {
 	result := e.ToolUseResult
 	if string(result) == "null" {

@@ -75,7 +75,7 @@ func TestClassifyAnswers(t *testing.T) {
 	})
 }
 
-// A call without an ID or a name is no call, and thinking that has no text is still thinking.
+// A call without an ID or a name is not a call, and thinking without text is still thinking.
 func TestClassifyInvalidBlocks(t *testing.T) {
 	e, err := DecodeEntry([]byte(aiLine(`[{"type":"tool_use","name":"Bash"},{"type":"tool_use","id":"t"},
 		{"type":"thinking"},{"type":"of_tomorrow"},7]`, "m")))

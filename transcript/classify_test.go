@@ -148,7 +148,7 @@ func TestClassifyTimes(t *testing.T) {
 	}
 }
 
-// What is classified may outlive the line's buffer, which is used again.
+// A classified message stays valid when the buffer of its line is used again.
 func TestClassifyKeepsNothingOfTheLine(t *testing.T) {
 	lines := append(classifySeeds(t), saidLine("Write it"), saidLine("<teammate-message teammate_id=\"a\">x</teammate-message>"))
 	for _, line := range lines {
@@ -366,7 +366,7 @@ func TestClassifyAttachments(t *testing.T) {
 	}
 }
 
-// What the agent has queued for itself is for the model.
+// A prompt that the agent has queued itself is for the model.
 func TestClassifyQueuedMeta(t *testing.T) {
 	for _, prompt := range []string{`"a"`, `[{"type":"image"}]`, `[{"type":"tool_result","tool_use_id":"t"}]`} {
 		e, err := DecodeEntry([]byte(attachmentLine(`{"type":"queued_command","isMeta":true,"prompt":` + prompt + `}`)))
@@ -380,7 +380,7 @@ func TestClassifyQueuedMeta(t *testing.T) {
 	}
 }
 
-// What the recorded transcripts mean, entry by entry. CLEW_UPDATE=1 writes the listing anew: read it.
+// The listing shows how each entry of the recorded transcripts is classified. CLEW_UPDATE=1 writes it again: read it.
 func TestClassifyRecorded(t *testing.T) {
 	var got strings.Builder
 	for _, path := range recordedTranscripts(t) {

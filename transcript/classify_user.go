@@ -220,7 +220,7 @@ func joinLines(texts ...string) string {
 	return strings.Join(texts, "\n")
 }
 
-// notification classifies what the agent tells of its tasks in the background.
+// notification classifies the reports of tasks in the background.
 func notification(e *Entry, text string) (ClassifiedMsg, string) {
 	var summaries []string
 	killed := false

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A ContextReport tells how the model's context filled up in the course of a session.
+// A ContextReport shows how the model's context filled up in the course of a session.
 type ContextReport struct {
 	Turns       []ContextTurn
 	Compactions []ContextCompaction
@@ -22,15 +22,15 @@ type ContextTurn struct {
 	Line  int
 	Time  time.Time
 	Model string
-	// Tokens is what the answer was told to have taken in, cached or not. It is measured.
+	// Tokens is the input of the answer, cached or not, as the API has counted it.
 	Tokens int
 	// Window is the size of the model's context, and Percent how much of it was full. Both are 0 where the size is not
 	// known.
 	Window  int
 	Percent float64
-	// By tells what the tokens were. The classes add up to Tokens, but each is an estimate: four bytes are taken for a
-	// token, and the result is scaled. What an older transcript does not show, such as the system prompt and the
-	// definitions of tools, is what the first answer took in beyond that; it is in [ContextSystem].
+	// By splits the tokens into classes. The classes add up to Tokens, but each is an estimate: four bytes count as a
+	// token, and the result is scaled. Older transcripts don't contain the system prompt and the definitions of tools:
+	// the part of the first input that nothing else explains is in [ContextSystem].
 	By map[ContextClass]int
 }
 
@@ -64,12 +64,12 @@ type ContextCompaction struct {
 	Time time.Time
 	// Trigger is auto or manual.
 	Trigger string
-	// Before and After are the tokens as the agent tells them, or else what the answers before and after it took in.
+	// Before and After are the tokens that the agent reports, or else the inputs of the answers before and after.
 	Before int
 	After  int
-	// Duration is 0 where the agent does not tell it.
+	// Duration is how long the compaction took, or 0 if the agent does not report it.
 	Duration time.Duration
-	// Micro says that only old results of tools were taken out, and the conversation went on.
+	// Micro reports whether only old results of tools were removed, and the conversation continued.
 	Micro bool
 }
 
@@ -207,7 +207,7 @@ func (c *contextAccount) answerBlock(block []byte) (class uint8, size int) {
 	return inToolCalls, estimate(block)
 }
 
-// thinkingSize estimates a block of thinking. Where its text is left out, its signature still tells how long it was.
+// thinkingSize estimates a block of thinking. If its text is left out, the length of the signature is used.
 func thinkingSize(block []byte) int {
 	if text := jsonlex.Lookup(block, 0, "thinking"); len(text) > 2 {
 		return estimate(text)
@@ -238,7 +238,7 @@ func (c *contextAccount) called(block []byte) {
 	c.classes[textMember(block, "id")] = class
 }
 
-// user records a prompt or a result. What it is, its first block tells.
+// user records a prompt or a result. The first block shows which it is.
 func (c *contextAccount) user(e *Entry) {
 	if e.Message == nil {
 		return
@@ -286,7 +286,7 @@ func (c *contextAccount) resultClass(block []byte) uint8 {
 	return class
 }
 
-// blockType returns the type of the block that data begins with, or "" for one that is of no interest here.
+// blockType returns the type of the block that data begins with, or "" for a type that does not matter here.
 func blockType(data []byte) string {
 	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
 	switch string(kind) {
@@ -460,8 +460,8 @@ func encoded(text []byte) (files, size int) {
 	}
 }
 
-// report returns what the entries so far tell. shown says which lines are part of the conversation now: a rewind takes
-// lines away that were noted before. Nil means all of them.
+// report returns the report of the entries so far. shown reports whether a line is part of the conversation now: a rewind
+// removes lines that were recorded before. Nil means that all lines are.
 func (c *contextAccount) report(shown func(line int) bool) ContextReport {
 	r := contextReporter{account: c, shown: shown}
 	r.begin()

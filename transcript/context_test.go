@@ -49,7 +49,7 @@ func contextAnswer(id string, took int, blocks string) string {
 		id, blocks, took-2)
 }
 
-// contextBlocks returns an entry of an answer that does not tell what it took in.
+// contextBlocks returns an entry of an answer without a usage.
 func contextBlocks(blocks ...string) string {
 	return `{"type":"assistant","message":{"content":[` + strings.Join(blocks, ",") + `]}}`
 }

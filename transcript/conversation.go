@@ -2,18 +2,18 @@ package transcript
 
 import "github.com/clewdev/clew/internal/entryfacts"
 
-// A conversation is the tree of what was said, and the chunks of it.
+// A conversation is the tree of the entries, and the chunks of the path that is shown.
 type conversation struct {
 	tree     tree
-	trail    *trail // nil while it has to be traced anew
+	path     *branchPath // nil while it has to be traced again
 	chunker  chunker
 	branches []Branch
 	branched bool // branches have changed
 	rebuilt  bool // since the last call of changed
 }
 
-// add takes an entry that is not there yet, and what is shown of it, or nil. It returns how many entries are not shown
-// from now on since they were taken back.
+// add adds an entry that is not in the tree yet. d is shown of it, or nothing if d is nil. It returns how many entries are no
+// longer shown because the entry retracts them.
 func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 	at := c.tree.add(e, newNode(e, d))
 	if n := &c.tree.nodes[at]; n.hidden && d != nil {
@@ -21,7 +21,7 @@ func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 	}
 	for _, uuid := range e.Supersedes {
 		if n := c.tree.hide(uuid); n != nil {
-			c.trail = nil
+			c.path = nil
 			if n.digest != nil {
 				superseded++
 			}
@@ -34,27 +34,27 @@ func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 	return superseded
 }
 
-// rewind leaves an entry and all that follows it so far behind.
+// rewind removes an entry and everything that follows it so far from the conversation.
 func (c *conversation) rewind(uuid string) {
 	if c.tree.cut(uuid) {
-		c.trail = nil
+		c.path = nil
 	}
 }
 
-// follow goes on with the conversation, if it does go on with the new node.
+// follow continues the conversation with the new node, if it is part of it.
 func (c *conversation) follow(at int32) {
 	switch n := &c.tree.nodes[at]; {
-	case c.trail == nil:
-	case !c.tree.follow(c.trail, at):
-		c.trail = nil
-	case n.trail == none:
+	case c.path == nil:
+	case !c.tree.follow(c.path, at):
+		c.path = nil
+	case n.path == none:
 		c.branched = true
 	default:
 		n.show(&c.chunker)
 	}
 }
 
-// show returns the chunks of the conversation, and what was left behind.
+// show returns the chunks of the conversation, and its branches.
 func (c *conversation) show() ([]Chunk, []Branch) {
 	c.settle()
 	return c.chunker.chunks(), c.branches
@@ -76,50 +76,50 @@ func (c *conversation) shownLines() func(line int) bool {
 	c.settle()
 	left := map[int]bool{}
 	for i := range c.tree.nodes {
-		if n := &c.tree.nodes[i]; n.trail != 0 || n.hidden {
+		if n := &c.tree.nodes[i]; n.path != 0 || n.hidden {
 			left[n.line] = true
 		}
 	}
 	return func(line int) bool { return !left[line] }
 }
 
-// settle makes the chunks anew if the conversation has taken another way, and the branches if one of them has changed.
+// settle builds the chunks again if the conversation has taken another path, and the branches if one of them has changed.
 func (c *conversation) settle() {
-	another := c.trail == nil
+	another := c.path == nil
 	if !another && !c.branched {
 		return
 	}
-	var trails int32
-	c.trail, trails = c.tree.retrace()
+	var paths int32
+	c.path, paths = c.tree.retrace()
 	if another {
 		c.chunker = chunker{}
 		for i := range c.tree.nodes {
-			if n := &c.tree.nodes[i]; n.trail == 0 {
+			if n := &c.tree.nodes[i]; n.path == 0 {
 				n.show(&c.chunker)
 			}
 		}
 		c.rebuilt = true
 	}
-	c.branches = c.tree.branches(trails)
+	c.branches = c.tree.branches(paths)
 	c.branched = false
 }
 
-// branches returns what is on all trails but the conversation's.
-func (t *tree) branches(trails int32) []Branch {
-	chunkers := make([]*chunker, trails)
+// branches returns the chunks of all paths except the conversation's.
+func (t *tree) branches(paths int32) []Branch {
+	chunkers := make([]*chunker, paths)
 	var branches []Branch
 	var numbers []int32
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		if n.trail == 0 || !n.shows() {
+		if n.path == 0 || !n.shows() {
 			continue
 		}
-		if chunkers[n.trail] == nil {
-			chunkers[n.trail] = new(chunker)
+		if chunkers[n.path] == nil {
+			chunkers[n.path] = new(chunker)
 			branches = append(branches, Branch{FromLine: t.lineAbove(n)})
-			numbers = append(numbers, n.trail)
+			numbers = append(numbers, n.path)
 		}
-		n.show(chunkers[n.trail])
+		n.show(chunkers[n.path])
 	}
 	for i, number := range numbers {
 		branches[i].Chunks = chunkers[number].chunks()

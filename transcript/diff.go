@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/tooluse"
 )
 
-// A FileDiff tells what a call changed in a file.
+// A FileDiff is what a call changed in a file.
 type FileDiff struct {
 	Path string
 	// Created and Deleted say that the file is there only after or only before.
@@ -21,7 +21,7 @@ type FileDiff struct {
 	Removed int
 	// Relative says that the line numbers count from the piece that was replaced, since the file itself is not known.
 	Relative bool
-	// Unknown says that the file was changed, but not how: there are no hunks.
+	// Unknown reports whether it is only known that the file was changed. Then Hunks is empty.
 	Unknown bool
 }
 
@@ -141,8 +141,7 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// maxDiffSteps bounds the work of a comparison, and maxDiffEdits the memory that it takes. What is beyond them is
-// replaced as a whole.
+// maxDiffSteps limits the time of a comparison, and maxDiffEdits its memory. Texts that need more are replaced as a whole.
 const (
 	maxDiffSteps = 20_000_000
 	maxDiffEdits = 1_500
@@ -203,8 +202,8 @@ func numberLines(a, b []string) (x, y []int32) {
 	return all[:len(a)], all[len(a):]
 }
 
-// shortestEdit finds the least number of lines to take away and to add, by following the furthest ways that n edits can
-// go for n = 0, 1, 2, … (Myers, 1986). It returns false if that is too much work.
+// shortestEdit finds the smallest number of lines to remove and to add, by following the furthest paths that n edits can
+// reach for n = 0, 1, 2, … (Myers, 1986). It returns false if that is too much work.
 func shortestEdit(a, b []int32) ([]change, bool) {
 	limit := min(len(a)+len(b), maxDiffEdits)
 	furthest := make([]int32, 2*limit+3) // by diagonal x-y, shifted by limit+1: how far x goes

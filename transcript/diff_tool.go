@@ -10,9 +10,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// InputDiff returns what a call of Edit, MultiEdit, Write or NotebookEdit asks for: what to show before it is made. The
-// file is not known, so the diff is relative to the piece that is replaced, and that of a Write shows a new file. It
-// returns false for other tools, and if the input does not tell.
+// InputDiff returns the change that a call of Edit, MultiEdit, Write or NotebookEdit asks for, to show before the tool runs.
+// The file is not known, so the diff is relative to the piece that is replaced, and that of a Write shows a new file. It
+// returns false for other tools, and if the input names no file.
 func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {
@@ -70,7 +70,7 @@ func endLine(text string) string {
 	return text + "\n"
 }
 
-// parseHunks reads the hunks of a unified diff. What stands before the first one is left out.
+// parseHunks reads the hunks of a unified diff. It skips the lines before the first one.
 func parseHunks(patch string) []tooluse.Hunk {
 	var hunks []tooluse.Hunk
 	for line := range strings.Lines(patch) {
@@ -140,8 +140,8 @@ func (i *DisplayItem) Diffs() []FileDiff {
 	return nil
 }
 
-// fileDiff returns what the call changed, or nil. The result tells most, then the patch, which is kept where the result
-// is too long, and at last the input.
+// fileDiff returns what the call changed, or nil. It uses the result, or else the patch, which is kept even if the result is
+// too long, or else the input.
 func (i *DisplayItem) fileDiff() *FileDiff {
 	if r, err := i.Result(); err == nil {
 		if d, ok := resultDiff(r); ok {
@@ -183,8 +183,8 @@ func withLines(hunks []tooluse.Hunk) []tooluse.Hunk {
 	return kept
 }
 
-// resultDiff returns the diff that a result tells, which is nil if the file is as it was. It returns false if the
-// result does not tell.
+// resultDiff returns the diff in a result, which is nil if the file is unchanged. It returns false if the result does not
+// contain a diff.
 func resultDiff(r tooluse.Result) (*FileDiff, bool) {
 	switch r := r.(type) {
 	case *tooluse.TextResult:
@@ -285,7 +285,7 @@ func notebookDiff(r *tooluse.NotebookEditResult) (*FileDiff, bool) {
 	return nil, false
 }
 
-// gitDiff returns the change of a file as git reported it. It returns false for nil, and if there are no hunks.
+// gitDiff returns the change of a file as git reported it. It returns false for nil, and for a patch without hunks.
 func gitDiff(g *tooluse.GitDiff, path string) (*FileDiff, bool) {
 	if g == nil {
 		return nil, false
@@ -356,7 +356,7 @@ type FileChanges struct {
 	Removed int
 }
 
-// ChunkDiffs returns what a chunk changed, call by call, the calls of its subagents behind the one that started them.
+// ChunkDiffs returns what a chunk changed, call by call. The calls of a subagent follow the call that started it.
 func ChunkDiffs(c *Chunk) []FileDiff {
 	var diffs []FileDiff
 	w := diffWalk{yield: func(d CallDiff) { diffs = append(diffs, d.FileDiff) }}

@@ -14,8 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A digest is what chunks need of a message, and all that a builder keeps of it. It is never changed: chunks can be
-// built from it again, and share its strings.
+// A digest is the part of a message that chunks need. A builder keeps nothing else of the message. A digest is never changed:
+// chunks share its strings and can be built from it again.
 type digest struct {
 	at          wire.Position // of its line, as far as that is known
 	time        time.Time
@@ -32,7 +32,7 @@ type answerDigest struct {
 	meta        bool
 	parts       []part
 
-	// What the message says of itself without having the blocks for it.
+	// Properties that the message has without blocks for them.
 
 	thinking int
 	text     string
@@ -343,7 +343,7 @@ func pagesText(pages []wire.WebSearchResult) string {
 	return strings.Join(lines, "\n")
 }
 
-// resultText returns the text of a result's content, and how many pictures there are in it. What is no text stays JSON.
+// resultText returns the text of a result's content, and how many pictures there are in it. Content that is not text stays JSON.
 func resultText(content wire.JSON) (text string, images int) {
 	raw := strings.TrimLeft(string(content), " \t\r\n")
 	if plain, ok := plainText(raw); ok {

@@ -41,7 +41,7 @@ type Drift struct {
 
 // A Finding is something unknown that entries of one version have.
 type Finding struct {
-	// Version is that of the agent, or "" if no entry had told it yet.
+	// Version is the version of the agent, or "" if no entry had one yet.
 	Version string `json:"version"`
 	Unknown
 	Count int `json:"count"`
@@ -55,8 +55,8 @@ type driftKey struct {
 }
 
 const (
-	// maxFindings bounds the memory for a file, or a line, that is no transcript's. Of a file, what does not fit is counted
-	// as otherNames.
+	// maxFindings limits the memory for a file or a line that does not belong to a transcript. Further names of a file are
+	// counted as otherNames.
 	maxFindings = 1000
 	maxNameLen  = 100
 	otherNames  = "*"
@@ -143,7 +143,7 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// What the agent was seen to write, up to version 2.1.325.
+// The names below were found in transcripts of versions up to 2.1.325.
 
 func knownType(name string) bool {
 	switch name {

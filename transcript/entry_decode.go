@@ -10,9 +10,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// DecodeEntry decodes a line, which must be one JSON object: the error tells where it is not. Members of an unexpected
-// type count as absent, and of a member that appears twice the last one counts. Bytes that are not UTF-8 are U+FFFD in
-// strings. The entry's raw members share the memory of line. DecodeEntry may be called from several goroutines.
+// DecodeEntry decodes a line, which must be one JSON object. Otherwise the error contains the offset of the problem. A member
+// of an unexpected type counts as absent, and if a member appears twice, the last one counts. Bytes that are not UTF-8
+// become U+FFFD in strings. The raw members of the entry share the memory of line. DecodeEntry is safe for concurrent use.
 func DecodeEntry(line []byte) (Entry, error) {
 	d := entryDecoders.Get().(*entryDecoder) //nolint:forcetypeassert // nothing else is in there
 	defer entryDecoders.Put(d)
@@ -43,7 +43,7 @@ type entryDecoder struct {
 	message  Message
 	usage    usage.Usage
 
-	// What a line has that this package does not know, as far as it is known before the line's type is.
+	// Names in the line that this package does not know. They are collected before the type of the line is known.
 	fields [][]byte
 	blocks []string
 }
@@ -80,70 +80,70 @@ func (d *entryDecoder) release() {
 func (d *entryDecoder) member(key []byte) {
 	e := d.e
 	switch string(key) {
-	case "type":
+	case entrylex.KeyType:
 		e.Type = d.Word()
-	case "subtype":
+	case entrylex.KeySubtype:
 		e.Subtype = d.Word()
-	case "uuid":
+	case entrylex.KeyUUID:
 		e.UUID = d.Text()
-	case "parentUuid":
+	case entrylex.KeyParentUUID:
 		e.Root = d.Peek() == 'n'
 		e.ParentUUID = d.parent()
-	case "logicalParentUuid":
+	case entrylex.KeyLogicalParentUUID:
 		e.LogicalParentUUID = d.Text()
-	case "leafUuid":
+	case entrylex.KeyLeafUUID:
 		e.LeafUUID = d.Text()
-	case "timestamp":
+	case entrylex.KeyTimestamp:
 		e.Timestamp = d.Time()
-	case "sessionId":
+	case entrylex.KeySessionID:
 		e.SessionID = d.Word()
-	case "agentId":
+	case entrylex.KeyAgentID:
 		e.AgentID = d.Word()
-	case "cwd":
+	case entrylex.KeyCWD:
 		e.CWD = d.Word()
-	case "gitBranch":
+	case entrylex.KeyGitBranch:
 		e.GitBranch = d.Word()
-	case "version":
+	case entrylex.KeyVersion:
 		e.Version = d.Word()
-	case "permissionMode":
+	case entrylex.KeyPermissionMode:
 		e.PermissionMode = d.Word()
-	case "promptId":
+	case entrylex.KeyPromptID:
 		e.PromptID = d.Word()
-	case "requestId":
+	case entrylex.KeyRequestID:
 		e.RequestID = d.Word()
-	case "teamName":
+	case entrylex.KeyTeamName:
 		e.TeamName = d.Word()
-	case "agentName":
+	case entrylex.KeyAgentName:
 		e.AgentName = d.Word()
-	case "sourceToolUseID":
+	case entrylex.KeySourceToolUseID:
 		e.SourceToolUseID = d.Word()
-	case "isSidechain":
+	case entrylex.KeyIsSidechain:
 		e.IsSidechain = d.Flag()
-	case "isMeta":
+	case entrylex.KeyIsMeta:
 		e.IsMeta = d.Flag()
-	case "isCompactSummary":
+	case entrylex.KeyIsCompactSummary:
 		e.IsCompactSummary = d.Flag()
-	case "isApiErrorMessage":
+	case entrylex.KeyIsAPIErrorMessage:
 		e.IsAPIErrorMessage = d.Flag()
-	case "forkedFrom":
+	case entrylex.KeyForkedFrom:
 		e.Forked = d.SkipObject() || e.Forked
-	case "sessionKind":
+	case entrylex.KeySessionKind:
 		e.Forked = d.Word() == entrylex.BackgroundSession || e.Forked
-	case "costUSD":
+	case entrylex.KeyCostUSD:
 		e.CostUSD = d.Cost()
-	case "message":
+	case entrylex.KeyMessage:
 		e.Message = d.messageMember()
-	case "attachment":
+	case entrylex.KeyAttachment:
 		e.Attachment, e.AttachmentType = d.typed()
-	case "data":
+	case entrylex.KeyData:
 		e.Data, e.DataType = d.typed()
-	case "toolUseResult":
+	case entrylex.KeyToolUseResult:
 		d.resultMember()
-	case "content":
+	case entrylex.KeyContent:
 		e.Content = d.Skip()
-	case "compactMetadata":
+	case entrylex.KeyCompactMetadata:
 		e.CompactMetadata = d.Skip()
-	case "supersedesUuids", "retractedMessageUuids", "refusedUserMessageUuid":
+	case entrylex.KeySupersedesUUIDs, entrylex.KeyRetractedMessageUUIDs, entrylex.KeyRefusedUserMessageUUID:
 		e.Supersedes = entryfacts.AppendTexts(e.Supersedes, &d.Lexer)
 	default:
 		d.other(key)
@@ -182,7 +182,7 @@ func (d *entryDecoder) since(start int) []byte {
 	return d.line[start:d.Pos():d.Pos()]
 }
 
-// messageMember reads the message of an entry, or returns nil if there is no object.
+// messageMember reads the message of an entry. It returns nil if the value is not an object.
 func (d *entryDecoder) messageMember() *Message {
 	if d.Peek() != '{' {
 		d.Skip()
@@ -228,7 +228,7 @@ func (d *entryDecoder) content() []byte {
 	return d.since(start)
 }
 
-// usageMember reads the usage of a message, or returns nil if there is no object.
+// usageMember reads the usage of a message. It returns nil if the value is not an object.
 func (d *entryDecoder) usageMember() *usage.Usage {
 	if !d.ReadUsage((*entrylex.Usage)(&d.usage)) {
 		return nil

@@ -180,7 +180,7 @@ func TestChained(t *testing.T) {
 // equalBytes compares raw members at once, and not byte by byte.
 var equalBytes = cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 
-// An entry does not show what was decoded before it with the same decoder, nor does it change with what comes behind.
+// An entry has nothing of the lines decoded before it, and does not change when the next line is decoded.
 func TestDecoderForgets(t *testing.T) {
 	t.Parallel()
 	lines := recordedLines(t)

@@ -76,7 +76,7 @@ func ExampleBuilder() {
 	// -
 }
 
-// The messages of a running session give chunks, too.
+// The messages of a running session also give chunks.
 func ExampleBuilder_AddMessage() {
 	b := transcript.NewBuilder(nil)
 	r := wire.NewReader(strings.NewReader(`

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrLineTooLong is what an [InvalidLine] wraps when a line is longer than [ReadOptions.MaxLineBytes].
+// ErrLineTooLong is wrapped by the error of an [InvalidLine] that is longer than [ReadOptions.MaxLineBytes].
 var ErrLineTooLong = errors.New("transcript: line too long")
 
 const (
@@ -27,14 +27,14 @@ const (
 	uncounted = len(byteOrderMark) + len("\r")
 )
 
-// A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. What it yields does not depend on how the
-// bytes were cut before.
+// A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. The lines don't depend on the pieces in which
+// the bytes arrive.
 //
-// NUL bytes, which a crash leaves in files by the megabyte, end a line like a line feed, but don't count as one: what
-// was written before and behind them is kept apart, under the same number. Carriage returns at the end of a line, a
-// byte-order mark at the beginning and blank lines are left out.
+// NUL bytes end a line as a line feed does, but don't count as one: the texts before and after them are separate lines
+// with the same number. A crash can leave megabytes of them in a file. Carriage returns at the end of a line, a byte-order
+// mark at the beginning of the file and blank lines are left out.
 //
-// A LineSplitter is for one goroutine at a time. The zero value is not ready: see [NewLineSplitter].
+// A LineSplitter must not be used by several goroutines at once. Create one with [NewLineSplitter].
 type LineSplitter struct {
 	max   int
 	ends  int    // line feeds so far
@@ -59,8 +59,8 @@ func NewLineSplitter(maxLine int) *LineSplitter {
 	return &LineSplitter{max: maxLine}
 }
 
-// Feed takes the next bytes, and yields the lines that they complete. A line is valid until yield returns. One that is
-// too long goes to bad once its end has come.
+// Feed adds the next bytes, and calls yield with each line that they complete. A line is valid until yield returns. Feed
+// calls bad for a line that is too long, when its end has arrived.
 func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	to := lineSink{yield, bad}
 	for len(p) > 0 {
@@ -76,8 +76,8 @@ func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position),
 	}
 }
 
-// Flush yields the last line if it has no end but is a JSON object, which nothing can be added to. Anything else goes to
-// bad as torn, and goes on waiting for its rest.
+// Flush yields the last line if it has no line feed but is a complete JSON object. Otherwise it calls bad with a torn line,
+// and the line continues to wait for its rest.
 func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	line, at := s.place(s.held)
 	if s.isBlank(line) {
@@ -95,8 +95,7 @@ func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func
 	s.begin()
 }
 
-// Offset returns how many bytes are dealt with: where the line begins whose end has not come. A reader that starts there
-// misses nothing.
+// Offset returns the offset at which the incomplete last line begins. A reader that starts there misses nothing.
 func (s *LineSplitter) Offset() int64 { return s.start }
 
 // A lineSink is where lines go.
@@ -105,7 +104,7 @@ type lineSink struct {
 	bad   func(InvalidLine)
 }
 
-// pass completes a line at each run of NUL bytes in text, and returns what is behind the last one.
+// pass completes a line at each run of NUL bytes in text, and returns the text after the last one.
 func (s *LineSplitter) pass(text []byte, to lineSink) []byte {
 	for {
 		nul := bytes.IndexByte(text, 0)
@@ -145,7 +144,7 @@ func (s *LineSplitter) emit(line []byte, to lineSink) {
 	to.yield(line, at)
 }
 
-// place takes from the current line, or its head, what does not count, and tells where it is.
+// place returns the current line, or its head, without the bytes that don't count, and its position.
 func (s *LineSplitter) place(line []byte) ([]byte, wire.Position) {
 	at := wire.Position{Line: s.ends + 1, Offset: s.start, Bytes: s.next - s.start}
 	if s.start == 0 && bytes.HasPrefix(line, []byte(byteOrderMark)) {
@@ -195,8 +194,8 @@ func (s *LineSplitter) hold(piece []byte) {
 	}
 }
 
-// reserve makes room for a piece. It doubles, which leaves less behind than append does for long lines, but takes no more
-// than the longest line needs.
+// reserve makes room for a piece. It doubles the buffer, which makes less garbage than append does for long lines, but never
+// takes more than the longest line needs.
 func (s *LineSplitter) reserve(n int) {
 	need := len(s.held) + n
 	if need <= cap(s.held) {

@@ -52,8 +52,8 @@ type liveEntry struct {
 	Entry
 }
 
-// entries returns what the agent writes for msg: usually one entry, or none. Messages that don't tell their time are of
-// the time at. Prompts that the host has sent are messages like others.
+// entries returns the entries that the agent writes for msg: usually one or none. A message without a time gets the time at.
+// Prompts that the host has sent are messages like others.
 func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	s.learn(msg)
 	s.stream(msg)
@@ -79,7 +79,7 @@ func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	return entries
 }
 
-// learn notes what messages tell that are no entries.
+// learn records facts from messages that don't become entries.
 func (s *liveState) learn(msg wire.Message) {
 	switch msg := msg.(type) {
 	case *wire.InitMessage:
@@ -101,8 +101,8 @@ func (s *liveState) learn(msg wire.Message) {
 	}
 }
 
-// hold keeps back a prompt that asks for a compaction or for a new conversation, and reports whether it did: the agent
-// writes it behind the summary, or into the new transcript.
+// hold keeps back a prompt that asks for a compaction or for a new conversation, and reports whether it did: the agent writes
+// it after the summary, or into the new transcript.
 func (s *liveState) hold(line *liveLine) bool {
 	command, _, _ := strings.Cut(line.prompt, " ")
 	if command != "/compact" && command != "/clear" || s.held != nil {
@@ -144,7 +144,7 @@ func (s *liveState) emit(entries []liveEntry, line *liveLine) []liveEntry {
 	return append(entries, liveEntry{line.thread, e})
 }
 
-// link puts a line behind the last one of its conversation.
+// link makes a line follow the last one of its conversation.
 func (s *liveState) link(line *liveLine) {
 	t := s.thread(line.thread)
 	if line.UUID == "" {
@@ -176,7 +176,7 @@ func (s *liveState) thread(call string) *liveThread {
 	return s.threads[call]
 }
 
-// A liveLine is a line as the agent writes it, as far as a stream tells what is in it.
+// A liveLine is a line as the agent writes it, with the members that a stream contains.
 type liveLine struct {
 	thread string
 	typed  bool   // somebody typed it, in the session's own conversation
@@ -273,7 +273,7 @@ func (s *liveState) line(msg wire.Message) *liveLine {
 	return nil
 }
 
-// user returns the line of a prompt, of results of tools, or of what the agent tells the model.
+// user returns the line of a prompt, of results of tools, or of a text that the agent sends to the model.
 func (s *liveState) user(msg *wire.UserMessage) *liveLine {
 	message, err := msg.APIMessage.MarshalJSON()
 	if err != nil {
@@ -316,7 +316,7 @@ func (s *liveState) prompted(line *liveLine, msg *wire.UserMessage, sum uint64) 
 	s.remember(msg, sum)
 }
 
-// assistant returns the line of an answer, or of what a command has printed: the agent tells that as an answer.
+// assistant returns the line of an answer, or of the output of a command, which the agent reports as an answer.
 func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 	command := s.asked != nil && strings.HasPrefix(s.asked.prompt, "/") && msg.ParentToolUseID == ""
 	if command && msg.Model == entrylex.SyntheticModel && !msg.APIErrorMessage && !msg.Aborted {
@@ -467,7 +467,7 @@ func (s *liveState) enqueue(line *liveLine) bool {
 	return true
 }
 
-// dequeue returns the prompts that the agent takes up with msg. An older agent does not tell, and takes them up behind
+// dequeue returns the prompts that the agent takes up with msg. An older agent does not report that, and takes them up after
 // the turn.
 func (s *liveState) dequeue(msg wire.Message) []*liveLine {
 	switch msg := msg.(type) {
@@ -547,7 +547,7 @@ func (s *liveState) remember(msg *wire.UserMessage, sum uint64) {
 	s.sent = append(s.sent, sentPrompt{msg.UUID, sum})
 }
 
-// contentSum returns a number that tells contents apart.
+// contentSum returns a hash of the content.
 func contentSum(content wire.Content) uint64 {
 	h := fnv.New64a()
 	for _, block := range content {
@@ -570,7 +570,7 @@ func (s *liveState) learnAgent(msg *wire.TaskStartedMessage) {
 	s.agents[msg.TaskID] = msg.Description
 }
 
-// await notes that a call waits for a task. Its result tells the end then, and no notice does.
+// await records that a call waits for a task. Then the result of the call reports the end, and there is no notice.
 func (s *liveState) await(msg *wire.TaskStartedMessage) {
 	if msg.Backgrounded {
 		return
@@ -596,7 +596,7 @@ func (s *liveState) subagentPrompt(msg *wire.TaskStartedMessage) *liveLine {
 	}
 }
 
-// notification returns the prompt that tells the model that a task has ended.
+// notification returns the prompt that reports the end of a task to the model.
 func (s *liveState) notification(msg *wire.TaskNotificationMessage) *liveLine {
 	_, awaited := s.awaited[msg.TaskID]
 	delete(s.awaited, msg.TaskID)

@@ -34,7 +34,7 @@ func recordedDialogue(t *testing.T, dir string) []wire.Message {
 	return messages
 }
 
-// recordedDialogues returns the folders of all recordings.
+// recordedDialogues returns the directories of all recordings.
 func recordedDialogues(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join("testdata", "recorded", "*"))
@@ -77,8 +77,8 @@ func liveEntries(messages []wire.Message) map[string][]Entry {
 	return threads
 }
 
-// An utterance is what an entry of the conversation says, without what only the transcript on disk tells, or only later: who is
-// whose parent, times, counts of tokens, why an answer ended.
+// An utterance is the content of an entry, without the members that only the transcript on disk has, or that it has only
+// later: parents, times, counts of tokens, and why an answer ended.
 type utterance struct {
 	Type, Subtype, UUID, AgentID, MessageID, Model, Content, Result string
 	Sidechain, Meta, Summary, Error                                 bool
@@ -446,7 +446,8 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 	return tr
 }
 
-// What a stream does not tell, or not at the same time: when prompts were sent, what an answer has used and why it ended.
+// notStreamed ignores what a stream does not contain, or not at the same time: when prompts were sent, what an answer
+// has used and why it ended.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "Duration", "Usage", "StopReason", "PermissionMode", "Lines"),
 	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "Duration", "CallAt", "ResultAt", "Agents"),
@@ -475,7 +476,7 @@ func TestLiveAgreesWithDisk(t *testing.T) {
 	}
 }
 
-// What a rewind takes out of a running session is a branch, and no longer in the context.
+// The messages that a rewind removes from a running session are a branch, and no longer in the context.
 func TestRewindOfARunningSession(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(nil)

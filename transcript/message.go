@@ -32,8 +32,8 @@ type UserMsg struct {
 // An AIMsg is an answer of the model, or, if IsMeta is set, something that went back to it: results of tools, the text
 // of a skill.
 //
-// Text and ToolCalls are those of an answer. What went back is in Blocks alone, so that it is not taken for a part of
-// the answer.
+// Text and ToolCalls are those of an answer. Content that went back to the model is only in Blocks, so that it is not taken
+// for a part of the answer.
 type AIMsg struct {
 	Timestamp time.Time
 	// MessageID is shared by the entries of one answer.

@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. Where the input says
-// nothing, or is no JSON object, that is the name of the tool.
+// ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. If the input contains nothing
+// to show, or is not a JSON object, it returns the name of the tool.
 func ToolSummary(name string, input wire.JSON) string {
 	s := summarizers.Get().(*summarizer) //nolint:forcetypeassert // nothing else is in there
 	defer s.release()
@@ -50,7 +50,7 @@ func (s *summarizer) release() {
 	summarizers.Put(s)
 }
 
-// read finds the members of an input. It returns false if that is no object.
+// read finds the members of an input. It returns false if the input is not an object.
 func (s *summarizer) read(input wire.JSON) bool {
 	s.data = append(s.data, input...)
 	l := &s.lexer
@@ -126,7 +126,7 @@ func (s *summarizer) text(value []byte, maxLen int) []byte {
 	return s.lexer.Bytes()
 }
 
-// wholeEscapes returns where to cut a JSON string so that no escape is cut in two, at end or shortly behind it.
+// wholeEscapes returns where to cut a JSON string, at end or shortly after it, so that no escape is cut in two.
 func wholeEscapes(value []byte, end int) int {
 	i := 1
 	for i < end {
@@ -194,7 +194,7 @@ func (s *summarizer) path(value []byte, n int) {
 	}
 }
 
-// separator tells which rune parts the segments of a path. Windows has its own.
+// separator returns a test for the rune that separates the segments of a path. Windows has a different one.
 func separator(path []byte) func(rune) bool {
 	if bytes.IndexByte(path, '/') >= 0 {
 		return func(r rune) bool { return r == '/' }
@@ -202,7 +202,7 @@ func separator(path []byte) func(rune) bool {
 	return func(r rune) bool { return r == '\\' }
 }
 
-// known returns the argument that tells most, if one has a name that is known for it.
+// known returns the most informative argument, if one has a well-known name.
 func (s *summarizer) known() []byte {
 	for _, name := range []string{"name", "path", "file", "query", "command"} {
 		if value := s.value(name); isText(value) {
@@ -212,7 +212,7 @@ func (s *summarizer) known() []byte {
 	return nil
 }
 
-// argument appends the argument that tells most, or else the first text by name.
+// argument appends the most informative argument, or else the first text by name.
 func (s *summarizer) argument() {
 	if value := s.known(); value != nil {
 		s.add(value, 50)
@@ -227,7 +227,7 @@ func (s *summarizer) argument() {
 	s.add(least.value, 40)
 }
 
-// elements counts the elements of a list, and returns the first one. It returns -1 for what is no list.
+// elements counts the elements of a list, and returns the first one. It returns -1 for a value that is not a list.
 func (s *summarizer) elements(value []byte) (n int, first []byte) {
 	if len(value) == 0 || value[0] != '[' {
 		return -1, nil
@@ -242,7 +242,7 @@ func (s *summarizer) elements(value []byte) (n int, first []byte) {
 	return n, first
 }
 
-// countLines counts the lines of a JSON string. One that a line break ends has no empty line behind it.
+// countLines counts the lines of a JSON string. A line break at the end does not start another line.
 func countLines(value []byte) int {
 	if !isText(value) {
 		return 0
@@ -632,7 +632,7 @@ func (s *summarizer) mcp(name string) {
 	}
 }
 
-// foremost returns the argument that tells most, or else the text that the model wrote first.
+// foremost returns the most informative argument, or else the text that the model wrote first.
 func (s *summarizer) foremost() []byte {
 	if value := s.known(); value != nil {
 		return value

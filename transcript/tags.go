@@ -162,9 +162,9 @@ func (s *stripper) end(i int) int {
 
 const ellipsis = "…"
 
-// Truncate makes one line of s that is at most maxLen runes long: line breaks, other control characters and those that
-// turn the direction of text become spaces, and what was cut off is replaced by an ellipsis, which counts. So a terminal
-// shows it as it is, whoever wrote it. It returns "" if maxLen is 0 or less.
+// Truncate returns s as one line of at most maxLen runes. Line breaks, other control characters and those that change the
+// direction of text become spaces. If s is longer, the line ends with an ellipsis, which counts. The line is safe to print
+// to a terminal. Truncate returns "" if maxLen is 0 or less.
 func Truncate(s string, maxLen int) string {
 	if maxLen <= 0 {
 		return ""

@@ -15,7 +15,7 @@ type Team struct {
 	Description string
 	Members     []Member
 	Tasks       []Task
-	// Closed says that the team was ended. What came later is not on its board.
+	// Closed reports whether the team was ended. Later tasks are not on its board.
 	Closed bool
 }
 
@@ -79,8 +79,8 @@ func (team *Team) meet(agents []*Agent) {
 	}
 }
 
-// TeamAgent returns name@team if the transcript is that of a teammate, which is a session of its own beside that of the
-// leader. t may be nil.
+// TeamAgent returns name@team if the transcript is that of a teammate, which has a separate session beside that of the leader.
+// t may be nil.
 func TeamAgent(t *Transcript) (id string, ok bool) {
 	if t == nil || t.TeamName == "" || t.AgentName == "" {
 		return "", false
@@ -155,7 +155,7 @@ func changesBoard(item *DisplayItem, leader bool) bool {
 	return leader && item.Type == ItemSubagent
 }
 
-// A boardInput is what is told to the tools that change boards.
+// A boardInput is the input of the tools that change boards.
 type boardInput struct {
 	TeamName    string      `json:"team_name"`
 	Description string      `json:"description"`
@@ -259,8 +259,8 @@ func (b *board) addMember(c *call) {
 	})
 }
 
-// addTask adds a task under the ID that the result tells, or else the next one. A nil team has no tasks: then the task
-// is one of the session's own list.
+// addTask adds a task under the ID in the result, or else the next one. A nil team has no tasks: then the task is in the
+// session's own list.
 func (team *Team) addTask(input boardInput, id string) {
 	if team == nil {
 		return
@@ -273,7 +273,7 @@ func (team *Team) addTask(input boardInput, id string) {
 	})
 }
 
-// updateTask changes what the input tells. A worker that touches a task of nobody becomes its owner.
+// updateTask makes the changes in the input. A worker that changes a task without an owner becomes its owner.
 func (team *Team) updateTask(input boardInput, worker string) {
 	if team == nil {
 		return

@@ -15,9 +15,9 @@ import (
 // or counted as noise.
 type Transcript struct {
 	Chunks []Chunk
-	// Branches are parts of the conversation that were left behind, by a rewind or a new try, in the order of the file.
+	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the order of the file.
 	Branches []Branch
-	// Invalid are the lines that are no entries, up to 1,000. The others are counted as the noise "invalid".
+	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as "invalid".
 	Invalid []InvalidLine
 	// Noise counts the entries that show nothing, by what they are, such as "progress" or "attachment:environment". Beyond
 	// 1,000 names, and where a name is long, they are "other".
@@ -26,7 +26,8 @@ type Transcript struct {
 	Sidechains []*Transcript
 	// Unlinked are the subagents that hang at none of the items, if somebody has looked for subagents: see [Link].
 	Unlinked []*Agent
-	// TaskCalls are the calls that started tasks in the background, by the task's ID, as far as notices of the tasks tell.
+	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far as reports of the tasks
+	// name them.
 	TaskCalls map[string]string
 	// Drift counts what this package does not know.
 	Drift Drift
@@ -44,14 +45,14 @@ func (t *Transcript) Context() ContextReport {
 	return t.assembly.context.report(t.assembly.conversation.shownLines())
 }
 
-// A Branch is a part of the conversation that was left behind.
+// A Branch is a part of the conversation that a rewind or a new attempt has removed.
 type Branch struct {
 	// FromLine is the line of the entry that the branch hangs on, or 0 if it has its own root.
 	FromLine int
 	Chunks   []Chunk
 }
 
-// An InvalidLine is a line of a transcript that is no entry.
+// An InvalidLine is a line of a transcript that is not an entry.
 type InvalidLine struct {
 	Position wire.Position
 	Err      error
@@ -63,12 +64,12 @@ type InvalidLine struct {
 
 // ReadOptions say how a transcript is read. Nil and the zero value mean the defaults.
 type ReadOptions struct {
-	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more than the model can be
-	// told in one message. A longer one is passed over, and is among the invalid lines. A line is held in memory until its
-	// end has come: about twice its length, or twice this limit if it is longer.
+	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more than fits into a message
+	// to the model. A longer line is skipped, and is among the invalid lines. A line is held in memory until its end has
+	// arrived: about twice its length, or twice this limit if it is longer.
 	MaxLineBytes int
 	// MaxResultBytes is the length of the longest structured result that an item keeps; 0 means 8 KiB, and less than 0
-	// means no limit. What is longer is found by [DisplayItem.ResultAt].
+	// means no limit. For a longer result, [DisplayItem.ResultAt] is the position of its entry.
 	MaxResultBytes int
 }
 
@@ -101,8 +102,8 @@ func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	return b.Transcript(), err
 }
 
-// Info is what the entries of a transcript say of the session. Where they differ the last one counts, except for Created
-// and CWD. Those of subagents in the same file tell only the times.
+// Info are the properties of the session that its entries contain. If entries differ, the last one counts, except for Created
+// and CWD. Entries of subagents in the same file only change the times.
 type Info struct {
 	SessionID string
 	AgentID   string
@@ -188,13 +189,12 @@ func last(to *string, text string) {
 // streamWindow is how many chunks a stream holds back, so that a late result finds its call.
 const streamWindow = 32
 
-// Stream reads a transcript of any length, and holds no more of it than some dozen chunks. It yields them in the order of
-// the file. The error of the reader comes last, with a nil chunk.
+// Stream reads a transcript of any length, and holds at most some dozen chunks in memory. It yields the chunks in the order of
+// the file. An error of the reader comes last, with a nil chunk.
 //
-// What has to be known of the whole is not there: what was left behind by a rewind is among the chunks, an entry that
-// comes twice is there twice, entries that were taken back are not hidden, and a result that comes very late is an output
-// of its own. Lines that are no entries are passed over, and so are subagents in the same file. For all that there is
-// [Read].
+// Since Stream does not know the rest of the file, branches are among the chunks, an entry that appears twice is shown
+// twice, retracted entries are shown, and a result that comes very late is a separate output. Stream skips lines that are
+// not entries, and subagents in the same file. Use [Read] if that matters.
 func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 	return func(yield func(*Chunk, error) bool) {
 		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}

@@ -33,7 +33,7 @@ func TestCallsOfForks(t *testing.T) {
 	}
 }
 
-// What was read before the reader failed comes with its error.
+// Read returns what was read before the reader failed, with the error.
 func TestReadFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -142,7 +142,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// What was left behind was paid for, but is not in the context.
+// A branch was paid for, but is not in the context.
 func TestCallsAndContextOfATranscript(t *testing.T) {
 	t.Parallel()
 	answer := func(uuid, parent string, took, gave int) string {
@@ -201,7 +201,7 @@ func recordedLines(t testing.TB) [][]byte {
 	return lines
 }
 
-// The chunks of the recorded transcripts. CLEW_UPDATE=1 writes them anew: read them.
+// The chunks of the recorded transcripts. CLEW_UPDATE=1 writes them again: read them.
 func TestRecordedChunks(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordedTranscripts(t) {
@@ -269,7 +269,7 @@ func describeChunk(to *strings.Builder, c *Chunk) {
 	}
 }
 
-// The steps one by one give what Read gives at once, where nothing was left behind or interrupted.
+// The stages one by one give the same as Read, if there are no branches and interruptions.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordedTranscripts(t) {

@@ -6,16 +6,16 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 )
 
-// A tree holds the entries of one conversation, with all that was left behind, in the order of the file.
+// A tree holds the entries of one conversation and its branches, in the order of the file.
 type tree struct {
 	nodes  []node
-	places map[identity]int32
-	hidden map[identity]bool // UUIDs that were taken back before they came
+	indexes map[identity]int32
+	hidden map[identity]bool // UUIDs that were retracted before their entries came
 	called map[string]bool   // tools, by the IDs of their calls
 	spoken map[string]bool   // answers, by the IDs of their messages
 	// relinked are entries that a compaction has kept, with the entry that they follow since.
 	relinked map[identity]identity
-	// cuts are the places of entries that a rewind has left behind, and how many nodes there were then.
+	// cuts are the indexes of entries that a rewind has removed, and how many nodes there were then.
 	cuts map[int32]int
 	last int32 // the last node, or none
 	// visits counts the nodes that were looked at, for the tests of what a tree costs.
@@ -23,11 +23,11 @@ type tree struct {
 }
 
 func newTree() tree {
-	return tree{places: map[identity]int32{}, called: map[string]bool{}, spoken: map[string]bool{}, last: none}
+	return tree{indexes: map[identity]int32{}, called: map[string]bool{}, spoken: map[string]bool{}, last: none}
 }
 
 func (t *tree) has(uuid string) bool {
-	_, ok := t.places[identify(uuid)]
+	_, ok := t.indexes[identify(uuid)]
 	return ok
 }
 
@@ -35,7 +35,7 @@ func (t *tree) has(uuid string) bool {
 func (t *tree) add(e *Entry, n node) int32 {
 	id := identify(e.UUID)
 	at := int32(len(t.nodes)) //nolint:gosec // a transcript has fewer entries
-	n.parent, n.trail = t.parent(e), none
+	n.parent, n.path = t.parent(e), none
 	n.lead = t.leadOf(&n)
 	n.head = t.headOf(at, &n)
 	n.hidden = t.hidden[id]
@@ -47,26 +47,26 @@ func (t *tree) add(e *Entry, n node) int32 {
 		n.again = t.spoken[n.message]
 		t.spoken[n.message] = true
 	}
-	t.places[id] = at
+	t.indexes[id] = at
 	t.nodes = append(t.nodes, n)
 	t.last = at
 	return at
 }
 
-// parent returns the place of the entry that e follows. What names a parent that is not there follows the entry before
-// it in the file: a line that was lost costs no more than itself. So does a compaction, which has no parent of its own.
+// parent returns the index of the entry that e follows. An entry whose parent is missing follows the entry before it in the
+// file, so a lost line costs no more than itself. So does a compaction, which has no parent.
 func (t *tree) parent(e *Entry) int32 {
 	if e.ParentUUID != "" {
 		id := identify(e.ParentUUID)
 		if to, ok := t.relinked[id]; ok {
 			id = to
 		}
-		if at, ok := t.places[id]; ok {
+		if at, ok := t.indexes[id]; ok {
 			return at
 		}
 		return t.last
 	}
-	if at, ok := t.places[identify(e.LogicalParentUUID)]; ok && e.LogicalParentUUID != "" {
+	if at, ok := t.indexes[identify(e.LogicalParentUUID)]; ok && e.LogicalParentUUID != "" {
 		return at
 	}
 	if e.Root && e.LogicalParentUUID == "" && e.Subtype != "compact_boundary" {
@@ -102,10 +102,10 @@ func (t *tree) anyCalled(ids []string) bool {
 	return false
 }
 
-// hide takes an entry back, whether it is there or comes later. It returns the node that it has hidden, or nil.
+// hide retracts an entry, whether it is there or comes later. It returns the node that it has hidden, or nil.
 func (t *tree) hide(uuid string) *node {
 	id := identify(uuid)
-	at, ok := t.places[id]
+	at, ok := t.indexes[id]
 	if !ok {
 		if t.hidden == nil {
 			t.hidden = map[identity]bool{}
@@ -121,10 +121,10 @@ func (t *tree) hide(uuid string) *node {
 	return n
 }
 
-// cut leaves an entry and all that follows it so far behind, as a rewind does. It reports whether the entry is there. What
-// comes later leads again, wherever it hangs.
+// cut removes an entry and everything that follows it so far from the conversation, as a rewind does. It reports whether the
+// entry is there. Later entries can be part of the conversation again, whatever their parent.
 func (t *tree) cut(uuid string) bool {
-	at, ok := t.places[identify(uuid)]
+	at, ok := t.indexes[identify(uuid)]
 	if !ok {
 		return false
 	}
@@ -135,7 +135,7 @@ func (t *tree) cut(uuid string) bool {
 	return true
 }
 
-// leave marks what was left behind: the nodes below a cut that were there when it was made.
+// leave marks the nodes that rewinds have removed: those below a cut that were there when it was made.
 func (t *tree) leave() {
 	if len(t.cuts) == 0 {
 		return
@@ -151,10 +151,10 @@ func (t *tree) leave() {
 	}
 }
 
-// lineAbove returns the line of the entry that the trail of a node hangs on, or 0.
+// lineAbove returns the line of the entry at which the path of a node begins, or 0.
 func (t *tree) lineAbove(n *node) int {
 	at := n.parent
-	for at != none && t.nodes[at].trail == n.trail {
+	for at != none && t.nodes[at].path == n.path {
 		t.visits++
 		at = t.nodes[at].parent
 	}
@@ -164,24 +164,24 @@ func (t *tree) lineAbove(n *node) int {
 	return t.nodes[at].line
 }
 
-// A trail is what is shown of a part of the tree: the way to the last prompt or answer, and what belongs to it but hangs
-// beside it. An answer with several calls has several entries, and each result hangs at the entry of its call: the way
-// leads through one of them only.
+// A branchPath is the part of the tree that is shown together: the nodes that lead to the last prompt or answer, and those
+// beside them that belong to it. An answer with several calls has several entries, and each result is a child of the
+// entry with its call, so that only one of them leads to the end.
 //
-// The conversation is trail 0. The others are branches, which were left behind.
-type trail struct {
+// Path 0 is the conversation. The others are branches.
+type branchPath struct {
 	number   int32
 	tip      int32           // where it ends, or none
 	messages map[string]bool // the answers on it
 	calls    map[string]bool // and the tools that they call
 }
 
-func newTrail(number int32) *trail {
-	return &trail{number: number, tip: none, messages: map[string]bool{}, calls: map[string]bool{}}
+func newBranchPath(number int32) *branchPath {
+	return &branchPath{number: number, tip: none, messages: map[string]bool{}, calls: map[string]bool{}}
 }
 
-// trace finds the trail through some nodes, which are in order and on none so far, and returns those that are not on it.
-func (t *tree) trace(tr *trail, nodes []int32) (rest []int32) {
+// trace finds the path through some nodes, which are in order and on no path yet, and returns those that are not on it.
+func (t *tree) trace(tr *branchPath, nodes []int32) (rest []int32) {
 	for _, at := range slices.Backward(nodes) {
 		t.visits++
 		if n := &t.nodes[at]; n.leads() && !tr.leaves(n) {
@@ -201,34 +201,34 @@ func (t *tree) trace(tr *trail, nodes []int32) (rest []int32) {
 	return rest
 }
 
-// walk marks the way to the tip.
-func (t *tree) walk(tr *trail) {
-	for at := tr.tip; at != none && t.nodes[at].trail == none; at = t.nodes[at].parent {
+// walk marks the nodes that lead to the tip.
+func (t *tree) walk(tr *branchPath) {
+	for at := tr.tip; at != none && t.nodes[at].path == none; at = t.nodes[at].parent {
 		t.visits++
 		n := &t.nodes[at]
-		n.trail = tr.number
+		n.path = tr.number
 		if n.role == roleAnswer && n.message != "" {
 			tr.messages[n.message] = true
 		}
 	}
 }
 
-// put puts a node on the trail.
-func (t *tree) put(tr *trail, at int32) {
+// put puts a node on the path.
+func (t *tree) put(tr *branchPath, at int32) {
 	n := &t.nodes[at]
-	n.trail, n.joined = tr.number, t.joins(tr, n)
+	n.path, n.joined = tr.number, t.joins(tr, n)
 	for _, call := range n.calls {
 		tr.calls[call] = true
 	}
 }
 
-// leaves reports whether the trail is the conversation, and a rewind has taken the node out of it.
-func (tr *trail) leaves(n *node) bool { return n.left && tr.number == 0 }
+// leaves reports whether the path is the conversation, and a rewind has removed the node from it.
+func (tr *branchPath) leaves(n *node) bool { return n.left && tr.number == 0 }
 
-func (t *tree) on(tr *trail, at int32) bool { return t.nodes[at].trail == tr.number }
+func (t *tree) on(tr *branchPath, at int32) bool { return t.nodes[at].path == tr.number }
 
-// belongs reports whether a node belongs to the trail, as it is up to the node.
-func (t *tree) belongs(tr *trail, at int32) bool {
+// belongs reports whether a node belongs to the path, as it is up to the node.
+func (t *tree) belongs(tr *branchPath, at int32) bool {
 	n := &t.nodes[at]
 	if tr.tip == none {
 		return !tr.leaves(n)
@@ -244,11 +244,11 @@ func (t *tree) belongs(tr *trail, at int32) bool {
 	return t.holds(tr, n.parent)
 }
 
-// holds reports whether what hangs on the place is on the trail.
-func (t *tree) holds(tr *trail, parent int32) bool { return parent == none || t.on(tr, parent) }
+// holds reports whether the children of a node are on the path.
+func (t *tree) holds(tr *branchPath, parent int32) bool { return parent == none || t.on(tr, parent) }
 
-// joins reports whether all between a node and its lead is on the trail, and the lead too.
-func (t *tree) joins(tr *trail, n *node) bool {
+// joins reports whether the nodes between a node and its lead are on the path, including the lead.
+func (t *tree) joins(tr *branchPath, n *node) bool {
 	if n.parent == none || !t.on(tr, n.parent) {
 		return false
 	}
@@ -256,9 +256,9 @@ func (t *tree) joins(tr *trail, n *node) bool {
 	return above.speaks() || above.joined
 }
 
-// follow puts a node that was just added on the trail if it belongs there. It reports false if the trail is another one
-// now, or may be: then all has to be traced anew.
-func (t *tree) follow(tr *trail, at int32) (ok bool) {
+// follow puts a node that was just added on the path if it belongs there. It reports false if the path is or may be another
+// one now: then the whole tree has to be traced again.
+func (t *tree) follow(tr *branchPath, at int32) (ok bool) {
 	n := &t.nodes[at]
 	if !n.leads() {
 		if t.belongs(tr, at) {
@@ -283,9 +283,9 @@ func (t *tree) follow(tr *trail, at int32) (ok bool) {
 // longAnswer is how many entries of an answer, with what is between them, are worth being looked at again.
 const longAnswer = 1000
 
-// sameAnswer reports whether a node and the tip are parts of one answer, with nothing between them that would not belong
-// to the trail if the way did not lead through it. Of a long answer it does not know.
-func (t *tree) sameAnswer(tr *trail, at int32) bool {
+// sameAnswer reports whether a node and the tip are parts of one answer, and every node between them would belong to the path
+// even if it did not lead through it. It returns false for a long answer.
+func (t *tree) sameAnswer(tr *branchPath, at int32) bool {
 	head := t.nodes[tr.tip].head
 	if t.nodes[at].head != head {
 		return false
@@ -304,31 +304,31 @@ func (t *tree) sameAnswer(tr *trail, at int32) bool {
 	return false
 }
 
-// answers reports whether a node has the result of a call on the trail.
-func (t *tree) answers(tr *trail, at int32) bool {
+// answers reports whether a node has the result of a call on the path.
+func (t *tree) answers(tr *branchPath, at int32) bool {
 	return slices.ContainsFunc(t.nodes[at].results, func(id string) bool { return tr.calls[id] })
 }
 
-// maxBranching is how deep branches of branches are told apart. What is deeper is one branch, in the order of the file.
+// maxBranching is how deep branches of branches are separated. Deeper nodes are one branch, in the order of the file.
 const maxBranching = 32
 
-// retrace lays out the whole tree. It returns the conversation, and how many trails there are.
-func (t *tree) retrace() (*trail, int32) {
+// retrace lays out the whole tree. It returns the conversation, and how many paths there are.
+func (t *tree) retrace() (*branchPath, int32) {
 	t.visits += len(t.nodes)
 	all := make([]int32, len(t.nodes))
 	for i := range t.nodes {
 		all[i] = int32(i) //nolint:gosec // a transcript has fewer entries
-		t.nodes[i].trail = none
+		t.nodes[i].path = none
 	}
 	t.leave()
-	conversation := newTrail(0)
-	trails := int32(1)
+	conversation := newBranchPath(0)
+	paths := int32(1)
 	parts := t.parts(t.trace(conversation, all))
 	for depth := 0; len(parts) > 0; depth++ {
 		var deeper [][]int32
 		for _, part := range parts {
-			branch := newTrail(trails)
-			trails++
+			branch := newBranchPath(paths)
+			paths++
 			if depth == maxBranching {
 				t.putAll(branch, part)
 				continue
@@ -337,16 +337,16 @@ func (t *tree) retrace() (*trail, int32) {
 		}
 		parts = deeper
 	}
-	return conversation, trails
+	return conversation, paths
 }
 
-func (t *tree) putAll(tr *trail, nodes []int32) {
+func (t *tree) putAll(tr *branchPath, nodes []int32) {
 	for _, at := range nodes {
 		t.put(tr, at)
 	}
 }
 
-// parts divides nodes that are on no trail by the node at their top.
+// parts divides nodes that are on no path by the node at their top.
 func (t *tree) parts(nodes []int32) [][]int32 {
 	var parts [][]int32
 	part := make(map[int32]int, len(nodes))
@@ -383,7 +383,7 @@ func (t *tree) relink(p entryfacts.Preserved) {
 // A node is an entry of the conversation's tree.
 type node struct {
 	// parent is the index of the entry before it in the conversation, or none. It always comes before the node in the
-	// file: so there are no cycles.
+	// file, so the tree has no cycles.
 	parent int32
 	// lead is the prompt or answer nearest above the node, or none.
 	lead int32
@@ -392,14 +392,14 @@ type node struct {
 	role    role
 	again   bool // an earlier entry is a part of the same answer
 	orphan  bool // the result of a call that nobody has made
-	hidden  bool // taken back by another entry
-	left    bool // a rewind has left it behind
+	hidden  bool // retracted by another entry
+	left    bool // removed by a rewind
 	message string
 	calls   []string // the tools that it calls, by ID
 	results []string // the calls whose results it has
 	digest  *digest  // nil for what is not shown
-	trail   int32    // the number of the trail that it is on, or none
-	joined  bool     // and all between it and its lead is on that trail
+	path    int32    // the number of the path that it is on, or none
+	joined  bool     // and all between it and its lead is on that path
 	line    int
 }
 
@@ -410,13 +410,13 @@ const none = -1
 type role uint8
 
 const (
-	// A remark is what the agent writes beside what was said. It belongs to whatever it hangs on.
+	// A remark is an entry beside the messages. It belongs to the entry above it.
 	roleRemark role = iota
-	// A prompt is what the user said. A compaction is one too: the conversation goes on from it.
+	// A prompt is a message of the user. A compaction is also one: the conversation continues from it.
 	rolePrompt
-	// An answer is one entry of what the model said.
+	// An answer is one entry of an answer of the model.
 	roleAnswer
-	// A result is what tools gave back. It belongs to the calls.
+	// A result has the results of tools. It belongs to the calls.
 	roleResult
 )
 
@@ -454,7 +454,7 @@ func newNode(e *Entry, d *digest) node {
 	return n
 }
 
-// isPrompt reports whether an entry that is no answer is what the user said, or a compaction.
+// isPrompt reports whether an entry that is not an answer is a prompt of the user, or a compaction.
 func (d *digest) isPrompt(e *Entry) bool {
 	if _, ok := d.msg.(*CompactMsg); ok {
 		return true

@@ -35,10 +35,10 @@ func grow(rng *rand.Rand, t *tree, number int) (at int32) {
 	return t.add(e, n)
 }
 
-func trails(t *tree) []int32 {
+func paths(t *tree) []int32 {
 	var all []int32
 	for _, n := range t.nodes {
-		all = append(all, n.trail)
+		all = append(all, n.path)
 	}
 	return all
 }
@@ -57,21 +57,21 @@ func TestFollowEqualsRetrace(t *testing.T) {
 			}
 			at := grow(rng, &tree, number)
 			ok := tree.follow(conversation, at)
-			got := trails(&tree)
+			got := paths(&tree)
 			again, _ := tree.retrace()
 			if !ok {
 				conversation = again
 				continue
 			}
 			followed++
-			want := trails(&tree)
+			want := paths(&tree)
 			for i := range got { // a branch may have another number
 				if (got[i] == 0) != (want[i] == 0) {
-					t.Fatalf("seed %d, node %d: trails (-at once +followed):\n%s", seed, number, cmp.Diff(want, got))
+					t.Fatalf("seed %d, node %d: paths (-at once +followed):\n%s", seed, number, cmp.Diff(want, got))
 				}
 			}
 			if !reflect.DeepEqual(again, conversation) {
-				diff := cmp.Diff(again, conversation, cmp.AllowUnexported(trail{}))
+				diff := cmp.Diff(again, conversation, cmp.AllowUnexported(branchPath{}))
 				t.Fatalf("seed %d, node %d: (-at once +followed):\n%s", seed, number, diff)
 			}
 		}
@@ -81,7 +81,7 @@ func TestFollowEqualsRetrace(t *testing.T) {
 	}
 }
 
-// Every node is on one trail, however the tree looks.
+// Every node is on one path, however the tree looks.
 func TestRetraceLosesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -92,8 +92,8 @@ func TestRetraceLosesNothing(t *testing.T) {
 		}
 		_, number := tree.retrace()
 		for i, n := range tree.nodes {
-			if n.trail < 0 || n.trail >= number {
-				t.Fatalf("seed %d: node %d is on trail %d of %d", seed, i, n.trail, number)
+			if n.path < 0 || n.path >= number {
+				t.Fatalf("seed %d: node %d is on path %d of %d", seed, i, n.path, number)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func asks(uuid, parent string) string {
 	return chained("user", uuid, parent, `"message":{"content":"`+uuid+`"}`)
 }
 
-// replies is an answer of its own that says its UUID.
+// replies is a separate answer with its UUID as text.
 func replies(uuid, parent string) string {
 	return chained("assistant", uuid, parent,
 		`"message":{"id":"of `+uuid+`","content":[{"type":"text","text":"`+uuid+`"}]}`)
@@ -278,7 +278,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A rewind leaves a prompt and what came after it behind, before anything else is said.
+// A rewind removes a prompt and what came after it, before the next prompt.
 func TestRewound(t *testing.T) {
 	t.Parallel()
 	said := func(kind, uuid, parent string) string {
@@ -321,7 +321,7 @@ func texts(chunks []Chunk) string {
 // A grower adds nodes to a tree, and follows the conversation as a builder does when somebody looks at it.
 type grower struct {
 	tree
-	conversation *trail
+	conversation *branchPath
 }
 
 func (g *grower) add(uuid, parent string, n node) {

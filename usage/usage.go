@@ -146,21 +146,21 @@ func (d *callScanner) result() (Call, bool) {
 
 func (d *callScanner) member(key []byte) {
 	switch string(key) {
-	case "type":
+	case entrylex.KeyType:
 		d.kind = d.Word()
-	case "sessionId":
+	case entrylex.KeySessionID:
 		d.call.SessionID = d.Word()
-	case "isSidechain":
+	case entrylex.KeyIsSidechain:
 		d.call.Sidechain = d.Flag()
-	case "agentId":
+	case entrylex.KeyAgentID:
 		d.own.agent = d.Word()
-	case "data":
+	case entrylex.KeyData:
 		d.progressMember()
-	case "forkedFrom":
+	case entrylex.KeyForkedFrom:
 		d.call.Forked = d.SkipObject() || d.call.Forked
-	case "sessionKind":
+	case entrylex.KeySessionKind:
 		d.call.Forked = d.Word() == entrylex.BackgroundSession || d.call.Forked
-	case "costUSD":
+	case entrylex.KeyCostUSD:
 		d.call.CostUSD = d.Cost()
 	default:
 		d.entryMember(&d.own, key)
@@ -170,13 +170,13 @@ func (d *callScanner) member(key []byte) {
 // entryMember reads a member that entries inside of others have too.
 func (d *callScanner) entryMember(e *scannedEntry, key []byte) {
 	switch string(key) {
-	case "uuid":
+	case entrylex.KeyUUID:
 		e.uuid = append(e.uuid[:0], d.StringBytes()...)
-	case "timestamp":
+	case entrylex.KeyTimestamp:
 		e.time = d.Time()
-	case "requestId":
+	case entrylex.KeyRequestID:
 		e.request = d.Word()
-	case "message":
+	case entrylex.KeyMessage:
 		d.messageOf(e)
 	default:
 		d.Skip()
@@ -213,9 +213,9 @@ func (d *callScanner) progressMember() {
 	}
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch {
-		case string(key) == "agentId":
+		case string(key) == entrylex.KeyAgentID:
 			d.progress.agent = d.Word()
-		case string(key) == "message" && d.Peek() == '{':
+		case string(key) == entrylex.KeyMessage && d.Peek() == '{':
 			d.innerEntry()
 		default:
 			d.Skip()

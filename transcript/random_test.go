@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A scribe writes random transcripts: with rewinds, calls at the same time, subagents in the same file, compactions, lines
+// A lineWriter writes the lines of random transcripts: with rewinds, calls at the same time, subagents in the same file, compactions, lines
 // that were lost, come twice or are broken, and entries that take others back.
-type scribe struct {
+type lineWriter struct {
 	rng   *rand.Rand
 	to    bytes.Buffer
 	uuids []string
@@ -19,21 +19,21 @@ type scribe struct {
 	lines int
 }
 
-func (s *scribe) uuid() string {
+func (s *lineWriter) uuid() string {
 	id := fmt.Sprintf("%08x-0000-4000-8000-%012x", len(s.uuids), s.rng.Uint32())
 	s.uuids = append(s.uuids, id)
 	return id
 }
 
 // some returns one of the last UUIDs.
-func (s *scribe) some(within int) string {
+func (s *lineWriter) some(within int) string {
 	if len(s.uuids) == 0 {
 		return "lost"
 	}
 	return s.uuids[max(0, len(s.uuids)-1-s.rng.IntN(within))]
 }
 
-func (s *scribe) parent() string {
+func (s *lineWriter) parent() string {
 	switch k := s.rng.IntN(40); {
 	case k == 0 || len(s.uuids) == 0:
 		return "null"
@@ -45,7 +45,7 @@ func (s *scribe) parent() string {
 	return `"` + s.some(1) + `"`
 }
 
-func (s *scribe) put(line string) {
+func (s *lineWriter) put(line string) {
 	s.to.WriteString(line + "\n")
 	if strings.TrimSpace(line) != "" {
 		s.lines++
@@ -53,18 +53,18 @@ func (s *scribe) put(line string) {
 }
 
 // entry writes an entry of the tree with some members.
-func (s *scribe) entry(kind, members string) {
+func (s *lineWriter) entry(kind, members string) {
 	parent, side := s.parent(), s.rng.IntN(25) == 0
 	s.put(fmt.Sprintf(`{"parentUuid":%s,"isSidechain":%v,"type":%q,%s,"uuid":%q,"timestamp":"2026-11-15T10:%02d:%02d.000Z"}`,
 		parent, side, kind, members, s.uuid(), s.lines/60%60, s.lines%60))
 }
 
-func (s *scribe) answer(block string) {
+func (s *lineWriter) answer(block string) {
 	s.entry("assistant", fmt.Sprintf(`"message":{"id":"m%d","model":"claude","role":"assistant","content":[%s],"usage":{"output_tokens":3}}`,
 		s.lines/3, block))
 }
 
-func (s *scribe) line() {
+func (s *lineWriter) line() {
 	switch s.rng.IntN(16) {
 	case 0, 1:
 		s.entry("user", fmt.Sprintf(`"message":{"role":"user","content":"prompt %d"}`, s.lines))
@@ -99,7 +99,7 @@ func (s *scribe) line() {
 	}
 }
 
-func (s *scribe) rare() {
+func (s *lineWriter) rare() {
 	switch s.rng.IntN(7) {
 	case 6:
 		s.put(fmt.Sprintf(`{"type":"last-prompt","rewound":true,"cutUuid":%q}`, s.some(9)))
@@ -122,15 +122,15 @@ func (s *scribe) rare() {
 }
 
 func randomTranscript(seed uint64, lines int) (text []byte, written int) {
-	s := scribe{rng: rand.New(rand.NewPCG(seed, 3))}
+	s := lineWriter{rng: rand.New(rand.NewPCG(seed, 3))}
 	for range lines {
 		s.line()
 	}
 	return s.to.Bytes(), s.lines
 }
 
-// A file that is no transcript, or was made to do harm, does not fill the memory: names and bad lines are kept up to a
-// limit, and counted beyond it.
+// A file that is not a transcript, or is malicious, does not fill the memory: names and bad lines are kept up to a limit, and
+// counted beyond it.
 func TestReadKeepsLittleOfWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	const lines = 3000

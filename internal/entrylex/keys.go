@@ -1,0 +1,56 @@
+package entrylex
+
+// The names of the members of a line that more than one package reads, or that decide what a line is. The decoders of lines
+// are several, since each reads only what it needs, and all of them take the names from here.
+const (
+	// What the line is, and how it is related to others.
+	KeyType              = "type"
+	KeySubtype           = "subtype"
+	KeyUUID              = "uuid"
+	KeyParentUUID        = "parentUuid"
+	KeyLogicalParentUUID = "logicalParentUuid"
+	KeyLeafUUID          = "leafUuid"
+	KeyTimestamp         = "timestamp"
+	KeySessionID         = "sessionId"
+	KeyAgentID           = "agentId"
+
+	// The session as it was when the line was written.
+	KeyCWD            = "cwd"
+	KeyGitBranch      = "gitBranch"
+	KeyVersion        = "version"
+	KeyPermissionMode = "permissionMode"
+	KeyPromptID       = "promptId"
+	KeyRequestID      = "requestId"
+	KeyTeamName       = "teamName"
+	KeyAgentName      = "agentName"
+	KeySessionKind    = "sessionKind"
+	KeyForkedFrom     = "forkedFrom"
+
+	// Marks of a line of the conversation.
+	KeyIsSidechain       = "isSidechain"
+	KeyIsMeta            = "isMeta"
+	KeyIsCompactSummary  = "isCompactSummary"
+	KeyIsAPIErrorMessage = "isApiErrorMessage"
+	KeySourceToolUseID   = "sourceToolUseID"
+
+	// What a line of the conversation holds.
+	KeyMessage         = "message"
+	KeyAttachment      = "attachment"
+	KeyData            = "data"
+	KeyToolUseResult   = "toolUseResult"
+	KeyContent         = "content"
+	KeyCompactMetadata = "compactMetadata"
+	KeyCostUSD         = "costUSD"
+
+	// The entries that a line retracts or replaces: a UUID or a list of them.
+	KeySupersedesUUIDs        = "supersedesUuids"
+	KeyRetractedMessageUUIDs  = "retractedMessageUuids"
+	KeyRefusedUserMessageUUID = "refusedUserMessageUuid"
+
+	// What lines beside the conversation hold.
+	KeyCustomTitle = "customTitle"
+	KeyAITitle     = "aiTitle"
+	KeyLastPrompt  = "lastPrompt"
+	KeySummary     = "summary"
+	KeyTag         = "tag"
+)
