@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An outputFormat says what stdout gets.
+// An outputFormat is the format of stdout.
 type outputFormat string
 
 const (
@@ -37,10 +37,10 @@ func (f *outputFormat) Set(text string) error {
 		*f = format
 		return nil
 	}
-	return errors.New("it is text, json or stream-json")
+	return errors.New("must be text, json or stream-json")
 }
 
-// The agentFlags are options of the agent, under the names that its own flags have.
+// The agentFlags are options of the agent, with the names of its own flags.
 type agentFlags struct {
 	opts clew.Options
 
@@ -72,87 +72,87 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 
 func (f *agentFlags) addSession(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
-	set.StringVarP(&o.Resume, "resume", "r", "", "go on with the `session` of this ID or title")
-	set.VarPF((*onOff)(&o.Continue), "continue", "c", "go on with the newest session of this folder").NoOptDefVal = "true"
-	addOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, leave the old session as it is")
-	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, forget what came behind the message of this `UUID`")
+	set.StringVarP(&o.Resume, "resume", "r", "", "resume the `session` with this ID or title")
+	set.VarPF((*onOff)(&o.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
+	addOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, start a new session from a copy")
+	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, resume only up to the message with this `UUID`")
 	set.StringVar(&o.SessionID, "session-id", "", "ID of the new session, a `UUID`")
 	set.StringVarP(&o.Title, "name", "n", "", "`title` of the session")
-	addOnOff(cmd, &o.Ephemeral, "no-session-persistence", "keep the session off the disk")
+	addOnOff(cmd, &o.Ephemeral, "no-session-persistence", "do not save the session to disk")
 }
 
 func (f *agentFlags) addModel(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&o.Model, "model", "", "alias or name of the `model`")
-	set.StringVar(&f.fallback, "fallback-model", "", "`models` to try while that one is overloaded, with commas")
-	set.StringVar(&f.effort, "effort", "", "how much work an answer is worth, a `level`: low, medium, high, xhigh or max")
-	set.StringVar(&f.thinkingMode, "thinking", "", "whether the model thinks, a `mode`: adaptive, enabled or disabled")
-	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "how many `tokens` it may think, at most")
-	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "how its thoughts are shown, a `form`: summarized or omitted")
-	set.StringVar(&f.betas, "betas", "", "beta `features` of the API, with commas")
-	set.IntVar(&o.MaxTurns, "max-turns", 0, "end after this `number` of answers of the model")
-	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "end when the session has cost these `dollars`")
-	set.IntVar(&o.TaskBudget, "task-budget", 0, "how many `tokens` the model is told to make do with")
-	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation when it has so many `tokens`")
-	set.StringVar(&f.schema, "json-schema", "", "`file` with the JSON schema that the final answer has to fit, or the schema")
+	set.StringVar(&f.fallback, "fallback-model", "", "comma-separated `models` to use while the model is overloaded")
+	set.StringVar(&f.effort, "effort", "", "reasoning effort `level`: low, medium, high, xhigh or max")
+	set.StringVar(&f.thinkingMode, "thinking", "", "thinking `mode`: adaptive, enabled or disabled")
+	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "maximum number of thinking `tokens`")
+	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "how thinking is returned, a `form`: summarized or omitted")
+	set.StringVar(&f.betas, "betas", "", "comma-separated beta `features` of the API")
+	set.IntVar(&o.MaxTurns, "max-turns", 0, "stop after this `number` of answers of the model")
+	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "stop when the session has cost this many `dollars`")
+	set.IntVar(&o.TaskBudget, "task-budget", 0, "`tokens` that the model is asked to stay within")
+	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation at this number of `tokens`")
+	set.StringVar(&f.schema, "json-schema", "", "JSON schema for the final answer, or a `file` with it")
 }
 
 func (f *agentFlags) addPrompt(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` in place of Claude Code's own system prompt")
+	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` that replaces Claude Code's system prompt")
 	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "`file` with that text")
-	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` behind the system prompt")
+	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` to append to the system prompt")
 	set.StringVar(&f.appendPromptFile, "append-system-prompt-file", "", "`file` with that text")
 	addOnOff(cmd, &f.staticPrompt, "exclude-dynamic-system-prompt-sections",
-		"have the first message tell what depends on the machine, not the system prompt")
+		"move machine-specific sections from the system prompt to the first message")
 	set.StringVar(&f.snapshot, "system-prompt-snapshot", "",
-		"with `off`, make the system prompt anew for each request")
+		"with `off`, build the system prompt again for each request")
 }
 
 func (f *agentFlags) addTools(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&f.permissionMode, "permission-mode", "",
-		"`mode` that decides whether a tool may run: default, acceptEdits, plan, dontAsk, auto, bypassPermissions")
-	addOnOff(cmd, &f.skipPermissions, "dangerously-skip-permissions", "the same as --permission-mode bypassPermissions")
-	set.StringVar(&f.prompts, "permission-prompts", "", "`who` is asked about tools: host, or none")
-	set.StringVar(&o.PermissionPromptTool, "permission-prompt-tool", "", "MCP `tool` that is asked about tools instead")
-	set.Var((*joined)(&f.tools), "tools", "built-in `tools`, with commas; an empty list means none")
+		"permission `mode`: default, acceptEdits, plan, dontAsk, auto or bypassPermissions")
+	addOnOff(cmd, &f.skipPermissions, "dangerously-skip-permissions", "same as --permission-mode bypassPermissions")
+	set.StringVar(&f.prompts, "permission-prompts", "", "`who` answers permission requests: host or none")
+	set.StringVar(&o.PermissionPromptTool, "permission-prompt-tool", "", "MCP `tool` that answers permission requests")
+	set.Var((*joined)(&f.tools), "tools", "comma-separated built-in `tools`; an empty list means none")
 	set.StringArrayVar(&o.AllowedTools, "allowedTools", nil,
-		"`rule` for tools that may run, such as \"Bash(git log:*)\"; repeatable")
+		"`rule` for tools that may run without asking, such as \"Bash(git log:*)\"; repeatable")
 	set.StringArrayVar(&o.DisallowedTools, "disallowedTools", nil, "`rule` for tools that may not run; repeatable")
-	set.StringArrayVar(&f.allowed, "allowed-tools", nil, "the same as --allowedTools")
-	set.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "the same as --disallowedTools")
+	set.StringArrayVar(&f.allowed, "allowed-tools", nil, "same as --allowedTools")
+	set.StringArrayVar(&f.disallowed, "disallowed-tools", nil, "same as --disallowedTools")
 	set.Lookup("allowed-tools").Hidden = true
 	set.Lookup("disallowed-tools").Hidden = true
 }
 
 func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
-	set.StringVar(&o.Agent, "agent", "", "`name` of the agent that leads the session")
-	set.StringVar(&f.agents, "agents", "", "`file` with subagents by name, a JSON object, or the object")
-	set.StringArrayVar(&o.AddDirs, "add-dir", nil, "another `folder` that tools may use; repeatable")
+	set.StringVar(&o.Agent, "agent", "", "`name` of the agent for the main session")
+	set.StringVar(&f.agents, "agents", "", "JSON object with subagents by name, or a `file` with it")
+	set.StringArrayVar(&o.AddDirs, "add-dir", nil, "additional `directory` that tools may use; repeatable")
 	set.StringArrayVar(&o.MCPConfigFiles, "mcp-config", nil, "`file` with MCP servers; repeatable")
-	addOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use no other MCP servers than those")
-	set.StringArrayVar(&f.plugins, "plugin-dir", nil, "`folder` or .zip file of a plugin; repeatable")
-	set.StringVar(&f.settings, "settings", "", "`file` with settings that win over the others, or a JSON object of them")
-	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that only restrict")
-	set.StringVar(&f.sources, "setting-sources", "", "`settings` to read, with commas: user, project, local; \"\" means none")
-	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "`folder` that the project's settings are read from")
-	addOnOff(cmd, &o.Bare, "bare", "leave out hooks, plugins, memory, CLAUDE.md and most tools")
-	addOnOff(cmd, &o.SafeMode, "safe-mode", "leave out all customizations")
-	addOnOff(cmd, &o.Restricted, "restricted", "leave out tools that run code, and keep the others to the working folders")
-	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "turn all skills and commands off")
-	set.StringVar(&o.AgentPath, "agent-path", "", "`file` of the agent binary (default $CLEW_AGENT, or claude in PATH)")
-	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "another `argument` of the agent, such as --new=1; repeatable")
+	addOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use only MCP servers from --mcp-config")
+	set.StringArrayVar(&f.plugins, "plugin-dir", nil, "`directory` or .zip file of a plugin; repeatable")
+	set.StringVar(&f.settings, "settings", "", "`file` with additional settings that take precedence, or a JSON object")
+	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only restrict")
+	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `settings` to read: user, project, local; \"\" means none")
+	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "`directory` from which the project's settings are read")
+	addOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
+	addOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
+	addOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
+	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
+	set.StringVar(&o.AgentPath, "agent-path", "", "path of the agent binary, a `file` (default $CLEW_AGENT, or claude in PATH)")
+	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "additional `argument` for the agent, such as --new=1; repeatable")
 }
 
-// addReports adds flags for what is among the messages of the agent.
+// addReports adds flags for additional messages of the agent.
 func (f *agentFlags) addReports(cmd *cobra.Command) {
 	o := &f.opts
-	addOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, tell of hooks, too")
-	addOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, tell what subagents say, too")
-	addOnOff(cmd, &o.ReplayUserMessages, "replay-user-messages", "with stream-json, send the prompt back, too")
-	addOnOff(cmd, &o.PromptSuggestions, "prompt-suggestions", "with stream-json, suggest a next prompt, too")
+	addOnOff(cmd, &o.IncludeHookEvents, "include-hook-events", "with stream-json, also print hook events")
+	addOnOff(cmd, &o.ForwardSubagentText, "forward-subagent-text", "with stream-json, also print the text of subagents")
+	addOnOff(cmd, &o.ReplayUserMessages, "replay-user-messages", "with stream-json, also print the prompt")
+	addOnOff(cmd, &o.PromptSuggestions, "prompt-suggestions", "with stream-json, also print a suggestion for the next prompt")
 }
 
 // allDebug stands for all categories of the debug log.
@@ -160,12 +160,12 @@ const allDebug = "all"
 
 func (f *agentFlags) addDebug(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVarP(&f.debug, "debug", "d", "", "have the agent write a debug log, of all `categories` or of some, with commas")
+	set.StringVarP(&f.debug, "debug", "d", "", "write a debug log of the agent, optionally only for comma-separated `categories`")
 	set.Lookup("debug").NoOptDefVal = allDebug
 	set.StringVar(&f.opts.DebugFile, "debug-file", "", "`file` for the debug log")
 }
 
-// A joined flag adds up what it is given, with commas.
+// A joined flag joins its values with commas.
 type joined string
 
 // Type names the value in the help.
@@ -179,7 +179,7 @@ func (j *joined) Set(text string) error {
 	return nil
 }
 
-// list splits a list at its commas.
+// list splits a list at commas and spaces.
 func list(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
@@ -188,7 +188,7 @@ func badFlag(text string) error {
 	return &failure{code: exitUsage, err: errors.New(text), hint: `Run "clew run --help" for help.`}
 }
 
-// checkPrompt returns a prompt as the agent can take it.
+// checkPrompt returns a prompt as valid UTF-8, and refuses an empty one.
 func checkPrompt(text string) (string, error) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.TrimSpace(text) == "" {
@@ -197,7 +197,7 @@ func checkPrompt(text string) (string, error) {
 	return text, nil
 }
 
-// options returns what the flags say.
+// options returns the options that the flags set.
 func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 	o := f.opts
 	o.Effort = clew.Effort(f.effort)
@@ -226,8 +226,8 @@ func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 
 var partOfID = regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
 
-// resume completes the ID of the session to go on with, of which "clew ls" shows the beginning. What is none may be a
-// title, which the agent finds.
+// resume completes the ID of the session to resume, of which "clew ls" shows the beginning. Other
+// values may be titles, which the agent finds.
 func (f *agentFlags) resume(ctx context.Context, o *clew.Options) error {
 	if !partOfID.MatchString(o.Resume) {
 		return nil
@@ -260,7 +260,7 @@ func (f *agentFlags) permissions(o *clew.Options) error {
 		return nil
 	}
 	if o.PermissionMode != "" && o.PermissionMode != clew.PermissionModeBypassPermissions {
-		return badFlag("--dangerously-skip-permissions and --permission-mode say different things")
+		return badFlag("--dangerously-skip-permissions can't be used with another --permission-mode")
 	}
 	o.PermissionMode = clew.PermissionModeBypassPermissions
 	return nil
@@ -272,7 +272,7 @@ func (f *agentFlags) prompt(ctx context.Context, o *clew.Options) error {
 	if err != nil {
 		return err
 	}
-	behind, err := f.textOrFile(ctx, "append-system-prompt", f.appendPrompt, f.appendPromptFile)
+	appended, err := f.textOrFile(ctx, "append-system-prompt", f.appendPrompt, f.appendPromptFile)
 	if err != nil {
 		return err
 	}
@@ -280,15 +280,15 @@ func (f *agentFlags) prompt(ctx context.Context, o *clew.Options) error {
 	if custom != nil {
 		prompt.Custom = []string{*custom}
 	}
-	if behind != nil {
-		prompt.Append = *behind
+	if appended != nil {
+		prompt.Append = *appended
 	}
 	switch f.snapshot {
 	case "", "on":
 	case "off":
 		prompt.Fresh = true
 	default:
-		return badFlag("--system-prompt-snapshot is on or off")
+		return badFlag("--system-prompt-snapshot must be on or off")
 	}
 	if custom != nil || prompt.Append != "" || prompt.ExcludeDynamicSections || prompt.Fresh {
 		o.SystemPrompt = &prompt
@@ -296,22 +296,22 @@ func (f *agentFlags) prompt(ctx context.Context, o *clew.Options) error {
 	return nil
 }
 
-// textOrFile returns the text that a flag or its companion for files gives, or nil.
+// textOrFile returns the text of a flag or of its -file variant, or nil.
 func (f *agentFlags) textOrFile(ctx context.Context, flag, text, file string) (*string, error) {
 	inFile := f.changed(flag + "-file")
 	switch {
 	case inFile && f.changed(flag):
-		return nil, badFlag(fmt.Sprintf("--%s and --%s-file are the same", flag, flag))
+		return nil, badFlag(fmt.Sprintf("--%s can't be used with --%s-file", flag, flag))
 	case inFile:
 		content, err := readFlagFile(ctx, flag+"-file", file)
 		return &content, err
 	case f.changed(flag):
 		return &text, nil
 	}
-	return nil, nil // neither is given
+	return nil, nil // neither was given
 }
 
-// objects sets what is JSON.
+// objects sets the options that are JSON objects.
 func (f *agentFlags) objects(ctx context.Context, o *clew.Options) error {
 	o.ManagedSettings = wire.JSON(f.managedSettings)
 	if isObject(f.settings) {
@@ -343,8 +343,7 @@ func (f *agentFlags) objects(ctx context.Context, o *clew.Options) error {
 
 func isObject(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "{") }
 
-// readObject returns the JSON object that a flag gives, or that is in the file that
-// it names.
+// readObject returns the JSON object in a flag, or in the file that the flag names.
 func readObject(ctx context.Context, flag, value string) (wire.JSON, error) {
 	name, text := "--"+flag, value
 	if !isObject(value) {
@@ -356,7 +355,7 @@ func readObject(ctx context.Context, flag, value string) (wire.JSON, error) {
 	}
 	var object map[string]wire.JSON
 	if err := wire.JSON(text).Decode(&object); err != nil || object == nil {
-		return "", &failure{code: exitInput, err: fmt.Errorf("%s is no JSON object", name)}
+		return "", &failure{code: exitInput, err: fmt.Errorf("%s is not a JSON object", name)}
 	}
 	return wire.JSON(text), nil
 }
@@ -364,7 +363,7 @@ func readObject(ctx context.Context, flag, value string) (wire.JSON, error) {
 // readFlagFile reads the file that a flag names.
 func readFlagFile(ctx context.Context, flag, name string) (string, error) {
 	if name == "" || name == "-" {
-		return "", badFlag(fmt.Sprintf("--%s takes the name of a file", flag))
+		return "", badFlag(fmt.Sprintf("--%s needs the path of a file", flag))
 	}
 	in, err := openInput(ctx, name, nil)
 	if err != nil {

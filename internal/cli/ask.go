@@ -17,14 +17,14 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// An asker puts the agent's questions to the user, one at a time, each below what the
-// agent has said before it.
+// A questioner asks the user the agent's questions, one at a time, each below the output that came
+// before it.
 type questioner struct {
-	ctx     context.Context // of the run: nobody is asked after its end
+	ctx     context.Context // of the run: no questions are asked after its end
 	streams Streams
 	screen  *screen
-	// claim makes room for a question, until leave is called. The question ends with
-	// the context that it returns.
+	// claim reserves the terminal for a question until leave is called. The question ends with
+	// the context that claim returns.
 	claim func(ctx context.Context) (asked context.Context, leave func())
 
 	mu      sync.Mutex // held while there is a question
@@ -37,10 +37,10 @@ func newQuestioner(ctx context.Context, s Streams, scr *screen) *questioner {
 	return &questioner{ctx: ctx, streams: s, screen: scr, claim: noClaim, lines: make(chan string)}
 }
 
-// noRoom is for questions that need none.
+// noClaim is the claim of a terminal that nothing else uses.
 func noClaim(ctx context.Context) (asked context.Context, leave func()) { return ctx, func() {} }
 
-// serve has the agent ask here, unless somebody else decides.
+// serve makes the agent ask here, unless the options name another way.
 func (a *questioner) serve(opts *clew.Options) {
 	if opts.PermissionPromptTool != "" || opts.PermissionPrompts == clew.PermissionPromptsNone {
 		return
@@ -52,8 +52,8 @@ func (a *questioner) serve(opts *clew.Options) {
 }
 
 const (
-	nobodyToAsk = "Denied: there is no terminal on which the user could be asked. " +
-		"The user can allow it beforehand, with --allowedTools or --permission-mode."
+	nobodyToAsk = "Denied: there is no terminal to ask the user on. " +
+		"The user can allow it in advance with --allowedTools or --permission-mode."
 	noChoices = "Denied: the user can't choose an answer here. Decide, or end with the question."
 )
 
@@ -66,8 +66,7 @@ func (a *questioner) decide(ctx context.Context, req *clew.PermissionRequest) (r
 	return result, err
 }
 
-// put asks a question about a call of a tool when it is its turn, unless the agent has
-// withdrawn it until then.
+// put asks a question about a tool use when it is its turn, unless the agent has withdrawn it.
 func (a *questioner) put(ctx context.Context, about *clew.PermissionRequest, ask func(context.Context) error) error {
 	a.screen.waitForTool(ctx, about.ToolUseID)
 	a.mu.Lock()
@@ -80,7 +79,7 @@ func (a *questioner) put(ctx context.Context, about *clew.PermissionRequest, ask
 	return ask(asked)
 }
 
-// waitForAnswer waits until no question is open, which other text would tear.
+// waitForAnswer waits until no question is open, so that no text is printed within one.
 func (a *questioner) waitForAnswer() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +89,7 @@ func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (c
 	err := a.open()
 	switch {
 	case needsChoice(req):
-		a.screen.note("! " + req.ToolName + " denied: the agent can't put a choice to you here")
+		a.screen.note("! " + req.ToolName + " denied: choices can't be shown here")
 		return clew.Deny(noChoices), nil
 	case err != nil:
 		a.screen.note("! " + req.ToolName + " denied: " + err.Error() + "; see --allowedTools and --permission-mode")
@@ -101,20 +100,20 @@ func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (c
 	return a.ask(ctx, req)
 }
 
-// needsChoice reports whether yes and no are no answers. Whether a plan may be carried
-// out is yes or no.
+// needsChoice reports whether the request needs another answer than yes or no. A plan needs only
+// yes or no.
 func needsChoice(req *clew.PermissionRequest) bool {
 	return req.ToolName == "AskUserQuestion" || req.RequiresUserInteraction && req.ToolName != "ExitPlanMode"
 }
 
-// canAsk reports whether there is somebody to ask.
+// canAsk reports whether there is a terminal to ask on.
 func (a *questioner) canAsk() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.open() == nil
 }
 
-// hold keeps the screen still until what it returns is called.
+// hold pauses the screen until release is called.
 func (a *questioner) hold() (release func()) {
 	a.screen.pause(true)
 	a.dropTyped()
@@ -122,11 +121,11 @@ func (a *questioner) hold() (release func()) {
 	return func() { a.screen.pause(false) }
 }
 
-// forget drops what was typed and not read yet. Scripts of tests type ahead.
+// discardInput discards unread input. Test scripts replace it, since they type ahead.
 var discardInput = discardTyped
 
-// dropTyped drops what was typed before a question could be read, such as the answer to
-// one that the agent has withdrawn.
+// dropTyped discards input from before the question, such as the answer to a question that the
+// agent has withdrawn.
 func (a *questioner) dropTyped() {
 	if tty, ok := a.console.in.(*os.File); ok {
 		discardInput(tty)
@@ -137,8 +136,7 @@ func (a *questioner) dropTyped() {
 	}
 }
 
-// errUserStopped is the cause that ends a question which the user has answered with an
-// interrupt.
+// errUserStopped is the cause of the end of a question that the user interrupted.
 var errUserStopped = errors.New("interrupted by the user")
 
 // ask repeats the question until it has an answer.
@@ -163,8 +161,8 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 	}
 }
 
-// answer returns the line that is typed below a question. There is no more when the
-// input has ended.
+// answer returns the line that the user types below a question. more is false at the end of the
+// input.
 func (a *questioner) answer(ctx context.Context, question string) (line string, more bool, err error) {
 	a.say(question)
 	select {
@@ -178,7 +176,7 @@ func (a *questioner) answer(ctx context.Context, question string) (line string, 
 	}
 }
 
-// orDenied denies where the input has ended without an answer.
+// orDenied returns a denial if the input has ended without an answer.
 func orDenied(result clew.PermissionResult) clew.PermissionResult {
 	if result == nil {
 		return clew.Deny("The user gave no answer.")
@@ -186,7 +184,7 @@ func orDenied(result clew.PermissionResult) clew.PermissionResult {
 	return result
 }
 
-// answerOf returns what an answer means, or nil if that can't be told.
+// answerOf returns the meaning of an answer, or nil if it has none.
 func answerOf(line string, req *clew.PermissionRequest, always bool) clew.PermissionResult {
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -205,8 +203,8 @@ func answerOf(line string, req *clew.PermissionRequest, always bool) clew.Permis
 	return nil
 }
 
-// read reads answers until the input ends. Nothing can end a read of a terminal, so
-// it is left behind when the program ends.
+// read reads answers until the input ends. Nothing can end a read from a terminal, so it may still
+// run when the program ends.
 func (a *questioner) read() {
 	defer close(a.lines)
 	for in := bufio.NewScanner(a.console.in); in.Scan(); {
@@ -218,11 +216,11 @@ func (a *questioner) read() {
 	}
 }
 
-// maxShown is how many bytes of a diff or a command are shown in a question.
+// maxShown is the number of bytes of a diff or a command that a question shows.
 const maxShown = 16 << 10
 
-// describe shows what the agent wants to do, a change in colours if it may.
-func describe(req *clew.PermissionRequest, colour bool) string {
+// describe describes what the agent wants to do. It shows a change as a diff.
+func describe(req *clew.PermissionRequest, color bool) string {
 	var b strings.Builder
 	summary := clip(transcript.ToolSummary(req.ToolName, req.Input))
 	fmt.Fprintf(&b, "? The agent wants to use %s: %s\n", printable(req.ToolName), printable(summary))
@@ -234,14 +232,14 @@ func describe(req *clew.PermissionRequest, colour bool) string {
 	if isChange {
 		text = diff.String()
 	}
-	look := render.Options{Color: colour && isChange}
+	style := render.Options{Color: color && isChange}
 	for line := range strings.Lines(shown(text)) {
-		b.WriteString("  " + look.DiffLine(cleanText(strings.TrimSuffix(line, "\n"))) + "\n")
+		b.WriteString("  " + style.DiffLine(cleanText(strings.TrimSuffix(line, "\n"))) + "\n")
 	}
 	return b.String()
 }
 
-// details returns the command, the plan or the whole input that a question is about.
+// details returns the command, the plan or the whole input of a request.
 func details(req *clew.PermissionRequest) string {
 	var input struct {
 		Command string `json:"command"`
@@ -253,17 +251,17 @@ func details(req *clew.PermissionRequest) string {
 	return string(req.Input)
 }
 
-// shown cuts what is too long to be read, and says so: nobody should allow what was
-// not shown without knowing it.
+// shown cuts a text that is too long to read, and says so: nobody should unknowingly allow
+// something that was not shown.
 func shown(text string) string {
 	if len(text) <= maxShown {
 		return text
 	}
-	return fmt.Sprintf("%s\n(%d bytes more are not shown)\n", strings.ToValidUTF8(text[:maxShown], ""), len(text)-maxShown)
+	return fmt.Sprintf("%s\n(%d more bytes are not shown)\n", strings.ToValidUTF8(text[:maxShown], ""), len(text)-maxShown)
 }
 
-// describeAlways says what the answer "always" changes: it is often more than the question is about, and may
-// outlive the session.
+// describeAlways describes what the answer "always" changes: often more than the question is
+// about, and sometimes for later sessions.
 func describeAlways(changes []clew.PermissionUpdate) string {
 	var b strings.Builder
 	for i := range changes {
@@ -284,7 +282,7 @@ func changeOf(u *clew.PermissionUpdate) string {
 	return strings.TrimSpace(string(u.Type) + " " + rulesText(u.Rules) + strings.Join(u.Directories, ", "))
 }
 
-// rulesText returns rules as --allowedTools takes them.
+// rulesText returns rules in the form of --allowedTools.
 func rulesText(rules []clew.PermissionRule) string {
 	texts := make([]string, len(rules))
 	for i, rule := range rules {
@@ -301,22 +299,21 @@ func destinationText(to clew.PermissionDestination) string {
 	case clew.PermissionDestinationSession, clew.PermissionDestinationCLIArg:
 		return ", in this session"
 	case clew.PermissionDestinationLocalSettings:
-		return ", kept in .claude/settings.local.json"
+		return ", saved in .claude/settings.local.json"
 	case clew.PermissionDestinationProjectSettings:
-		return ", kept in .claude/settings.json"
+		return ", saved in .claude/settings.json"
 	case clew.PermissionDestinationUserSettings:
-		return ", kept in your own settings"
+		return ", saved in your settings"
 	case "":
 		return ""
 	}
-	return ", kept in " + string(to)
+	return ", saved in " + string(to)
 }
 
 // errNoChoices is noChoices for the agent's questions.
 var errNoChoices = errors.New("denied: the user can't choose an answer here; decide, or end with the question")
 
-// choose is a [clew.QuestionFunc]: it puts the agent's questions to the user, who
-// chooses by number or answers in other words.
+// choose is a [clew.QuestionFunc]. The user answers by number or in their own words.
 func (a *questioner) choose(ctx context.Context, req *clew.QuestionRequest) (result *clew.QuestionResult, err error) {
 	err = a.put(ctx, req.Permission, func(ctx context.Context) (err error) {
 		result, err = a.chooseAll(ctx, req)
@@ -343,18 +340,18 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 		}
 	}
 	if len(answers) == 0 {
-		return nil, nil // as above
+		return nil, nil // the user has skipped all questions
 	}
 	return &clew.QuestionResult{Answers: answers}, nil
 }
 
-// chooseOne repeats a question until it has an answer. None means that the user has
-// passed it over. There is no more when the input has ended.
+// chooseOne repeats a question until it has an answer. No choice means that the user skipped it.
+// more is false at the end of the input.
 func (a *questioner) chooseOne(ctx context.Context, q *clew.Question) (chosen []string, more bool, err error) {
 	a.say(describeQuestion(q))
-	hint := "Number, your own words, or nothing to pass over: "
+	hint := "Number, your own words, or nothing to skip: "
 	if q.MultiSelect {
-		hint = "Numbers, your own words, or nothing to pass over: "
+		hint = "Numbers, your own words, or nothing to skip: "
 	}
 	for {
 		line, more, err := a.answer(ctx, hint)
@@ -383,8 +380,8 @@ func describeQuestion(q *clew.Question) string {
 	return b.String()
 }
 
-// chosenOf returns what an answer means: the labels of the options whose numbers it
-// has, or its own words. It is not ok if it has other numbers, or too many.
+// chosenOf returns the meaning of an answer: the labels of the options with its numbers, or its own
+// words. It is not ok if a number is out of range, or if there are too many.
 func chosenOf(line string, q *clew.Question) (chosen []string, ok bool) {
 	line = strings.TrimSpace(line)
 	if line == "" {
@@ -408,7 +405,7 @@ func chosenOf(line string, q *clew.Question) (chosen []string, ok bool) {
 	return chosen, true
 }
 
-// numbersOf returns the numbers of a line that has nothing else.
+// numbersOf returns the numbers of a line that contains only numbers.
 func numbersOf(line string) (numbers []int, ok bool) {
 	for _, word := range list(line) {
 		n, err := strconv.Atoi(word)

@@ -24,35 +24,35 @@ type chatOptions struct {
 	flags   agentFlags
 }
 
-const chatHelp = `Talks with Claude Code, turn by turn, until you end it.
+const chatHelp = `Chat with Claude Code, turn by turn.
 
 On a terminal, the line above the input shows the model, the permission mode, the
-cost and how full the context is:
-  Enter      sends the text; where that ends with a \, makes a line break of it
-  Alt-Enter  makes a line break, as Ctrl-J does; pasted text keeps its own
-  Up, Down   go through what was sent before, in other chats, too
+cost and the use of the context. Keys:
+  Enter      sends the text; after a \, inserts a line break instead
+  Alt-Enter  inserts a line break, like Ctrl-J; pasted text keeps its line breaks
+  Up, Down   recall earlier prompts, also those of other chats
   Tab        completes commands, models and modes
   Ctrl-C     interrupts the turn, or clears the text; twice, it ends the chat
   Ctrl-D     ends the chat
-What begins with / is a command: one of this program, which /help lists, or one of
-the agent.
+Text that begins with / is a command of clew chat, which /help lists, or of the
+agent.
 
-A tool that neither a rule nor the permission mode decides about is asked about.
+Tools that no rule and no permission mode allows need your answer.
 
-An agent that dies is replaced by another one, which goes on with the conversation.
-A prompt that was lost with it is offered for another try.
+If the agent crashes, another one continues the conversation. A prompt that was
+lost is offered again.
 
-Where stdin is no terminal, each of its lines is a prompt; a \ at the end joins the
-next one to it. stdout gets the answers alone. If a turn fails, the next one follows,
-and the exit code is 1 in the end.
+If stdin is not a terminal, each line is a prompt; a \ at the end of a line joins
+the next one to it. Only answers go to stdout. If a turn fails, the chat continues,
+and the exit code is 1.
 
-The history is kept in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/history.`
+The history is saved in $XDG_STATE_HOME/clew/history, or ~/.local/state/clew/history.`
 
 func newChat(s Streams) *cobra.Command {
 	o := &chatOptions{streams: s}
 	cmd := &cobra.Command{
 		Use:   "chat",
-		Short: "Talk with Claude Code, turn by turn",
+		Short: "Chat with Claude Code, turn by turn",
 		Long:  chatHelp,
 		Example: `  clew chat
   clew chat --continue --model opus
@@ -85,24 +85,23 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	}
 	c.user.questions().serve(opts)
 	err = c.talk(ctx)
-	scr.rest()
+	scr.idle()
 	return ofChat(runFailure(ctx, explain(ctx, err)))
 }
 
-// A user is whom a chat is with.
+// A user is the other side of a chat: a terminal, or lines from stdin.
 type user interface {
-	// begin is called when there is a session, and returns what ends it all.
+	// begin is called once the session is connected. end is called when the chat ends.
 	begin() (end func(), err error)
-	// next returns the next prompt, or io.EOF. It proposes a text, which may be "".
+	// next returns the next prompt, or io.EOF. The proposal is the initial text, or "".
 	next(ctx context.Context, proposal string) (string, error)
-	// onInterrupt calls interrupt, while a turn runs, each time that the user wants to
-	// interrupt it, until it is told that the turn is over.
+	// onInterrupt makes the user's interrupts call interrupt until over is called.
 	onInterrupt(interrupt func()) (over func())
-	// questions returns who puts questions to this user.
+	// questions returns the questioner of this user.
 	questions() *questioner
 }
 
-// user returns who is at the other end of the streams.
+// user returns the user of the streams.
 func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	asked := isTerminal(o.streams.In) && isTerminal(o.streams.Err)
 	if asked && os.Getenv("TERM") != "dumb" {
@@ -111,7 +110,7 @@ func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 	return newLineReader(ctx, o.streams, c.screen)
 }
 
-// ofChat makes the advice in a failure fit for this command.
+// ofChat changes the hint of a failure from run to chat.
 func ofChat(err error) error {
 	if f, ok := errors.AsType[*failure](err); ok {
 		f.hint = strings.ReplaceAll(f.hint, "clew run", "clew chat")
@@ -119,7 +118,7 @@ func ofChat(err error) error {
 	return err
 }
 
-// A chat is a session and who talks in it.
+// A chat is a session with its user.
 type chat struct {
 	opts    *clew.Options
 	screen  *screen
@@ -131,15 +130,15 @@ type chat struct {
 	failed  int
 }
 
-// talk has one turn after the other.
+// talk runs one turn after the other.
 func (c *chat) talk(ctx context.Context) error {
 	c.screen.busy("starting")
 	session, err := clew.Connect(ctx, c.opts)
 	if err != nil {
 		return err
 	}
-	defer session.Close() //nolint:errcheck // how the agent ends after all was said is of no interest
-	c.screen.rest()
+	defer session.Close() //nolint:errcheck // the chat is over
+	c.screen.idle()
 	c.session = session
 	c.status.begin(session.Info())
 	end, err := c.user.begin()
@@ -179,8 +178,8 @@ func (c *chat) exchange(ctx context.Context) error {
 	return c.session.Err()
 }
 
-// verdict returns how a chat ended that was ended by its user. At a terminal, failed
-// turns have been dealt with.
+// endError returns the error of a chat that its user has ended. On a terminal, the user has seen
+// which turns failed.
 func (c *chat) endError() error {
 	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
@@ -188,25 +187,24 @@ func (c *chat) endError() error {
 	return fmt.Errorf("%d of %d turns failed", c.failed, c.turns)
 }
 
-// farewell says how to go on.
+// closing prints how to resume the session.
 func (c *chat) closing() {
-	_ = c.screen.newLine() // an error has been told
+	_ = c.screen.newLine() // an error was returned before
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
 		c.screen.note("Session " + id)
-		c.screen.note("Go on with: clew chat --resume " + id)
+		c.screen.note("Resume with: clew chat --resume " + id)
 	}
 }
 
 var errChatInterrupted = errors.New("interrupted twice")
 
-// turn has a prompt answered. A prompt that was lost with an agent comes back. Errors
-// end the chat.
+// turn runs one turn. It returns a prompt that was lost with an agent. An error ends the chat.
 func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error) {
 	c.turns++
 	c.screen.busy("thinking")
 	p := &textPrinter{screen: c.screen, structured: len(c.opts.OutputSchema) > 0}
 	stopped, err := c.answer(ctx, prompt, p)
-	c.screen.rest()
+	c.screen.idle()
 	if broken, ok := errors.AsType[*writeError](errors.Join(err, p.finish(err))); ok {
 		return "", broken
 	}
@@ -221,7 +219,7 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	}
 	c.failed++
 	if _, ok := errors.AsType[*clew.LostError](err); ok {
-		c.screen.note("the prompt was lost with the agent, which may have begun to act on it")
+		c.screen.note("the agent crashed; it may have started to act on the prompt")
 		return prompt, nil
 	}
 	if c.session.Err() != nil {
@@ -231,8 +229,8 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	return "", nil
 }
 
-// answer prints what the agent does about a prompt. The first interrupt stops the turn,
-// the second one the chat.
+// answer sends a prompt and prints the agent's messages. The first interrupt stops the turn, the
+// second one the chat.
 func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bool, err error) {
 	turn, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -263,28 +261,28 @@ func (c *chat) answer(ctx context.Context, prompt string, p printer) (stopped bo
 		}
 		c.user.questions().waitForAnswer()
 		if err := p.print(msg); err != nil {
-			return false, &writeError{err} // nobody hears the rest: Close interrupts the turn
+			return false, &writeError{err} // Close interrupts the turn
 		}
 		c.follow(msg)
 	}
 	return stopping.Load(), nil
 }
 
-// follow takes note of a message, and tells on stderr what happens besides the answer.
+// follow updates the status from a message, and reports on stderr what is not part of the answer.
 func (c *chat) follow(msg wire.Message) {
 	c.status.follow(msg)
 	c.screen.follow(msg)
 	if m, ok := msg.(*wire.SessionReconnectedMessage); ok {
-		how := "another one goes on with the conversation"
+		how := "another agent continues the conversation"
 		if !m.Resumed {
-			how = "another one begins the conversation anew"
+			how = "another agent starts the conversation again"
 		}
 		c.screen.note(strings.TrimPrefix(m.Error, "clew: ") + "; " + how)
 		c.screen.busy("thinking")
 	}
 }
 
-// A chatStatus is what is known of a session. What is not known is zero.
+// A chatStatus is the status of a session. Unknown values are zero.
 type chatStatus struct {
 	model    string
 	mode     wire.PermissionMode
@@ -300,7 +298,7 @@ func (s *chatStatus) begin(info *clew.ServerInfo) {
 	s.commands, s.models = info.Commands, info.Models
 }
 
-// follow takes note of what a message says.
+// follow updates the status from a message.
 func (s *chatStatus) follow(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.InitMessage:
@@ -315,7 +313,7 @@ func (s *chatStatus) follow(msg wire.Message) {
 	}
 }
 
-// learn adds commands that only have a name.
+// learn adds commands of which only the name is known.
 func (s *chatStatus) learn(names []string) {
 	for _, name := range names {
 		if !slices.ContainsFunc(s.commands, func(c wire.SlashCommand) bool { return c.Name == name }) {
@@ -324,7 +322,7 @@ func (s *chatStatus) learn(names []string) {
 	}
 }
 
-// line is the line above the input.
+// line returns the line above the input.
 func (s *chatStatus) line() string {
 	var parts []string
 	for _, part := range []string{s.model, string(s.mode)} {
@@ -341,7 +339,7 @@ func (s *chatStatus) line() string {
 	return strings.Join(parts, " · ")
 }
 
-// weigh asks how full the context is.
+// updateContext asks the agent for the use of its context.
 func (c *chat) updateContext(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, contextLimit)
 	defer cancel()

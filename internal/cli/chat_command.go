@@ -15,27 +15,27 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A chatCommand is a command of this program.
+// A chatCommand is a command of clew chat.
 type chatCommand struct {
 	name string
-	hint string // what may follow the name
+	hint string // the arguments
 	note string
 	run  func(c *chat, ctx context.Context, argument string) error
 }
 
-// chatCommands is a function because one of them lists them.
+// chatCommands is a function because /help lists the commands.
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{"context", "", "show what the context is full of", (*chat).showContext},
-		{"cost", "", "show what the session has cost", (*chat).showCost},
+		{"context", "", "show what the context contains", (*chat).showContext},
+		{"cost", "", "show the cost of the session", (*chat).showCost},
 		{"exit", "", "end the chat", func(*chat, context.Context, string) error { return io.EOF }},
 		{"help", "", "list the commands", (*chat).showHelp},
-		{"mode", "[MODE]", "show the permission mode, or change it", (*chat).setMode},
-		{"model", "[MODEL]", "show the model, or change it", (*chat).setModel},
+		{"mode", "[MODE]", "show or change the permission mode", (*chat).setMode},
+		{"model", "[MODEL]", "show or change the model", (*chat).setModel},
 	}
 }
 
-// ownCommand returns the command of this program that a text is, if it is one.
+// ownCommand returns the command of clew chat in a text, if it is one.
 func (c *chat) ownCommand(text string) (command func(context.Context) error, ok bool) {
 	word, argument, _ := strings.Cut(strings.TrimSpace(text), " ")
 	name, slashed := strings.CutPrefix(word, "/")
@@ -54,11 +54,11 @@ func isOwn(name string) bool {
 	return slices.ContainsFunc(chatCommands(), func(own chatCommand) bool { return own.name == name })
 }
 
-// commandLimit is how long the agent may take about a command.
+// commandLimit is how long a command waits for the agent.
 const commandLimit = time.Minute
 
-// ask does something with the session that the user waits for, and may interrupt. A
-// refusal is told; only the end of the session is an error.
+// ask runs a request that the user waits for and may interrupt. It prints a refusal; only the end
+// of the session is an error.
 func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
 	waiting, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -66,14 +66,14 @@ func (c *chat) ask(ctx context.Context, do func(context.Context) error) error {
 	defer over()
 	c.screen.busy("waiting")
 	err := do(waiting)
-	c.screen.rest()
+	c.screen.idle()
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return ctx.Err()
 	case c.session.Err() != nil:
 		return c.session.Err()
 	case waiting.Err() != nil:
-		c.screen.note("the agent has not answered")
+		c.screen.note("the agent did not answer")
 	default:
 		c.screen.say(cleanText(reason(ctx, err)) + "\n")
 	}
@@ -96,7 +96,7 @@ func (c *chat) setModel(ctx context.Context, name string) error {
 		model, err := c.session.SetModel(ctx, name)
 		if err == nil {
 			c.status.model = cmp.Or(model, name)
-			c.screen.note("the model is " + c.status.model + " from now on")
+			c.screen.note("the model is now " + c.status.model)
 		}
 		return err
 	})
@@ -110,7 +110,7 @@ func (c *chat) setMode(ctx context.Context, name string) error {
 		err := c.session.SetPermissionMode(ctx, wire.PermissionMode(name))
 		if err == nil {
 			c.status.mode = wire.PermissionMode(name)
-			c.screen.note("the permission mode is " + name + " from now on")
+			c.screen.note("the permission mode is now " + name)
 		}
 		return err
 	})
@@ -171,7 +171,7 @@ func (c *chat) showHelp(context.Context, string) error {
 		width = textWidth(nil, 80)
 	}
 	if len(hidden) > 0 {
-		fmt.Fprintf(&text, "They win over these of the agent: %s\n", strings.Join(hidden, ", "))
+		fmt.Fprintf(&text, "They replace these commands of the agent: %s\n", strings.Join(hidden, ", "))
 	}
 	if len(others) > 0 {
 		text.WriteString("Commands of the agent:\n")
@@ -182,8 +182,7 @@ func (c *chat) showHelp(context.Context, string) error {
 	return c.print(text.String())
 }
 
-// complete returns what the end of a text can become: a command at its start, or what
-// follows one.
+// complete returns the completions of a text: commands, or arguments of a command.
 func (c *chat) complete(before string) (from int, choices []lineedit.Choice) {
 	word, argument, spaced := strings.Cut(before, " ")
 	if !strings.HasPrefix(word, "/") || strings.ContainsAny(argument, " \n") || strings.Contains(word, "\n") {
@@ -210,7 +209,7 @@ var permissionModes = []wire.PermissionMode{
 	wire.PermissionModeDefault, wire.PermissionModeDontAsk, wire.PermissionModePlan,
 }
 
-// commandChoices are the commands of this program and, behind them, those of the agent.
+// commandChoices returns the commands of clew chat, followed by those of the agent.
 func (c *chat) commandChoices() []lineedit.Choice {
 	var all []lineedit.Choice
 	for _, own := range chatCommands() {
@@ -224,7 +223,7 @@ func (c *chat) commandChoices() []lineedit.Choice {
 	return all
 }
 
-// beginning returns the choices that begin with a text.
+// choicesWith returns the choices that begin with a text.
 func choicesWith(with string, choices []lineedit.Choice) []lineedit.Choice {
 	return slices.DeleteFunc(choices, func(c lineedit.Choice) bool {
 		return !strings.HasPrefix(c.Text, with) || c.Text != printable(c.Text)

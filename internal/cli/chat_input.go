@@ -18,9 +18,8 @@ import (
 	"github.com/clewdev/clew/internal/render"
 )
 
-// A typist is a user at a terminal, which is in raw mode from begin on. Its keys go to
-// the question that is open, else to the editor, and else, while a turn runs, they
-// wait; but for Ctrl-C, which interrupts.
+// A terminalUser is a user at a terminal, which is in raw mode after begin. Keys go to an open
+// question or to the editor. While a turn runs, they wait, except for Ctrl-C, which interrupts.
 type terminalUser struct {
 	chat       *chat
 	in         *os.File
@@ -28,19 +27,19 @@ type terminalUser struct {
 	history    *lineedit.History
 	questioner *questioner
 	answers    *answers
-	begun      bool // there was a prompt
+	begun      bool // the first prompt has been asked for
 
 	mu        sync.Mutex
 	editor    *lineedit.Editor // nil while a turn runs
 	entered   chan lineedit.Event
-	typed     []lineedit.Key // since the editor was left
+	typed     []lineedit.Key // since the editor was closed
 	interrupt func()         // nil while nothing runs
-	withdraw  func()         // ends the question, nil while there is none
-	line      []rune         // the answer to it so far
+	withdraw  func()         // ends the open question, or nil
+	line      []rune         // the incomplete answer to the question
 	gone      bool           // the terminal can't be read any more
 }
 
-// maxTyped is how many keys wait while a turn runs.
+// maxTyped is the number of keys that wait while a turn runs.
 const maxTyped = 4096
 
 func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
@@ -75,16 +74,16 @@ func (u *terminalUser) begin() (end func(), err error) {
 	}, nil
 }
 
-// read is left behind when the chat ends: nothing can end a read of a terminal.
+// read reads keys. It may still run when the chat ends: nothing can end a read from a terminal.
 func (u *terminalUser) read() {
-	_ = lineedit.ReadKeys(u.in, u.press) // the end is the end
+	_ = lineedit.ReadKeys(u.in, u.press) // every error ends the input
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gone = true
 	u.enter(lineedit.Ended)
 }
 
-// next has the user edit a prompt.
+// next lets the user edit a prompt.
 func (u *terminalUser) next(ctx context.Context, proposal string) (string, error) {
 	u.chat.updateContext(ctx)
 	u.questioner.waitForAnswer()
@@ -109,11 +108,11 @@ func (u *terminalUser) next(ctx context.Context, proposal string) (string, error
 		return "", ctx.Err()
 	}
 	text := editor.Text()
-	_ = u.history.Add(strings.TrimSpace(text)) // a chat goes on without one
+	_ = u.history.Add(strings.TrimSpace(text)) // the chat works without a history
 	return text, nil
 }
 
-// open shows an editor, and gives it what was typed before it was there.
+// open shows an editor, and passes it the keys that were typed before.
 func (u *terminalUser) open(e *lineedit.Editor) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -131,7 +130,7 @@ func (u *terminalUser) open(e *lineedit.Editor) {
 	}
 }
 
-// leave takes the editor away, if there still is one.
+// leave closes the editor, if it is open.
 func (u *terminalUser) leave() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -141,8 +140,8 @@ func (u *terminalUser) leave() {
 	}
 }
 
-// press acts on keys that came at once: none of them answers a question that another
-// one of them has led to.
+// press handles keys that arrived together. None of them answers a question that another one of
+// them has led to.
 func (u *terminalUser) press(keys []lineedit.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -151,7 +150,7 @@ func (u *terminalUser) press(keys []lineedit.Key) {
 	}
 }
 
-// route gives a key to who is meant.
+// route passes a key to the question, the editor or the turn.
 func (u *terminalUser) route(key lineedit.Key) {
 	switch {
 	case u.withdraw != nil:
@@ -180,7 +179,7 @@ func (u *terminalUser) edit(key lineedit.Key) {
 	}
 }
 
-// enter says how the editing ended. What is typed from now on waits.
+// enter closes the editor with an event. Later keys wait.
 func (u *terminalUser) enter(event lineedit.Event) {
 	if u.editor == nil {
 		return
@@ -213,8 +212,8 @@ func (u *terminalUser) onInterrupt(interrupt func()) (over func()) {
 
 func (u *terminalUser) questions() *questioner { return u.questioner }
 
-// claim makes room for a question, also while the editor is open. Ctrl-C ends it, and
-// interrupts the turn.
+// claim reserves the terminal for a question, even while the editor is open. Ctrl-C ends the
+// question and interrupts the turn.
 func (u *terminalUser) claim(ctx context.Context) (asked context.Context, leave func()) {
 	asked, cancel := context.WithCancelCause(ctx)
 	u.ask(func() { cancel(errUserStopped) })
@@ -227,7 +226,7 @@ func (u *terminalUser) claim(ctx context.Context) (asked context.Context, leave 
 	}
 }
 
-// stop interrupts the turn, if one runs.
+// stop interrupts a running turn.
 func (u *terminalUser) stop() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -236,7 +235,7 @@ func (u *terminalUser) stop() {
 	}
 }
 
-// ask makes room for a question, or with nil for what was there before.
+// ask opens a question, or with nil closes it and shows the editor again.
 func (u *terminalUser) ask(withdraw func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -277,13 +276,13 @@ func (u *terminalUser) extend(text string) {
 	u.chat.screen.say(render.Clean(text))
 }
 
-// wiped takes a text back that the cursor is right behind.
+// wiped returns the output that erases a text before the cursor.
 func wiped(text string) string {
 	return strings.Repeat("\b \b", render.Width(text))
 }
 
-// openChatHistory returns what was typed in other chats. Without a folder to keep it
-// in, or when that can't be read, it is empty, and lasts as long as the chat.
+// openChatHistory returns the prompts of other chats. If there is no file for them, or it can't be
+// read, the history is empty and is not saved.
 func openChatHistory() *lineedit.History {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -300,16 +299,15 @@ func openChatHistory() *lineedit.History {
 	return history
 }
 
-// A lineReader is a user whose prompts are the lines of stdin: a pipe, or a terminal
-// that can do no more.
+// A lineReader is a user whose prompts are the lines of stdin: a pipe, or a dumb terminal.
 type lineReader struct {
 	ctx        context.Context // of the chat
 	screen     *screen
 	questioner *questioner
 	in         *input
-	typed      bool // at a terminal, which answers questions, too
+	typed      bool // at a terminal, which also answers questions
 	answers    *answers
-	asking     atomic.Bool // there is a question
+	asking     atomic.Bool // a question is open
 
 	lines chan string // closed at the end of the input
 	err   error       // of the input, once lines is closed
@@ -334,7 +332,7 @@ func (r *lineReader) begin() (end func(), err error) {
 	return r.answers.close, nil
 }
 
-// read hands out lines, to a question if there is one.
+// read sends lines to an open question, or to next.
 func (r *lineReader) read() {
 	defer close(r.lines)
 	lines := bufio.NewScanner(r.in)
@@ -382,7 +380,7 @@ func (r *lineReader) next(ctx context.Context, _ string) (string, error) {
 	}
 }
 
-// last returns what there is at the end of the input.
+// last returns an unfinished prompt at the end of the input, or an error.
 func (r *lineReader) last(text string) (string, error) {
 	switch {
 	case errors.Is(r.err, bufio.ErrTooLong):
@@ -395,26 +393,18 @@ func (r *lineReader) last(text string) (string, error) {
 	return "", io.EOF
 }
 
-func errPromptTooLong() error {
-	return &failure{
-		code: exitInput,
-		err:  errors.New("the prompt is longer than 16 MiB"),
-		hint: "Put it into a file, and have the agent read that.",
-	}
-}
-
-// onInterrupt does nothing: here an interrupt ends the chat.
+// onInterrupt does nothing: without raw mode, an interrupt ends the chat.
 func (r *lineReader) onInterrupt(func()) (over func()) { return func() {} }
 
 func (r *lineReader) questions() *questioner { return r.questioner }
 
-// claim has the lines that are typed answer a question.
+// claim makes typed lines answer a question.
 func (r *lineReader) claim(ctx context.Context) (asked context.Context, leave func()) {
 	r.asking.Store(true)
 	return ctx, func() { r.asking.Store(false) }
 }
 
-// answers is a reader of lines that are typed as answers to questions.
+// answers is a reader of the lines that answer questions.
 type answers struct {
 	lines chan string
 	rest  []byte
@@ -428,7 +418,7 @@ func newAnswers() *answers {
 	return a
 }
 
-// add adds a line, unless many wait that no question has asked for.
+// add adds a line, unless too many unused lines wait.
 func (a *answers) add(line string) {
 	select {
 	case a.lines <- line + "\n":
@@ -436,7 +426,7 @@ func (a *answers) add(line string) {
 	}
 }
 
-// drop drops the lines that wait.
+// drop discards the waiting lines.
 func (a *answers) drop() {
 	for {
 		select {
@@ -461,8 +451,8 @@ func (a *answers) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// raw makes the screen fit for a terminal in raw mode, which takes the end of a line
-// literally.
+// raw prepares the screen for a terminal in raw mode, which needs a carriage return before each
+// line feed.
 func (s *screen) raw(streams Streams) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -472,14 +462,14 @@ func (s *screen) raw(streams Streams) {
 	}
 }
 
-// resize has lines cut at another width.
+// resize changes the width of lines.
 func (s *screen) resize(columns, _ int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.width = columns
 }
 
-// A rawWriter goes to the start of a line at its end.
+// A rawWriter writes a carriage return before each line feed.
 type rawWriter struct{ w io.Writer }
 
 func (r rawWriter) Write(p []byte) (int, error) {
@@ -489,7 +479,7 @@ func (r rawWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// terminalSize returns how many columns and rows a terminal has.
+// terminalSize returns the numbers of columns and rows of a terminal.
 func terminalSize(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil || columns <= 0 || rows <= 0 {

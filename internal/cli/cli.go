@@ -1,5 +1,4 @@
-// Package cli is the clew program: its commands, what they print, and the code
-// that they exit with.
+// Package cli is the clew program: its commands, their output, and their exit codes.
 package cli
 
 import (
@@ -16,29 +15,28 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Streams are where a command reads from and prints to. Where one is an
-// [*os.File], commands ask it whether it is a terminal.
+// Streams are the input and the outputs of a command. If one is an [*os.File], commands check
+// whether it is a terminal.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
 }
 
-// Main runs the command that args, without the program's name, ask for, and
-// returns the code to exit with. The first interrupt, or request to terminate,
-// ends the command in good order, the second one at once.
+// Main runs the command in args, which do not include the program's name, and returns the exit
+// code. The first interrupt or SIGTERM ends the command in an orderly way, the second one at once.
 func Main(args []string, s Streams) int {
 	ctx, stop := untilInterrupted(restorer(s))
 	defer stop()
-	// Unless somebody listens, this signal ends the program in the middle of a
-	// write, with its progress bar left on the screen.
+	// Without a handler, this signal ends the program in the middle of a write, and its progress
+	// bar stays on the screen.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return execute(ctx, args, s)
 }
 
-// untilInterrupted returns a context that the first interrupt ends. The second one
-// ends the program: it is listened for all the time, so that none is lost.
-func untilInterrupted(tidy func()) (ctx context.Context, stop func()) {
+// untilInterrupted returns a context that the first interrupt cancels. The second one calls restore
+// and ends the program.
+func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -46,7 +44,7 @@ func untilInterrupted(tidy func()) (ctx context.Context, stop func()) {
 		<-signals
 		cancel()
 		<-signals
-		tidy()
+		restore()
 		os.Exit(exitInterrupted)
 	}()
 	return ctx, func() {
@@ -79,13 +77,13 @@ func newRoot(s Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clew",
 		Short: "A toolkit for Claude Code",
-		Long: `Clew runs Claude Code, reads what it writes, and shows it. Without a command, it
-lists the sessions of this project, as "clew ls" does.
+		Long: `Run Claude Code, and read, search and export its sessions. Without a command, clew
+lists the sessions of this project, like "clew ls".
 
 Exit codes:
-  0    done
+  0    success
   1    the turn failed, or the output could not be written
-  2    wrong usage
+  2    invalid usage
   3    the agent binary was not found
   4    the input could not be read
   130  interrupted`,
@@ -117,21 +115,21 @@ Exit codes:
 	return root
 }
 
-const noSessionsYet = `There are no sessions of this project yet.
-  clew run "PROMPT"  begins one
-  clew ls --all      lists those of all projects
+const noSessionsYet = `This project has no sessions yet.
+  clew run "PROMPT"  starts one
+  clew ls --all      lists the sessions of all projects
   clew demo          shows what clew can do, without a key or an agent
   clew help          lists all commands`
 
 func printHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// noSuchCommand refuses the arguments of a command that only has commands: a word
-// that reaches it is none of them.
+// noSuchCommand refuses the arguments of a command that only has subcommands: a word that reaches
+// it is not the name of one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("there is no command %s", printable(args[0]))
+	text := fmt.Sprintf("unknown command %q", args[0])
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %s?", near[0])
@@ -139,33 +137,32 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return misused(cmd, errors.New(text))
 }
 
-// The codes that the program exits with.
+// The exit codes of the program.
 const (
 	exitDone        = 0
 	exitFailed      = 1 // the turn failed, or the output could not be written
 	exitUsage       = 2
-	exitAgent       = 3 // there is no agent binary
+	exitAgent       = 3 // the agent binary was not found
 	exitInput       = 4 // a file cannot be read
 	exitInterrupted = 130
 )
 
-// A failure is how a command ends when it does not end well.
+// A failure is the error of a command, with its exit code.
 type failure struct {
 	code    int
 	command string // such as "clew inspect"
 	err     error
-	hint    string // what to do about it, a sentence, or ""
+	hint    string // a sentence that says what to do about it, or ""
 }
 
 func (f *failure) Error() string { return f.command + ": " + f.err.Error() }
 
 func (f *failure) Unwrap() error { return f.err }
 
-// A runner is what a command does with its arguments.
+// A runner runs a command with its arguments.
 type runner func(ctx context.Context, args []string) error
 
-// runE makes a runner fit for cobra: whatever it returns becomes a failure with
-// the name of the command.
+// runE adapts a runner to cobra: its error becomes a failure with the name of the command.
 func runE(run runner) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := run(cmd.Context(), args)
@@ -184,11 +181,10 @@ func runE(run runner) func(*cobra.Command, []string) error {
 func errStopped() error { return &failure{code: exitInterrupted, err: errors.New("interrupted")} }
 
 func errInterrupted() error {
-	return &failure{code: exitInterrupted, err: errors.New("interrupted; the output covers what was read until then")}
+	return &failure{code: exitInterrupted, err: errors.New("interrupted; the output is incomplete")}
 }
 
-// misused reports that cmd was called in the wrong way. The error may quote the
-// arguments as they are.
+// misused reports that cmd was called with invalid arguments. The error may quote them as they are.
 func misused(cmd *cobra.Command, err error) error {
 	return &failure{
 		code:    exitUsage,
@@ -198,11 +194,10 @@ func misused(cmd *cobra.Command, err error) error {
 	}
 }
 
-// misusedFlag reports a flag that is wrong. What Go says of numbers and durations is
-// nothing for users.
+// misusedFlag reports an invalid flag. It replaces the Go errors about numbers and durations.
 func misusedFlag(cmd *cobra.Command, err error) error {
 	if which, _, ok := strings.Cut(err.Error(), "time: "); ok {
-		err = errors.New(which + "it is a duration such as 90s or 5m")
+		err = errors.New(which + "must be a duration such as 90s or 5m")
 	}
 	if number, ok := errors.AsType[*strconv.NumError](err); ok {
 		err = errors.New(strings.TrimSuffix(err.Error(), number.Error()) + wrongNumber(number))
@@ -213,11 +208,11 @@ func misusedFlag(cmd *cobra.Command, err error) error {
 func wrongNumber(err *strconv.NumError) string {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return "it is out of range"
+		return "out of range"
 	case err.Func == "ParseFloat":
-		return "it is a number"
+		return "must be a number"
 	}
-	return "it is a whole number"
+	return "must be a whole number"
 }
 
 // atMost allows n arguments.
@@ -226,7 +221,7 @@ func atMost(n int) cobra.PositionalArgs {
 		if len(args) <= n {
 			return nil
 		}
-		return misused(cmd, fmt.Errorf("one argument too many: %s", printable(args[n])))
+		return misused(cmd, fmt.Errorf("too many arguments: %q", args[n]))
 	}
 }
 
@@ -240,9 +235,8 @@ func exactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// exitCode returns the code for what a command returned. Errors that are no
-// failures are cobra's, and about usage. A reader that closed the pipe has what
-// it wanted.
+// exitCode returns the exit code for the error of a command. Errors that are not failures come
+// from cobra and are about usage. A closed pipe is a success: its reader has read enough.
 func exitCode(err error) int {
 	var f *failure
 	switch {

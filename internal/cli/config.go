@@ -22,34 +22,34 @@ type configOptions struct {
 	json     bool
 }
 
-const configHelp = `Shows the settings, and where each one comes from: the default, a line of a file,
-or a variable. A flag wins over a variable, a variable over the file. The variable
-of model is CLEW_MODEL, and so on; only agent_path has CLEW_AGENT, and config_dirs
-CLAUDE_CONFIG_DIR.
+const configHelp = `Show all settings and where each value comes from: the default, a line of a file,
+or an environment variable. Flags take precedence over variables, and variables
+over the file. The variable for model is CLEW_MODEL, and so on, with two
+exceptions: CLEW_AGENT for agent_path and CLAUDE_CONFIG_DIR for config_dirs.
 
-The file is the first one there is:
-  ./clew.yaml            that of the project
-  clew/clew.yaml         in your own folder of settings, such as ~/.config
-  /etc/clew/clew.yaml    that of the machine
-or the one that --config names. Only one is read, and what it does not set has its
-default. Paths in it begin in its folder, or with ~ in your home.
+Clew reads the file that --config names, or the first of these that exists:
+  ./clew.yaml            settings of the project
+  clew/clew.yaml         your settings, in a directory such as ~/.config
+  /etc/clew/clew.yaml    settings of the machine
+Only one file is read. Settings that it does not contain have their defaults.
+Relative paths in it start from its directory, and ~ is your home directory.
 
-A project may be somebody else's. So its file cannot set what runs programs, widens
-permissions or names files: allowed_tools, add_dirs, mcp_config, settings,
-setting_sources, agent_path, config_dirs, prices and color; and permission_mode
-only to default, plan or dontAsk.
+Since a project may come from someone else, its file cannot set what runs
+programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
+settings, setting_sources, agent_path, config_dirs, prices and color. It can set
+permission_mode only to default, plan or dontAsk.
 
-An unknown key or a wrong type is an error with its line, and all commands but
-doctor, demo, man, completion, version and help end there, with code 4; with code 2
-where it is a variable. This one shows all that is wrong before.
+An unknown key or a value of the wrong type is an error. Except for doctor, demo,
+man, completion, version and help, all commands then exit with code 4, or with
+code 2 if a variable is wrong. This command shows all errors first.
 
-Of ANTHROPIC_API_KEY, which the agent gets, it is only shown whether it is set.`
+ANTHROPIC_API_KEY is passed to the agent; only whether it is set is shown.`
 
 func newConfig(s Streams, st *settings) *cobra.Command {
 	o := &configOptions{streams: s, settings: st}
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings, and where each one comes from",
+		Short: "Show the settings and where they come from",
 		Long:  configHelp,
 		Example: `  clew config
   clew config --json | jq '.settings[] | select(.from != "default")'
@@ -82,13 +82,13 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 		return nil
 	}
 	if !o.json {
-		o.complain(c.Problems)
+		o.printProblems(c.Problems)
 	}
-	return &failure{code: problemCode(c.Problems[0]), err: fmt.Errorf("wrong settings: %d", len(c.Problems))}
+	return &failure{code: problemCode(c.Problems[0]), err: fmt.Errorf("invalid settings: %d", len(c.Problems))}
 }
 
-// complain tells what is wrong, if stderr can be written.
-func (o *configOptions) complain(problems []config.Problem) {
+// printProblems prints invalid settings. There is nowhere to report that stderr is closed.
+func (o *configOptions) printProblems(problems []config.Problem) {
 	for _, p := range problems {
 		text := "clew config: " + printable(p.Error())
 		if p.Hint != "" {
@@ -103,7 +103,7 @@ func (o *configOptions) text(c *config.Config) string {
 	columns := textWidth(o.streams.Out, 0)
 	b.WriteString(wrapped("File: "+printable(cmp.Or(c.File, "none")), columns))
 	for _, path := range c.PassedOver {
-		b.WriteString(wrapped("Not read, since that one comes first: "+printable(path), columns))
+		b.WriteString(wrapped("Not read, because that file comes first: "+printable(path), columns))
 	}
 	t := newTable("SETTING", "VALUE", "FROM")
 	for _, s := range config.All() {
@@ -119,7 +119,7 @@ func (o *configOptions) text(c *config.Config) string {
 	return b.String()
 }
 
-// keyVariable has the key of the API, which the agent inherits.
+// keyVariable is the variable with the API key, which the agent inherits.
 const keyVariable = "ANTHROPIC_API_KEY"
 
 func isSet(variable string) string {
@@ -129,7 +129,7 @@ func isSet(variable string) string {
 	return "set"
 }
 
-// A configReport is the settings in JSON.
+// A configReport is the JSON output.
 type configReport struct {
 	File       string          `json:"file"`
 	PassedOver []string        `json:"passed_over"`
@@ -140,7 +140,7 @@ type configReport struct {
 
 type settingRecord struct {
 	Key      string `json:"key"`
-	Value    any    `json:"value"` // null unless it is set
+	Value    any    `json:"value"` // null if it is not set
 	From     string `json:"from"`  // default, file or variable
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
@@ -191,23 +191,23 @@ type configInitOptions struct {
 	force    bool
 }
 
-const configInitHelp = `Writes a file with all settings as comments: ./clew.yaml, or with --user the one in
-your own folder of settings. Nobody else can read it. A file that is there is left
-alone, unless --force is given.`
+const configInitHelp = `Write a file with all settings as comments: ./clew.yaml, or with --user the file
+in your settings directory. Only you can read it. An existing file is not
+overwritten without --force.`
 
 func newConfigInit(s Streams, st *settings) *cobra.Command {
 	o := &configInitOptions{streams: s, settings: st}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write a file of settings, all of them as comments",
+		Short: "Write a settings file with all settings as comments",
 		Long:  configInitHelp,
 		Example: `  clew config init --user
   clew config init`,
 		Args: atMost(0),
 		RunE: runE(o.run),
 	}
-	addOnOff(cmd, &o.user, "user", "write the file for yourself instead of that of the project")
-	addOnOff(cmd, &o.force, "force", "replace a file that is there")
+	addOnOff(cmd, &o.user, "user", "write your own settings file instead of the project's")
+	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
 	return cmd
 }
 
@@ -217,15 +217,15 @@ func (o *configInitOptions) run(context.Context, []string) error {
 	switch {
 	case places.File != "" && o.user:
 		return &failure{
-			code: exitUsage, err: errors.New("--config and --user exclude each other"), hint: "Leave out one of them.",
+			code: exitUsage, err: errors.New("--config can't be used with --user"), hint: "Leave out one of them.",
 		}
 	case places.File != "":
 		path, project = places.File, false
 	case o.user && places.User == "":
 		return &failure{
 			code: exitFailed,
-			err:  errors.New("you have no folder of settings: there is no home"),
-			hint: "Set HOME, or name a file with --config.",
+			err:  errors.New("there is no settings directory: the home directory is not known"),
+			hint: "Set HOME, or give a file with --config.",
 		}
 	case o.user:
 		path, project = places.User, false
@@ -240,16 +240,16 @@ func (o *configInitOptions) run(context.Context, []string) error {
 }
 
 func (o *configInitOptions) failure(path string, err error) error {
-	f := &failure{code: exitFailed, err: fmt.Errorf("%s cannot be written: %w", printable(path), cause(err))}
 	if errors.Is(err, fs.ErrExist) {
-		f.err = fmt.Errorf("there is a file %s already", printable(path))
-		f.hint = "Use --force to replace it."
+		return &failure{
+			code: exitFailed, err: fmt.Errorf("%s already exists", printable(path)), hint: "Use --force to overwrite it.",
+		}
 	}
-	return f
+	return unwritable(path, err)
 }
 
-// writePrivate writes a file that only the user can read, with the folders above it. A file that is there is replaced,
-// or makes it fail.
+// writePrivate writes a file that only the user can read, and creates its directory. An existing
+// file is replaced, or is an error.
 func writePrivate(path, text string, replace bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -262,7 +262,7 @@ func writePrivate(path, text string, replace bool) error {
 		}
 		return fill(file, text)
 	}
-	temp, err := os.CreateTemp(dir, "."+settingsName+"-*") // for the user alone
+	temp, err := os.CreateTemp(dir, "."+settingsName+"-*") // with mode 0600
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func writePrivate(path, text string, replace bool) error {
 	return nil
 }
 
-// fill writes a new file, which is not left behind half.
+// fill writes a new file, and removes it if that fails.
 func fill(file *os.File, text string) error {
 	_, err := file.WriteString(text)
 	err = errors.Join(err, file.Close())

@@ -6,22 +6,22 @@ import (
 	"os"
 )
 
-// A console is a terminal to ask on: stdin and stderr or, where one of them leads
-// elsewhere, as in a pipe, the terminal that the program was started from.
+// A console is the terminal for questions: stdin and stderr or, if one of them is redirected, the
+// terminal that the program was started from.
 type console struct {
 	in  io.Reader
 	out io.Writer // nil for the screen
 }
 
-// openConsole opens that terminal. In tests there is none: they ask nobody.
+// openConsole opens the controlling terminal. Tests replace it, since they have none.
 var openConsole = openSystemConsole
 
 var (
 	errNoTerminal = errors.New("there is no terminal to ask on")
-	errBackground = errors.New("the program runs in the background, and can't ask")
+	errBackground = errors.New("the program runs in the background and can't ask")
 )
 
-// open finds the place, and checks that somebody can answer there.
+// open finds the console, and checks that the user can answer there.
 func (a *questioner) open() error {
 	if a.console.in == nil {
 		p, err := findConsole(a.streams)
@@ -56,7 +56,7 @@ func findConsole(s Streams) (console, error) {
 	return p, nil
 }
 
-// coloured reports whether the place may get colours.
+// colored reports whether output to the console is colored.
 func (a *questioner) colored() bool {
 	if a.console.out == nil {
 		return colored(a.streams.Err)
@@ -64,7 +64,7 @@ func (a *questioner) colored() bool {
 	return colored(a.console.out)
 }
 
-// say writes to the place. Errors are ignored: where nobody reads, nobody answers.
+// say writes to the console. It ignores errors: without output, there will be no answer.
 func (a *questioner) say(text string) {
 	if a.console.out == nil {
 		a.screen.say(text)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetTyped drops what was typed at a terminal and not read yet.
+// discardTyped discards the unread input of a terminal.
 func discardTyped(tty *os.File) {
-	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // what is no terminal has nothing typed
+	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // it fails only for other files
 }

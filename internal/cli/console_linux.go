@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetTyped drops what was typed at a terminal and not read yet.
+// discardTyped discards the unread input of a terminal.
 func discardTyped(tty *os.File) {
-	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // what is no terminal has nothing typed
+	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // it fails only for other files
 }

@@ -15,14 +15,14 @@ func openSystemConsole() (in, out *os.File, err error) {
 	return tty, tty, err
 }
 
-// inForeground reports whether the program may read from its terminal. Those in the
-// background are stopped when they try.
+// inForeground reports whether the program may read from its terminal. The system stops background
+// processes that try.
 func inForeground(tty *os.File) bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp() // an error means that it is another's terminal, which stops nobody
+	return err != nil || group == unix.Getpgrp() // an error means that it is not the controlling terminal
 }
 
-// onResize calls f when the terminal has another size, until it is stopped.
+// onResize calls f when the size of the terminal changes, until stop is called.
 func onResize(f func()) (stop func()) {
 	changed, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(changed, syscall.SIGWINCH)

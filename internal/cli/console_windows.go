@@ -16,9 +16,9 @@ func openSystemConsole() (in, out *os.File, err error) {
 // inForeground reports whether the program may read from its terminal.
 func inForeground(*os.File) bool { return true }
 
-// forgetTyped drops what was typed at a terminal and not read yet.
+// discardTyped discards the unread input of a terminal.
 func discardTyped(tty *os.File) {
-	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // what is no terminal has nothing typed
+	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // it fails only for other files
 }
 
 // onResize does nothing: the next key sees the new size.

@@ -29,28 +29,28 @@ type demoOptions struct {
 	agent    string // the agent binary, or "" for the usual one
 }
 
-const demoHelp = `Shows what clew does, in a minute, with no key, no network and no agent installed.
+const demoHelp = `Show what clew does, in a minute, without a key, a network or an installed agent.
 
-A simulated agent plays a recording of Claude Code: it mends a script whose test
-fails, sends a subagent to look for the cause, and asks before it changes the
-file. What it wrote down is then listed, shown, searched, counted and exported to
-a page. The commands are those that you would type, and they are really run.
+A simulated agent plays a recording of Claude Code: it fixes a script whose test
+fails, starts a subagent to find the cause, and asks before it changes the file.
+Its session is then listed, shown, searched, counted and exported to a page. The
+commands are those that you would type, and they really run.
 
-The question is put to you, and a no is a no. With --yes, and where there is no
-terminal, the demo answers it. Pauses are only made on a terminal.
+You answer the question of the agent. With --yes, or without a terminal, the demo
+answers yes. The demo pauses only on a terminal.
 
 With --real, Claude Code itself does the task: its tools, its permissions and its
-transcript are real, and only the model is scripted, on this machine. It gets
-nothing of your settings, and needs no key either.
+transcript are real, and only the model is scripted, on this machine. It does not
+use your settings and needs no key.
 
-All files are in one folder, a temporary one unless --dir names another, and stay
-there for you to go on with.`
+All files are in one directory: a temporary one, or the one that --dir names. They
+stay there for you to explore.`
 
 func newDemo(s Streams, st *settings) *cobra.Command {
 	o := &demoOptions{streams: s, settings: st}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show what clew does, without key, network or agent",
+		Short: "Show what clew does, without a key, network or agent",
 		Long:  demoHelp,
 		Example: `  clew demo
   clew demo --yes --fast | less
@@ -59,9 +59,9 @@ func newDemo(s Streams, st *settings) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	addOnOff(cmd, &o.yes, "yes", "answer the question with yes")
-	addOnOff(cmd, &o.fast, "fast", "make no pauses")
-	addOnOff(cmd, &o.real, "real", "have the installed Claude Code do it, over a scripted model")
-	cmd.Flags().StringVar(&o.dir, "dir", "", "`folder` for all files, a new or an empty one (default a temporary one)")
+	addOnOff(cmd, &o.fast, "fast", "do not pause")
+	addOnOff(cmd, &o.real, "real", "use the installed Claude Code with a scripted model")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "new or empty `directory` for all files (default a temporary one)")
 	return cmd
 }
 
@@ -96,8 +96,8 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// takeSettings takes what is about this machine, and not about the commands: colours, and where the agent is. A wrong
-// file is no reason not to have a tour.
+// takeSettings uses the settings about this machine: colors, and the path of the agent. It ignores
+// errors in the file.
 func (o *demoOptions) takeSettings(ctx context.Context) error {
 	c, err := o.settings.load(ctx)
 	if err != nil {
@@ -112,13 +112,13 @@ func (o *demoOptions) takeSettings(ctx context.Context) error {
 	return nil
 }
 
-// folder makes the folder for all files.
+// folder creates the directory for all files.
 func (o *demoOptions) folder() (string, error) {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "clew-demo-")
 		if err != nil {
 			return "", &failure{
-				code: exitFailed, err: fmt.Errorf("there is no temporary folder: %w", cause(err)), hint: "Name a folder with --dir.",
+				code: exitFailed, err: fmt.Errorf("cannot create a temporary directory: %w", cause(err)), hint: "Give a directory with --dir.",
 			}
 		}
 		return dir, nil
@@ -128,31 +128,31 @@ func (o *demoOptions) folder() (string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the folder %s cannot be made: %w", printable(o.dir), cause(err))
+		return "", fmt.Errorf("cannot create directory %s: %w", printable(o.dir), cause(err))
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		return "", &failure{
-			code: exitUsage, err: fmt.Errorf("the folder %s is not empty", printable(o.dir)), hint: "Name a new one with --dir.",
+			code: exitUsage, err: fmt.Errorf("directory %s is not empty", printable(o.dir)), hint: "Give a new one with --dir.",
 		}
 	}
 	return dir, nil
 }
 
-// discard removes a folder in which there is nothing to go on with, unless the user has named it.
+// discard removes the temporary directory of a demo that failed.
 func (o *demoOptions) discard(dir string) {
 	if o.dir == "" {
-		_ = os.RemoveAll(dir) // what can't be removed is one more temporary folder
+		_ = os.RemoveAll(dir) // the system removes it later
 	}
 }
 
 func (o *demoOptions) introduction() string {
 	who := "A simulated agent plays a recording of Claude Code: no key, no network, nothing to install."
 	if o.real {
-		who = "Claude Code does the task, over a scripted model on this machine: no key, no network."
+		who = "Claude Code does the task with a scripted model on this machine: no key, no network."
 	}
 	columns := textWidth(o.streams.Out, 100)
 	lines := render.Wrap(who, columns)
-	lines = append(lines, render.Wrap("The task: slug.sh makes titles fit for addresses, and its test fails.", columns)...)
+	lines = append(lines, render.Wrap("The task: slug.sh turns titles into URL slugs, and its test fails.", columns)...)
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -166,7 +166,7 @@ func demoEnv(dir, config string) map[string]string {
 	}
 }
 
-// withEnv sets variables of this process, and returns what sets them back.
+// withEnv sets environment variables, and returns a function that restores them.
 func withEnv(variables map[string]string) (restore func()) {
 	old := map[string]*string{}
 	for name, value := range variables {
@@ -175,7 +175,7 @@ func withEnv(variables map[string]string) (restore func()) {
 		} else {
 			old[name] = nil
 		}
-		_ = os.Setenv(name, value) // it fails for names and values that no system takes
+		_ = os.Setenv(name, value) // it fails only for invalid names and values
 	}
 	return func() {
 		for name, was := range old {
@@ -188,7 +188,7 @@ func withEnv(variables map[string]string) (restore func()) {
 	}
 }
 
-// A tour is a demo that is under way.
+// A tour is a running demo.
 type tour struct {
 	*demoOptions
 	ctx         context.Context
@@ -202,7 +202,7 @@ func (t *tour) print(text string) {
 	}
 }
 
-// head shows a command as it would be typed.
+// head prints a command as the user would type it.
 func (t *tour) head(args ...string) error {
 	t.pause(time.Second)
 	line := "$ clew"
@@ -223,7 +223,7 @@ func (t *tour) head(args ...string) error {
 	return nil
 }
 
-// quoteArg returns an argument as a shell takes it.
+// quoteArg quotes an argument for a shell.
 func quoteArg(arg string) string {
 	switch {
 	case strings.ContainsAny(arg, `"$\`+"`"):
@@ -234,7 +234,7 @@ func quoteArg(arg string) string {
 	return printable(arg)
 }
 
-// pause gives time to read.
+// pause waits, so that the user can read.
 func (t *tour) pause(d time.Duration) {
 	if t.fast {
 		return
@@ -287,13 +287,13 @@ func (t *tour) realTask() (err error) {
 	err = t.converse(opts)
 	var f *failure
 	if errors.As(err, &f) && f.code == exitAgent {
-		f.hint = "Install Claude Code (npm install -g @anthropic-ai/claude-code), name its binary with CLEW_AGENT,\n" +
-			"or leave --real out."
+		f.hint = "Install Claude Code (npm install -g @anthropic-ai/claude-code), set CLEW_AGENT to its binary,\n" +
+			"or leave out --real."
 	}
 	return err
 }
 
-// converse is "clew run" with these options. Where stdout is no terminal, all of the tour goes there.
+// converse is like "clew run" with these options. If stdout is not a terminal, stderr goes there.
 func (t *tour) converse(opts *clew.Options) error {
 	streams := t.streams
 	if !isTerminal(streams.Out) {
@@ -309,11 +309,11 @@ func (t *tour) converse(opts *clew.Options) error {
 	}
 	p := &textPrinter{screen: scr}
 	err := explain(t.ctx, converse(t.ctx, conversation{prompt: demo.Prompt, opts: opts, printer: p, questioner: questioner}))
-	scr.rest()
+	scr.idle()
 	return runFailure(t.ctx, errors.Join(p.finish(err), err))
 }
 
-// sayYes answers the question in place of the user, once that could have read it.
+// sayYes answers the question for the user, after a pause.
 func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 	return func(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 		scr.waitForTool(ctx, req.ToolUseID)
@@ -338,15 +338,15 @@ func (t *tour) steps() [][]string {
 	}
 }
 
-// command runs one.
+// command runs one command.
 func (t *tour) command(args []string) error {
 	if err := t.head(args...); err != nil {
 		return err
 	}
 	root := newRoot(t.streams)
-	root.PersistentPreRunE = nil // the settings of the user are not those of a tour
+	root.PersistentPreRunE = nil // a demo does not use the user's settings
 	if code := runRoot(t.ctx, root, args, t.streams); code != exitDone {
-		return &failure{code: code, err: fmt.Errorf("clew %s has failed", args[0])}
+		return &failure{code: code, err: fmt.Errorf("clew %s failed", args[0])}
 	}
 	t.pause(1500 * time.Millisecond)
 	return nil
@@ -357,7 +357,7 @@ func (t *tour) closing() string {
 	if runtime.GOOS == "windows" {
 		setting = `$env:CLAUDE_CONFIG_DIR = "` + t.config + `"; `
 	}
-	return "\nAll files are in " + printable(t.dir) + ". To go on:\n" +
+	return "\nAll files are in " + printable(t.dir) + ". To continue:\n" +
 		"  " + setting + "clew show last --expand\n" +
 		"  " + setting + "clew show last --diff\n"
 }

@@ -28,27 +28,27 @@ type doctorOptions struct {
 	settings *settings
 	now      func() time.Time
 	limit    time.Duration // for each check
-	patience time.Duration // after which it is told what is still looked at
+	notice   time.Duration // after which a slow check is named on the terminal
 	json     bool
 }
 
-const doctorHelp = `Looks at what clew and the agent need on this machine, and says what is wrong and
-what to do about it: the agent binary and its version, key or login, files of
-settings, the folders of transcripts with their sizes, when the agent deletes old
-ones, what of them clew does not know, and the terminal.
+const doctorHelp = `Check what clew and the agent need on this machine, and say how to fix problems:
+the agent binary and its version, the key or login, settings files, the
+directories of transcripts and their sizes, when the agent deletes old
+transcripts, transcript entries that clew does not know, and the terminal.
 
 Each line is ok, a note, a warning or a problem. The exit code is 1 if there is a
-problem. Nothing is changed, no secret is shown, and nothing is waited for longer
-than 10 seconds. The agent is only asked for its version.
+problem. Doctor changes nothing, shows no secrets, and gives up a check after 10
+seconds. It runs the agent only to ask for its version.
 
-With --json, there is one object with the list "checks". Each has the members
-check, state, found, advice and, for some, details.`
+With --json, print one object with the list "checks". Each check has the members
+check, state, found and advice, and some have details.`
 
 func newDoctor(s Streams, st *settings) *cobra.Command {
-	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: 10 * time.Second, patience: time.Second}
+	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: 10 * time.Second, notice: time.Second}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong on this machine, and what to do about it",
+		Short: "Check this machine for problems",
 		Long:  doctorHelp,
 		Example: `  clew doctor
   clew doctor --json | jq '.checks[] | select(.state == "problem")'`,
@@ -59,7 +59,7 @@ func newDoctor(s Streams, st *settings) *cobra.Command {
 	return cmd
 }
 
-// A diagnosis is what a check has found.
+// A diagnosis is a finding of a check.
 type diagnosis struct {
 	Check   string     `json:"check"`
 	State   checkState `json:"state"`
@@ -68,7 +68,7 @@ type diagnosis struct {
 	Details any        `json:"details,omitempty"`
 }
 
-// A health says how good that is.
+// A checkState is the severity of a finding.
 type checkState string
 
 const (
@@ -78,10 +78,10 @@ const (
 	stateProblem checkState = "problem"
 )
 
-// A check looks at something, and is given up when its context ends.
+// A check examines one subject until its context ends.
 type check struct {
 	name string
-	look func(ctx context.Context) []diagnosis
+	run  func(ctx context.Context) []diagnosis
 }
 
 func (o *doctorOptions) run(ctx context.Context, cmd *cobra.Command) error {
@@ -109,35 +109,35 @@ func (o *doctorOptions) run(ctx context.Context, cmd *cobra.Command) error {
 	case 0:
 		return nil
 	case 1:
-		return errors.New("there is a problem")
+		return errors.New("found 1 problem")
 	}
-	return fmt.Errorf("there are %d problems", problems)
+	return fmt.Errorf("found %d problems", problems)
 }
 
 func (o *doctorOptions) checks(c *config.Config) []check {
-	transcriptSet := newTranscriptSet(o.now())
+	transcripts := newTranscriptSet(o.now())
 	return []check{
 		{"clew", checkBuild},
 		{"agent", func(ctx context.Context) []diagnosis { return checkAgent(ctx, c.Values["agent_path"]) }},
 		{"login", func(context.Context) []diagnosis { return checkLogin() }},
 		{"settings", func(context.Context) []diagnosis { return checkSettings(c) }},
 		{"agent settings", func(context.Context) []diagnosis { return checkAgentSettings() }},
-		{"transcripts", transcriptSet.checkFolders},
-		{"retention", transcriptSet.checkRetention},
-		{"format", transcriptSet.checkFormat},
+		{"transcripts", transcripts.checkFolders},
+		{"retention", transcripts.checkRetention},
+		{"format", transcripts.checkFormat},
 		{"search index", func(context.Context) []diagnosis { return checkIndex(indexPath) }},
 		{"terminal", func(context.Context) []diagnosis { return checkTerminal(o.streams) }},
 	}
 }
 
-// examine runs the checks at the same time, and returns what they find in their order.
+// examine runs the checks concurrently, and returns their findings in order.
 func (o *doctorOptions) examine(ctx context.Context, checks []check) []diagnosis {
 	results := make([]chan []diagnosis, len(checks))
 	limited, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	for i, c := range checks {
 		results[i] = make(chan []diagnosis, 1)
-		go func() { results[i] <- c.look(limited) }()
+		go func() { results[i] <- c.run(limited) }()
 	}
 	waiting := o.newWaiting()
 	defer waiting.done()
@@ -148,17 +148,17 @@ func (o *doctorOptions) examine(ctx context.Context, checks []check) []diagnosis
 	return all
 }
 
-// grace is how long a check may take to notice that its time is over.
+// grace is the time for a check to notice that its time is over.
 const grace = 500 * time.Millisecond
 
-// await waits for a check, but not for one that hangs in the system.
+// await waits for a check. It gives up a check that hangs in a system call.
 func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, name string, w *waiting) []diagnosis {
 	for {
 		select {
 		case found := <-result:
 			return named(found, name)
-		case <-w.patience.C:
-			w.tell(name)
+		case <-w.notice.C:
+			w.show(name)
 			continue
 		case <-w.end.C:
 			w.end.Reset(0) // for the others
@@ -166,13 +166,13 @@ func (o *doctorOptions) await(ctx context.Context, result <-chan []diagnosis, na
 			return nil
 		}
 		select {
-		case found := <-result: // it has ended meanwhile
+		case found := <-result: // it has just ended
 			return named(found, name)
 		default:
 		}
 		return []diagnosis{{
-			Check: name, State: stateWarning, Found: fmt.Sprintf("it was given up after %v", o.limit),
-			Advice: "Look whether the disk is slow, or a folder on a network cannot be reached.",
+			Check: name, State: stateWarning, Found: fmt.Sprintf("gave up after %v", o.limit),
+			Advice: "Check whether the disk is slow or a network directory is unreachable.",
 		}}
 	}
 }
@@ -184,32 +184,32 @@ func named(found []diagnosis, name string) []diagnosis {
 	return found
 }
 
-// A waiting tells on a terminal what is waited for.
+// A waiting names a slow check on the terminal.
 type waiting struct {
-	w        io.Writer // nil where nothing is told
-	patience *time.Timer
-	end      *time.Timer
-	visible  bool
+	w       io.Writer // nil without a terminal
+	notice  *time.Timer
+	end     *time.Timer
+	visible bool
 }
 
 func (o *doctorOptions) newWaiting() *waiting {
-	w := &waiting{patience: time.NewTimer(o.patience), end: time.NewTimer(o.limit + grace)}
+	w := &waiting{notice: time.NewTimer(o.notice), end: time.NewTimer(o.limit + grace)}
 	if isTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
 		w.w = o.streams.Err
 	}
 	return w
 }
 
-func (w *waiting) tell(name string) {
-	w.patience.Reset(redrawInterval)
+func (w *waiting) show(name string) {
+	w.notice.Reset(redrawInterval)
 	if w.w != nil {
 		w.visible = true
-		_, _ = io.WriteString(w.w, clearLine+fitLine("looking at: "+name, terminalWidth(w.w)))
+		_, _ = io.WriteString(w.w, clearLine+fitLine("checking: "+name, terminalWidth(w.w)))
 	}
 }
 
 func (w *waiting) done() {
-	w.patience.Stop()
+	w.notice.Stop()
 	w.end.Stop()
 	if w.visible {
 		_, _ = io.WriteString(w.w, clearLine)
@@ -231,8 +231,8 @@ func (o *doctorOptions) print(found []diagnosis) error {
 	return err
 }
 
-// doctorText returns what was found in two columns, or where there is no room, as paragraphs.
-func doctorText(found []diagnosis, columns int, colour bool) string {
+// doctorText returns the findings in two columns or, on a narrow terminal, as paragraphs.
+func doctorText(found []diagnosis, columns int, color bool) string {
 	const label = len("problem  agent settings  ")
 	indent := label
 	if columns > 0 && columns < narrow {
@@ -249,16 +249,16 @@ func doctorText(found []diagnosis, columns int, colour bool) string {
 			lines = append(lines, wrapMarked(escaped(d.Advice), "> ", columns-indent)...)
 		}
 		text := head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
-		b.WriteString(painted(text, d.State, colour))
+		b.WriteString(painted(text, d.State, color))
 	}
 	return b.String()
 }
 
-// painted gives the first word of a text the colour of its state.
-func painted(text string, state checkState, colour bool) string {
+// painted colors the first word of a text by its state.
+func painted(text string, state checkState, color bool) string {
 	codes := map[checkState]string{stateOK: "32", stateNote: "36", stateWarning: "33", stateProblem: "31"}
 	rest, ok := strings.CutPrefix(text, string(state))
-	if !colour || !ok {
+	if !color || !ok {
 		return text
 	}
 	return "\x1b[" + codes[state] + "m" + string(state) + "\x1b[0m" + rest
@@ -274,28 +274,28 @@ type terminalDetails struct {
 	UTF8    bool   `json:"utf8"`
 }
 
-// checkTerminal tells what the terminal can do.
+// checkTerminal reports the abilities of the terminal.
 func checkTerminal(s Streams) []diagnosis {
 	d := terminalDetails{
 		Stdin: isTerminal(s.In), Stdout: isTerminal(s.Out), Stderr: isTerminal(s.Err), Term: os.Getenv("TERM"),
 		Colours: colorDepth(s), UTF8: speaksUTF8(),
 	}
 	if !d.Stdout {
-		return []diagnosis{{State: stateOK, Found: "stdout is no terminal: plain output", Details: d}}
+		return []diagnosis{{State: stateOK, Found: "stdout is not a terminal: plain output", Details: d}}
 	}
 	d.Columns = terminalWidth(s.Out)
-	found := fmt.Sprintf("%d columns, TERM is %s, colours: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colours)
+	found := fmt.Sprintf("%d columns, TERM is %s, colors: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colours)
 	state, advice := stateOK, ""
 	switch {
 	case !d.UTF8:
 		state, found = stateWarning, found+"; the locale is not UTF-8"
-		advice = "Set LANG to one that is, such as C.UTF-8, or letters may look wrong."
+		advice = "Set LANG to a UTF-8 locale such as C.UTF-8, or characters may look wrong."
 	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
-		state, advice = stateNote, "Without a TERM that can clear a line, there are no colours and no progress."
+		state, advice = stateNote, "Set TERM to a terminal that can clear a line to get colors and progress."
 	case d.Columns < narrow:
-		state, advice = stateNote, fmt.Sprintf("With %d columns or more, lists have more to show.", narrow)
+		state, advice = stateNote, fmt.Sprintf("Lists show more in %d columns or more.", narrow)
 	case !d.Stdin || !d.Stderr:
-		state, advice = stateNote, "clew run can ask for permissions only where stdin and stderr are terminals, too."
+		state, advice = stateNote, "To answer permission requests, stdin and stderr must also be terminals."
 	}
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: d}}
 }
@@ -303,9 +303,9 @@ func checkTerminal(s Streams) []diagnosis {
 func colorDepth(s Streams) string {
 	switch setting := os.Getenv("CLEW_COLOR"); {
 	case setting == "always" || setting == "never":
-		return setting + ", by the setting color"
+		return setting + ", from the setting color"
 	case os.Getenv("NO_COLOR") != "":
-		return "none, by NO_COLOR"
+		return "none, from NO_COLOR"
 	case !colored(s.Out):
 		return "none"
 	}
@@ -319,7 +319,7 @@ func colorDepth(s Streams) string {
 	return "16"
 }
 
-// speaksUTF8 reports whether the locale has UTF-8. On Windows and macOS, terminals do whatever it says.
+// speaksUTF8 reports whether the locale uses UTF-8. On Windows and macOS, terminals always do.
 func speaksUTF8() bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return true
@@ -333,12 +333,12 @@ type indexDetails struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// checkIndex tells of the search index, which needs no care: what is wrong with it is put right by the next search.
+// checkIndex reports on the search index. The next search repairs it.
 func checkIndex(place func() (string, error)) []diagnosis {
 	path, err := place()
 	if err != nil {
 		return []diagnosis{{
-			State: stateNote, Found: "there is no place for it: " + err.Error(),
+			State: stateNote, Found: "no directory for it: " + err.Error(),
 			Advice: "Set XDG_CACHE_HOME or HOME, or search with --no-index.",
 		}}
 	}
@@ -346,9 +346,9 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return []diagnosis{{State: stateOK, Found: "not built yet; the first search does that", Details: d}}
+		return []diagnosis{{State: stateOK, Found: "not built yet; the first search builds it", Details: d}}
 	case err == nil && !info.Mode().IsRegular():
-		err = errors.New("it is not a file")
+		err = errors.New("not a file")
 	case err == nil:
 		d.Bytes = info.Size()
 		err = looksLikeSQLite(path)
@@ -356,7 +356,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 	if err != nil {
 		return []diagnosis{{
 			State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
-			Advice: "Delete it: the next search builds it anew.", Details: d,
+			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
 	found := fmt.Sprintf("%s, written %s, %s", formatSize(d.Bytes), info.ModTime().Local().Format(timeLayout), path)
@@ -372,12 +372,12 @@ func looksLikeSQLite(path string) error {
 	magic := []byte("SQLite format 3\x00")
 	head := make([]byte, len(magic))
 	if _, err := io.ReadFull(file, head); err != nil || !bytes.Equal(head, magic) {
-		return errors.New("it is damaged")
+		return errors.New("damaged")
 	}
 	return nil
 }
 
-// checkSettings tells of the settings of clew.
+// checkSettings reports on the settings of clew.
 func checkSettings(c *config.Config) []diagnosis {
 	var all []diagnosis
 	for _, p := range c.Problems {
@@ -388,25 +388,25 @@ func checkSettings(c *config.Config) []diagnosis {
 	}
 	found := "no clew.yaml; \"clew config init --user\" writes one"
 	if c.File != "" {
-		found = fmt.Sprintf("%s is right", c.File)
+		found = fmt.Sprintf("%s is valid", c.File)
 	}
 	all = append(all, diagnosis{State: stateOK, Found: found})
 	if len(c.PassedOver) > 0 {
 		all = append(all, diagnosis{
 			State:  stateNote,
-			Found:  strings.Join(c.PassedOver, " and ") + " not read, since " + c.File + " comes first",
-			Advice: "Name the file that you want with --config, or put all settings into one.",
+			Found:  strings.Join(c.PassedOver, " and ") + " not read, because " + c.File + " comes first",
+			Advice: "Choose a file with --config, or put all settings into one file.",
 		})
 	}
 	return append(all, strangeVariables(os.Environ())...)
 }
 
-// strangeVariables tells of variables that look like settings and are none.
+// strangeVariables reports variables that look like settings but are not.
 func strangeVariables(environ []string) []diagnosis {
 	strangers := config.UnknownVariables(environ)
 	var all []diagnosis
 	for _, name := range slices.Sorted(maps.Keys(strangers)) {
-		d := diagnosis{State: stateNote, Found: name + " is set, and no variable of clew", Advice: "Unset it."}
+		d := diagnosis{State: stateNote, Found: name + " is set, but is not a variable of clew", Advice: "Unset it."}
 		if near := strangers[name]; near != "" {
 			d.Advice = "Did you mean " + near + "?"
 		}
@@ -415,13 +415,13 @@ func strangeVariables(environ []string) []diagnosis {
 	return all
 }
 
-// The agentSettings are what of a file of settings of the agent is looked at.
+// The agentSettings are the members of the agent's settings that are checked.
 type agentSettings struct {
 	CleanupDays *float64 `json:"cleanupPeriodDays"`
 	KeyHelper   string   `json:"apiKeyHelper"`
 }
 
-// maxAgentSettings is how long such a file may be.
+// maxAgentSettings is the maximum size of a settings file.
 const maxAgentSettings = 16 << 20
 
 func readAgentSettings(path string) (agentSettings, error) {
@@ -431,7 +431,7 @@ func readAgentSettings(path string) (agentSettings, error) {
 		return s, err
 	}
 	if !info.Mode().IsRegular() {
-		return s, errors.New("it is not a file")
+		return s, errors.New("not a file")
 	}
 	data, err := readAtMost(path, maxAgentSettings)
 	if err != nil {
@@ -441,23 +441,24 @@ func readAgentSettings(path string) (agentSettings, error) {
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), &object); err != nil {
 		return s, jsonFault(data, err)
 	}
-	// A member of another type is as if it were not there.
+	// Members of other types are ignored.
 	_ = json.Unmarshal(object["cleanupPeriodDays"], &s.CleanupDays)
 	_ = json.Unmarshal(object["apiKeyHelper"], &s.KeyHelper)
 	return s, nil
 }
 
-// jsonFault says in which line a file is no JSON. It quotes nothing: there are secrets in settings.
+// jsonFault returns the line of a syntax error. It quotes nothing: settings may contain secrets.
 func jsonFault(data []byte, err error) error {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
-		return errors.New("it is not a JSON object")
+		return errors.New("not a JSON object")
 	}
 	before := data[:min(max(int(syntax.Offset), 0), len(data))]
-	return fmt.Errorf("it is not JSON: there is a mistake in line %d", 1+strings.Count(string(before), "\n"))
+	return fmt.Errorf("invalid JSON: syntax error in line %d", 1+strings.Count(string(before), "\n"))
 }
 
-// agentSettingsFiles are those that an agent reads in this folder, the one that counts least first.
+// agentSettingsFiles returns the files that an agent reads in this directory, in ascending
+// precedence.
 func agentSettingsFiles() []string {
 	var files []string
 	if roots, err := sessions.Roots(); err == nil {
@@ -468,7 +469,7 @@ func agentSettingsFiles() []string {
 	return append(files, filepath.Join(".claude", "settings.json"), filepath.Join(".claude", "settings.local.json"))
 }
 
-// checkAgentSettings looks whether the agent can read its settings.
+// checkAgentSettings checks whether the agent can read its settings.
 func checkAgentSettings() []diagnosis {
 	var all []diagnosis
 	var right []string
@@ -480,7 +481,7 @@ func checkAgentSettings() []diagnosis {
 		case !errors.Is(err, fs.ErrNotExist):
 			all = append(all, diagnosis{
 				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
-				Advice: "Correct it: the agent does without it, or refuses to start.",
+				Advice: "Correct it: the agent ignores it or refuses to start.",
 			})
 		}
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// testedAgent is the version of Claude Code that clew is tested with.
+// testedAgent is the version of Claude Code with which clew is tested.
 const testedAgent = "2.1.325"
 
 func checkBuild(context.Context) []diagnosis {
@@ -56,16 +56,16 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 		}
 		return []diagnosis{{
 			State: stateProblem, Found: "the agent binary was not found" + looked + from,
-			Advice: "Install Claude Code with \"npm install -g @anthropic-ai/claude-code\", or name its binary with " +
-				"agent_path, CLEW_AGENT or --agent-path. Without it, clew can still show and count what there is.",
+			Advice: "Install Claude Code with \"npm install -g @anthropic-ai/claude-code\", or set agent_path, CLEW_AGENT " +
+				"or --agent-path to its binary. Without it, clew can still show, search and count sessions.",
 		}}
 	}
 	details := agentDetails{Path: path, Tested: testedAgent}
 	version, err := agentVersion(ctx, path)
 	if err != nil {
 		return []diagnosis{{
-			State: stateProblem, Found: fmt.Sprintf("%s does not tell its version: %v%s", path, err, from),
-			Advice: "Run it with --version to see why, and install Claude Code anew.", Details: details,
+			State: stateProblem, Found: fmt.Sprintf("%s does not print its version: %v%s", path, err, from),
+			Advice: "Run it with --version to see why, and install Claude Code again.", Details: details,
 		}}
 	}
 	details.Version = version
@@ -74,7 +74,7 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: details}}
 }
 
-// versionLimit is how long the agent may take to tell its version.
+// versionLimit is how long the agent may take to print its version.
 const versionLimit = 8 * time.Second
 
 var versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+\S*`)
@@ -89,24 +89,24 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	cmd.WaitDelay = time.Second
 	cmd.Env = append(os.Environ(), "DISABLE_AUTOUPDATER=1")
 	if roots, err := sessions.Roots(); err == nil && len(roots) > 1 {
-		cmd.Env = append(cmd.Env, "CLAUDE_CONFIG_DIR="+roots[0]) // an agent can have one only
+		cmd.Env = append(cmd.Env, "CLAUDE_CONFIG_DIR="+roots[0]) // an agent takes only one
 	}
 	err := cmd.Run()
 	text := strings.TrimSpace(out.text.String())
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("it has not ended after %v", versionLimit)
+		return "", fmt.Errorf("still running after %v", versionLimit)
 	case err != nil:
 		return "", errors.New(strings.Join(strings.Fields(cause(err).Error()+" "+clip(text)), " "))
 	}
 	version := versionPattern.FindString(text)
 	if version == "" {
-		return "", fmt.Errorf("it says %q", clip(text))
+		return "", fmt.Errorf("it printed %q", clip(text))
 	}
 	return clip(version), nil
 }
 
-// A clipped keeps the beginning of what is written to it.
+// A clipped is a writer that keeps the beginning of the output.
 type clipped struct{ text bytes.Buffer }
 
 func (c *clipped) Write(p []byte) (int, error) {
@@ -115,18 +115,18 @@ func (c *clipped) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// judgeVersion compares a version with those that clew is made for and tested with.
+// judgeVersion compares a version with those that clew supports and is tested with.
 func judgeVersion(version string) (state checkState, remark, advice string) {
 	switch {
 	case compareVersions(version, clew.MinAgentVersion) < 0:
-		return stateWarning, ", which is older than " + clew.MinAgentVersion + ", the oldest one that clew is made for",
+		return stateWarning, ", which is older than " + clew.MinAgentVersion + ", the oldest version that clew supports",
 			"Update it with \"claude update\"."
 	case compareVersions(version, testedAgent) < 0:
-		return stateNote, ", which is older than " + testedAgent + ", the one that clew is tested with",
+		return stateNote, ", which is older than " + testedAgent + ", the version that clew is tested with",
 			"If something does not work, update it with \"claude update\"."
 	case compareVersions(version, testedAgent) > 0:
-		return stateNote, ", which is newer than " + testedAgent + ", the one that clew is tested with",
-			"If something does not work, look for a newer clew."
+		return stateNote, ", which is newer than " + testedAgent + ", the version that clew is tested with",
+			"If something does not work, update clew."
 	}
 	return stateOK, ", the version that clew is tested with", ""
 }
@@ -146,24 +146,24 @@ func leadingNumber(text string) int {
 	return n
 }
 
-// Variables by which an agent can reach a model. Their values are nobody's business.
+// The variables that give an agent access to a model. Their values are never shown.
 var loginVariables = []string{
 	keyVariable, "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
 	"CLAUDE_CODE_USE_FOUNDRY",
 }
 
-// checkLogin looks whether there is a key or a login, and not what it is.
+// checkLogin checks whether there is a key or a login, without reading it.
 func checkLogin() []diagnosis {
 	for _, name := range loginVariables {
 		if os.Getenv(name) != "" {
 			return []diagnosis{{State: stateOK, Found: name + " is set"}}
 		}
 	}
-	roots, _ := sessions.Roots() // the check of transcripts tells of errors
+	roots, _ := sessions.Roots() // the check of transcripts reports errors
 	for _, root := range roots {
 		path := filepath.Join(root, ".credentials.json")
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-			return []diagnosis{{State: stateOK, Found: "a login is in " + path}}
+			return []diagnosis{{State: stateOK, Found: "login found in " + path}}
 		}
 		if settings, err := readAgentSettings(filepath.Join(root, "settings.json")); err == nil && settings.KeyHelper != "" {
 			return []diagnosis{{State: stateOK, Found: "apiKeyHelper is set in the agent's settings"}}
@@ -171,27 +171,28 @@ func checkLogin() []diagnosis {
 	}
 	if runtime.GOOS == "darwin" {
 		return []diagnosis{{
-			State: stateNote, Found: keyVariable + " is not set; whether there is a login in the keychain was not looked at",
+			State: stateNote, Found: keyVariable + " is not set; the keychain was not checked for a login",
 			Advice: "If the agent says that it is not logged in, run \"claude\" and then /login.",
 		}}
 	}
 	return []diagnosis{{
-		State: stateWarning, Found: "no key and no login was found",
+		State: stateWarning, Found: "no key and no login found",
 		Advice: "Run \"claude\" and then /login, or set " + keyVariable + ". Only clew run and clew chat need it.",
 	}}
 }
 
-// A shelf is all transcripts of the user. They are looked at once, by whoever needs them first.
+// A transcriptSet is the list of all transcripts of the user. It is read once, by the first check
+// that needs it.
 type transcriptSet struct {
 	now   time.Time
 	once  sync.Once
 	roots []string
-	files []transcriptFile // the sessions
-	bytes int64            // with all that lies beside them
-	err   error            // why some could not be looked at
+	files []transcriptFile // of sessions
+	bytes int64            // including the files beside them
+	err   error            // why some could not be read
 }
 
-// A shelved is the transcript of a session.
+// A transcriptFile is the transcript of a session.
 type transcriptFile struct {
 	path     string
 	size     int64
@@ -200,14 +201,14 @@ type transcriptFile struct {
 
 func newTranscriptSet(now time.Time) *transcriptSet { return &transcriptSet{now: now} }
 
-// look finds the transcripts.
-func (s *transcriptSet) look(ctx context.Context) {
+// list finds the transcripts.
+func (s *transcriptSet) list(ctx context.Context) {
 	s.once.Do(func() {
 		s.roots, s.err = sessions.Roots()
 		for f, err := range sessions.Files(ctx, nil) {
 			switch {
 			case ctx.Err() != nil:
-				s.err = errors.New("there was no time to look at all")
+				s.err = errors.New("not enough time to read all of them")
 				return
 			case err != nil:
 				s.err = err
@@ -232,31 +233,31 @@ type transcriptDetails struct {
 	Largest  string   `json:"largest"` // a path
 }
 
-// checkFolders tells where transcripts are, and how many.
+// checkFolders reports the directories and the number of transcripts.
 func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
-	s.look(ctx)
+	s.list(ctx)
 	var all []diagnosis
 	if s.err != nil {
 		all = append(all, diagnosis{
-			State: stateWarning, Found: "not all can be looked at: " + strings.ReplaceAll(s.err.Error(), "\n", "; "),
-			Advice: "Make the folder readable for you, or set CLAUDE_CONFIG_DIR to where the agent keeps its files.",
+			State: stateWarning, Found: "some cannot be read: " + strings.ReplaceAll(s.err.Error(), "\n", "; "),
+			Advice: "Make the directory readable for you, or set CLAUDE_CONFIG_DIR to the agent's directory.",
 		})
 	}
 	if len(s.files) == 0 {
-		none := "no agent has a folder here"
+		none := "no directory of an agent found"
 		if len(s.roots) > 0 {
-			none = "there are no sessions in " + strings.Join(s.roots, ", ")
+			none = "no sessions in " + strings.Join(s.roots, ", ")
 		}
 		return append(all, diagnosis{
 			State: stateNote, Found: none,
-			Advice: "Run \"clew demo\" for a tour, or \"clew run\" for a session. If yours are elsewhere, set " +
+			Advice: "Run \"clew demo\" for a tour, or \"clew run\" to start a session. If your sessions are elsewhere, set " +
 				"CLAUDE_CONFIG_DIR.",
 		})
 	}
 	largest := slices.MaxFunc(s.files, func(a, b transcriptFile) int { return int(min(1, max(-1, a.size-b.size))) })
 	return append(all, diagnosis{
 		State: stateOK,
-		Found: fmt.Sprintf("%s in %s, %s with all that belongs to them; the largest has %s: %s",
+		Found: fmt.Sprintf("%s in %s, %s with their other files; the largest has %s: %s",
 			counted(len(s.files), "session"), strings.Join(s.roots, ", "), formatSize(s.bytes), formatSize(largest.size),
 			largest.path),
 		Details: transcriptDetails{Roots: s.roots, Sessions: len(s.files), Bytes: s.bytes, Largest: largest.path},
@@ -271,23 +272,23 @@ func counted(n int, noun string) string {
 }
 
 const (
-	usualRetention = 30 // days after which an agent deletes a session, unless it is told otherwise
+	usualRetention = 30 // days after which an agent deletes a session by default
 	soon           = 7  // days
 )
 
 type retentionDetails struct {
 	Days    float64 `json:"days"`
 	Overdue int     `json:"overdue"`
-	Soon    int     `json:"soon"` // in the next seven days, the overdue ones included
+	Soon    int     `json:"soon"` // in the next seven days, including the overdue ones
 }
 
-// checkRetention tells which sessions the agent is about to delete.
+// checkRetention reports the sessions that the agent will delete soon.
 func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
-	s.look(ctx)
+	s.list(ctx)
 	days, from := retention()
 	keep := time.Duration(days * float64(24*time.Hour))
 	if days > 100_000 {
-		keep = 100_000 * 24 * time.Hour // which a duration can hold
+		keep = 100_000 * 24 * time.Hour // the limit of a duration
 	}
 	d := retentionDetails{Days: days}
 	left := keep
@@ -301,24 +302,24 @@ func (s *transcriptSet) checkRetention(ctx context.Context) []diagnosis {
 			d.Soon++
 		}
 	}
-	found := fmt.Sprintf("the agent deletes sessions %s after they were last written to%s",
+	found := fmt.Sprintf("the agent deletes sessions %s after their last change%s",
 		counted(int(min(days, 100_000)), "day"), from)
 	switch {
 	case d.Soon > 0:
 		return []diagnosis{{
-			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them when it starts next",
+			State: stateWarning, Found: fmt.Sprintf("%s: %s in the next %d days, %d of them at its next start",
 				found, counted(d.Soon, "session"), soon, d.Overdue),
-			Advice: "Set cleanupPeriodDays in the agent's settings.json to more, such as 3650, or export what you want " +
-				"to keep.",
+			Advice: "Set cleanupPeriodDays in the agent's settings.json to a larger number, such as 3650, or export " +
+				"the sessions that you want to keep.",
 			Details: d,
 		}}
 	case len(s.files) > 0:
-		found += fmt.Sprintf("; the first one goes in %s", counted(int(left/(24*time.Hour)), "day"))
+		found += fmt.Sprintf("; the first one in %s", counted(int(left/(24*time.Hour)), "day"))
 	}
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 
-// retention returns after how many days sessions are deleted, and where that is set.
+// retention returns the number of days after which sessions are deleted, and where it is set.
 func retention() (days float64, from string) {
 	days = usualRetention
 	for _, path := range agentSettingsFiles() {
@@ -331,8 +332,8 @@ func retention() (days float64, from string) {
 }
 
 const (
-	newest       = 20       // sessions that are read for what clew does not know
-	longestRead  = 32 << 20 // bytes, beyond which a session is left out
+	newest       = 20       // sessions that are checked for unknown entries
+	longestRead  = 32 << 20 // bytes; larger sessions are left out
 	driftsListed = 5
 )
 
@@ -342,9 +343,9 @@ type formatDetails struct {
 	Invalid  int                  `json:"invalid"`
 }
 
-// checkFormat reads the newest sessions for what clew does not know.
+// checkFormat looks for unknown entries in the newest sessions.
 func (s *transcriptSet) checkFormat(ctx context.Context) []diagnosis {
-	s.look(ctx)
+	s.list(ctx)
 	files := slices.SortedFunc(slices.Values(s.files), func(a, b transcriptFile) int { return b.modified.Compare(a.modified) })
 	var drift transcript.Drift
 	var d formatDetails
@@ -371,13 +372,13 @@ func (d formatDetails) diagnosis() diagnosis {
 	within := "in the newest " + counted(d.Read, "session")
 	switch {
 	case d.Read == 0:
-		return diagnosis{State: stateOK, Found: "there is nothing to read", Details: d}
+		return diagnosis{State: stateOK, Found: "no sessions to check", Details: d}
 	case len(d.Findings) == 0 && d.Invalid == 0:
-		return diagnosis{State: stateOK, Found: "all is known " + within, Details: d}
+		return diagnosis{State: stateOK, Found: "everything is known " + within, Details: d}
 	case len(d.Findings) == 0:
 		return diagnosis{
-			State: stateNote, Found: fmt.Sprintf("%s that are no entries, %s", counted(d.Invalid, "line"), within),
-			Advice: "They come from an agent that was stopped while it wrote; clew leaves them out.", Details: d,
+			State: stateNote, Found: fmt.Sprintf("%s that are not entries, %s", counted(d.Invalid, "line"), within),
+			Advice: "An agent that was killed leaves incomplete lines; clew skips them.", Details: d,
 		}
 	}
 	var names []string
@@ -388,7 +389,7 @@ func (d formatDetails) diagnosis() diagnosis {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return diagnosis{
-		State: stateNote, Found: fmt.Sprintf("clew does not know some of what is %s: %s", within, strings.Join(names, ", ")),
-		Advice: "Nothing of it is lost, but it may not be shown. Look for a newer clew, or report it.", Details: d,
+		State: stateNote, Found: fmt.Sprintf("unknown entries %s: %s", within, strings.Join(names, ", ")),
+		Advice: "They are kept, but may not be shown. Update clew, or report them.", Details: d,
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// An onOff is a flag that is on when it is given without a value. It differs from
-// pflag's own in what it says about a value that is neither.
+// An onOff is a flag that is on when it is given without a value. Unlike pflag's own, it has a
+// readable error for other values.
 type onOff bool
 
 // addOnOff adds a flag to cmd that sets target.
@@ -29,23 +29,23 @@ func (o *onOff) Type() string { return "bool" }
 
 func (o *onOff) String() string { return strconv.FormatBool(bool(*o)) }
 
-// Set reads true and false, and what Go takes for them.
+// Set reads true and false, as strconv.ParseBool does.
 func (o *onOff) Set(text string) error {
 	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return errors.New("it is true or false")
+		return errors.New("must be true or false")
 	}
 	*o = onOff(on)
 	return nil
 }
 
-// A moment is a flag for a time: a day, a day with a time, or an age.
+// A timeFlag is a flag for a time: a day, a day with a time, or an age.
 type timeFlag struct {
 	time.Time
-	end bool // a day is its end
+	end bool // a day stands for its end
 }
 
-// Type is what the help calls the value.
+// Type names the value in the help.
 func (m *timeFlag) Type() string { return "time" }
 
 func (m *timeFlag) String() string {
@@ -55,11 +55,11 @@ func (m *timeFlag) String() string {
 	return m.Format(time.RFC3339)
 }
 
-// Set reads a time, which is local unless it says otherwise.
+// Set reads a time. It is local unless it has an offset.
 func (m *timeFlag) Set(text string) error {
 	at, err := parseTime("", text, time.Now(), m.end)
 	if err != nil || text == "" {
-		return errors.New("it is a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
+		return errors.New("must be a date such as 2026-11-01 or 2026-11-01T15:04, or an age such as 36h or 7d")
 	}
 	m.Time = at
 	return nil
@@ -68,7 +68,7 @@ func (m *timeFlag) Set(text string) error {
 // A byteSize is a flag: a whole number, with or without a unit.
 type byteSize int
 
-// sizeUnits are in the order in which they are tried: "B" ends the others too.
+// sizeUnits are in the order in which they are tried: the others also end in "B".
 var sizeUnits = []struct {
 	name  string
 	bytes uint64
@@ -77,10 +77,10 @@ var sizeUnits = []struct {
 	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
 }
 
-// Type names the sort of value in the help.
+// Type names the value in the help.
 func (s *byteSize) Type() string { return "size" }
 
-// String writes the size with the largest unit that it is a multiple of.
+// String returns the size in the largest unit of which it is a multiple.
 func (s *byteSize) String() string {
 	for _, u := range sizeUnits {
 		if n := uint64(*s); n >= u.bytes && n%u.bytes == 0 {
@@ -101,20 +101,20 @@ func (s *byteSize) Set(text string) error {
 	}
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || n == 0 || n > math.MaxInt/unit {
-		return fmt.Errorf("a size is a positive whole number of bytes, such as 500000, 512KiB or 64MiB")
+		return errors.New("must be a positive whole number of bytes, such as 500000, 512KiB or 64MiB")
 	}
 	*s = byteSize(n * unit)
 	return nil
 }
 
-// A turnRange is a flag for some of the turns of a session, such as 3, 3..5, 3..
-// or ..5. The zero value is all of them.
+// A turnRange is a flag for some turns of a session, such as 3, 3..5, 3.. or ..5. The zero value
+// means all turns.
 type turnRange struct {
 	text        string
 	first, last int // last is 0 for no end
 }
 
-// Type is what the help calls the value.
+// Type names the value in the help.
 func (t *turnRange) Type() string { return "turns" }
 
 func (t *turnRange) String() string { return t.text }
@@ -128,7 +128,7 @@ func (t *turnRange) Set(text string) error {
 	first, err1 := turnNumber(from, isRange)
 	last, err2 := turnNumber(to, isRange)
 	if err1 != nil || err2 != nil || last > 0 && last < first || text == ".." {
-		return errors.New("it is the number of a turn, or a range such as 3..5, 3.. or ..5")
+		return errors.New("must be the number of a turn, or a range such as 3..5, 3.. or ..5")
 	}
 	*t = turnRange{text: text, first: first, last: last}
 	return nil
@@ -149,8 +149,8 @@ func (t *turnRange) has(turn int) bool {
 	return turn >= t.first && (t.last == 0 || turn <= t.last)
 }
 
-// of returns the chunks of those turns, and the number of the first turn. What
-// stands before the first prompt is turn 0.
+// of returns the chunks of those turns, and the number of the first turn. Chunks before the first
+// prompt are turn 0.
 func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 	turn, from, end, first := 0, len(chunks), len(chunks), 0
 	for i := range chunks {
@@ -167,11 +167,11 @@ func (t *turnRange) of(chunks []transcript.Chunk) ([]transcript.Chunk, int) {
 	return chunks[from:end], first
 }
 
-// none is the failure to find any of those turns in a session that has so many.
+// none reports that a session with so many turns has none of the range.
 func (t *turnRange) none(turns int) error {
 	return &failure{
-		code: exitUsage, err: fmt.Errorf("there is no turn %s", t.text),
-		hint: fmt.Sprintf("The number of turns is %d.", turns),
+		code: exitUsage, err: fmt.Errorf("no turn matches %s", t.text),
+		hint: fmt.Sprintf("The session has %s.", counted(turns, "turn")),
 	}
 }
 
@@ -190,13 +190,13 @@ type givenFlag struct {
 	on   bool
 }
 
-// atMostOne refuses flags that do not go together.
+// atMostOne refuses flags that exclude each other.
 func atMostOne(flags []givenFlag) error {
 	first := ""
 	for _, f := range flags {
 		switch {
 		case f.on && first != "":
-			return usageError(fmt.Sprintf("--%s and --%s do not go together", first, f.name), "")
+			return usageError(fmt.Sprintf("--%s can't be used with --%s", first, f.name), "")
 		case f.on:
 			first = f.name
 		}
@@ -214,15 +214,15 @@ func parseZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, usageError("there is no time zone "+printable(name), "Give a name such as UTC or Europe/Paris.")
+		return nil, usageError("unknown time zone "+printable(name), "Give a name such as UTC or Europe/Paris.")
 	}
 	return zone, nil
 }
 
 var longAgo = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
 
-// parseMoment reads the time that a flag was given, in the time zone of now. "" is
-// the zero time. A day is its begin, or, with whole, its end.
+// parseTime parses the value of a flag in the time zone of now. "" is the zero time. A day stands
+// for its beginning, or with whole for its end.
 func parseTime(flag, text string, now time.Time, whole bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -244,8 +244,8 @@ func parseTime(flag, text string, now time.Time, whole bool) (time.Time, error) 
 			return at, nil
 		}
 	}
-	return time.Time{}, usageError(fmt.Sprintf("--%s %s is not a time", flag, printable(text)),
-		"Give a day such as 2026-11-15 or yesterday, a time such as 2026-11-15T14:00, or how long ago: 12h, 7d, 2w.")
+	return time.Time{}, usageError(fmt.Sprintf("--%s %s is not a valid time", flag, printable(text)),
+		"Give a day such as 2026-11-15 or yesterday, a time such as 2026-11-15T14:00, or an age: 12h, 7d, 2w.")
 }
 
 // backFrom goes back by days or weeks on the calendar.
@@ -268,7 +268,7 @@ func parseDay(text string, now time.Time) (time.Time, bool) {
 	return day, err == nil
 }
 
-// startOfDay returns when the day begins that is so many days after that of t.
+// startOfDay returns the beginning of the day that is so many days after the day of t.
 func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// showHelp prints the help of a command. It is plain on every terminal: to choose
-// colours, one would have to ask the terminal for its background, and a terminal
-// that does not answer would delay the help by seconds.
+// showHelp prints the help of a command. It has no colors: to choose them, the program would have
+// to ask the terminal for its background, and a terminal that does not answer would delay the help
+// by seconds.
 func showHelp(cmd *cobra.Command, _ []string) {
 	text := cmd.Long
 	if text == "" {
@@ -33,16 +33,16 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	hideConfigFlag(cmd)
-	// An outlet keeps the error.
+	// An errWriter keeps the error.
 	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
 }
 
-// newHelp returns a help command for which a word that is no command is an
-// error; cobra's own prints the general help then.
+// newHelp returns a help command that fails for an unknown command. Cobra's own would print the
+// general help.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Show how a command is used",
+		Short: "Show help for a command",
 
 		ValidArgsFunction: completeTopic,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,12 +73,13 @@ type manOptions struct {
 	dir     string
 }
 
-const manHelp = `Prints the manual page of a command, or of the program, as roff, which man
-formats. It says what the help says.
+const manHelp = `Print the manual page of a command, or of clew, in roff for man. It contains the
+same text as the help.
 
-With --dir, the pages of all commands are written to files in a folder, which is
-made if it is not there: clew.1, clew-run.1 and so on. Where man looks for pages
-is what manpath prints; below a prefix such as ~/.local it is share/man/man1.`
+With --dir, write the pages of all commands to files in a directory: clew.1,
+clew-run.1 and so on. The directory is created if it does not exist. To see where
+man looks for pages, run manpath; below a prefix such as ~/.local, the directory
+is share/man/man1.`
 
 func newMan(s Streams) *cobra.Command {
 	o := &manOptions{streams: s}
@@ -90,7 +91,7 @@ func newMan(s Streams) *cobra.Command {
   clew man --dir ~/.local/share/man/man1 && man clew-run`,
 		RunE: runE(o.run),
 	}
-	o.cmd.Flags().StringVar(&o.dir, "dir", "", "write the pages of all commands to this `folder`")
+	o.cmd.Flags().StringVar(&o.dir, "dir", "", "write the pages of all commands to this `directory`")
 	return o.cmd
 }
 
@@ -114,7 +115,7 @@ func (o *manOptions) writeAll(ctx context.Context, args []string) error {
 	case len(args) > 0:
 		return usageError("--dir writes the pages of all commands", "Leave out "+printable(strings.Join(args, " "))+".")
 	case o.dir == "":
-		return usageError("the name of the folder is empty", "")
+		return usageError("--dir is empty", "")
 	}
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return unwritable(o.dir, err)
@@ -142,11 +143,10 @@ func commandsOf(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// manName is what man is asked for, such as clew-run.
+// manName is the name of a page, such as clew-run.
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage returns the manual page of a command in roff, with the macros that every
-// man has.
+// manPage returns the manual page of a command in roff, with macros that every man knows.
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -170,10 +170,10 @@ func manPage(cmd *cobra.Command) string {
 	return p.String()
 }
 
-// A manText is a page in the making.
+// A manText builds a page.
 type manText struct{ strings.Builder }
 
-// request writes a line that tells the formatter what to do.
+// request writes a request: a line with a command for the formatter.
 func (p *manText) request(name string, args ...string) {
 	p.WriteString("." + name)
 	for _, arg := range args {
@@ -182,7 +182,7 @@ func (p *manText) request(name string, args ...string) {
 	p.WriteByte('\n')
 }
 
-// text writes lines that are filled.
+// text writes lines that the formatter fills.
 func (p *manText) text(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		p.WriteString(roffLine(line) + "\n")
@@ -201,7 +201,7 @@ func (p *manText) synopsis(cmd *cobra.Command) {
 	}
 }
 
-// prose writes paragraphs. Lines that are indented stay as they are.
+// prose writes paragraphs. Indented lines stay unchanged.
 func (p *manText) prose(text string) {
 	begun := false
 	var kept []string
@@ -230,7 +230,7 @@ func (p *manText) prose(text string) {
 	keep()
 }
 
-// literal writes lines that are not filled, indented by two columns.
+// literal writes lines that the formatter does not fill, indented by two columns.
 func (p *manText) literal(lines []string) {
 	p.request("PP")
 	p.request("RS", "2n")
@@ -280,7 +280,7 @@ func (p *manText) options(heading string, flags *pflag.FlagSet) {
 	})
 }
 
-// shownDefault tells what a flag is that was not given, if that is of interest.
+// shownDefault returns the default of a flag for its description, unless it is empty.
 func shownDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]":
@@ -289,17 +289,17 @@ func shownDefault(f *pflag.Flag) string {
 	return fmt.Sprintf(" (default %s)", f.DefValue)
 }
 
-// seeAlso names the pages above, below and beside.
+// seeAlso names other pages.
 func (p *manText) seeAlso(cmd *cobra.Command) {
 	p.request("SH", "SEE ALSO")
 	if !cmd.HasParent() {
-		p.text("The commands above have pages of their own.")
+		p.text("Each of the commands above has its own page.")
 		return
 	}
 	p.WriteString(`\fB` + escapeRoff(manName(cmd.Root())) + `\fR(1), for the exit codes and the other commands` + "\n")
 }
 
-// roffLine is escapeRoff for a whole line, which is no request, however it begins.
+// roffLine is escapeRoff for a whole line, which must not become a request.
 func roffLine(line string) string {
 	text := escapeRoff(line)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, `\(aq`) {
@@ -308,8 +308,7 @@ func roffLine(line string) string {
 	return text
 }
 
-// escapeRoff makes a text stand for itself: as it is typed, and not as it would be
-// set in a book.
+// escapeRoff escapes a text so that it is shown as typed, without typographic replacements.
 func escapeRoff(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -337,17 +336,17 @@ func escapeRoff(text string) string {
 	return b.String()
 }
 
-const completionHelp = `Prints a script with which a shell completes commands, flags, their values, and
-sessions with their titles. The help of each shell tells where to put it.`
+const completionHelp = `Print a script that makes a shell complete commands, flags, their values, and
+session IDs with their titles. The help for each shell says where to put it.`
 
-// addCompletion has cobra add its completion command, and makes an unknown shell
-// an error there; left alone, it prints the help. It also has the scripts printed
-// where all else is, and tells what there is to complete.
+// addCompletion adds cobra's completion command, and changes it: an unknown shell is an error
+// instead of a reason to print the help, and scripts go to the program's stdout. It also registers
+// the completions of arguments and flags.
 func addCompletion(root *cobra.Command, st *settings) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			cmd.Short, cmd.Long = "Print a script with which a shell completes commands", completionHelp
+			cmd.Short, cmd.Long = "Print a completion script for a shell", completionHelp
 			cmd.Args, cmd.RunE = noSuchCommand, printHelp
 			for _, shell := range cmd.Commands() {
 				shell.Args, shell.RunE = atMost(0), printCompletion
@@ -398,7 +397,7 @@ func completeArguments(cmd *cobra.Command, st *settings) {
 	}
 }
 
-// flagValues are what flags can be set to, by the command and the flag.
+// flagValues are the values of flags, by command and flag.
 var flagValues = map[string][]string{
 	"run output-format": {"text", "json", "stream-json"},
 	"show format":       {"text", "markdown", "html", "json", "ndjson", "messages"},
@@ -417,7 +416,7 @@ var flagValues = map[string][]string{
 func completeFlags(cmd *cobra.Command, st *settings) {
 	complete := func(flag string, f cobra.CompletionFunc) {
 		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, f) // it fails for flags that are not there
+			_ = cmd.RegisterFlagCompletionFunc(flag, f) // it fails only for unknown flags
 		}
 	}
 	for name, values := range flagValues {
@@ -426,7 +425,7 @@ func completeFlags(cmd *cobra.Command, st *settings) {
 		}
 	}
 	complete("resume", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return st.completeSession(cmd, word, wholeID) // which is what the agent takes
+		return st.completeSession(cmd, word, wholeID) // the agent needs whole IDs
 	})
 	for _, flag := range []string{"project", "dir", "add-dir"} {
 		complete(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -435,7 +434,7 @@ func completeFlags(cmd *cobra.Command, st *settings) {
 	}
 }
 
-// completeList completes the last of several words with commas between.
+// completeList completes the last word of a comma-separated list.
 func completeList(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		before := word[:strings.LastIndex(word, ",")+1]
@@ -462,13 +461,13 @@ func completeTopic(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionTime is how long whoever has pressed a key waits for sessions.
+// completionTime bounds the search for sessions: the user waits for it.
 const completionTime = 2 * time.Second
 
 func wholeID(id string) string { return id }
 
-// completeSession completes the ID of a session of this project, or if there is none that fits, of any. Where none fits
-// at all, shells complete files.
+// completeSession completes the ID of a session of this project or, if none matches, of any
+// project. If still none matches, shells complete files.
 func (s *settings) completeSession(
 	cmd *cobra.Command, word string, shown func(id string) string,
 ) ([]string, cobra.ShellCompDirective) {
@@ -485,7 +484,7 @@ func (s *settings) completeSession(
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// applyFolders has sessions looked for where the settings say.
+// applyFolders applies the directories of sessions in the settings.
 func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 	c, err := s.load(ctx)
 	if err != nil {
@@ -496,7 +495,7 @@ func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 	}
 }
 
-// sessionWords returns IDs as they are to be shown, or whole where more was typed, with titles.
+// sessionWords returns IDs with titles: in the shown form, or whole if more was typed.
 func sessionWords(infos []sessions.SessionInfo, word string, shown func(id string) string) []string {
 	words := make([]string, len(infos))
 	for i := range infos {
@@ -518,7 +517,7 @@ func newVersion(s Streams) *cobra.Command {
 	o := &versionOptions{streams: s}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program",
+		Short: "Print the version of clew",
 		Example: `  clew version
   clew version --json | jq -r .revision`,
 		Args: atMost(0),
@@ -544,8 +543,7 @@ func (o *versionOptions) run(context.Context, []string) error {
 	return nil
 }
 
-// A build tells what this program was made from. What is not known is empty, but
-// for the version.
+// A build describes how the program was built. Unknown values are empty, except for the version.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`

@@ -15,23 +15,23 @@ import (
 	"github.com/clewdev/clew/internal/export"
 )
 
-// An input is a stream that a command reads: a file, or stdin. Its reads end
-// with the context, even where the system would have them wait.
+// An input is a stream that a command reads: a file, or stdin. Its reads end with the context, even
+// if the system still waits for data.
 type input struct {
 	io.Reader
 	name string
-	size int64 // how much there is to read, or -1 when that is not known
+	size int64 // bytes to read, or -1 if that is not known
 	file *os.File
 }
 
-// openInput opens the file of that name. "-" is stdin, and so is "", unless that
-// is a terminal, where nobody means to type frames.
+// openInput opens the file of that name. "-" means stdin, and so does "" unless stdin is a
+// terminal, where nobody means to type frames.
 func openInput(ctx context.Context, name string, stdin io.Reader) (*input, error) {
 	if name == "" && isTerminal(stdin) {
 		return nil, &failure{
 			code: exitUsage,
-			err:  errors.New("there is nothing to read: stdin is a terminal"),
-			hint: "Give a file, or - to type frames, or pipe them in: claude -p --verbose --output-format stream-json hello | clew inspect",
+			err:  errors.New("no input: stdin is a terminal"),
+			hint: "Give a file, - to type frames, or a pipe: claude -p --verbose --output-format stream-json hello | clew inspect",
 		}
 	}
 	if name == "" || name == "-" {
@@ -63,8 +63,8 @@ func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
 	case info.IsDir():
 		return nil, &failure{
 			code: exitInput,
-			err:  fmt.Errorf("%s is a folder", printable(name)),
-			hint: "Give a file of stream-json, one of those in it perhaps.",
+			err:  fmt.Errorf("%s is a directory", printable(name)),
+			hint: "Give the path of a file.",
 		}
 	case info.Mode().IsRegular():
 		in.Reader = file
@@ -73,7 +73,7 @@ func newInput(ctx context.Context, name string, r io.Reader) (*input, error) {
 	return in, nil
 }
 
-// offset returns how far a file that was opened by somebody else has been read.
+// offset returns the position in a file that the caller has opened.
 func offset(file *os.File) int64 {
 	at, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -90,33 +90,33 @@ func (in *input) Close() error {
 	return in.file.Close()
 }
 
-// readError says what went wrong in a read.
+// readError describes a failed read.
 func (in *input) readError(err error) error {
-	return fmt.Errorf("%s cannot be read: %w", printable(in.name), cause(err))
+	return fmt.Errorf("cannot read %s: %w", printable(in.name), cause(err))
 }
 
 func openError(ctx context.Context, name string, err error) error {
 	shown := printable(name)
 	switch {
 	case ctx.Err() != nil:
-		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted before %s could be opened", shown)}
+		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted while opening %s", shown)}
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{
 			code: exitInput,
-			err:  fmt.Errorf("there is no file %s", shown),
+			err:  fmt.Errorf("%s does not exist", shown),
 			hint: "Give the path of a file of stream-json, or - for stdin.",
 		}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{
 			code: exitInput,
-			err:  fmt.Errorf("%s cannot be opened: permission denied", shown),
+			err:  fmt.Errorf("cannot open %s: permission denied", shown),
 			hint: "Make the file readable, or pipe it in.",
 		}
 	}
-	return &failure{code: exitInput, err: fmt.Errorf("%s cannot be opened: %w", shown, cause(err))}
+	return &failure{code: exitInput, err: fmt.Errorf("cannot open %s: %w", shown, cause(err))}
 }
 
-// cause takes the operation and the path off an error of the file system.
+// cause removes the operation and the path from an error of the file system.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -125,18 +125,16 @@ func cause(err error) error {
 	return err
 }
 
-// A patient reader waits for its source, a pipe or a terminal, only as long as
-// its context lasts.
+// A ctxReader reads from a pipe or a terminal until its context ends.
 type ctxReader struct {
 	ctx     context.Context
 	src     io.Reader
 	buf     []byte
-	pending []byte // what was read and not yet handed out
+	pending []byte // read from the source and not yet returned
 	err     error
 }
 
-// Read reads from the source into a buffer of its own: a read that is given up
-// may still end, and must not write to p then.
+// Read reads into a separate buffer: an abandoned read may complete later, and must not write to p.
 func (r *ctxReader) Read(p []byte) (int, error) {
 	if len(r.pending) == 0 && r.err == nil {
 		r.fill()
@@ -157,8 +155,8 @@ func (r *ctxReader) fill() {
 	r.pending, r.err = r.buf[:n], err
 }
 
-// await returns what f returns, or the zero value and the context's error if
-// that is done first; f runs on then, and what it returns is lost.
+// await returns the results of f, or the zero value and the context's error if the context ends
+// first. In that case f keeps running, and its results are lost.
 func await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -186,12 +184,12 @@ func readAtMost(name string, most int64) ([]byte, error) {
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("it is longer than %s", formatSize(most))
+		err = fmt.Errorf("longer than %s", formatSize(most))
 	}
 	return data, err
 }
 
-// An inputFormat is how a conversation is written down.
+// An inputFormat is the format of a recorded conversation.
 type inputFormat int
 
 const (
@@ -201,11 +199,10 @@ const (
 	exportedInput // JSON of "clew export"
 )
 
-const sniffed = 64 << 10 // bytes, in which the form has to show
+const sniffed = 64 << 10 // bytes from which the format is detected
 
-// sniff tells the form by the first lines, and leaves them to be read. It waits
-// for no more than it needs. What is neither is taken for a transcript, of which
-// bad lines can be told.
+// sniff detects the format from the first lines without consuming them. It reads no more than it
+// needs. Unknown input counts as a transcript, whose bad lines can be reported.
 func sniff(r *bufio.Reader) inputFormat {
 	want := 1
 	for {
@@ -224,8 +221,8 @@ func sniff(r *bufio.Reader) inputFormat {
 	}
 }
 
-// formOf tells the form by the lines of head; the last one counts as a line if
-// there is no more to come.
+// headFormat detects the format from the lines of head. If last is set, nothing follows head, so
+// its last line is complete.
 func headFormat(head []byte, last bool) inputFormat {
 	if export.IsDocument(head) {
 		return exportedInput
@@ -259,7 +256,7 @@ func lineFormat(line []byte) inputFormat {
 	return typeFormat(members["type"])
 }
 
-// typeForm tells the form by a type that only one of them has, for want of more.
+// typeFormat detects the format from a type that only one format has.
 func typeFormat(name json.RawMessage) inputFormat {
 	switch strings.Trim(string(name), `"`) {
 	case "assistant", "result", "stream_event", "message_start", "message_delta", "message_stop",
@@ -269,7 +266,7 @@ func typeFormat(name json.RawMessage) inputFormat {
 	return unknownInput
 }
 
-// cutLineForm tells the form of a line that is too long to be seen whole.
+// cutLineFormat detects the format from a line that is longer than head.
 func cutLineFormat(line []byte) inputFormat {
 	switch {
 	case len(line) < sniffed/2:

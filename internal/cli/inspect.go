@@ -27,32 +27,32 @@ type inspectOptions struct {
 	maxFrame byteSize
 }
 
-const inspectHelp = `Reads stream-json, from a file or from stdin, and counts its frames by type and
-subtype. Behind the table come the kinds, fields, blocks and events that this
-version does not know, and what is invalid, with line and offset.
+const inspectHelp = `Read stream-json from a file or from stdin, and count its frames by type and
+subtype. After the table, list the kinds, fields, blocks and events that this
+version does not know, and invalid frames, with line and offset.
 
-With --json, there is one object for each frame instead:
-  line, offset, bytes  where the frame is, and how long
-  type, subtype        its kind; of a control frame, the subtype of its body
+With --json, print one object per frame instead:
+  line, offset, bytes  the position and length of the frame
+  type, subtype        its kind; for a control frame, the subtype of its body
   known                whether this version knows the kind
-  problem              what is invalid, the first of it, or ""
-  unknown_fields       the paths of fields that this version does not know
-  unknown_blocks       the types of such blocks
-  unknown_event        the type of such an event
-The last three are left out where there are none.
+  problem              the first error in the frame, or ""
+  unknown_fields       the paths of unknown fields
+  unknown_blocks       the types of unknown blocks
+  unknown_event        the type of an unknown event
+The last three are left out if there are none.
 
-Not examined are the bodies of control requests and the answers to them, the
-inputs of tools, the results of server tools, and what the blocks of any other
-tool result contain.
+Inspect does not examine the bodies of control requests and responses, the inputs
+of tools, the results of server tools, or the contents of blocks in other tool
+results.
 
-Memory does not grow with the length of the stream, but with that of its longest
-frame, of which there are several copies at a time.`
+Memory use does not depend on the length of the stream, but on its longest frame,
+of which there are several copies.`
 
 func newInspect(s Streams) *cobra.Command {
 	o := &inspectOptions{streams: s, maxFrame: wire.DefaultMaxFrameBytes}
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE|-]",
-		Short: "Show which frames a stream is made of, and what is wrong with it",
+		Short: "Count the frames of a stream, and find invalid and unknown ones",
 		Long:  inspectHelp,
 		Example: `  clew inspect session.ndjson
   claude -p --verbose --output-format stream-json hello | clew inspect
@@ -62,7 +62,7 @@ func newInspect(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	addOnOff(cmd, &o.json, "json", "print one JSON object per frame")
-	cmd.Flags().Var(&o.maxFrame, "max-frame-bytes", "longest frame to decode; a longer one is reported as invalid")
+	cmd.Flags().Var(&o.maxFrame, "max-frame-bytes", "longest frame to decode; longer ones are reported as invalid")
 	return cmd
 }
 
@@ -82,9 +82,9 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 	return o.inspect(ctx, in)
 }
 
-// A report is told of each frame in turn, and then of the end.
+// A report collects or prints the findings.
 type report interface {
-	// maxErrors is how many invalid blocks of a frame the report has use for.
+	// maxErrors is the number of invalid blocks per frame that the report can show.
 	maxErrors() int
 	add(finding) error
 	finish() error
@@ -201,7 +201,7 @@ func (o *inspectOptions) report(out *bufio.Writer) report {
 	return &summary{out: out, columns: textWidth(o.streams.Out, 0)}
 }
 
-// progress returns the bar for an input, or nil where it would be in the way.
+// progress returns the bar for an input, or nil if it would disturb the output.
 func (o *inspectOptions) progress(in *input) *progress {
 	typed := in.file == nil && isTerminal(o.streams.In)
 	listed := o.json && isTerminal(o.streams.Out)
@@ -219,13 +219,13 @@ func errNoName() error {
 	}
 }
 
-// A finding is what there is to say about one frame.
+// A finding is the result of examining one frame.
 type finding struct {
 	pos     wire.Position
 	kind    wire.Kind
 	known   bool
 	invalid error  // the frame does not decode
-	text    string // the line is no frame, but this text
+	text    string // of a line that is not a frame
 	isText  bool
 
 	unknownFields []string
@@ -233,7 +233,7 @@ type finding struct {
 	unknownEvent  string
 	invalidBlocks int
 	blockErrors   []error // of the first invalid blocks
-	maxErrors     int     // how many of these to keep; each costs a walk through the frame
+	maxErrors     int     // how many of these to keep; each costs a pass over the frame
 }
 
 func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
@@ -246,7 +246,7 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 		f.text, f.isText = clip(msg.Text), true
 		return f
 	case *wire.SystemMessage:
-		return f // all of its fields would be unknown
+		return f // all of its fields are unknown
 	case *wire.UnknownMessage:
 		f.kind.Subtype = subtypeOf(msg)
 		return f
@@ -267,12 +267,12 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 	return f
 }
 
-// subtypeOf returns the subtype that a frame of an unknown type has, or "".
+// subtypeOf returns the subtype of a frame of unknown type, or "".
 func subtypeOf(msg *wire.UnknownMessage) string {
 	var frame struct {
 		Subtype string `json:"subtype"`
 	}
-	// A subtype that is no string is left out, and the error says no more.
+	// A subtype that is not a string is ignored.
 	_ = json.Unmarshal([]byte(msg.Raw()), &frame)
 	return frame.Subtype
 }
@@ -308,8 +308,8 @@ func (f *finding) block(b wire.Block) {
 	}
 }
 
-// inside looks at the blocks of a tool's result, and not at what those contain.
-// A result that is a text has none.
+// inside examines the blocks of a tool's result, but not their contents. A result that is a text
+// has no blocks.
 func (f *finding) inside(result wire.JSON) {
 	if strings.HasPrefix(string(result), `"`) {
 		return
@@ -347,8 +347,8 @@ func (f *finding) event(e wire.Event) {
 	}
 }
 
-// eventName returns the event's type, and behind a slash the delta's if it is
-// that which is unknown.
+// eventName returns the type of an unknown event. If the delta is unknown, its type follows after a
+// slash.
 func eventName(e *wire.UnknownEvent) string {
 	var event struct {
 		Delta struct {
@@ -361,7 +361,7 @@ func eventName(e *wire.UnknownEvent) string {
 	return e.EventType() + "/" + event.Delta.Type
 }
 
-// problem says what is wrong with the frame, or nothing.
+// problem returns the first error in the frame, or "".
 func (f *finding) problem() string {
 	switch {
 	case f.isText:
@@ -374,7 +374,7 @@ func (f *finding) problem() string {
 	return ""
 }
 
-// A frameRecord is a line of the listing.
+// A frameRecord is a frame in JSON.
 type frameRecord struct {
 	Line    int    `json:"line"`
 	Offset  int64  `json:"offset"`
@@ -404,7 +404,7 @@ func newRecord(f finding) frameRecord {
 	}
 }
 
-// A listing is the report with one JSON object for each frame.
+// A listing is the report with one JSON object per frame.
 type listing struct {
 	w    io.Writer
 	line bytes.Buffer
@@ -431,10 +431,10 @@ func (l *listing) add(f finding) error {
 
 func (l *listing) finish() error { return nil }
 
-// A summary is the report for people: tables of what was in the stream.
+// A summary is the report as text, with tables.
 type summary struct {
 	out     io.Writer
-	columns int // of the screen; 0 means any
+	columns int // of the screen; 0 means no limit
 
 	total         stat
 	kinds         tally[wire.Kind]
@@ -447,7 +447,7 @@ type summary struct {
 	textLines     notes
 }
 
-// A fieldName is a field of the frames of a kind.
+// A fieldName is a field of frames of one kind.
 type fieldName struct {
 	path string
 	kind wire.Kind
@@ -510,7 +510,7 @@ func (s *summary) text() string {
 	return w.String()
 }
 
-// A page is a text in the making, and how wide it may become.
+// A page is the text of a summary, and its maximum width.
 type page struct {
 	strings.Builder
 	columns int
@@ -541,7 +541,7 @@ func (s *summary) printKinds(w *page) {
 	t.print(&w.Builder, w.columns)
 }
 
-// printTally prints how often each name was met, and where first.
+// printTally prints the number and the first line of each name.
 func printTally[K comparable](w *page, title string, names *tally[K], compare func(a, b K) int, show func(K) string) {
 	if len(names.stats) == 0 {
 		return
@@ -554,11 +554,11 @@ func printTally[K comparable](w *page, title string, names *tally[K], compare fu
 	}
 	t.print(&w.Builder, w.columns)
 	if n := names.rest.count; n > 0 {
-		w.WriteString(wrapped(fmt.Sprintf("  and %s more, under names that are not listed", group(n)), w.columns))
+		w.WriteString(wrapped(fmt.Sprintf("  and %s more, with names that are not listed", group(n)), w.columns))
 	}
 }
 
-// printNotes prints the first remarks of a sort.
+// printNotes prints the first notes of one kind.
 func printNotes(w *page, title, heading string, all *notes) {
 	if len(all.kept) == 0 {
 		return
@@ -586,12 +586,12 @@ func compareFields(a, b fieldName) int {
 	return cmp.Or(compareKinds(a.kind, b.kind), cmp.Compare(a.path, b.path))
 }
 
-// A stat is what is known of the frames that have something in common.
+// A stat counts frames.
 type stat struct {
 	count   int64
 	bytes   int64
 	largest int64
-	line    int // of the first
+	line    int // of the first frame
 }
 
 func (s *stat) add(pos wire.Position) {
@@ -603,14 +603,14 @@ func (s *stat) add(pos wire.Position) {
 	s.largest = max(s.largest, pos.Bytes)
 }
 
-// maxNames is how many names a tally keeps apart. The agent uses some dozens; a
-// stream of garbage could fill the memory with new ones.
+// maxNames is the number of names in a tally. The agent uses a few dozen; without a limit, garbage
+// could fill the memory.
 const maxNames = 1000
 
 // A tally counts by name.
 type tally[K comparable] struct {
 	stats map[K]*stat
-	rest  stat // of the names that there was no room for
+	rest  stat // of names beyond the limit
 }
 
 func (t *tally[K]) add(name K, pos wire.Position) {
@@ -629,8 +629,8 @@ func (t *tally[K]) add(name K, pos wire.Position) {
 	s.add(pos)
 }
 
-// names returns the names, the most frequent first. Where that leaves it open,
-// the larger total of bytes comes first, then what compare says.
+// names returns the names, the most frequent first. Equally frequent ones are sorted by their bytes,
+// and then by compare.
 func (t *tally[K]) names(compare func(a, b K) int) []K {
 	names := make([]K, 0, len(t.stats))
 	for name := range t.stats {
@@ -643,16 +643,16 @@ func (t *tally[K]) names(compare func(a, b K) int) []K {
 	return names
 }
 
-// A note is a remark on one place in the stream.
+// A note is a text about one frame.
 type note struct {
 	pos  wire.Position
 	text string
 }
 
-// maxNotes is how many notes of a sort are kept.
+// maxNotes is the number of notes that are kept.
 const maxNotes = 20
 
-// notes are the first remarks of a sort, and how many there were.
+// notes are the first notes of one kind, and the number of all.
 type notes struct {
 	kept  []note
 	total stat

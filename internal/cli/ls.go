@@ -26,19 +26,18 @@ type lsOptions struct {
 	until   timeFlag
 	order   sortOrder
 	list    sessions.ListOptions
-	none    string // what to say if there are none, or "" for the usual
+	none    string // printed if there are none; "" means the default
 }
 
-const lsHelp = `Lists the sessions of this project, those of other working trees of the
-repository included, the newest first. A * stands at sessions in which an agent
-seems to work.
+const lsHelp = `List the sessions of this project, including those of other working trees of the
+repository, newest first. A * marks sessions in which an agent seems to be
+working.
 
-Where the output is no terminal, titles are not cut. With --json, there is one
-object for each session, with its id, project, path, size, times, title and what
-else is known of it.
+Titles are cut to the width of the terminal. With --json, print one object per
+session, with its id, project, path, size, times, title and other metadata.
 
-Times are dates such as 2026-11-01, with a time as in 2026-11-01T15:04, or ages:
-90m, 36h, 7d.`
+Times are dates such as 2026-11-01, dates with a time such as 2026-11-01T15:04, or
+ages such as 90m, 36h or 7d.`
 
 func newLs(s Streams) *cobra.Command {
 	o := &lsOptions{streams: s}
@@ -53,18 +52,18 @@ func newLs(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	f := cmd.Flags()
-	addOnOff(cmd, &o.all, "all", "sessions of all projects")
-	f.StringVar(&o.list.Project, "project", "", "sessions of the project in this `folder`")
-	f.StringVar(&o.list.Branch, "branch", "", "sessions on this git `branch`")
-	f.StringVar(&o.list.Tag, "tag", "", "sessions with this `tag`")
-	f.StringVar(&o.list.Model, "model", "", "sessions whose model has this `part` in its name")
-	f.StringVar(&o.list.Text, "text", "", "sessions with this `part` in the title, or in the first or last prompt")
-	f.Var(&o.since, "since", "sessions written to at this time or later")
+	addOnOff(cmd, &o.all, "all", "list the sessions of all projects")
+	f.StringVar(&o.list.Project, "project", "", "list the sessions of the project in this `directory`")
+	f.StringVar(&o.list.Branch, "branch", "", "list sessions on this git `branch`")
+	f.StringVar(&o.list.Tag, "tag", "", "list sessions with this `tag`")
+	f.StringVar(&o.list.Model, "model", "", "list sessions whose model name contains this `text`")
+	f.StringVar(&o.list.Text, "text", "", "list sessions with this `text` in the title, or in the first or last prompt")
+	f.Var(&o.since, "since", "list sessions modified at this time or later")
 	o.until.end = true
-	f.Var(&o.until, "until", "sessions written to up to this time")
-	addOnOff(cmd, &o.ongoing, "ongoing", "only sessions in which an agent works; with =false the others")
-	f.Var(&o.order, "sort", "order of the list: modified, created, size or title")
-	addOnOff(cmd, &o.reverse, "reverse", "turn the order round")
+	f.Var(&o.until, "until", "list sessions modified up to this time")
+	addOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; =false lists the others")
+	f.Var(&o.order, "sort", "sort by modified, created, size or title")
+	addOnOff(cmd, &o.reverse, "reverse", "reverse the order")
 	f.IntVar(&o.list.Limit, "limit", 0, "list at most this `number` of sessions; 0 means all")
 	addOnOff(cmd, &o.json, "json", "print one JSON object per session")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -72,7 +71,7 @@ func newLs(s Streams) *cobra.Command {
 			o.list.Ongoing = &o.ongoing
 		}
 		if o.all && f.Changed("project") {
-			return misused(cmd, errors.New("--all and --project exclude each other"))
+			return misused(cmd, errors.New("--all can't be used with --project"))
 		}
 		return nil
 	}
@@ -102,9 +101,9 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 }
 
 func (o *lsOptions) sayNone() {
-	text := "There are no such sessions."
+	text := "No sessions match."
 	if !o.all {
-		text = "There are no such sessions in this project; --all lists those of all projects."
+		text = "No sessions match in this project; --all lists the sessions of all projects."
 	}
 	_, _ = fmt.Fprintln(o.streams.Err, cmp.Or(o.none, text))
 }
@@ -134,12 +133,11 @@ func (o *lsOptions) printJSON(infos []sessions.SessionInfo) error {
 }
 
 const (
-	narrow    = 72 // columns, below which only the most important ones are shown
+	narrow    = 72 // columns of the screen below which tables show only the most important columns
 	cellWidth = 20
 )
 
-// table returns the list as a table that fits into so many columns; 0 is no
-// limit.
+// table returns the list as a table that fits into so many columns of the screen; 0 means no limit.
 func (o *lsOptions) table(infos []sessions.SessionInfo, columns int) string {
 	wide := columns == 0 || columns >= narrow
 	head := []string{"ID", "MODIFIED"}
@@ -174,12 +172,12 @@ func (o *lsOptions) row(info *sessions.SessionInfo, wide bool) []string {
 	}
 	title := info.Title()
 	if info.Err != nil {
-		title = "cannot be read: " + cause(info.Err).Error()
+		title = "cannot read: " + cause(info.Err).Error()
 	}
 	return append(cells, cmp.Or(render.Line(title), "-"))
 }
 
-// branchName returns a branch, and "" for HEAD, which the agent writes where there is none.
+// branchName returns a branch, or "" for HEAD, which the agent writes if there is no branch.
 func branchName(branch string) string {
 	if branch == "HEAD" {
 		return ""
@@ -189,7 +187,7 @@ func branchName(branch string) string {
 
 func shortCell(text string) string { return cmp.Or(render.Fit(render.Line(text), cellWidth), "-") }
 
-// A sessionRecord is a line of the list in JSON.
+// A sessionRecord is a session in JSON.
 type sessionRecord struct {
 	ID       string    `json:"id"`
 	Project  string    `json:"project"`

@@ -14,23 +14,22 @@ import (
 )
 
 func outputError(err error) error {
-	return fmt.Errorf("the output cannot be written: %w", cause(err))
+	return fmt.Errorf("cannot write the output: %w", cause(err))
 }
 
 func unwritable(path string, err error) error {
-	return &failure{code: exitFailed, err: fmt.Errorf("%s cannot be written: %w", printable(path), cause(err))}
+	return &failure{code: exitFailed, err: fmt.Errorf("cannot write %s: %w", printable(path), cause(err))}
 }
 
-// A writeError says that stdout takes no more.
+// A writeError says that stdout could not be written.
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return outputError(e.err).Error() }
 
 func (e *writeError) Unwrap() error { return e.err }
 
-// An outlet is where cobra prints: help, the version, completion scripts. Cobra
-// drops most errors of that, so an outlet keeps the first one instead of
-// returning it.
+// An errWriter is the output of cobra: help, the version, completion scripts. Cobra drops most
+// errors of it, so an errWriter keeps the first one instead of returning it.
 type errWriter struct {
 	w   io.Writer
 	err error
@@ -43,7 +42,7 @@ func (o *errWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// untilDone is a writer that fails once a context has ended.
+// A ctxWriter fails once its context has ended.
 type ctxWriter struct {
 	ctx context.Context
 	w   io.Writer
@@ -56,7 +55,7 @@ func (u *ctxWriter) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// A counter counts what is written.
+// A countingWriter counts the bytes that are written.
 type countingWriter struct {
 	w io.Writer
 	n int64
@@ -68,7 +67,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// jsonLine returns v as a line of JSON that a terminal can show.
+// jsonLine returns v as a line of JSON that is safe to show on a terminal.
 func jsonLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -79,16 +78,15 @@ func jsonLine(v any) ([]byte, error) {
 	return escapeLine(b.Bytes()), nil
 }
 
-// printable makes a text that comes from elsewhere fit for a terminal: control
-// characters, invisible ones and bytes that are not UTF-8 are escaped as in a Go
-// string, so that it neither moves the cursor nor leaves its line.
+// printable makes an untrusted text safe for a terminal. It escapes control characters, invisible
+// characters and bytes that are not UTF-8 as in a Go string, so that the text stays on its line.
 func printable(s string) string {
 	quoted := strconv.Quote(s)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// escaped is printable for a text that is one of ours, but for what it quotes: if
-// nothing of it needs escaping, it stays as it is.
+// escaped is like printable, for a text of ours that quotes an untrusted one: it returns the text
+// unchanged if nothing in it needs escaping.
 func escaped(s string) string {
 	for _, r := range s {
 		if !strconv.IsPrint(r) || r == utf8.RuneError {
@@ -98,11 +96,10 @@ func escaped(s string) string {
 	return s
 }
 
-// maxText is how many bytes are kept of a text that comes from elsewhere.
+// maxText is the number of bytes that are kept of an untrusted text.
 const maxText = 160
 
-// clip shortens a text to what is worth keeping, and holds on to no more memory
-// than that.
+// clip shortens a text to maxText bytes, and keeps no more of it in memory.
 func clip(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -114,12 +111,10 @@ func clip(s string) string {
 	return s[:end] + "…"
 }
 
-// escapeLine escapes the characters of a line of JSON that a terminal might obey
-// or hide.
+// escapeLine escapes the characters of a line of JSON that control a terminal or are invisible.
 func escapeLine(line []byte) []byte { return render.JSON(line) }
 
-// harmless makes a text of several lines fit for a terminal, and leaves the rest of
-// it as it is.
+// cleanText makes a text of several lines safe for a terminal, and leaves the rest unchanged.
 func cleanText(s string) string { return render.CleanExactly(s) }
 
 func writeJSON(w io.Writer, v any) error {

@@ -22,26 +22,27 @@ type runOptions struct {
 	flags   agentFlags
 }
 
-const runHelp = `Gives Claude Code a prompt and shows what it does. The prompt is the argument, or
-what comes from stdin if that is - or left out.
+const runHelp = `Send a prompt to Claude Code and show what it does. The prompt is the argument. If
+the argument is - or missing, the prompt is read from stdin.
 
-With --output-format text, the answer appears on stdout while it is written, and
-what the agent does with its tools on stderr. With json, stdout gets one object at
-the end, also when it fails:
-  result             the final text, or what was said until it failed
-  structured_output  the answer that fits --json-schema, left out without one
-  session_id         what --resume takes
-  total_cost_usd     an estimate, of the whole session
+With --output-format text, the answer appears on stdout as it is written, and the
+agent's use of tools on stderr. With json, stdout gets one object at the end, even
+if the turn fails:
+  result             the final text, or the text up to the failure
+  structured_output  the answer that matches --json-schema, if one is given
+  session_id         the ID for --resume
+  total_cost_usd     the estimated cost of the whole session
   usage              the tokens of this turn, as the API counts them
-  num_turns          how many answers of the model it took
-  duration_ms        how long it took
-  error              why it failed, or ""
-With stream-json, stdout gets the agent's messages, one JSON object per line. What
-the agent writes besides them is a part of text, and on stderr otherwise.
+  num_turns          the number of answers of the model
+  duration_ms        the duration in milliseconds
+  error              the reason for the failure, or ""
+With stream-json, stdout gets the agent's messages, one JSON object per line. Other
+output of the agent is included in text output, and goes to stderr in the other
+formats.
 
-A tool that neither a rule nor the permission mode decides about is asked about
-on the terminal, and so is what the agent wants to know; also when the prompt comes
-from a pipe. Where there is none, it is denied, and the model told so.
+Tools that no rule and no permission mode allows need your answer on the terminal,
+even if the prompt comes from a pipe. Questions of the agent appear there as well.
+Without a terminal, such tools are denied.
 
 The first Ctrl-C interrupts the turn, the second one ends the program.`
 
@@ -49,7 +50,7 @@ func newRun(s Streams) *cobra.Command {
 	o := &runOptions{streams: s, format: formatText}
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT|-]",
-		Short: "Give Claude Code a prompt, and show what it does",
+		Short: "Send a prompt to Claude Code and show what it does",
 		Long:  runHelp,
 		Example: `  clew run "Why does the build fail?"
   git diff | clew run --append-system-prompt "Review this change." -
@@ -59,31 +60,31 @@ func newRun(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Var(&o.format, "output-format", "what stdout gets: text, json or stream-json")
-	addOnOff(cmd, &o.partial, "include-partial-messages", "with stream-json, send answers while they grow, too")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "interrupt the turn after so long, such as 90s or 5m")
+	cmd.Flags().Var(&o.format, "output-format", "output format: text, json or stream-json")
+	addOnOff(cmd, &o.partial, "include-partial-messages", "with stream-json, also print partial answers")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "interrupt the turn after this `duration`, such as 90s or 5m")
 	o.flags.add(cmd)
 	o.flags.addReports(cmd)
 	return cmd
 }
 
-// These limits are variables since tests set longer ones: a busy machine must not decide how they end.
+// The limits are variables, so that tests can set longer ones for busy machines.
 var (
 	// stopLimit is how long the agent may take to end an interrupted turn.
 	stopLimit = 5 * time.Second
 	// contextLimit is how long the user waits for the status line above the input.
 	contextLimit = 2 * time.Second
-	// toolLimit is how long a question waits for the call that it is about.
+	// toolLimit is how long a question waits for its tool use.
 	toolLimit = time.Second
 	// tidyLimit is how long a terminal, which may be stopped, may take to be restored.
 	tidyLimit = 100 * time.Millisecond
 )
 
-var errTimeout = errors.New("the turn took longer than --timeout allows, and was interrupted")
+var errTimeout = errors.New("the turn took longer than --timeout and was interrupted")
 
 func (o *runOptions) run(ctx context.Context, args []string) error {
 	if o.timeout < 0 {
-		return badFlag("--timeout is less than nothing")
+		return badFlag("--timeout must not be negative")
 	}
 	opts, err := o.flags.options(ctx)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	questioner.serve(opts)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
 	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
-	scr.rest()
+	scr.idle()
 	if unwritten := p.finish(err); unwritten != nil {
 		return unwritten
 	}
@@ -122,7 +123,7 @@ func (o *runOptions) printer(scr *screen, structured bool) printer {
 	return &textPrinter{screen: scr, structured: structured}
 }
 
-// A conversation is one prompt and what is needed to have it answered.
+// A conversation is one prompt, and what it takes to get an answer.
 type conversation struct {
 	prompt     string
 	opts       *clew.Options
@@ -130,8 +131,7 @@ type conversation struct {
 	questioner *questioner
 }
 
-// converse runs a turn. When ctx ends, it interrupts the agent and waits for what
-// that still has to say.
+// converse runs a turn. When ctx ends, it interrupts the agent and waits for the rest of the output.
 func converse(ctx context.Context, c conversation) error {
 	scr := c.questioner.screen
 	scr.busy("starting")
@@ -139,7 +139,7 @@ func converse(ctx context.Context, c conversation) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close() //nolint:errcheck // how the agent ends after all was said is of no interest
+	defer session.Close() //nolint:errcheck // the turn is over
 	scr.busy("thinking")
 	turn, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -147,7 +147,7 @@ func converse(ctx context.Context, c conversation) error {
 	keep := context.AfterFunc(ctx, func() {
 		defer close(stopped)
 		time.AfterFunc(stopLimit, cancel)
-		scr.stop() // whatever comes next, it is the end
+		scr.stop() // the program ends with this turn
 		scr.note("interrupting")
 		_, _ = session.Interrupt(turn, nil) // if that fails, the limit ends the turn
 	})
@@ -163,7 +163,7 @@ func converse(ctx context.Context, c conversation) error {
 		}
 		c.questioner.waitForAnswer()
 		if err := c.printer.print(msg); err != nil {
-			return &writeError{err} // nobody hears the rest: Close interrupts the turn
+			return &writeError{err} // Close interrupts the turn
 		}
 		scr.follow(msg)
 	}
@@ -173,11 +173,11 @@ func converse(ctx context.Context, c conversation) error {
 // A printer writes messages to stdout.
 type printer interface {
 	print(msg wire.Message) error
-	// finish is told how the run ended, and writes what is left.
+	// finish writes the rest. err is the error of the run, or nil.
 	finish(err error) error
 }
 
-// readPrompt returns the prompt that the arguments or stdin hold.
+// readPrompt returns the prompt from the arguments or stdin.
 func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, error) {
 	if len(args) > 0 && args[0] != "-" {
 		return checkPrompt(args[0])
@@ -185,8 +185,8 @@ func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, er
 	if len(args) == 0 && isTerminal(stdin) {
 		return "", &failure{
 			code: exitUsage,
-			err:  errors.New("there is no prompt: stdin is a terminal"),
-			hint: `Give it as an argument, such as clew run "Why does the build fail?", or - to type it.`,
+			err:  errors.New("no prompt: stdin is a terminal"),
+			hint: `Give it as an argument, as in clew run "Why does the build fail?", or - to type it.`,
 		}
 	}
 	in, err := newInput(ctx, "stdin", stdin)
@@ -196,23 +196,26 @@ func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, er
 	text, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	switch {
 	case ctx.Err() != nil:
-		return "", &failure{code: exitInterrupted, err: errors.New("interrupted before there was a prompt")}
+		return "", &failure{code: exitInterrupted, err: errors.New("interrupted while reading the prompt")}
 	case err != nil:
 		return "", &failure{code: exitInput, err: in.readError(err)}
 	case len(text) > maxPrompt:
-		return "", &failure{
-			code: exitInput,
-			err:  errors.New("the prompt is longer than 16 MiB"),
-			hint: "Put it into a file, and have the agent read that.",
-		}
+		return "", errPromptTooLong()
 	}
 	return checkPrompt(string(text))
 }
 
 const maxPrompt = 16 << 20
 
-// A runError is how a run failed, with a reason to be told. The reason may quote
-// the agent.
+func errPromptTooLong() error {
+	return &failure{
+		code: exitInput,
+		err:  errors.New("the prompt is longer than 16 MiB"),
+		hint: "Write it to a file, and ask the agent to read that.",
+	}
+}
+
+// A runError is the failure of a run, with a reason for the user. The reason may quote the agent.
 type runError struct {
 	reason string
 	err    error
@@ -222,7 +225,7 @@ func (e *runError) Error() string { return e.reason }
 
 func (e *runError) Unwrap() error { return e.err }
 
-// explain adds to an error why the run failed. Nil stays nil.
+// explain adds the reason why the run failed to an error. Nil stays nil.
 func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -230,7 +233,7 @@ func explain(ctx context.Context, err error) error {
 	return &runError{reason: reason(ctx, err), err: err}
 }
 
-// runFailure returns how the program ends after a run that ended with err.
+// runFailure returns the failure of the command after a run that ended with err.
 func runFailure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -241,12 +244,12 @@ func runFailure(ctx context.Context, err error) error {
 	f := &failure{code: exitFailed, err: errors.New(cleanText(err.Error()))}
 	switch {
 	case timedOut(ctx):
-		f.hint = "Give it more time with --timeout, or go on with --continue."
+		f.hint = "Allow more time with --timeout, or resume with --continue."
 	case ctx.Err() != nil:
 		f.code = exitInterrupted
 	case errors.As(err, new(*clew.NotFoundError)):
 		f.code = exitAgent
-		f.hint = "Install Claude Code, or name its binary with --agent-path or CLEW_AGENT."
+		f.hint = "Install Claude Code, or set --agent-path or CLEW_AGENT to its binary."
 	case errors.As(err, new(*clew.OptionsError)):
 		f.code = exitUsage
 		f.hint = `Run "clew run --help" for help.`
@@ -256,7 +259,7 @@ func runFailure(ctx context.Context, err error) error {
 
 func timedOut(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errTimeout) }
 
-// reason says why a run failed, on behalf of the program.
+// reason returns why a run failed, in the words of the program.
 func reason(ctx context.Context, err error) string {
 	switch {
 	case timedOut(ctx):
@@ -273,7 +276,7 @@ func reason(ctx context.Context, err error) string {
 	return strings.TrimPrefix(err.Error(), "clew: ")
 }
 
-// withFlags names the flags in place of the options that a text is about.
+// withFlags replaces the names of options in a text with those of flags.
 func withFlags(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
@@ -282,7 +285,7 @@ func withFlags(text string) string {
 	return strings.Join(words, " ")
 }
 
-// flagNames are the flags by the options that they set.
+// flagNames maps options to the flags that set them.
 var flagNames = map[string]string{
 	"AddDirs": "--add-dir", "Agent": "--agent", "Agents": "--agents", "AllowedTools": "--allowedTools",
 	"AutoCompactTokens": "--autocompact", "Bare": "--bare", "Betas": "--betas", "Continue": "--continue",

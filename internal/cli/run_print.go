@@ -18,15 +18,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A textPrinter writes what the model says, as it is written, and lines that are
-// not JSON, each as it came.
+// A textPrinter writes the text of the model as it arrives, and lines that are not JSON.
 type textPrinter struct {
 	screen     *screen
-	structured bool     // only the structured output is wanted
-	streamed   []byte   // what has been written of the block that is being written
-	message    string   // the message that was last seen complete
-	apart      bool     // what is written next begins a line of its own
-	said       turnText // of the model
+	structured bool     // write only the structured output
+	streamed   []byte   // the written part of an incomplete block
+	message    string   // the ID of the last complete message
+	apart      bool     // the next text begins a new line
+	said       turnText // by the model
 	result     *wire.ResultMessage
 }
 
@@ -87,7 +86,7 @@ func (p *textPrinter) grow(text string) error {
 	return p.screen.write(cleanText(text))
 }
 
-// complete writes what is missing of the blocks of a message, which are complete.
+// complete writes the rest of the blocks of a complete message.
 func (p *textPrinter) complete(m *wire.AssistantMessage) error {
 	if len(p.streamed) == 0 && (m.ID == "" || m.ID != p.message) {
 		p.apart = true
@@ -111,7 +110,7 @@ func (p *textPrinter) complete(m *wire.AssistantMessage) error {
 	return nil
 }
 
-// finish writes the result, unless it was said before, and ends the line.
+// finish writes the result, unless it was written before, and ends the line.
 func (p *textPrinter) finish(err error) error {
 	if errors.As(err, new(*writeError)) {
 		return nil
@@ -144,29 +143,28 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 	return p.screen.write(text)
 }
 
-// A speech is what was said in a turn, message by message.
+// A turnText collects the text of a turn, message by message.
 type turnText struct{ text []byte }
 
 func (s *turnText) add(text string) { s.text = append(s.text, text...) }
 
-// next says that another message begins.
+// next begins another message.
 func (s *turnText) next() { s.text = append(s.ended(), '\n') }
 
-// ended is the text without white space at its end.
+// ended returns the text without trailing white space.
 func (s *turnText) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
 
-// String returns what was said, each message on lines of its own.
+// String returns the text. Each message begins a new line.
 func (s *turnText) String() string { return strings.TrimSpace(string(s.text)) }
 
-// has reports whether a text, such as that of a result, is the end of a message, or
-// of a line of one: then there is no need to say it again.
+// has reports whether a text, such as that of a result, is the end of a message or of one of its
+// lines, so that it need not be shown again.
 func (s *turnText) has(text string) bool {
 	text = strings.TrimSpace(text)
 	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
 }
 
-// A framePrinter writes the messages themselves, one per line. What is not JSON is
-// left out.
+// A framePrinter writes the messages as JSON, one per line. It leaves out other lines.
 type framePrinter struct{ screen *screen }
 
 func (p *framePrinter) print(msg wire.Message) error {
@@ -186,18 +184,18 @@ func (p *framePrinter) print(msg wire.Message) error {
 
 func (p *framePrinter) finish(error) error { return nil }
 
-// An objectPrinter writes one object at the end.
+// An objectPrinter writes one JSON object at the end.
 type objectPrinter struct {
 	screen *screen
 	turn   wire.Collector
-	text   textPrinter // writes nowhere
+	text   textPrinter // collects the text, and writes nothing
 }
 
 func newObjectPrinter(scr *screen) *objectPrinter {
 	return &objectPrinter{screen: scr, text: textPrinter{screen: newScreen(Streams{Out: io.Discard, Err: io.Discard})}}
 }
 
-// A runOutcome is that object.
+// A runOutcome is the object that an objectPrinter writes.
 type runOutcome struct {
 	Result           string    `json:"result"`
 	StructuredOutput wire.JSON `json:"structured_output,omitempty"`
@@ -229,8 +227,8 @@ func (p *objectPrinter) finish(err error) error {
 	return nil
 }
 
-// outcome returns what the result says. Without one, or where it is that of a failure,
-// there is what was said until then.
+// outcome returns the outcome of the result. Without a result, or if the turn failed, it has the
+// text up to then.
 func (p *objectPrinter) outcome(err error) runOutcome {
 	o := runOutcome{Result: p.text.said.String(), SessionID: p.turn.SessionID()}
 	if r := p.turn.Result(); r != nil && p.turn.Done() {
@@ -257,26 +255,25 @@ func usageOf(r *wire.ResultMessage) wire.JSON {
 	return members.Usage
 }
 
-// A screen is stdout and stderr of a run, which may be the same terminal: a line
-// of one does not begin within a line of the other. On a terminal, stderr ends in a
-// line that says what the agent is busy with, and for how long. Its methods may be
-// called from several goroutines.
+// A screen is stdout and stderr of a run, which may be the same terminal: it never begins a line of
+// one within a line of the other. On a terminal, the last line of stderr shows what the agent is
+// doing, and for how long. Its methods may be called from several goroutines.
 type screen struct {
 	out, err io.Writer
-	shared   bool // both are terminals, or the same
-	width    int  // of stderr, or 0 where lines are not cut
+	shared   bool // both are terminals, or the same writer
+	width    int  // of stderr, or 0 if lines are not cut
 
 	mu      sync.Mutex
-	midLine bool // the last byte on stdout did not end a line
+	midLine bool // the last line on stdout is not complete
 	label   string
 	since   time.Time
 	frame   int
 	visible bool
 	paused  bool
-	tools   map[string]string // names by id of the call
-	changed sync.Cond         // tools has grown, or the label is gone
+	tools   map[string]string // names by tool use ID
+	changed sync.Cond         // a tool was added, or the label was removed
 
-	stop func() // has the last line not drawn any more
+	stop func() // stops drawing the last line
 }
 
 func newScreen(s Streams) *screen {
@@ -329,28 +326,28 @@ func (s *screen) draw() {
 	s.toErr(clearLine + fitLine(line, s.width))
 }
 
-// close takes the last line off the screen.
+// close removes the last line from the screen.
 func (s *screen) close() {
 	s.stop()
-	s.rest()
+	s.idle()
 }
 
-// rest says that the agent is not busy any more.
-func (s *screen) rest() { s.busy("") }
+// idle says that the agent is not busy any more.
+func (s *screen) idle() { s.busy("") }
 
-// busy sets what the agent is busy with.
+// busy sets the text of the last line.
 func (s *screen) busy(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
 	s.label, s.since = label, time.Now()
 	if label == "" {
-		clear(s.tools) // the results of those that are left won't come
+		clear(s.tools) // their results won't come
 		s.changed.Broadcast()
 	}
 }
 
-// wipe takes the last line away until it is drawn again.
+// wipe removes the last line until it is drawn again.
 func (s *screen) wipe() {
 	if s.visible {
 		s.visible = false
@@ -358,7 +355,7 @@ func (s *screen) wipe() {
 	}
 }
 
-// toErr ignores errors: work does not stop because nobody can watch it.
+// toErr ignores errors: the work goes on even if nobody can watch it.
 func (s *screen) toErr(text string) { _, _ = io.WriteString(s.err, text) }
 
 // write writes to stdout.
@@ -376,7 +373,7 @@ func (s *screen) write(text string) error {
 	return err
 }
 
-// newLine ends the line on stdout, if there is one.
+// newLine ends an incomplete line on stdout.
 func (s *screen) newLine() error {
 	s.mu.Lock()
 	open := s.midLine
@@ -390,26 +387,26 @@ func (s *screen) newLine() error {
 // note writes a line to stderr.
 func (s *screen) note(line string) { s.say(printable(line) + "\n") }
 
-// wrote tells of a line of the agent that has no place on stdout.
+// wrote reports a line of the agent that does not belong on stdout.
 func (s *screen) wrote(line string) { s.note("the agent wrote: " + clip(line)) }
 
-// brief is note for a line that may be cut.
+// brief is like note, but cuts the line to the width of the terminal.
 func (s *screen) brief(line string) { s.say(fitLine(printable(line), s.width) + "\n") }
 
-// say writes to stderr as it is, below what is on stdout.
+// say writes a text to stderr unchanged, on a new line.
 func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
 	if s.shared && s.midLine {
 		s.midLine = false
-		_, _ = io.WriteString(s.out, "\n") // the next write to stdout tells of an error
+		_, _ = io.WriteString(s.out, "\n") // the next write to stdout returns the error
 	}
 	s.toErr(text)
 }
 
-// pause keeps the last line away, for a question. How long the user thinks does not
-// count as time that the agent takes.
+// pause hides the last line during a question. The time that the user takes does not count as the
+// agent's.
 func (s *screen) pause(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -417,7 +414,7 @@ func (s *screen) pause(paused bool) {
 	s.paused, s.since = paused, time.Now()
 }
 
-// follow tells on stderr what the agent does.
+// follow reports on stderr what the agent does.
 func (s *screen) follow(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
@@ -433,9 +430,9 @@ func (s *screen) follow(msg wire.Message) {
 			}
 		}
 	case *wire.APIRetryMessage:
-		s.note(fmt.Sprintf("the API failed (%s); attempt %d of %d follows", m.Error, m.Attempt, m.MaxRetries))
+		s.note(fmt.Sprintf("the API failed (%s); retrying, attempt %d of %d", m.Error, m.Attempt, m.MaxRetries))
 	case *wire.InvalidFrame:
-		s.note("the agent wrote a broken frame: " + clip(m.Err.Error()))
+		s.note("the agent wrote an invalid frame: " + clip(m.Err.Error()))
 	}
 }
 
@@ -456,9 +453,9 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 	s.changed.Broadcast()
 }
 
-// awaitTool waits until the call with this id is on the screen: agents tell of a call
-// right before they ask about it, and questions overtake messages. It does not wait for
-// one that is not told of while the agent is not busy, or within the limit.
+// waitForTool waits until the tool use with this ID is on the screen: agents write it right before
+// they ask about it, and questions overtake messages. It gives up after the limit, or when the agent
+// is not busy.
 func (s *screen) waitForTool(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, toolLimit)
 	defer cancel()
@@ -494,7 +491,7 @@ func (s *screen) toolEnds(result *wire.ToolResultBlock) {
 	}
 }
 
-// fitLine keeps a line from wrapping. A width of 0 leaves it as it is.
+// fitLine cuts a line so that it does not wrap. A width of 0 means no limit.
 func fitLine(line string, width int) string {
 	if width <= 0 {
 		return line

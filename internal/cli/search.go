@@ -38,28 +38,28 @@ type searchOptions struct {
 	json    bool
 }
 
-const searchHelp = `Finds words in the sessions of all projects: in prompts, answers and thinking, in
-what tools were given and what they returned, in subagents, and in long results
-that the agent has put into files of their own. The newest come first.
+const searchHelp = `Search the sessions of all projects: prompts, answers, thinking, inputs and results
+of tools, subagents, and long results that the agent has saved in separate files.
+The newest results come first.
 
-A text has to have all of the words, in capital or small letters. An argument
-with spaces in it is a phrase, and so is a name such as main.go or parse_line:
-its words have to follow each other. With * behind, the last word may go on. An
-argument may have several words and "phrases" in double quotes. Parts of words
-are found with --regex; languages that put no spaces between words need none.
+A text matches if it contains all words, in upper or lower case. An argument with
+spaces is a phrase, and so is a name such as main.go or parse_line: its words must
+follow each other. A * at the end also matches longer words. An argument may
+contain several words and "phrases" in double quotes. To find parts of words, use
+--regex. In languages without spaces between words, parts are found as well.
 
-Each result tells the session, the time, the project, the turn or the subagent,
-and what the text is. To read on:
+Each result shows the session, the time, the project, the turn or the subagent,
+and the kind of text. To read more:
   clew show ID --turn 3
   clew show ID --agent AGENT
 
-With --json, there is one object for each result, with session, project, path,
-line, time, role and an excerpt in which matches are bytes from start to end, and
-with turn, agent, tool and spill where there is one.
+With --json, print one object per result, with session, project, path, line, time,
+role, and an excerpt with the start and end of each match in bytes. It also has
+turn, agent, tool and spill if they apply.
 
-The first search makes an index in your cache folder, and later ones add what has
-changed. It has words and places, but no texts. --regex and --no-index read the
-transcripts instead.
+The first search builds an index in your cache directory, and later searches
+update it. The index contains words and positions, but no texts. --regex and
+--no-index read the transcripts instead.
 
 The exit code is 0 even if nothing was found.`
 
@@ -67,7 +67,7 @@ func newSearch(s Streams) *cobra.Command {
 	o := &searchOptions{streams: s, now: time.Now}
 	cmd := &cobra.Command{
 		Use:   "search WORDS",
-		Short: "Find words in sessions",
+		Short: "Search sessions for words",
 		Long:  searchHelp,
 		Example: `  clew search login page
   clew search "login page" 'valid*' --role prompt --since 30d
@@ -76,30 +76,30 @@ func newSearch(s Streams) *cobra.Command {
   clew search deadlock --json | jq -r .session`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return misused(cmd, errors.New("there is nothing to search for"))
+				return misused(cmd, errors.New("missing argument: the words to search for"))
 			}
 			return nil
 		},
 		RunE: runE(o.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.project, "project", "", "search the project in this `folder`")
-	f.Var(&o.since, "since", "search what was said at this time or later")
+	f.StringVar(&o.project, "project", "", "search the project in this `directory`")
+	f.Var(&o.since, "since", "search texts from this time on")
 	o.until.end = true
-	f.Var(&o.until, "until", "search what was said up to this time")
-	f.Var(&o.role, "role", "search texts of this sort: prompt, answer, tool or thinking")
+	f.Var(&o.until, "until", "search texts up to this time")
+	f.Var(&o.role, "role", "search texts with this role: prompt, answer, tool or thinking")
 	f.StringVar(&o.tool, "tool", "", "search inputs and results of the tool with this `name`")
 	f.IntVar(&o.limit, "limit", 20, "show at most this `number` of results; 0 means all")
-	addOnOff(cmd, &o.regex, "regex", "take the argument for a regular expression (RE2)")
-	addOnOff(cmd, &o.noIndex, "no-index", "read the transcripts, and make no index")
+	addOnOff(cmd, &o.regex, "regex", "treat the argument as a regular expression (RE2)")
+	addOnOff(cmd, &o.noIndex, "no-index", "read the transcripts instead of building an index")
 	addOnOff(cmd, &o.json, "json", "print one JSON object per result")
 	return cmd
 }
 
-// A searchRole is a flag for a sort of text.
+// A searchRole is a flag for the role of a text.
 type searchRole index.Role
 
-// Type is what the help calls the value.
+// Type names the value in the help.
 func (r *searchRole) Type() string { return "role" }
 
 func (r *searchRole) String() string { return index.Role(*r).String() }
@@ -112,7 +112,7 @@ func (r *searchRole) Set(text string) error {
 			return nil
 		}
 	}
-	return errors.New("it is prompt, answer, tool or thinking")
+	return errors.New("must be prompt, answer, tool or thinking")
 }
 
 func (o *searchOptions) run(ctx context.Context, args []string) error {
@@ -142,15 +142,15 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.complain(result, unlisted)
+	return o.reportGaps(result, unlisted)
 }
 
-// query makes a query of arguments and flags.
+// query returns the query for the arguments and flags.
 func (o *searchOptions) query(args []string) (*index.Query, error) {
 	if !o.regex {
 		q, err := index.Words(args)
 		if err != nil {
-			return nil, usageError(escaped(err.Error()), "Signs are found with --regex: clew search --regex '\\+\\+'")
+			return nil, usageError(escaped(err.Error()), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
 		}
 		return o.filtered(q)
 	}
@@ -166,17 +166,17 @@ func (o *searchOptions) query(args []string) (*index.Query, error) {
 
 func (o *searchOptions) filtered(q *index.Query) (*index.Query, error) {
 	if o.limit < 0 {
-		return nil, usageError("--limit is less than 0", "")
+		return nil, usageError("--limit must not be negative", "")
 	}
 	q.Since, q.Until = o.since.Time, o.until.Time
 	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
-		return nil, usageError("--since is not before --until", "")
+		return nil, usageError("--since must be before --until", "")
 	}
 	q.Role, q.Tool, q.Limit = index.Role(o.role), o.tool, o.limit
 	return q, nil
 }
 
-// listFiles returns the files of sessions, as far as folders can be read.
+// listFiles returns the files of sessions in all readable directories.
 func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.File, err error) {
 	for f, err := range sessions.Files(ctx, where) {
 		if err != nil {
@@ -187,23 +187,23 @@ func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.F
 	return files, nil
 }
 
-// search asks the index, or reads the files where there can be none.
+// search searches the index, or the files if there is no index.
 func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
 	if !o.regex && !o.noIndex {
 		result, err := o.searchIndex(ctx, files, q)
 		switch {
 		case ctx.Err() != nil:
-			return nil, &failure{code: exitInterrupted, err: errors.New("interrupted; the next search goes on from here")}
+			return nil, &failure{code: exitInterrupted, err: errors.New("interrupted; the next search continues from here")}
 		case err == nil:
 			return result, nil
 		case errors.Is(err, index.ErrBusy):
-			o.note("another clew writes the index; reading the transcripts instead")
+			o.note("another clew is writing the index; reading the transcripts instead")
 		default:
-			o.note("there can be no index, reading the transcripts instead: " + escaped(cause(err).Error()))
+			o.note("cannot use the index, reading the transcripts instead: " + escaped(cause(err).Error()))
 		}
 	}
-	tell, clearLine := o.bar()
-	result, err := index.Scan(ctx, files, q, tell)
+	progress, clearLine := o.bar()
+	result, err := index.Scan(ctx, files, q, progress)
 	clearLine()
 	if err != nil {
 		return result, errInterrupted()
@@ -216,14 +216,13 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	if err != nil {
 		return nil, err
 	}
-	tell, clearLine := o.bar()
+	progress, clearLine := o.bar()
 	defer clearLine()
-	x := &index.Index{Path: path, Progress: tell, Note: o.note}
+	x := &index.Index{Path: path, Progress: progress, Note: o.note}
 	return x.Search(ctx, files, q)
 }
 
-// indexPath returns where the index lies. There is one for each set of folders in
-// which agents keep their files.
+// indexPath returns the path of the index. Each set of agents' directories has a separate index.
 func indexPath() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -238,9 +237,8 @@ func indexPath() (string, error) {
 	return filepath.Join(cache, "clew", fmt.Sprintf("search-%016x.db", sum.Sum64())), nil
 }
 
-// bar returns what tells of progress where somebody watches, and what takes that
-// off the screen.
-func (o *searchOptions) bar() (tell func(done, total int64), clearLine func()) {
+// bar returns a function that shows progress on a terminal, or nil, and one that removes it.
+func (o *searchOptions) bar() (progress func(done, total int64), clearLine func()) {
 	if !isTerminal(o.streams.Err) || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
 	}
@@ -251,14 +249,13 @@ func (o *searchOptions) bar() (tell func(done, total int64), clearLine func()) {
 	}, bar.clear
 }
 
-// note tells something beside the results. There is nowhere to report that stderr
-// is closed.
+// note prints a note to stderr. There is nowhere to report that stderr is closed.
 func (o *searchOptions) note(text string) {
 	_, _ = fmt.Fprintln(o.streams.Err, "clew search: "+text)
 }
 
-// complain tells what the result lacks.
-func (o *searchOptions) complain(result *index.Result, unlisted error) error {
+// reportGaps reports what is missing from the result.
+func (o *searchOptions) reportGaps(result *index.Result, unlisted error) error {
 	if result.More > 0 {
 		atMost := ""
 		if result.AtMost {
@@ -267,7 +264,7 @@ func (o *searchOptions) complain(result *index.Result, unlisted error) error {
 		o.note(fmt.Sprintf("%s%s more; --limit 0 shows all", atMost, group(int64(result.More))))
 	}
 	if len(result.Hits) == 0 && !o.json {
-		o.note("nothing was found")
+		o.note("no results")
 	}
 	unread := result.Unread
 	if unlisted != nil {
@@ -279,13 +276,13 @@ func (o *searchOptions) complain(result *index.Result, unlisted error) error {
 	text := cmp.Or(strings.TrimPrefix(unread[0].Error(), "sessions: "), "unknown")
 	return &failure{
 		code: exitInput,
-		err:  fmt.Errorf("files that cannot be read, and were not searched: %d; the first is %s", len(unread), escaped(text)),
+		err:  fmt.Errorf("files that could not be read and were not searched: %d; the first is %s", len(unread), escaped(text)),
 	}
 }
 
 const (
 	excerptBytes   = 400 // of an excerpt in JSON
-	excerptColumns = 160 // of one in text, where there is no terminal
+	excerptColumns = 160 // of an excerpt in text without a terminal
 	excerptIndent  = "    "
 	markOn         = "\x1b[1;31m"
 	markOff        = "\x1b[0m"
@@ -322,7 +319,7 @@ func (o *searchOptions) print(result *index.Result) error {
 	return out.Flush()
 }
 
-// printHit leaves it to the end to report that the output can't be written.
+// printHit ignores errors of the output: Flush returns them.
 func (o *searchOptions) printHit(out *bufio.Writer, h *index.Hit) error {
 	if o.json {
 		line, err := jsonLine(newSearchRecord(h))
@@ -335,7 +332,7 @@ func (o *searchOptions) printHit(out *bufio.Writer, h *index.Hit) error {
 	return nil
 }
 
-// hitPlace says where a result is, so that it can be found again.
+// hitPlace describes the position of a result.
 func hitPlace(h *index.Hit) string {
 	cells := []string{shortID(h.SessionID)}
 	if !h.Time.IsZero() {
@@ -381,8 +378,8 @@ func newSearchRecord(h *index.Hit) searchRecord {
 	return r
 }
 
-// validInPlace puts a question mark in place of each byte that is not UTF-8. Other
-// ways would move the matches.
+// validInPlace replaces each byte that is not UTF-8 with a question mark, which keeps the offsets
+// of the matches.
 func validInPlace(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -398,7 +395,7 @@ func validInPlace(text string) string {
 	return string(valid)
 }
 
-// excerptOf returns what is around the matches, on one line.
+// excerptOf returns the text around the matches, on one line.
 func excerptOf(h *index.Hit, columns int, colour bool) string {
 	columns = max(columns, 10)
 	e := h.Excerpt(2 * columns)
@@ -417,7 +414,7 @@ func excerptOf(h *index.Hit, columns int, colour bool) string {
 	return line.out.String()
 }
 
-// colourCodes are what programs write into their output for a terminal.
+// colorCodes matches the color codes in the output of programs.
 var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
 
 // An excerptLine puts pieces of a text on one line.
@@ -425,7 +422,7 @@ type excerptLine struct {
 	out     strings.Builder
 	columns int // that are left
 	colour  bool
-	space   bool // the last character is one, or there is none
+	space   bool // the last character is a space, or there is none
 	full    bool
 }
 
@@ -443,7 +440,7 @@ func (l *excerptLine) write(text string, marked bool) {
 	l.out.WriteString(fit)
 }
 
-// squeeze makes one space of white space, over the ends of pieces.
+// squeeze replaces white space with one space, also across pieces.
 func (l *excerptLine) squeeze(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -80,7 +80,7 @@ func sessionBy(ctx context.Context, prefix string) (*source, error) {
 		return nil, findError(ctx, err)
 	}
 	return nil, &failure{
-		code: exitInput, err: fmt.Errorf("no session or file matches %q", printable(prefix)), hint: sourceHint,
+		code: exitInput, err: fmt.Errorf("no session or file matches %q", prefix), hint: sourceHint,
 	}
 }
 

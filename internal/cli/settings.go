@@ -15,27 +15,28 @@ import (
 	"github.com/clewdev/clew/internal/config"
 )
 
-// settingsName is what files of settings are called.
+// settingsName is the name of settings files.
 const settingsName = "clew.yaml"
 
-// Where files of settings are, besides the working folder. Tests have others.
+// The directories of settings files other than the working directory. Tests replace them.
 var (
 	userSettingsDir   = os.UserConfigDir
 	systemSettingsDir = "/etc"
 )
 
-// The settings are what files and variables say about the flags of commands.
+// The settings are values for flags, from files and from environment variables.
 type settings struct {
 	streams Streams
-	file    string // that --config names
+	file    string // named by --config
 }
 
 func (s *settings) addFlag(root *cobra.Command) {
-	root.PersistentFlags().StringVar(&s.file, "config", "", "`file` of settings to read, and no other one")
+	root.PersistentFlags().StringVar(&s.file, "config", "", "read settings only from this `file`")
 	_ = root.PersistentFlags().MarkHidden("config")
 }
 
-// hideConfigFlag keeps a flag that all commands have out of the help of cmd, unless that is about it.
+// hideConfigFlag hides --config, which all commands have, from the help of cmd unless cmd is about
+// settings.
 func hideConfigFlag(cmd *cobra.Command) {
 	if flag := cmd.Root().PersistentFlags().Lookup("config"); flag != nil {
 		verb := verbOf(cmd)
@@ -52,7 +53,7 @@ func (s *settings) places() config.Sources {
 	if runtime.GOOS != "windows" {
 		p.System = filepath.Join(systemSettingsDir, "clew", settingsName)
 	}
-	p.Home, _ = os.UserHomeDir() // without one, ~ stays as it is
+	p.Home, _ = os.UserHomeDir() // without one, ~ is not expanded
 	return p
 }
 
@@ -60,26 +61,27 @@ func (s *settings) load(ctx context.Context) (*config.Config, error) {
 	return await(ctx, func() (*config.Config, error) { return config.Load(s.places()), nil })
 }
 
-// A tolerance is what a command does about wrong settings.
-type tolerance int
+// A settingsPolicy says what a command does about invalid settings.
+type settingsPolicy int
 
 const (
-	ends  tolerance = iota
-	tells           // and goes on without settings
-	ignores
+	failOnInvalid settingsPolicy = iota
+	warnOnInvalid                // and continue without settings
+	ignoreSettings
 )
 
-// tolerances are those of the commands that work whatever is wrong. Some of them look at the settings themselves.
-var tolerances = map[string]tolerance{
-	"version": tells, "help": tells, "config": ignores, "doctor": ignores, "completion": ignores, "man": ignores,
-	"demo":                    ignores,
-	cobra.ShellCompRequestCmd: ignores, cobra.ShellCompNoDescRequestCmd: ignores,
+// settingsPolicies lists the commands that work even if settings are invalid. Some of them load
+// the settings themselves.
+var settingsPolicies = map[string]settingsPolicy{
+	"version": warnOnInvalid, "help": warnOnInvalid, "config": ignoreSettings, "doctor": ignoreSettings,
+	"completion": ignoreSettings, "man": ignoreSettings, "demo": ignoreSettings,
+	cobra.ShellCompRequestCmd: ignoreSettings, cobra.ShellCompNoDescRequestCmd: ignoreSettings,
 }
 
 // prepare gives a command its settings, before it runs.
 func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
-	tolerance := tolerances[verbOf(cmd)]
-	if tolerance == ignores {
+	policy := settingsPolicies[verbOf(cmd)]
+	if policy == ignoreSettings {
 		return nil
 	}
 	c, err := s.load(cmd.Context())
@@ -87,11 +89,11 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 		return &failure{code: exitInterrupted, command: cmd.CommandPath(), err: errors.New("interrupted")}
 	}
 	switch {
-	case len(c.Problems) == 0 && tolerance == ends:
+	case len(c.Problems) == 0 && policy == failOnInvalid:
 		return applySettings(cmd, c)
 	case len(c.Problems) == 0:
 		return nil
-	case tolerance == ends:
+	case policy == failOnInvalid:
 		return settingsFailure(cmd, c.Problems)
 	}
 	printError(s.streams.Err, settingsFailure(cmd, c.Problems))
@@ -107,7 +109,7 @@ func verbOf(cmd *cobra.Command) string {
 	return name
 }
 
-// problemCode is the code to exit with: a file that is wrong is a bad input, a variable bad usage.
+// problemCode returns the exit code: an invalid file is bad input, an invalid variable bad usage.
 func problemCode(p config.Problem) int {
 	if p.Variable != "" {
 		return exitUsage
@@ -115,7 +117,7 @@ func problemCode(p config.Problem) int {
 	return exitInput
 }
 
-// settingsFailure tells of the first problem.
+// settingsFailure reports the first problem.
 func settingsFailure(cmd *cobra.Command, problems []config.Problem) *failure {
 	first := problems[0]
 	f := &failure{
@@ -123,12 +125,12 @@ func settingsFailure(cmd *cobra.Command, problems []config.Problem) *failure {
 		hint: escaped(first.Hint),
 	}
 	if more := len(problems) - 1; more > 0 {
-		f.hint = strings.TrimSpace(f.hint + fmt.Sprintf("\nRun \"clew config\" to see %d more of this.", more))
+		f.hint = strings.TrimSpace(f.hint + fmt.Sprintf("\nRun \"clew config\" to see %d more.", more))
 	}
 	return f
 }
 
-// applySettings sets the flags of cmd that were not given. They count as given from then on.
+// applySettings sets the flags of cmd that were not given. They count as given afterwards.
 func applySettings(cmd *cobra.Command, c *config.Config) error {
 	for _, setting := range config.All() {
 		value, ok := c.Values[setting.Key]
@@ -166,18 +168,18 @@ func applyToFlag(cmd *cobra.Command, value config.Value) error {
 	return flag.Value.Set(strings.Join(value.Texts, ","))
 }
 
-// hasSetting reports whether a setting is about that command: another one may have a flag of the same name that means
-// something else.
+// hasSetting reports whether a setting applies to the command. Another command may have a flag of
+// the same name with a different meaning.
 func hasSetting(cmd *cobra.Command, setting *config.Setting) bool {
 	return slices.Contains(setting.Commands, verbOf(cmd))
 }
 
-// applyToProgram sets what no flag stands for. It is kept in the environment, where it is looked up; agents do not
-// inherit variables of clew.
+// applyToProgram sets a setting that has no flag. It is kept in the environment, where it is looked
+// up; agents do not inherit the variables of clew.
 func applyToProgram(cmd *cobra.Command, value config.Value) error {
 	texts := value.Texts
 	if value.Setting.Key == "config_dirs" && startsAgent(cmd) {
-		texts = texts[:min(1, len(texts))] // an agent can have one only
+		texts = texts[:min(1, len(texts))] // an agent takes only one
 	}
 	return os.Setenv(value.Setting.Variable, strings.Join(texts, ","))
 }

@@ -34,37 +34,38 @@ type statsOptions struct {
 	reconcile, priceTable bool
 }
 
-const statsHelp = `Counts the tokens of all answers in the transcripts of a project, those of
-subagents included, and what they cost. Each answer counts once, however many
-lines and files have it.
+const statsHelp = `Count the tokens and the cost of all answers in the transcripts of a project,
+including those of subagents. Each answer counts once, even if it appears in
+several lines or files.
 
---by groups by month, week, day, hour, block, model, project, session or agent,
-or by several of these. Weeks begin on Monday. A block is a stretch of five
-hours, as subscriptions count it: over all projects, so with --all. Groups are in
-the order of time, or the most expensive first where no time is asked for, unless
---sort says otherwise. --limit shows the first of them; the total is that of all.
-Of sessions, the choicesWith of the ID and the title are shown; --json and --csv
-have whole IDs, and the folders of projects.
+--by groups by month, week, day, hour, block, model, project, session or agent, or
+by several of these. Weeks begin on Monday. A block is a period of five hours, as
+subscriptions count it. Blocks span all projects, so use --all. Groups are sorted
+by time, or by cost if none of them is a time, unless --sort says otherwise.
+--limit shows only the first groups; the total still includes all. Tables show the
+beginning of a session's ID and its title; --json and --csv have whole IDs and the
+directories of projects.
 
---since and --until take a day (2026-11-15, today, yesterday), a time
-(2026-11-15T14:00, in the time zone, or with an offset of its own), or how long
-ago it was (12h, 7d, 2w). A day as --until is included.
+--since and --until accept a day (2026-11-15, today, yesterday), a time
+(2026-11-15T14:00, with an optional offset), or an age (12h, 7d, 2w). A day given
+as --until is included.
 
-Costs are computed from list prices, unless the transcript has the cost. A cost
-with a + behind is not all: the price of a model is not known. --price-table
-shows the prices and their date, and --prices takes others from a file:
+Costs are computed from list prices, unless the transcript contains the cost. A
+trailing + marks an incomplete cost: the price of some model is unknown.
+--price-table shows the prices and their date, and --prices reads others from a
+file:
   {"models": {"my-model": {"input": 5, "output": 25, "cacheRead": 0.5,
     "cacheWrite5m": 6.25, "cacheWrite1h": 10, "webSearch": 0.01}}}
-in dollars for a million tokens, and for one search.
+in dollars per million tokens, and per search.
 
---reconcile compares the costs with the accounts that the agent itself writes at
-the end of a session.`
+--reconcile compares the costs with the totals that the agent itself writes at the
+end of a session.`
 
 func newStats(s Streams) *cobra.Command {
 	o := &statsOptions{streams: s, now: time.Now, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Count tokens and cost by day, model, project and more",
+		Short: "Show tokens and cost by day, model, project and more",
 		Long:  statsHelp,
 		Example: `  clew stats
   clew stats --all --by month,model
@@ -76,20 +77,20 @@ func newStats(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	flags := cmd.Flags()
-	flags.Var(&o.by, "by", "what to group by, with commas between")
+	flags.Var(&o.by, "by", "group by these, separated by commas")
 	flags.StringVar(&o.since, "since", "", "count answers from this `time` on")
 	flags.StringVar(&o.until, "until", "", "count answers up to this `time`")
 	flags.StringVar(&o.timezone, "timezone", "",
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
-	flags.StringVar(&o.project, "project", "", "count the project of this `folder` (default the current folder)")
+	flags.StringVar(&o.project, "project", "", "count the project in this `directory` (default the current one)")
 	addOnOff(cmd, &o.all, "all", "count all projects")
-	flags.StringVar(&o.prices, "prices", "", "`file` with prices to use besides the built-in ones, or in their place")
-	flags.Var(&o.order, "sort", "order of the groups: name, or cost, tokens or answers with the most first")
+	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
+	flags.Var(&o.order, "sort", "sort by name, cost, tokens or answers")
 	flags.IntVar(&o.limit, "limit", 0, "show at most this `number` of groups; 0 means all")
 	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	addOnOff(cmd, &o.csv, "csv", "print comma-separated values, without a total")
-	addOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own accounts")
+	addOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own totals")
 	addOnOff(cmd, &o.priceTable, "price-table", "print the prices and their date")
 	return cmd
 }
@@ -126,10 +127,10 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return o.complain(used)
+	return o.reportUnread(used)
 }
 
-// check refuses flags that contradict each other.
+// check refuses flags that exclude each other.
 func (o *statsOptions) check() error {
 	for _, group := range [][]givenFlag{
 		{{"plot", o.plot}, {"json", o.json}, {"csv", o.csv}},
@@ -146,12 +147,12 @@ func (o *statsOptions) check() error {
 		}
 	}
 	if o.limit < 0 {
-		return usageError("--limit is less than nothing", "")
+		return usageError("--limit must not be negative", "")
 	}
 	return nil
 }
 
-// wanted returns what is to be read, and the time zone to count in.
+// wanted returns what to read, and the time zone of the groups.
 func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) {
 	zone, err := parseZone(o.timezone)
 	if err != nil {
@@ -166,20 +167,20 @@ func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) 
 		return nil, nil, err
 	}
 	if !want.Since.IsZero() && !want.Until.IsZero() && !want.Since.Before(want.Until) {
-		return nil, nil, usageError("--since is not before --until", "")
+		return nil, nil, usageError("--since must be before --until", "")
 	}
 	if !o.all && o.project == "" {
 		if want.Project, err = os.Getwd(); err != nil {
 			return nil, nil, &failure{
-				code: exitInput, err: fmt.Errorf("the current folder is not known: %w", err),
-				hint: "Name one with --project, or count all with --all.",
+				code: exitInput, err: fmt.Errorf("the current directory is not known: %w", err),
+				hint: "Give one with --project, or use --all.",
 			}
 		}
 	}
 	return want, zone, nil
 }
 
-// read reads the transcripts, with a progress bar where somebody watches.
+// read reads the transcripts, with a progress bar on a terminal.
 func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*sessions.UsageScan, error) {
 	var bar *progress
 	if isTerminal(o.streams.Err) && os.Getenv("TERM") != "dumb" {
@@ -196,8 +197,8 @@ func (o *statsOptions) read(ctx context.Context, want *sessions.UsageOptions) (*
 		return nil, errStopped()
 	case err != nil:
 		return nil, &failure{
-			code: exitInput, err: fmt.Errorf("the transcripts cannot be read: %s", escaped(err.Error())),
-			hint: "Set CLAUDE_CONFIG_DIR to the agent's folder if it is not .claude in your home.",
+			code: exitInput, err: fmt.Errorf("cannot read the transcripts: %s", escaped(err.Error())),
+			hint: "If the agent's directory is not ~/.claude, set CLAUDE_CONFIG_DIR to it.",
 		}
 	}
 	return used, nil
@@ -217,10 +218,10 @@ func (o *statsOptions) print(r *statsReport) error {
 	return o.write(r.text(o.canvas()))
 }
 
-// nothing says that there is nothing to count, and where there might be.
+// nothing returns the text for a report without answers.
 func (o *statsOptions) nothing() string {
 	if o.since != "" || o.until != "" {
-		return "no answers at that time\n"
+		return "no answers in that period\n"
 	}
 	if o.all {
 		return "no answers\n"
@@ -235,14 +236,14 @@ func (o *statsOptions) write(text string) error {
 	return nil
 }
 
-// complain tells what could not be read. Lines that are not entries are normal where an agent was stopped, so these are
-// no failure.
-func (o *statsOptions) complain(used *sessions.UsageScan) error {
+// reportUnread reports what could not be read. Lines that are not entries are normal after an agent
+// was killed, so they are not a failure.
+func (o *statsOptions) reportUnread(used *sessions.UsageScan) error {
 	if n := used.BadLines; n > 0 {
 		first := used.Bad[0]
 		// There is nowhere to report that stderr is closed.
 		_, _ = fmt.Fprintf(o.streams.Err,
-			"clew stats: lines that are not entries, and do not count: %s; the first is line %d of %s\n",
+			"clew stats: skipped lines that are not entries: %s; the first is line %d of %s\n",
 			group(int64(n)), first.Line, printable(first.Path))
 	}
 	if len(used.Unread) == 0 {
@@ -251,29 +252,29 @@ func (o *statsOptions) complain(used *sessions.UsageScan) error {
 	text := strings.TrimPrefix(used.Unread[0].Error(), "sessions: ")
 	return &failure{
 		code: exitInput,
-		err:  fmt.Errorf("files that cannot be read, and do not count: %d; the first is %s", len(used.Unread), escaped(text)),
+		err:  fmt.Errorf("files that could not be read and do not count: %d; the first is %s", len(used.Unread), escaped(text)),
 	}
 }
 
-// A statsReport is what is printed, in one form or another.
+// A statsReport is the report in all output formats.
 type statsReport struct {
 	By         []string     `json:"by"`
 	Timezone   string       `json:"timezone"`
 	PricesDate string       `json:"pricesDate"`
 	Rows       []statsRow   `json:"rows"`
 	Total      usage.Totals `json:"total"`
-	// Blocks are there where answers are grouped by these alone.
+	// Blocks are set if answers are grouped by block only.
 	Blocks   []usage.Block `json:"blocks,omitempty"`
 	Files    int           `json:"files"`
 	Bytes    int64         `json:"bytes"`
 	BadLines int           `json:"badLines"`
 	Unread   int           `json:"unread"`
-	// LeftOut counts the rows that a limit has cut off.
+	// LeftOut is the number of rows beyond the limit.
 	LeftOut int `json:"leftOut,omitempty"`
 
 	by        []usage.Dimension
 	zone      *time.Location
-	namesakes map[string]bool // names of folders that several projects have
+	namesakes map[string]bool // names that several projects share
 }
 
 func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now time.Time) *statsReport {
@@ -297,9 +298,8 @@ func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now tim
 	return r
 }
 
-// sort puts the rows in order. Unless one is asked for, that is the order of the
-// groups as they were asked for, or, if none of these is a time, the most expensive
-// first.
+// sort sorts the rows. By default, they are in the order of the groups, or if none of these is a
+// time, the most expensive come first.
 func (r *statsReport) sort(order statsOrder) {
 	if order == "" && slices.ContainsFunc(r.by, isTime) {
 		order = "name"
@@ -335,7 +335,7 @@ func isTime(d usage.Dimension) bool {
 	return false
 }
 
-// names returns the parts of a key as they are asked for. What is not known is "".
+// names returns the parts of a key in the order of the groups. Unknown parts are "".
 func (r *statsReport) names(k *usage.Key) []string {
 	names := make([]string, len(r.by))
 	for i, d := range r.by {
@@ -373,7 +373,7 @@ func (r *statsReport) clock(at time.Time) string {
 	return at.In(r.zone).Format("2006-01-02 15:04")
 }
 
-// labels are names for people: nothing is left empty.
+// labels returns the names for a table. None of them is empty.
 func (r *statsReport) labels(row *statsRow) []string {
 	labels := r.names(&row.Key)
 	for i, label := range labels {
@@ -393,7 +393,7 @@ func (r *statsReport) labels(row *statsRow) []string {
 	return labels
 }
 
-// unpriced returns the models whose price is not known.
+// unpriced returns the models without a known price.
 func (r *statsReport) unpriced() string {
 	var names []string
 	for _, m := range r.Total.Models {
@@ -408,15 +408,15 @@ func (r *statsReport) unpriced() string {
 	return strings.Join(names, ", ")
 }
 
-// A statsRow is a group of answers, and what its project and its session are called.
+// A statsRow is a group of answers, with the names of its project and its session.
 type statsRow struct {
 	usage.Row
-	CWD   string `json:"cwd,omitempty"`   // the folder of the project
+	CWD   string `json:"cwd,omitempty"`   // the directory of the project
 	Title string `json:"title,omitempty"` // of the session
 }
 
-// learnNames looks up what projects and sessions are called, if the rows are about them. Those that can't be looked up
-// have no names.
+// learnNames looks up the names of projects and sessions if the rows need them. Those that are not
+// found have no names.
 func (r *statsReport) learnNames(ctx context.Context, project string) {
 	if !r.isBy(usage.ByProject) && !r.isBy(usage.BySession) {
 		return
@@ -434,7 +434,7 @@ func (r *statsReport) learnNames(ctx context.Context, project string) {
 	r.findNamesakes()
 }
 
-// findNamesakes notes which names of folders several projects have.
+// findNamesakes finds the names that several projects share.
 func (r *statsReport) findNamesakes() {
 	first := map[string]string{}
 	r.namesakes = map[string]bool{}
@@ -449,7 +449,7 @@ func (r *statsReport) findNamesakes() {
 
 func (r *statsReport) isBy(d usage.Dimension) bool { return slices.Contains(r.by, d) }
 
-// projectLabel tells a project from the others.
+// projectLabel returns a label that no other project has.
 func (r *statsReport) projectLabel(row *statsRow) string {
 	name := projectName(row.CWD, row.Key.Project)
 	if r.namesakes[name] {
@@ -458,14 +458,13 @@ func (r *statsReport) projectLabel(row *statsRow) string {
 	return name
 }
 
-// dimensions is a flag: words with commas between them. The first time that it
-// is given replaces the default.
+// dimensions is a flag for comma-separated groups. The first use of the flag replaces the default.
 type dimensions struct {
 	list  []usage.Dimension
 	given bool
 }
 
-// Type names the sort of value in the help.
+// Type names the value in the help.
 func (d *dimensions) Type() string { return "groups" }
 
 func (d *dimensions) String() string {
@@ -476,7 +475,7 @@ func (d *dimensions) String() string {
 	return strings.Join(words, ",")
 }
 
-// Set reads the words. One that is repeated counts once.
+// Set reads the words. Repeated words count once.
 func (d *dimensions) Set(text string) error {
 	var list []usage.Dimension
 	if d.given {
@@ -485,7 +484,7 @@ func (d *dimensions) Set(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		dim, err := usage.ParseDimension(strings.TrimSpace(word))
 		if err != nil {
-			return errors.New("groups are month, week, day, hour, block, model, project, session and agent")
+			return errors.New("must be month, week, day, hour, block, model, project, session or agent")
 		}
 		if !slices.Contains(list, dim) {
 			list = append(list, dim)
@@ -495,10 +494,10 @@ func (d *dimensions) Set(text string) error {
 	return nil
 }
 
-// A statsOrder is a flag for the order of groups. "" is what fits them.
+// A statsOrder is a flag for the order of groups. "" means the default of the groups.
 type statsOrder string
 
-// Type names the sort of value in the help.
+// Type names the value in the help.
 func (o *statsOrder) Type() string { return "order" }
 
 func (o *statsOrder) String() string { return string(*o) }
@@ -506,7 +505,7 @@ func (o *statsOrder) String() string { return string(*o) }
 // Set reads the name of an order.
 func (o *statsOrder) Set(text string) error {
 	if !slices.Contains([]string{"name", "cost", "tokens", "answers"}, text) {
-		return errors.New("it is name, cost, tokens or answers")
+		return errors.New("must be name, cost, tokens or answers")
 	}
 	*o = statsOrder(text)
 	return nil

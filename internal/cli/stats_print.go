@@ -18,9 +18,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// A canvas is what is printed on.
+// A canvas describes the output.
 type canvas struct {
-	width int // 0 means any
+	width int // 0 means no limit
 	cell  string
 }
 
@@ -32,7 +32,7 @@ func (o *statsOptions) canvas() canvas {
 	return s
 }
 
-// text is the table. Where it does not fit, kinds of tokens are not told apart.
+// text returns the table. If it does not fit, it has one column for all kinds of tokens.
 func (r *statsReport) text(on canvas) string {
 	t := r.table(true)
 	if on.width > 0 && t.width() > on.width {
@@ -70,7 +70,7 @@ func (r *statsReport) table(detailed bool) *table {
 	return t
 }
 
-// shortTitle returns as much of a title as tells a session from others.
+// shortTitle returns the beginning of a title.
 func shortTitle(title string) string { return render.Fit(render.Line(title), 40) }
 
 func statsCells(t *usage.Totals, detailed bool) []string {
@@ -84,7 +84,7 @@ func statsCells(t *usage.Totals, detailed bool) []string {
 	}
 }
 
-// shownCost returns what is known of a cost: a plus says that there is more, of models without a price.
+// shownCost returns the known part of a cost. A plus marks a cost that lacks models without a price.
 func shownCost(t *usage.Totals) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
@@ -95,27 +95,26 @@ func shownCost(t *usage.Totals) string {
 	return t.Cost.String()
 }
 
-// remarks are what there is to say below the figures.
+// remarks writes the remarks below the figures.
 func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 	if r.LeftOut > 0 {
-		text := "groups that are not shown, but are in the total: " + group(int64(r.LeftOut))
+		text := "groups that are not shown but are included in the total: " + group(int64(r.LeftOut))
 		w.WriteString("\n" + wrapped(text, on.width))
 	}
 	if models := r.unpriced(); models != "" {
-		text := fmt.Sprintf("+ no price is known for %s; give one with --prices", models)
+		text := fmt.Sprintf("+ no price is known for %s; add it with --prices", models)
 		w.WriteString("\n" + wrapped(text, on.width))
 	}
 	for _, b := range r.Blocks {
 		if p := b.Projection; p != nil {
-			text := fmt.Sprintf("The last block goes on until %s. If it goes on like this, it comes to %s tokens and %s.",
+			text := fmt.Sprintf("The current block ends at %s. At this rate, it will reach %s tokens and %s.",
 				r.clock(b.End), group(int64(p.Tokens)), p.Cost)
 			w.WriteString("\n" + wrapped(text, on.width))
 		}
 	}
 }
 
-// plot draws a bar for each row: of its cost, or of its tokens if nothing has a
-// cost.
+// plot draws a bar for each row: of its cost, or of its tokens if there are no costs.
 func (r *statsReport) plot(on canvas) string {
 	width := on.width
 	if width == 0 {
@@ -133,7 +132,7 @@ func (r *statsReport) plot(on canvas) string {
 	return w.String()
 }
 
-// A plotLine is one bar of a plot, with what is written before it.
+// A plotLine is one bar of a plot, with its label and figure.
 type plotLine struct {
 	label, figure string
 	value         int64
@@ -154,8 +153,7 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	return b
 }
 
-// drawBars draws bars of which the longest fills the line. Labels get half of it
-// at most.
+// drawBars draws bars. The longest one fills the line. Labels get at most half of it.
 func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	label, figure, most := 0, 0, int64(1)
 	for i := range bars {
@@ -175,7 +173,7 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	}
 }
 
-// writeJSON writes one value on one line.
+// writeJSON writes a value on one line.
 func (o *statsOptions) writeJSON(v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -207,7 +205,7 @@ func (o *statsOptions) writeCSV(r *statsReport) error {
 	return o.write(text.String())
 }
 
-// addColumn puts a name behind each record, the first of which has the headings.
+// addColumn appends a name to each record. The first record has the headings.
 func addColumn(records [][]string, heading string, name func(row int) string) {
 	records[0] = append(records[0], heading)
 	for i := range records[1:] {
@@ -226,7 +224,7 @@ func csvFigures(t *usage.Totals) []string {
 	return append(list, t.Cost.Decimal(), strconv.FormatBool(t.UnknownCost))
 }
 
-// csvNames makes names fit for a table program, which would take some for formulas.
+// csvNames escapes names that a spreadsheet would read as formulas.
 func csvNames(names []string) []string {
 	for i, name := range names {
 		names[i] = printable(name)
@@ -237,10 +235,10 @@ func csvNames(names []string) []string {
 	return names
 }
 
-// maxPrices is how long a file of prices may be.
+// maxPrices is the maximum size of a price file.
 const maxPrices = 4 << 20
 
-// readPrices returns the built-in prices, with those of the user's file.
+// readPrices returns the built-in prices and those of the user's file.
 func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 	prices := usage.DefaultPrices()
 	if o.prices == "" {
@@ -258,8 +256,8 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 		text := strings.TrimPrefix(cause(err).Error(), "transcript: ")
 		return prices, &failure{
 			code: exitInput,
-			err:  fmt.Errorf("%s cannot be used: %s", printable(o.prices), escaped(text)),
-			hint: `Run "clew stats --help" for what a file of prices has.`,
+			err:  fmt.Errorf("cannot use %s: %s", printable(o.prices), escaped(text)),
+			hint: `Run "clew stats --help" to see the format of the file.`,
 		}
 	}
 	if own.USPercent > 0 {
@@ -274,7 +272,7 @@ func (o *statsOptions) printPrices(p usage.Prices) error {
 	}
 	w := new(strings.Builder)
 	columns := o.canvas().width
-	title := fmt.Sprintf("List prices of %s, in dollars for a million tokens:", p.Date)
+	title := fmt.Sprintf("List prices of %s, in dollars per million tokens:", p.Date)
 	w.WriteString(wrapped(title, columns) + "\n")
 	t := newTable("MODEL", "INPUT>", "OUTPUT>", "CACHE READ>", "WRITE 5M>", "WRITE 1H>", "FAST>")
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
@@ -298,8 +296,8 @@ func shownRates(r *usage.Rates) []string {
 	}
 }
 
-// printReconciliation compares the sessions that have an account of the agent
-// with that. Others have nothing to be compared with.
+// printReconciliation compares the sessions with the agent's totals. It leaves out sessions
+// without totals.
 func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices usage.Prices) error {
 	accounts := map[string]bool{}
 	for _, s := range used.CostStates {
@@ -315,7 +313,7 @@ func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices usag
 	case o.json:
 		return o.writeJSON(r)
 	case len(accounts) == 0:
-		return o.write("no accounts of the agent: it writes one when a session ends, and older ones write none\n")
+		return o.write("no totals of the agent: it writes them when a session ends, and older versions write none\n")
 	}
 	return o.write(r.text(o.canvas().width))
 }
@@ -324,7 +322,7 @@ type reconciliation struct {
 	usage.Reconciliation
 	PricesDate string `json:"pricesDate"`
 	Sessions   int    `json:"sessions"`
-	// LeftOut counts the answers in sessions that have no account.
+	// LeftOut is the number of answers in sessions without the agent's totals.
 	LeftOut int `json:"leftOut"`
 }
 
@@ -348,7 +346,7 @@ func (r *reconciliation) text(columns int) string {
 	t.add("total", group(int64(tokens)), group(int64(own)),
 		r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
 	t.print(w, columns)
-	covered := fmt.Sprintf("sessions with an account of the agent: %s; answers in others, left out: %s",
+	covered := fmt.Sprintf("sessions with totals of the agent: %s; answers in other sessions, left out: %s",
 		group(int64(r.Sessions)), group(int64(r.LeftOut)))
 	w.WriteString("\n" + wrapped(covered, columns))
 	for _, e := range explanations {
@@ -363,9 +361,9 @@ var explanations = []struct {
 	reason usage.Reason
 	text   string
 }{
-	{usage.ReasonUnwritten, "the agent counts calls that no transcript has, such as those for titles and summaries"},
-	{usage.ReasonUncounted, "the transcripts have answers that the agent did not count, such as interrupted ones"},
-	{usage.ReasonBoth, "each has calls that the other has not"},
-	{usage.ReasonPrice, "the tokens agree, and the prices don't"},
-	{usage.ReasonUnknownPrice, "the tokens agree, and no price is known"},
+	{usage.ReasonUnwritten, "the agent counts calls that are in no transcript, such as those for titles and summaries"},
+	{usage.ReasonUncounted, "the transcripts contain answers that the agent did not count, such as interrupted ones"},
+	{usage.ReasonBoth, "each side has calls that the other lacks"},
+	{usage.ReasonPrice, "the tokens are equal, but the prices differ"},
+	{usage.ReasonUnknownPrice, "the tokens are equal, but no price is known"},
 }

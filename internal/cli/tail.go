@@ -25,12 +25,12 @@ type tailOptions struct {
 	feeds   map[string]*render.Feed // by the ID of the subagent; "" is the session
 }
 
-const tailHelp = `Shows the end of a session, and then what is added to it, until it is
-interrupted. Without an argument, that is the newest session of this project, or
-of all if it has none.
+const tailHelp = `Show the end of a session, and then what is added to it, until interrupted.
+Without an argument, follow the newest session of this project, or of all projects
+if this one has none.
 
-Prompts are shown at once, answers as they are complete, and calls of tools when
-their results are there. What subagents do stands behind a line with their name.`
+Prompts appear at once, answers when they are complete, and tool calls when they
+have results. The work of a subagent appears after a line with its name.`
 
 func newTail(s Streams) *cobra.Command {
 	o := &tailOptions{streams: s}
@@ -43,9 +43,9 @@ func newTail(s Streams) *cobra.Command {
 		Args: atMost(1),
 		RunE: runE(o.run),
 	}
-	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "begin with this `number` of prompts and answers")
+	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "start with this `number` of prompts and answers")
 	o.style.addFlags(cmd)
-	addOnOff(cmd, &o.onlyMain, "only-main", "leave out the subagents")
+	addOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
 	return cmd
 }
 
@@ -59,10 +59,10 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if src.stdin {
-		return &failure{code: exitUsage, err: errors.New("stdin cannot be followed"), hint: "Use: clew show -"}
+		return &failure{code: exitUsage, err: errors.New("cannot follow stdin"), hint: "Use \"clew show -\"."}
 	}
 	if src.info.ID == "" {
-		in, err := openInput(ctx, src.path, nil) // says what is wrong with it
+		in, err := openInput(ctx, src.path, nil) // returns a readable error
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Up
 	for u, err := range updates {
 		if err != nil {
 			if ctx.Err() != nil {
-				return &failure{code: exitInterrupted, err: errors.New("interrupted")}
+				return errStopped()
 			}
 			return sessionsError(err)
 		}
@@ -97,17 +97,17 @@ func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Up
 	return nil
 }
 
-// remark tells what happened to the files, if stderr can be written.
+// remark reports what happened to the files. There is nowhere to report that stderr is closed.
 func (o *tailOptions) remark(u *sessions.Update) {
 	switch {
 	case u.Err != nil:
 		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: "+escaped(u.Err.Error()))
 	case u.Gone && u.Agent == nil:
-		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: the transcript is gone; waiting for it to come again")
+		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: the transcript was removed; waiting for it to appear again")
 	}
 }
 
-// text returns what an update has to show.
+// text returns the text of an update.
 func (o *tailOptions) text(u *sessions.Update) string {
 	if u.Transcript == nil || u.Agent != nil && u.Agent.Kind() != transcript.AgentWork {
 		return ""
@@ -129,8 +129,8 @@ func (o *tailOptions) text(u *sessions.Update) string {
 	return feed.Next(chunks, u.First, false)
 }
 
-// past returns how many chunks there is no need to show at the beginning: all of
-// a subagent that had ended before, and those before the last few.
+// past returns the number of chunks to skip at the beginning: all of a subagent that had ended
+// before, and otherwise all but the last few.
 func (o *tailOptions) past(u *sessions.Update) int {
 	n := len(u.Transcript.Chunks)
 	if u.Agent != nil && !u.Agent.Ongoing() && u.Transcript.Modified.Before(o.started) {

@@ -17,9 +17,9 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// tidier returns what makes the terminal fit for others when the program ends at once:
-// it is not in raw mode then, and the cursor is on a line of its own.
-func restorer(s Streams) (tidy func()) {
+// restorer returns a function that restores the terminal when the program ends at once: it leaves
+// raw mode and begins a new line.
+func restorer(s Streams) (restoreAll func()) {
 	restore := func() {}
 	if in, ok := s.In.(*os.File); ok {
 		if before, err := term.GetState(int(in.Fd())); err == nil {
@@ -32,7 +32,7 @@ func restorer(s Streams) (tidy func()) {
 			defer close(done)
 			restore()
 			if isTerminal(s.Err) {
-				_, _ = io.WriteString(s.Err, "\n") // as above
+				_, _ = io.WriteString(s.Err, "\n") // nor here
 			}
 		}()
 		select {
@@ -42,7 +42,7 @@ func restorer(s Streams) (tidy func()) {
 	}
 }
 
-// terminalWidth returns how many characters fit on a line of a terminal.
+// terminalWidth returns the number of columns of a terminal.
 func terminalWidth(stream any) int {
 	if f, ok := stream.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -52,7 +52,7 @@ func terminalWidth(stream any) int {
 	return 80
 }
 
-// coloured reports whether a stream may get colours.
+// colored reports whether output to a stream is colored.
 func colored(stream any) bool {
 	switch os.Getenv("CLEW_COLOR") {
 	case "always":
@@ -65,8 +65,7 @@ func colored(stream any) bool {
 
 func emphasized(line string) string { return "\x1b[1m" + line + "\x1b[0m" }
 
-// textWidth returns how many columns text may take: those of the terminal, or of
-// COLUMNS where there is none, or a number for want of both.
+// textWidth returns the width for text: that of the terminal or, without one, COLUMNS or otherwise.
 func textWidth(stream any, otherwise int) int {
 	if isTerminal(stream) {
 		return terminalWidth(stream)
@@ -77,12 +76,12 @@ func textWidth(stream any, otherwise int) int {
 	return otherwise
 }
 
-// A progress is a line on a terminal that tells how far reading has come. A nil
-// progress draws nothing.
+// A progress is a line on a terminal that shows how much has been read. A nil progress draws
+// nothing.
 type progress struct {
 	w     io.Writer
 	width int
-	total int64 // how much there is to read, or -1
+	total int64 // bytes to read, or -1
 	now   func() time.Time
 
 	read    int64
@@ -94,7 +93,7 @@ type progress struct {
 const (
 	redrawInterval = 100 * time.Millisecond
 	barCells       = 20
-	// clearLine goes to the start of the line and wipes it.
+	// clearLine moves to the start of the line and clears it.
 	clearLine = "\r\x1b[K"
 )
 
@@ -103,7 +102,7 @@ func newProgress(w io.Writer, total int64, now func() time.Time) *progress {
 	return &progress{w: w, width: terminalWidth(w), total: total, now: now, started: started, drawn: started}
 }
 
-// set says how many bytes have been read, and redraws the line if it is time to.
+// set sets the number of bytes that have been read, and redraws the line if it is time.
 func (p *progress) set(read int64) {
 	if p == nil {
 		return
@@ -118,7 +117,7 @@ func (p *progress) set(read int64) {
 	p.print(clearLine + p.fit(p.line(now.Sub(p.started))))
 }
 
-// clear takes the line off the screen.
+// clear removes the line from the screen.
 func (p *progress) clear() {
 	if p == nil || !p.visible {
 		return
@@ -127,10 +126,10 @@ func (p *progress) clear() {
 	p.print(clearLine)
 }
 
-// print ignores errors: work does not stop because nobody can watch it.
+// print ignores errors: the work goes on even if nobody can watch it.
 func (p *progress) print(text string) { _, _ = io.WriteString(p.w, text) }
 
-// fit keeps the line from wrapping, after which it could not be cleared.
+// fit cuts the line so that it does not wrap: a wrapped line could not be cleared.
 func (p *progress) fit(line string) string { return line[:max(0, min(len(line), p.width-1))] }
 
 func (p *progress) line(elapsed time.Duration) string {
