@@ -98,11 +98,11 @@ func TestChatTypes(t *testing.T) {
 	c.press(t, "\x03/m\t")
 	c.see(t, "> /mode|\n/mode   show the permission mode, or change it\n/model  show the model, or change it")
 	c.press(t, "l s\t\r")
-	c.see(t, "> /model sonnet\nthe model is claude-sonnet-5 from now on\n\nclaude-sonnet-5 · default · $0.25 · context 7%\n> |")
+	c.see(t, "> /model sonnet\nthe model is now claude-sonnet-5\n\nclaude-sonnet-5 · default · $0.25 · context 7%\n> |")
 	c.press(t, "/r\t")
 	c.see(t, "> /review |")
 	c.press(t, "\x15\x04")
-	c.see(t, "Session "+chatSession+"\nGo on with: clew chat --resume "+chatSession+"\n|")
+	c.see(t, "Session "+chatSession+"\nResume with: clew chat --resume "+chatSession+"\n|")
 	c.end(t, exitDone)
 	// Another chat knows what was typed in this one.
 	history, err := os.ReadFile(filepath.Join(c.dir, "clew", "history"))
@@ -150,10 +150,10 @@ func TestChatChooses(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "which one\r")
-	question := "? Which?\n  1. Red \\x1b[2J: warm\n  2. Blue\n     # blue\nNumber, your own words, or nothing to pass over: "
+	question := "? Which?\n  1. Red \\x1b[2J: warm\n  2. Blue\n     # blue\nNumber, your own words, or nothing to skip: "
 	c.see(t, "Let me see.\n* AskUserQuestion: Which?\n"+question+"|")
 	c.press(t, "3\r")
-	c.see(t, question+"3\nNumber, your own words, or nothing to pass over: |")
+	c.see(t, question+"3\nNumber, your own words, or nothing to skip: |")
 	c.press(t, "2\r")
 	c.see(t, "behavior is allow Blue"+chatAfterTurn+"> |")
 	c.press(t, "which one\r")
@@ -259,7 +259,7 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 	c.press(t, "Hi\r")
 	c.see(t, chatAfterTurn+"> |")
 	c.press(t, "die now\r")
-	c.see(t, "the prompt was lost with the agent, which may have begun to act on it"+chatAfterTurn+"> die now|")
+	c.see(t, "the agent crashed; it may have started to act on the prompt"+chatAfterTurn+"> die now|")
 	if !strings.Contains(c.paper.all(), "another one") {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}

@@ -25,7 +25,7 @@ type faultUse struct {
 	stdin bool   // it reads the transcript from stdin
 	input string // it reads this from stdin
 	agent bool   // it drives an agent
-	// endless says that it goes on until somebody ends it.
+	// endless says that it ends at somebody ends it.
 	endless bool
 	// prose says that it is for people: its lines fit the screen.
 	prose bool
@@ -328,13 +328,13 @@ func TestFaultFullDisk(t *testing.T) {
 		cmd := p.command(t, u)
 		cmd.Stdout = full
 		o := p.run(t, cmd)
-		if o.code != exitFailed || !strings.HasSuffix(o.errs, "the output cannot be written: no space left on device\n") {
+		if o.code != exitFailed || !strings.HasSuffix(o.errs, "cannot write the output: no space left on device\n") {
 			t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 		}
 	})
 }
 
-// Where streams are closed, there is nothing to read, nobody to tell, and no trace.
+// Where streams are closed, no sessions to check, nobody to tell, and no trace.
 func TestFaultClosedStreams(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
 		if u.endless {
@@ -473,7 +473,7 @@ func TestFaultUnreadableHome(t *testing.T) {
 				t.Errorf("%s is a file: exit code %d, stderr %q", dir, o.code, o.errs)
 			}
 			if o.out == "" && o.errs == "" && !strings.Contains(u.line, "json") {
-				t.Errorf("%s is a file: it says nothing", dir)
+				t.Errorf("%s is a file: it printed nothing", dir)
 			}
 		}
 	})

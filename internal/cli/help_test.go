@@ -63,7 +63,7 @@ func exampleLines(text string) []string {
 	return lines
 }
 
-// An examplePlace is a folder with all that the examples speak of.
+// An examplePlace is a directory with all that the examples speak of.
 type examplePlace struct {
 	dir string
 	env []string

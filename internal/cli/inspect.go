@@ -185,7 +185,7 @@ func (i *inspection) examine(batch []frame) error {
 		if err := i.report.add(examine(f.msg, f.pos, i.report.maxErrors())); err != nil {
 			return err
 		}
-		i.bar.set(f.pos.Offset + f.pos.Bytes)
+		i.bar.set(f.pos.Offset + f.pos.Bytes + 1) // with the end of the line
 		batch[n].msg = nil
 	}
 	if i.in.size >= 0 {

@@ -92,7 +92,7 @@ func TestInspectManyNames(t *testing.T) {
 	for _, want := range []string{
 		" (other kinds) 3 ",
 		" total 1,025 ",
-		" and 3 more, under names that are not listed",
+		" and 3 more, with names that are not listed",
 		" and 2 more",
 	} {
 		if !strings.Contains(stdout, want) {
@@ -104,7 +104,7 @@ func TestInspectManyNames(t *testing.T) {
 func TestInspectReadError(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"type":"keep_alive"}`+"\n"), iotest.ErrReader(errors.New("the disk is gone")))
 	stdout, stderr, code := inspectText(t, in)
-	if want := "clew inspect: stdin cannot be read: the disk is gone\n"; code != exitInput || stderr != want {
+	if want := "clew inspect: cannot read stdin: the disk is gone\n"; code != exitInput || stderr != want {
 		t.Errorf("exit code %d, stderr %q; want %d, %q", code, stderr, exitInput, want)
 	}
 	if !strings.Contains(stdout, "keep_alive") {
@@ -121,7 +121,7 @@ func TestInspectWriteError(t *testing.T) {
 		var errs strings.Builder
 		in := strings.NewReader(`{"type":"keep_alive"}` + "\n")
 		code := execute(t.Context(), args, Streams{In: in, Out: fullDisk{}, Err: &errs})
-		if want := "clew inspect: the output cannot be written: the disk is full\n"; code != exitFailed || errs.String() != want {
+		if want := "clew inspect: cannot write the output: the disk is full\n"; code != exitFailed || errs.String() != want {
 			t.Errorf("%v: exit code %d, stderr %q; want %d, %q", args, code, errs.String(), exitFailed, want)
 		}
 	}

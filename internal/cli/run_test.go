@@ -213,9 +213,9 @@ func TestDescribeAlways(t *testing.T) {
 		{Type: "new"},
 	})
 	want := `  always: permission mode acceptEdits, in this session
-  always: allow Bash(make *), Read, kept in .claude/settings.local.json
-  always: allow Bash(a\x1b[2J\nb), kept in your own settings
-  always: tools may use /a, /b, kept in .claude/settings.json
+  always: allow Bash(make *), Read, saved in .claude/settings.local.json
+  always: allow Bash(a\x1b[2J\nb), saved in your settings
+  always: tools may use /a, /b, saved in .claude/settings.json
   always: removeRules Edit, kept in elsewhere
   always: new
 `

@@ -100,7 +100,7 @@ var runnerCases = []runnerCase{
 			message("m", `{"text":"untyped"},{"type":"text"},7,{"type":"hologram"},`+textBlock("One two.")) + resultEmpty,
 		text: "One two.\n", result: "One two.",
 		shown:  "agent\n  {\"text\":\"untyped\"}\n  {\"type\":\"text\"}\n  7\n  {\"type\":\"hologram\"}\n  One two.\n\n",
-		stderr: "the agent wrote a broken frame: /message: required field is missing\n",
+		stderr: "the agent wrote an invalid frame: /message: required field is missing\n",
 	}, {
 		name: "a call of a tool",
 		output: message("m", textBlock("One ")+`,{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}`) +
@@ -145,7 +145,7 @@ var runnerCases = []runnerCase{
 	}, {
 		name:   "half a frame",
 		output: `{"type":"assistant","message":{"content":[{"type":"te` + "\n" + message("m", textBlock("One two.")) + resultOne,
-		text:   "One two.\n", result: "One two.", shown: oneTwo, stderr: "the agent wrote a broken frame: ",
+		text:   "One two.\n", result: "One two.", shown: oneTwo, stderr: "the agent wrote an invalid frame: ",
 	}, {
 		name:   "bytes that are not UTF-8",
 		output: message("m", textBlock("One\xff two.")) + resultEmpty,
@@ -320,7 +320,7 @@ func TestSignal(t *testing.T) {
 				t.Errorf("after the signal: %q, %v", rest, err)
 			}
 			_ = cmd.Wait() // the code says it
-			want := "clew inspect: interrupted; the output covers what was read until then\n"
+			want := "clew inspect: interrupted; the output is incomplete\n"
 			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || errs.String() != want {
 				t.Errorf("exit code %d, stderr %q; want %d, %q", code, errs.String(), exitInterrupted, want)
 			}

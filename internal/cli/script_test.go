@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
+		RequireUniqueNames:  true, UpdateScripts: os.Getenv("UPD") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":    scriptAgent,
 			"exits":    scriptExits,

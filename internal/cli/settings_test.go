@@ -134,7 +134,7 @@ func TestDoctorGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
-		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, patience: time.Second}
+		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, notice: time.Second}
 		begun := time.Now()
 		found := o.examine(t.Context(), []check{
 			{"one", func(context.Context) []diagnosis { <-hang; return nil }},
@@ -149,7 +149,7 @@ func TestDoctorGivesUp(t *testing.T) {
 		for _, d := range found {
 			got = append(got, d.Check+" "+string(d.State)+" "+d.Found)
 		}
-		want := "one warning it was given up after 10s|two ok fine|three warning it was given up after 10s|four note in part"
+		want := "one warning gave up after 10s|two ok fine|three warning gave up after 10s|four note in part"
 		if strings.Join(got, "|") != want {
 			t.Errorf("found %q", got)
 		}
@@ -166,7 +166,7 @@ func TestDoctorInterrupted(t *testing.T) {
 		defer close(hang)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, patience: time.Second}
+		o := &doctorOptions{streams: Streams{Err: new(bytes.Buffer)}, limit: 10 * time.Second, notice: time.Second}
 		begun := time.Now()
 		o.examine(ctx, []check{{"one", func(context.Context) []diagnosis { <-hang; return nil }}})
 		if took := time.Since(begun); took != time.Second {
@@ -200,7 +200,7 @@ func TestDoctorText(t *testing.T) {
 	want := "\x1b[31mproblem\x1b[0m  agent settings  something is wrong here\n" +
 		"                         > Do this.\n\x1b[32mok\x1b[0m       clew            fine\n"
 	if got := doctorText(found, 80, true); got != want {
-		t.Errorf("in colours: %q", got)
+		t.Errorf("in colors: %q", got)
 	}
 	want = "problem  agent settings\n  something is wrong\n  here\n  > Do this.\nok       clew\n  fine\n"
 	if got := doctorText(found, 20, false); got != want {
@@ -237,10 +237,10 @@ func TestDoctorIndex(t *testing.T) {
 	}{
 		{place("none", ""), stateOK, "not built yet"},
 		{place("good", "SQLite format 3\x00and more"), stateOK, "24 B, written 20"},
-		{place("bad", "SQLite format 4\x00"), stateWarning, "bad: it is damaged"},
-		{place("short", "SQL"), stateWarning, "short: it is damaged"},
-		{place(".", ""), stateWarning, "it is not a file"},
-		{func() (string, error) { return "", os.ErrPermission }, stateNote, "there is no place for it"},
+		{place("bad", "SQLite format 4\x00"), stateWarning, "bad: damaged"},
+		{place("short", "SQL"), stateWarning, "short: damaged"},
+		{place(".", ""), stateWarning, "not a file"},
+		{func() (string, error) { return "", os.ErrPermission }, stateNote, "no directory for it"},
 	} {
 		d := checkIndex(tt.place)[0]
 		if d.State != tt.state || !strings.Contains(d.Found, tt.found) {

@@ -150,7 +150,7 @@ func TestShowLargeFile(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	code := execute(t.Context(), []string{"show", path, "--turn", "9999"}, Streams{Out: io.Discard, Err: &errs})
-	if code != exitUsage || !strings.HasPrefix(errs.String(), "clew show: there is no turn 9999\n") {
+	if code != exitUsage || !strings.HasPrefix(errs.String(), "clew show: no turn matches 9999\n") {
 		t.Errorf("a turn that is not there: exit code %d: %s", code, errs.String())
 	}
 	errs.Reset()

@@ -127,11 +127,11 @@ func TestRealChat(t *testing.T) {
 	}
 	eventually(t, func() bool { return s.pid() != old && s.pid() != 0 }, func() string { return "there is no other agent" })
 	k.press(t, "again\r")
-	k.see(t, "another one goes on with the conversation")
+	k.see(t, "another agent continues the conversation")
 	k.see(t, "Still here.")
 	k.see(t, "context")
 	k.press(t, "\x04")
-	k.see(t, "Go on with: clew chat --resume ")
+	k.see(t, "Resume with: clew chat --resume ")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A stage is a folder in which the program runs, with the real agent and a model.
+// A stage is a directory in which the program runs, with the real agent and a model.
 type stage struct {
 	model *clewtest.Model
 	agent string
