@@ -175,7 +175,7 @@ func (p *agentProcess) keepEarly(msg wire.Message) bool {
 	return true
 }
 
-// markReady passes what the process wrote so far to deliver. What it writes meanwhile waits until deliver returns.
+// markReady passes the messages so far to deliver. Messages that come meanwhile wait until deliver returns.
 func (p *agentProcess) markReady(deliver func(early []wire.Message)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -100,7 +100,7 @@ func (o *Options) closeTimeout() time.Duration {
 // same, with a warning to [Options.Logger].
 const MinAgentVersion = "2.0.0"
 
-// olderThan compares versions by their numbers. What is not a version is not older.
+// olderThan compares versions by their numbers. A text that is not a version is not older.
 func olderThan(version, minimum string) bool {
 	have, ok := numbers(version)
 	want, _ := numbers(minimum)

@@ -210,7 +210,7 @@ func TestServerInfo(t *testing.T) {
 	}
 }
 
-// What an agent says only when it is asked for something.
+// Some fields are set only after the request asks for something.
 func TestServerInfoOutcomes(t *testing.T) {
 	t.Parallel()
 	checkAnswer(t, `{"hooks_applied":true,"plugins_applied":false,"managed_settings_applied":true,`+

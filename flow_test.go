@@ -58,7 +58,7 @@ func answeredPrompts(t *testing.T, s *clew.Session, n int) []string {
 	return answered
 }
 
-// TestSessionsAtOnce opens sessions with the same options at the same time: each has an agent of its own.
+// TestSessionsAtOnce opens sessions with the same options at the same time: each has its own agent.
 func TestSessionsAtOnce(t *testing.T) {
 	t.Parallel()
 	opts := &clew.Options{Transport: simulated("Yes.")}

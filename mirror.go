@@ -193,7 +193,7 @@ func (m *mirror) receivedSoFar() amount {
 	return m.received
 }
 
-// errMissing is the reason for lost frames if there is no other.
+// errMissing is the reason for lost frames if no other is known.
 var errMissing = errors.New("frames are missing")
 
 // finishCopy ends the copying, unless more is due. All received frames have been taken from the queue, so frames that are

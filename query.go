@@ -236,8 +236,11 @@ func (o *oneShot) expire() {
 func (o *oneShot) markOverdue() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.overdue = !o.stopped
-	return o.overdue
+	if o.stopped {
+		return false
+	}
+	o.overdue = true
+	return true
 }
 
 // stop ends the watch over the run. It reports whether the agent was ended because it did not exit.

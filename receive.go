@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// receive reads what the agent writes, and then what each process writes that replaces it, until there is no other. It
-// is the only goroutine that reads.
+// receive reads the output of the agent's process, and then of each process that replaces it. It is the only goroutine
+// that reads.
 func (s *Session) receive() {
 	p := s.agent.process()
 	for next := p; next != nil; next = s.agent.reconnector.replace(p) {

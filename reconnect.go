@@ -29,7 +29,7 @@ import (
 // tasks, logins that had not ended and files that were seeded as read. Limits such as [Options.MaxBudgetUSD] start again
 // from zero.
 //
-// While there is no agent, control requests and prompts wait until their contexts end. A request or prompt that the dead
+// While no agent runs, control requests and prompts wait until their contexts end. A request or prompt that the dead
 // agent had received and not answered fails with a [*LostError], and is never sent again. A
 // [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all attempts have failed, the session
 // ends with a [*ReconnectError].

@@ -26,7 +26,7 @@ import (
 // canceled in the queue ends its turn with [ErrCanceled].
 //
 // With [Options.Reconnect], a turn that was cut off by the death of the agent ends with a [*LostError], after the
-// [wire.SessionReconnectedMessage]. A turn that begins while there is no agent waits for one.
+// [wire.SessionReconnectedMessage]. A turn that begins while no agent runs waits for one.
 func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if prompt != nil && prompt.ShouldQuery != nil && !*prompt.ShouldQuery {
@@ -164,7 +164,7 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 // may be answered at once. Send blocks until the agent's pipe has taken the prompt. Read the answers with
 // [Session.Messages]. To choose the ID, set the UUID of the prompt.
 //
-// With [Options.Reconnect], a prompt that comes while there is no agent waits for one, until ctx ends. The error is a
+// With [Options.Reconnect], a prompt that comes while no agent runs waits for one, until ctx ends. The error is a
 // [*LostError] if the agent dies while the prompt is being written. If the agent dies later, the prompt is in
 // [wire.SessionReconnectedMessage.LostPrompts].
 func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {

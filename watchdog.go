@@ -29,7 +29,7 @@ type watchdog struct {
 	timer *time.Timer // nil once stopped
 }
 
-// newWatchdog returns a watchdog that runs from now on, or nil if there is no limit.
+// newWatchdog returns a watchdog that runs from now on, or nil without a limit.
 func newWatchdog(limit time.Duration, expected func() bool, onSilent func(silence time.Duration)) *watchdog {
 	if limit <= 0 {
 		return nil

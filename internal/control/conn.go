@@ -75,8 +75,8 @@ func New(out *Outbox, config Config) *Conn {
 	}
 }
 
-// Call sends a request with that body, a JSON object, and waits for the answer. While there is no agent, it waits for
-// one first. If the agent refuses the request, the error is a [*Refusal]. When ctx ends first, the request is withdrawn.
+// Call sends a request with that body, a JSON object, and waits for the answer. Without an agent, it waits for one
+// first. If the agent refuses the request, the error is a [*Refusal]. When ctx ends first, the request is withdrawn.
 func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	for ctx.Err() == nil {
 		pending, gate, err := c.send(body, false)
@@ -113,7 +113,7 @@ func (c *Conn) await(ctx context.Context, pending *call, err error) (*wire.Contr
 	}
 }
 
-// Notify sends a request without waiting for its answer. It fails while there is no agent.
+// Notify sends a request without waiting for its answer. It fails without an agent.
 func (c *Conn) Notify(body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ask calls in the background and returns what will hold the outcome.
+// ask calls in the background. The outcome is set when its channel is closed.
 func ask(ctx context.Context, c *control.Conn, body string) *outcome {
 	o := &outcome{done: make(chan struct{})}
 	go func() {
@@ -133,7 +133,7 @@ func TestWaitIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		c := open(new(sink), func(context.Context, *wireRequest) (any, error) {
-			<-release // deaf to its context
+			<-release // ignores its context
 			return nil, nil
 		})
 		c.Handle(decode(t, `{"type":"control_request","request_id":"1","request":{"subtype":"x"}}`))
@@ -148,7 +148,7 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// broken decodes a frame with a limit of so many bytes, which it must not pass.
+// broken decodes a frame that exceeds a limit of so many bytes.
 func broken(t *testing.T, frame string, limit int) *wire.InvalidFrame {
 	t.Helper()
 	opts := &wire.ReaderOptions{MaxFrameBytes: limit}

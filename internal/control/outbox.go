@@ -27,11 +27,11 @@ type Outbox struct {
 	failed func(error)
 
 	mu     sync.Mutex
-	writer *writer // nil while there is no agent
+	writer *writer // nil without an agent
 	queue  []*QueuedFrame
 	held   bool  // prompts wait until the agent is ready for them
 	ending bool  // the input is to be closed after the frames in the queue
-	gone   error // why there is no agent
+	gone   error // why the agent is gone
 	err    error
 }
 

@@ -138,8 +138,8 @@ func pair(dst control.WriteCloser) (*control.Conn, *control.Outbox) {
 	return control.New(out, control.Config{Urgent: func() {}, Log: slog.New(slog.DiscardHandler)}), out
 }
 
-// Prompts that were not begun go to the next agent, once it is ready, and in their order. All else that was for the old
-// agent is dropped.
+// Prompts whose writing has not begun go to the next agent in order, once it is ready. All other frames for the old agent
+// are dropped.
 func TestBreakKeepsPromptsThatWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		old := &sink{block: make(chan struct{}), err: io.ErrClosedPipe}
@@ -203,7 +203,7 @@ func answerAll(t *testing.T, c *control.Conn, s *sink) {
 	}
 }
 
-// A write that fails is explained by the end of the agent, whichever comes first.
+// A write fails with the error of Break, whether Break comes before or after it.
 func TestBreakExplainsAFailedWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, out := pair(&sink{err: io.ErrClosedPipe})
@@ -220,7 +220,7 @@ func TestBreakExplainsAFailedWrite(t *testing.T) {
 	})
 }
 
-// Whoever waits for an agent that is to come goes with its context, or with the end.
+// A call that waits for the next agent ends with its context, or with the connection.
 func TestBreakAndThen(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(c *control.Conn, out *control.Outbox){

@@ -141,7 +141,7 @@ func TestCancelEndsTheContextAndTheAnswer(t *testing.T) {
 	})
 }
 
-// An id may be used again once its request was withdrawn, also while what served that has not returned yet.
+// An id may be used again once its request was withdrawn, even if its server has not returned yet.
 func TestIDUsedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := new(sink)
@@ -149,7 +149,7 @@ func TestIDUsedAgain(t *testing.T) {
 		served := 0
 		c := open(s, func(ctx context.Context, _ *wireRequest) (any, error) {
 			if served++; served == 1 {
-				<-release // deaf to its context
+				<-release // ignores its context
 				return "old", nil
 			}
 			<-ctx.Done()
