@@ -138,7 +138,8 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// A fork is a new session that is being made from another.
+// A fork is a new session that is being made from another. All entries are read before the first is
+// written, since whether an entry is copied depends on later ones: a tool call may have no result.
 type fork struct {
 	id, from, upTo, title string
 

@@ -156,3 +156,37 @@ func ExampleTail() {
 	// Count files: user, 0 items
 	// Count files: ai, 3 items
 }
+
+func ExampleRead() {
+	ctx := context.Background()
+	opts := &sessions.ReadOptions{Options: sessions.Options{Store: exampleStore()}}
+	t, err := sessions.Read(ctx, "2e08b01a-ae65-4bd9-9fea-b7b4b75b673b", opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, chunk := range t.Chunks {
+		for _, item := range chunk.Items {
+			for _, agent := range item.Agents {
+				fmt.Printf("%s started a subagent: %s, %d chunks\n",
+					item.ToolName, agent.Meta.Description, len(agent.Transcript.Chunks))
+			}
+		}
+	}
+	// Output:
+	// Agent started a subagent: Count files, 2 chunks
+}
+
+func ExampleScanUsage() {
+	ctx := context.Background()
+	scan, err := sessions.ScanUsage(ctx, &sessions.UsageOptions{Store: exampleStore()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	tokens := 0
+	for _, call := range scan.Tally.Calls() {
+		tokens += call.Usage.OutputTokens
+	}
+	fmt.Printf("%d transcripts, %d answers, %d output tokens\n", scan.Files, len(scan.Tally.Calls()), tokens)
+	// Output:
+	// 3 transcripts, 6 answers, 252 output tokens
+}

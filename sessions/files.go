@@ -273,7 +273,9 @@ func (f *files) agentsBelow(ctx context.Context) ([]source, error) {
 }
 
 // newAgent returns the subagent whose transcript has a path, relative to the directory of the
-// session and with slashes. It returns nil if the path is not that of a subagent's transcript.
+// session and with slashes, such as "subagents/agent-1f3a.jsonl" or
+// "subagents/workflows/RUN/agent-1f3a.jsonl". It returns nil if the path is not that of a
+// subagent's transcript.
 func newAgent(rel string) *transcript.Agent {
 	id, ok := strings.CutPrefix(path.Base(rel), agentPrefix)
 	id, isTranscript := strings.CutSuffix(id, transcriptExtension)

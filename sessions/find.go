@@ -297,11 +297,12 @@ func isUUID(id string) bool {
 }
 
 // Roots returns the existing directories in which agents of this user keep their settings and
-// sessions, each of them once.
+// sessions, each of them once. The usual result is one directory, /home/me/.claude.
 //
 // If the environment variable CLAUDE_CONFIG_DIR is set, it names the directory, or several
 // separated by commas. Otherwise Roots looks for .claude in the user's home directory, and for
-// claude in XDG_CONFIG_HOME, which some versions of the agent have used.
+// claude in XDG_CONFIG_HOME, which some versions of the agent have used. It returns an error only
+// if the user has no home directory.
 func Roots() ([]string, error) {
 	candidates, err := rootCandidates()
 	if err != nil {
@@ -399,6 +400,9 @@ func rootOf(dir string) string {
 // AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the
 // agent's default directory if no root exists yet. Functions of this package that get no store look
 // in all roots instead.
+//
+// Use it as the destination of [Import], to make a session available to an agent that knows no
+// store.
 func AgentFolder() (*Folder, error) {
 	folders, err := agentFolders()
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 var windows = sync.Pool{New: func() any { return new([window]byte) }}
 
 // summary returns the summary of a session, made from the first and the last entries of its file,
-// and the size of the file.
+// and the size of the file. Titles and the state of the last turn are at the end; the working
+// directory and the first prompt are at the beginning. So the middle of a long file is not needed.
 func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summary, size int64, err error) {
 	root, err := f.root()
 	if err == nil && root == nil {

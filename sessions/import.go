@@ -78,7 +78,8 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 	return nil
 }
 
-// An importer is one call of Import.
+// An importer is one call of Import. It copies the main transcript first, so that the session is
+// found in the destination even if the import is interrupted.
 type importer struct {
 	from, to Store
 	project  string // the name in the store to

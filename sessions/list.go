@@ -205,8 +205,8 @@ func (i *SessionInfo) setOngoing() {
 	i.Ongoing = i.Working() && time.Since(last) <= maxQuiet
 }
 
-// Get returns what is known of one session. If there is none with that ID, the error wraps
-// [ErrNotFound]. opts may be nil.
+// Get returns what is known of one session, from the beginning and the end of its transcript, as
+// [List] does. If there is none with that ID, the error wraps [ErrNotFound]. opts may be nil.
 func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
@@ -249,7 +249,7 @@ type ListOptions struct {
 	Offset int
 }
 
-// SortBy is the order of a list.
+// SortBy is the order of a list. The zero value is [ByModified].
 type SortBy int
 
 // The orders of a list.

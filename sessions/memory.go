@@ -13,7 +13,7 @@ import (
 
 // Memory is a [Store] in memory, for tests and for programs that keep nothing. Its contents last as
 // long as the process. It is also a [ProjectLister] and a [Summarizer]. The zero value is empty and
-// ready to use.
+// ready to use. A Memory must not be copied after first use.
 type Memory struct {
 	mu       sync.RWMutex
 	projects map[string]map[string]*memorySession // by name and ID
@@ -189,7 +189,8 @@ func (m *Memory) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 	return slices.DeleteFunc(subpaths, func(subpath string) bool { return subpath == "" }), nil
 }
 
-// Delete removes a transcript, or the whole session if the key has no subpath. See [Store].
+// Delete removes a transcript, or the whole session if the key has no subpath. A loop over Load
+// that has begun before still yields all entries. See [Store].
 func (m *Memory) Delete(ctx context.Context, key wire.SessionKey) error {
 	if err := checkKey(ctx, key); err != nil {
 		return err

@@ -86,7 +86,8 @@ type Subagent struct {
 }
 
 // Subagents returns the subagents of a session that have a transcript, sorted by subpath. If there
-// is no such session, the error wraps [ErrNotFound].
+// is no such session, the error wraps [ErrNotFound]. A session without subagents has none, which is
+// not an error.
 func Subagents(ctx context.Context, id string, opts *Options) ([]Subagent, error) {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -387,7 +388,14 @@ func readCalls(message []byte) calls {
 
 // completed adds to a path the entries that belong to its messages but are on other branches. An
 // answer with several tool calls has several entries, and each result is a child of the entry with
-// its call. A path leads through only one of them.
+// its call:
+//
+//	answer, call 1 --- result 1
+//	   |
+//	answer, call 2 --- result 2 --- next answer
+//
+// A path leads through only one of the results. All of them are needed, since the API refuses a
+// conversation in which a call has no result.
 func (c *chain) completed(path []*node) []*node {
 	taken := map[string]bool{} // UUIDs
 	answered := map[string]bool{}
@@ -455,8 +463,12 @@ func spliced(path []*node, beside map[*node][]*node) []*node {
 }
 
 // relink makes the messages that a compaction has kept follow its anchor. The former children of
-// the anchor become children of the last of these messages. If any message is missing, nothing
-// changes.
+// the anchor become children of the last of these messages:
+//
+//	before:  kept 1 - kept 2 - compaction - summary (anchor) - next
+//	after:   compaction - summary (anchor) - kept 1 - kept 2 - next
+//
+// If any message is missing, nothing changes.
 func (c *chain) relink(p entryfacts.Preserved) {
 	kept := c.segment(p)
 	if anchor := c.byUUID[p.Anchor]; anchor == nil || slices.Contains(kept, anchor) || len(kept) == 0 {

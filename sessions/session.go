@@ -59,7 +59,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	return &Session{SessionInfo: info, files: &files{root: project, name: id}}, nil
 }
 
-// Path returns the path of the session's main transcript.
+// Path returns the path of the session's main transcript. It is the same as [SessionInfo.Path].
 func (s *Session) Path() string { return s.SessionInfo.Path }
 
 // Close closes the directory of the session. Transcripts and entries that were read remain valid.
@@ -71,9 +71,13 @@ func (s *Session) Read(ctx context.Context, opts *ReadOptions) (*transcript.Tran
 	return s.files.read(ctx, opts)
 }
 
-// Entry reads one entry again. at is a position that the transcript has given, such as
+// Entry reads one entry again, for example to get a structured tool result that is longer than
+// [transcript.ReadOptions.MaxResultBytes]. at is a position that the transcript has given, such as
 // [transcript.DisplayItem.ResultAt]. agent is the ID of the subagent that has the entry in its
 // transcript, or "" for the session's main transcript.
+//
+// If the file has changed since, the entry may be another one, or an error. If there is no such
+// subagent, the error wraps [ErrNotFound].
 func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (transcript.Entry, error) {
 	name := s.files.name + transcriptExtension
 	if agent != "" {

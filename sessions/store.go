@@ -49,7 +49,8 @@ type Store interface {
 }
 
 // A ProjectLister is a [Store] that can list its projects. With such a store, the options of this
-// package need no project.
+// package need no project: [Get] and the other functions then look for a session in all projects.
+// All stores of Clew are ProjectListers.
 type ProjectLister interface {
 	// Projects returns the names of all projects that have sessions, sorted.
 	Projects(ctx context.Context) ([]string, error)
@@ -57,7 +58,8 @@ type ProjectLister interface {
 
 // A Summarizer is a [Store] that keeps a [Summary] of each session, so that [List] need not load
 // the sessions. The store calls [Summary.Add] for each entry that is appended to the main
-// transcript of a session.
+// transcript of a session, and keeps the result in whatever form it likes; a Summary can be
+// marshaled to JSON.
 type Summarizer interface {
 	// Summaries returns the summaries of a project's sessions, by ID. List loads sessions that are
 	// missing from the map.

@@ -61,13 +61,13 @@ type Summary struct {
 
 // Title returns the best name for the session: the title that the user gave, else the generated
 // one, the last prompt, the first prompt or the first command. It returns "" if the session has
-// none of them.
+// none of them; such a session is not in a [List].
 func (s Summary) Title() string {
 	return cmp.Or(s.CustomTitle, s.AITitle, s.LastPrompt, s.Recap, s.FirstPrompt, s.FirstCommand)
 }
 
-// Add updates the summary with the next entry of the session's main transcript. It ignores a text
-// that is not an entry.
+// Add updates the summary with the next entry of the session's main transcript. Entries must come
+// in order. It ignores a text that is not an entry.
 func (s *Summary) Add(entry wire.JSON) { s.add([]byte(entry)) }
 
 // add is Add for bytes. It keeps no reference to them.

@@ -18,7 +18,12 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A followedFile is a transcript file that was read up to an offset.
+// A followedFile is a transcript file that was read up to an offset. It notices that the file was
+// cut, replaced or removed, and then reads it from the start:
+//
+//   - The file is another one than before, according to os.SameFile.
+//   - It is shorter than the offset.
+//   - The bytes before the offset are not the same.
 type followedFile struct {
 	path    string
 	opts    *transcript.ReadOptions
@@ -321,7 +326,8 @@ func (t *tailer) neighbor(name string) neighbor {
 }
 
 // A watch waits until something may have changed in a set of directories. Where the operating
-// system can't report changes, it polls.
+// system can't report changes, it polls. It also polls, less often, where the system can, in case
+// an event was lost.
 type watch struct {
 	notify  *notifier       // nil where the system can't report changes
 	folders map[string]bool // the directories to watch, and whether that succeeded

@@ -51,8 +51,9 @@ func Delete(ctx context.Context, id string, opts *Options) error {
 	return folder.trash(ctx, key)
 }
 
-// Erase deletes a session and its subagents for good, without moving them to the trash. Like
-// [Delete], it returns an error that wraps [ErrNotFound] if there is no such session.
+// Erase deletes a session and its subagents for good, without moving them to the trash. Use it for
+// sessions that contain secrets. Like [Delete], it returns an error that wraps [ErrNotFound] if
+// there is no such session. A session that is already in the trash is erased by [EmptyTrash].
 func Erase(ctx context.Context, id string, opts *Options) error {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {
@@ -115,9 +116,10 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 	return found, nil
 }
 
-// Restore moves the session with that ID back from the trash. If it was deleted more than once, the
-// last one is restored. If the project has a session with that ID again, Restore returns an error
-// and changes nothing.
+// Restore moves the session with that ID back from the trash, to the project that it was in. If it
+// was deleted more than once, the last one is restored. If the project has a session with that ID
+// again, Restore returns an error and changes nothing. If there is no such session in the trash,
+// the error wraps [ErrNotFound].
 func Restore(ctx context.Context, id string, opts *Options) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -136,6 +138,8 @@ func Restore(ctx context.Context, id string, opts *Options) error {
 
 // EmptyTrash erases the sessions that were deleted before a given time. The zero time means all
 // deleted sessions. If some can't be erased, it erases the others and returns the errors.
+//
+//	err := sessions.EmptyTrash(ctx, time.Now().AddDate(0, 0, -30), nil) // older than 30 days
 func EmptyTrash(ctx context.Context, before time.Time, opts *Options) error {
 	trashed, err := opts.trashed(ctx)
 	if err != nil {

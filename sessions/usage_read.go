@@ -209,6 +209,10 @@ const (
 )
 
 // A segmentReader reads the lines of a segment, in bounded memory. Call reset before its first use.
+//
+// Unlike readLines, it can begin in the middle of a file, and only one goroutine at a time holds a
+// large line. The text of a line is a slice of the buffer, which grows only for a line that does
+// not fit, and shrinks again after it.
 type segmentReader struct {
 	large *sync.Mutex
 	max   int // the maximum length of a line

@@ -1,6 +1,6 @@
 // Package usage adds up what the calls of the model used and what they cost.
 //
-// A [Call] is one answer of the model. Package transcript returns the calls of a session, and sessions.Usage those of
+// A [Call] is one answer of the model. Package transcript returns the calls of a session, and sessions.ScanUsage those of
 // all sessions. [Cost] prices them, [NewReport] groups them by model, day, project and so on, and [Blocks] returns the
 // five-hour blocks that subscriptions are limited by:
 //
