@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/clewdev/clew/internal/process"
 )
@@ -77,23 +76,6 @@ func start(ctx context.Context, plan *launchPlan) (Connection, error) {
 		log.Debug("starting the agent", "command", opts.CommandLine())
 	}
 	return transport.Connect(ctx, launch)
-}
-
-// logger returns the logger of the options, or one that discards everything.
-func (o *Options) logger() *slog.Logger {
-	if o.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return o.Logger
-}
-
-const defaultCloseTimeout = 5 * time.Second
-
-func (o *Options) closeTimeout() time.Duration {
-	if o.CloseTimeout <= 0 {
-		return defaultCloseTimeout
-	}
-	return o.CloseTimeout
 }
 
 // MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one is used all the

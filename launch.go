@@ -1,11 +1,13 @@
 package clew
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A launchPlan is what starting and initializing an agent needs. It is made once for each agent: a session
@@ -284,4 +286,21 @@ func texts[S ~string](values []S) []string {
 		list[i] = string(value)
 	}
 	return list
+}
+
+// logger returns the logger of the options, or one that discards everything.
+func (o *Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
+}
+
+const defaultCloseTimeout = 5 * time.Second
+
+func (o *Options) closeTimeout() time.Duration {
+	if o.CloseTimeout <= 0 {
+		return defaultCloseTimeout
+	}
+	return o.CloseTimeout
 }

@@ -6,14 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"os/user"
-	"path/filepath"
-	"regexp"
-	"runtime"
 	"time"
 
-	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -109,65 +103,4 @@ func (o *Options) checkNoStore() error {
 func (o *Options) onThisMachine() bool {
 	local, ok := o.Transport.(*ProcessTransport)
 	return o.Transport == nil || ok && local.Wrap == nil
-}
-
-// configDirs says where an agent on this machine keeps its settings.
-type configDirs struct {
-	env      environment // the environment of the agent
-	settings string      // the directory of its settings
-	home     string      // the directory of .claude.json
-	fromEnv  bool        // CLAUDE_CONFIG_DIR names them
-}
-
-func (o *Options) configDirs() configDirs {
-	p := configDirs{env: environment{fold: runtime.GOOS == "windows", entries: agentEnv(o, os.Environ())}}
-	if dir := p.env.value("CLAUDE_CONFIG_DIR"); dir != "" {
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(o.workingDir(), dir)
-		}
-		p.settings, p.home, p.fromEnv = dir, dir, true
-		return p
-	}
-	p.home = homeDir(&p.env)
-	p.settings = filepath.Join(p.home, ".claude")
-	return p
-}
-
-// homeDir returns the home directory of the user, as the agent sees it.
-func homeDir(env *environment) string {
-	variable := "HOME"
-	if runtime.GOOS == "windows" {
-		variable = "USERPROFILE"
-	}
-	if home := env.value(variable); home != "" {
-		return home
-	}
-	if u, err := user.Current(); err == nil {
-		return u.HomeDir
-	}
-	return ""
-}
-
-// workingDir returns the real path of the agent's working directory.
-func (o *Options) workingDir() string {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return o.Dir
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
-}
-
-// projectNamePattern matches valid values of CLAUDE_CODE_PROJECT_DIR_NAME.
-var projectNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// project returns the agent's name for the project of a working directory. fromEnv says whether CLAUDE_CONFIG_DIR is set
-// for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
-func (p *configDirs) project(dir string, fromEnv bool) string {
-	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern.MatchString(name) {
-		return name
-	}
-	return sessionfile.ProjectName(dir)
 }
