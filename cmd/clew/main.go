@@ -1,4 +1,4 @@
-// Command clew inspects what Claude Code writes.
+// Command clew runs Claude Code, and reads, searches and exports its sessions.
 package main
 
 import (

@@ -48,7 +48,7 @@ func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	u := &terminalUser{chat: c, in: in, answers: newAnswers(), entered: make(chan lineedit.Event, 1)}
 	u.questioner = newQuestioner(ctx, s, c.screen)
 	u.questioner.console.in, u.questioner.claim = u.answers, u.claim
-	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Colour: colored(s.Err)}
+	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Color: colored(s.Err)}
 	return u
 }
 

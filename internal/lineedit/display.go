@@ -8,23 +8,23 @@ import (
 	"github.com/clewdev/clew/internal/render"
 )
 
-// A Display draws editors on a terminal in raw mode, from the line on which the cursor
-// is downwards. It ignores errors: who types notices them.
+// A Display draws editors on a terminal in raw mode, from the line of the cursor downwards. It
+// ignores errors of the terminal.
 type Display struct {
 	// Out is the terminal.
 	Out io.Writer
-	// Size returns how many columns and rows it has.
+	// Size returns its numbers of columns and rows.
 	Size func() (columns, rows int)
-	// Colour says whether it may get other text than plain one.
-	Colour bool
+	// Color allows styles other than plain text.
+	Color bool
 
-	drawn view // what is on the screen, without rows if nothing is
+	drawn view // what is on the screen; it has no rows if nothing is
 }
 
-// Begin has the terminal mark what is pasted, and End takes that back.
+// Begin makes the terminal mark pasted text. End reverses that.
 func (d *Display) Begin() { d.write("\x1b[?2004h") }
 
-// End takes back what Begin did.
+// End reverses Begin.
 func (d *Display) End() { d.write("\x1b[?2004l") }
 
 func (d *Display) write(text string) { _, _ = io.WriteString(d.Out, text) }
@@ -34,21 +34,20 @@ func (d *Display) size() size {
 	return size{max(columns, 6), max(rows, 3)}
 }
 
-// Draw shows the editor in place of what was drawn before.
+// Draw shows the editor, and replaces what was drawn before.
 func (d *Display) Draw(e *Editor) { d.replace(e.view(d.size())) }
 
-// Finish shows the text of an editor for the last time. What is written next begins
-// below.
+// Finish shows the text of an editor for the last time, and begins a new line.
 func (d *Display) Finish(e *Editor) {
 	d.replace(e.final(d.size()))
 	d.drawn = view{}
 	d.write("\r\n")
 }
 
-// Erase takes what was drawn off the screen.
+// Erase removes the editor from the screen.
 func (d *Display) Erase() { d.replace(view{}) }
 
-// Clear wipes the whole screen.
+// Clear clears the whole screen.
 func (d *Display) Clear() {
 	d.drawn = view{}
 	d.write("\x1b[H\x1b[2J")
@@ -61,7 +60,7 @@ func (d *Display) replace(v view) {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		if row.dim && d.Colour {
+		if row.dim && d.Color {
 			b.WriteString("\x1b[2m" + row.text + "\x1b[0m")
 		} else {
 			b.WriteString(row.text)
@@ -76,8 +75,8 @@ func (d *Display) replace(v view) {
 	d.write(b.String())
 }
 
-// home moves the cursor to where drawing began, and wipes what is below. A terminal
-// that has become narrower has broken the rows that no longer fit.
+// home moves the cursor to where drawing began, and clears the rest of the screen. A terminal that
+// has become narrower has wrapped the rows that no longer fit.
 func (d *Display) home() string {
 	columns := d.size().columns
 	var b strings.Builder
@@ -101,24 +100,24 @@ const (
 	gap  = "  " // before the others
 )
 
-// A row is a line on the screen. It fits there.
+// A row is a line on the screen. It does not wrap.
 type row struct {
 	text string
 	dim  bool
 }
 
-// A view is what is on the screen of an editor.
+// A view is an editor on the screen.
 type view struct {
 	rows   []row
-	cursor int // its row,
-	column int // and column
+	cursor int // the row of the cursor
+	column int // the column of the cursor
 }
 
-// size is that of a terminal.
+// size is the size of a terminal.
 type size struct{ columns, rows int }
 
-// view lays the editor out. No row reaches the last column, where terminals differ
-// about where the cursor is.
+// view lays out the editor. No row reaches the last column, since terminals place the cursor there
+// differently.
 func (e *Editor) view(s size) view {
 	text := e.layOut(s.columns)
 	var above, below []row
@@ -147,8 +146,8 @@ func (v *view) clip(n int) {
 	v.rows, v.cursor = v.rows[top:top+n], v.cursor-top
 }
 
-// final is the view of a text that is complete: without what is around it, and from
-// its start if it is too long.
+// final returns the view of a complete text: without header and hints, and cut at its end if it is
+// too long.
 func (e *Editor) final(s size) view {
 	e.at = len(e.text)
 	v := e.layOut(s.columns)

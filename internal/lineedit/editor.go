@@ -9,44 +9,44 @@ import (
 	"github.com/clewdev/clew/internal/render"
 )
 
-// An Event is what a key led to.
+// An Event is the result of a key press.
 type Event int
 
-// What a key can lead to.
+// The results of a key press.
 const (
 	Edited    Event = iota // the text may have changed
 	Submitted              // the text is complete
-	Ended                  // there is no text, and will be none
+	Ended                  // the user has ended the input
 )
 
-// An Editor holds a text that is being typed.
+// An Editor holds the text that the user is editing.
 type Editor struct {
 	// Header is a line above the text. It may be cut.
 	Header string
-	// Complete returns what the end of the text that stands before the cursor can
-	// become, and where that end begins. Nil means that nothing can be completed.
+	// Complete returns the completions of the text before the cursor, and the offset of the part
+	// that they replace. Nil means no completion.
 	Complete func(before string) (from int, choices []Choice)
-	// History has what was typed before. Nil means nothing.
+	// History has earlier texts. Nil means none.
 	History *History
 
 	text   []rune
-	at     int      // where the cursor is
+	at     int      // the position of the cursor
 	hints  []string // lines below the text, clean
-	leave  bool     // the next interrupt ends
-	recall int      // how far back in the history the text comes from
-	draft  []rune   // the text that is not from there
+	leave  bool     // the next interrupt ends the input
+	recall int      // the position in the history, or 0 for the draft
+	draft  []rune   // the text that is not from the history
 }
 
-// Text returns what has been typed.
+// Text returns the text.
 func (e *Editor) Text() string { return string(e.text) }
 
-// SetText replaces the text. The cursor is behind it then.
+// SetText replaces the text, and moves the cursor to its end.
 func (e *Editor) SetText(text string) {
 	e.text = []rune(text)
 	e.at = len(e.text)
 }
 
-// Press acts on a key.
+// Press handles a key.
 func (e *Editor) Press(k Key) Event {
 	leave := e.leave
 	e.hints, e.leave = nil, false
@@ -63,14 +63,14 @@ func (e *Editor) Press(k Key) Event {
 	case Tab:
 		e.complete()
 	case Up, Down:
-		e.climb(k.Code == Up)
+		e.moveLine(k.Code == Up)
 	default:
 		e.edit(k)
 	}
 	return Edited
 }
 
-// enter ends the text, unless that ends in a backslash, which a line break replaces.
+// enter submits the text. If it ends in a backslash, a line break replaces that instead.
 func (e *Editor) enter() Event {
 	if n := len(e.text); n > 0 && e.text[n-1] == '\\' {
 		e.text[n-1] = '\n'
@@ -148,8 +148,7 @@ func (e *Editor) cut(from, to int) {
 	e.at = from
 }
 
-// before returns where the character before i begins, together with what is drawn
-// upon it.
+// before returns the start of the character before i, including its combining marks.
 func (e *Editor) before(i int) int {
 	for i > 0 {
 		i--
@@ -160,7 +159,7 @@ func (e *Editor) before(i int) int {
 	return i
 }
 
-// after returns where the character at i ends.
+// after returns the end of the character at i.
 func (e *Editor) after(i int) int {
 	for i < len(e.text) {
 		i++
@@ -217,8 +216,8 @@ func (e *Editor) wordEnd() int {
 	return i
 }
 
-// climb moves by a line. Beyond the first and the last one is the history.
-func (e *Editor) climb(up bool) {
+// moveLine moves up or down by a line. Before the first and after the last line is the history.
+func (e *Editor) moveLine(up bool) {
 	start, end := e.lineStart(e.at), e.lineEnd(e.at)
 	column := e.at - start
 	switch {
@@ -234,8 +233,7 @@ func (e *Editor) climb(up bool) {
 	}
 }
 
-// remember shows the nth newest text of the history, or at 0 the one that was being
-// typed.
+// remember shows the nth newest text of the history, or for 0 the draft.
 func (e *Editor) remember(n int) {
 	if e.History == nil || n < 0 || n > e.History.Len() {
 		return
@@ -251,16 +249,16 @@ func (e *Editor) remember(n int) {
 	e.SetText(e.History.Newest(n))
 }
 
-// A Choice is a text that can be completed to, and what is said of it.
+// A Choice is a completion with a description.
 type Choice struct {
 	Text string
 	Note string
 }
 
-// maxHints is how many choices are shown at once.
+// maxHints is the number of choices that are shown.
 const maxHints = 12
 
-// complete types what all choices begin with, and shows them if there are several.
+// complete inserts the common beginning of all choices, and shows them if there are several.
 func (e *Editor) complete() {
 	if e.Complete == nil {
 		return
@@ -315,8 +313,8 @@ func list(choices []Choice) []string {
 	return lines
 }
 
-// ReadKeys calls press with the keys that come from a terminal in raw mode, those that
-// come at once together, until that can't be read any more. It blocks.
+// ReadKeys reads keys from a terminal in raw mode, and calls press with those that arrive together.
+// It blocks until reading fails, and returns the error.
 func ReadKeys(terminal io.Reader, press func([]Key)) error {
 	var d Decoder
 	buf := make([]byte, 4096)

@@ -172,7 +172,7 @@ func TestDisplay(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	columns := 40
-	d := &Display{Out: &out, Size: func() (int, int) { return columns, 24 }, Colour: true}
+	d := &Display{Out: &out, Size: func() (int, int) { return columns, 24 }, Color: true}
 	wrote := func(what, want string) {
 		t.Helper()
 		if got := out.String(); got != want {

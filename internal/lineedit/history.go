@@ -16,16 +16,14 @@ const (
 	maxEntryBytes = 32 << 10
 )
 
-// A History is what was typed before, the oldest first. The zero value is empty, and
-// kept in memory only.
+// A History is a list of earlier texts, oldest first. The zero value is empty and has no file.
 type History struct {
 	path    string
 	entries []string
 }
 
-// OpenHistory reads the history that is kept in a file, a JSON string per line. A file
-// that is not there is made by the first Add. What is no such line is passed over.
-// The history can be used whatever the error says.
+// OpenHistory reads a history from a file with one JSON string per line, and skips other lines. The
+// first Add creates a missing file. The history can be used even if there is an error.
 func OpenHistory(path string) (*History, error) {
 	h := &History{path: path}
 	file, err := os.Open(path)
@@ -58,21 +56,21 @@ func OpenHistory(path string) (*History, error) {
 	return h, err
 }
 
-// forget drops the oldest of too many entries.
+// forget removes the oldest entries if there are too many.
 func (h *History) forget() {
 	if n := len(h.entries) - maxEntries; n > 0 {
 		h.entries = slices.Delete(h.entries, 0, n)
 	}
 }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (h *History) Len() int { return len(h.entries) }
 
 // Newest returns the nth newest entry, counted from 1.
 func (h *History) Newest(n int) string { return h.entries[len(h.entries)-n] }
 
-// Add adds an entry, also to the file, which nobody else can read. One that repeats the
-// newest is not added, and one that is very long not to the file.
+// Add adds an entry, also to the file, which only the user can read. It does not add an entry equal
+// to the newest one, and does not write very long entries to the file.
 func (h *History) Add(entry string) error {
 	if entry == "" || h.Len() > 0 && h.Newest(1) == entry {
 		return nil
@@ -93,7 +91,7 @@ func (h *History) Add(entry string) error {
 	return errors.Join(err, file.Close())
 }
 
-// rewrite replaces the file by one that has the entries alone.
+// rewrite replaces the file with one that contains only the entries.
 func (h *History) rewrite() error {
 	var all bytes.Buffer
 	for _, entry := range h.entries {
@@ -109,7 +107,7 @@ func (h *History) rewrite() error {
 		err = os.Rename(file.Name(), h.path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // the first error says more
+		_ = os.Remove(file.Name()) // the first error is returned
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package lineedit reads what a person types at a terminal: lines with a cursor in
-// them, of one line or many, with history and completion.
+// Package lineedit is an editor for texts of one or several lines at a terminal, with history and
+// completion.
 package lineedit
 
 import (
@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Code says what a key does.
+// A Code is the function of a key.
 type Code int
 
-// What keys do. Keys that do nothing here have no code.
+// The functions of keys. Other keys have no code.
 const (
 	Rune  Code = iota // Key.Rune is typed
-	Paste             // Key.Text comes from elsewhere, as a whole
+	Paste             // Key.Text is pasted
 	Enter
 	Newline // a line break within the text: Alt-Enter, Ctrl-J
 	Tab
@@ -36,14 +36,14 @@ const (
 	EOF // Ctrl-D
 )
 
-// A Key is what was typed.
+// A Key is a key press, or pasted text.
 type Key struct {
 	Code Code
 	Rune rune
 	Text string
 }
 
-// A Decoder makes keys of the bytes that a terminal sends. The zero value is ready.
+// A Decoder turns the bytes from a terminal into keys. The zero value is ready to use.
 type Decoder struct {
 	pending []byte // the start of a character or a sequence
 	pasting bool
@@ -55,12 +55,12 @@ const (
 	pasteBegin = "200~"
 	pasteEnd   = "\x1b[201~"
 
-	// maxSequence is how long a sequence can be before it is none.
+	// maxSequence is the length of the longest sequence.
 	maxSequence = 64
 )
 
-// Decode returns the keys that are complete with p. A lone Escape waits for what
-// follows: it is a part of that then.
+// Decode returns the keys that p completes. A single Escape waits for the next byte, and becomes
+// part of that key.
 func (d *Decoder) Decode(p []byte) []Key {
 	d.pending = append(d.pending, p...)
 	var keys []Key
@@ -85,11 +85,11 @@ func (d *Decoder) Decode(p []byte) []Key {
 	return keys
 }
 
-// paste collects what is pasted, and returns it once it is over.
+// paste collects pasted text, and returns it once it is complete.
 func (d *Decoder) paste() (text string, over bool) {
 	before, after, over := bytes.Cut(d.pending, []byte(pasteEnd))
 	if !over {
-		// What may be the start of the end stays.
+		// A possible start of the end mark stays.
 		keep := min(len(d.pending), len(pasteEnd)-1)
 		d.pasted = append(d.pasted, d.pending[:len(d.pending)-keep]...)
 		d.pending = d.pending[len(d.pending)-keep:]
@@ -101,8 +101,8 @@ func (d *Decoder) paste() (text string, over bool) {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), true
 }
 
-// next returns the first key and how many bytes it takes: 0 if it is not complete,
-// and a nil key if it means nothing.
+// next returns the first key and its length in bytes: 0 if it is incomplete. The key is nil if it
+// has no function.
 func (d *Decoder) next() (*Key, int) {
 	first := d.pending[0]
 	switch {
@@ -136,7 +136,7 @@ func keyOf(code Code, ok bool) *Key {
 	return &Key{Code: code}
 }
 
-// sequence reads what begins with Escape.
+// sequence reads a sequence that begins with Escape.
 func (d *Decoder) sequence() (*Key, int) {
 	if len(d.pending) < 2 {
 		return nil, 0
@@ -166,7 +166,7 @@ func (d *Decoder) parameters() (*Key, int) {
 			code, ok := sequences[body]
 			return keyOf(code, ok), i + 3
 		case c < ' ' || c > 0x7e || i > maxSequence:
-			return nil, i + 2 // it is none
+			return nil, i + 2 // not a sequence
 		}
 	}
 	return nil, 0
@@ -176,6 +176,6 @@ var sequences = map[string]Code{
 	"A": Up, "B": Down, "C": Right, "D": Left, "H": Home, "F": End, "M": Enter,
 	"1~": Home, "7~": Home, "4~": End, "8~": End, "3~": Delete,
 	"1;5C": WordRight, "1;3C": WordRight, "1;5D": WordLeft, "1;3D": WordLeft,
-	// Enter with Shift, Alt or Ctrl, from terminals that tell them apart.
+	// Enter with Shift, Alt or Ctrl, from terminals that distinguish them.
 	"13;2u": Newline, "13;3u": Newline, "13;5u": Newline, "27;2;13~": Newline, "27;3;13~": Newline, "27;5;13~": Newline,
 }

@@ -1,4 +1,5 @@
-// Package pty makes pseudo-terminals, for tests and recordings of what the program does at a terminal. It works on Linux.
+// Package pty creates pseudo-terminals, for tests and recordings of the program at a terminal. It
+// works only on Linux.
 package pty
 
 import (
@@ -8,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open returns both ends of a new pseudo-terminal of that size: that of the user, and that of the program.
+// Open returns both ends of a new pseudo-terminal of that size: the user's and the program's.
 func Open(columns, rows int) (user, program *os.File, err error) {
 	user, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -26,7 +27,7 @@ func Open(columns, rows int) (user, program *os.File, err error) {
 		program, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	if err != nil {
-		_ = user.Close() // the first error tells more
+		_ = user.Close() // the first error is returned
 		return nil, nil, err
 	}
 	return user, program, nil

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package pty makes pseudo-terminals, on Linux only.
+// Package pty creates pseudo-terminals, only on Linux.
 package pty
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Open fails: it works on Linux only.
+// Open fails: pseudo-terminals work only on Linux.
 func Open(int, int) (user, program *os.File, err error) {
-	return nil, nil, errors.New("pseudo-terminals are made on Linux only")
+	return nil, nil, errors.New("pty: only Linux is supported")
 }
