@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -63,7 +64,7 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 	if int64(len(text)) < size {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	s.addLines(bytes.TrimPrefix(text, []byte(byteOrderMark)))
+	s.addLines(bytes.TrimPrefix(text, []byte(entrylex.ByteOrderMark)))
 	read = int64(len(text))
 	if read == size || read > 0 && s.Title() != "" {
 		return read, ctx.Err()
@@ -108,15 +109,10 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 	return nil
 }
 
-// addLines adds the entries in text. NUL bytes, which a crash can leave in a file, separate entries
-// like line feeds.
+// addLines adds the entries in text.
 func (s *Summary) addLines(text []byte) {
-	for line := range bytes.SplitSeq(text, []byte("\n")) {
-		for piece := range bytes.SplitSeq(line, []byte{0}) {
-			if len(piece) > 0 {
-				s.add(piece)
-			}
-		}
+	for line := range entrylex.Lines(text) {
+		s.add(line)
 	}
 }
 

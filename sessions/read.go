@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -356,7 +357,7 @@ func (l *line) read(in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		end := lineEnd(piece)
+		end := entrylex.LineEnd(piece)
 		l.ended = end < len(piece)
 		l.add(piece[:end])
 		if l.ended && piece[end] == '\n' {
@@ -375,7 +376,7 @@ func (l *line) passNULs(in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		rest := bytes.TrimLeft(piece, "\x00")
+		rest := entrylex.TrimNULs(piece)
 		l.pass(in, len(piece)-len(rest))
 		if len(rest) > 0 {
 			l.offset = l.next
@@ -394,14 +395,12 @@ func (l *line) pass(in *bufio.Reader, n int) {
 // beginning of a file.
 func (l *line) add(piece []byte) {
 	if l.next == 0 {
-		piece = bytes.TrimPrefix(piece, []byte(byteOrderMark))
+		piece = bytes.TrimPrefix(piece, []byte(entrylex.ByteOrderMark))
 	}
 	if l.long = l.next-l.offset+int64(len(piece)) > maxEntry; !l.long {
 		l.text = append(l.text, piece...)
 	}
 }
-
-const byteOrderMark = "\ufeff"
 
 // buffered returns the bytes that in has in memory, at least one.
 func buffered(in *bufio.Reader) ([]byte, error) {
@@ -409,16 +408,4 @@ func buffered(in *bufio.Reader) ([]byte, error) {
 		return nil, err
 	}
 	return in.Peek(in.Buffered())
-}
-
-// lineEnd returns the index of the first line feed or NUL byte, or the length of the text if there
-// is none.
-func lineEnd(text []byte) int {
-	if end := bytes.IndexByte(text, '\n'); end >= 0 {
-		text = text[:end]
-	}
-	if end := bytes.IndexByte(text, 0); end >= 0 {
-		return end
-	}
-	return len(text)
 }

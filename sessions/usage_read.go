@@ -300,7 +300,7 @@ func (p *segmentReader) next() bool {
 // take makes the next n bytes the text of the line.
 func (p *segmentReader) take(n int) {
 	if p.line++; n > 0 && p.offset == 0 && p.position() == 0 {
-		p.text = bytes.TrimPrefix(p.buf[p.r:p.r+n], []byte("\ufeff"))
+		p.text = bytes.TrimPrefix(p.buf[p.r:p.r+n], []byte(entrylex.ByteOrderMark))
 	} else {
 		p.text = p.buf[p.r : p.r+n]
 	}
@@ -508,7 +508,7 @@ func (w *usageWorker) line(p *usageSegment) error {
 		return err
 	}
 	err = nil
-	for piece := range bytes.SplitSeq(w.reader.text, []byte{0}) {
+	for piece := range entrylex.Lines(w.reader.text) {
 		if len(bytes.TrimSpace(piece)) > 0 {
 			err = cmp.Or(err, w.entry(p, piece))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/wire"
 )
@@ -22,9 +23,8 @@ const (
 	// keepBytes is how large a buffer may be that waits for the next line.
 	keepBytes = 1 << 20
 
-	byteOrderMark = "\ufeff"
 	// uncounted is how many bytes of a line its length leaves out at most: a byte-order mark and a carriage return.
-	uncounted = len(byteOrderMark) + len("\r")
+	uncounted = len(entrylex.ByteOrderMark) + len("\r")
 )
 
 // A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. The lines don't depend on the pieces in which
@@ -112,7 +112,7 @@ func (s *LineSplitter) pass(text []byte, to lineSink) []byte {
 			return text
 		}
 		s.complete(text[:nul], to)
-		rest := bytes.TrimLeft(text[nul:], "\x00")
+		rest := entrylex.TrimNULs(text[nul:])
 		s.skip(len(text) - nul - len(rest))
 		text = rest
 	}
@@ -147,10 +147,10 @@ func (s *LineSplitter) emit(line []byte, to lineSink) {
 // place returns the current line, or its head, without the bytes that don't count, and its position.
 func (s *LineSplitter) place(line []byte) ([]byte, wire.Position) {
 	at := wire.Position{Line: s.ends + 1, Offset: s.start, Bytes: s.next - s.start}
-	if s.start == 0 && bytes.HasPrefix(line, []byte(byteOrderMark)) {
-		line = line[len(byteOrderMark):]
-		at.Offset += int64(len(byteOrderMark))
-		at.Bytes -= int64(len(byteOrderMark))
+	if s.start == 0 && bytes.HasPrefix(line, []byte(entrylex.ByteOrderMark)) {
+		line = line[len(entrylex.ByteOrderMark):]
+		at.Offset += int64(len(entrylex.ByteOrderMark))
+		at.Bytes -= int64(len(entrylex.ByteOrderMark))
 	}
 	if s.endsWithReturn(line) {
 		at.Bytes--

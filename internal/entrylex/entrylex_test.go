@@ -1,6 +1,7 @@
 package entrylex
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,4 +57,19 @@ func FuzzParseTime(f *testing.F) {
 			t.Errorf("%q is %v, by the slow way %v", text, fast, slow)
 		}
 	})
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"": nil, "\n\n": nil, "a": {"a"}, "a\n": {"a"}, "a\nb": {"a", "b"}, "a\x00\x00b\n\x00c": {"a", "b", "c"}, "\x00": nil,
+	} {
+		var got []string
+		for line := range Lines([]byte(text)) {
+			got = append(got, string(line))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("Lines(%q) = %q, want %q", text, got, want)
+		}
+	}
 }
