@@ -185,7 +185,7 @@ func TestPromptOfAnEndedContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 100 {
-			_, err := heard(s.Turn(ctx, clew.Text("Hi")))
+			_, err := textsOf(s.Turn(ctx, clew.Text("Hi")))
 			wantError(t, err, context.Canceled)
 			_, err = s.Send(ctx, clew.Text("Hi"))
 			wantError(t, err, context.Canceled)
@@ -202,7 +202,7 @@ func TestPromptGivenUpHalfway(t *testing.T) {
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := heard(s.Turn(ctx, clew.Text(longText)))
+		_, err := textsOf(s.Turn(ctx, clew.Text(longText)))
 		wantError(t, err, context.DeadlineExceeded)
 		wantTurn(t, s, "two", "2", "result: two")
 	})
@@ -232,8 +232,8 @@ func TestTurnGivenUpBehindALeftOne(t *testing.T) {
 	})
 }
 
-// saysOfItself returns a scenario whose agent answers initialize with that.
-func saysOfItself(info string) *clewtest.Scenario {
+// reports returns a scenario whose agent answers initialize with that.
+func reports(info string) *clewtest.Scenario {
 	return answering(`"subtype":"success","response":` + info)
 }
 
@@ -241,8 +241,8 @@ func saysOfItself(info string) *clewtest.Scenario {
 func TestMisfitsInAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const info = `{"pid":"12","commands":[{"name":5}],"claude_code_version":"9.9.9","output_style":"default"}`
-		log := new(logbook)
-		s, _ := simulate(t, saysOfItself(info).
+		log := new(lockedBuffer)
+		s, _ := simulate(t, reports(info).
 			Expect(controlRequest("m", `{"subtype":"get_plan"}`)).
 			Send(controlSuccess("m", `{"exists":"yes","content":"1. Rest","path":7}`)).
 			Expect(controlRequest("v", `{"subtype":"get_plan"}`)).
@@ -294,7 +294,7 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agent := clewtest.NewAgent(t, saysOfItself(test.answer))
+				agent := clewtest.NewAgent(t, reports(test.answer))
 				s, err := clew.Connect(t.Context(), inMemory(agent, &clew.Options{
 					Hooks: map[clew.HookEvent][]clew.HookMatcher{clew.HookPreToolUse: {
 						{Hooks: []clew.HookFunc{hookSays(nil)}, OnFailure: clew.HookFailureBlock},
@@ -315,7 +315,7 @@ func TestHooksThatAreNotApplied(t *testing.T) {
 // An agent that says that it has applied no hooks is accepted if there are none.
 func TestHooksThatAreNotThere(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		simulate(t, saysOfItself(`{"hooks_applied":false}`), nil)
+		simulate(t, reports(`{"hooks_applied":false}`), nil)
 	})
 }
 
@@ -324,9 +324,9 @@ func canUse(tool string) string {
 	return fmt.Sprintf(`{"subtype":"can_use_tool","tool_name":%q,"input":{"command":"ls"},"tool_use_id":"t1"}`, tool)
 }
 
-// obliging returns options whose callbacks do what the request names: a tool, a kind of dialog, the callback of a hook
+// withCallbacks returns options whose callbacks do what the request names: a tool, a kind of dialog, the callback of a hook
 // or a method of the server "own".
-func obliging() *clew.Options {
+func withCallbacks() *clew.Options {
 	return &clew.Options{
 		CanUseTool:   decide,
 		OnUserDialog: showDialog,

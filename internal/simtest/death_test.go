@@ -26,14 +26,14 @@ var requests = []any{
 	`{"type":"control_request","request_id":"3","request":{"subtype":"get_context_usage"}}`,
 }
 
-// verdicts are the errors of calls that wait for the same agent.
-type verdicts struct {
+// pendingCalls are calls that wait for the same agent, and their errors.
+type pendingCalls struct {
 	calls sync.WaitGroup
 	mu    sync.Mutex
 	errs  map[string]error
 }
 
-func (v *verdicts) expect(name string, call func() error) {
+func (v *pendingCalls) expect(name string, call func() error) {
 	v.calls.Go(func() {
 		err := call()
 		v.mu.Lock()
@@ -46,14 +46,14 @@ func (v *verdicts) expect(name string, call func() error) {
 }
 
 // expectRequests makes control requests.
-func (v *verdicts) expectRequests(ctx context.Context, s *clew.Session) {
+func (v *pendingCalls) expectRequests(ctx context.Context, s *clew.Session) {
 	v.expect("MCPStatus", func() error { return second(s.MCPStatus(ctx)) })
 	v.expect("Settings", func() error { return second(screens.Settings(ctx, s)) })
 	v.expect("ContextUsage", func() error { return second(screens.Context(ctx, s, nil)) })
 }
 
 // want waits for all calls and checks that their errors say how the agent has ended.
-func (v *verdicts) want(t *testing.T, want *clew.ExitError) {
+func (v *pendingCalls) want(t *testing.T, want *clew.ExitError) {
 	t.Helper()
 	v.calls.Wait()
 	for name, err := range v.errs {
@@ -85,7 +85,7 @@ func TestDeathFailsAll(t *testing.T) {
 			scenario := greeted().ExpectAny(append(requests, aPrompt)...).Send(aWord).Stderr("out of memory\n").Do(test.death)
 			s := connectTo(t, asProcess(clewtest.NewAgent(t, scenario)))
 			ctx := t.Context()
-			var calls verdicts
+			var calls pendingCalls
 			calls.expectRequests(ctx, s)
 			calls.expect("Turn", func() error {
 				var last error
@@ -99,9 +99,9 @@ func TestDeathFailsAll(t *testing.T) {
 			calls.want(t, &test.want)
 
 			calls.expectRequests(ctx, s)
-			calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(ctx, clew.Text("Hi")))) })
+			calls.expect("Turn", func() error { return second(readOut(t, s.Turn(ctx, clew.Text("Hi")))) })
 			calls.expect("Send", func() error { return second(s.Send(ctx, clew.Text("Hi"))) })
-			calls.expect("Messages", func() error { return second(hearOut(t, s.Messages(ctx))) })
+			calls.expect("Messages", func() error { return second(readOut(t, s.Messages(ctx))) })
 			calls.expect("Err", s.Err)
 			calls.want(t, &test.want)
 			wantClosed(t, s)
@@ -115,10 +115,10 @@ func TestDeathIsSeenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := clewtest.NewAgent(t, greeted().Do(clewtest.Hang())).Conn()
 		s := connectTo(t, overConn(conn))
-		var calls verdicts
+		var calls pendingCalls
 		ctx := t.Context()
 		calls.expectRequests(ctx, s)
-		calls.expect("Messages", func() error { return second(hearOut(t, s.Messages(ctx))) })
+		calls.expect("Messages", func() error { return second(readOut(t, s.Messages(ctx))) })
 		synctest.Wait()
 		calls.expect("Send", func() error { return second(s.Send(ctx, clew.Text(strings.Repeat("x", 1<<20)))) })
 		synctest.Wait()
@@ -157,7 +157,7 @@ func TestAgentClosesItsOutput(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				_, err := hearOut(t, clew.Query(t.Context(), "Hi", overMemory(clewtest.NewAgent(t, test.scenario))))
+				_, err := readOut(t, clew.Query(t.Context(), "Hi", overMemory(clewtest.NewAgent(t, test.scenario))))
 				if diff := cmp.Diff(&test.want, wantExit(t, err)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -175,7 +175,7 @@ func TestProcessClosesItsOutput(t *testing.T) {
 	opts := asProcess(clewtest.NewAgent(t, scenario))
 	opts.CloseTimeout = quickly
 	s := connectTo(t, opts)
-	_, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+	_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	if exit := wantExit(t, err); !exit.Forced || exit.Stderr != "oh\n" {
 		t.Errorf("got %+v", exit)
 	}
@@ -185,7 +185,7 @@ func TestProcessClosesItsOutput(t *testing.T) {
 func TestGrandchildHoldsTheOutput(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Do(clewtest.LeaveGrandchild()).Send(aResult).Exit(0)
-	msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(clewtest.NewAgent(t, scenario))))
+	msgs, err := readOut(t, clew.Query(t.Context(), "Hi", asProcess(clewtest.NewAgent(t, scenario))))
 	if len(msgs) != 1 || err != nil {
 		t.Errorf("messages %v, error %v", msgs, err)
 	}
@@ -195,7 +195,7 @@ func TestGrandchildHoldsTheOutput(t *testing.T) {
 func TestDeathHasTheEndOfStderr(t *testing.T) {
 	t.Parallel()
 	scenario := asked().Do(clewtest.NoisyStderr(1 << 20)).Stderr("last words\n").Exit(1)
-	_, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(clewtest.NewAgent(t, scenario))))
+	_, err := readOut(t, clew.Query(t.Context(), "Hi", asProcess(clewtest.NewAgent(t, scenario))))
 	exit := wantExit(t, err)
 	if !strings.HasSuffix(exit.Stderr, "last words\n") || len(exit.Stderr) < 4<<10 || len(exit.Stderr) > 64<<10 {
 		t.Errorf("%d bytes of stderr", len(exit.Stderr))
@@ -233,7 +233,7 @@ func TestThousandSessions(t *testing.T) {
 		agent := clewtest.NewAgent(t, asked().Send(aWord, aResult))
 		for range 100 {
 			s := connectTo(t, overMemory(agent))
-			if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
+			if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
 				t.Fatal(err)
 			}
 			wantClosed(t, s)

@@ -75,8 +75,8 @@ func wantClosed(t *testing.T, s *clew.Session) {
 	}
 }
 
-// hearOut reads a sequence to its end. It checks that an error is the last pair.
-func hearOut(t *testing.T, seq iter.Seq2[wire.Message, error]) (msgs []wire.Message, last error) {
+// readOut reads a sequence to its end. It checks that an error is the last pair.
+func readOut(t *testing.T, seq iter.Seq2[wire.Message, error]) (msgs []wire.Message, last error) {
 	t.Helper()
 	for msg, err := range seq {
 		switch {
@@ -216,7 +216,7 @@ func TestCloseFromEverywhere(t *testing.T) {
 		s := connectTo(t, overMemory(agent))
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
+			if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
 				t.Errorf("turn: error %v", err)
 			}
 		})
@@ -243,7 +243,7 @@ func TestCallsAfterClose(t *testing.T) {
 	t.Parallel()
 	s := connectTo(t, overMemory(clewtest.NewAgent(t, greeted())))
 	wantClosed(t, s)
-	_, turn := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+	_, turn := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	_, send := s.Send(t.Context(), clew.Text("Hi"))
 	for name, err := range map[string]error{
 		"Turn": turn, "Send": send, "Interrupt": second(s.Interrupt(t.Context(), nil)), "Err": s.Err(),
@@ -252,7 +252,7 @@ func TestCallsAfterClose(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if msgs, err := hearOut(t, s.Messages(t.Context())); len(msgs) > 0 || err != nil {
+	if msgs, err := readOut(t, s.Messages(t.Context())); len(msgs) > 0 || err != nil {
 		t.Errorf("messages %v, error %v", msgs, err)
 	}
 }
@@ -313,7 +313,7 @@ func TestCloseInACallback(t *testing.T) {
 		}
 		s = connectTo(t, opts)
 		begin := time.Now()
-		if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
+		if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); !errors.Is(err, clew.ErrClosed) {
 			t.Errorf("turn: error %v", err)
 		}
 		wantElapsed(t, begin, 0)
@@ -424,7 +424,7 @@ func TestLeavingATurn(t *testing.T) {
 		if after := len(ofSessions()); after != before {
 			t.Errorf("%d goroutines before, %d after", before, after)
 		}
-		msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+		msgs, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 		if err != nil || len(msgs) != 1 {
 			t.Fatalf("next turn: messages %v, error %v", msgs, err)
 		}

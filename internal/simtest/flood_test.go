@@ -170,7 +170,7 @@ func TestSilentAgent(t *testing.T) {
 		s, _ := simulate(t, connected().
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Well,")).Do(clewtest.Hang()), watched())
 		begin := time.Now()
-		got, err := heard(s.Turn(t.Context(), clew.Text("Hi")))
+		got, err := textsOf(s.Turn(t.Context(), clew.Text("Hi")))
 		wantError(t, err, clew.ErrIdle)
 		if diff := cmp.Diff([]string{"Well,"}, got); diff != "" {
 			t.Errorf("turn (-want +got):\n%s", diff)
@@ -210,7 +210,7 @@ func TestSilentAgentIsReported(t *testing.T) {
 // A panic in the callback ends neither the program nor the session.
 func TestSilentAgentIsReportedInVain(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		log, opts := new(logbook), watched()
+		log, opts := new(lockedBuffer), watched()
 		opts.Logger = slog.New(slog.NewTextHandler(log, nil))
 		opts.OnIdle = func(time.Duration) { panic("ouch") }
 		s, _ := simulate(t, connected().Expect(promptFrame("p", "Hi")).

@@ -23,7 +23,7 @@ func anAnswer(id string) string {
 // scenario, and one that never does so leaves the bubble in a deadlock.
 func wantQuery[P clew.Prompt](t *testing.T, prompt P, opts *clew.Options, messages int) error {
 	t.Helper()
-	msgs, err := hearOut(t, clew.Query(t.Context(), prompt, opts))
+	msgs, err := readOut(t, clew.Query(t.Context(), prompt, opts))
 	if len(msgs) != messages {
 		t.Errorf("%d messages, want %d: %v", len(msgs), messages, msgs)
 	}
@@ -249,7 +249,7 @@ func TestPromptsThatNeverEnd(t *testing.T) {
 		stop := make(chan struct{})
 		begin := time.Now()
 		opts := overMemory(clewtest.NewAgent(t, asked().Send(aResult).Exit(1)))
-		_, err := hearOut(t, clew.Query(t.Context(), stuck(stop), opts))
+		_, err := readOut(t, clew.Query(t.Context(), stuck(stop), opts))
 		if exit := wantExit(t, err); exit.Code != 1 {
 			t.Errorf("error %v", err)
 		}
@@ -299,7 +299,7 @@ func TestPromptsToTheDead(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}
-		_, err := hearOut(t, clew.Query(t.Context(), slow, overMemory(agent)))
+		_, err := readOut(t, clew.Query(t.Context(), slow, overMemory(agent)))
 		if err == nil || err.Error() != "clew: the agent exited with code 3" {
 			t.Errorf("error %q", err)
 		}

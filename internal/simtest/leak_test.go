@@ -262,27 +262,27 @@ const (
 	headerSecret = "staple-of-the-header"
 )
 
-// A logbook keeps everything that is logged.
-type logbook struct {
+// A lockedBuffer keeps everything that is logged.
+type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (b *logbook) Write(p []byte) (int, error) {
+func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.Write(p)
 }
 
-func (b *logbook) String() string {
+func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-// secretive returns options with secrets, and what is logged with them.
-func secretive(agent *clewtest.Agent) (*clew.Options, *logbook) {
-	log := new(logbook)
+// withSecrets returns options with secrets, and the log of their session.
+func withSecrets(agent *clewtest.Agent) (*clew.Options, *lockedBuffer) {
+	log := new(lockedBuffer)
 	opts := asProcess(agent)
 	opts.Env = append(opts.Env, "ANTHROPIC_API_KEY="+keySecret, "PASSPHRASE="+envSecret)
 	opts.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -320,7 +320,7 @@ func TestSecretsOfAFailedStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts, log := secretive(clewtest.NewAgent(t, scenario))
+			opts, log := withSecrets(clewtest.NewAgent(t, scenario))
 			ctx, cancel := context.WithTimeout(t.Context(), longest)
 			defer cancel()
 			if name == "it hangs" {
@@ -342,12 +342,12 @@ func TestSecretsOfASession(t *testing.T) {
 		Expect(`{"type":"control_request","request_id":"1","request":{"subtype":"mcp_set_servers"}}`).
 		Send(`{"type":"control_response","response":{"subtype":"error","request_id":"1","error":"no"}}`).
 		Expect(aPrompt).Send(aWord).Stderr(secretStderr).Exit(1))
-	opts, log := secretive(agent)
+	opts, log := withSecrets(agent)
 	s := connectTo(t, opts)
 	_, refusal := s.SetMCPServers(t.Context(), map[string]clew.MCPServer{"calc": &clew.MCPHTTPServer{
 		URL: "https://example.com", Headers: map[string]string{"X-Pass": headerSecret},
 	}})
-	_, death := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+	_, death := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 	exit := wantExit(t, death)
 	if !strings.Contains(exit.Stderr, "401 invalid key sk-ant-***") {
 		t.Errorf("stderr %q", exit.Stderr)
@@ -358,7 +358,7 @@ func TestSecretsOfASession(t *testing.T) {
 // CommandLine is for people.
 func TestSecretsOfTheCommandLine(t *testing.T) {
 	t.Parallel()
-	opts, log := secretive(clewtest.NewAgent(t, nil))
+	opts, log := withSecrets(clewtest.NewAgent(t, nil))
 	opts.MCPServers = map[string]clew.MCPServer{
 		"web":   &clew.MCPHTTPServer{URL: "https://example.com", Headers: map[string]string{"X-Pass": headerSecret}},
 		"local": &clew.MCPStdioServer{Command: "calc", Env: map[string]string{"PASSPHRASE": envSecret}},

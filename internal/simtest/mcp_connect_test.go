@@ -39,8 +39,8 @@ func TestMCPManifests(t *testing.T) {
 			"old":           &mcpServer{hello: strings.Replace(mcpHello, "2025-11-25", "2024-11-05", 1)},
 			"garbage":       &mcpServer{hello: `7`},
 			"nothing":       &mcpServer{hello: `null`},
-			"slow":          rude(slow),
-			"panic":         rude(func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error) { panic("oh") }),
+			"slow":          newRawServer(slow),
+			"panic":         newRawServer(func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error) { panic("oh") }),
 			"none":          opener(func() (clew.MCPConn, error) { return nil, errors.New("not today") }),
 			"nil":           opener(func() (clew.MCPConn, error) { return nil, nil }),
 		}
@@ -67,22 +67,22 @@ func TestMCPManifests(t *testing.T) {
 	})
 }
 
-// rude returns a server that has nothing to say but what handle returns.
-func rude(handle func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error)) *rudeServer {
-	return &rudeServer{mcpServer: &mcpServer{handle: handle}}
+// newRawServer returns a server that answers every message with the result of handle.
+func newRawServer(handle func(context.Context, *clew.MCPPeer, *mcpMessage) (string, error)) *rawServer {
+	return &rawServer{mcpServer: &mcpServer{handle: handle}}
 }
 
-// A rudeServer does not answer handshakes by itself.
-type rudeServer struct{ *mcpServer }
+// A rawServer does not answer handshakes by itself.
+type rawServer struct{ *mcpServer }
 
-func (s *rudeServer) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
+func (s *rawServer) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	conn, err := s.mcpServer.OpenMCP(peer)
-	return rudeConn{conn.(*mcpServerConn)}, err
+	return rawConn{conn.(*mcpServerConn)}, err
 }
 
-type rudeConn struct{ *mcpServerConn }
+type rawConn struct{ *mcpServerConn }
 
-func (c rudeConn) HandleMCP(ctx context.Context, _ clew.JSON) (clew.JSON, error) {
+func (c rawConn) HandleMCP(ctx context.Context, _ clew.JSON) (clew.JSON, error) {
 	reply, err := c.handle(ctx, c.peer, nil)
 	return clew.JSON(reply), err
 }
@@ -236,7 +236,7 @@ func TestSetMCPServersConnections(t *testing.T) {
 		}
 		wantTurn(t, s, "Now", "result: ")
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"initialize", "notifications/initialized", "tools/call"}, second.heard()); diff != "" {
+		if diff := cmp.Diff([]string{"initialize", "notifications/initialized", "tools/call"}, second.received()); diff != "" {
 			t.Errorf("messages to the second server (-want +got):\n%s", diff)
 		}
 	})
@@ -308,7 +308,7 @@ func TestSetMCPServersRefused(t *testing.T) {
 			t.Error("no error")
 		}
 		synctest.Wait()
-		if diff := cmp.Diff("tools/call", server.heard()[len(server.heard())-1]); diff != "" {
+		if diff := cmp.Diff("tools/call", server.received()[len(server.received())-1]); diff != "" {
 			t.Errorf("the last message to the server (-want +got):\n%s", diff)
 		}
 	})

@@ -145,7 +145,7 @@ func TestMCPServerSpeaks(t *testing.T) {
 func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var sent []error
-		server := &speaker{speak: func(peer *clew.MCPPeer) { sent = append(sent, peer.Send(t.Context(), changed)) }}
+		server := &earlyServer{speak: func(peer *clew.MCPPeer) { sent = append(sent, peer.Send(t.Context(), changed)) }}
 		s, _ := simulate(t, connected().Expect(ofOwn("c", changed)).Send(controlSuccess("c", `{}`)),
 			ownServers(map[string]clew.MCPOpener{"own": server}))
 		synctest.Wait()
@@ -176,14 +176,14 @@ func TestMCPServerSpeaksToADeafAgent(t *testing.T) {
 	})
 }
 
-// A speaker is a server that speaks as soon as it is connected.
-type speaker struct {
+// An earlyServer sends a message as soon as it is connected.
+type earlyServer struct {
 	mcpServer
 	peer  *clew.MCPPeer
 	speak func(*clew.MCPPeer)
 }
 
-func (s *speaker) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
+func (s *earlyServer) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	s.peer = peer
 	go s.speak(peer)
 	return s.mcpServer.OpenMCP(peer)
@@ -269,8 +269,8 @@ func (s *mcpServer) counts() [2]int {
 	return [2]int{s.opened, s.closed}
 }
 
-// heard returns the methods of the messages that came.
-func (s *mcpServer) heard() []string {
+// received returns the methods of the messages that the server received.
+func (s *mcpServer) received() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.methods

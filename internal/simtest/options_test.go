@@ -96,7 +96,7 @@ func TestArgumentsOfTheProcess(t *testing.T) {
 			clew.Options{AllowedTools: []string{"Read", "Skill(pdf)"}, Skills: []string{"pdf", "xlsx"}},
 			[]string{"--allowedTools=Read,Skill(pdf),Skill(xlsx)"},
 		},
-		"a callback": {*obliging(), []string{"--permission-prompt-tool=stdio"}},
+		"a callback": {*withCallbacks(), []string{"--permission-prompt-tool=stdio"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,14 +19,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A crowd starts simulated agents for a pool, and remembers them. Each answers every prompt with an echo, but for:
+// A fakeTransport starts simulated agents for a pool, and remembers them. Each answers every prompt with an echo, but for:
 //
-//   - "wait", which it answers when the crowd may continue
+//   - "wait", which it answers when the transport may continue
 //   - "die", at which it dies, and "fail", which fails
 //   - "rule", "plan" and "schedule", after which something remains that /clear does not remove
 //   - "stubborn" and "stuck", after which /clear leaves the conversation or the session
 //   - "deaf", after which it answers nothing
-type crowd struct {
+type fakeTransport struct {
 	// slow is how long an agent takes to start, and broken returns why the nth one, counted from 1, can't.
 	slow   time.Duration
 	broken func(n int) error
@@ -34,17 +34,19 @@ type crowd struct {
 	mirrors bool
 
 	mu     sync.Mutex
-	agents []*crowdAgent
+	agents []*fakeAgent
 	tries  []time.Time // of starts
 	alive  int
 	most   int // alive at once
 	goOn   chan struct{}
 }
 
-func newCrowd() *crowd { return &crowd{slow: 400 * time.Millisecond, goOn: make(chan struct{})} }
+func newFakeTransport() *fakeTransport {
+	return &fakeTransport{slow: 400 * time.Millisecond, goOn: make(chan struct{})}
+}
 
 // Connect starts an agent.
-func (c *crowd) Connect(ctx context.Context, _ *clew.Launch) (clew.Connection, error) {
+func (c *fakeTransport) Connect(ctx context.Context, _ *clew.Launch) (clew.Connection, error) {
 	c.mu.Lock()
 	c.tries = append(c.tries, time.Now())
 	n := len(c.tries)
@@ -62,8 +64,8 @@ func (c *crowd) Connect(ctx context.Context, _ *clew.Launch) (clew.Connection, e
 	return c.add(), nil
 }
 
-func (c *crowd) add() *crowdAgent {
-	a := &crowdAgent{crowd: c, dying: make(chan struct{}), gone: make(chan struct{}), session: "session 1"}
+func (c *fakeTransport) add() *fakeAgent {
+	a := &fakeAgent{transport: c, dying: make(chan struct{}), gone: make(chan struct{}), session: "session 1"}
 	a.stdin, a.in = io.Pipe()
 	a.out, a.stdout = io.Pipe()
 	c.mu.Lock()
@@ -76,21 +78,21 @@ func (c *crowd) add() *crowdAgent {
 }
 
 // counts returns how many agents were started, are alive, and were alive at most.
-func (c *crowd) counts() (started, alive, most int) {
+func (c *fakeTransport) counts() (started, alive, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.agents), c.alive, c.most
 }
 
 // agent returns the nth agent, counted from 1.
-func (c *crowd) agent(n int) *crowdAgent {
+func (c *fakeTransport) agent(n int) *fakeAgent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.agents[n-1]
 }
 
 // prompts returns what each agent was asked, in the order of their start.
-func (c *crowd) prompts() [][]string {
+func (c *fakeTransport) prompts() [][]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all [][]string
@@ -100,9 +102,9 @@ func (c *crowd) prompts() [][]string {
 	return all
 }
 
-// A crowdAgent is one of the agents.
-type crowdAgent struct {
-	crowd                         *crowd
+// A fakeAgent is an agent of a fakeTransport.
+type fakeAgent struct {
+	transport                     *fakeTransport
 	stdin, out                    *io.PipeReader
 	in, stdout                    *io.PipeWriter
 	dying, gone                   chan struct{}
@@ -112,12 +114,12 @@ type crowdAgent struct {
 	rules, mode                   string // what /clear leaves
 }
 
-func (a *crowdAgent) Read(p []byte) (int, error)  { return a.out.Read(p) }
-func (a *crowdAgent) Write(p []byte) (int, error) { return a.in.Write(p) }
-func (a *crowdAgent) CloseWrite() error           { return a.in.Close() }
+func (a *fakeAgent) Read(p []byte) (int, error)  { return a.out.Read(p) }
+func (a *fakeAgent) Write(p []byte) (int, error) { return a.in.Write(p) }
+func (a *fakeAgent) CloseWrite() error           { return a.in.Close() }
 
 // Close ends the agent's input, and kills it if it has not ended after a while.
-func (a *crowdAgent) Close() error {
+func (a *fakeAgent) Close() error {
 	_ = a.in.Close() // it always succeeds
 	select {
 	case <-a.gone:
@@ -125,8 +127,8 @@ func (a *crowdAgent) Close() error {
 		a.kill()
 		<-a.gone
 	}
-	a.crowd.mu.Lock()
-	defer a.crowd.mu.Unlock()
+	a.transport.mu.Lock()
+	defer a.transport.mu.Unlock()
 	if a.killed {
 		return &clew.ExitError{Code: -1, Reason: "was killed"}
 	}
@@ -134,9 +136,9 @@ func (a *crowdAgent) Close() error {
 }
 
 // kill ends the agent at once.
-func (a *crowdAgent) kill() {
-	a.crowd.mu.Lock()
-	defer a.crowd.mu.Unlock()
+func (a *fakeAgent) kill() {
+	a.transport.mu.Lock()
+	defer a.transport.mu.Unlock()
 	if a.killed {
 		return
 	}
@@ -147,24 +149,24 @@ func (a *crowdAgent) kill() {
 }
 
 // hang makes the agent stop answering.
-func (a *crowdAgent) hang() {
-	a.crowd.mu.Lock()
-	defer a.crowd.mu.Unlock()
+func (a *fakeAgent) hang() {
+	a.transport.mu.Lock()
+	defer a.transport.mu.Unlock()
 	a.deaf = true
 }
 
-func (a *crowdAgent) run() {
+func (a *fakeAgent) run() {
 	defer func() {
 		_ = a.stdout.Close() // it always succeeds
-		a.crowd.mu.Lock()
-		a.crowd.alive--
-		a.crowd.mu.Unlock()
+		a.transport.mu.Lock()
+		a.transport.alive--
+		a.transport.mu.Unlock()
 		close(a.gone)
 	}()
 	for line := range lines(a.stdin) {
-		a.crowd.mu.Lock()
+		a.transport.mu.Lock()
 		deaf := a.deaf
-		a.crowd.mu.Unlock()
+		a.transport.mu.Unlock()
 		if !deaf && !a.hear(line) {
 			return
 		}
@@ -183,7 +185,7 @@ func lines(r io.Reader) func(func(string) bool) {
 }
 
 // hear answers a frame, and reports whether the agent lives on.
-func (a *crowdAgent) hear(line string) bool {
+func (a *fakeAgent) hear(line string) bool {
 	switch m := wire.NewDecoder(nil).Decode([]byte(line)).(type) {
 	case *wire.ControlRequestMessage:
 		answer := `{}`
@@ -192,22 +194,22 @@ func (a *crowdAgent) hear(line string) bool {
 		}
 		return a.say(controlSuccess(m.RequestID, answer))
 	case *wire.UserMessage:
-		a.crowd.mu.Lock()
+		a.transport.mu.Lock()
 		a.prompts = append(a.prompts, m.Content.Text())
-		a.crowd.mu.Unlock()
+		a.transport.mu.Unlock()
 		return a.turn(m.UUID, m.Content.Text())
 	}
 	return true
 }
 
 // turn answers a prompt, and reports whether the agent lives on.
-func (a *crowdAgent) turn(id, prompt string) bool {
+func (a *fakeAgent) turn(id, prompt string) bool {
 	switch prompt {
 	case "/clear":
 		if !a.stubborn {
 			a.say(fmt.Sprintf(`{"type":"conversation_reset","new_conversation_id":"c","session_id":%q}`, a.session))
 		}
-		if a.crowd.mirrors {
+		if a.transport.mirrors {
 			a.say(mirrorFrame("s", `{}`))
 		}
 		if !a.stuck {
@@ -215,7 +217,7 @@ func (a *crowdAgent) turn(id, prompt string) bool {
 		}
 	case "wait":
 		select {
-		case <-a.crowd.goOn:
+		case <-a.transport.goOn:
 		case <-a.dying:
 			return false
 		}
@@ -235,9 +237,9 @@ func (a *crowdAgent) turn(id, prompt string) bool {
 }
 
 // change does what a prompt says to the agent itself.
-func (a *crowdAgent) change(prompt string) {
-	a.crowd.mu.Lock()
-	defer a.crowd.mu.Unlock()
+func (a *fakeAgent) change(prompt string) {
+	a.transport.mu.Lock()
+	defer a.transport.mu.Unlock()
 	switch prompt {
 	case "rule":
 		a.rules = "Bash"
@@ -252,7 +254,7 @@ func (a *crowdAgent) change(prompt string) {
 	}
 }
 
-func (a *crowdAgent) say(frames ...string) bool {
+func (a *fakeAgent) say(frames ...string) bool {
 	for _, frame := range frames {
 		if _, err := io.WriteString(a.stdout, frame+"\n"); err != nil {
 			return false
@@ -261,8 +263,8 @@ func (a *crowdAgent) say(frames ...string) bool {
 	return true
 }
 
-// openPool returns a pool of the crowd, which ends with the test.
-func openPool(t *testing.T, c *crowd, config *clew.PoolOptions) *clew.Pool {
+// openPool returns a pool over the transport. It ends with the test.
+func openPool(t *testing.T, c *fakeTransport, config *clew.PoolOptions) *clew.Pool {
 	t.Helper()
 	p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c}, config)
 	if err != nil {
@@ -294,7 +296,7 @@ var errBroken = errors.New("no such agent today")
 // An agent that may serve several conversations forgets each of them, and ends after the last one.
 func TestPoolReuses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1, MaxUses: 3})
 		for _, word := range []string{"a", "b", "c", "d"} {
 			wantRun(t.Context(), t, p, word)
@@ -327,7 +329,7 @@ func TestPoolDoesNotReuse(t *testing.T) {
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				c := newCrowd()
+				c := newFakeTransport()
 				p := openPool(t, c, &clew.PoolOptions{MaxUses: 9, MaxAgents: 1})
 				run(t, p)
 				wantRun(t.Context(), t, p, "next")
@@ -374,7 +376,7 @@ func holdSession(t *testing.T, p *clew.Pool) {
 // A caller that stops reading at the last message does not cost the agent.
 func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 9, MaxAgents: 1})
 		for msg, err := range p.Query(t.Context(), clew.Text("word")) {
 			if err != nil {
@@ -395,7 +397,7 @@ func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 // last.
 func TestPoolReusesTheNewest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 1000, IdleTimeout: time.Hour})
 		var all sync.WaitGroup
 		for range 3 {
@@ -418,7 +420,7 @@ func TestPoolReusesTheNewest(t *testing.T) {
 // it.
 func TestPoolTellsNobodyElsesLosses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		c.mirrors = true
 		opts := &clew.Options{Transport: c, Store: always(errStore)}
 		p, err := clew.NewPool(t.Context(), opts, &clew.PoolOptions{MaxUses: 3})

@@ -17,7 +17,7 @@ import (
 // A caller gets a ready agent without waiting, and the pool starts the next one in the background.
 func TestPoolServesAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		for i := range 3 {
 			begin := time.Now()
@@ -39,7 +39,7 @@ func TestPoolServesAtOnce(t *testing.T) {
 // The start of the next agent does not compete with an agent that has just got to work.
 func TestPoolHeadStart(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), nil)
+		p := openPool(t, newFakeTransport(), nil)
 		started := func(want int) {
 			t.Helper()
 			synctest.Wait()
@@ -64,8 +64,8 @@ func TestPoolHeadStart(t *testing.T) {
 // Messages, prompts of several blocks and sessions come from the pool as well.
 func TestPoolWaysToAsk(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), &clew.PoolOptions{Warm: 2})
-		got, err := heard(p.Query(t.Context(), clew.Text("Hi")))
+		p := openPool(t, newFakeTransport(), &clew.PoolOptions{Warm: 2})
+		got, err := textsOf(p.Query(t.Context(), clew.Text("Hi")))
 		want := []string{"*wire.InitMessage", "You said Hi", "result: You said Hi"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("error %v (-want +got):\n%s", err, diff)
@@ -102,7 +102,7 @@ func TestPoolKeepsItsCap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				c := newCrowd()
+				c := newFakeTransport()
 				p := openPool(t, c, config)
 				var all sync.WaitGroup
 				for i := range 50 {
@@ -124,7 +124,7 @@ func TestPoolKeepsItsCap(t *testing.T) {
 // Who comes first is served first, and who gives up neither blocks nor takes anything.
 func TestPoolLineIsFair(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), &clew.PoolOptions{MaxAgents: 1})
+		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxAgents: 1})
 		held, err := p.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -164,13 +164,13 @@ func TestPoolLineIsFair(t *testing.T) {
 	})
 }
 
-// A fickle context ends after it was asked once whether it has.
-type fickle struct {
+// A flakyContext ends after the first call of Err.
+type flakyContext struct {
 	context.Context
 	asked bool
 }
 
-func (f *fickle) Err() error {
+func (f *flakyContext) Err() error {
 	if f.asked {
 		return context.Canceled
 	}
@@ -178,7 +178,7 @@ func (f *fickle) Err() error {
 	return nil
 }
 
-func (f *fickle) Done() <-chan struct{} {
+func (f *flakyContext) Done() <-chan struct{} {
 	done := make(chan struct{})
 	close(done)
 	return done
@@ -187,10 +187,10 @@ func (f *fickle) Done() <-chan struct{} {
 // An agent that is given to somebody who has just gone is the next caller's.
 func TestPoolAgentForNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), &clew.PoolOptions{MaxAgents: 1})
+		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxAgents: 1})
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, ctx := range []context.Context{gone, &fickle{Context: t.Context()}} {
+		for _, ctx := range []context.Context{gone, &flakyContext{Context: t.Context()}} {
 			_, err := p.Run(ctx, clew.Text("never"))
 			wantError(t, err, context.Canceled)
 		}
@@ -204,7 +204,7 @@ func TestPoolAgentForNobody(t *testing.T) {
 // The time in line is counted.
 func TestPoolCountsWaiting(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1})
 		wantRun(t.Context(), t, p, "first")
 		wantRun(t.Context(), t, p, "second") // its agent starts when the first one is gone
@@ -217,7 +217,7 @@ func TestPoolCountsWaiting(t *testing.T) {
 // Callers that come one after the other in no time don't keep the next agents from being started.
 func TestPoolRefillsUnderLoad(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 4, MaxAgents: 100})
 		time.Sleep(time.Second)
 		for range 100 {
@@ -237,7 +237,7 @@ func TestPoolRefillsUnderLoad(t *testing.T) {
 // A prompt that can't be sent is refused before an agent is taken for it.
 func TestPoolRefusesABadPrompt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), nil)
+		p := openPool(t, newFakeTransport(), nil)
 		if _, err := p.Run(t.Context(), nil); err == nil {
 			t.Error("a nil prompt was sent")
 		}
@@ -248,7 +248,7 @@ func TestPoolRefusesABadPrompt(t *testing.T) {
 }
 
 // openReconnecting returns a pool of up to two agents whose sessions may reconnect.
-func openReconnecting(t *testing.T, c *crowd) *clew.Pool {
+func openReconnecting(t *testing.T, c *fakeTransport) *clew.Pool {
 	t.Helper()
 	opts := &clew.Options{Transport: c, Reconnect: new(clew.ReconnectOptions)}
 	p, err := clew.NewPool(t.Context(), opts, &clew.PoolOptions{MaxAgents: 2})
@@ -267,7 +267,7 @@ func openReconnecting(t *testing.T, c *crowd) *clew.Pool {
 // A session of Connect goes on with another agent, which the pool counts as the one before.
 func TestPoolSessionReconnects(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		s, err := p.Connect(t.Context())
 		if err != nil {
@@ -295,7 +295,7 @@ func TestPoolSessionReconnects(t *testing.T) {
 // Closing the pool while a session of it has no agent ends the session.
 func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		s, err := p.Connect(t.Context())
 		if err != nil {
@@ -313,7 +313,7 @@ func TestPoolClosesASessionWithoutAnAgent(t *testing.T) {
 // The pool replaces the agents that it owns: one that no caller has taken yet, and one of a run.
 func TestPoolReplacesWhatItOwns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openReconnecting(t, c)
 		c.agent(1).kill()
 		synctest.Wait()

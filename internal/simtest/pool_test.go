@@ -65,7 +65,7 @@ func TestPoolWithoutAnAgent(t *testing.T) {
 // NewPool waits for one agent, and fails when none comes up or its context ends.
 func TestPoolOpens(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		c.broken = func(n int) error {
 			if n == 1 {
 				return errBroken
@@ -95,7 +95,7 @@ func TestPoolOpens(t *testing.T) {
 // Agents that can't be started are tried again, less and less often. Callers get the error at once.
 func TestPoolBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		c.broken = func(int) error { return errBroken }
 		wantRun(t.Context(), t, p, "first")
@@ -121,7 +121,7 @@ func TestPoolBacksOff(t *testing.T) {
 // An agent that dies while it waits is replaced at once, and one that dies just before its prompt costs nothing.
 func TestPoolAgentDies(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2})
 		synctest.Wait()
 		c.agent(1).kill()
@@ -143,7 +143,7 @@ func TestPoolAgentDies(t *testing.T) {
 // An agent that dies over and over again does not keep the machine busy.
 func TestPoolAgentsThatDie(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, nil)
 		for range 100 {
 			time.Sleep(time.Second)
@@ -161,7 +161,7 @@ func TestPoolAgentsThatDie(t *testing.T) {
 // An agent that waits for too long is ended, and no other is started before somebody comes.
 func TestPoolAgentIsIdle(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2, IdleTimeout: time.Hour})
 		time.Sleep(59 * time.Minute)
 		if _, alive, _ := c.counts(); alive != 2 {
@@ -185,7 +185,7 @@ func TestPoolAgentIsIdle(t *testing.T) {
 // An agent that does not answer any more is found and replaced.
 func TestPoolAgentHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{HealthInterval: time.Minute})
 		synctest.Wait()
 		c.agent(1).hang()
@@ -201,7 +201,7 @@ func TestPoolAgentHangs(t *testing.T) {
 // Drain refuses new callers, serves those in line, and waits for what is in use.
 func TestPoolDrains(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{Warm: 2, MaxAgents: 2})
 		held, err := p.Connect(t.Context())
 		if err != nil {
@@ -244,7 +244,7 @@ func TestPoolDrains(t *testing.T) {
 // A drain does not wait for an agent that nobody waits for any more.
 func TestPoolDrainsAnEmptyLine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxAgents: 1})
 		c.slow = time.Hour
 		wantRun(t.Context(), t, p, "word")
@@ -265,7 +265,7 @@ func TestPoolDrainsAnEmptyLine(t *testing.T) {
 
 func TestPoolDrainGivesUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), nil)
+		p := openPool(t, newFakeTransport(), nil)
 		s, err := p.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +284,7 @@ func TestPoolDrainGivesUp(t *testing.T) {
 // Close ends what runs, what waits, what starts and what forgets, from everywhere at once.
 func TestPoolCloses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		c := newCrowd()
+		c := newFakeTransport()
 		p := openPool(t, c, &clew.PoolOptions{MaxUses: 2, MaxAgents: 3})
 		var all sync.WaitGroup
 		for _, prompt := range []string{"word", "deaf", "wait", "wait", "wait", "wait"} {
@@ -319,7 +319,7 @@ func TestPoolCloses(t *testing.T) {
 // A pool can be closed by a loop over one of its queries.
 func TestPoolClosesItself(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := openPool(t, newCrowd(), &clew.PoolOptions{MaxUses: 2})
+		p := openPool(t, newFakeTransport(), &clew.PoolOptions{MaxUses: 2})
 		var last error
 		for _, err := range p.Query(t.Context(), clew.Text("word")) {
 			last = err
@@ -334,7 +334,7 @@ func TestPoolClosesItself(t *testing.T) {
 // Callers of all kinds come and go, agents die and fail to start, and all the while the rules are kept.
 func TestPoolUnderStress(t *testing.T) {
 	t.Parallel()
-	c := newCrowd()
+	c := newFakeTransport()
 	c.slow = time.Millisecond
 	c.broken = func(n int) error {
 		if n%7 == 0 {

@@ -15,10 +15,10 @@ import (
 	"github.com/clewdev/clew/screens"
 )
 
-// gone returns agents of which the first has died, the second can't be started, and the third comes in half a second.
-func gone(t *testing.T, third *clewtest.Scenario) (*succession, *clew.Session) {
+// lostAgent returns agents of which the first has died, the second can't be started, and the third comes in half a second.
+func lostAgent(t *testing.T, third *clewtest.Scenario) (*agentSequence, *clew.Session) {
 	t.Helper()
-	agents := succeed(t, connected().Do(clewtest.Hang()), nil, third)
+	agents := startSequence(t, connected().Do(clewtest.Hang()), nil, third)
 	s := agents.open(nil)
 	agents.kill()
 	return agents, s
@@ -35,7 +35,7 @@ func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
 		for _, p := range prompts {
 			scenario.Send(resultFrame(p, p))
 		}
-		_, s := gone(t, scenario)
+		_, s := lostAgent(t, scenario)
 		var turns []*reading
 		for _, p := range prompts {
 			turns = append(turns, inBackground(t.Context(), s, clew.Text(p)))
@@ -52,7 +52,7 @@ func TestReconnectKeepsPromptsOfTheGap(t *testing.T) {
 // Whoever has no more time in the gap goes, and the agent never hears of it.
 func TestReconnectWaitsWithinTheContext(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		_, s := gone(t, answers("two"))
+		_, s := lostAgent(t, answers("two"))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		turn := inBackground(ctx, s, clew.Text("one"))
@@ -68,7 +68,7 @@ func TestReconnectWaitsWithinTheContext(t *testing.T) {
 // A prompt that was being written when the agent died is lost. The one after it goes to the next agent.
 func TestReconnectPromptsOnTheirWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected().Do(clewtest.Hang()), answers("behind"))
+		agents := startSequence(t, connected().Do(clewtest.Hang()), answers("behind"))
 		s := agents.open(nil)
 		stuck := inBackground(t.Context(), s, clew.Text(strings.Repeat("x", 1<<20)))
 		behind := inBackground(t.Context(), s, clew.Text("behind"))
@@ -84,7 +84,7 @@ func TestReconnectPromptsOnTheirWay(t *testing.T) {
 
 func TestReconnectSendOnItsWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected().Do(clewtest.Hang()), answers("two"))
+		agents := startSequence(t, connected().Do(clewtest.Hang()), answers("two"))
 		s := agents.open(nil)
 		sent := make(chan error)
 		go func() { sent <- second(s.Send(t.Context(), clew.Text(strings.Repeat("x", 1<<20)))) }()
@@ -99,7 +99,7 @@ func TestReconnectSendOnItsWay(t *testing.T) {
 func TestReconnectAndControlRequests(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		usage := controlRequest("u", `{"subtype":"get_usage"}`)
-		agents := succeed(t, connected().Expect(usage), nil,
+		agents := startSequence(t, connected().Expect(usage), nil,
 			connected().Expect(usage).Send(controlSuccess("u", `{"subscription_type":"max"}`)))
 		s := agents.open(nil)
 		first := make(chan error, 1)
@@ -121,7 +121,7 @@ func TestReconnectAndControlRequests(t *testing.T) {
 func TestReconnectAndCallbacks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asks := connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash")))
-		agents := succeed(t, asks, connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash"))).
+		agents := startSequence(t, asks, connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash"))).
 			Expect(controlSuccess("q", `{"behavior":"allow"}`)).Send(resultFrame("done", "p")))
 		calls := 0
 		ended := make(chan error, 1)
@@ -150,11 +150,11 @@ func TestReconnectAndCallbacks(t *testing.T) {
 // Messages that an agent sends before it is ready come after the message about the new agent.
 func TestReconnectEarlyMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, cut(), new(clewtest.Scenario).Expect(initialize).Send(assistantFrame("early")).
+		agents := startSequence(t, cut(), new(clewtest.Scenario).Expect(initialize).Send(assistantFrame("early")).
 			Send(controlSuccess("init", `{"claude_code_version":"9.9.9"}`), assistantFrame("late")).
 			Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 		s := agents.open(nil)
-		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+		_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		if version := s.Info().Version; version != "9.9.9" {
 			t.Errorf("version %q", version)
@@ -166,7 +166,7 @@ func TestReconnectEarlyMessages(t *testing.T) {
 // An agent that no longer reads its input is also replaced.
 func TestReconnectADeafAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, greeted(), answers("two"))
+		agents := startSequence(t, greeted(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		starts := 0
 		opts.Transport = clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
@@ -192,13 +192,13 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		opts := watched()
 		opts.Reconnect = &clew.ReconnectOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour}
-		agents := succeed(t, connected().Do(clewtest.Hang()), nil, answers("one"),
+		agents := startSequence(t, connected().Do(clewtest.Hang()), nil, answers("one"),
 			connected().Expect(promptFrame("p", "two")).Do(clewtest.Hang()))
 		s := agents.open(opts)
 		agents.kill()
 		wantTurn(t, s, "one", reconnectedText, "ok", "result: one")
 		agents.kill()
-		_, err := heard(s.Turn(t.Context(), clew.Text("two")))
+		_, err := textsOf(s.Turn(t.Context(), clew.Text("two")))
 		wantError(t, err, clew.ErrIdle)
 		if n := len(agents.resumed()); n != 4 {
 			t.Errorf("%d starts", n)
@@ -209,10 +209,10 @@ func TestReconnectAndTheWatchdog(t *testing.T) {
 // A recording says how each agent was started and ended.
 func TestReconnectIsRecorded(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		var record logbook
-		agents := succeed(t, cut(), answers("two"))
+		var record lockedBuffer
+		agents := startSequence(t, cut(), answers("two"))
 		s := agents.open(&clew.Options{Record: &record})
-		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+		_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		wantTurn(t, s, "two", "ok", "result: two")
 		wantClosed(t, s)
@@ -243,12 +243,12 @@ func TestReconnectAndClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agents := succeed(t, connected().Do(clewtest.Hang()), test.second)
+				agents := startSequence(t, connected().Do(clewtest.Hang()), test.second)
 				s := agents.open(nil)
 				agents.kill()
-				var calls verdicts
+				var calls pendingCalls
 				calls.expect("Usage", func() error { return second(screens.AccountUsage(t.Context(), s, nil)) })
-				calls.expect("Turn", func() error { return second(hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))) })
+				calls.expect("Turn", func() error { return second(readOut(t, s.Turn(t.Context(), clew.Text("Hi")))) })
 				synctest.Wait()
 				time.Sleep(test.after)
 				synctest.Wait()
@@ -283,9 +283,9 @@ func TestReconnectGivesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agents := succeed(t, cut())
+				agents := startSequence(t, cut())
 				s := agents.open(&clew.Options{Reconnect: &test.opts})
-				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+				_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 				given := wantGivenUp(t, err)
 				if diff := cmp.Diff(killed, given.Exit); diff != "" {
 					t.Errorf("exit (-want +got):\n%s", diff)
@@ -317,11 +317,11 @@ func TestReconnectGivesUp(t *testing.T) {
 func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		dies := connected().Expect(promptFrame("p", "one")).Send(failedFrame("p")).Do(kill())
-		agents := succeed(t, dies, dies, answers("one"), dies, dies)
+		agents := startSequence(t, dies, dies, answers("one"), dies, dies)
 		s := agents.open(&clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 2}})
 		ends := 0
 		for s.Err() == nil {
-			_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+			_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 			synctest.Wait()
 			if err == nil {
 				agents.kill()
@@ -357,7 +357,7 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agents := succeed(t, connected(), test.scenario, answers("two"))
+				agents := startSequence(t, connected(), test.scenario, answers("two"))
 				s := agents.open(nil)
 				agents.kill()
 				wantTurn(t, s, "two", reconnectedText, "ok", "result: two")
@@ -366,10 +366,10 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
-				agents := succeed(t, connected(), test.scenario)
+				agents := startSequence(t, connected(), test.scenario)
 				s := agents.open(&clew.Options{Reconnect: &clew.ReconnectOptions{MaxAttempts: 1}})
 				agents.kill()
-				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("two")))
+				_, err := readOut(t, s.Turn(t.Context(), clew.Text("two")))
 				if given := wantGivenUp(t, err); !strings.Contains(given.Last.Error(), test.want) {
 					t.Errorf("error %v", err)
 				}
@@ -382,7 +382,7 @@ func TestReconnectAttemptsThatFail(t *testing.T) {
 // A transport that panics costs an attempt.
 func TestReconnectOverATransportThatPanics(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected(), answers("two"))
+		agents := startSequence(t, connected(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		starts := 0
 		opts.Transport = clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
@@ -400,7 +400,7 @@ func TestReconnectOverATransportThatPanics(t *testing.T) {
 // A connection may be any value, also one that Go can't compare.
 func TestReconnectOverAConnectionOfAnyType(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected(), answers("two"))
+		agents := startSequence(t, connected(), answers("two"))
 		opts := &clew.Options{Reconnect: new(clew.ReconnectOptions)}
 		opts.Transport = clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
 			conn, err := agents.Connect(ctx, launch)

@@ -61,7 +61,7 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 			`{"subtype":"apply_flag_settings","settings":{"effortLevel":"low","permissions":{"deny":["B"]}}}`,
 			`{"subtype":"set_prompt_suggestions_paused","paused":true}`,
 		).Expect(promptFrame("p", "two")).Send(resultFrame("two", "p"))
-		agents := succeed(t, first, next)
+		agents := startSequence(t, first, next)
 		s := agents.open(nil)
 		ctx := t.Context()
 		deny := func(rule string) map[string]any { return map[string]any{"deny": []string{rule}} }
@@ -112,10 +112,10 @@ func TestReconnectKeepsThePermissionMode(t *testing.T) {
 				}
 				second := new(clewtest.Scenario).Expect(initialize).
 					Send(controlSuccess("init", `{"current_permission_mode":"`+test.new+`"}`))
-				agents := succeed(t, first.Do(kill()),
+				agents := startSequence(t, first.Do(kill()),
 					granting(second, test.want...).Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 				s := agents.open(nil)
-				_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+				_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 				wantLost(t, err)
 				wantTurn(t, s, "two", "result: two")
 			})
@@ -128,7 +128,7 @@ func TestReconnectRefusedChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		toggle := `{"subtype":"mcp_toggle","serverName":"a","enabled":true}`
 		mode := `{"subtype":"set_permission_mode","mode":"plan"}`
-		agents := succeed(t, granting(connected(), toggle, mode),
+		agents := startSequence(t, granting(connected(), toggle, mode),
 			connected().Expect(controlRequest("m", mode)).Send(controlRefusal("m", "no")),
 			granting(connected(), mode).Expect(controlRequest("t", toggle)).Send(controlRefusal("t", "no")).
 				Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
@@ -149,7 +149,7 @@ func TestReconnectRepeatsARewind(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		rewind := controlRequest("r", `{"subtype":"rewind_conversation","target_message_uuid":"x"}`)
 		done := controlSuccess("r", `{"rewound":true}`)
-		agents := succeed(t, connected().Expect(rewind).Send(done),
+		agents := startSequence(t, connected().Expect(rewind).Send(done),
 			connected().Expect(rewind).Send(done).Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")),
 			answers("three"))
 		s := agents.open(nil)
@@ -203,11 +203,11 @@ func TestReconnectChoosesTheConversation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agents := succeed(t, test.first)
+				agents := startSequence(t, test.first)
 				test.opts.Reconnect = &clew.ReconnectOptions{MaxAttempts: len(test.want) - 1}
 				s := agents.open(&test.opts)
 				for range test.turns {
-					if _, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
+					if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -235,7 +235,7 @@ func TestReconnectGreetsAlike(t *testing.T) {
 		greeting := `{"subtype":"initialize","agents":{"a":{"description":"d","prompt":"p"}},"sdkMcpServers":["m"]}`
 		ping := `{"subtype":"mcp_message","server_name":"m","message":{"jsonrpc":"2.0","id":1,"method":"ping"}}`
 		greet := new(clewtest.Scenario).Expect(controlRequest("i", greeting)).Send(controlSuccess("i", `{}`))
-		agents := succeed(t,
+		agents := startSequence(t,
 			greet.Expect(promptFrame("p1", "one")).Send(initFrame(sessionOne)).Do(kill()),
 			new(clewtest.Scenario).Expect(controlRequest("i", greeting)).Send(controlSuccess("i", `{}`)).
 				Send(controlRequest("m", ping)).Expect(controlSuccess("m", `{"mcp_response":{"id":1}}`)))
@@ -244,7 +244,7 @@ func TestReconnectGreetsAlike(t *testing.T) {
 			Agents:     map[string]clew.AgentDefinition{"a": {Description: "d", Prompt: "p"}},
 			MCPServers: map[string]clew.MCPServer{"m": &clew.MCPInProcessServer{Handler: ponger{}}},
 		})
-		_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+		_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		synctest.Wait()
 		wantClosed(t, s)
@@ -262,7 +262,7 @@ func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		set := controlRequest("s", `{"subtype":"mcp_set_servers"}`)
 		greeting := controlRequest("i", `{"subtype":"initialize","sdkMcpServers":["new"]}`)
-		agents := succeed(t, connected().Expect(set).Send(controlSuccess("s", `{}`)),
+		agents := startSequence(t, connected().Expect(set).Send(controlSuccess("s", `{}`)),
 			new(clewtest.Scenario).Expect(greeting).Send(controlSuccess("i", `{}`)).Expect(set).Send(controlSuccess("s", `{}`)).
 				Expect(promptFrame("p", "two")).Send(resultFrame("two", "p")))
 		server := &clew.MCPInProcessServer{Handler: ponger{}}
@@ -275,8 +275,8 @@ func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
 	})
 }
 
-// A mortal is an agent that answers every request and every prompt, after a while, and dies at any time.
-type mortal struct {
+// A randomAgent answers every request and every prompt after a while, and may die at any time.
+type randomAgent struct {
 	stdin  *io.PipeReader
 	stdout *io.PipeWriter
 	host   struct {
@@ -286,54 +286,54 @@ type mortal struct {
 	ended chan struct{}
 }
 
-func (m *mortal) Read(p []byte) (int, error)  { return m.host.stdout.Read(p) }
-func (m *mortal) Write(p []byte) (int, error) { return m.host.stdin.Write(p) }
-func (m *mortal) CloseWrite() error           { return m.host.stdin.Close() }
+func (m *randomAgent) Read(p []byte) (int, error)  { return m.host.stdout.Read(p) }
+func (m *randomAgent) Write(p []byte) (int, error) { return m.host.stdin.Write(p) }
+func (m *randomAgent) CloseWrite() error           { return m.host.stdin.Close() }
 
 // Close says that the agent was lost, however it has ended.
-func (m *mortal) Close() error {
+func (m *randomAgent) Close() error {
 	m.die()
 	<-m.ended
 	return io.ErrUnexpectedEOF
 }
 
 // die may be called at any time, and more than once.
-func (m *mortal) die() {
+func (m *randomAgent) die() {
 	m.stdin.CloseWithError(io.ErrClosedPipe)
 	_ = m.stdout.Close()
 }
 
-// A graveyard starts mortals, one after the other, and counts which prompts any of them got.
-type graveyard struct {
-	mu       sync.Mutex
-	random   *rand.Rand
-	starts   int
-	prompts  map[string]int
-	youngest *mortal
+// A randomTransport starts random agents, one after the other, and counts the prompts that they received.
+type randomTransport struct {
+	mu      sync.Mutex
+	random  *rand.Rand
+	starts  int
+	prompts map[string]int
+	newest  *randomAgent
 }
 
-func (g *graveyard) intn(n int) int {
+func (g *randomTransport) intn(n int) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.random.IntN(n)
 }
 
-func (g *graveyard) Connect(context.Context, *clew.Launch) (clew.Connection, error) {
+func (g *randomTransport) Connect(context.Context, *clew.Launch) (clew.Connection, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.starts++; g.starts > 1 && g.random.IntN(4) == 0 {
 		return nil, errNoAgent
 	}
-	m := &mortal{ended: make(chan struct{})}
+	m := &randomAgent{ended: make(chan struct{})}
 	m.stdin, m.host.stdin = io.Pipe()
 	m.host.stdout, m.stdout = io.Pipe()
-	g.youngest = m
-	go g.live(m)
+	g.newest = m
+	go g.run(m)
 	return m, nil
 }
 
-// live plays an agent until it dies.
-func (g *graveyard) live(m *mortal) {
+// run plays an agent until it dies.
+func (g *randomTransport) run(m *randomAgent) {
 	defer close(m.ended)
 	defer m.die()
 	var answers sync.WaitGroup
@@ -358,7 +358,7 @@ func (g *graveyard) live(m *mortal) {
 	}
 }
 
-func (g *graveyard) answer(line []byte) string {
+func (g *randomTransport) answer(line []byte) string {
 	var frame struct {
 		Type      string
 		UUID      string
@@ -379,15 +379,15 @@ func (g *graveyard) answer(line []byte) string {
 	return ""
 }
 
-// reap lets agents die at any time until stop is closed.
-func (g *graveyard) reap(stop <-chan struct{}) {
+// killAtRandom kills agents at random times until stop is closed.
+func (g *randomTransport) killAtRandom(stop <-chan struct{}) {
 	for {
 		select {
 		case <-stop:
 			return
 		case <-time.After(time.Duration(g.intn(60_000)) * time.Microsecond):
 			g.mu.Lock()
-			m := g.youngest
+			m := g.newest
 			g.mu.Unlock()
 			m.die()
 		}
@@ -401,7 +401,7 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				g := &graveyard{random: rand.New(rand.NewPCG(seed, 1)), prompts: make(map[string]int)}
+				g := &randomTransport{random: rand.New(rand.NewPCG(seed, 1)), prompts: make(map[string]int)}
 				s, err := clew.Connect(t.Context(), &clew.Options{
 					Transport: g, Reconnect: &clew.ReconnectOptions{MaxAttempts: 1000, MaxBackoff: time.Second},
 				})
@@ -409,15 +409,15 @@ func TestReconnectUnderRandomDeaths(t *testing.T) {
 					t.Fatal(err)
 				}
 				stop := make(chan struct{})
-				var reaper, callers sync.WaitGroup
-				reaper.Go(func() { g.reap(stop) })
+				var killer, callers sync.WaitGroup
+				killer.Go(func() { g.killAtRandom(stop) })
 				for caller := range 4 {
 					callers.Go(func() { converse(t, s, caller) })
 				}
 				callers.Go(func() { command(t, s) })
 				callers.Wait()
 				close(stop)
-				reaper.Wait()
+				killer.Wait()
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}

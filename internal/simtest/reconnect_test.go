@@ -20,9 +20,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A succession is agents in memory that are started one after the other. A nil one can't be started, nor can one after
+// An agentSequence has agents in memory that are started one after the other. A nil one can't be started, nor can one after
 // the last.
-type succession struct {
+type agentSequence struct {
 	t      *testing.T
 	agents []*clewtest.Agent
 
@@ -34,9 +34,9 @@ type succession struct {
 
 var errNoAgent = errors.New("there is no agent")
 
-func succeed(t *testing.T, scenarios ...*clewtest.Scenario) *succession {
+func startSequence(t *testing.T, scenarios ...*clewtest.Scenario) *agentSequence {
 	t.Helper()
-	c := &succession{t: t}
+	c := &agentSequence{t: t}
 	for _, scenario := range scenarios {
 		var agent *clewtest.Agent
 		if scenario != nil {
@@ -47,8 +47,8 @@ func succeed(t *testing.T, scenarios ...*clewtest.Scenario) *succession {
 	return c
 }
 
-// Connect makes the succession a [clew.Transport].
-func (c *succession) Connect(_ context.Context, launch *clew.Launch) (clew.Connection, error) {
+// Connect makes the sequence a [clew.Transport].
+func (c *agentSequence) Connect(_ context.Context, launch *clew.Launch) (clew.Connection, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(c.launches)
@@ -62,7 +62,7 @@ func (c *succession) Connect(_ context.Context, launch *clew.Launch) (clew.Conne
 }
 
 // open opens a session over the agents that the end of the test closes.
-func (c *succession) open(opts *clew.Options) *clew.Session {
+func (c *agentSequence) open(opts *clew.Options) *clew.Session {
 	c.t.Helper()
 	if opts == nil {
 		opts = new(clew.Options)
@@ -75,7 +75,7 @@ func (c *succession) open(opts *clew.Options) *clew.Session {
 }
 
 // kill ends the newest agent, in a bubble, once what it has sent is read, and waits until its end was noticed.
-func (c *succession) kill() {
+func (c *agentSequence) kill() {
 	c.t.Helper()
 	synctest.Wait()
 	c.mu.Lock()
@@ -88,7 +88,7 @@ func (c *succession) kill() {
 }
 
 // resumed returns the flags about sessions that each agent was started with.
-func (c *succession) resumed() []string {
+func (c *agentSequence) resumed() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []string
@@ -106,7 +106,7 @@ func (c *succession) resumed() []string {
 }
 
 // pauses returns the time before each start but the first, in seconds.
-func (c *succession) pauses() []float64 {
+func (c *agentSequence) pauses() []float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []float64
@@ -173,9 +173,9 @@ func isLostError(err error) bool {
 // A turn that is cut off ends with an error that says so, after everything that the agent had said. The next turn continues the conversation.
 func TestReconnectAfterACutTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, cut(), answers("two"))
+		agents := startSequence(t, cut(), answers("two"))
 		s := agents.open(nil)
-		msgs, err := hearOut(t, s.Turn(t.Context(), &clew.UserMessage{
+		msgs, err := readOut(t, s.Turn(t.Context(), &clew.UserMessage{
 			UUID: "p1", APIMessage: wire.APIMessage{Content: clew.Content{&clew.TextBlock{Text: "one"}}},
 		}))
 		wantLost(t, err)
@@ -201,7 +201,7 @@ func TestReconnectAfterACutTurn(t *testing.T) {
 // Messages goes on, and names the prompts that are lost, also those that were in the queue of the agent.
 func TestReconnectWhileAllIsRead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t,
+		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "one")).Expect(promptFrame("p2", "two")).
 				Send(initFrame(sessionOne), assistantFrame("Well,")).Do(kill()),
 			answers("three"))
@@ -242,7 +242,7 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 // All turns that are cut end, also those that stand in line, and their contexts are of no concern any more.
 func TestReconnectEndsTurnsInLine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t,
+		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "left")).Expect(promptFrame("p2", "first")).Expect(promptFrame("p3", "second")).
 				Send(initFrame(sessionOne), assistantFrame("Well,")),
 			answers("next"))
@@ -269,7 +269,7 @@ func TestReconnectEndsTurnsInLine(t *testing.T) {
 // A turn that was left leaves a message about the new agent for the next turn, which skips all else.
 func TestReconnectBehindALeftTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected().Expect(promptFrame("p1", "one")).
+		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).
 			Send(assistantFrame("1"), assistantFrame("2"), assistantFrame("3")), answers("two"))
 		s := agents.open(nil)
 		for range s.Turn(t.Context(), clew.Text("one")) {
@@ -283,7 +283,7 @@ func TestReconnectBehindALeftTurn(t *testing.T) {
 // A result that was read before the death counts, read by the caller or not.
 func TestReconnectAfterATurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, connected().Expect(promptFrame("p1", "one")).
+		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).
 			Send(initFrame(sessionOne), assistantFrame("1"), resultFrame("one", "p1")).Do(clewtest.ExitBefore(1)),
 			answers("two"))
 		s := agents.open(nil)
@@ -299,7 +299,7 @@ func TestReconnectAfterATurn(t *testing.T) {
 func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const messages = 40_000
-		agents := succeed(t,
+		agents := startSequence(t,
 			connected().Expect(promptFrame("p1", "one")).Do(clewtest.Flood(2*messages)).Do(kill()), answers("two"))
 		s := agents.open(nil)
 		turn := make(chan error, 1)
@@ -331,8 +331,8 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("in a turn", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
-			s := succeed(t, connected().Expect(promptFrame("p1", "one")).Exit(0), answers("two")).open(nil)
-			_, err := hearOut(t, s.Turn(t.Context(), clew.Text("one")))
+			s := startSequence(t, connected().Expect(promptFrame("p1", "one")).Exit(0), answers("two")).open(nil)
+			_, err := readOut(t, s.Turn(t.Context(), clew.Text("one")))
 			if exit := wantExit(t, err); exit.Reason != "ended without a result" || s.Err() != nil {
 				t.Errorf("error %v, of the session %v", err, s.Err())
 			}
@@ -341,7 +341,7 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	})
 	t.Run("between turns", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
-			agents := succeed(t, answers("one").Exit(0))
+			agents := startSequence(t, answers("one").Exit(0))
 			s := agents.open(nil)
 			wantTurn(t, s, "one", "ok", "result: one")
 			synctest.Wait()
@@ -355,7 +355,7 @@ func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 // One-shot runs end with their agent.
 func TestReconnectIsNotForRuns(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		agents := succeed(t, cut())
+		agents := startSequence(t, cut())
 		opts := &clew.Options{Transport: agents, Reconnect: new(clew.ReconnectOptions), Ephemeral: true}
 		_, err := clew.Run(t.Context(), "one", opts)
 		if diff := cmp.Diff(killed, wantExit(t, err)); diff != "" || len(agents.resumed()) != 1 {
@@ -378,7 +378,7 @@ func TestReconnectIsNotForTheStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
-				agents := succeed(t, test.scenario)
+				agents := startSequence(t, test.scenario)
 				_, err := clew.Connect(t.Context(), &clew.Options{
 					Transport: agents, Reconnect: new(clew.ReconnectOptions),
 					MCPServers: map[string]clew.MCPServer{"a": &clew.MCPStdioServer{Command: "a"}},
@@ -402,7 +402,7 @@ func TestReconnectProcesses(t *testing.T) {
 		lost := 0
 		var err error
 		for s.Err() == nil {
-			_, err = hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+			_, err = readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 			exit := wantExit(t, err)
 			if exit.Stderr != "out of memory\n" || runtime.GOOS != "windows" && exit.Signal != os.Kill {
 				t.Errorf("exit %+v", exit)
@@ -425,12 +425,12 @@ func TestReconnectWhileTheStoreHangs(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
-		agents := succeed(t, connected().Expect(promptFrame("p1", "one")).Send(initFrame(sessionOne),
+		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).Send(initFrame(sessionOne),
 			mirrorFrame("s", `{"a":1}`), mirrorFrame("s/subagents/a", `{"a":2}`), mirrorFrame("s2", `{"a":3}`)).Do(kill()),
 			answers("two"))
 		s := agents.open(&clew.Options{Store: store, StoreTimeout: 7 * time.Second})
 		begin := time.Now()
-		_, err := heard(s.Turn(t.Context(), clew.Text("one")))
+		_, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 		wantLost(t, err)
 		wantElapsed(t, begin, 7*time.Second)
 		lossMessage := "*wire.MirrorErrorMessage"
@@ -444,7 +444,7 @@ func TestCloseBetweenAgentsWhileTheStoreHangs(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		store := &fakeStore{before: func(context.Context, int) error { <-release; return nil }}
-		agents := succeed(t, connected().Send(mirrorFrame("s", `{}`, `{}`)).Do(clewtest.Hang()))
+		agents := startSequence(t, connected().Send(mirrorFrame("s", `{}`, `{}`)).Do(clewtest.Hang()))
 		s, err := clew.Connect(t.Context(), &clew.Options{
 			Transport: agents, Reconnect: new(clew.ReconnectOptions), Store: store, StoreTimeout: 7 * time.Second,
 		})

@@ -46,10 +46,10 @@ func TestRecordIsReplayed(t *testing.T) {
 func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, texts []string) {
 	t.Helper()
 	var recorded bytes.Buffer
-	opts := obliging()
+	opts := withCallbacks()
 	opts.Record, opts.Model = &recorded, "sonnet"
 	s, _ := simulate(t, scenario, opts)
-	one, err := heard(s.Turn(t.Context(), clew.Text("one")))
+	one, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 	if err != nil {
 		t.Error(err)
 	}
@@ -57,7 +57,7 @@ func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, te
 	if err != nil {
 		t.Error(err)
 	}
-	two, err := heard(s.Turn(t.Context(), clew.Text("two")))
+	two, err := textsOf(s.Turn(t.Context(), clew.Text("two")))
 	if err = errors.Join(err, s.Close()); err != nil {
 		t.Error(err)
 	}
@@ -139,7 +139,7 @@ func TestOddFrames(t *testing.T) {
 				inBubble(t, func(t *testing.T) {
 					agent := clewtest.NewAgent(t, scenario)
 					opts := inMemory(agent, &clew.Options{MaxFrameBytes: smallFrames})
-					got, err := heard(clew.Query(t.Context(), "Hi", opts))
+					got, err := textsOf(clew.Query(t.Context(), "Hi", opts))
 					want := []string{"before", test.want, "after", "result: done"}
 					if diff := cmp.Diff(want, got); diff != "" || err != nil {
 						t.Errorf("error %v; messages (-want +got):\n%s", err, diff)

@@ -27,7 +27,7 @@ func TestRunEndsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := `{"type":"system","subtype":"status","status":null,"session_id":"s","uuid":"late"}`
 		agent := clewtest.NewAgent(t, asked().Send(aWord, aResult, late))
-		msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
+		msgs, err := readOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
 		if len(msgs) != 3 || err != nil {
 			t.Errorf("messages %v, error %v", msgs, err)
 		}
@@ -76,11 +76,11 @@ func TestTurnFails(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := connectTo(t, overMemory(clewtest.NewAgent(t, asked().Send(failure).Expect(aPrompt).Send(aResult))))
-				msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+				msgs, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
 				if failed, ok := errors.AsType[*clew.ResultError](err); !ok || len(msgs) != 1 || failed.Result != msgs[0] {
 					t.Errorf("messages %v, error %v", msgs, err)
 				}
-				if msgs, err := hearOut(t, s.Turn(t.Context(), clew.Text("Hi"))); len(msgs) != 1 || err != nil {
+				if msgs, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); len(msgs) != 1 || err != nil {
 					t.Errorf("messages %v, error %v", msgs, err)
 				}
 				wantClosed(t, s)
@@ -138,7 +138,7 @@ func TestLastWordCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			agent := clewtest.NewAgent(t, asked().Send(append([]any{aFailure}, test.later...)...).Exit(1))
-			_, err := hearOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
+			_, err := readOut(t, clew.Query(t.Context(), "Hi", overMemory(agent)))
 			if exit := wantExit(t, err); exit.Code != 1 {
 				t.Errorf("exit %v", exit)
 			}
@@ -155,7 +155,7 @@ func TestRunIsKilled(t *testing.T) {
 		t.Skip("there are no signals")
 	}
 	agent := clewtest.NewAgent(t, asked().Send(aWord).Do(clewtest.KilledBy(syscall.SIGKILL)))
-	msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
+	msgs, err := readOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
 	want := &clew.ExitError{Code: -1, Signal: syscall.SIGKILL}
 	if diff := cmp.Diff(want, wantExit(t, err)); diff != "" || len(msgs) != 1 {
 		t.Errorf("messages %v (-want +got):\n%s", msgs, diff)
@@ -171,7 +171,7 @@ func TestRunIsComplete(t *testing.T) {
 	const frames = 500
 	for range 10 {
 		agent := clewtest.NewAgent(t, asked().Do(clewtest.Flood(frames)).Do(clewtest.ExitAfter(1, aResult)))
-		msgs, err := hearOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
+		msgs, err := readOut(t, clew.Query(t.Context(), "Hi", asProcess(agent)))
 		if exit := wantExit(t, err); exit.Code != 1 || len(msgs) != frames/2+1 { // every second one is a keep_alive
 			t.Fatalf("%d messages, error %v", len(msgs), err)
 		}

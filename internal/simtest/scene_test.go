@@ -101,8 +101,8 @@ func simulate(t *testing.T, scenario *clewtest.Scenario, opts *clew.Options) (*c
 	return dial(t, inMemory(agent, opts)), agent
 }
 
-// heard reads messages to their end, and returns what they say.
-func heard(messages iter.Seq2[clew.Message, error]) ([]string, error) {
+// textsOf reads messages to their end, and returns their texts.
+func textsOf(messages iter.Seq2[clew.Message, error]) ([]string, error) {
 	var texts []string
 	for msg, err := range messages {
 		if err != nil {
@@ -116,7 +116,7 @@ func heard(messages iter.Seq2[clew.Message, error]) ([]string, error) {
 // wantTurn runs a turn, which must say just that.
 func wantTurn(t *testing.T, s *clew.Session, prompt string, want ...string) {
 	t.Helper()
-	got, err := heard(s.Turn(t.Context(), clew.Text(prompt)))
+	got, err := textsOf(s.Turn(t.Context(), clew.Text(prompt)))
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("the turn %q: error %v (-want +got):\n%s", prompt, err, diff)
 	}

@@ -100,7 +100,7 @@ func turnWith(t *testing.T, request, answer string) *clewtest.Agent {
 		scenario.Expect(answer)
 	}
 	scenario.Send(resultFrame("Hello", "p1")).Expect(promptFrame("p2", "Again")).Send(resultFrame("Hello again", "p2"))
-	s, agent := simulate(t, scenario, obliging())
+	s, agent := simulate(t, scenario, withCallbacks())
 	wantTurn(t, s, "Hi", "result: Hello")
 	synctest.Wait() // for an answer that should not come
 	wantTurn(t, s, "Again", "result: Hello again")
@@ -142,7 +142,7 @@ func TestIncompleteRequests(t *testing.T) {
 		scenario := connected().Do(clewtest.RequestWithoutID()).Do(clewtest.RequestWithoutBody("q")).
 			Expect(controlRefusal("q", "the control request has no subtype"))
 		var log strings.Builder
-		opts := obliging()
+		opts := withCallbacks()
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		simulate(t, scenario, opts)
 		synctest.Wait()
@@ -223,7 +223,7 @@ func TestWithdrawnRequest(t *testing.T) {
 			},
 		})
 		for _, prompt := range []string{"Hi", "Again"} {
-			if _, err := heard(s.Turn(t.Context(), clew.Text(prompt))); err != nil {
+			if _, err := textsOf(s.Turn(t.Context(), clew.Text(prompt))); err != nil {
 				t.Error(err)
 			}
 		}

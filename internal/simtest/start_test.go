@@ -137,7 +137,7 @@ func TestOpenQuestionsAreAnsweredAtTheStart(t *testing.T) {
 			controlSuccess("d", `{"behavior":"completed","result":1}`),
 			controlSuccess("e", `{"action":"decline"}`),
 		).Expect(promptFrame("p1", "Hi")).Send(resultFrame("Hello", "p1"))
-		s, _ := simulate(t, scenario, obliging())
+		s, _ := simulate(t, scenario, withCallbacks())
 		synctest.Wait()
 		wantTurn(t, s, "Hi", "result: Hello")
 	})
@@ -152,7 +152,7 @@ func TestServersAreSetBeforeTheFirstPrompt(t *testing.T) {
 			Expect(controlRequest("set", `{"subtype":"mcp_set_servers","servers":`+servers+`}`)).
 			Send(controlSuccess("set", `{"added":["files"],"removed":[],"errors":{}}`)).
 			Expect(promptFrame("p", "Hi")).Send(resultFrame("Hello", "p"))
-		opts := obliging()
+		opts := withCallbacks()
 		opts.MCPServers["files"] = &clew.MCPStdioServer{Command: "serve", Args: []string{"files"}}
 		s, _ := simulate(t, scenario, opts)
 		wantTurn(t, s, "Hi", "result: Hello")
@@ -247,7 +247,7 @@ func TestAgentClosesItsInput(t *testing.T) {
 		var log strings.Builder
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s := dial(t, opts)
-		var calls verdicts
+		var calls pendingCalls
 		calls.expect("Usage", func() error { return second(screens.AccountUsage(t.Context(), s, nil)) })
 		synctest.Wait()
 		_, err := s.Send(t.Context(), clew.Text("Hi"))
@@ -284,7 +284,7 @@ func TestTurnInsideOfATurn(t *testing.T) {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err = heard(s.Turn(ctx, clew.Text("two")))
+			_, err = textsOf(s.Turn(ctx, clew.Text("two")))
 			cancel()
 			wantError(t, err, context.DeadlineExceeded)
 		}

@@ -69,9 +69,9 @@ func TestContextEndsBeforeStore(t *testing.T) {
 		s, _ := simulate(t, oneTurn(mirrorFrame("s", `{"a":1}`)), &clew.Options{Store: store})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := heard(s.Turn(ctx, clew.Text("one")))
+		_, err := textsOf(s.Turn(ctx, clew.Text("one")))
 		wantError(t, err, context.DeadlineExceeded)
-		if texts, err := heardUntil(s, "result: one"); err != nil || len(texts) != 1 {
+		if texts, err := textsUntil(s, "result: one"); err != nil || len(texts) != 1 {
 			t.Errorf("then %q, error %v", texts, err)
 		}
 		store.want(t, sessionKey+`: {"a":1}`)
@@ -221,7 +221,7 @@ func TestMirrorFlood(t *testing.T) {
 					t.Errorf("a request took %v, error %v", time.Since(began), err)
 				}
 				close(release)
-				if texts, err := heardUntil(s, "result: one"); err != nil || len(texts) != 1 {
+				if texts, err := textsUntil(s, "result: one"); err != nil || len(texts) != 1 {
 					t.Errorf("heard %q, error %v", texts, err)
 				}
 				got := store.entries[theSession]

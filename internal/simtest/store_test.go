@@ -349,7 +349,7 @@ func TestLossAfterTheResult(t *testing.T) {
 	t.Run("of a loop that goes on", func(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			opts := inMemory(clewtest.NewAgent(t, scenario()), &clew.Options{Store: always(errStore)})
-			texts, err := heard(clew.Query(t.Context(), "one", opts))
+			texts, err := textsOf(clew.Query(t.Context(), "one", opts))
 			slices.Sort(texts) // the loss may be known before the result is read
 			if diff := cmp.Diff([]string{"*wire.MirrorErrorMessage", "result: one"}, texts); diff != "" || err != nil {
 				t.Errorf("error %v, messages (-want +got):\n%s", err, diff)
@@ -382,7 +382,7 @@ func TestLossAfterTheResult(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Do(clewtest.Hang()))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err := heard(clew.Query(ctx, "one", inMemory(agent, &clew.Options{Store: always(errStore)})))
+			_, err := textsOf(clew.Query(ctx, "one", inMemory(agent, &clew.Options{Store: always(errStore)})))
 			wantLostEntries(t, err, 1, errStore)
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("error %v", err)
@@ -393,7 +393,7 @@ func TestLossAfterTheResult(t *testing.T) {
 		inBubble(t, func(t *testing.T) {
 			agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).Send(mirrorFrame("s", `{}`)).Exit(3))
 			s := connectTo(t, inMemory(agent, &clew.Options{Store: always(errStore)}))
-			texts, err := heard(s.Turn(t.Context(), clew.Text("one")))
+			texts, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 			if diff := cmp.Diff([]string{"*wire.MirrorErrorMessage"}, texts); diff != "" || wantExit(t, err).Code != 3 {
 				t.Errorf("error %v, messages (-want +got):\n%s", err, diff)
 			}

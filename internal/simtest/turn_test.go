@@ -34,7 +34,7 @@ func inBackground(ctx context.Context, s *clew.Session, prompt *clew.UserMessage
 
 func (r *reading) read(messages iter.Seq2[clew.Message, error]) {
 	defer close(r.done)
-	r.texts, r.err = heard(messages)
+	r.texts, r.err = textsOf(messages)
 }
 
 // want waits for the end of the turn.
@@ -54,14 +54,14 @@ func TestOneReaderAtATime(t *testing.T) {
 		s, _ := simulate(t, connected().Send(assistantFrame("I am here.")).
 			Expect(promptFrame("p", "Hi")).Send(assistantFrame("Hello."), resultFrame("done", "p")), nil)
 		for range s.Messages(t.Context()) {
-			_, err := heard(s.Turn(t.Context(), clew.Text("This is not sent.")))
+			_, err := textsOf(s.Turn(t.Context(), clew.Text("This is not sent.")))
 			wantError(t, err, clew.ErrReading)
-			_, err = heard(s.Messages(t.Context()))
+			_, err = textsOf(s.Messages(t.Context()))
 			wantError(t, err, clew.ErrReading)
 			break
 		}
 		for range s.Turn(t.Context(), clew.Text("Hi")) {
-			_, err := heard(s.Messages(t.Context()))
+			_, err := textsOf(s.Messages(t.Context()))
 			wantError(t, err, clew.ErrReading)
 		}
 	})
@@ -154,7 +154,7 @@ func TestFailedTurn(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).
 			Send(`{"type":"result","subtype":"error_max_turns","is_error":true,"user_message_uuid":"p1","errors":["too long"]}`).
 			Expect(promptFrame("p2", "two")).Send(resultFrame("two", "p2")), nil)
-		got, err := heard(s.Turn(t.Context(), clew.Text("one")))
+		got, err := textsOf(s.Turn(t.Context(), clew.Text("one")))
 		failed, ok := errors.AsType[*clew.ResultError](err)
 		if !ok || failed.Text() != "too long" || len(got) != 1 {
 			t.Errorf("turn %q, error %v", got, err)
@@ -186,7 +186,7 @@ func TestLeftTurnIsSeenByMessages(t *testing.T) {
 		}
 		synctest.Wait()
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
-		got, err := heard(s.Messages(t.Context()))
+		got, err := textsOf(s.Messages(t.Context()))
 		if diff := cmp.Diff([]string{"1 again", "result: one"}, got); diff != "" || err != nil {
 			t.Errorf("error %v; messages (-want +got):\n%s", err, diff)
 		}
@@ -262,15 +262,15 @@ func TestContextEndsBeforeUnreadMessages(t *testing.T) {
 		if len(texts) != 1 {
 			t.Errorf("read %q", texts)
 		}
-		rest, err := heardUntil(s, "result: one")
+		rest, err := textsUntil(s, "result: one")
 		if err != nil || len(rest) != 3 {
 			t.Errorf("the rest is %q, error %v", rest, err)
 		}
 	})
 }
 
-// heardUntil reads all messages up to the one that says that.
-func heardUntil(s *clew.Session, last string) (texts []string, err error) {
+// textsUntil reads all messages up to the one with the text last, and returns their texts.
+func textsUntil(s *clew.Session, last string) (texts []string, err error) {
 	for msg, err := range s.Messages(context.Background()) {
 		if err != nil {
 			return texts, err
