@@ -190,7 +190,7 @@ type Options struct {
 
 // New returns the document of a transcript. They share their strings.
 func New(t *transcript.Transcript, opts *Options) *Document {
-	m := &maker{}
+	m := &converter{}
 	if opts != nil {
 		m.Options = *opts
 	}
@@ -219,14 +219,14 @@ func firstTurn(chunks []transcript.Chunk) int {
 	return 0
 }
 
-// A maker makes a document from the transcript of an agent, or of the session if agent is "".
-type maker struct {
+// A converter makes a document from the transcript of an agent, or of the session if agent is "".
+type converter struct {
 	Options
 	agent string
 }
 
 // chunks converts chunks. turn is the turn of the first one.
-func (m *maker) chunks(chunks []transcript.Chunk, turn int) []Chunk {
+func (m *converter) chunks(chunks []transcript.Chunk, turn int) []Chunk {
 	made := make([]Chunk, 0, len(chunks))
 	for i := range chunks {
 		if i > 0 && chunks[i].Type == transcript.UserChunk {
@@ -237,7 +237,7 @@ func (m *maker) chunks(chunks []transcript.Chunk, turn int) []Chunk {
 	return made
 }
 
-func (m *maker) chunk(c *transcript.Chunk, turn int) Chunk {
+func (m *converter) chunk(c *transcript.Chunk, turn int) Chunk {
 	made := Chunk{
 		Turn: turn, Type: c.Type, Time: c.Timestamp, Text: c.Text, Model: c.Model, StopReason: c.StopReason,
 		DurationMS: c.Duration.Milliseconds(), Usage: newUsage(&c.Usage), Images: c.Images, Documents: c.Documents, Queued: c.Queued,
@@ -265,7 +265,7 @@ func newUsage(u *usage.Usage) *Usage {
 	return &Usage{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheCreationTokens}
 }
 
-func (m *maker) item(i *transcript.DisplayItem) Item {
+func (m *converter) item(i *transcript.DisplayItem) Item {
 	made := Item{
 		Type: i.Type, Time: i.Timestamp, Text: i.Text, Tool: i.ToolName, ToolID: i.ToolID, Summary: i.ToolSummary,
 		Input: i.ToolInput, Result: i.ToolResult, HasResult: i.HasResult, IsError: i.ToolError, Structured: i.Structured,
@@ -286,7 +286,7 @@ func (m *maker) item(i *transcript.DisplayItem) Item {
 	return made
 }
 
-func (m *maker) agents(agents []*transcript.Agent) []Agent {
+func (m *converter) agents(agents []*transcript.Agent) []Agent {
 	var made []Agent
 	for _, a := range agents {
 		made = append(made, m.subagent(a))
@@ -294,20 +294,20 @@ func (m *maker) agents(agents []*transcript.Agent) []Agent {
 	return made
 }
 
-func (m *maker) subagent(a *transcript.Agent) Agent {
+func (m *converter) subagent(a *transcript.Agent) Agent {
 	made := Agent{
 		ID: a.ID, Type: a.Type(), Description: a.Description(), LinkedBy: string(a.LinkedBy), Workflow: a.Workflow,
 		Chunks: []Chunk{},
 	}
 	if t := a.Transcript; t != nil {
-		inside := &maker{Options: m.Options, agent: a.ID}
+		inside := &converter{Options: m.Options, agent: a.ID}
 		made.Chunks = inside.chunks(t.Chunks, firstTurn(t.Chunks))
 		made.Branches = inside.branches(t)
 	}
 	return made
 }
 
-func (m *maker) branches(t *transcript.Transcript) []Branch {
+func (m *converter) branches(t *transcript.Transcript) []Branch {
 	if !m.Options.Branches {
 		return nil
 	}

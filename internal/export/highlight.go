@@ -366,8 +366,8 @@ func findLanguage(name string) *language {
 	if other, ok := languageNames[name]; ok {
 		name = other
 	}
-	if maker, ok := languageMakers[name]; ok {
-		return maker()
+	if converter, ok := languageMakers[name]; ok {
+		return converter()
 	}
 	return nil
 }

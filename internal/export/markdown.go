@@ -15,8 +15,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A sheet writes a document as Markdown.
-type sheet struct {
+// A markdownWriter writes a document as Markdown.
+type markdownWriter struct {
 	w io.Writer
 	*View
 	err    error
@@ -26,7 +26,7 @@ type sheet struct {
 
 func writeMarkdown(w io.Writer, d *Document, view *View) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	s := &sheet{w: out, View: view}
+	s := &markdownWriter{w: out, View: view}
 	s.summary(d)
 	s.conversation(d.Chunks)
 	for i := range d.Branches {
@@ -47,7 +47,7 @@ func writeMarkdown(w io.Writer, d *Document, view *View) error {
 }
 
 // block writes lines, followed by an empty line.
-func (s *sheet) block(text string) {
+func (s *markdownWriter) block(text string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
 		b.WriteString(strings.TrimRight(s.indent+line, " ") + "\n")
@@ -58,7 +58,7 @@ func (s *sheet) block(text string) {
 	}
 }
 
-func (s *sheet) summary(d *Document) {
+func (s *markdownWriter) summary(d *Document) {
 	s.block("# " + inline(d.heading()))
 	t, n := &d.Totals, d.count()
 	lines := []string{}
@@ -86,13 +86,13 @@ func (s *sheet) summary(d *Document) {
 	s.block(strings.Join(lines, "\n"))
 }
 
-func (s *sheet) conversation(chunks []Chunk) {
+func (s *markdownWriter) conversation(chunks []Chunk) {
 	for i := range chunks {
 		s.chunk(&chunks[i])
 	}
 }
 
-func (s *sheet) chunk(c *Chunk) {
+func (s *markdownWriter) chunk(c *Chunk) {
 	at := ""
 	if !c.Time.IsZero() {
 		at = " · " + s.time(c.Time, "2006-01-02 15:04:05")
@@ -127,7 +127,7 @@ func attachedLine(c *Chunk) string {
 	return ""
 }
 
-func (s *sheet) items(c *Chunk) {
+func (s *markdownWriter) items(c *Chunk) {
 	for i := range c.Items {
 		s.item(&c.Items[i])
 	}
@@ -136,7 +136,7 @@ func (s *sheet) items(c *Chunk) {
 	}
 }
 
-func (s *sheet) item(i *Item) {
+func (s *markdownWriter) item(i *Item) {
 	switch i.Type {
 	case transcript.ItemThinking:
 		if s.Thinking && strings.TrimSpace(i.Text) != "" {
@@ -153,7 +153,7 @@ func (s *sheet) item(i *Item) {
 	}
 }
 
-func (s *sheet) call(i *Item) {
+func (s *markdownWriter) call(i *Item) {
 	line := "**" + inline(cmp.Or(oneLine(i.Tool, 60), "tool")) + "**"
 	if summary := oneLine(cmp.Or(i.Summary, i.Description), 160); summary != "" && summary != i.Tool {
 		line += " " + code(summary)
@@ -181,7 +181,7 @@ func (s *sheet) call(i *Item) {
 	s.agents(i.Agents)
 }
 
-func (s *sheet) input(i *Item) {
+func (s *markdownWriter) input(i *Item) {
 	item := i.restore()
 	if input, err := item.Input(); err == nil {
 		switch input := input.(type) {
@@ -197,7 +197,7 @@ func (s *sheet) input(i *Item) {
 }
 
 // agents writes the conversations of subagents, as quotes.
-func (s *sheet) agents(agents []Agent) {
+func (s *markdownWriter) agents(agents []Agent) {
 	for i := range agents {
 		a := &agents[i]
 		title := strings.TrimSpace(oneLine(a.Type, 40) + " " + oneLine(a.Description, 120))
@@ -206,14 +206,14 @@ func (s *sheet) agents(agents []Agent) {
 			s.block("*Nested too deeply to show.*")
 			continue
 		}
-		inside := &sheet{w: s.w, View: s.View, err: s.err, indent: s.indent + "> ", depth: s.depth + 1}
+		inside := &markdownWriter{w: s.w, View: s.View, err: s.err, indent: s.indent + "> ", depth: s.depth + 1}
 		inside.conversation(a.Chunks)
 		s.err = inside.err
 	}
 }
 
 // quote writes a text that is not Markdown as a quote.
-func (s *sheet) quote(text string) {
+func (s *markdownWriter) quote(text string) {
 	head, missing := shorten(text, s.limit())
 	lines := strings.Split(strings.TrimRight(clean(head), "\n"), "\n")
 	for i, line := range lines {
@@ -229,7 +229,7 @@ func (s *sheet) quote(text string) {
 }
 
 // prose writes a text that is Markdown.
-func (s *sheet) prose(text string) {
+func (s *markdownWriter) prose(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -239,7 +239,7 @@ func (s *sheet) prose(text string) {
 }
 
 // fence writes a text between lines of backticks, which are longer than any run of backticks in the text.
-func (s *sheet) fence(text, language string) {
+func (s *markdownWriter) fence(text, language string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -250,7 +250,7 @@ func (s *sheet) fence(text, language string) {
 	s.missing(missing)
 }
 
-func (s *sheet) missing(n int) {
+func (s *markdownWriter) missing(n int) {
 	if n > 0 {
 		s.block("*" + formatSize(n) + " more not shown; --full shows everything.*")
 	}
