@@ -196,7 +196,7 @@ func (f *fork) entries() ([]wire.JSON, error) {
 	f.dropUnanswered()
 	ids := f.newIDs()
 	nodes := slices.DeleteFunc(slices.Clone(f.nodes), func(n forkNode) bool { return n.dropped })
-	if !slices.ContainsFunc(nodes, func(n forkNode) bool { return n.spoken() }) {
+	if !slices.ContainsFunc(nodes, func(n forkNode) bool { return n.isMessage() }) {
 		return nil, fmt.Errorf("sessions: session %s has no messages to fork", f.from)
 	}
 	nodes[len(nodes)-1].members["timestamp"] = quoted(time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))

@@ -70,7 +70,7 @@ func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Recorded
 			return
 		}
 		for _, node := range c.conversation() {
-			if node.visible() && !c.takenBack[node.uuid] && !yield(node.message(), nil) {
+			if node.visible() && !c.retracted[node.uuid] && !yield(node.message(), nil) {
 				return
 			}
 		}
@@ -129,7 +129,7 @@ func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter
 			return
 		}
 		for _, node := range c.wholeConversation() {
-			if !node.spoken() || node.meta || c.takenBack[node.uuid] {
+			if !node.isMessage() || node.meta || c.retracted[node.uuid] {
 				continue
 			}
 			msg := node.message()
@@ -176,17 +176,17 @@ func parents(entry wire.JSON) (toolUse, agent string, ok bool) {
 // A node is an entry of the tree that parents form.
 type node struct {
 	head
-	entry wire.JSON // "" unless it is a message
-	calls calls
-	index int  // in chain.nodes
-	left  bool // abandoned by a rewind
+	entry     wire.JSON // "" unless it is a message
+	calls     calls
+	index     int  // in chain.nodes
+	abandoned bool // abandoned by a rewind
 
-	passed bool  // lastSpoken has visited it
+	passed bool  // lastMessage has visited it
 	above  *node // the result of that visit
 }
 
 // visible reports whether the node is a message between the user and the agent.
-func (n *node) visible() bool { return n.spoken() && n.main() }
+func (n *node) visible() bool { return n.isMessage() && n.main() }
 
 // main reports whether the node belongs to the session itself.
 func (n *node) main() bool { return !n.sidechain && !n.meta && n.team == "" }
@@ -205,14 +205,14 @@ func (n *node) message() *RecordedMessage {
 // the path from the root to the last message. Three kinds of entries change the tree or the path:
 //
 //   - A compaction may keep messages. They are moved after its summary: see relink.
-//   - A rewind abandons the entries below a cut: see leave.
+//   - A rewind abandons the entries below a cut: see markAbandoned.
 //   - An entry may retract others, for example an answer that was refused. These are not shown, but
 //     their children are.
 type chain struct {
 	nodes     []*node
 	byUUID    map[string]*node
 	kept      []entryfacts.Preserved // messages kept by compactions, in order
-	takenBack map[string]bool        // UUIDs of retracted entries
+	retracted map[string]bool        // UUIDs of retracted entries
 	cuts      map[string]int         // UUIDs of entries abandoned by a rewind, and the number of nodes at that time
 
 	parentToolUse, parentAgent string // for the transcript of a subagent
@@ -220,7 +220,7 @@ type chain struct {
 
 // loadChain reads a transcript, and moves messages that compactions have kept.
 func loadChain(entries iter.Seq2[wire.JSON, error]) (*chain, error) {
-	c := &chain{byUUID: map[string]*node{}, takenBack: map[string]bool{}, cuts: map[string]int{}}
+	c := &chain{byUUID: map[string]*node{}, retracted: map[string]bool{}, cuts: map[string]int{}}
 	for entry, err := range entries {
 		if err != nil {
 			return nil, err
@@ -247,23 +247,23 @@ func (c *chain) add(entry wire.JSON) {
 		return
 	}
 	n := &node{head: h, index: len(c.nodes)}
-	if h.spoken() {
+	if h.isMessage() {
 		n.entry, n.calls = entry, readCalls(h.message)
 	}
 	if len(h.compaction) > 0 {
 		c.kept = append(c.kept, entryfacts.ReadPreserved(h.compaction))
 	}
-	for _, uuid := range h.takenBack {
-		c.takenBack[uuid] = true
+	for _, uuid := range h.retracted {
+		c.retracted[uuid] = true
 	}
 	n.head.message, n.head.compaction, n.head.toolResult = nil, nil, nil
 	c.nodes = append(c.nodes, n)
 	c.byUUID[h.uuid] = n
 }
 
-// leave marks the nodes that rewinds have abandoned: those below a cut that existed when it was
+// markAbandoned marks the nodes that rewinds have abandoned: those below a cut that existed when it was
 // made. A node that was added later counts again, whatever its parent.
-func (c *chain) leave() {
+func (c *chain) markAbandoned() {
 	if len(c.cuts) == 0 {
 		return
 	}
@@ -273,25 +273,25 @@ func (c *chain) leave() {
 		if above := c.byUUID[n.parent]; above != nil && above.index < i {
 			until[i] = max(until[i], until[above.index])
 		}
-		n.left = i < until[i]
+		n.abandoned = i < until[i]
 	}
 }
 
 // conversation returns the nodes that lead to the last message of the session itself, in order.
 func (c *chain) conversation() []*node {
-	c.leave()
+	c.markAbandoned()
 	named := map[string]bool{}
 	for _, n := range c.nodes {
-		if !n.left {
+		if !n.abandoned {
 			named[n.parent] = true
 		}
 	}
 	var leaf *node
 	for _, n := range c.nodes {
-		if named[n.uuid] || n.left {
+		if named[n.uuid] || n.abandoned {
 			continue
 		}
-		if last := c.lastSpoken(n); last != nil && better(last, leaf) {
+		if last := c.lastMessage(n); last != nil && better(last, leaf) {
 			leaf = last
 		}
 	}
@@ -313,18 +313,18 @@ func better(a, b *node) bool {
 // it.
 func (c *chain) wholeConversation() []*node {
 	for _, n := range slices.Backward(c.nodes) {
-		if n.spoken() && !n.left {
+		if n.isMessage() && !n.abandoned {
 			return c.completed(c.path(n))
 		}
 	}
 	return nil
 }
 
-// lastSpoken returns n if it is a message, or else the nearest message above it, or nil. It visits
+// lastMessage returns n if it is a message, or else the nearest message above it, or nil. It visits
 // each node once, no matter how many nodes are below it.
-func (c *chain) lastSpoken(n *node) *node {
+func (c *chain) lastMessage(n *node) *node {
 	var passed []*node
-	for n != nil && !n.spoken() && !n.passed {
+	for n != nil && !n.isMessage() && !n.passed {
 		n.passed = true
 		passed = append(passed, n)
 		n = c.byUUID[n.parent]

@@ -50,8 +50,8 @@ func spawn(uuid, parent, call, input string) string {
 	return said("assistant", uuid, parent, `[{"type":"tool_use","id":"`+call+`","name":"Agent","input":`+input+`}]`, "")
 }
 
-// family makes a session with subagents everywhere they may be.
-func family(t *testing.T) (dir string) {
+// makeAgents makes a session with subagents everywhere they may be.
+func makeAgents(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	write(t, dir, "p/"+idA+".jsonl", said("user", "1", "", `"Go"`, "")+
@@ -82,7 +82,7 @@ func family(t *testing.T) (dir string) {
 
 func TestReadFamily(t *testing.T) {
 	t.Parallel()
-	dir := family(t)
+	dir := makeAgents(t)
 	opts := &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(dir)}}
 	check := func(name string, got *transcript.Transcript, err error) {
 		t.Helper()
@@ -116,7 +116,7 @@ func TestReadFamily(t *testing.T) {
 func TestReadStore(t *testing.T) {
 	t.Parallel()
 	memory := sessions.NewMemory()
-	from := &sessions.ImportOptions{Store: sessions.NewFolder(family(t))}
+	from := &sessions.ImportOptions{Store: sessions.NewFolder(makeAgents(t))}
 	if err := sessions.Import(t.Context(), memory, idA, from); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestReadStore(t *testing.T) {
 func TestReadProgress(t *testing.T) {
 	t.Parallel()
 	var last, calls, busy atomic.Int64
-	opts := &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(family(t))}}
+	opts := &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(makeAgents(t))}}
 	opts.Progress = func(done, total int64) {
 		if busy.Add(1) != 1 {
 			t.Error("two calls at the same time")
@@ -158,7 +158,7 @@ func TestReadProgress(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	dir := family(t)
+	dir := makeAgents(t)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := filepath.Join(dir, "p", idA+".jsonl")

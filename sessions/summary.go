@@ -391,7 +391,7 @@ type head struct {
 	sidechain, meta, compactSummary                bool
 	message, compaction                            []byte   // slices of the entry
 	toolResult                                     []byte   // also a slice of the entry
-	takenBack                                      []string // UUIDs of entries that this one retracts
+	retracted                                      []string // UUIDs of entries that this one retracts
 }
 
 // readHead reads these members in one pass, without decoding the others. It returns false if the
@@ -479,7 +479,7 @@ func (h *head) raw(key, value []byte) {
 	case entrylex.KeyToolUseResult:
 		h.toolResult = value
 	case entrylex.KeySupersedesUUIDs, entrylex.KeyRetractedMessageUUIDs, entrylex.KeyRefusedUserMessageUUID:
-		h.takenBack = append(h.takenBack, entryfacts.Texts(value)...)
+		h.retracted = append(h.retracted, entryfacts.Texts(value)...)
 	}
 }
 
@@ -498,5 +498,5 @@ func (h *head) chained() bool {
 	return h.uuid != "" && entryfacts.Chained(h.kind)
 }
 
-// spoken reports whether the entry is a message of the conversation.
-func (h *head) spoken() bool { return h.kind == "user" || h.kind == "assistant" }
+// isMessage reports whether the entry is a message of the conversation.
+func (h *head) isMessage() bool { return h.kind == "user" || h.kind == "assistant" }

@@ -21,9 +21,9 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A troupe writes a session and its subagents at random: subagents of subagents, in workflows, with
+// A randomWriter writes a session and its subagents at random: subagents of subagents, in workflows, with
 // and without metadata, rewinds, compactions, notices and broken lines.
-type troupe struct {
+type randomWriter struct {
 	rng   *rand.Rand
 	file  string
 	paths []string
@@ -32,19 +32,19 @@ type troupe struct {
 	piece int // the length of the longest piece
 }
 
-func newTroupe(seed uint64, file string) *troupe {
-	tr := &troupe{rng: rand.New(rand.NewPCG(seed, 6)), file: file, texts: map[string]*strings.Builder{}, piece: 700}
-	tr.play(file, "", 0)
+func newTroupe(seed uint64, file string) *randomWriter {
+	tr := &randomWriter{rng: rand.New(rand.NewPCG(seed, 6)), file: file, texts: map[string]*strings.Builder{}, piece: 700}
+	tr.writeAgent(file, "", 0)
 	return tr
 }
 
-func (tr *troupe) id(prefix string) string {
+func (tr *randomWriter) id(prefix string) string {
 	tr.count++
 	return fmt.Sprint(prefix, tr.count)
 }
 
-// play writes the transcript of an agent, "" for the session itself.
-func (tr *troupe) play(path, agent string, depth int) {
+// writeAgent writes the transcript of an agent, "" for the session itself.
+func (tr *randomWriter) writeAgent(path, agent string, depth int) {
 	text := new(strings.Builder)
 	tr.texts[path] = text
 	tr.paths = append(tr.paths, path)
@@ -84,7 +84,7 @@ func (tr *troupe) play(path, agent string, depth int) {
 }
 
 // spawn makes an agent start another one.
-func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more string)) {
+func (tr *randomWriter) spawn(parent string, depth int, line func(kind, content, more string)) {
 	call, id := tr.id("t"), tr.id("a")
 	path, tool := agentPath(tr.file, id), "Agent"
 	if tr.rng.IntN(4) == 0 {
@@ -98,7 +98,7 @@ func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more 
 		beside := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
 		tr.texts[beside], tr.paths = meta, append(tr.paths, beside)
 	}
-	tr.play(path, id, depth+1)
+	tr.writeAgent(path, id, depth+1)
 	switch tr.rng.IntN(3) {
 	case 0:
 		line("user", `[{"type":"tool_result","tool_use_id":"`+call+`","content":"done"}]`,
@@ -109,8 +109,8 @@ func (tr *troupe) spawn(parent string, depth int, line func(kind, content, more 
 	}
 }
 
-// perform writes all files in pieces, in turns.
-func (tr *troupe) perform(t *testing.T) {
+// writeAll writes all files in pieces, in turns.
+func (tr *randomWriter) writeAll(t *testing.T) {
 	rest := map[string]string{}
 	for path, text := range tr.texts {
 		rest[path] = text.String()
@@ -156,7 +156,7 @@ func TestTailRandom(t *testing.T) {
 		f := follow(t, file, opts)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			tr.perform(t)
+			tr.writeAll(t)
 			put(t, agentPath(file, "last"), agentLine("last", ""))
 		})
 		for agentID(f.next()) != "last" {
@@ -185,13 +185,13 @@ func TestTailCorpus(t *testing.T) {
 	}
 	for i, source := range sources {
 		file := filepath.Join(t.TempDir(), "p", filepath.Base(source))
-		tr := &troupe{rng: rand.New(rand.NewPCG(uint64(i), 7)), texts: map[string]*strings.Builder{}, piece: 64 << 10}
+		tr := &randomWriter{rng: rand.New(rand.NewPCG(uint64(i), 7)), texts: map[string]*strings.Builder{}, piece: 64 << 10}
 		tr.copy(t, source, file)
 		tr.copy(t, filepath.Join(strings.TrimSuffix(source, ".jsonl"), "subagents"),
 			filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents"))
 		f := follow(t, file, nil)
 		var wg sync.WaitGroup
-		wg.Go(func() { tr.perform(t) })
+		wg.Go(func() { tr.writeAll(t) })
 		f.next()
 		wg.Wait()
 		f.settle()
@@ -199,7 +199,7 @@ func TestTailCorpus(t *testing.T) {
 }
 
 // copy reads existing files, to be written elsewhere.
-func (tr *troupe) copy(t *testing.T, from, to string) {
+func (tr *randomWriter) copy(t *testing.T, from, to string) {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -311,7 +311,7 @@ func TestTailFamily(t *testing.T) {
 	for name, opts := range modes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := follow(t, filepath.Join(family(t), "p", idA+".jsonl"), opts)
+			f := follow(t, filepath.Join(makeAgents(t), "p", idA+".jsonl"), opts)
 			if u := f.next(); u.Agent != nil {
 				t.Fatalf("the first update is of %s", u.Agent.ID)
 			}
@@ -337,7 +337,7 @@ func TestTailFamily(t *testing.T) {
 
 func TestTailByID(t *testing.T) {
 	t.Parallel()
-	dir := family(t)
+	dir := makeAgents(t)
 	opts := &sessions.TailOptions{Options: sessions.Options{Store: sessions.NewFolder(dir)}, OnlyMain: true}
 	for u, err := range sessions.Tail(t.Context(), idA, opts) {
 		if err != nil || u.Agent != nil || len(u.Transcript.Chunks) != 2 {

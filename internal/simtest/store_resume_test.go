@@ -270,7 +270,7 @@ func TestResumeFails(t *testing.T) {
 		}, "Load", nil, "panic: broken"},
 		{"load of what is no entry", func(s *fakeStore, _ *clew.Options) {
 			s.load = func(context.Context, wire.SessionKey) iter.Seq2[wire.JSON, error] { return entriesOf(`{}`, `[1]`) }
-		}, "Load", nil, "entry 2 of p/" + storedID + ": it is not a JSON object"},
+		}, "Load", nil, "entry 2 of p/" + storedID + ": not a JSON object"},
 		{"subpaths fail", func(s *fakeStore, _ *clew.Options) {
 			s.subpaths = func(context.Context, wire.SessionKey) ([]string, error) { return nil, errStore }
 		}, "Subpaths", errStore, "Subpaths of p/" + storedID},

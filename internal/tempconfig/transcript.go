@@ -81,7 +81,7 @@ func (t *transcript) write(entry wire.JSON) error {
 func oneLine(entry wire.JSON) (string, error) {
 	text := strings.TrimSpace(string(entry))
 	if !strings.HasPrefix(text, "{") {
-		return "", fmt.Errorf("it is not a JSON object")
+		return "", fmt.Errorf("not a JSON object")
 	}
 	if !strings.ContainsAny(text, "\r\n") {
 		return text, nil

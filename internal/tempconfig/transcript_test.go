@@ -63,7 +63,7 @@ func TestWriteTranscriptFails(t *testing.T) {
 	}{
 		{"no entries", good, sequence(nil), 0, ""},
 		{"an error", good, sequence(failure, `{}`), 1, "no more"},
-		{"not an object", good, sequence(nil, `{}`, `null`), 1, "entry 2 of p/s: it is not a JSON object"},
+		{"not an object", good, sequence(nil, `{}`, `null`), 1, "entry 2 of p/s: not a JSON object"},
 		{"an empty entry", good, sequence(nil, ""), 0, "entry 1 of p/s"},
 		{"half an object on two lines", good, sequence(nil, "{\n\"a\""), 0, "entry 1 of p/s"},
 		{"a way out", wire.SessionKey{Project: "p", SessionID: ".."}, sequence(nil, `{}`), 0, "session key"},

@@ -53,7 +53,7 @@ func (s *scene) wantAgreement(t *testing.T, disk *transcript.Transcript) {
 	if unlinked := transcript.Link(live, transcript.InlineAgents(live)); len(unlinked) > 0 {
 		t.Errorf("subagents without a call: %v", unlinked)
 	}
-	if diff := cmp.Diff(parts(disk), parts(live), notStreamed); diff != "" {
+	if diff := cmp.Diff(allChunks(disk), allChunks(live), notStreamed); diff != "" {
 		t.Errorf("(-disk +live):\n%s", diff)
 	}
 }

@@ -35,7 +35,7 @@ func (s *scene) takeBack(t *testing.T, words string) *clew.ConversationRewind {
 // shape returns the outlines of the conversation and of its abandoned branches.
 func shape(tr *transcript.Transcript) [][]string {
 	var all [][]string
-	for _, chunks := range parts(tr) {
+	for _, chunks := range allChunks(tr) {
 		all = append(all, outline(chunks))
 	}
 	return all

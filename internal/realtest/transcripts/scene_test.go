@@ -193,7 +193,7 @@ func countLines(shown map[int]int, chunks []transcript.Chunk) (lines int) {
 // agentsOf returns the subagents at the items of a transcript, at any depth, by ID.
 func agentsOf(tr *transcript.Transcript) map[string]*transcript.Agent {
 	all := map[string]*transcript.Agent{}
-	for _, chunks := range parts(tr) {
+	for _, chunks := range allChunks(tr) {
 		for _, c := range chunks {
 			for _, item := range c.Items {
 				for _, agent := range item.Agents {
@@ -206,8 +206,8 @@ func agentsOf(tr *transcript.Transcript) map[string]*transcript.Agent {
 	return all
 }
 
-// parts returns the chunks of the conversation and of its abandoned branches.
-func parts(tr *transcript.Transcript) [][]transcript.Chunk {
+// allChunks returns the chunks of the conversation and of its abandoned branches.
+func allChunks(tr *transcript.Transcript) [][]transcript.Chunk {
 	all := [][]transcript.Chunk{tr.Chunks}
 	for _, b := range tr.Branches {
 		all = append(all, b.Chunks)
