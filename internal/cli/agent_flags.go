@@ -40,7 +40,7 @@ func (f *outputFormat) Set(text string) error {
 	return errors.New("must be text, json or stream-json")
 }
 
-// The agentFlags are options of the agent, with the names of its own flags.
+// The agentFlags are options of the agent, named like its flags.
 type agentFlags struct {
 	opts clew.Options
 

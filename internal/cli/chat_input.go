@@ -281,7 +281,7 @@ func wiped(text string) string {
 	return strings.Repeat("\b \b", render.Width(text))
 }
 
-// openChatHistory returns the prompts of other chats. If there is no file for them, or it can't be
+// openChatHistory returns the prompts of other chats. If their file is missing or can't be
 // read, the history is empty and is not saved.
 func openChatHistory() *lineedit.History {
 	state := os.Getenv("XDG_STATE_HOME")

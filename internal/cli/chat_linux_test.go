@@ -129,7 +129,7 @@ func TestChatAsks(t *testing.T) {
 	c.see(t, "> may I\n"+said+question+"|")
 	c.press(t, "nx\x7f\x7fy\r")
 	c.see(t, question+"y\nbehavior is allow"+chatAfterTurn+"> |")
-	// What is typed before a question is no answer to it.
+	// Input typed before a question does not answer it.
 	c.press(t, "may I\ryes\r")
 	c.see(t, question+"|")
 	c.press(t, "n\r")
@@ -292,7 +292,7 @@ func TestChatResized(t *testing.T) {
 	c.end(t, exitDone)
 }
 
-// all returns all that can be seen.
+// all returns everything on the screen.
 func (p *paper) all() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

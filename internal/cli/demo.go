@@ -72,7 +72,7 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	if err := o.takeSettings(ctx); err != nil {
 		return err
 	}
-	dir, err := o.folder()
+	dir, err := o.directory()
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (o *demoOptions) takeSettings(ctx context.Context) error {
 	return nil
 }
 
-// folder creates the directory for all files.
-func (o *demoOptions) folder() (string, error) {
+// directory creates the directory for all files.
+func (o *demoOptions) directory() (string, error) {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "clew-demo-")
 		if err != nil {
@@ -270,8 +270,8 @@ func (t *tour) playTask() error {
 	return player.Recording().Lay(t.config, time.Now())
 }
 
-// realTask runs Claude Code over a scripted model. What the model reports is an error only if the run succeeded:
-// otherwise the run's own error says more.
+// realTask runs Claude Code with a scripted model. An error of the model counts only if the run
+// succeeded: otherwise the error of the run says more.
 func (t *tour) realTask() (err error) {
 	work := filepath.Join(t.dir, "slug")
 	if err := demo.Lay(work); err != nil {

@@ -119,7 +119,7 @@ func peakMemory(pid int) int {
 	return kilobytes << 10
 }
 
-// A command that is told to end does so, says that it did, and leaves nothing on
+// An interrupted command ends, says so, and leaves nothing on
 // the screen.
 func TestFaultSignals(t *testing.T) {
 	long := faultTranscript(1 + 17<<20/len(faultTranscript(1)))
@@ -181,7 +181,7 @@ func feed(t *testing.T, p faultPlace, open func() (io.WriteCloser, error)) {
 	go func() { _, _ = in.Write(text) }()
 }
 
-// What waits for a pipe that nobody writes to ends, too.
+// A command that waits for an idle pipe also ends.
 func TestFaultSignalWhileWaiting(t *testing.T) {
 	for _, line := range []string{"show PIPE", "inspect PIPE", "stats --prices PIPE"} {
 		t.Run(line, func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestFaultColours(t *testing.T) {
 	})
 }
 
-// What was typed before a question could be read is no answer to it.
+// Input typed before a question appears does not answer it.
 func TestAskForgetsWhatWasTyped(t *testing.T) {
 	before := discardInput
 	discardInput = discardTyped

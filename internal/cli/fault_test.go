@@ -31,7 +31,7 @@ type faultUse struct {
 	prose bool
 	// farewell says that it ends with a word on stderr.
 	closing bool
-	// homeless is the code that it exits with where there is no home.
+	// homeless is the exit code without a home directory.
 	homeless int
 }
 
@@ -298,7 +298,7 @@ func TestFaultNone(t *testing.T) {
 	})
 }
 
-// A reader that has left is no failure, and nothing to talk about.
+// A reader that closes the pipe is not a failure, and is not reported.
 func TestFaultClosedPipe(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
 		r, w, err := os.Pipe()
@@ -334,7 +334,7 @@ func TestFaultFullDisk(t *testing.T) {
 	})
 }
 
-// Where streams are closed, no sessions to check, nobody to tell, and no trace.
+// Where streams are closed, nothing to read, nothing to report, and no trace.
 func TestFaultClosedStreams(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
 		if u.endless {
@@ -369,7 +369,7 @@ func TestFaultNoHome(t *testing.T) {
 	})
 }
 
-// Files that cannot be read are told of, whatever they are instead.
+// Files that cannot be read are reported, whatever they are.
 func TestFaultUnreadableFile(t *testing.T) {
 	for name, replace := range unreadable {
 		t.Run(name, func(t *testing.T) {
@@ -455,7 +455,7 @@ func TestFaultUnreadableNeighbours(t *testing.T) {
 	})
 }
 
-// The agent's folder may be a file, or not be there.
+// The agent's directory may be a file, or be missing.
 func TestFaultUnreadableHome(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
 		if strings.Contains(u.line, "FILE") || u.stdin {
@@ -539,7 +539,7 @@ func TestFaultRestless(t *testing.T) {
 	}()
 	for _, line := range []string{"ls --all", "stats --all", "show last", "show ID"} {
 		for range 5 {
-			// What is last may be gone when it is to be read.
+			// The last session may disappear before it is read.
 			if o := p.run(t, p.command(t, faultUse{line: line})); o.code != exitDone && o.code != exitInput {
 				t.Errorf("%s: exit code %d, stderr %q", line, o.code, o.errs)
 			}

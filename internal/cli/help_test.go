@@ -63,7 +63,7 @@ func exampleLines(text string) []string {
 	return lines
 }
 
-// An examplePlace is a directory with all that the examples speak of.
+// An examplePlace is a directory with everything that the examples mention.
 type examplePlace struct {
 	dir string
 	env []string
@@ -118,7 +118,7 @@ func makeDir(t *testing.T, path string) string {
 	return path
 }
 
-// try runs a line. What follows a session is interrupted when it has shown something.
+// try runs a line. It interrupts commands that follow a session once they have shown something.
 func (p *examplePlace) try(t *testing.T, line string) {
 	t.Helper()
 	if args, ok := strings.CutPrefix(line, "clew tail"); ok {
@@ -168,7 +168,7 @@ while read -r line; do
 done`
 )
 
-// exampleTranscript is a session of an hour ago in a folder.
+// exampleTranscript is a session of an hour ago in a directory.
 func exampleTranscript(dir string) string {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	var b strings.Builder
@@ -282,7 +282,7 @@ func checkGroff(t *testing.T, path string) {
 	}
 }
 
-// What is offered for a flag is what it takes.
+// The completions of a flag are its valid values.
 func TestCompletionOffersValues(t *testing.T) {
 	t.Parallel()
 	for name, values := range flagValues {
@@ -303,7 +303,7 @@ func TestCompletionOffersValues(t *testing.T) {
 	}
 }
 
-// An interrupt ends the demo wherever it is, and leaves no folder behind if there is nothing in it to go on with.
+// An interrupt ends the demo at any point, and removes the directory if it holds nothing useful.
 func TestDemoInterrupted(t *testing.T) {
 	for _, at := range []string{"$ clew run", "* Agent", "Allow it?", "$ clew show"} {
 		t.Run(at, func(t *testing.T) {

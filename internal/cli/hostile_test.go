@@ -139,7 +139,7 @@ func TestTailHostile(t *testing.T) {
 	checkHarmless(t, "stderr", errs.String())
 }
 
-// What is appended is shown, behind the end of what was there.
+// Appended entries are shown after the existing ones.
 func TestTailFollows(t *testing.T) {
 	path := hostileHome(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -160,8 +160,8 @@ func TestTailFollows(t *testing.T) {
 	}
 }
 
-// What a subagent adds is shown behind its name; what it did before is not, once
-// it had ended.
+// New entries of a subagent are shown after its name. The earlier entries of a subagent that had
+// ended are not shown.
 func TestTailSubagent(t *testing.T) {
 	path := hostileHome(t)
 	agent := filepath.Join(filepath.Dir(path), hostileID, "subagents", "agent-abc123.jsonl")

@@ -107,7 +107,7 @@ func TestRunInterruptedTwice(t *testing.T) {
 	}
 }
 
-// A reader that has seen enough is no failure, and ends the turn.
+// A reader that closes the pipe is not a failure. It ends the turn.
 func TestRunIntoAClosedPipe(t *testing.T) {
 	useAgent(t, interrupted(prompted()))
 	closed := writerFunc(func([]byte) (int, error) { return 0, syscall.EPIPE })
@@ -285,7 +285,7 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 type testKey struct{}
 
 // scripted begins the names of the variables that make the program claude a
-// simulated agent. Under their own names they would make one of clew, too, which is
+// simulated agent. Under their own names they would also make an agent of clew, which is
 // the same binary.
 const scripted = "SCRIPTED_"
 

@@ -39,14 +39,14 @@ const (
 	oneTwo      = "agent\n  One two.\n\n"
 )
 
-// delta returns an event that is a frame by itself, with these members behind its type.
+// delta returns an event that is a frame by itself, with these members after its type.
 func delta(members string) string { return `{"type":"content_block_delta","index":0` + members + "}\n" }
 
 func textDelta(text string) string {
 	return delta(`,"delta":{"type":"text_delta","text":"` + text + `"}`)
 }
 
-// framed returns an event in a frame of its own.
+// framed returns an event in a separate frame.
 func framed(event string) string {
 	return `{"type":"stream_event","event":` + strings.TrimSpace(event) + `,"session_id":"s","uuid":"e"}` + "\n"
 }
@@ -180,7 +180,7 @@ func (c *runnerCase) run(t *testing.T, format string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// What the agent streams is the text, as it comes.
+// The text is what the agent streams, as it arrives.
 func TestStreamRunnerText(t *testing.T) {
 	for _, c := range runnerCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		RequireUniqueNames:  true, UpdateScripts: os.Getenv("UPD") != "",
+		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":    scriptAgent,
 			"exits":    scriptExits,
@@ -103,7 +103,7 @@ func TestScriptsUseAllFlags(t *testing.T) {
 		name := cmd.CommandPath() + " "
 		used := map[string]bool{"--help": true} // by all
 		for _, line := range lines {
-			// What chat tells the agent is what run tells it.
+			// Chat starts the agent with the same options as run.
 			line = strings.Replace(line+" ", "clew run ", "clew run clew chat ", 1)
 			if _, args, ok := strings.Cut(line, name); ok {
 				for _, flag := range flagPattern.FindAllStringSubmatch(args, -1) {

@@ -187,7 +187,7 @@ func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.F
 	return files, nil
 }
 
-// search searches the index, or the files if there is no index.
+// search searches the index, or the files without an index.
 func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
 	if !o.regex && !o.noIndex {
 		result, err := o.searchIndex(ctx, files, q)

@@ -20,7 +20,7 @@ import (
 	"github.com/clewdev/clew/internal/config"
 )
 
-// Tests read no settings of whoever runs them. Scripts have a home of their own, and may have settings for all.
+// Tests do not read the settings of the user. Scripts have a separate home, and may have system settings.
 func init() {
 	systemSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere")
 	if os.Getenv("TESTDATA") == "" {

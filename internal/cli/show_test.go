@@ -243,7 +243,7 @@ func copyExport(t *testing.T, from, to string) {
 	}
 }
 
-// An interrupted export leaves nothing behind.
+// An interrupted export leaves no files.
 func TestExportInterrupted(t *testing.T) {
 	exportHome(t)
 	dir := t.TempDir()

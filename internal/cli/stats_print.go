@@ -114,7 +114,7 @@ func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 	}
 }
 
-// plot draws a bar for each row: of its cost, or of its tokens if there are no costs.
+// plot draws a bar for each row: of its cost, or of its tokens without costs.
 func (r *statsReport) plot(on canvas) string {
 	width := on.width
 	if width == 0 {
@@ -253,7 +253,7 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 		own, err = usage.ParsePrices(data)
 	}
 	if err != nil {
-		text := strings.TrimPrefix(cause(err).Error(), "transcript: ")
+		text := strings.TrimPrefix(cause(err).Error(), "usage: ")
 		return prices, &failure{
 			code: exitInput,
 			err:  fmt.Errorf("cannot use %s: %s", printable(o.prices), escaped(text)),

@@ -30,7 +30,7 @@ func (k *keyboard) Write(text []byte) (int, error) {
 	return k.shown.Write(text)
 }
 
-// see waits until a text is shown, behind what was seen before.
+// see waits until a text appears after the output that was seen before.
 func (k *keyboard) see(t *testing.T, want string) {
 	t.Helper()
 	eventually(t, func() bool {

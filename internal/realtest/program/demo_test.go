@@ -65,7 +65,7 @@ func TestRecordDemo(t *testing.T) {
 	}
 }
 
-// recordDemo runs the demo with the real agent and returns the folder of the recording: the dialogue and the files of the
+// recordDemo runs the demo with the real agent and returns the directory of the recording: the dialogue and the files of the
 // session, without traces of this machine.
 func recordDemo(t *testing.T, name string) string {
 	t.Helper()
@@ -102,7 +102,7 @@ func recordDemo(t *testing.T, name string) string {
 	return dir
 }
 
-// demoPlaces are the folders of this machine, and what takes their place.
+// demoPlaces maps directories of this machine to their replacements.
 func demoPlaces(model *demo.Model, work string) [][2]string {
 	var pairs [][2]string
 	for place, name := range map[string]string{
@@ -114,7 +114,7 @@ func demoPlaces(model *demo.Model, work string) [][2]string {
 	return append(pairs, [2]string{strings.TrimPrefix(model.URL(), "http://"), "127.0.0.1:8080"})
 }
 
-// dashed returns the name of the folder in which the agent keeps what belongs to a path.
+// dashed returns the name of the directory in which the agent keeps the sessions of a path.
 func dashed(path string) string {
 	return regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(path, "-")
 }
@@ -160,7 +160,7 @@ func blockTexts(t *testing.T, block wire.Block) []string {
 	return nil
 }
 
-// demoFiles returns the files of the only session below a folder of settings, and their names in a recording.
+// demoFiles returns the files of the only session below a settings directory, and their names in a recording.
 func demoFiles(t *testing.T, config string) map[string]string {
 	t.Helper()
 	mains, err := filepath.Glob(filepath.Join(config, "projects", "*", "*.jsonl"))
@@ -186,7 +186,7 @@ var agentNotes = regexp.MustCompile(`(\[Subagent hand-back\]|has been updated su
 
 func withoutNotes(text string) string { return agentNotes.ReplaceAllString(text, "$1") }
 
-// partialInput is a piece of a tool's input, in a frame of its own.
+// partialInput is a piece of a tool's input, in a separate frame.
 var partialInput = regexp.MustCompile(`"partial_json":"((?:[^"\\]|\\.)*)"`)
 
 // joinInputs makes one frame of the pieces of a tool's input: a path that is cut in two can't be found.

@@ -67,8 +67,8 @@ func (s *stage) runWith(t *testing.T, in io.Reader, args ...string) (stdout, std
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// The text of the whole turn is on stdout, what the tools do on stderr. What was allowed has been done, and what nobody
-// could be asked about has not.
+// The text of the turn is on stdout, the use of tools on stderr. The allowed tool ran, and the one
+// that needed an answer did not.
 func TestRealRunText(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

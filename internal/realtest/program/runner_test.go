@@ -48,7 +48,7 @@ func decoded[T any](t *testing.T, text string) T {
 	return v
 }
 
-// The object has all that is known of the turn, and the session can be gone on with in its folder.
+// The object describes the turn, and the session can be resumed in its directory.
 func TestRealRunObject(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -70,7 +70,7 @@ func TestRealRunObject(t *testing.T) {
 	}
 }
 
-// A turn that fails is one object with its reason, too.
+// A failed turn is also one object, with the reason.
 func TestRealRunFailure(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -197,7 +197,7 @@ func (s *stage) claude(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// What is counted, listed and shown of a session is what its result said.
+// The list, the statistics and the text of a session agree with its result.
 func TestRealRunIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
