@@ -125,7 +125,7 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 	if err != nil {
 		return "", err
 	}
-	in.Base().CallID = req.ToolUseID
+	in.Base().RequestToolUseID = req.ToolUseID
 	if hook.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, hook.timeout)
@@ -245,7 +245,7 @@ const (
 // checkHooks checks the hooks. A hook that the agent does not call prevents nothing.
 func checkHooks(o *Options) error {
 	if len(o.Hooks) > 0 && startsBare(o) {
-		return badOption("Hooks", "can't be used with Bare or %s, which turn hooks off", bareVariable)
+		return badOption("Hooks", "can't be combined with Bare or %s, which turn hooks off", bareVariable)
 	}
 	for _, event := range slices.Sorted(maps.Keys(o.Hooks)) {
 		if event == "" {

@@ -5,8 +5,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A HookInput is what a hook learns about its event. A field of another type than it has here is zero, and in
-// [HookBase.Raw] as it came. The variants are
+// A HookInput describes the event that a hook is called at. A field that is not of the type that it has here is
+// zero, and is in [HookBase.Raw]. The variants are
 //
 //   - [*PreToolUseInput], [*PostToolUseInput], [*PostToolUseFailureInput], [*PostToolBatchInput],
 //     [*PermissionRequestInput], [*PermissionDeniedInput]
@@ -20,7 +20,7 @@ import (
 //     [*FileChangedInput], [*WorktreeCreateInput], [*WorktreeRemoveInput]
 //   - [*UnknownHookInput], for an event that this package does not know
 type HookInput interface {
-	// Base returns what all inputs have.
+	// Base returns the fields that all inputs have.
 	Base() *HookBase
 	// Raw returns the input as JSON, with the fields that this package does not know.
 	Raw() wire.JSON
@@ -28,22 +28,30 @@ type HookInput interface {
 	hookInput()
 }
 
-// HookBase is what all inputs of hooks have.
+// HookBase has the fields that all inputs of hooks have.
 type HookBase struct {
 	raw wire.JSON
 
+	// Event is the name of the event.
 	Event HookEvent `json:"hook_event_name"`
-	// CallID is the tool call that the event is about, or an id made up for this call of the hook.
-	CallID string `json:"-"`
+	// RequestToolUseID is the tool_use_id of the request that called the hook. At events about a tool it is the
+	// ID of the tool call, as in the input's ToolUseID. At other events the agent sends an ID that it has made
+	// up for this call.
+	RequestToolUseID string `json:"-"`
 
-	SessionID      string `json:"session_id"`
+	// SessionID is the ID of the session.
+	SessionID string `json:"session_id"`
+	// TranscriptPath is the file with the transcript of the session.
 	TranscriptPath string `json:"transcript_path"`
-	CWD            string `json:"cwd"`
-	PromptID       string `json:"prompt_id"`
-	// PermissionMode is empty where it does not matter.
+	// CWD is the agent's working directory.
+	CWD string `json:"cwd"`
+	// PromptID identifies the prompt that the agent is working on, or is empty.
+	PromptID string `json:"prompt_id"`
+	// PermissionMode is the permission mode, or empty for events that it does not affect.
 	PermissionMode wire.PermissionMode `json:"permission_mode"`
-	// AgentID is the subagent in which the hook runs, or empty. AgentType is the kind of the agent.
-	AgentID   string `json:"agent_id"`
+	// AgentID is the subagent that caused the event, or empty for the main agent.
+	AgentID string `json:"agent_id"`
+	// AgentType is the name of that subagent, or of the agent that leads the session.
 	AgentType string `json:"agent_type"`
 	// Effort is how much work the model puts into its answers.
 	Effort struct {
@@ -60,11 +68,11 @@ func (b *HookBase) Raw() wire.JSON { return b.raw }
 
 func (*HookBase) hookInput() {}
 
-// An UnknownHookInput is the input at an event that this package does not know. See [HookBase.Raw].
+// An UnknownHookInput is the input at an event that this package does not know: see [HookBase.Raw].
 type UnknownHookInput struct{ HookBase }
 
-// decodeHookInput reads the input of a hook. What the event is about has to fit: a hook that does not see it would let
-// everything pass.
+// decodeHookInput decodes the input of a hook. The name of the tool and the prompt must fit their types: a hook
+// that does not see them would allow everything.
 func (c *callbacks) decodeHookInput(data wire.JSON) (HookInput, error) {
 	var head struct {
 		Event HookEvent `json:"hook_event_name"`
@@ -88,7 +96,7 @@ func newHookInput(event HookEvent) HookInput {
 	return new(UnknownHookInput)
 }
 
-// hookInputs makes the input of every event that this package knows.
+// hookInputs have a constructor of the input for every event that this package knows.
 var hookInputs = map[HookEvent]func() HookInput{
 	HookPreToolUse:          newInput[PreToolUseInput],
 	HookPostToolUse:         newInput[PostToolUseInput],
@@ -132,188 +140,226 @@ func newInput[T any, P interface {
 	return P(new(T))
 }
 
-// An ElicitationInput tells about an MCP server's question to the user.
+// An ElicitationInput is the input of [HookElicitation]: an MCP server asks the user something.
 type ElicitationInput struct {
 	HookBase
+	// MCPServerName is the name of the MCP server.
 	MCPServerName string `json:"mcp_server_name"`
-	Message       string `json:"message"`
-	// Mode is empty where the agent does not say; the request is a form then.
-	Mode          ElicitationMode `json:"mode"`
-	URL           string          `json:"url"`
-	ElicitationID string          `json:"elicitation_id"`
+	// Message is the question.
+	Message string `json:"message"`
+	// Mode is empty if the agent does not report it; the request is a form then.
+	Mode ElicitationMode `json:"mode"`
+	// URL is the page to visit in [ElicitationModeURL].
+	URL string `json:"url"`
+	// ElicitationID identifies the question, or is empty.
+	ElicitationID string `json:"elicitation_id"`
 	// RequestedSchema is the JSON schema of the form.
 	RequestedSchema wire.JSON `json:"requested_schema"`
 }
 
-// An ElicitationResultInput tells about the user's answer to an MCP server.
+// An ElicitationResultInput is the input of [HookElicitationResult]: the user has answered an MCP server.
 type ElicitationResultInput struct {
 	HookBase
-	MCPServerName string            `json:"mcp_server_name"`
-	ElicitationID string            `json:"elicitation_id"`
-	Mode          ElicitationMode   `json:"mode"`
-	Action        ElicitationAction `json:"action"`
+	// MCPServerName is the name of the MCP server.
+	MCPServerName string `json:"mcp_server_name"`
+	// ElicitationID identifies the question, or is empty.
+	ElicitationID string `json:"elicitation_id"`
+	// Mode is that of the question.
+	Mode ElicitationMode `json:"mode"`
+	// Action is what the user did.
+	Action ElicitationAction `json:"action"`
 	// Content is the form as filled in, or empty.
 	Content wire.JSON `json:"content"`
 }
 
-// A SetupInput tells that the agent sets itself up.
+// A SetupInput is the input of [HookSetup]: the agent sets itself up.
 type SetupInput struct {
 	HookBase
 	// Trigger is init or maintenance.
 	Trigger string `json:"trigger"`
 }
 
-// A SessionStartInput tells that a session begins or goes on.
+// A SessionStartInput is the input of [HookSessionStart]: a session begins or is resumed.
 type SessionStartInput struct {
 	HookBase
 	// Source is startup, resume, clear, compact or fork.
-	Source       string `json:"source"`
-	Model        string `json:"model"`
+	Source string `json:"source"`
+	// Model is the model of the session.
+	Model string `json:"model"`
+	// SessionTitle is the title of the session, or empty.
 	SessionTitle string `json:"session_title"`
 
-	// These are about what it takes to go on with an old session.
+	// SecondsSinceLastResponse is how long ago the last answer of a resumed session was.
 	SecondsSinceLastResponse float64 `json:"seconds_since_last_response"`
-	ContextTokens            int     `json:"context_tokens"`
-	PromptCacheLikelyExpired bool    `json:"prompt_cache_likely_expired"`
-	EstimatedCacheWriteUSD   float64 `json:"estimated_cache_write_usd"`
+	// ContextTokens is the length of a resumed conversation.
+	ContextTokens int `json:"context_tokens"`
+	// PromptCacheLikelyExpired is whether the next request has to write the prompt cache again.
+	PromptCacheLikelyExpired bool `json:"prompt_cache_likely_expired"`
+	// EstimatedCacheWriteUSD is what that would cost.
+	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
 }
 
-// A SessionEndInput tells that a session ends.
+// A SessionEndInput is the input of [HookSessionEnd]: a session ends.
 type SessionEndInput struct {
 	HookBase
 	// Reason is clear, resume, logout, prompt_input_exit or other.
 	Reason string `json:"reason"`
 }
 
-// A PreCompactInput tells that the conversation is about to be compacted.
+// A PreCompactInput is the input of [HookPreCompact]: the conversation is about to be compacted.
 type PreCompactInput struct {
 	HookBase
 	// Trigger is manual or auto.
-	Trigger            string `json:"trigger"`
+	Trigger string `json:"trigger"`
+	// CustomInstructions are what the user wrote after /compact, or empty.
 	CustomInstructions string `json:"custom_instructions"`
 }
 
-// A PostCompactInput tells that the conversation was compacted.
+// A PostCompactInput is the input of [HookPostCompact]: the conversation was compacted.
 type PostCompactInput struct {
 	HookBase
 	// Trigger is manual or auto.
-	Trigger        string `json:"trigger"`
+	Trigger string `json:"trigger"`
+	// CompactSummary is the summary that replaces the conversation.
 	CompactSummary string `json:"compact_summary"`
 }
 
-// A PreModelSwitchInput tells that the session is about to go on with another model.
+// A PreModelSwitchInput is the input of [HookPreModelSwitch]: the session is about to change its model.
 type PreModelSwitchInput struct {
 	HookBase
 	ModelSwitch
 }
 
-// A PostModelSwitchInput tells that the session goes on with another model.
+// A PostModelSwitchInput is the input of [HookPostModelSwitch]: the session has changed its model.
 type PostModelSwitchInput struct {
 	HookBase
 	ModelSwitch
 }
 
-// A ModelSwitch is a change of the model, and what it costs.
+// A ModelSwitch is a change of the model, and its cost.
 type ModelSwitch struct {
+	// FromModel is the old model.
 	FromModel string `json:"from_model"`
-	ToModel   string `json:"to_model"`
+	// ToModel is the new model.
+	ToModel string `json:"to_model"`
 	// RequestedModel is the name that was asked for, or empty.
 	RequestedModel string `json:"requested_model"`
 	// Source is command, picker, sdk, auto or resume.
-	Source          string `json:"source"`
-	ContextTokens   int    `json:"context_tokens"`
-	PromptCacheWarm bool   `json:"prompt_cache_warm"`
-	// CacheTTL is 5m or 1h.
-	CacheTTL               string  `json:"cache_ttl"`
+	Source string `json:"source"`
+	// ContextTokens is the length of the conversation.
+	ContextTokens int `json:"context_tokens"`
+	// PromptCacheWarm is whether the prompt cache of the old model is still valid.
+	PromptCacheWarm bool `json:"prompt_cache_warm"`
+	// CacheTTL is how long the prompt cache lives: 5m or 1h.
+	CacheTTL string `json:"cache_ttl"`
+	// EstimatedCacheWriteUSD is the cost of writing the cache of the new model.
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
-	// Pricing says what the estimate rests on: configured, catalog or default.
+	// Pricing is the basis of the estimate: configured, catalog or default.
 	Pricing string `json:"pricing"`
 }
 
-// A ConfigChangeInput tells that settings have changed on disk.
+// A ConfigChangeInput is the input of [HookConfigChange]: settings have changed on disk.
 type ConfigChangeInput struct {
 	HookBase
 	// Source is user_settings, project_settings, local_settings, policy_settings or skills.
-	Source   string `json:"source"`
+	Source string `json:"source"`
+	// FilePath is the file, or empty.
 	FilePath string `json:"file_path"`
 }
 
-// An InstructionsLoadedInput tells that a file with instructions was read.
+// An InstructionsLoadedInput is the input of [HookInstructionsLoaded]: a file with instructions was read.
 type InstructionsLoadedInput struct {
 	HookBase
+	// FilePath is the file.
 	FilePath string `json:"file_path"`
 	// MemoryType is User, Project, Local or Managed.
 	MemoryType string `json:"memory_type"`
 	// LoadReason is session_start, nested_traversal, path_glob_match, include or compact.
-	LoadReason      string   `json:"load_reason"`
-	Globs           []string `json:"globs"`
-	TriggerFilePath string   `json:"trigger_file_path"`
-	ParentFilePath  string   `json:"parent_file_path"`
+	LoadReason string `json:"load_reason"`
+	// Globs are the patterns of files that the instructions are for.
+	Globs []string `json:"globs"`
+	// TriggerFilePath is the file whose use caused the load, or empty.
+	TriggerFilePath string `json:"trigger_file_path"`
+	// ParentFilePath is the file that includes this one, or empty.
+	ParentFilePath string `json:"parent_file_path"`
 }
 
-// A CWDChangedInput tells that the agent works in another folder.
+// A CWDChangedInput is the input of [HookCWDChanged]: the working directory has changed.
 type CWDChangedInput struct {
 	HookBase
+	// OldCWD is the old working directory.
 	OldCWD string `json:"old_cwd"`
+	// NewCWD is the new working directory.
 	NewCWD string `json:"new_cwd"`
 }
 
-// A DirectoryAddedInput tells that the agent may work in one more folder.
+// A DirectoryAddedInput is the input of [HookDirectoryAdded]: the agent may work in another directory as well.
 type DirectoryAddedInput struct {
 	HookBase
+	// Directory is the new directory.
 	Directory string `json:"directory"`
 	// Source is slash_command or register_repo_root.
 	Source string `json:"source"`
 }
 
-// A FileChangedInput tells that a watched file has changed.
+// A FileChangedInput is the input of [HookFileChanged]: a watched file has changed.
 type FileChangedInput struct {
 	HookBase
+	// FilePath is the file.
 	FilePath string `json:"file_path"`
 	// Change is change, add or unlink.
 	Change string `json:"event"`
 }
 
-// A WorktreeCreateInput tells that the agent wants a git worktree.
+// A WorktreeCreateInput is the input of [HookWorktreeCreate]: the agent needs a git worktree.
 type WorktreeCreateInput struct {
 	HookBase
+	// Name is the name for the worktree.
 	Name string `json:"name"`
 }
 
-// A WorktreeRemoveInput tells that the agent gives a git worktree up.
+// A WorktreeRemoveInput is the input of [HookWorktreeRemove]: the agent no longer needs a git worktree.
 type WorktreeRemoveInput struct {
 	HookBase
+	// WorktreePath is the directory of the worktree.
 	WorktreePath string `json:"worktree_path"`
 }
 
-// A SubagentStartInput tells that the subagent [HookBase.AgentID] starts.
+// A SubagentStartInput is the input of [HookSubagentStart]: the subagent [HookBase.AgentID] starts.
 type SubagentStartInput struct{ HookBase }
 
-// A SubagentStopInput tells that the subagent [HookBase.AgentID] is about to end.
+// A SubagentStopInput is the input of [HookSubagentStop]: the subagent [HookBase.AgentID] is about to end.
 type SubagentStopInput struct {
 	HookBase
-	// StopHookActive says that the subagent goes on only because a hook at this event made it: don't do so forever.
-	StopHookActive       bool                 `json:"stop_hook_active"`
-	AgentTranscriptPath  string               `json:"agent_transcript_path"`
-	LastAssistantMessage string               `json:"last_assistant_message"`
-	BackgroundTasks      []HookBackgroundTask `json:"background_tasks"`
-	SessionCrons         []HookCron           `json:"session_crons"`
+	// StopHookActive is true if the subagent is running only because a hook at this event made it go on. A hook
+	// that always does so makes it run forever.
+	StopHookActive bool `json:"stop_hook_active"`
+	// AgentTranscriptPath is the file with the transcript of the subagent.
+	AgentTranscriptPath string `json:"agent_transcript_path"`
+	// LastAssistantMessage is the text of the last answer.
+	LastAssistantMessage string `json:"last_assistant_message"`
+	// BackgroundTasks are tasks that are still running.
+	BackgroundTasks []HookBackgroundTask `json:"background_tasks"`
+	// SessionCrons are scheduled prompts.
+	SessionCrons []HookCron `json:"session_crons"`
 }
 
-// A TeammateIdleInput tells that a teammate has nothing to do.
+// A TeammateIdleInput is the input of [HookTeammateIdle]: a teammate has nothing to do.
 type TeammateIdleInput struct {
 	HookBase
+	// TeammateName is the name of the teammate.
 	TeammateName string `json:"teammate_name"`
-	TeamName     string `json:"team_name"`
+	// TeamName is the name of the team.
+	TeamName string `json:"team_name"`
 }
 
-// A TaskCreatedInput tells that a task was put on the list.
+// A TaskCreatedInput is the input of [HookTaskCreated]: a task was added to the agent's list.
 type TaskCreatedInput struct {
 	HookBase
 	HookTask
 }
 
-// A TaskCompletedInput tells that a task is done.
+// A TaskCompletedInput is the input of [HookTaskCompleted]: a task of the agent's list is done.
 type TaskCompletedInput struct {
 	HookBase
 	HookTask
@@ -321,163 +367,224 @@ type TaskCompletedInput struct {
 
 // A HookTask is a task on the agent's list.
 type HookTask struct {
-	TaskID          string `json:"task_id"`
-	TaskSubject     string `json:"task_subject"`
+	// TaskID is the ID of the task.
+	TaskID string `json:"task_id"`
+	// TaskSubject is a short text.
+	TaskSubject string `json:"task_subject"`
+	// TaskDescription is a long text.
 	TaskDescription string `json:"task_description"`
-	// TeammateName is who works on it, or empty.
+	// TeammateName is the teammate that works on the task, or empty.
 	TeammateName string `json:"teammate_name"`
-	TeamName     string `json:"team_name"`
+	// TeamName is the name of the team, or empty.
+	TeamName string `json:"team_name"`
 }
 
-// A PreToolUseInput tells about a tool that is about to run.
+// A PreToolUseInput is the input of [HookPreToolUse]: a tool is about to run.
 type PreToolUseInput struct {
 	HookBase
-	ToolName  string    `json:"tool_name"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object. Package tooluse decodes those of the built-in tools.
 	ToolInput wire.JSON `json:"tool_input"`
-	ToolUseID string    `json:"tool_use_id"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PostToolUseInput tells about a tool that has run.
+// A PostToolUseInput is the input of [HookPostToolUse]: a tool has run.
 type PostToolUseInput struct {
 	HookBase
-	ToolName  string    `json:"tool_name"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object.
 	ToolInput wire.JSON `json:"tool_input"`
-	// ToolResponse is what the tool returned. Its shape depends on the tool.
-	ToolResponse wire.JSON   `json:"tool_response"`
-	ToolUseID    string      `json:"tool_use_id"`
-	Duration     wire.Millis `json:"duration_ms"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// ToolResponse is the result of the tool. Its shape depends on the tool.
+	ToolResponse wire.JSON `json:"tool_response"`
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
+	// Duration is how long the tool ran.
+	Duration wire.Millis `json:"duration_ms"`
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PostToolUseFailureInput tells about a tool that has failed.
+// A PostToolUseFailureInput is the input of [HookPostToolUseFailure]: a tool has failed.
 type PostToolUseFailureInput struct {
 	HookBase
-	ToolName  string    `json:"tool_name"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object.
 	ToolInput wire.JSON `json:"tool_input"`
-	ToolUseID string    `json:"tool_use_id"`
-	Error     string    `json:"error"`
-	// Interrupt says that an interrupt ended the tool.
-	Interrupt bool        `json:"is_interrupt"`
-	Duration  wire.Millis `json:"duration_ms"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
+	// Error is the text of the error.
+	Error string `json:"error"`
+	// Interrupt is true if an interrupt ended the tool.
+	Interrupt bool `json:"is_interrupt"`
+	// Duration is how long the tool ran.
+	Duration wire.Millis `json:"duration_ms"`
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PostToolBatchInput tells about all tools that one answer of the model called.
+// A PostToolBatchInput is the input of [HookPostToolBatch]: all tools that one answer of the model called have
+// run.
 type PostToolBatchInput struct {
 	HookBase
+	// ToolCalls are the calls.
 	ToolCalls []HookToolCall `json:"tool_calls"`
 }
 
-// A HookToolCall is one use of a tool.
+// A HookToolCall is one call of a tool.
 type HookToolCall struct {
-	ToolName  string    `json:"tool_name"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object.
 	ToolInput wire.JSON `json:"tool_input"`
-	ToolUseID string    `json:"tool_use_id"`
-	// ToolResponse is empty if there is none.
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
+	// ToolResponse is the result of the tool, or empty if there is none.
 	ToolResponse wire.JSON `json:"tool_response"`
 }
 
-// A PermissionRequestInput tells about a tool for which the agent asks permission. A [CanUseToolFunc] is asked at the
-// same time, and the first answer counts.
+// A PermissionRequestInput is the input of [HookPermissionRequest]: the agent asks for permission to use a tool.
+// A [CanUseToolFunc] is asked at the same time, and the first answer counts.
 type PermissionRequestInput struct {
 	HookBase
-	ToolName    string             `json:"tool_name"`
-	ToolInput   wire.JSON          `json:"tool_input"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object.
+	ToolInput wire.JSON `json:"tool_input"`
+	// Suggestions are changes of the rules that would avoid such questions: see
+	// [PermissionRequest.Suggestions].
 	Suggestions []PermissionUpdate `json:"permission_suggestions"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PermissionDeniedInput tells about a tool whose use was denied.
+// A PermissionDeniedInput is the input of [HookPermissionDenied]: the use of a tool was denied.
 type PermissionDeniedInput struct {
 	HookBase
-	ToolName  string    `json:"tool_name"`
+	// ToolName is the name of the tool.
+	ToolName string `json:"tool_name"`
+	// ToolInput is the input of the tool, an object.
 	ToolInput wire.JSON `json:"tool_input"`
-	ToolUseID string    `json:"tool_use_id"`
-	Reason    string    `json:"reason"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
+	// Reason says why it was denied.
+	Reason string `json:"reason"`
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A UserPromptSubmitInput tells about a prompt that the agent is about to take up.
+// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to begin with a prompt.
 type UserPromptSubmitInput struct {
 	HookBase
+	// Prompt is the text of the prompt.
 	Prompt string `json:"prompt"`
 	// Source is user, sdk, system, loop_wakeup, schedule_wakeup, poll_event, or empty.
-	Source       string `json:"source"`
+	Source string `json:"source"`
+	// SessionTitle is the title of the session, or empty.
 	SessionTitle string `json:"session_title"`
 }
 
-// A UserPromptExpansionInput tells about a command and the prompt that it stands for.
+// A UserPromptExpansionInput is the input of [HookUserPromptExpansion]: a slash command is replaced by its prompt.
 type UserPromptExpansionInput struct {
 	HookBase
 	// ExpansionType is slash_command or mcp_prompt.
 	ExpansionType string `json:"expansion_type"`
-	CommandName   string `json:"command_name"`
-	CommandArgs   string `json:"command_args"`
+	// CommandName is the name of the command, without the slash.
+	CommandName string `json:"command_name"`
+	// CommandArgs are the arguments of the command, or empty.
+	CommandArgs string `json:"command_args"`
+	// CommandSource is where the command comes from, or empty.
 	CommandSource string `json:"command_source"`
-	Prompt        string `json:"prompt"`
+	// Prompt is the prompt that replaces the command.
+	Prompt string `json:"prompt"`
 }
 
-// A MessageDisplayInput tells about a part of an answer that is about to be shown.
+// A MessageDisplayInput is the input of [HookMessageDisplay]: a part of an answer is about to be shown.
 type MessageDisplayInput struct {
 	HookBase
-	TurnID    string `json:"turn_id"`
+	// TurnID is the ID of the turn.
+	TurnID string `json:"turn_id"`
+	// MessageID is the ID of the answer.
 	MessageID string `json:"message_id"`
-	Index     int    `json:"index"`
-	// Final marks the last part.
-	Final bool   `json:"final"`
+	// Index counts the parts of the answer, from 0.
+	Index int `json:"index"`
+	// Final is true for the last part.
+	Final bool `json:"final"`
+	// Delta is the text of the part.
 	Delta string `json:"delta"`
 }
 
-// A NotificationInput tells about a notification of the agent to the user.
+// A NotificationInput is the input of [HookNotification]: the agent notifies the user.
 type NotificationInput struct {
 	HookBase
-	Message          string `json:"message"`
-	Title            string `json:"title"`
+	// Message is the text of the notification.
+	Message string `json:"message"`
+	// Title is its title, or empty.
+	Title string `json:"title"`
+	// NotificationType is the kind of notification, such as permission_prompt.
 	NotificationType string `json:"notification_type"`
 }
 
-// A StopInput tells that the agent is about to end its turn.
+// A StopInput is the input of [HookStop]: the agent is about to end its turn.
 type StopInput struct {
 	HookBase
-	// StopHookActive says that the agent goes on only because a hook at this event made it: don't do so forever.
-	StopHookActive       bool                 `json:"stop_hook_active"`
-	LastAssistantMessage string               `json:"last_assistant_message"`
-	BackgroundTasks      []HookBackgroundTask `json:"background_tasks"`
-	SessionCrons         []HookCron           `json:"session_crons"`
+	// StopHookActive is true if the agent is running only because a hook at this event made it go on. A hook
+	// that always does so makes it run forever.
+	StopHookActive bool `json:"stop_hook_active"`
+	// LastAssistantMessage is the text of the last answer.
+	LastAssistantMessage string `json:"last_assistant_message"`
+	// BackgroundTasks are tasks that are still running.
+	BackgroundTasks []HookBackgroundTask `json:"background_tasks"`
+	// SessionCrons are scheduled prompts.
+	SessionCrons []HookCron `json:"session_crons"`
 }
 
-// A StopFailureInput tells that an error has ended the turn.
+// A StopFailureInput is the input of [HookStopFailure]: an error has ended the turn.
 type StopFailureInput struct {
 	HookBase
-	Error                wire.AssistantError `json:"error"`
-	ErrorDetails         string              `json:"error_details"`
-	LastAssistantMessage string              `json:"last_assistant_message"`
+	// Error is the kind of error.
+	Error wire.AssistantError `json:"error"`
+	// ErrorDetails is the text of the error.
+	ErrorDetails string `json:"error_details"`
+	// LastAssistantMessage is the text of the last answer.
+	LastAssistantMessage string `json:"last_assistant_message"`
 }
 
-// A HookBackgroundTask is work that goes on when the turn ends. Long texts are cut.
+// A HookBackgroundTask is a task that goes on when the turn ends. Long texts are cut.
 type HookBackgroundTask struct {
-	ID          string `json:"id"`
-	Type        string `json:"type"`
-	Status      string `json:"status"`
+	// ID is the ID of the task: see [Session.TaskOutput] and [Session.StopTask].
+	ID string `json:"id"`
+	// Type is the kind of task, such as shell or subagent.
+	Type string `json:"type"`
+	// Status is the state of the task, such as running.
+	Status string `json:"status"`
+	// Description says what the task does.
 	Description string `json:"description"`
-	// Which of these are set depends on the type.
-	Command   string `json:"command"`
+	// Command is the command of a shell task.
+	Command string `json:"command"`
+	// AgentType is the name of a subagent.
 	AgentType string `json:"agent_type"`
-	Server    string `json:"server"`
-	Tool      string `json:"tool"`
-	Name      string `json:"name"`
+	// Server is the MCP server of a task that calls a tool.
+	Server string `json:"server"`
+	// Tool is that tool.
+	Tool string `json:"tool"`
+	// Name is the name of a task that has one.
+	Name string `json:"name"`
 }
 
-// A HookCron is a prompt that the session will be given at set times. Long texts are cut.
+// A HookCron is a scheduled prompt of the session. Long texts are cut.
 type HookCron struct {
-	ID        string `json:"id"`
-	Schedule  string `json:"schedule"`
-	Recurring bool   `json:"recurring"`
-	Prompt    string `json:"prompt"`
+	// ID is the ID of the schedule.
+	ID string `json:"id"`
+	// Schedule is when the prompt runs, in the format of cron.
+	Schedule string `json:"schedule"`
+	// Recurring is false for a prompt that runs only once.
+	Recurring bool `json:"recurring"`
+	// Prompt is the text of the prompt.
+	Prompt string `json:"prompt"`
 }

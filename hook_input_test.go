@@ -98,7 +98,7 @@ func TestHookInputs(t *testing.T) {
 			if got, want := reflect.TypeOf(in), reflect.TypeOf(example.input); got != want {
 				t.Fatalf("input is a %v, want a %v", got, want)
 			}
-			if in.Base().Event != example.event || in.Base().CallID != "toolu_9" || in.Raw() != wire.JSON(example.json) {
+			if in.Base().Event != example.event || in.Base().RequestToolUseID != "toolu_9" || in.Raw() != wire.JSON(example.json) {
 				t.Errorf("base %+v", in.Base())
 			}
 			again, err := rawjson.Encode(in)

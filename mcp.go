@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An MCPServer is a server that gives the agent tools. The variants are [*MCPStdioServer], [*MCPSSEServer],
-// [*MCPHTTPServer] and [*MCPInProcessServer]. The model sees a tool as mcp__SERVER__TOOL.
+// An MCPServer is a server whose tools the agent can use. The variants are [*MCPStdioServer], [*MCPSSEServer],
+// [*MCPHTTPServer] and [*MCPInProcessServer]. The name of a tool for the model is mcp__SERVER__TOOL.
 type MCPServer interface {
 	json.Marshaler
 	mcpServer()
@@ -22,61 +22,71 @@ type MCPServer interface {
 
 // An MCPStdioServer is a process that the agent starts and talks to over its standard input and output.
 type MCPStdioServer struct {
+	// Command is the program.
 	Command string
-	Args    []string
-	// Env are variables on top of those of the agent.
+	// Args are its arguments.
+	Args []string
+	// Env are variables in addition to those of the agent.
 	Env map[string]string
-	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
+	// them up.
 	AlwaysLoad bool
 }
 
-// An MCPSSEServer is a server on the network, with server-sent events.
+// An MCPSSEServer is a server that the agent reaches over the network, with server-sent events.
 type MCPSSEServer struct {
+	// URL is the address of the server.
 	URL string
 	// Headers are sent with each request.
 	Headers map[string]string
-	// Tools say what may run, by tool. A tool that is not there is decided about as usual.
+	// Tools decide about single tools. Rules and the permission mode decide about the others.
 	Tools []MCPToolPolicy
-	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
+	// them up.
 	AlwaysLoad bool
 }
 
-// An MCPHTTPServer is a server on the network, with streamable HTTP.
+// An MCPHTTPServer is a server that the agent reaches over the network, with streamable HTTP.
 type MCPHTTPServer struct {
+	// URL is the address of the server.
 	URL string
 	// Headers are sent with each request.
 	Headers map[string]string
-	// Tools say what may run, by tool. A tool that is not there is decided about as usual.
+	// Tools decide about single tools. Rules and the permission mode decide about the others.
 	Tools []MCPToolPolicy
-	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad shows the tools to the model from the start, instead of on request.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
+	// them up.
 	AlwaysLoad bool
 }
 
-// An MCPInProcessServer is a server in this process: the agent sends its messages through the session. It has a Handler
-// or an Opener. One server may serve several sessions at once. Package tools makes them from Go functions.
+// An MCPInProcessServer is a server in this process: the agent sends its messages through the session. It has either
+// a Handler or an Opener. One server may serve several sessions at once. Package tools makes such servers from Go
+// functions.
 type MCPInProcessServer struct {
-	// Handler answers each message by itself.
+	// Handler answers each message separately.
 	Handler MCPHandler
-	// Opener opens a connection for each session. It is for a server that keeps state, or that speaks first.
+	// Opener opens a connection for each session. It is for a server that keeps state, or that sends messages
+	// by itself.
 	Opener MCPOpener
-	// Tools say what may run, by tool. [MCPAlwaysAllow] has no effect here.
+	// Tools decide about single tools. [MCPAlwaysAllow] has no effect here.
 	Tools []MCPToolPolicy
-	// Timeout ends a call of a tool, after a second at least. 0 leaves it to the agent.
+	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
 }
 
-// An MCPToolPolicy says whether a tool of an MCP server may run.
+// An MCPToolPolicy is whether a tool of an MCP server may run.
 type MCPToolPolicy struct {
+	// Name is the name of the tool, without the server.
 	Name string `json:"name"`
 	// Permission decides about the tool. Empty leaves it to rules and the permission mode.
 	Permission MCPPermission `json:"permission_policy,omitempty"`
-	// OrgMax is the most that the organization permits: "allow", "ask" or "blocked". Empty means no such limit.
+	// OrgMax is the most that the organization permits: "allow", "ask" or "blocked". Empty means no limit.
 	OrgMax string `json:"org_max_permission,omitempty"`
 }
 
@@ -85,9 +95,12 @@ type MCPPermission string
 
 // The decisions that the agent knows.
 const (
+	// MCPAlwaysAllow runs the tool without a question.
 	MCPAlwaysAllow MCPPermission = "always_allow"
-	MCPAlwaysAsk   MCPPermission = "always_ask"
-	MCPAlwaysDeny  MCPPermission = "always_deny"
+	// MCPAlwaysAsk asks before each call.
+	MCPAlwaysAsk MCPPermission = "always_ask"
+	// MCPAlwaysDeny never runs the tool.
+	MCPAlwaysDeny MCPPermission = "always_deny"
 )
 
 func (*MCPStdioServer) mcpServer()     {}
@@ -95,7 +108,7 @@ func (*MCPSSEServer) mcpServer()       {}
 func (*MCPHTTPServer) mcpServer()      {}
 func (*MCPInProcessServer) mcpServer() {}
 
-// mcpConfig is a server as the agent reads it.
+// An mcpConfig is a server in the form that the agent reads.
 type mcpConfig struct {
 	Type       string            `json:"type,omitempty"`
 	Command    string            `json:"command,omitempty"`
@@ -108,27 +121,27 @@ type mcpConfig struct {
 	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
 }
 
-// MarshalJSON writes the server as the agent reads it.
+// MarshalJSON encodes the server in the form that the agent reads.
 func (s *MCPStdioServer) MarshalJSON() ([]byte, error) {
-	// The agent fails on a server without a list of arguments.
+	// The agent fails if a server has no list of arguments.
 	args := append([]string{}, s.Args...)
 	return json.Marshal(mcpConfig{Type: "stdio", Command: s.Command, Args: args, Env: s.Env,
 		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
 }
 
-// MarshalJSON writes the server as the agent reads it.
+// MarshalJSON encodes the server in the form that the agent reads.
 func (s *MCPSSEServer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(mcpConfig{Type: "sse", URL: s.URL, Headers: s.Headers, Tools: s.Tools,
 		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
 }
 
-// MarshalJSON writes the server as the agent reads it.
+// MarshalJSON encodes the server in the form that the agent reads.
 func (s *MCPHTTPServer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(mcpConfig{Type: "http", URL: s.URL, Headers: s.Headers, Tools: s.Tools,
 		Timeout: s.Timeout.Milliseconds(), AlwaysLoad: s.AlwaysLoad})
 }
 
-// MarshalJSON writes the server as the agent reads it, which calls it by its name in this process.
+// MarshalJSON encodes the server in the form that the agent reads. The agent only needs its name.
 func (s *MCPInProcessServer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(mcpConfig{Type: "sdk", Tools: s.Tools, Timeout: s.Timeout.Milliseconds()})
 }
@@ -166,7 +179,7 @@ func checkMCPServers(servers map[string]MCPServer) error {
 	return nil
 }
 
-// checkMCPServer returns what is wrong with a server, or "". A nil pointer is nil in the clone.
+// checkMCPServer returns the error in a server, or "". A nil pointer is nil in the clone.
 func checkMCPServer(server MCPServer) string {
 	switch s := cloneServer(server).(type) {
 	case *MCPStdioServer:
@@ -184,7 +197,7 @@ func checkMCPServer(server MCPServer) string {
 	return "is nil"
 }
 
-// check asks the server itself what is wrong with it.
+// check returns why the server can't be used, according to itself, or "".
 func (s *MCPInProcessServer) check() string {
 	if s.Handler != nil && s.Opener != nil {
 		return "has both a Handler and an Opener"
@@ -197,8 +210,7 @@ func (s *MCPInProcessServer) check() string {
 	return ""
 }
 
-// checkMCPFields looks at the field that a server cannot do without, and at its time-out: the agent would ignore a
-// shorter one.
+// checkMCPFields checks the field that a server must have, and its time-out: the agent would ignore a shorter one.
 func checkMCPFields(field string, missing bool, timeout time.Duration) string {
 	switch {
 	case missing:
@@ -211,9 +223,9 @@ func checkMCPFields(field string, missing bool, timeout time.Duration) string {
 
 // An MCPHandler is an MCP server without its transport.
 type MCPHandler interface {
-	// HandleMCP answers one JSON-RPC message. The reply is one as well, or empty when there is none, as for a
-	// notification. It is called from several goroutines at once. The context ends when the agent withdraws the message
-	// or cancels the request, and with the session; HandleMCP should return then.
+	// HandleMCP answers one JSON-RPC message. The reply is a JSON-RPC message as well, or empty for a
+	// notification. It is called from several goroutines at once. The context ends when the agent withdraws the
+	// message or cancels the request, and when the session ends. HandleMCP should return then.
 	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
 }
 
@@ -232,22 +244,23 @@ type MCPChecker interface {
 	CheckMCP() error
 }
 
-// An MCPConn is the server's end of the connection of one session. If it has ended by itself, HandleMCP returns
+// An MCPConn is the server's end of a connection with one session. If it has ended by itself, HandleMCP returns
 // [ErrMCPClosed], and the next message opens another connection.
 type MCPConn interface {
 	MCPHandler
-	// Close ends the connection and all that runs for it, and waits for that. It is called once, also while messages are
-	// being handled. [Session.Close] waits for it, at most for [Options.CloseTimeout].
+	// Close ends the connection and everything that runs for it, and waits for that. It is called once, and
+	// possibly while messages are being handled. [Session.Close] waits for it, at most for
+	// [Options.CloseTimeout].
 	Close() error
 }
 
-// An MCPPeer is the agent as a connection of an MCP server sees it.
+// An MCPPeer is the agent from the view of an MCP server.
 type MCPPeer struct {
-	// Send sends a JSON-RPC message of the server to the agent, and waits until the agent has it. While a session
-	// begins it waits for that first. The response to a request comes as a message to the connection. Send may be
-	// called from several goroutines; its error is [ErrMCPClosed] or that of the session.
+	// Send sends a JSON-RPC message of the server to the agent and waits until the agent has it. It first waits
+	// until the session has begun. The response to a request comes as a message to the connection. Send may be
+	// called from several goroutines. Its error is [ErrMCPClosed] or that of the session.
 	Send func(ctx context.Context, message wire.JSON) error
-	// Logger is that of the session. It is not nil.
+	// Logger is the logger of the session. It is not nil.
 	Logger *slog.Logger
 }
 

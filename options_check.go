@@ -98,7 +98,7 @@ func checkSession(o *Options) error {
 	resumes := o.Resume != "" || o.Continue
 	switch {
 	case o.Resume != "" && o.Continue:
-		return badOption("Continue", "can't be used with Resume")
+		return badOption("Continue", "can't be combined with Resume")
 	case o.ForkSession && !resumes:
 		return badOption("ForkSession", "needs Resume or Continue")
 	case o.SessionID != "" && !uuidPattern.MatchString(o.SessionID):
@@ -207,9 +207,9 @@ func checkModel(o *Options) error {
 func checkPermissions(o *Options) error {
 	switch {
 	case o.CanUseTool != nil && o.PermissionPromptTool != "":
-		return badOption("PermissionPromptTool", "can't be used with CanUseTool")
+		return badOption("PermissionPromptTool", "can't be combined with CanUseTool")
 	case o.OnQuestion != nil && o.PermissionPromptTool != "":
-		return badOption("PermissionPromptTool", "can't be used with OnQuestion")
+		return badOption("PermissionPromptTool", "can't be combined with OnQuestion")
 	case len(o.SupportedDialogKinds) > 0 && o.OnUserDialog == nil:
 		return badOption("SupportedDialogKinds", "needs OnUserDialog")
 	}

@@ -11,58 +11,65 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A CanUseToolFunc decides whether the agent may use a tool. The agent asks only where its rules and its permission
-// mode leave the decision open, and waits for the answer as long as it takes.
+// A CanUseToolFunc decides whether the agent may use a tool. The agent asks only if no rule and no permission mode
+// decides, and waits for the answer without a limit.
 //
-// The result is an [*AllowResult] or a [*DenyResult]; see [Allow] and [Deny]. An error denies, and its text reaches
-// the model. Nil without an error means that somebody else answers, such as another host of the same session:
-// nothing is sent, and the agent goes on waiting.
+// The result is an [*AllowResult] or a [*DenyResult]: see [Allow] and [Deny]. An error denies, and its text is sent
+// to the model. Nil without an error means that another host of the same session answers: nothing is sent, and the
+// agent keeps waiting.
 //
-// Calls run at once when the agent uses several tools at once. The context ends when the agent no longer needs the
-// answer or dies; what is returned after that is dropped.
+// Calls run concurrently if the agent uses several tools at once. The context ends when the agent no longer needs
+// the answer or exits; a result after that is ignored.
 type CanUseToolFunc func(ctx context.Context, req *PermissionRequest) (PermissionResult, error)
 
-// A PermissionRequest is the agent's question whether it may use a tool. Texts in it may come from the model, from a
-// plugin or from an MCP server: escape them before they reach a terminal or a page.
+// A PermissionRequest is the agent's question whether it may use a tool. Its texts may come from the model, a plugin
+// or an MCP server: escape them before they reach a terminal or a page.
 type PermissionRequest struct {
 	raw wire.JSON
 
-	// RequestID is the id of the control request.
+	// RequestID is the ID of the control request.
 	RequestID string `json:"-"`
 
+	// ToolName is the name of the tool, such as "Bash".
 	ToolName string `json:"tool_name"`
-	// Input is what the tool is called with, an object; see DecodeInput.
-	Input     wire.JSON `json:"input"`
-	ToolUseID string    `json:"tool_use_id"`
+	// Input is the input of the tool, an object: see DecodeInput.
+	Input wire.JSON `json:"input"`
+	// ToolUseID is the ID of the tool call.
+	ToolUseID string `json:"tool_use_id"`
 	// AgentID is the subagent that wants to use the tool, or empty.
 	AgentID string `json:"agent_id"`
-	// MCPServer is where the tool comes from, or nil for one that is not of MCP.
+	// MCPServer is the MCP server of the tool, or nil for another tool.
 	MCPServer *MCPOrigin `json:"mcp_server"`
-	// Plugin is the plugin that started the run, nil if none did, and empty if its name cannot be told.
+	// Plugin is the plugin that started the run, nil if none did, and empty if its name is unknown.
 	Plugin *string `json:"plugin"`
 
-	// Title, DisplayName and Description are for a person to read. Each may be empty.
-	Title       string `json:"title"`
+	// Title is the question for a person, or empty.
+	Title string `json:"title"`
+	// DisplayName is the name of the tool for a person, or empty.
 	DisplayName string `json:"display_name"`
+	// Description explains the question to a person, or is empty.
 	Description string `json:"description"`
 
-	// Suggestions are changes of the rules that would spare the next such question: put those that the user agrees to
+	// Suggestions are changes of the rules that would avoid such questions. Put those that the user agrees to
 	// into [AllowResult.UpdatedPermissions].
 	Suggestions []PermissionUpdate `json:"permission_suggestions"`
-	// SuppressAlwaysAllowRule says not to offer "always allow", DefaultToNo not to preselect "yes", and
-	// RequiresUserInteraction that yes and no won't do: the answer is in an updated input.
+	// SuppressAlwaysAllowRule means that "always allow" should not be offered.
 	SuppressAlwaysAllowRule bool `json:"suppress_always_allow_rule"`
-	DefaultToNo             bool `json:"default_to_no"`
+	// DefaultToNo means that "yes" should not be preselected.
+	DefaultToNo bool `json:"default_to_no"`
+	// RequiresUserInteraction means that yes or no is not enough: the answer belongs into an updated input.
 	RequiresUserInteraction bool `json:"requires_user_interaction"`
 
 	// BlockedPath is the path that the question is about, or empty.
 	BlockedPath string `json:"blocked_path"`
-	// DecisionReason says why the agent asks, DecisionReasonType which kind of reason it is, such as rule, mode, hook,
-	// workingDir, safetyCheck or classifier, and DecisionReasonCode which one of a few. Each may be empty.
-	DecisionReason     string `json:"decision_reason"`
+	// DecisionReason says why the agent asks, or is empty.
+	DecisionReason string `json:"decision_reason"`
+	// DecisionReasonType is the kind of reason, such as rule, mode, hook, workingDir, safetyCheck or classifier,
+	// or empty.
 	DecisionReasonType string `json:"decision_reason_type"`
+	// DecisionReasonCode is a code for some reasons, such as org_ask_ceiling, or empty.
 	DecisionReasonCode string `json:"decision_reason_code"`
-	// ClassifierApprovable is nil unless a safety check asks; false means that a person has to answer.
+	// ClassifierApprovable is nil unless a safety check asks. False means that a person has to answer.
 	ClassifierApprovable *bool `json:"classifier_approvable"`
 	// MatchedAskRule is the user's rule that forces this question, or nil.
 	MatchedAskRule *struct {
@@ -73,7 +80,7 @@ type PermissionRequest struct {
 		// RuleContent narrows the rule down, or is empty.
 		RuleContent string `json:"rule_content"`
 	} `json:"matched_ask_rule"`
-	// ServerPolicyAskOnly says whether nothing but a default asks; nil if the agent does not say.
+	// ServerPolicyAskOnly is whether only a default asks, or nil if the agent does not report it.
 	ServerPolicyAskOnly *bool `json:"server_policy_ask_only"`
 
 	// ServerPrompt names a question that the session service has worded, or is empty.
@@ -87,10 +94,12 @@ type PermissionRequest struct {
 	} `json:"computer_folder"`
 }
 
-// An MCPOrigin says which MCP server a tool comes from. Trust its source, never its name.
+// An MCPOrigin is the MCP server that a tool comes from. Decide by its source whether to trust it, never by its
+// name.
 type MCPOrigin struct {
+	// Name is the name of the server.
 	Name string `json:"name"`
-	// Source is who configured the server, such as sdk, plugin, user, project, local, managed or claudeai.
+	// Source is where the server was configured, such as sdk, plugin, user, project, local, managed or claudeai.
 	Source string `json:"source"`
 }
 
@@ -133,53 +142,60 @@ func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (
 	})
 }
 
-// permitNothing decides where nobody else does. The model reads its reason.
+// permitNothing denies every tool, for options without a CanUseTool. The model reads the reason.
 func permitNothing(context.Context, *PermissionRequest) (PermissionResult, error) {
 	return Deny("Nobody is here to permit this."), nil
 }
 
-// A PermissionBehavior is what becomes of the use of a tool.
+// A PermissionBehavior is what happens when the agent wants to use a tool.
 type PermissionBehavior string
 
-// The behaviours that the agent knows.
+// The behaviors that the agent knows.
 const (
+	// PermissionBehaviorAllow runs the tool.
 	PermissionBehaviorAllow PermissionBehavior = "allow"
-	PermissionBehaviorDeny  PermissionBehavior = "deny"
-	PermissionBehaviorAsk   PermissionBehavior = "ask"
-	// PermissionBehaviorDefer ends the turn with the call still open. Only a [PreToolUseOutput] can say so.
+	// PermissionBehaviorDeny does not run the tool.
+	PermissionBehaviorDeny PermissionBehavior = "deny"
+	// PermissionBehaviorAsk asks the user.
+	PermissionBehaviorAsk PermissionBehavior = "ask"
+	// PermissionBehaviorDefer ends the turn with the tool call still open. Only a [PreToolUseOutput] can have it.
 	PermissionBehaviorDefer PermissionBehavior = "defer"
 )
 
-// A PermissionClassification tells the agent what kind of decision was made, for its records.
+// A PermissionClassification is the kind of a decision, for the agent's records.
 type PermissionClassification string
 
 // The classifications that the agent knows.
 const (
+	// PermissionClassificationTemporary is a permission for now.
 	PermissionClassificationTemporary PermissionClassification = "user_temporary"
+	// PermissionClassificationPermanent is a permission from now on.
 	PermissionClassificationPermanent PermissionClassification = "user_permanent"
-	PermissionClassificationReject    PermissionClassification = "user_reject"
+	// PermissionClassificationReject is a denial.
+	PermissionClassificationReject PermissionClassification = "user_reject"
 )
 
 // A PermissionResult is the answer to a [PermissionRequest]: an [*AllowResult] or a [*DenyResult].
 type PermissionResult interface {
-	// answer is what the response says; req may be the zero request.
+	// answer returns the body of the response; req may be the zero request.
 	answer(req *PermissionRequest) (any, error)
 }
 
 // An AllowResult lets the tool run.
 type AllowResult struct {
-	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON object. Nil leaves the
-	// input as it is.
+	// UpdatedInput replaces the input of the tool: anything that marshals to a JSON object. Nil leaves the input
+	// as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
 	// UpdatedPermissions are changes of the rules, such as suggestions of the request.
-	UpdatedPermissions []PermissionUpdate       `json:"updatedPermissions,omitempty"`
-	Classification     PermissionClassification `json:"decisionClassification,omitempty"`
+	UpdatedPermissions []PermissionUpdate `json:"updatedPermissions,omitempty"`
+	// Classification is the kind of the decision. It may be empty.
+	Classification PermissionClassification `json:"decisionClassification,omitempty"`
 }
 
-// Allow lets the tool run with the input that it has.
+// Allow returns a result that lets the tool run.
 func Allow() *AllowResult { return new(AllowResult) }
 
-// AllowWith lets the tool run with another input: anything that marshals to a JSON object.
+// AllowWith returns a result that lets the tool run with another input: anything that marshals to a JSON object.
 func AllowWith(input any) *AllowResult { return &AllowResult{UpdatedInput: input} }
 
 func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
@@ -198,7 +214,7 @@ func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
 	}{PermissionBehaviorAllow, result, req.ToolUseID}, nil
 }
 
-// encodeInput writes an input of a tool, which has to be a JSON object. Nil stays nil.
+// encodeInput encodes the input of a tool, which must be a JSON object. Nil stays nil.
 func encodeInput(input any) (any, error) {
 	if input == nil {
 		return nil, nil
@@ -210,16 +226,17 @@ func encodeInput(input any) (any, error) {
 	return object, err
 }
 
-// A DenyResult keeps the tool from running.
+// A DenyResult does not let the tool run.
 type DenyResult struct {
-	// Message tells the model why. Empty means a text that says no more than that.
+	// Message says to the model why. Empty means a general text.
 	Message string `json:"message"`
-	// Interrupt ends the turn as well. The model then does not see the message.
-	Interrupt      bool                     `json:"interrupt,omitempty"`
+	// Interrupt also ends the turn. The model does not see the message then.
+	Interrupt bool `json:"interrupt,omitempty"`
+	// Classification is the kind of the decision. It may be empty.
 	Classification PermissionClassification `json:"decisionClassification,omitempty"`
 }
 
-// Deny keeps the tool from running, and tells the model why.
+// Deny returns a result that does not let the tool run. The message says to the model why.
 func Deny(message string) *DenyResult { return &DenyResult{Message: message} }
 
 func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
@@ -234,16 +251,18 @@ func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
 	}{PermissionBehaviorDeny, result, req.ToolUseID}, nil
 }
 
-// A PermissionUpdate is one change of the agent's permissions. Which fields count depends on its type.
+// A PermissionUpdate is one change of the agent's permissions. Its type says which fields it uses.
 //
-// One that came from the agent goes back as it came, with all that this package does not know of it; where a field was
-// changed, only that field is written anew.
+// An update that comes from the agent keeps the fields that this package does not know, and goes back to the agent
+// unchanged, except for fields that the caller has changed.
 type PermissionUpdate struct {
 	raw wire.JSON
 
+	// Type is what changes.
 	Type PermissionUpdateType `json:"type"`
-	// Rules and Behavior are for addRules, replaceRules and removeRules.
-	Rules    []PermissionRule   `json:"rules,omitempty"`
+	// Rules are for addRules, replaceRules and removeRules.
+	Rules []PermissionRule `json:"rules,omitempty"`
+	// Behavior is that of the rules.
 	Behavior PermissionBehavior `json:"behavior,omitempty"`
 	// Mode is for setMode.
 	Mode wire.PermissionMode `json:"mode,omitempty"`
@@ -253,7 +272,7 @@ type PermissionUpdate struct {
 	Destination PermissionDestination `json:"destination,omitempty"`
 }
 
-// A PermissionUpdateType says what a [PermissionUpdate] changes.
+// A PermissionUpdateType is what a [PermissionUpdate] changes.
 type PermissionUpdateType string
 
 // The changes that the agent knows.
@@ -269,7 +288,7 @@ const (
 // A PermissionDestination is where a change of the permissions is kept.
 type PermissionDestination string
 
-// The destinations that the agent knows. Those that end in Settings are files, and outlive the session.
+// The destinations that the agent knows. Those that end in Settings are files, and stay after the session.
 const (
 	PermissionDestinationUserSettings    PermissionDestination = "userSettings"
 	PermissionDestinationProjectSettings PermissionDestination = "projectSettings"
@@ -280,8 +299,9 @@ const (
 
 // A PermissionRule names uses of a tool.
 type PermissionRule struct {
+	// ToolName is the name of the tool.
 	ToolName string `json:"toolName"`
-	// RuleContent says which uses, such as "npm test *" for Bash. Empty means all.
+	// RuleContent limits the rule to some uses, such as "npm test *" for Bash. Empty means all.
 	RuleContent string `json:"ruleContent,omitempty"`
 }
 
@@ -295,16 +315,16 @@ func SetMode(to PermissionDestination, mode wire.PermissionMode) PermissionUpdat
 	return PermissionUpdate{Type: PermissionUpdateSetMode, Mode: mode, Destination: to}
 }
 
-// AddDirectories returns a change that adds folders in which the agent may work.
+// AddDirectories returns a change that adds directories in which the agent may work.
 func AddDirectories(to PermissionDestination, directories ...string) PermissionUpdate {
 	return PermissionUpdate{Type: PermissionUpdateAddDirectories, Directories: directories, Destination: to}
 }
 
-// knownUpdate is a PermissionUpdate without its methods, and so without what its fields don't say.
+// knownUpdate is a PermissionUpdate without its methods: it encodes only the known fields.
 type knownUpdate PermissionUpdate
 
-// UnmarshalJSON reads u. A field that does not fit its type is zero: it belongs to a kind of change that this package
-// does not know, and is kept all the same.
+// UnmarshalJSON decodes u. A field that does not fit its type is zero: it belongs to a kind of change that this
+// package does not know. It is kept all the same.
 func (u *PermissionUpdate) UnmarshalJSON(data []byte) error {
 	var known knownUpdate
 	err := json.Unmarshal(data, &known)
@@ -316,7 +336,7 @@ func (u *PermissionUpdate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes u, with the fields that this package does not know.
+// MarshalJSON encodes u, with the fields that this package does not know.
 func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
 	now, err := rawjson.Encode(knownUpdate(u))
 	if err != nil || u.raw == "" {
@@ -334,7 +354,7 @@ func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
 	return []byte(edited), err
 }
 
-// overlay returns the object raw with what differs between two readings of it, then and now.
+// overlay returns the object raw with the fields that differ between then, which is raw as it was decoded, and now.
 func overlay(raw, then, now wire.JSON) (wire.JSON, error) {
 	var all, old, edited map[string]wire.JSON
 	if err := errors.Join(raw.Decode(&all), then.Decode(&old), now.Decode(&edited)); err != nil {

@@ -203,7 +203,7 @@ func (o *PoolOptions) check() error {
 
 // checkPooled returns an error if the options can't be used for the sessions of a pool whose agents have so many uses.
 func (o *Options) checkPooled(uses int) error {
-	const single, reused = "can't be used in a pool, which has many sessions", "can't be used with PoolOptions.MaxUses"
+	const single, reused = "can't be used in a pool, which has many sessions", "can't be combined with PoolOptions.MaxUses"
 	for _, c := range []struct {
 		set            bool
 		option, reason string

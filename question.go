@@ -9,60 +9,66 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A QuestionFunc puts questions of the agent to the user. It takes the place of a [CanUseToolFunc] for the tool
-// AskUserQuestion: an error denies, calls may run at once, and the context ends when the agent no longer needs the
-// answer or dies. The agent waits as long as it takes.
+// A QuestionFunc asks the user questions of the agent. It replaces a [CanUseToolFunc] for the tool AskUserQuestion:
+// an error denies, calls may run concurrently, and the context ends when the agent no longer needs the answer or
+// exits. The agent waits without a limit.
 //
-// Nil without an error means that the user won't answer, and the model is told so.
+// Nil without an error means that the user declined to answer, which the model learns.
 type QuestionFunc func(ctx context.Context, req *QuestionRequest) (*QuestionResult, error)
 
 // A QuestionRequest holds the questions that the agent asks at once.
 type QuestionRequest struct {
+	// Questions are the questions, usually one to four.
 	Questions []Question `json:"questions"`
 	// Permission is the request as a [CanUseToolFunc] would get it.
 	Permission *PermissionRequest `json:"-"`
 }
 
-// A Question is a question to the user. The user may choose among the options or say something else.
+// A Question is a question to the user. The user may choose one of the options or answer freely.
 type Question struct {
-	// Question is the full text, by which the answer goes, and Header a word or two for it.
-	Question string           `json:"question"`
-	Header   string           `json:"header"`
-	Options  []QuestionOption `json:"options"`
+	// Question is the full text. It is the key of the answer in [QuestionResult.Answers].
+	Question string `json:"question"`
+	// Header is a word or two for the question.
+	Header string `json:"header"`
+	// Options are the answers to choose from.
+	Options []QuestionOption `json:"options"`
 	// MultiSelect allows more than one option.
 	MultiSelect bool `json:"multiSelect"`
 }
 
 // A QuestionOption is one answer to choose.
 type QuestionOption struct {
-	Label       string `json:"label"`
+	// Label is the answer.
+	Label string `json:"label"`
+	// Description explains it.
 	Description string `json:"description"`
-	// Preview shows what the option leads to, or is empty.
+	// Preview shows the result of the option, in the format of [Options.QuestionPreview], or is empty.
 	Preview string `json:"preview"`
 }
 
-// A QuestionResult is what the user says to a [QuestionRequest].
+// A QuestionResult is the user's answer to a [QuestionRequest].
 type QuestionResult struct {
-	// Answers are the labels of the chosen options, or the user's own words, by [Question.Question]. A question without
-	// an answer was passed over.
+	// Answers are the labels of the chosen options, or the user's own words, by [Question.Question]. A question
+	// without an answer was skipped.
 	Answers map[string][]string
-	// Annotations add to the answers, by [Question.Question] too.
+	// Annotations add to the answers, also by [Question.Question].
 	Annotations map[string]QuestionAnnotation
-	// Response is what the user says instead of answering. Unless it is empty, the model sees it alone.
+	// Response is a text that the user wrote instead of answering. Unless it is empty, the model sees only the
+	// response.
 	Response string
 }
 
 // A QuestionAnnotation adds to the answer to one question.
 type QuestionAnnotation struct {
-	// Notes are the user's own words beside the choice.
+	// Notes are the user's own words in addition to the choice.
 	Notes string `json:"notes,omitempty"`
 	// Preview is that of the chosen option.
 	Preview string `json:"preview,omitempty"`
-	// Unanswered says why there is no answer: skipped, replied_in_chat or dismissed.
+	// Unanswered is why there is no answer: skipped, replied_in_chat or dismissed.
 	Unanswered string `json:"unanswered,omitempty"`
 }
 
-// questionTool is the tool by which the agent asks the user.
+// questionTool is the tool that the agent uses to ask the user.
 const questionTool = "AskUserQuestion"
 
 func (c *callbacks) question(ctx context.Context, permission *PermissionRequest) (wire.JSON, error) {
@@ -86,7 +92,7 @@ func (c *callbacks) question(ctx context.Context, permission *PermissionRequest)
 	})
 }
 
-// input returns the tool's input with the answers in it, which is where the tool looks for them.
+// input returns the tool's input with the answers, because the tool finds them there.
 func (r *QuestionResult) input(permission *PermissionRequest) (map[string]any, error) {
 	var asked map[string]wire.JSON
 	if err := permission.DecodeInput(&asked); err != nil {
@@ -106,7 +112,7 @@ func (r *QuestionResult) input(permission *PermissionRequest) (map[string]any, e
 	return input, nil
 }
 
-// answers returns the answers in the form in which the agent knows its own labels again.
+// answers returns the answers in the form in which the agent recognizes its own labels.
 func (r *QuestionResult) answers() map[string]string {
 	answers := make(map[string]string, len(r.Answers))
 	for question, labels := range r.Answers {
@@ -117,53 +123,62 @@ func (r *QuestionResult) answers() map[string]string {
 	return answers
 }
 
-// An ElicitationFunc asks the user for what an MCP server wants to know, or to visit a page. Without one, every such
-// request is declined.
+// An ElicitationFunc asks the user a question of an MCP server, or to visit a page. Without one, every such request
+// is declined.
 //
-// Nil without an error means that somebody else answers: nothing is sent, and the server goes on waiting. On an error
-// the agent tells the server that the request was cancelled. Calls may run at once. The context ends when the agent no
-// longer needs the answer or dies.
+// Nil without an error means that another host answers: nothing is sent, and the server keeps waiting. After an error
+// the agent reports to the server that the request was cancelled. Calls may run concurrently. The context ends when
+// the agent no longer needs the answer or exits.
 type ElicitationFunc func(ctx context.Context, req *ElicitationRequest) (*ElicitationResult, error)
 
-// An ElicitationRequest is an MCP server's question to the user. All texts in it are the server's own: escape them
-// before they reach a terminal or a page.
+// An ElicitationRequest is an MCP server's question to the user. All texts come from the server: escape them before
+// they reach a terminal or a page.
 type ElicitationRequest struct {
 	raw wire.JSON
 
+	// MCPServerName is the name of the MCP server.
 	MCPServerName string `json:"mcp_server_name"`
-	Message       string `json:"message"`
-	// Mode is empty where the agent does not say; the request is a form then.
+	// Message is the question.
+	Message string `json:"message"`
+	// Mode is empty if the agent does not report it; the request is a form then.
 	Mode ElicitationMode `json:"mode"`
 	// URL is the page to visit in [ElicitationModeURL].
-	URL           string `json:"url"`
+	URL string `json:"url"`
+	// ElicitationID identifies the question, or is empty.
 	ElicitationID string `json:"elicitation_id"`
-	// RequestedSchema is the JSON schema of the form, and PropertyOrder the order of its fields.
+	// RequestedSchema is the JSON schema of the form.
 	RequestedSchema wire.JSON `json:"requested_schema"`
-	PropertyOrder   []string  `json:"property_order"`
+	// PropertyOrder is the order of the fields of the form.
+	PropertyOrder []string `json:"property_order"`
 
-	// Title, DisplayName and Description are for a person to read. Each may be empty.
-	Title       string `json:"title"`
+	// Title is a heading for a person, or empty.
+	Title string `json:"title"`
+	// DisplayName is the name of the server for a person, or empty.
 	DisplayName string `json:"display_name"`
+	// Description explains the question to a person, or is empty.
 	Description string `json:"description"`
 }
 
 // Raw returns the body of the control request, with the fields that this package does not know.
 func (r *ElicitationRequest) Raw() wire.JSON { return r.raw }
 
-// An ElicitationMode says what the user is to do.
+// An ElicitationMode is what the user is asked to do.
 type ElicitationMode string
 
 // The modes that the agent knows.
 const (
+	// ElicitationModeForm asks to fill in a form.
 	ElicitationModeForm ElicitationMode = "form"
-	ElicitationModeURL  ElicitationMode = "url"
+	// ElicitationModeURL asks to visit a page.
+	ElicitationModeURL ElicitationMode = "url"
 )
 
 // An ElicitationResult is the answer to an [ElicitationRequest].
 type ElicitationResult struct {
-	// Action must be set.
+	// Action is what the user does. It must be set.
 	Action ElicitationAction `json:"action"`
-	// Content is the form as filled in, anything that marshals to a JSON object, and nil unless the action is accept.
+	// Content is the form as filled in: anything that marshals to a JSON object. It is nil unless the action is
+	// [ElicitationAccept].
 	Content any `json:"content,omitempty"`
 }
 
@@ -172,7 +187,9 @@ type ElicitationAction string
 
 // The actions that the agent knows.
 const (
-	ElicitationAccept  ElicitationAction = "accept"
+	// ElicitationAccept answers the question.
+	ElicitationAccept ElicitationAction = "accept"
+	// ElicitationDecline refuses to answer.
 	ElicitationDecline ElicitationAction = "decline"
 	// ElicitationCancel closes the request without a decision.
 	ElicitationCancel ElicitationAction = "cancel"
@@ -203,16 +220,17 @@ func (c *callbacks) elicitation(ctx context.Context, body wire.JSON) (wire.JSON,
 // A UserDialogFunc shows a dialog of the agent to the user. The agent asks only for the kinds of dialogs that
 // [Options.SupportedDialogKinds] names.
 //
-// Nil without an error means that somebody else answers: nothing is sent, and the agent goes on waiting. Calls may run
-// at once. The context ends when the agent no longer needs the answer or dies.
+// Nil without an error means that another host answers: nothing is sent, and the agent keeps waiting. Calls may run
+// concurrently. The context ends when the agent no longer needs the answer or exits.
 type UserDialogFunc func(ctx context.Context, req *UserDialogRequest) (*UserDialogResult, error)
 
 // A UserDialogRequest asks for a dialog.
 type UserDialogRequest struct {
 	raw wire.JSON
 
+	// Kind is the kind of dialog.
 	Kind string `json:"dialog_kind"`
-	// Payload is what the dialog shows. Its shape depends on the kind.
+	// Payload is the content of the dialog. Its shape depends on the kind.
 	Payload wire.JSON `json:"payload"`
 	// ToolUseID is the tool call that the dialog belongs to, or empty.
 	ToolUseID string `json:"tool_use_id"`
@@ -223,9 +241,9 @@ func (r *UserDialogRequest) Raw() wire.JSON { return r.raw }
 
 // A UserDialogResult is how a dialog ended.
 type UserDialogResult struct {
-	// Result is what the user chose, anything that marshals to JSON. Its shape depends on the kind of the dialog.
+	// Result is the user's choice: anything that marshals to JSON. Its shape depends on the kind of the dialog.
 	Result any
-	// Cancelled says that the user closed the dialog. Result does not count then.
+	// Cancelled is true if the user closed the dialog. Result is ignored then.
 	Cancelled bool
 }
 

@@ -181,9 +181,9 @@ func settingsArg(o *Options) string {
 func checkSettings(o *Options) error {
 	switch {
 	case o.SettingsFile != "" && o.Settings != "":
-		return badOption("SettingsFile", "can't be used with Settings")
+		return badOption("SettingsFile", "can't be combined with Settings")
 	case o.SettingsFile != "" && o.Sandbox != nil:
-		return badOption("Sandbox", "can't be used with SettingsFile: put it into the file")
+		return badOption("Sandbox", "can't be combined with SettingsFile: put it into the file")
 	}
 	members, err := checkObject("Settings", o.Settings)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestRealHookPreToolUse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			hook.say(tt.output, tt.err)
 			result := only(t, ask(t, s, tt.name).toolResults())
-			if in := only(t, hook.calls()).Base(); in.CallID != result.ToolUseID {
+			if in := only(t, hook.calls()).Base(); in.RequestToolUseID != result.ToolUseID {
 				t.Errorf("input %s", in.Raw())
 			}
 			if asked := len(door.calls()); asked != tt.asked {
