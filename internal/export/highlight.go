@@ -366,8 +366,8 @@ func findLanguage(name string) *language {
 	if other, ok := languageNames[name]; ok {
 		name = other
 	}
-	if converter, ok := languageMakers[name]; ok {
-		return converter()
+	if newLanguage, ok := languageMakers[name]; ok {
+		return newLanguage()
 	}
 	return nil
 }
