@@ -290,7 +290,7 @@ type outputShape struct {
 func newOutputShape[T any]() (*outputShape, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
-		return nil, fmt.Errorf("clew: making the JSON schema of %T: %w", *new(T), err)
+		return nil, fmt.Errorf("clew: %T has no JSON schema: %w", *new(T), err)
 	}
 	shape := &outputShape{wrapped: schema.Type != "object"}
 	if shape.wrapped {
