@@ -24,7 +24,7 @@ import (
 // title is removed. An empty title is an error.
 //
 // The title is an entry at the end of the transcript, as if the user had renamed the session in the
-// agent. An agent that has the session open may write its own title after it.
+// agent. An agent with the session open may write its own title after it.
 func Rename(ctx context.Context, id, title string, opts *Options) error {
 	title = strings.TrimSpace(title)
 	if title == "" {

@@ -32,7 +32,7 @@
 // Nothing that the agent has written is ever rewritten, and nothing else is written to the agent's
 // directory.
 //
-// An agent that has the session open keeps running, but does not see the change. A change is one
+// An agent with the session open keeps running, but does not see the change. A change is one
 // write of whole lines, which waits while the agent is in the middle of a line. Between that check
 // and the write the agent could still begin a line; the time between them is very short. Don't
 // delete a session that an agent has open.

@@ -117,7 +117,7 @@ func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 	}
 }
 
-// The index of a very long file is dropped neither because of its own size, nor because others are
+// A very long file keeps its index, although it has too many UUIDs, and although other files are
 // read.
 func TestTalliesKeepTheLast(t *testing.T) {
 	t.Parallel()
