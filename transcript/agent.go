@@ -20,14 +20,14 @@ type Agent struct {
 	ID string
 	// Meta is the content of the metadata file, or the zero value if there is none.
 	Meta AgentMeta
-	// Transcript is nil where there is none yet.
+	// Transcript is nil if the agent has not written one yet.
 	Transcript *Transcript
 	// Workflow is the ID of the run that the agent belongs to, or "".
 	Workflow string
 
 	// [Link] fills in the following fields.
 
-	// LinkedBy says how the call was found that started the agent. It is "" as long as none was.
+	// LinkedBy says how [Link] found the call that started the agent, or is "" if it has not found one.
 	LinkedBy LinkedBy
 	// CallID is the ID of that call, and ParentID the agent that made it; "" is the session itself.
 	CallID   string
@@ -116,7 +116,8 @@ func (a *Agent) Start() time.Time {
 	return time.Time{}
 }
 
-// Ongoing reports whether the agent seems to be at work, by what it has written down. One that was killed looks so too.
+// Ongoing reports whether the last turn of the agent has not ended, by its transcript. It also returns true for an agent that
+// was killed.
 func (a *Agent) Ongoing() bool {
 	return a.started() && !a.Meta.Finished && Ongoing(a.Transcript.Chunks)
 }
@@ -208,7 +209,7 @@ type AgentMeta struct {
 	IsBuiltIn             bool
 	LaunchedWithDefaults  bool
 	RequestNonInteractive bool
-	// Finished says that the agent has come to its end.
+	// Finished reports whether the agent has ended.
 	Finished bool
 
 	// Raw is the whole text, with the fields that this package does not know.

@@ -20,11 +20,11 @@ const (
 	LinkedByWorkflow LinkedBy = "workflow"
 	// LinkedByNotice: a notice of the agent's end names the call.
 	LinkedByNotice LinkedBy = "notice"
-	// LinkedByTeam: the call asked for a teammate of that name, or with the words that the agent was greeted with.
+	// LinkedByTeam: the call asked for a teammate of that name, or has the first prompt of the agent.
 	LinkedByTeam LinkedBy = "team"
 	// LinkedByPrompt: the call has the prompt that the agent begins with.
 	LinkedByPrompt LinkedBy = "prompt"
-	// LinkedByOrder: the agent is the next one, and so is the call.
+	// LinkedByOrder: the agent and the call are the next ones without a partner.
 	LinkedByOrder LinkedBy = "order"
 )
 

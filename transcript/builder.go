@@ -231,7 +231,7 @@ func (a *assembly) transcript() *Transcript {
 
 // sidechains are the subagents whose conversations are in the file of the session. The zero value is ready.
 type sidechains struct {
-	all    []*assembly
+	all     []*assembly
 	indexes map[identity]int // which of them has the entry, or is the agent
 }
 

@@ -29,7 +29,7 @@ const (
 type Chunk struct {
 	Type      ChunkType
 	Timestamp time.Time
-	// Text is what the user wrote, what the agent answered, what a command printed, or the summary of a compaction.
+	// Text is the prompt, the answer, the output of a command, or the summary of a compaction.
 	Text string
 
 	// PermissionMode, Images, Documents and Queued are those of a user chunk's [UserMsg].
@@ -111,17 +111,17 @@ type DisplayItem struct {
 	// ResultAt. Patch is the part of it that shows what changed in a file. It is always kept.
 	Structured wire.JSON
 	Patch      wire.JSON
-	// Status is what the structured result says of how far it is, such as completed or async_launched.
+	// Status is the status in the structured result, such as completed or async_launched.
 	Status string
 	// SpillPath is the file with the whole output, if the structured result names one: see [SpillPath].
 	SpillPath string
 	// Injected are texts that the call put into the conversation for the model, such as that of a skill.
 	Injected []string
-	// CallAt and ResultAt are where the entries of the call and of its result are.
+	// CallAt and ResultAt are the positions of the entries with the call and with its result.
 	CallAt   wire.Position
 	ResultAt wire.Position
 
-	// Duration is the time from the call to its result. Where a subagent ran in the same turn it is 0 for other calls
+	// Duration is the time from the call to its result. If a subagent ran in the same turn, it is 0 for other calls
 	// of more than a minute: their results are written late.
 	Duration time.Duration
 	// TokenCount is an estimate from the length of the text.
@@ -148,10 +148,10 @@ var (
 // String returns user, ai, system or compact.
 func (t ChunkType) String() string { return wordOf(int(t), chunkTypes, "ChunkType") }
 
-// MarshalText returns the word of the type. It fails for a type that there is not.
+// MarshalText returns the name of the type, see String. It returns an error for an unknown type.
 func (t ChunkType) MarshalText() ([]byte, error) { return marshalWord(int(t), chunkTypes, "chunk") }
 
-// UnmarshalText takes the word of a type.
+// UnmarshalText sets the type by its name. It returns an error for an unknown name.
 func (t *ChunkType) UnmarshalText(text []byte) error {
 	n, err := parseWord(string(text), chunkTypes, "chunk")
 	if err == nil {
@@ -163,10 +163,10 @@ func (t *ChunkType) UnmarshalText(text []byte) error {
 // String returns thinking, output, tool, subagent or teammate.
 func (t DisplayItemType) String() string { return wordOf(int(t), itemTypes, "DisplayItemType") }
 
-// MarshalText returns the word of the type. It fails for a type that there is not.
+// MarshalText returns the name of the type, see String. It returns an error for an unknown type.
 func (t DisplayItemType) MarshalText() ([]byte, error) { return marshalWord(int(t), itemTypes, "item") }
 
-// UnmarshalText takes the word of a type.
+// UnmarshalText sets the type by its name. It returns an error for an unknown name.
 func (t *DisplayItemType) UnmarshalText(text []byte) error {
 	n, err := parseWord(string(text), itemTypes, "item")
 	if err == nil {
@@ -197,10 +197,10 @@ func parseWord(text string, words []string, what string) (int, error) {
 	return n, nil
 }
 
-// ErrNotKept says that the structured result of a call is not in memory: it was too long, or the agent wrote none.
+// ErrNotKept is returned if the structured result of a call is not in memory: it was too long, or the agent wrote none.
 var ErrNotKept = errors.New("transcript: the structured result was not kept")
 
-// ErrNoResult says that a call has no result yet.
+// ErrNoResult is returned for a call that has no result yet.
 var ErrNoResult = errors.New("transcript: no result")
 
 var errNoCall = errors.New("transcript: item is not a tool call")
@@ -243,7 +243,7 @@ const (
 type LastOutput struct {
 	Type LastOutputType
 	Text string
-	// ToolName is the tool whose result it is, and IsError says that the tool failed.
+	// ToolName is the tool that gave the result, and IsError reports whether it failed.
 	ToolName string
 	IsError  bool
 }

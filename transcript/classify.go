@@ -12,8 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Classify says what an entry means. It returns false for one that means nothing to a person: what the agent keeps for
-// itself, and what only the model has to know. The entries of a sidechain are left out too.
+// Classify returns the message that an entry shows to a person. It returns false for an entry that shows nothing: records of
+// the agent, texts that are only for the model, and entries of a sidechain.
 //
 // The message shares no memory with the entry's raw members. Classify may be called from several goroutines.
 func Classify(e Entry) (ClassifiedMsg, bool) {

@@ -18,7 +18,7 @@ type ContextReport struct {
 
 // A ContextTurn is how full the context was at the last answer of a turn.
 type ContextTurn struct {
-	// Line and Time are those of the answer's first entry, and Model is who gave it.
+	// Line and Time are those of the answer's first entry, and Model is the model that answered.
 	Line  int
 	Time  time.Time
 	Model string

@@ -12,14 +12,14 @@ import (
 // A FileDiff is what a call changed in a file.
 type FileDiff struct {
 	Path string
-	// Created and Deleted say that the file is there only after or only before.
+	// Created and Deleted report whether the call made or deleted the file.
 	Created bool
 	Deleted bool
 	Hunks   []tooluse.Hunk
 	// Added and Removed count the lines.
 	Added   int
 	Removed int
-	// Relative says that the line numbers count from the piece that was replaced, since the file itself is not known.
+	// Relative reports whether line numbers count from the piece that was replaced, since the file is not known.
 	Relative bool
 	// Unknown reports whether it is only known that the file was changed. Then Hunks is empty.
 	Unknown bool
@@ -72,7 +72,8 @@ func diffName(side, path string, absent bool) string {
 
 var errMisfit = errors.New("transcript: the diff does not fit the file")
 
-// Apply returns what a file with the text old holds after the change. It returns an error if the change does not fit.
+// Apply returns the content of a file after the change, if its content was old. It returns an error if the change does not
+// fit, or is Relative or Unknown.
 func (d *FileDiff) Apply(old string) (string, error) {
 	if d.Relative || d.Unknown {
 		return "", errMisfit

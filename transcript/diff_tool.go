@@ -344,11 +344,11 @@ type CallDiff struct {
 	Agent *Agent
 }
 
-// FileChanges are all changes of a file, in their order.
+// FileChanges are all changes of a file, in order.
 type FileChanges struct {
 	Path  string
 	Calls []CallDiff
-	// Created says that the first call made the file, Deleted that the last one took it away.
+	// Created reports whether the first call made the file, and Deleted whether the last one deleted it.
 	Created bool
 	Deleted bool
 	// Added and Removed are the sums over the calls.

@@ -45,7 +45,7 @@ type Finding struct {
 	Version string `json:"version"`
 	Unknown
 	Count int `json:"count"`
-	// First is where it was met first.
+	// First is the position of the first entry that has it.
 	First wire.Position `json:"first"`
 }
 

@@ -17,11 +17,13 @@ import (
 type Entry struct {
 	// Type is user, assistant, system, attachment or progress for entries of the conversation's tree, and another word
 	// for what the agent keeps beside it, such as ai-title or cost-state.
-	Type    string
+	Type string
+	// Subtype is the kind of a system entry, such as compact_boundary or turn_duration.
 	Subtype string
 
+	// UUID identifies the entry. Entries beside the conversation have none.
 	UUID string
-	// ParentUUID is the entry before this one in the conversation. Root says that the agent wrote null there.
+	// ParentUUID is the UUID of the entry before this one in the conversation. Root reports whether the agent wrote null.
 	ParentUUID string
 	Root       bool
 	// LogicalParentUUID is the last entry before a compaction.
@@ -29,31 +31,41 @@ type Entry struct {
 	// LeafUUID is the end of the conversation that a summary or last-prompt is about.
 	LeafUUID string
 
-	Timestamp      time.Time // zero if there is none that can be read
-	SessionID      string
-	AgentID        string
+	// Timestamp is when the entry was written, or the zero time if it has no valid time.
+	Timestamp time.Time
+	SessionID string
+	// AgentID is the ID of the subagent that the entry belongs to, or "" for the session itself.
+	AgentID string
+	// CWD, GitBranch, Version and PermissionMode are the working directory, the git branch, the version of the agent, such
+	// as 2.1.325, and the permission mode, such as plan, when the entry was written.
 	CWD            string
 	GitBranch      string
 	Version        string
 	PermissionMode string
-	PromptID       string
-	RequestID      string
-	TeamName       string
-	AgentName      string
+	// PromptID is shared by the entries of a turn, and RequestID is the ID of the request to the API.
+	PromptID  string
+	RequestID string
+	// TeamName and AgentName name the member of a team that wrote the entry.
+	TeamName  string
+	AgentName string
 
-	IsSidechain       bool
-	IsMeta            bool
-	IsCompactSummary  bool
+	// IsSidechain reports whether the entry belongs to a subagent.
+	IsSidechain bool
+	// IsMeta reports whether the agent, and not the user, wrote a message in the user's role.
+	IsMeta bool
+	// IsCompactSummary reports whether the message is the summary of a compaction.
+	IsCompactSummary bool
+	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an answer.
 	IsAPIErrorMessage bool
-	// Forked says that the line was copied from another session.
+	// Forked reports whether the line was copied from another session.
 	Forked bool
 
-	// CostUSD is what the answer cost, where an older agent wrote that down.
+	// CostUSD is the cost of the answer in dollars. Only older agents wrote it.
 	CostUSD float64
 
 	// SourceToolUseID is the call that the entry comes from, such as a skill's.
 	SourceToolUseID string
-	// Supersedes are the UUIDs of entries that this one takes back or replaces.
+	// Supersedes are the UUIDs of entries that this one retracts or replaces.
 	Supersedes []string
 
 	// Message is nil unless the entry has one.
@@ -71,18 +83,18 @@ type Entry struct {
 	// CompactMetadata is that of a compact_boundary.
 	CompactMetadata json.RawMessage
 
-	// Unknown is what the entry has that this package does not know, up to 1,000 names.
+	// Unknown are the names in the entry that this package does not know, up to 1,000.
 	Unknown []Unknown
 
 	facts resultFacts // what ToolUseResult tells
 
 	// Raw is the whole line.
 	Raw []byte
-	// Position is where the line was, if the caller has set it: see [LineSplitter].
+	// Position is the position of the line in the file, if the caller has set it: see [LineSplitter].
 	Position wire.Position
 }
 
-// A Message is what an entry says to or from the model.
+// A Message is the message of an entry, to or from the model.
 type Message struct {
 	ID         string
 	Role       string
@@ -102,8 +114,8 @@ func (e *Entry) Chained() bool {
 	return e.UUID != "" && entryfacts.Chained(e.Type)
 }
 
-// ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object, or has neither a
-// UUID nor the UUID of a leaf; [DecodeEntry] takes every line, and says what is wrong with one.
+// ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object, or has neither a UUID
+// nor a leaf UUID. [DecodeEntry] accepts lines without these, and returns an error for an invalid line.
 func ParseEntry(line []byte) (Entry, bool) {
 	e, err := DecodeEntry(line)
 	if err != nil || e.UUID == "" && e.LeafUUID == "" {

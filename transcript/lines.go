@@ -50,8 +50,8 @@ type longLine struct {
 	last  byte
 }
 
-// NewLineSplitter returns a splitter that stands at the beginning of a file. maxLine is the length of the longest line;
-// 0 and less means 64 MiB.
+// NewLineSplitter returns a splitter for the beginning of a file. maxLine is the length of the longest line; 0 or less means
+// 64 MiB.
 func NewLineSplitter(maxLine int) *LineSplitter {
 	if maxLine <= 0 {
 		maxLine = defaultMaxLine

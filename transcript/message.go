@@ -10,22 +10,22 @@ import (
 // A ClassifiedMsg is what an entry means to a person. Its variants are [*UserMsg], [*AIMsg], [*SystemMsg],
 // [*TeammateMsg] and [*CompactMsg].
 type ClassifiedMsg interface {
-	// Time returns when it was said, or the zero time.
+	// Time returns the time of the message, or the zero time.
 	Time() time.Time
 	classifiedMsg()
 }
 
-// A UserMsg is what the user wrote.
+// A UserMsg is a prompt of the user.
 type UserMsg struct {
 	Timestamp time.Time
 	// Text is what to show: without what the agent added for the model, and a command as it was typed. Where there are
 	// only pictures or documents it says so, as in "[2 images]".
 	Text           string
 	PermissionMode string
-	// Images are the pictures that came with it, and Documents other files.
+	// Images and Documents are the numbers of pictures and of other files in the prompt.
 	Images    int
 	Documents int
-	// Queued says that it was typed while the agent worked.
+	// Queued reports whether the user typed it while the agent worked.
 	Queued bool
 }
 
@@ -38,13 +38,14 @@ type AIMsg struct {
 	Timestamp time.Time
 	// MessageID is shared by the entries of one answer.
 	MessageID string
+	// RequestID is the ID of the request to the API, and Model the model that answered, such as claude-opus-4-5.
 	RequestID string
 	Model     string
-	// Text is that of the text blocks, each on a new line.
+	// Text has the texts of the text blocks, each on a new line.
 	Text string
-	// ThinkingCount counts the blocks of thinking, those that only the API can read among them.
+	// ThinkingCount is the number of thinking blocks, including redacted ones.
 	ThinkingCount int
-	// ToolCalls are the calls in Blocks that have an ID and a name, those of tools at the API among them.
+	// ToolCalls are the calls in Blocks that have an ID and a name, including those of tools that run at the API.
 	ToolCalls  []ToolCall
 	Blocks     wire.Content
 	Usage      usage.Usage
@@ -66,12 +67,12 @@ type AIMsg struct {
 // A ToolCall names a call of a tool.
 type ToolCall struct{ ID, Name string }
 
-// A SystemMsg is what a command printed, or what the agent says of itself.
+// A SystemMsg is the output of a command, or a notice of the agent.
 type SystemMsg struct {
 	Timestamp time.Time
-	// Output is what to show. For a command it is what it printed, or else what it printed as errors.
+	// Output is the text to show. For a command it is its standard output, or its standard error if that is empty.
 	Output string
-	// Stderr is what a command printed as errors, if Output is something else.
+	// Stderr is the standard error of a command that also has standard output.
 	Stderr  string
 	IsError bool
 }
@@ -82,7 +83,7 @@ type TeammateMsg struct {
 	Text       string
 	TeammateID string
 	Color      string
-	// Summary is what the teammate says it is about.
+	// Summary is the subject of the message, in the teammate's words.
 	Summary string
 }
 
@@ -91,7 +92,7 @@ type TeammateMsg struct {
 type CompactMsg struct {
 	Timestamp time.Time
 	Text      string
-	// Summary says that Text is the summary.
+	// Summary reports whether Text is the summary.
 	Summary bool
 	// Trigger is auto or manual.
 	Trigger    string

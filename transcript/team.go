@@ -24,9 +24,9 @@ type Member struct {
 	Name  string
 	Type  string
 	Color string
-	// Agent is the last one of that name, or nil if nothing of it was found.
+	// Agent is the last agent of that name, or nil if none was found.
 	Agent *Agent
-	// Ongoing says that the agent seems to be at work.
+	// Ongoing reports whether the agent seems to be working, see [Agent.Ongoing].
 	Ongoing bool
 }
 
@@ -38,7 +38,7 @@ type Task struct {
 	Description string
 	// Status is pending, in_progress, completed or deleted.
 	Status string
-	// Owner is the member that works on it, or "".
+	// Owner is the name of the member that works on it, or "".
 	Owner string
 }
 

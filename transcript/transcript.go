@@ -24,7 +24,8 @@ type Transcript struct {
 	Noise map[string]int
 	// Sidechains are the conversations of subagents that older agents wrote into the same file.
 	Sidechains []*Transcript
-	// Unlinked are the subagents that hang at none of the items, if somebody has looked for subagents: see [Link].
+	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it to the result of [Link], as
+	// sessions.Read does.
 	Unlinked []*Agent
 	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far as reports of the tasks
 	// name them.
@@ -37,7 +38,7 @@ type Transcript struct {
 	assembly *assembly // nil for one that was made by hand
 }
 
-// Context returns how the model's context filled up.
+// Context returns a report of how the model's context filled up.
 func (t *Transcript) Context() ContextReport {
 	if t.assembly == nil {
 		return ContextReport{}
@@ -47,7 +48,7 @@ func (t *Transcript) Context() ContextReport {
 
 // A Branch is a part of the conversation that a rewind or a new attempt has removed.
 type Branch struct {
-	// FromLine is the line of the entry that the branch hangs on, or 0 if it has its own root.
+	// FromLine is the line of the entry at which the branch begins, or 0 if the branch has its own root.
 	FromLine int
 	Chunks   []Chunk
 }
@@ -58,7 +59,7 @@ type InvalidLine struct {
 	Err      error
 	// Head is the beginning of the line.
 	Head string
-	// Torn says that it was the last line and had no end: somebody was writing it, or was stopped.
+	// Torn reports whether it is the last line and incomplete: the agent is writing it, or a crash has cut it.
 	Torn bool
 }
 
@@ -109,7 +110,7 @@ type Info struct {
 	AgentID   string
 	// ToolUseID is the call that started the subagent, in a running session.
 	ToolUseID string
-	// Title is the one that the user gave, AITitle the one that the agent gave, and Recap that of an older agent.
+	// Title is the title that the user gave, AITitle the one that the agent generated, and Recap that of an older agent.
 	Title      string
 	AITitle    string
 	Recap      string
@@ -118,7 +119,7 @@ type Info struct {
 	CWD        string
 	GitBranch  string
 	Version    string
-	// Model is the last one that has answered.
+	// Model is the model that answered last.
 	Model          string
 	PermissionMode string
 	TeamName       string

@@ -8,11 +8,11 @@ import (
 
 // A tree holds the entries of one conversation and its branches, in the order of the file.
 type tree struct {
-	nodes  []node
+	nodes   []node
 	indexes map[identity]int32
-	hidden map[identity]bool // UUIDs that were retracted before their entries came
-	called map[string]bool   // tools, by the IDs of their calls
-	spoken map[string]bool   // answers, by the IDs of their messages
+	hidden  map[identity]bool // UUIDs that were retracted before their entries came
+	called  map[string]bool   // tools, by the IDs of their calls
+	spoken  map[string]bool   // answers, by the IDs of their messages
 	// relinked are entries that a compaction has kept, with the entry that they follow since.
 	relinked map[identity]identity
 	// cuts are the indexes of entries that a rewind has removed, and how many nodes there were then.
