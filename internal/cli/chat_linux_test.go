@@ -96,7 +96,7 @@ func TestChatTypes(t *testing.T) {
 	c.press(t, "\x1b[A\x1b[A\x1b[A\x1b[A")
 	c.see(t, "> one|\n  two\n  three\n  four !世界")
 	c.press(t, "\x03/m\t")
-	c.see(t, "> /mode|\n/mode   show the permission mode, or change it\n/model  show the model, or change it")
+	c.see(t, "> /mode|\n/mode   show or change the permission mode\n/model  show or change the model")
 	c.press(t, "l s\t\r")
 	c.see(t, "> /model sonnet\nthe model is now claude-sonnet-5\n\nclaude-sonnet-5 · default · $0.25 · context 7%\n> |")
 	c.press(t, "/r\t")
@@ -260,7 +260,7 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 	c.see(t, chatAfterTurn+"> |")
 	c.press(t, "die now\r")
 	c.see(t, "the agent crashed; it may have started to act on the prompt"+chatAfterTurn+"> die now|")
-	if !strings.Contains(c.paper.all(), "another one") {
+	if !strings.Contains(c.paper.all(), "another agent continues") {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}
 	c.press(t, "\x03live\r")

@@ -216,7 +216,7 @@ func TestDescribeAlways(t *testing.T) {
   always: allow Bash(make *), Read, saved in .claude/settings.local.json
   always: allow Bash(a\x1b[2J\nb), saved in your settings
   always: tools may use /a, /b, saved in .claude/settings.json
-  always: removeRules Edit, kept in elsewhere
+  always: removeRules Edit, saved in elsewhere
   always: new
 `
 	if diff := cmp.Diff(want, got); diff != "" {

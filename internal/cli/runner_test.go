@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"syscall"
@@ -376,6 +377,8 @@ func TestInspectMemory(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 			runtime.GC()
+			// Next to the memory of other tests, the collector would allow as much garbage.
+			defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(heapInUse() + 32*mb)))
 			peak := watchHeap(func() { inspectText(t, tt.in) })
 			if t.Logf("%d MB in use", peak/mb); peak > tt.bound {
 				t.Errorf("%d MB of memory in use, want at most %d", peak/mb, tt.bound/mb)

@@ -58,7 +58,7 @@ func TestSettingsHaveFlags(t *testing.T) {
 // The help lists what the file of a project cannot set.
 func TestConfigHelpListsPersonalSettings(t *testing.T) {
 	_, list, _ := strings.Cut(strings.ReplaceAll(configHelp, "\n", " "), "names files: ")
-	list, _, _ = strings.Cut(list, ";")
+	list, _, _ = strings.Cut(list, ". ")
 	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, s := range config.All() {
 		if listed := slices.Contains(words, s.Key); listed != s.Personal {
@@ -187,7 +187,7 @@ func TestDoctorSilentAgent(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if version, err := agentVersion(ctx, path); err == nil || !strings.Contains(err.Error(), "has not ended") {
+	if version, err := agentVersion(ctx, path); err == nil || !strings.Contains(err.Error(), "still running") {
 		t.Errorf("version %q, %v", version, err)
 	}
 }

@@ -155,7 +155,7 @@ func TestShowLargeFile(t *testing.T) {
 	}
 	errs.Reset()
 	execute(t.Context(), []string{"show", path, "--turn", "7", "--expand"}, Streams{Out: io.Discard, Err: &errs})
-	if !strings.Contains(errs.String(), "what subagents did is left out") {
+	if !strings.Contains(errs.String(), "its subagents are left out") {
 		t.Errorf("it does not tell what it leaves out: %q", errs.String())
 	}
 }

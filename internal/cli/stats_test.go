@@ -157,8 +157,8 @@ func TestBlockThatGoesOn(t *testing.T) {
 	prices := usage.DefaultPrices()
 	opts := &usage.ReportOptions{By: []usage.Dimension{usage.ByBlock}, Location: time.UTC, Prices: &prices}
 	text := newStatsReport(used, opts, start.Add(2*time.Hour)).text(canvas{})
-	const want = "The last block ends at 2026-11-15 17:00. " +
-		"If it goes on like this, it comes to 8,000 tokens and $0.1600."
+	const want = "The current block ends at 2026-11-15 17:00. " +
+		"At this rate, it will reach 8,000 tokens and $0.1600."
 	if !strings.Contains(text, want) {
 		t.Errorf("%s\nlacks: %s", text, want)
 	}
