@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Transcript is what was read of one session or subagent. Each entry is in one chunk, in one branch, in one sidechain
-// or counted as noise.
+// A Transcript is the transcript of one session or subagent. Each entry is in one chunk, one branch or one sidechain, or
+// is counted as noise.
 type Transcript struct {
 	Chunks []Chunk
 	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the order of the file.
@@ -94,8 +94,8 @@ func (o *ReadOptions) maxLine() int {
 	return o.MaxLineBytes
 }
 
-// Read reads a whole transcript. The error is that of the reader, and comes with what was read before it; bad lines are
-// in the transcript.
+// Read reads a whole transcript. It returns an error only if r does, together with the transcript up to then. Invalid
+// lines are in [Transcript.Invalid]. opts may be nil.
 func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	b := NewBuilder(opts)
 	_, err := io.CopyBuffer(b, struct{ io.Reader }{r}, make([]byte, copyBuffer)) // a plain reader, so that the buffer is used
