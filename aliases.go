@@ -5,7 +5,7 @@ import "github.com/clewdev/clew/wire"
 // These are the names of package wire that most programs need. Package wire has all messages, blocks and
 // events.
 type (
-	// A Message is one message of the agent, of any kind. Use a type switch to tell the kinds apart.
+	// A Message is one message of the agent, of any kind. Use a type switch to distinguish them.
 	Message = wire.Message
 	// A Block is one element of a message's content.
 	Block = wire.Block

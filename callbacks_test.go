@@ -192,7 +192,7 @@ func TestServeErrorIsLogged(t *testing.T) {
 	}
 }
 
-// An answer that is no JSON is an error of the callback, not of the session.
+// An answer that is not JSON is an error of the callback, not of the session.
 func TestServeAnswerNotJSON(t *testing.T) {
 	t.Parallel()
 	o := &Options{CanUseTool: func(context.Context, *PermissionRequest) (PermissionResult, error) {
@@ -327,7 +327,7 @@ func recordedHost(t *testing.T, answer wire.JSON) *Options {
 	return o
 }
 
-// What the agent asked when it was recorded is answered as it was then.
+// Recorded requests of the agent get the answers that were recorded with them.
 func TestServeRecorded(t *testing.T) {
 	t.Parallel()
 	requests, answers := recorded(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The agent tells null from a field that is not there: null resets a value, absence leaves it.
+// For the agent, null resets a value, and a missing field leaves it as it is.
 func TestControlRequests(t *testing.T) {
 	t.Parallel()
 	model, mode := "sonnet", wire.PermissionModeDefault

@@ -29,7 +29,7 @@ type interruptRequest struct {
 }
 
 // An InterruptReceipt lists the prompts that were in the queue, by their UUIDs. A prompt that was sent
-// without a UUID is not listed, and the agent may list prompts of its own. Both lists are empty from an
+// without a UUID is not listed, and the agent may list its own prompts. Both lists are empty from an
 // agent without the capability interrupt_receipt_v1.
 type InterruptReceipt struct {
 	// StillQueued are the prompts that will run.
@@ -112,7 +112,7 @@ type ThinkingOptions struct {
 	Display ThinkingDisplay `json:"thinking_display,omitempty"`
 }
 
-// A resetThinkingRequest has null for all values, which the agent tells from a value that is missing.
+// A resetThinkingRequest has null for all values. The agent leaves a value that is missing as it is.
 type resetThinkingRequest struct {
 	MaxThinkingTokens *int             `json:"max_thinking_tokens"`
 	ThinkingDisplay   *ThinkingDisplay `json:"thinking_display"`

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// What an agent of the examples can do in place of an answer.
+// Actions of the simulated agent in place of an answer.
 const (
 	countsOn = "counts on" // until it is interrupted
 	hangs    = "hangs"
@@ -57,7 +57,7 @@ func (a *exampleAgent) play(prompts io.Reader, answers io.Writer) {
 		case *wire.ControlRequestMessage:
 			answer = a.control(m)
 		case *wire.ControlResponseMessage:
-			answer = exampleTurn(a.prompt, told(m.Response.Response))
+			answer = exampleTurn(a.prompt, summarize(m.Response.Response))
 		case *wire.UserMessage:
 			if len(a.texts) == 0 {
 				return
@@ -91,8 +91,8 @@ func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
 		m.RequestID, body) + more
 }
 
-// told returns what the host has answered to the agent, in short.
-func told(answer wire.JSON) string {
+// summarize returns the answer of the host to the agent as one line.
+func summarize(answer wire.JSON) string {
 	var a struct {
 		Behavior, Message string
 		UpdatedInput      struct{ Answers map[string]string }
@@ -113,7 +113,7 @@ func told(answer wire.JSON) string {
 	for _, block := range a.MCP.Result.Content {
 		words = append(words, block.Text)
 	}
-	return "told: " + strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
+	return "answer: " + strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
 }
 
 // exampleTurn returns the frames of a turn that answers a prompt with a text.
@@ -169,7 +169,7 @@ func ExampleQuestionFunc() {
 	fmt.Println(result.Result)
 	// Output:
 	// Which colour?
-	// told: allow, Blue
+	// answer: allow, Blue
 }
 
 // An MCP server asks the user for something.
@@ -187,10 +187,10 @@ func ExampleElicitationFunc() {
 	fmt.Println(result.Result)
 	// Output:
 	// signup asks: Your name?
-	// told: accept, Ada
+	// answer: accept, Ada
 }
 
-// A noon is an MCP server whose one tool tells the time. Claude Code also calls initialize and tools/list.
+// A noon is an MCP server whose one tool returns the time. Claude Code also calls initialize and tools/list.
 type noon struct{}
 
 // HandleMCP answers one message of JSON-RPC.
@@ -217,5 +217,5 @@ func ExampleMCPInProcessServer() {
 		return
 	}
 	fmt.Println(result.Result)
-	// Output: told: 12:00
+	// Output: answer: 12:00
 }

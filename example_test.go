@@ -332,7 +332,7 @@ func ExampleHookFunc() {
 		return
 	}
 	fmt.Println(result.Result)
-	// Output: told: deny, Nothing is deleted here.
+	// Output: answer: deny, Nothing is deleted here.
 }
 
 // A host lets the agent run tests, and nothing else that has to be asked for.

@@ -51,7 +51,7 @@ type HookMatcher struct {
 // A HookFailure is what the agent does when a hook fails.
 type HookFailure string
 
-// What the agent can do. It can't block at Stop, SubagentStop, TaskCompleted and TeammateIdle.
+// The agent can't block at Stop, SubagentStop, TaskCompleted and TeammateIdle.
 const (
 	// HookFailureContinue goes on as without the hook.
 	HookFailureContinue HookFailure = "continue"

@@ -125,7 +125,7 @@ func received(t *testing.T, input string) (got HookInput) {
 	return got
 }
 
-// withoutZeros takes the members of an object out that a decoder cannot tell from missing ones.
+// withoutZeros removes the members of an object that decode like missing ones.
 func withoutZeros(v any) any {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -160,7 +160,7 @@ func TestHookInputExamplesAreComplete(t *testing.T) {
 	}
 }
 
-// What this package does not know of an input is in its raw text, and null is the same as nothing.
+// Unknown fields of an input are in its raw text, and null is the same as a missing field.
 func TestHookInputKeepsUnknownFields(t *testing.T) {
 	t.Parallel()
 	const input = `{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":null,"effort":null,

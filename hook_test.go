@@ -63,7 +63,7 @@ func TestHooksInInitialize(t *testing.T) {
 	}
 }
 
-// The agent calls a hook by the id that it was told.
+// The agent calls a hook by the ID that it got in initialize.
 func TestHookCalledByID(t *testing.T) {
 	t.Parallel()
 	named := func(name string) HookFunc {

@@ -213,7 +213,7 @@ type Options struct {
 	// them: initialize perTaskStopAffordance.
 	PerTaskStop bool
 
-	// What the agent reports.
+	// Reports of the agent.
 
 	// IncludePartialMessages makes the agent send answers while they are written, as [StreamEventMessage]s:
 	// --include-partial-messages. A [Collector] adds them up.

@@ -178,7 +178,7 @@ func TestPermissionRequestDecodeInput(t *testing.T) {
 	}
 }
 
-// What the agent suggests goes back as it came, whether this package knows it or not.
+// Suggestions of the agent go back unchanged, including fields that this package does not know.
 func TestPermissionUpdateEchoed(t *testing.T) {
 	t.Parallel()
 	suggestions := `[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"a && b <c>","since":1.0}],` +
@@ -197,7 +197,7 @@ func TestPermissionUpdateEchoed(t *testing.T) {
 	}
 }
 
-// A changed field is written anew, and the rest stays.
+// Only the changed field is encoded again.
 func TestPermissionUpdateEdited(t *testing.T) {
 	t.Parallel()
 	const suggestion = `{"type":"addRules","rules":[{"toolName":"Bash","since":1.0}],"behavior":"allow",` +
@@ -260,7 +260,7 @@ func TestPermissionUpdateNotJSON(t *testing.T) {
 	}
 }
 
-// What is no object at all can be echoed, and replaced, but not edited.
+// A suggestion that is not an object can be sent back or replaced, but not edited.
 func TestPermissionUpdateNoObject(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]wire.JSON{`null`: `{"type":"setMode"}`, `"text"`: "", `[1]`: ""} {

@@ -35,7 +35,7 @@ func TestExamples(t *testing.T) {
 			}
 			model := clewtest.NewModel(t)
 			r.model(model)
-			dir := folder(t)
+			dir := exampleDir(t)
 			r.check(t, bin, dir, append(model.Env(), "CLEW_AGENT="+agent, "AGENT="+agent))
 			if r.name == "record" {
 				played := clewtest.NewAgent(t, clewtest.LoadDialogue(t, filepath.Join(dir, r.args[0])))
@@ -64,8 +64,8 @@ shift 2
 exec "$AGENT" "$@"
 `
 
-// folder returns a directory for an example, with a picture and a stand-in for docker in it.
-func folder(t *testing.T) string {
+// exampleDir returns a directory for an example, with a picture and a stand-in for docker in it.
+func exampleDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "dot.png"), []byte(dot), 0o600); err != nil {

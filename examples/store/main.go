@@ -25,7 +25,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	// With a project of its own name, a session is found again in any folder.
+	// A session with a project name is found again from any directory.
 	opts := &clew.Options{Store: store, StoreProject: "birds"}
 	first, err := clew.Run(ctx, "Remember the wren.", opts)
 	if err != nil {

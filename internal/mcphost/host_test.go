@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,13 @@ import (
 type fakeServer struct {
 	handle   func(ctx context.Context, message wire.JSON) (wire.JSON, error)
 	stateful bool
-	opened   int
-	closed   int
+	opened   atomic.Int32
+	closed   atomic.Int32
 	peer     *Peer
 }
 
 func (s *fakeServer) Open(peer *Peer) (Conn, error) {
-	s.opened++
+	s.opened.Add(1)
 	s.peer = peer
 	return fakeConn{s}, nil
 }
@@ -41,7 +42,7 @@ func (c fakeConn) HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, 
 }
 
 func (c fakeConn) Close() error {
-	c.fakeServer.closed++
+	c.closed.Add(1)
 	return nil
 }
 
@@ -126,8 +127,8 @@ func TestConnectionLost(t *testing.T) {
 			}
 		}
 		host.Close()
-		if !host.Wait(time.Minute) || server.opened != 2 || server.closed != 2 {
-			t.Errorf("stateful %t: %d opened, %d closed", stateful, server.opened, server.closed)
+		if !host.Wait(time.Minute) || server.opened.Load() != 2 || server.closed.Load() != 2 {
+			t.Errorf("stateful %t: %d opened, %d closed", stateful, server.opened.Load(), server.closed.Load())
 		}
 		want := []string{"ping", "ping"}
 		if stateful {
@@ -154,12 +155,12 @@ func TestReplace(t *testing.T) {
 	if diff := cmp.Diff([]string{"new"}, host.Replace(map[string]Server{"kept": kept, "new": fresh})); diff != "" {
 		t.Errorf("replaced (-want +got):\n%s", diff)
 	}
-	if kept.closed+old.closed+gone.closed != 0 {
+	if kept.closed.Load()+old.closed.Load()+gone.closed.Load() != 0 {
 		t.Error("a connection was closed too early")
 	}
 	host.CloseRemoved()
-	if !host.Wait(time.Minute) || kept.closed != 0 || old.closed != 1 || gone.closed != 1 {
-		t.Errorf("closed: kept %d, replaced %d, removed %d", kept.closed, old.closed, gone.closed)
+	if !host.Wait(time.Minute) || kept.closed.Load() != 0 || old.closed.Load() != 1 || gone.closed.Load() != 1 {
+		t.Errorf("closed: kept %d, replaced %d, removed %d", kept.closed.Load(), old.closed.Load(), gone.closed.Load())
 	}
 	if servers := host.Servers(); len(servers) != 2 || servers["new"] != Server(fresh) {
 		t.Errorf("servers %v", servers)
