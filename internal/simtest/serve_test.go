@@ -40,7 +40,7 @@ func TestAnswersToTheAgent(t *testing.T) {
 			controlSuccess("q", `{"async":true,"asyncTimeout":1500}`)},
 		"a hook that fails":  {fmt.Sprintf(hook, 3), controlRefusal("q", "no idea")},
 		"a hook that panics": {fmt.Sprintf(hook, 4), controlRefusal("q", "clew: panic in a hook at Stop: at the hook")},
-		"an unknown hook":    {fmt.Sprintf(hook, 99), controlRefusal("q", `clew: there is no hook "hook_99"`)},
+		"an unknown hook":    {fmt.Sprintf(hook, 99), controlRefusal("q", `clew: unknown hook "hook_99"`)},
 
 		"a call of a server": {fmt.Sprintf(mcp, "own", `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`),
 			controlSuccess("q", `{"mcp_response":{"jsonrpc":"2.0","id":7,"result":{"did":"tools/list"}}}`)},
