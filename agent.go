@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/internal/tempconfig"
+	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -131,9 +132,9 @@ func (a *agent) sendServers(ctx context.Context, servers any) error {
 }
 
 // checkVersion warns, once, if the agent is too old. An agent that does not report its version is not checked.
-func (a *agent) checkVersion(version string) {
-	if olderThan(version, MinAgentVersion) && !a.warned.Swap(true) {
-		a.session.log.Warn("the agent is older than this package supports: update it", "version", version, "minimum", MinAgentVersion)
+func (a *agent) checkVersion(found string) {
+	if version.Valid(found) && version.Compare(found, MinAgentVersion) < 0 && !a.warned.Swap(true) {
+		a.session.log.Warn("the agent is older than this package supports: update it", "version", found, "minimum", MinAgentVersion)
 	}
 }
 

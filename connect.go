@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 
 	"github.com/clewdev/clew/internal/process"
 )
@@ -81,38 +79,6 @@ func start(ctx context.Context, plan *launchPlan) (Connection, error) {
 // MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one is used all the
 // same, with a warning to [Options.Logger].
 const MinAgentVersion = "2.0.0"
-
-// olderThan compares versions by their numbers. A text that is not a version is not older.
-func olderThan(version, minimum string) bool {
-	have, ok := numbers(version)
-	want, _ := numbers(minimum)
-	if !ok {
-		return false
-	}
-	for i := range want {
-		if have[i] != want[i] {
-			return have[i] < want[i]
-		}
-	}
-	return false
-}
-
-// numbers returns the three numbers that a version begins with.
-func numbers(version string) (n [3]int, ok bool) {
-	parts := strings.SplitN(version, ".", len(n))
-	if len(parts) < len(n) {
-		return n, false
-	}
-	for i, part := range parts {
-		digits := part[:len(part)-len(strings.TrimLeft(part, "0123456789"))]
-		value, err := strconv.Atoi(digits)
-		if err != nil {
-			return n, false
-		}
-		n[i] = value
-	}
-	return n, true
-}
 
 // FindAgent returns the absolute path of the agent binary that a session with that [Options.AgentPath] would start. It
 // starts nothing. If there is none, it returns a [*NotFoundError].

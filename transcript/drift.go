@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -70,7 +71,7 @@ func (d *Drift) Findings() []Finding {
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(compareVersions(a.Version, b.Version), strings.Compare(string(a.Kind), string(b.Kind)),
+		return cmp.Or(version.Compare(a.Version, b.Version), strings.Compare(a.Version, b.Version), strings.Compare(string(a.Kind), string(b.Kind)),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
 	})
 	return all
@@ -128,19 +129,6 @@ func cutName(name string) string {
 		end--
 	}
 	return strings.Clone(name[:end]) + "…"
-}
-
-// compareVersions compares by the numbers in them: 2.1.9 comes before 2.1.10.
-func compareVersions(a, b string) int {
-	for a != "" && b != "" {
-		var x, y string
-		x, a, _ = strings.Cut(a, ".")
-		y, b, _ = strings.Cut(b, ".")
-		if order := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); order != 0 {
-			return order
-		}
-	}
-	return strings.Compare(a, b)
 }
 
 // The names below were found in transcripts of versions up to 2.1.325.

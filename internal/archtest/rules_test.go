@@ -25,7 +25,7 @@ var (
 	purePackages = []string{
 		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
 		module + "/internal/jsonlex", module + "/internal/entrylex",
-		module + "/internal/entryfacts", module + "/internal/redact",
+		module + "/internal/entryfacts", module + "/internal/redact", module + "/internal/version",
 	}
 
 	// leafPackages are public packages that can be used without the reader of transcripts.
@@ -53,7 +53,7 @@ var (
 
 	// sharedPackages are internal, and yet used by the libraries and by the program: each is one decision that both must
 	// make in the same way.
-	sharedPackages = []string{module + "/internal/redact"}
+	sharedPackages = []string{module + "/internal/redact", module + "/internal/version"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{

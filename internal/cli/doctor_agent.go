@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +11,13 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -99,11 +98,11 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	case err != nil:
 		return "", errors.New(strings.Join(strings.Fields(cause(err).Error()+" "+clip(text)), " "))
 	}
-	version := versionPattern.FindString(text)
-	if version == "" {
+	found := versionPattern.FindString(text)
+	if found == "" {
 		return "", fmt.Errorf("it printed %q", clip(text))
 	}
-	return clip(version), nil
+	return clip(found), nil
 }
 
 // A clipped is a writer that keeps the beginning of the output.
@@ -116,34 +115,19 @@ func (c *clipped) Write(p []byte) (int, error) {
 }
 
 // judgeVersion compares a version with those that clew supports and is tested with.
-func judgeVersion(version string) (state checkState, remark, advice string) {
+func judgeVersion(agent string) (state checkState, remark, advice string) {
 	switch {
-	case compareVersions(version, clew.MinAgentVersion) < 0:
+	case version.Compare(agent, clew.MinAgentVersion) < 0:
 		return stateWarning, ", which is older than " + clew.MinAgentVersion + ", the oldest version that clew supports",
 			"Update it with \"claude update\"."
-	case compareVersions(version, testedAgent) < 0:
+	case version.Compare(agent, testedAgent) < 0:
 		return stateNote, ", which is older than " + testedAgent + ", the version that clew is tested with",
 			"If something does not work, update it with \"claude update\"."
-	case compareVersions(version, testedAgent) > 0:
+	case version.Compare(agent, testedAgent) > 0:
 		return stateNote, ", which is newer than " + testedAgent + ", the version that clew is tested with",
 			"If something does not work, update clew."
 	}
 	return stateOK, ", the version that clew is tested with", ""
-}
-
-func compareVersions(a, b string) int {
-	partsA, partsB := strings.SplitN(a, ".", 3), strings.SplitN(b, ".", 3)
-	for i := range min(len(partsA), len(partsB)) {
-		if c := cmp.Compare(leadingNumber(partsA[i]), leadingNumber(partsB[i])); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-func leadingNumber(text string) int {
-	n, _ := strconv.Atoi(text[:len(text)-len(strings.TrimLeft(text, "0123456789"))]) // none is 0
-	return n
 }
 
 // The variables that give an agent access to a model. Their values are never shown.

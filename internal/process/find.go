@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/clewdev/clew/internal/version"
 )
 
 // agentVariable names the agent binary for all programs of a user.
@@ -19,20 +20,20 @@ const agentVariable = "CLEW_AGENT"
 // agentName is what the agent binary is called, without the .exe of Windows.
 const agentName = "claude"
 
-// Find returns the absolute path of the agent binary, and starts nothing. If explicit is not empty, it is the path of
-// the binary, or a bare name to look up in PATH; if it is empty and the variable CLEW_AGENT is not, that is. If both
-// are empty, Find looks in PATH and then where the agent is installed as a rule. A folder of PATH that is not absolute
-// does not count.
+// Find returns the absolute path of the agent binary, without starting it. If explicit is not empty, it is the path of
+// the binary, or a bare name to look up in PATH. If explicit is empty, the variable CLEW_AGENT is used in the same way.
+// If both are empty, Find looks in PATH and then in the directories that installers use. It skips directories of PATH
+// that are not absolute.
 //
-// looked lists the places in order, for a user to read, up to the one where the binary was found. Every error means
-// that there is no binary to start.
+// looked lists where Find has looked, in order, up to the place where it found the binary; it is meant to be shown to a
+// user. An error always means that there is no binary to start.
 func Find(explicit string) (path string, looked []string, err error) {
 	f := &finder{windows: runtime.GOOS == "windows", getenv: os.Getenv, stat: os.Stat, readDir: os.ReadDir}
 	path, err = f.find(explicit)
 	return path, f.looked, err
 }
 
-// A finder looks for the agent binary in the system that its functions show.
+// A finder looks for the agent binary. Its functions stand for the system, so that tests can replace it.
 type finder struct {
 	windows bool
 	getenv  func(name string) string
@@ -59,7 +60,7 @@ func (f *finder) find(explicit string) (string, error) {
 	return "", errors.New("process: the agent binary was not found")
 }
 
-// named returns the binary that the caller or a variable asks for. Another one would not do.
+// named returns the binary that the caller or a variable asks for. It looks for no other one.
 func (f *finder) named(prefix, name string) (path string, err error) {
 	fault := ""
 	if filepath.Base(name) == name {
@@ -80,7 +81,7 @@ func (f *finder) named(prefix, name string) (path string, err error) {
 	return path, nil
 }
 
-// inPath returns the binary of that name in a folder of PATH, or "".
+// inPath returns the binary of that name in a directory of PATH, or "".
 func (f *finder) inPath(name string) string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(f.getenv("PATH")) {
@@ -96,7 +97,7 @@ func (f *finder) inPath(name string) string {
 	if !f.windows || name != agentName {
 		return ""
 	}
-	// There may be a shim for a shell in the folder, which can't be used, and the package that it leads to.
+	// npm installs a shell script, which can't be started, next to the package with the binary.
 	for _, dir := range dirs {
 		if path := filepath.Join(dir, npmPackage); f.fault(path) == "" {
 			return path
@@ -122,7 +123,7 @@ func (f *finder) fault(path string) string {
 	case err != nil:
 		return withoutPath(err).Error()
 	case info.IsDir():
-		return "a folder"
+		return "a directory"
 	case !f.windows && info.Mode()&0o111 == 0:
 		return "not executable"
 	}
@@ -131,7 +132,7 @@ func (f *finder) fault(path string) string {
 
 const noSuchFile = "no such file"
 
-// npmPackage is the binary in the package that npm installs, below the folder of npm's shims on Windows.
+// npmPackage is the binary in the package that npm installs on Windows, relative to the directory of npm's scripts.
 var npmPackage = filepath.Join("node_modules", "@anthropic-ai", "claude-code", "bin", "claude.exe")
 
 // installed returns the first binary that is where installers put it, or "".
@@ -139,7 +140,7 @@ func (f *finder) installed() string {
 	if f.windows {
 		return f.first(f.windowsPlaces())
 	}
-	home := f.folder("HOME")
+	home := f.dir("HOME")
 	if path := f.first(unixPlaces(home)); path != "" || home == "" {
 		return path
 	}
@@ -168,17 +169,17 @@ func unixPlaces(home string) []string {
 
 func (f *finder) windowsPlaces() []string {
 	var paths []string
-	if home := f.folder("USERPROFILE"); home != "" {
+	if home := f.dir("USERPROFILE"); home != "" {
 		paths = append(paths, filepath.Join(home, ".local", "bin", "claude.exe"))
 	}
-	if data := f.folder("APPDATA"); data != "" {
+	if data := f.dir("APPDATA"); data != "" {
 		paths = append(paths, filepath.Join(data, "npm", npmPackage))
 	}
 	return paths
 }
 
-// folder returns the absolute path that a variable holds, or "".
-func (f *finder) folder(variable string) string {
+// dir returns the absolute path that a variable holds, or "".
+func (f *finder) dir(variable string) string {
 	if dir := f.getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
@@ -207,25 +208,13 @@ func (f *finder) newestNode(dir string) string {
 	if err != nil {
 		return ""
 	}
-	slices.SortFunc(versions, func(a, b fs.DirEntry) int { return compareVersions(b.Name(), a.Name()) })
-	for _, version := range versions {
-		if path := filepath.Join(dir, version.Name(), "bin", agentName); f.fault(path) == "" {
+	slices.SortFunc(versions, func(a, b fs.DirEntry) int {
+		return cmp.Or(version.Compare(b.Name(), a.Name()), strings.Compare(b.Name(), a.Name()))
+	})
+	for _, node := range versions {
+		if path := filepath.Join(dir, node.Name(), "bin", agentName); f.fault(path) == "" {
 			return path
 		}
 	}
 	return ""
-}
-
-// compareVersions orders names such as v18.20.4 by their numbers. What is not a number counts as 0.
-func compareVersions(a, b string) int {
-	return cmp.Or(slices.Compare(numbers(a), numbers(b)), strings.Compare(a, b))
-}
-
-func numbers(version string) []int {
-	var list []int
-	for part := range strings.SplitSeq(strings.TrimPrefix(version, "v"), ".") {
-		n, _ := strconv.Atoi(part)
-		list = append(list, n)
-	}
-	return list
 }

@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	program = &fstest.MapFile{Mode: 0o755}
-	plain   = &fstest.MapFile{Mode: 0o644}
-	folder  = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+	program   = &fstest.MapFile{Mode: 0o755}
+	plain     = &fstest.MapFile{Mode: 0o644}
+	directory = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
 )
 
-// fake returns a finder for a system with these variables and files. Its paths begin with a slash, also where it plays
+// fake returns a finder for a system with these variables and files. Its paths begin with a slash, even if it stands for
 // Windows.
 func fake(env map[string]string, files fstest.MapFS) *finder {
 	below := func(path string) string { return strings.TrimPrefix(filepath.ToSlash(path), "/") }
@@ -28,7 +28,7 @@ func fake(env map[string]string, files fstest.MapFS) *finder {
 	}
 }
 
-// places are all that Find looks at on Unix when nothing is named.
+// places lists where Find looks on Unix if no binary is named.
 var places = []string{
 	"PATH", "/home/u/.local/bin/claude", "/home/u/.claude/local/claude", "/home/u/.npm-global/bin/claude",
 	"/usr/local/bin/claude", "/opt/homebrew/bin/claude", "/home/linuxbrew/.linuxbrew/bin/claude",
@@ -38,7 +38,7 @@ var places = []string{
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	skipOnWindows(t, "the paths of this test are no paths here")
+	skipOnWindows(t, "the paths of this test are not absolute here")
 	tests := []struct {
 		name     string
 		explicit string
@@ -58,8 +58,8 @@ func TestFind(t *testing.T) {
 			looked: []string{"/x/claude (no such file)"},
 		},
 		{
-			name: "a folder", explicit: "/x", files: fstest.MapFS{"x": folder},
-			looked: []string{"/x (a folder)"},
+			name: "a directory", explicit: "/x", files: fstest.MapFS{"x": directory},
+			looked: []string{"/x (a directory)"},
 		},
 		{
 			name: "not executable", explicit: "/x", files: fstest.MapFS{"x": plain},
@@ -140,7 +140,7 @@ func TestFind(t *testing.T) {
 
 func TestFindOnWindows(t *testing.T) {
 	t.Parallel()
-	skipOnWindows(t, "the paths of this test are no paths here")
+	skipOnWindows(t, "the paths of this test are not absolute here")
 	const npm = "node_modules/@anthropic-ai/claude-code/bin/claude.exe"
 	env := map[string]string{"PATH": "/npm:/bin", "USERPROFILE": "/u", "APPDATA": "/u/data"}
 	tests := []struct {
@@ -196,7 +196,7 @@ func TestFindOnWindows(t *testing.T) {
 	}
 }
 
-// A binary in the working folder must not be picked up by its name alone.
+// A binary in the working directory must not be found by its name alone.
 func TestFindNotInWorkingFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"agent-here", "agent-here.exe"} {
