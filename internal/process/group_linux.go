@@ -15,33 +15,33 @@ import (
 	"unsafe"
 )
 
-// groupAttributes makes an agent the leader of a group. SIGTERM lets it finish its transcript when this process dies.
-// The agent is watched by a file of the kernel's: a system call that waits for it would cost a thread.
+// groupAttributes makes an agent the leader of a group. If this process dies, the agent gets SIGTERM, on which it
+// finishes its transcript. The exit is awaited with a process file, since a system call that waits would cost a thread.
 func groupAttributes() *syscall.SysProcAttr {
 	watch := -1
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM, PidFD: &watch}
 }
 
-func fork(cmd *exec.Cmd) error { return agents.start(cmd) }
+func startCommand(cmd *exec.Cmd) error { return agents.start(cmd) }
 
-// reap waits until the agent has exited and calls disband before the system gives its ID to another process, which may
-// then lead another group.
-func reap(cmd *exec.Cmd, disband func()) {
-	defer agents.left()
+// wait waits until the agent has exited, and calls endGroup before the system can give its ID to another process, which
+// may lead another group.
+func wait(cmd *exec.Cmd, endGroup func()) {
+	defer agents.exited()
 	err := awaitFile(*cmd.SysProcAttr.PidFD)
 	if err != nil {
 		err = awaitExit(byPID, cmd.Process.Pid, 0)
 	}
 	if err == nil {
-		disband()
+		endGroup()
 		_ = cmd.Wait()
 		return
 	}
 	_ = cmd.Wait()
-	disband()
+	endGroup()
 }
 
-// awaitFile blocks until the process of a process file has exited, without a thread. It closes the file.
+// awaitFile blocks until the process of a process file has exited, without occupying a thread. It closes the file.
 func awaitFile(fd int) error {
 	if fd < 0 {
 		return errors.ErrUnsupported // an older kernel
@@ -63,7 +63,7 @@ func awaitFile(fd int) error {
 	return errors.Join(err, failed)
 }
 
-// How awaitExit is told which process is meant.
+// The kinds of IDs that awaitExit takes.
 const (
 	byPID  = 1
 	byFile = 3
@@ -71,8 +71,8 @@ const (
 
 var errRunning = errors.New("process: still running")
 
-// awaitExit blocks until the process has exited, or, with WNOHANG, returns errRunning if it has not. It leaves the
-// process to be waited for.
+// awaitExit blocks until the process has exited. With WNOHANG it does not block, and returns errRunning if the process
+// still runs. The process must be waited for as usual after that.
 func awaitExit(kind, id, options int) error {
 	var info [128]byte // a siginfo_t, which begins with the number of a signal
 	for {
@@ -90,38 +90,38 @@ func awaitExit(kind, id, options int) error {
 	}
 }
 
-// familyVariable marks an agent and all that descend from it.
-const familyVariable = "CLEW_FAMILY"
+// markVariable marks an agent and the processes that descend from it.
+const markVariable = "CLEW_FAMILY"
 
-// A family is an agent and what descends from it, also what has left its group, as the agent's tools do. It is known by
-// a variable that its members inherit.
-type family struct{ mark string }
+// descendants are an agent and the processes that descend from it. Some have left its group, as the agent's tools do, so
+// they are recognized by a variable that they inherit.
+type descendants struct{ mark string }
 
-// newFamily marks the agent that cmd is going to start.
-func newFamily(cmd *exec.Cmd) *family {
-	f := &family{familyVariable + "=" + rand.Text()}
+// markDescendants sets the variable for the agent that cmd is going to start.
+func markDescendants(cmd *exec.Cmd) *descendants {
+	d := &descendants{markVariable + "=" + rand.Text()}
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
-	cmd.Env = append(slices.Clip(cmd.Env), f.mark)
-	return f
+	cmd.Env = append(slices.Clip(cmd.Env), d.mark)
+	return d
 }
 
-// kill kills the family of an agent that could not do so itself. It looks again, since one may have started another
-// before it was killed.
-func (f *family) kill() {
+// kill kills the descendants of an agent that was killed before it could end them itself. It searches again after each
+// round, since a process may have started another one before it was killed.
+func (d *descendants) kill() {
 	for range 3 {
-		if f.killOnce() == 0 {
+		if d.killOnce() == 0 {
 			return
 		}
 	}
 }
 
-func (f *family) killOnce() (found int) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a good one
+func (d *descendants) killOnce() (found int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	for _, file := range files {
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || pid == os.Getpid() || !f.has(file) {
+		if err != nil || pid == os.Getpid() || !d.has(file) {
 			continue
 		}
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {
@@ -131,61 +131,63 @@ func (f *family) killOnce() (found int) {
 	return found
 }
 
-// has reports whether the process with that environment is of the family. One that is gone, or another user's, is not.
-func (f *family) has(environ string) bool {
+// has reports whether the process with that environment is one of the descendants. A process that has ended, or that
+// belongs to another user, is not.
+func (d *descendants) has(environ string) bool {
 	data, err := os.ReadFile(environ)
-	return err == nil && bytes.Contains(data, []byte(f.mark))
+	return err == nil && bytes.Contains(data, []byte(d.mark))
 }
 
-// agents is where all agents of this process come from.
-var agents nursery
+// agents starts all agents of this process.
+var agents starter
 
-// A nursery starts agents, all on one thread, which it keeps while any of them lives: the kernel tells an agent to
-// terminate when the thread that has started it is gone, and threads come and go. Without agents there is no thread and
-// no goroutine.
-type nursery struct {
-	mu     sync.Mutex
-	alive  int
-	births chan birth
+// A starter starts agents, all on one thread, which it keeps while any of them runs: the kernel signals an agent when
+// the thread that started it ends, and the Go runtime ends threads at any time. Without agents there is no thread and no
+// goroutine.
+type starter struct {
+	mu       sync.Mutex
+	running  int
+	requests chan startRequest
 }
 
-type birth struct {
+type startRequest struct {
 	cmd     *exec.Cmd
 	started chan error
 }
 
-// start starts cmd. Unless it fails, left must be called when the process has ended.
-func (n *nursery) start(cmd *exec.Cmd) error {
-	n.mu.Lock()
-	if n.alive++; n.alive == 1 {
-		n.births = make(chan birth)
-		go tend(n.births)
+// start starts cmd. Unless it fails, exited must be called when the process has ended.
+func (s *starter) start(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	if s.running++; s.running == 1 {
+		s.requests = make(chan startRequest)
+		go serve(s.requests)
 	}
-	births := n.births
-	n.mu.Unlock()
+	requests := s.requests
+	s.mu.Unlock()
 
-	b := birth{cmd, make(chan error)}
-	births <- b
-	err := <-b.started
+	request := startRequest{cmd, make(chan error)}
+	requests <- request
+	err := <-request.started
 	if err != nil {
-		n.left()
+		s.exited()
 	}
 	return err
 }
 
-// left says that a process has ended.
-func (n *nursery) left() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.alive--; n.alive == 0 {
-		close(n.births)
+// exited records that a process has ended.
+func (s *starter) exited() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running--; s.running == 0 {
+		close(s.requests)
 	}
 }
 
-func tend(births <-chan birth) {
+// serve starts the requested processes on one thread.
+func serve(requests <-chan startRequest) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for b := range births {
-		b.started <- b.cmd.Start()
+	for r := range requests {
+		r.started <- r.cmd.Start()
 	}
 }

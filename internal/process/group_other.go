@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// groupAttributes makes an agent the leader of a group. When this process dies, the end of its input ends the agent.
+// groupAttributes makes an agent the leader of a group. If this process dies, the agent ends because its input does.
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func fork(cmd *exec.Cmd) error { return cmd.Start() }
+func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
-// reap waits until the agent has exited and calls disband right after that. The group keeps its ID while anybody is in
-// it.
-func reap(cmd *exec.Cmd, disband func()) {
+// wait waits until the agent has exited and calls endGroup right after that. The group keeps its ID while a process is
+// in it.
+func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()
-	disband()
+	endGroup()
 }

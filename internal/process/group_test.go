@@ -34,7 +34,7 @@ func tick([]string) int {
 
 const tickInterval = 200 * time.Millisecond
 
-// parent starts a child of its own: in its group, or in a session of its own, or there and with the input. At the end
+// parent starts another child: in its group, in a separate session, or in a separate session with its input. At the end
 // of its input it writes a frame and exits.
 func parent(args []string) int {
 	cmd := &exec.Cmd{Path: os.Args[0], Args: os.Args[:1], Env: roleEnv(args[1]), Stdout: os.Stdout, Stderr: os.Stderr}
@@ -52,7 +52,7 @@ func parent(args []string) int {
 	return 3
 }
 
-// flood writes to its output and its error until nobody reads the error.
+// flood writes to its output and to its error until a write to the error fails.
 func flood([]string) int {
 	signal.Ignore(syscall.SIGPIPE)
 	for {
@@ -63,7 +63,7 @@ func flood([]string) int {
 	}
 }
 
-// startParent returns a parent whose child hangs, and the lifeline of that.
+// startParent returns a parent whose child hangs, and the connection of that child.
 func startParent(t *testing.T, where string) (*Process, net.Conn) {
 	t.Helper()
 	line := newLifeline(t)
@@ -91,7 +91,7 @@ func TestGrandchildGoesWithTheAgent(t *testing.T) {
 	}
 }
 
-// A grandchild in a session of its own survives, and holds the agent's output and error open.
+// A grandchild in a separate session survives, and holds the agent's output and error open.
 func TestGrandchildLeavesTheGroup(t *testing.T) {
 	t.Parallel()
 	p, conn := startParent(t, "session")
@@ -151,13 +151,13 @@ func TestGrandchildFloods(t *testing.T) {
 	}
 }
 
-// A grandchild may hold the agent's input, too, and not read it.
+// A grandchild may also hold the agent's input without reading it.
 func TestWriteEndsWithTheAgent(t *testing.T) {
 	t.Parallel()
 	p, _ := startParent(t, "input")
 	written := make(chan error)
 	go func() {
-		// The agent reads what it gets until it is stopped.
+		// The agent reads its input until it is stopped.
 		var err error
 		for err == nil {
 			_, err = io.WriteString(p, strings.Repeat("x", 1<<16))
@@ -172,7 +172,7 @@ func TestWriteEndsWithTheAgent(t *testing.T) {
 	}
 }
 
-// A read whose time is up before it looks must not miss what is there.
+// A read whose deadline has passed before it begins must still return what is in the pipe.
 func TestOutputReadsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A group is the process group of an agent: the agent and what it has started, except for those that left.
+// A group is the process group of an agent: the agent and the processes that it started, unless they left the group.
 type group struct{ id int }
 
 func newGroup(p *os.Process) *group { return &group{p.Pid} }
@@ -19,14 +19,14 @@ func (g *group) terminate() { g.send(syscall.SIGTERM) }
 
 func (g *group) kill() { g.send(syscall.SIGKILL) }
 
-// send has nothing to report: who is gone by now needs no signal.
+// send ignores errors: a process that has ended needs no signal.
 func (g *group) send(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }
 
 func (g *group) release() {}
 
 func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
 
-// readNow reads what is in the pipe without waiting for more. Nothing is the end.
+// readNow reads what is in the pipe without waiting for more. It returns [io.EOF] if the pipe is empty.
 func readNow(f *os.File, b []byte) (n int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

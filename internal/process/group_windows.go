@@ -15,25 +15,25 @@ import (
 const killedCode = 1
 
 // endWithHandle makes a job end when its last handle is closed, as the system does when this process dies. It is a
-// variable of the package because its address is passed as a number, and a stack may move.
+// package variable because its address is passed as a number, and a stack may move.
 var endWithHandle = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 	BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
 		LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
 	},
 }
 
-// A group is the job of an agent: the agent and all that it has started.
+// A group is the job of an agent: the agent and all processes that it started.
 type group struct {
 	agent *os.Process
 	job   windows.Handle // 0 if the agent could not be put into one
 }
 
-// groupAttributes keeps a Ctrl-C in this process's console from the agent, and a console from the screen.
+// groupAttributes keeps a Ctrl-C in this process's console from reaching the agent, and hides the agent's console.
 func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-// newGroup puts the agent into a job. It has no error: an agent that has exited already can't be put into one and needs
+// newGroup puts the agent into a job. It returns no error: an agent that has exited can't be put into a job, and needs
 // none.
 func newGroup(p *os.Process) *group {
 	g := &group{agent: p}
@@ -62,10 +62,10 @@ func assign(job windows.Handle, p *os.Process) error {
 	return errors.Join(err, assigned)
 }
 
-// terminate kills: there is no signal that asks.
+// terminate kills: Windows has no signal that asks a process to end.
 func (g *group) terminate() { g.kill() }
 
-// kill has nothing to report: who is gone by now needs no killing.
+// kill ignores errors: a process may have ended already.
 func (g *group) kill() {
 	if g.job == 0 {
 		_ = g.agent.Kill()
@@ -80,15 +80,15 @@ func (g *group) release() {
 	}
 }
 
-func fork(cmd *exec.Cmd) error { return cmd.Start() }
+func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
-// reap waits until the agent has exited and calls disband right after that.
-func reap(cmd *exec.Cmd, disband func()) {
+// wait waits until the agent has exited and calls endGroup right after that.
+func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()
-	disband()
+	endGroup()
 }
 
-// isTooLong knows the error that Windows has for a long command line.
+// isTooLong also recognizes the error that Windows returns for a long command line.
 func isTooLong(err error) bool {
 	return errors.Is(err, syscall.E2BIG) || errors.Is(err, windows.ERROR_FILENAME_EXCED_RANGE)
 }

@@ -20,7 +20,7 @@ func init() {
 	roles["host"] = host
 }
 
-// host starts an agent that hangs, passes on what it says, and does nothing more.
+// host starts an agent that hangs, and copies its output.
 func host([]string) int {
 	p, err := Start(&Spec{Path: os.Args[0], Env: roleEnv("hang")})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestAgentOutlivesTheThreadOfItsCaller(t *testing.T) {
 	}
 }
 
-// An agent that is killed can't end its tools, which have sessions of their own.
+// An agent that is killed can't end its tools, which run in separate sessions.
 func TestToolsOfAKilledAgentGo(t *testing.T) {
 	t.Parallel()
 	p, tool := startParent(t, "session")
@@ -91,8 +91,8 @@ func TestToolsOfAKilledAgentGo(t *testing.T) {
 	}
 }
 
-// onThreadThatEnds calls f on a thread that ends right after that, and sends where the system lists the thread. The
-// main thread of a process is not one that ends.
+// onThreadThatEnds calls f on a thread that ends right after that, and sends the path at which the system lists the
+// thread. The main thread of a process does not end.
 func onThreadThatEnds(f func()) <-chan string {
 	task := make(chan string, 1)
 	go func() {
@@ -165,7 +165,7 @@ func wantNothingLeft(t *testing.T, f func()) {
 	if got := ownChildren(t); got > children {
 		t.Errorf("%d children before, %d after", children, got)
 	}
-	// A goroutine that has said its last word may still have to return.
+	// A goroutine that has done its work may not have returned yet.
 	until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
@@ -178,7 +178,7 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// ownChildren counts the children of this process, also those that were not waited for.
+// ownChildren counts the children of this process, including those that were not waited for.
 func ownChildren(t *testing.T) int {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
@@ -187,14 +187,14 @@ func ownChildren(t *testing.T) int {
 	}
 	count := 0
 	for _, task := range tasks {
-		if ids, err := os.ReadFile(task); err == nil { // and not a thread that has ended meanwhile
+		if ids, err := os.ReadFile(task); err == nil { // the thread may have ended meanwhile
 			count += len(strings.Fields(string(ids)))
 		}
 	}
 	return count
 }
 
-// until waits for something that has no signal.
+// until polls for a condition that nothing signals.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

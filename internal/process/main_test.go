@@ -19,14 +19,14 @@ import (
 const (
 	// roleVariable makes the test binary a child that plays a role.
 	roleVariable = "PROCESS_TEST_ROLE"
-	// lifelineVariable is where a child connects to, so that the test sees when it is gone.
+	// lifelineVariable has the address that a child connects to, so that the test sees when the child ends.
 	lifelineVariable = "PROCESS_TEST_LIFELINE"
 )
 
-// long is more than anything takes here, also on a slow machine.
+// long is longer than anything takes here, even on a slow machine.
 const long = 5 * time.Minute
 
-// roles are what a child may do. What they return is the exit code.
+// roles are the programs that a child can run. They return the exit code.
 var roles = map[string]func(args []string) int{
 	"exit": func(args []string) int { return number(args[0]) },
 	"echo": func([]string) int {
@@ -72,12 +72,12 @@ func child(t *testing.T, role string, args ...string) *Spec {
 	return &Spec{Path: path, Args: args, Env: roleEnv(role), CloseTimeout: long}
 }
 
-// roleEnv also tells the race detector not to sleep before a child exits.
+// roleEnv returns the environment of a child. It keeps the race detector from sleeping before the child exits.
 func roleEnv(role string) []string {
 	return append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
 }
 
-// start starts a child that ends with the test at the latest.
+// start starts a child that ends when the test does.
 func start(t *testing.T, spec *Spec) *Process {
 	t.Helper()
 	p, err := Start(spec)
@@ -98,7 +98,7 @@ func skipOnWindows(t *testing.T, reason string) {
 	}
 }
 
-// hang says that it is there and does nothing more, for a long time or until the test lets go of its lifeline.
+// hang writes that it runs, and then waits for a long time or until the test closes its lifeline.
 func hang() int {
 	address := os.Getenv(lifelineVariable)
 	if address == "" {
@@ -116,7 +116,7 @@ func hang() int {
 	return 1
 }
 
-// A lifeline tells whether the child that connected to it lives.
+// A lifeline is a listener to which a child connects. The connection breaks when the child ends.
 type lifeline struct {
 	t        *testing.T
 	listener net.Listener
@@ -145,7 +145,7 @@ func (l *lifeline) connected() net.Conn {
 	return conn
 }
 
-// wantGone waits until the child that connected is gone.
+// wantGone waits until the child that connected has ended.
 func wantGone(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(long)); err != nil {

@@ -39,7 +39,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// What an agent writes right before it exits is all there, however the two race.
+// Everything that an agent writes right before it exits can be read, in whatever order the two are seen.
 func TestLastFramesArrive(t *testing.T) {
 	want := frames(500)
 	spec := child(t, "frames", "500", "7")
@@ -94,7 +94,7 @@ func TestWriteToTheDead(t *testing.T) {
 	t.Parallel()
 	p := start(t, child(t, "exit", "0"))
 	<-p.Done()
-	// The agent may have closed its input by its exit, or this process after it.
+	// The input may have been closed by the agent's exit, or by this process after it.
 	for range 2 {
 		if _, err := io.WriteString(p, "Hi\n"); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("got %v", err)

@@ -1,21 +1,21 @@
 // Package process finds, starts, feeds, drains and stops the agent binary and its children.
 //
-// [Find] says where the agent binary is, and [Start] runs it. A [Process] is read and written like a pipe, until
-// [Process.Close] ends it and says how it ended.
+// [Find] returns where the agent binary is, and [Start] runs it. A [Process] is read and written like a pipe.
+// [Process.Close] ends it and returns how it ended.
 //
-// # Ends
+// # How an agent ends
 //
-// What the agent wrote before it died is read first, and its end is seen after that. The agent leads a process group (a
+// Reads return everything that the agent wrote before it died, and only then the end. The agent leads a process group (a
 // job on Windows); when it has exited, for whatever reason, the rest of the group is killed. A process that left the
-// group may still hold the agent's output open: once the agent is gone, a read that finds nothing for a second is at
+// group may still hold the agent's output open: once the agent is gone, a read that finds nothing for a second returns
 // the end.
 //
-// An agent does not outlive this process. On Linux it gets SIGTERM when this process dies, on Windows its job ends, and
-// everywhere its input does.
+// An agent ends with this process. If this process dies, Linux sends SIGTERM to the agent, Windows ends its job, and
+// on all systems its input ends.
 //
 // # Cost
 //
-// A process that has nothing to say costs two goroutines, one of which holds a thread, and three pipes.
+// An idle process costs two goroutines, one of which holds a thread, and three pipes.
 package process
 
 import (
@@ -28,23 +28,22 @@ import (
 	"time"
 )
 
-// A Spec is how an agent is to be started.
+// A Spec describes how to start an agent.
 type Spec struct {
 	// Path is the agent binary, an absolute path, and Args are its arguments without the name of the program.
 	Path string
 	Args []string
 	// Env is the whole environment, as in [exec.Cmd]; nil means that of this process.
 	Env []string
-	// Dir is the working folder, or empty for that of this process.
+	// Dir is the working directory, or empty for that of this process.
 	Dir string
-	// Stderr gets what the agent writes to its standard error, line by line and in order, without blanks at the end of a
-	// line and without blank lines. Nil keeps only the end of it, see [Exit]. It is called by one goroutine at a time
-	// and may take its time: the agent does not wait for it. If it falls behind by a megabyte, lines are left out, and a
-	// line in their place says how many. Its first panic is noted in
-	// [Exit.Stderr], and it is called again.
+	// Stderr gets the agent's standard error, line by line and in order, without blanks at the end of a line and without
+	// blank lines. If it is nil, only the end is kept, see [Exit]. It is called by one goroutine at a time and may be
+	// slow: the agent does not wait for it. If more than a megabyte is waiting for it, lines are left out, and a line in
+	// their place says how many. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
 	Stderr func(line string)
-	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and again how long after it has told
-	// the agent to terminate. 0 means 5 seconds.
+	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and then again after the signal to
+	// terminate. 0 means 5 seconds.
 	CloseTimeout time.Duration
 }
 
@@ -60,8 +59,8 @@ type Process struct {
 	stdout *output
 	stderr *stderr
 
-	family *family
-	exited chan struct{} // closed when the agent has been reaped
+	descendants *descendants
+	exited      chan struct{} // closed when the agent has been waited for
 
 	groupLock sync.Mutex
 	group     *group // nil when the agent has ended: its ID may belong to somebody else then
@@ -70,8 +69,8 @@ type Process struct {
 	exit    Exit // set by closing
 }
 
-// Start starts an agent. The error names the working folder or the binary, whichever can't be used; nothing is left
-// behind then. Whoever starts a process must close it.
+// Start starts an agent. The error names the working directory or the binary, whichever can't be used, and then nothing
+// is left to clean up. The caller must close the process.
 func Start(spec *Spec) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -111,22 +110,22 @@ func newProcess(spec *Spec, host pipeEnds) *Process {
 	if p.closeTimeout == 0 {
 		p.closeTimeout = defaultCloseTimeout
 	}
-	p.family = newFamily(p.cmd)
+	p.descendants = markDescendants(p.cmd)
 	return p
 }
 
-// run starts the agent, says so, and waits for its end.
+// run starts the agent, reports that on started, and waits for its end.
 func (p *Process) run(started chan<- error) {
-	if err := fork(p.cmd); err != nil {
+	if err := startCommand(p.cmd); err != nil {
 		started <- err
 		return
 	}
 	p.group = newGroup(p.cmd.Process)
 	started <- nil
 
-	reap(p.cmd, p.disband)
+	wait(p.cmd, p.endGroup)
 	if _, sig := p.status(); sig != nil {
-		p.family.kill()
+		p.descendants.kill()
 	}
 	close(p.exited)
 	_ = p.stdin.Close()
@@ -134,8 +133,8 @@ func (p *Process) run(started chan<- error) {
 	p.stderr.source.expire()
 }
 
-// disband kills what is left of the group. No signal is sent after that.
-func (p *Process) disband() {
+// endGroup kills the processes that are left in the group. No signal is sent after that.
+func (p *Process) endGroup() {
 	p.groupLock.Lock()
 	defer p.groupLock.Unlock()
 	p.group.kill()
@@ -143,7 +142,7 @@ func (p *Process) disband() {
 	p.group = nil
 }
 
-// signal does something to the group, and reports whether there was one.
+// signal calls send with the group, unless the agent has ended. It reports whether it did.
 func (p *Process) signal(send func(*group)) bool {
 	p.groupLock.Lock()
 	defer p.groupLock.Unlock()
@@ -154,18 +153,18 @@ func (p *Process) signal(send func(*group)) bool {
 	return true
 }
 
-// PID returns the ID of the agent's process. When the agent has exited, the system may give it to another one.
+// PID returns the ID of the agent's process. After the agent has exited, the system may give it to another process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Interrupt sends SIGINT to the agent, on which it stops its work, writes its transcript and exits, whether or not its
-// input has ended. It is an error if the agent has exited, and on Windows, which has no signals.
+// Interrupt sends SIGINT to the agent. The agent then stops its work, writes its transcript and exits, whether or not
+// its input has ended. Interrupt fails if the agent has exited, and on Windows, which has no signals.
 func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
-// Done returns a channel that is closed when the agent itself has exited. What it wrote may still wait to be read.
+// Done returns a channel that is closed when the agent itself has exited. Its output may still have to be read.
 func (p *Process) Done() <-chan struct{} { return p.exited }
 
-// Read reads what the agent writes to its standard output. It blocks until there is something, and returns [io.EOF] at
-// the end, also if the agent died. After [Process.Close] it returns an [os.ErrClosed].
+// Read reads the agent's standard output. It blocks until there is some, and returns [io.EOF] at the end, even if the
+// agent died. After [Process.Close] it returns an [os.ErrClosed].
 func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
 // Write writes to the agent's standard input. It blocks while the agent does not read, until the agent has exited,
@@ -173,34 +172,34 @@ func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 // [os.ErrClosed]. Other errors come from an agent that has closed its input.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// CloseWrite ends the agent's input, on which an agent ends in order. A Write that blocks meanwhile is cut short. It
-// may be called more than once.
+// CloseWrite ends the agent's input, and the agent then exits normally. A Write that is blocked returns. CloseWrite may
+// be called more than once.
 func (p *Process) CloseWrite() error { return p.stdin.Close() }
 
-// reapTimeout is how long a killed agent may take to go. Only the system itself can hold it up.
-const reapTimeout = 10 * time.Second
+// killTimeout is how long a killed agent may take to end. Only the system itself can delay that.
+const killTimeout = 10 * time.Second
 
-// An Exit is how an agent ended.
+// An Exit describes how an agent ended.
 type Exit struct {
-	// Code is the exit code, or -1 when a signal ended the agent or nobody knows how it ended.
+	// Code is the exit code, or -1 if a signal ended the agent or it is not known how it ended.
 	Code int
 	// Signal is the signal that ended the agent, or nil.
 	Signal os.Signal
-	// Stderr is the end of what the agent wrote to its standard error, 8 KB or more if there was so much. It begins with
-	// a whole line, unless that is longer than 4 KB.
+	// Stderr is the end of the agent's standard error: the last 8 KB or a little more. It begins with a whole line, unless
+	// that is longer than 4 KB.
 	Stderr string
-	// Killed says that the agent did not end by itself when its input had ended, and got a signal.
+	// Killed says that the agent did not exit at the end of its input and got a signal.
 	Killed bool
 }
 
-// Close ends the agent, frees all it used and says how it ended. It ends the agent's input and waits for its exit, then
-// sends SIGTERM to its group and waits again, then SIGKILL; on Windows, which has no signals, it kills right after the
-// first wait. What the agent writes meanwhile is read and dropped, so that a full pipe does not keep it from its end; a
-// Read at the same time may still get some of it.
+// Close ends the agent, releases its resources and returns how it ended. It ends the agent's input and waits for the
+// exit, then sends SIGTERM to its group and waits again, then sends SIGKILL. On Windows, which has no signals, it kills
+// after the first wait. Meanwhile it reads and drops the agent's output, so that a full pipe can't block the exit; a
+// concurrent Read may still get some of it.
 //
-// Reads and writes that block return. All calls of Close wait for the same end, and later ones return at once. The
-// process, its goroutines and its files are gone then, but for a process that the system does not let go within 10
-// seconds of SIGKILL, and for a call of [Spec.Stderr] that does not return within a second.
+// Blocked reads and writes return. Concurrent calls of Close wait for the same end, and later ones return at once. When
+// Close returns, the process, its goroutines and its files are gone, with two exceptions: a process that the system does
+// not end within 10 seconds of SIGKILL, and a call of [Spec.Stderr] that does not return within a second.
 func (p *Process) Close() Exit {
 	p.closing.Do(p.stop)
 	return p.exit
@@ -220,7 +219,7 @@ func (p *Process) stop() {
 	}
 }
 
-// end waits for the agent to exit and makes it, ever more firmly. It reports whether a signal was needed.
+// end waits for the agent to exit, and sends stronger signals until it does. It reports whether a signal was needed.
 func (p *Process) end() (killed bool) {
 	if doneWithin(p.exited, p.closeTimeout) {
 		return false
@@ -230,12 +229,12 @@ func (p *Process) end() (killed bool) {
 		return killed
 	}
 	killed = p.signal((*group).kill) || killed
-	doneWithin(p.exited, reapTimeout)
+	doneWithin(p.exited, killTimeout)
 	return killed
 }
 
-// status returns the exit code and the signal of an agent that has exited. Its state is missing if somebody else has
-// waited for it.
+// status returns the exit code and the signal of an agent that has exited. Its state is missing if other code in this
+// process has waited for it.
 func (p *Process) status() (int, os.Signal) {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -247,9 +246,9 @@ func (p *Process) status() (int, os.Signal) {
 	return state.ExitCode(), nil
 }
 
-// isBatch reports whether Windows may take path for a batch file. It starts those with a shell, which reads their
-// arguments by its own rules. It drops dots and spaces at the end of a name, and a colon begins the name of a stream.
-// Folders count as well, rather than one rule more for where the name begins.
+// isBatch reports whether Windows may treat path as a batch file. It runs those in a shell, which reads their arguments
+// by different rules. Windows ignores dots and spaces at the end of a name, and a colon begins the name of a stream.
+// Every element of the path is checked, which saves a rule for where the name begins.
 func isBatch(path string) bool {
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune(`\/:`, r) }) {
 		part = strings.ToLower(strings.TrimRight(part, ". "))

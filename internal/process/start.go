@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// check says what is wrong with s before anything is started, where the system would blame something else.
+// check finds mistakes in s before anything is started, if the system's own error would be misleading.
 func (s *Spec) check() error {
 	switch {
 	case !filepath.IsAbs(s.Path):
@@ -29,12 +29,12 @@ func (s *Spec) check() error {
 		err = syscall.ENOTDIR
 	}
 	if err != nil {
-		return fmt.Errorf("process: working folder %s: %w", s.Dir, withoutPath(err))
+		return fmt.Errorf("process: working directory %s: %w", s.Dir, withoutPath(err))
 	}
 	return nil
 }
 
-// startError says why the agent did not start, and names it.
+// startError returns an error that names the agent and says why it did not start.
 func (s *Spec) startError(err error) error {
 	what, err := s.Path, withoutPath(err)
 	if s.Dir != "" {
@@ -44,8 +44,8 @@ func (s *Spec) startError(err error) error {
 		return fmt.Errorf("process: start %s: its arguments and environment are %d bytes: %w", what, s.size(), syscall.E2BIG)
 	}
 	if _, missing := os.Stat(s.Path); missing == nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("process: start %s: it is there, but not what the system needs to run it, "+
-			"an interpreter or a loader: %w", what, err)
+		return fmt.Errorf("process: start %s: the file exists, but the interpreter or loader "+
+			"that it needs does not: %w", what, err)
 	}
 	return fmt.Errorf("process: start %s: %w", what, err)
 }
@@ -65,8 +65,8 @@ func (s *Spec) size() int {
 	return size
 }
 
-// When the agent has exited and somebody else holds its output open, a read waits for linger, all reads together for
-// maxLinger, and what comes later than that is read up to lateBytes, more than a pipe holds.
+// If the agent has exited and another process holds its output open, a read waits for linger and all reads together for
+// maxLinger. Output that comes later is read up to lateBytes, which is more than a pipe holds.
 const (
 	linger    = time.Second
 	maxLinger = 3 * linger
@@ -135,15 +135,15 @@ func (in *input) Close() error {
 type output struct {
 	file   *os.File
 	exited <-chan struct{}
-	// reading is held while somebody reads, so that nobody extends the time of another one.
+	// reading is held during a read, so that one read does not extend the deadline of another.
 	reading sync.Mutex
-	late    int // how much was read after all time was up
+	late    int // bytes read after limit
 
 	mu    sync.Mutex
-	limit time.Time // when all time is up, once the agent has exited
+	limit time.Time // when the last read ends, set when the agent has exited
 }
 
-// Read returns [io.EOF] at the end of the pipe. When the agent has exited, the pipe also ends where nothing has come
+// Read returns [io.EOF] at the end of the pipe. After the agent has exited, the pipe also ends when nothing was written
 // for the linger time.
 func (o *output) Read(b []byte) (int, error) {
 	o.reading.Lock()
@@ -153,7 +153,7 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 	n, err := o.file.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		// The time may have passed before the read has looked into the pipe.
+		// The deadline may have passed before the read has looked into the pipe.
 		n, err = readNow(o.file, b)
 		if o.late += n; o.late > lateBytes {
 			return 0, io.EOF
@@ -165,8 +165,8 @@ func (o *output) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// expire gives a read, also one that blocks already, the linger time from now. Where pipes have no deadlines, on
-// Windows, nobody can leave the agent's job and hold them open.
+// expire makes reads, including one that is blocked, end after the linger time. Pipes have no deadlines on Windows, but
+// there no process can leave the agent's job and hold them open.
 func (o *output) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -205,7 +205,7 @@ func doneWithin(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// withoutPath returns what is inside of an error that names a file.
+// withoutPath returns the error inside an error that names a file.
 func withoutPath(err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {

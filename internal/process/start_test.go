@@ -24,8 +24,8 @@ func TestStartErrors(t *testing.T) {
 		is     error
 		says   string
 	}{
-		{"no such folder", func(s *Spec) { s.Dir = missing }, fs.ErrNotExist, "working folder " + missing},
-		{"folder is a file", func(s *Spec) { s.Dir = plain }, syscall.ENOTDIR, "working folder " + plain},
+		{"no such directory", func(s *Spec) { s.Dir = missing }, fs.ErrNotExist, "working directory " + missing},
+		{"directory is a file", func(s *Spec) { s.Dir = plain }, syscall.ENOTDIR, "working directory " + plain},
 		{"no such binary", func(s *Spec) { s.Path = missing }, fs.ErrNotExist, missing},
 		{"not executable", func(s *Spec) { s.Path = plain }, fs.ErrPermission, plain},
 		{"a folder", func(s *Spec) { s.Path = dir }, fs.ErrPermission, dir},
@@ -61,7 +61,7 @@ func TestStartWithoutInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Start(&Spec{Path: script})
-	if err == nil || !strings.Contains(err.Error(), script+": it is there, but") {
+	if err == nil || !strings.Contains(err.Error(), script+": the file exists, but") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// The buffer that standard error is read into grows with what comes: most agents never write to it.
+// The buffer for standard error grows with the output: most agents never write any.
 const (
 	minStderrRead = 512
 	maxStderrRead = 4 << 10
 )
 
-// A stderr drains the agent's standard error: it keeps the end of it, and hands out its lines.
+// A stderr reads the agent's standard error, keeps the end of it, and passes its lines to a callback.
 type stderr struct {
 	source  *output
 	end     tail
-	lines   *lines // nil if nobody wants them
+	lines   *lines // nil without a callback
 	drained chan struct{}
 }
 
@@ -28,7 +28,7 @@ func newStderr(source *output, call func(line string)) *stderr {
 	return s
 }
 
-// drain reads to the end. It waits for nobody else, or the agent would.
+// drain reads to the end. It does not wait for the callback, since the agent would wait as well.
 func (s *stderr) drain() {
 	defer close(s.drained)
 	buf := make([]byte, minStderrRead)
@@ -50,8 +50,8 @@ func (s *stderr) drain() {
 	}
 }
 
-// finish waits until all has been read and handed out, but not for ever, and returns the end of it. Somebody who holds
-// the pipe open when the agent has exited, and goes on writing, is cut off.
+// finish waits a limited time until everything was read and passed on, and returns the end of it. If another process
+// holds the pipe open after the agent's exit and keeps writing, finish stops reading.
 func (s *stderr) finish() string {
 	doneWithin(s.drained, 3*linger)
 	s.source.Close()
@@ -63,16 +63,16 @@ func (s *stderr) finish() string {
 }
 
 const (
-	tailBytes = 8 << 10           // what a tail has at least
-	tailKeep  = tailBytes * 3 / 2 // what it keeps when it is full, to have room for the rest of a line
+	tailBytes = 8 << 10           // how much a tail returns at least
+	tailKeep  = tailBytes * 3 / 2 // how much it keeps when it is full: room for the rest of a line
 	tailMax   = tailBytes * 2
 )
 
-// A tail keeps the end of what is added to it. It costs nothing while that is nothing.
+// A tail keeps the end of the text that is added to it. An empty one allocates nothing.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
-	cut  bool // text is not all
+	cut  bool // text lacks the beginning
 }
 
 func (t *tail) add(p []byte) {
@@ -85,7 +85,7 @@ func (t *tail) add(p []byte) {
 	}
 }
 
-// String returns the end, from the beginning of a line if there is one before the last 8 KB.
+// String returns the end. It begins at the start of a line if one is kept before the last 8 KB.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,18 +100,18 @@ func (t *tail) String() string {
 }
 
 const (
-	// maxLine is where a line that has no end is handed out in parts.
+	// maxLine is the length at which a line is passed on in parts.
 	maxLine = 64 << 10
 	// maxQueued is how many bytes of lines may wait for a slow callback.
 	maxQueued = 1 << 20
-	// lineCost is what a line costs besides its bytes.
+	// lineCost is the memory that a line needs in addition to its bytes.
 	lineCost = 32
 )
 
 // lines cuts a stream into lines, trimmed at the right, and queues those that are not blank.
 type lines struct {
 	queue *queue
-	open  []byte // the line that has no end yet
+	open  []byte // a line whose end was not read yet
 }
 
 func (l *lines) add(p []byte) {
@@ -135,20 +135,20 @@ func (l *lines) flush() {
 	l.open = l.open[:0]
 }
 
-// A queue hands lines to a callback, in order, on a goroutine that lives only while there are some.
+// A queue passes lines to a callback, in order, on a goroutine that exists only while lines are waiting.
 type queue struct {
 	call  func(line string)
 	note  func(text []byte) // gets the first panic of call
-	noted bool              // there was one; for the goroutine that calls
+	noted bool              // call has panicked; used by the goroutine that calls
 
 	mu      sync.Mutex
 	waiting []string
 	size    int           // bytes in waiting
 	omitted int           // lines that came since waiting was full
-	busy    chan struct{} // nil if nothing is handed out, and closed when all is
+	busy    chan struct{} // closed when no line is waiting any more; nil if none is
 }
 
-// push never blocks on the callback.
+// push adds a line. It never waits for the callback.
 func (q *queue) push(line string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -167,18 +167,18 @@ func (q *queue) push(line string) {
 func (q *queue) run() {
 	for batch := q.take(); len(batch) > 0; batch = q.take() {
 		for _, line := range batch {
-			q.hand(line)
+			q.pass(line)
 		}
 	}
 }
 
-// take returns the lines that wait. If there are none, the goroutine ends.
+// take returns the waiting lines. If there are none, the goroutine ends.
 func (q *queue) take() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	batch := q.waiting
 	if q.omitted > 0 {
-		batch = append(batch, fmt.Sprintf("(clew: %d lines left out here, since they were not taken in time)", q.omitted))
+		batch = append(batch, fmt.Sprintf("(clew: %d lines left out here, since the callback is too slow)", q.omitted))
 	}
 	q.waiting, q.size, q.omitted = nil, 0, 0
 	if len(batch) == 0 {
@@ -188,8 +188,9 @@ func (q *queue) take() []string {
 	return batch
 }
 
-// hand gets over a panic of the callback. The first one is noted: more would take the place of what the agent said.
-func (q *queue) hand(line string) {
+// pass calls the callback and recovers from its panic. Only the first panic is recorded: more of them would push the
+// agent's own output out of the tail.
+func (q *queue) pass(line string) {
 	defer func() {
 		if v := recover(); v != nil && !q.noted {
 			q.noted = true
@@ -199,7 +200,7 @@ func (q *queue) hand(line string) {
 	q.call(line)
 }
 
-// idle returns a channel that is closed when all lines so far have been handed out.
+// idle returns a channel that is closed when all lines so far have been passed on.
 func (q *queue) idle() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -43,7 +43,7 @@ func TestStderrWithoutLineEnds(t *testing.T) {
 	}
 }
 
-// The last words may still be in the pipe when the agent is gone.
+// The last lines may still be in the pipe when the agent has exited.
 func TestStderrIsReadBeforeItIsClosed(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -69,7 +69,7 @@ func TestStderrIsReadBeforeItIsClosed(t *testing.T) {
 	}
 }
 
-// A callback that blocks must not keep the agent from its end, nor Close from its own.
+// A callback that blocks must delay neither the agent's exit nor Close.
 func TestStderrCallbackBlocks(t *testing.T) {
 	t.Parallel()
 	const noise = 3 << 20
@@ -173,7 +173,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// tailOf returns the tail of text that comes in parts of that size.
+// tailOf returns the tail of a text that is added in parts of that size.
 func tailOf(text string, size int) string {
 	var end tail
 	for part := range slices.Chunk([]byte(text), size) {
