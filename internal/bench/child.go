@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -244,7 +245,7 @@ func useProgram(path string, args []string, f *figures) error {
 	}
 	err = cmd.Wait()
 	f.Elapsed = time.Since(start)
-	f.Peak = peakOf(cmd.ProcessState)
+	f.Peak = benchreport.PeakOf(cmd.ProcessState)
 	if err != nil {
 		first, _, _ := strings.Cut(complaints.String(), "\n")
 		return fmt.Errorf("%w: %s", err, first)

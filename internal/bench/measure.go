@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -93,7 +94,7 @@ func (s *series) ratio(base, contestant int) float64 {
 	for round := range ratios {
 		ratios[round] = float64(s.samples[base][round].elapsed) / float64(s.samples[contestant][round].elapsed)
 	}
-	return median(ratios)
+	return benchreport.Median(ratios)
 }
 
 // total sums over the slices what reduce makes of a contestant's times on one.
@@ -107,15 +108,6 @@ func (s *series) total(contestant int, reduce func([]float64) float64) time.Dura
 		sum += reduce(times)
 	}
 	return time.Duration(sum)
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
 func least(values []float64) float64 { return slices.Min(values) }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
 func testSlices(t *testing.T) []slice {
@@ -85,7 +87,7 @@ func TestSeriesTotal(t *testing.T) {
 	if got := s.total(0, least); got != 50 {
 		t.Errorf("best %v, want 50", got)
 	}
-	if got := s.total(0, median); got != 65 {
+	if got := s.total(0, benchreport.Median); got != 65 {
 		t.Errorf("median %v, want 65", got)
 	}
 }
@@ -100,7 +102,7 @@ func TestReportMarkdown(t *testing.T) {
 	r.Framing = 12
 	r.judge()
 	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
+	if err := benchreport.Write(&b, &r, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -130,7 +132,7 @@ func TestMeasureProgram(t *testing.T) {
 	r := report{Program: list}
 	r.judgeProgram()
 	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
+	if err := benchreport.Write(&b, &r, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| clew ls, 10 sessions | ", "| clew version | ≤ 30 ms |"} {
@@ -191,7 +193,7 @@ func TestMeasureTranscripts(t *testing.T) {
 	r := report{Transcripts: list}
 	r.judgeTranscripts()
 	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
+	if err := benchreport.Write(&b, &r, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"| totals over 10 sessions | 1", "| totals, memory | ≤ 100 MB |"} {

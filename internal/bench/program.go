@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/corpus"
 )
 
@@ -152,24 +153,22 @@ func (u *use) sum() {
 		all = append(all, f.Elapsed.Seconds())
 		u.PeakMB = max(u.PeakMB, float64(f.Peak)/1e6)
 	}
-	u.First, u.Seconds = median(first), median(all)
+	u.First, u.Seconds = benchreport.Median(first), benchreport.Median(all)
 }
 
 // judgeProgram fills in the goals for what was measured.
 func (r *report) judgeProgram() {
 	list := r.Program
-	r.atMost("clew version", 30, "ms", 1000*list[programStart].Seconds)
-	r.atMost("clew ls", 0.15, "s", list[programList].Seconds)
-	r.atMost("clew show, until it begins to print", 0.3, "s", list[programShow].First)
-	r.atMost("clew search", 50, "ms", 1000*list[programSearch].Seconds)
-	r.atMost("clew search, first time", 6, "s", list[programIndex].Seconds)
-	r.atMost("clew search, first time, memory", 300, "MB", list[programIndex].PeakMB)
+	r.Goals.AtMost("clew version", 30, "ms", 1000*list[programStart].Seconds)
+	r.Goals.AtMost("clew ls", 0.15, "s", list[programList].Seconds)
+	r.Goals.AtMost("clew show, until it begins to print", 0.3, "s", list[programShow].First)
+	r.Goals.AtMost("clew search", 50, "ms", 1000*list[programSearch].Seconds)
+	r.Goals.AtMost("clew search, first time", 6, "s", list[programIndex].Seconds)
+	r.Goals.AtMost("clew search, first time, memory", 300, "MB", list[programIndex].PeakMB)
 }
 
 func (r *report) writeProgram(b *strings.Builder) {
-	b.WriteString("| program | ms to the first byte | ms to the end | peak MB |\n|---|--:|--:|--:|\n")
-	for _, u := range r.Program {
-		fmt.Fprintf(b, "| %s | %.1f | %.1f | %.1f |\n", u.Name, 1000*u.First, 1000*u.Seconds, u.PeakMB)
-	}
-	b.WriteByte('\n')
+	benchreport.Table(b, "| program | ms to the first byte | ms to the end | peak MB |", r.Program, func(u use) string {
+		return fmt.Sprintf("| %s | %.1f | %.1f | %.1f |", u.Name, 1000*u.First, 1000*u.Seconds, u.PeakMB)
+	})
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"runtime"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
 // A report is everything a run found out.
 type report struct {
-	Go      string     `json:"go"`
-	System  string     `json:"system"`
+	benchreport.Machine
 	Seed    uint64     `json:"seed"`
 	Bytes   int        `json:"bytes,omitempty"`
 	Frames  int        `json:"frames,omitempty"`
@@ -22,8 +21,8 @@ type report struct {
 	// Transcripts is the part about transcripts.
 	Transcripts []work `json:"transcripts,omitempty"`
 	// Program is the part about the program as its users meet it.
-	Program []use  `json:"program,omitempty"`
-	Goals   []goal `json:"goals"`
+	Program []use             `json:"program,omitempty"`
+	Goals   benchreport.Goals `json:"goals"`
 }
 
 // A row is one contestant.
@@ -40,11 +39,7 @@ type row struct {
 }
 
 func newReport(o options) *report {
-	return &report{
-		Go:     runtime.Version(),
-		System: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Seed:   o.seed,
-	}
+	return &report{Machine: benchreport.ThisMachine(), Seed: o.seed}
 }
 
 // stream fills in the figures of the contestants.
@@ -71,7 +66,7 @@ func newRow(name string, i int, parts []slice, s *series) row {
 		allocs += got.allocs
 		allocated += got.bytes
 	}
-	middle := s.total(i, median)
+	middle := s.total(i, benchreport.Median)
 	return row{
 		Name:         name,
 		BestMBps:     megabytesPerSecond(bytes, s.total(i, least)),
@@ -87,71 +82,31 @@ func newRow(name string, i int, parts []slice, s *series) row {
 
 func megabytesPerSecond(n int, d time.Duration) float64 { return float64(n) / 1e6 / d.Seconds() }
 
-func (r *report) writeMarkdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, seed %d.\n\n", r.Go, r.System, r.Seed)
+// WriteMarkdown writes the parts that were measured, and the goals.
+func (r *report) WriteMarkdown(b *strings.Builder) {
+	fmt.Fprintf(b, "%s, %s, seed %d.\n\n", r.Go, r.System, r.Seed)
 	if r.Rows != nil {
-		fmt.Fprintf(&b, "One processor used. Stream: %.1f MB, %d frames. %d rounds.\n\n", float64(r.Bytes)/1e6, r.Frames,
+		fmt.Fprintf(b, "One processor used. Stream: %.1f MB, %d frames. %d rounds.\n\n", float64(r.Bytes)/1e6, r.Frames,
 			r.Rounds)
-		r.writeContestants(&b)
-		r.writeHuge(&b)
+		r.writeContestants(b)
+		r.writeHuge(b)
 	}
-	if r.Transcripts != nil {
-		r.writeTranscripts(&b)
-	}
-	if r.Program != nil {
-		r.writeProgram(&b)
-	}
-	r.writeGoals(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	r.writeTranscripts(b)
+	r.writeProgram(b)
+	r.Goals.Write(b)
 }
 
 func (r *report) writeContestants(b *strings.Builder) {
-	b.WriteString("| decoder | MB/s best | MB/s median | ns/frame | allocs/frame | B/frame | × structs | × map | × Valid |\n")
-	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	for _, c := range r.Rows {
-		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f | %.1f | %.0f | %.2f | %.2f | %.2f |\n", c.Name, c.BestMBps,
+	const head = "| decoder | MB/s best | MB/s median | ns/frame | allocs/frame | B/frame | × structs | × map | × Valid |"
+	benchreport.Table(b, head, r.Rows, func(c row) string {
+		return fmt.Sprintf("| %s | %.0f | %.0f | %.0f | %.1f | %.0f | %.2f | %.2f | %.2f |", c.Name, c.BestMBps,
 			c.MedianMBps, c.NsPerFrame, c.AllocsPer, c.BytesPer, c.TimesStructs, c.TimesMap, c.TimesValid)
-	}
-	fmt.Fprintf(b, "\nFraming adds %.1f %% to decoding (wire.Reader against lines already split, raw kept).\n\n",
-		r.Framing)
+	})
+	fmt.Fprintf(b, "Framing adds %.1f %% to decoding (wire.Reader against lines already split, raw kept).\n\n", r.Framing)
 }
 
 func (r *report) writeHuge(b *strings.Builder) {
-	b.WriteString("| one huge frame | bytes | pieces | ms, best |\n|---|--:|--:|--:|\n")
-	for _, c := range r.Huge {
-		fmt.Fprintf(b, "| %s | %d | %d | %.1f |\n", c.Name, c.Bytes, c.Pieces, milliseconds(c.Best))
-	}
-	b.WriteByte('\n')
-}
-
-func (r *report) writeGoals(b *strings.Builder) {
-	b.WriteString("| goal | bound | measured | reached |\n|---|--:|--:|---|\n")
-	for _, g := range r.Goals {
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", g.Name, g.bound(), g.figure(g.Measured, 2), yesNo(g.Reached))
-	}
-}
-
-func (g goal) bound() string {
-	if g.AtMost {
-		return "≤ " + g.figure(g.Bound, -1)
-	}
-	return "≥ " + g.figure(g.Bound, -1)
-}
-
-// figure writes a value with its unit; a precision of -1 is what the value needs.
-func (g goal) figure(value float64, precision int) string {
-	text := fmt.Sprintf("%.*f", precision, value)
-	if precision < 0 {
-		text = fmt.Sprint(value)
-	}
-	return strings.TrimSpace(text + " " + g.Unit)
-}
-
-func yesNo(v bool) string {
-	if v {
-		return "yes"
-	}
-	return "no"
+	benchreport.Table(b, "| one huge frame | bytes | pieces | ms, best |", r.Huge, func(c hugeCase) string {
+		return fmt.Sprintf("| %s | %d | %d | %.1f |", c.Name, c.Bytes, c.Pieces, milliseconds(c.Best))
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/corpus"
 )
 
@@ -138,7 +139,7 @@ func (w *work) sum() {
 		seconds = append(seconds, f.Elapsed.Seconds())
 		w.PeakMB = max(w.PeakMB, float64(f.Peak)/1e6)
 	}
-	w.Seconds = median(seconds)
+	w.Seconds = benchreport.Median(seconds)
 	w.MBps = float64(w.Bytes) / 1e6 / w.Seconds
 }
 
@@ -148,28 +149,26 @@ func (w *work) times(base *work) float64 {
 	for i := range min(len(w.rounds), len(base.rounds)) {
 		ratios = append(ratios, float64(base.rounds[i].Elapsed)/float64(w.rounds[i].Elapsed))
 	}
-	return median(ratios)
+	return benchreport.Median(ratios)
 }
 
 // judgeTranscripts fills in the goals for what was measured.
 func (r *report) judgeTranscripts() {
 	list := r.Transcripts
-	r.atMost("totals", 0.4, "s", list[corpusTotals].Seconds)
-	r.atMost("totals, memory", 100, "MB", list[corpusTotals].PeakMB)
-	r.atMost("list", 0.1, "s", list[corpusList].Seconds)
-	r.atLeast("session to chunks, against json.Valid", 1.1, list[largestRead].times(&list[largestValid]))
-	r.atMost("session to chunks, memory", 80, "MB", list[largestRead].PeakMB)
-	r.atMost("10 KB appended, until their chunks are there", 5, "ms", 1000*list[largestTail].Seconds)
-	r.atMost("huge session, totals, memory", 100, "MB", list[hugeTotals].PeakMB)
-	r.atMost("huge session, list, memory", 100, "MB", list[hugeList].PeakMB)
-	r.atMost("huge session to chunks, memory", 80, "MB", list[hugeRead].PeakMB)
-	r.atMost("huge session to chunks, none kept, memory", 40, "MB", list[hugeStream].PeakMB)
+	r.Goals.AtMost("totals", 0.4, "s", list[corpusTotals].Seconds)
+	r.Goals.AtMost("totals, memory", 100, "MB", list[corpusTotals].PeakMB)
+	r.Goals.AtMost("list", 0.1, "s", list[corpusList].Seconds)
+	r.Goals.AtLeast("session to chunks, against json.Valid", 1.1, "×", list[largestRead].times(&list[largestValid]))
+	r.Goals.AtMost("session to chunks, memory", 80, "MB", list[largestRead].PeakMB)
+	r.Goals.AtMost("10 KB appended, until their chunks are there", 5, "ms", 1000*list[largestTail].Seconds)
+	r.Goals.AtMost("huge session, totals, memory", 100, "MB", list[hugeTotals].PeakMB)
+	r.Goals.AtMost("huge session, list, memory", 100, "MB", list[hugeList].PeakMB)
+	r.Goals.AtMost("huge session to chunks, memory", 80, "MB", list[hugeRead].PeakMB)
+	r.Goals.AtMost("huge session to chunks, none kept, memory", 40, "MB", list[hugeStream].PeakMB)
 }
 
 func (r *report) writeTranscripts(b *strings.Builder) {
-	b.WriteString("| transcripts | MB | s, median | MB/s | peak MB |\n|---|--:|--:|--:|--:|\n")
-	for _, w := range r.Transcripts {
-		fmt.Fprintf(b, "| %s | %.1f | %.4f | %.0f | %.1f |\n", w.Name, float64(w.Bytes)/1e6, w.Seconds, w.MBps, w.PeakMB)
-	}
-	b.WriteByte('\n')
+	benchreport.Table(b, "| transcripts | MB | s, median | MB/s | peak MB |", r.Transcripts, func(w work) string {
+		return fmt.Sprintf("| %s | %.1f | %.4f | %.0f | %.1f |", w.Name, float64(w.Bytes)/1e6, w.Seconds, w.MBps, w.PeakMB)
+	})
 }

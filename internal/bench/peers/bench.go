@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 )
 
@@ -152,7 +153,7 @@ func (st stage) ask(ctx context.Context, measured any, command ...string) error 
 
 // median returns the median over the rounds of what figure makes of a host's queries.
 func (s series) median(name string, figure func(contest.Query) float64) float64 {
-	return median(s.figures(name, figure))
+	return benchreport.Median(s.figures(name, figure))
 }
 
 // ratio returns how many times as large as base's a figure of the host is: the median over the rounds.
@@ -161,7 +162,7 @@ func (s series) ratio(name, base string, figure func(contest.Query) float64) flo
 	for round := range ratios {
 		ratios[round] /= bases[round]
 	}
-	return median(ratios)
+	return benchreport.Median(ratios)
 }
 
 // difference returns how much larger than base's a figure of the host is: the median over the rounds.
@@ -170,7 +171,7 @@ func (s series) difference(name, base string, figure func(contest.Query) float64
 	for round := range differences {
 		differences[round] -= bases[round]
 	}
-	return median(differences)
+	return benchreport.Median(differences)
 }
 
 func (s series) figures(name string, figure func(contest.Query) float64) []float64 {
@@ -179,15 +180,6 @@ func (s series) figures(name string, figure func(contest.Query) float64) []float
 		values = append(values, figure(q))
 	}
 	return values
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
 // A throughputRow is how fast the messages of one load came to one host.
@@ -273,7 +265,7 @@ func peakMB(q contest.Query) float64 { return float64(q.Peak) / 1e6 }
 func (r *report) against(what string, rows []throughputRow, bounds map[string]float64) {
 	for _, row := range rows {
 		if bound, ok := bounds[row.Name]; ok {
-			r.atLeast(what+", against "+row.Name, bound, "×", row.Times)
+			r.Goals.AtLeast(what+", against "+row.Name, bound, "×", row.Times)
 		}
 	}
 }
@@ -281,6 +273,6 @@ func (r *report) against(what string, rows []throughputRow, bounds map[string]fl
 // memory adds the goal for the memory of a host, on systems that report it.
 func (r *report) memory(what string, bound float64, row throughputRow) {
 	if row.PeakMB > 0 {
-		r.atMost(what+", memory of the host", bound, "MB", row.PeakMB)
+		r.Goals.AtMost(what+", memory of the host", bound, "MB", row.PeakMB)
 	}
 }

@@ -8,14 +8,13 @@
 // model. Ratios are medians over the rounds of the ratio inside a round, so that noise from the rest of the machine
 // hits both sides.
 //
-// It runs on Linux and macOS; only Linux reports how much memory a host used. The report is Markdown, ready for
+// It runs on Linux and macOS. The report is Markdown, ready for
 // docs/benchmarks.md; -json prints the same as one object.
 package main
 
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -23,6 +22,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
 type options struct {
@@ -55,12 +56,7 @@ func run(ctx context.Context, w io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rep)
-	}
-	return rep.writeMarkdown(w)
+	return benchreport.Write(w, rep, o.json)
 }
 
 // A measurement fills in its part of the report.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 	"github.com/clewdev/clew/internal/corpus"
 )
@@ -94,7 +95,7 @@ func TestReportMarkdown(t *testing.T) {
 	r.Turns = []turnsRow{{"Claude Code", 480, 200, 70}}
 	r.Idle = &contest.Idle{Sessions: 100, Goroutines: 4, Bytes: 32 << 10}
 	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
+	if err := benchreport.Write(&b, r, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -159,7 +160,7 @@ func TestUsageRows(t *testing.T) {
 	r.Usage = rows
 	r.usageGoals()
 	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
+	if err := benchreport.Write(&b, r, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 )
 
@@ -28,7 +29,7 @@ func (b *bench) turns(ctx context.Context) error {
 	if !same {
 		started = 1
 	}
-	b.report.atMost("agents started by a second turn", 0, "", started)
+	b.report.Goals.AtMost("agents started by a second turn", 0, "", started)
 	return b.withClaude(ctx, func(on stage) error {
 		row, _, err := b.twoTurns(ctx, "Claude Code", on)
 		b.report.Turns = append(b.report.Turns, row)
@@ -50,7 +51,7 @@ func (b *bench) twoTurns(ctx context.Context, agent string, on stage) (row turns
 		second = append(second, milliseconds(t.Second))
 		same = same && t.SameSession
 	}
-	return turnsRow{agent, median(connect), median(first), median(second)}, same, nil
+	return turnsRow{agent, benchreport.Median(connect), benchreport.Median(first), benchreport.Median(second)}, same, nil
 }
 
 // idle measures what an open session of ours costs that does nothing.
@@ -60,8 +61,8 @@ func (b *bench) idle(ctx context.Context) error {
 	if err := on.ask(ctx, b.report.Idle, b.host, "idle"); err != nil {
 		return err
 	}
-	b.report.atMost("goroutines of an idle session", 4, "", b.report.Idle.Goroutines)
-	b.report.atMost("memory of an idle session", 64, "KB", b.report.Idle.Bytes/1024)
+	b.report.Goals.AtMost("goroutines of an idle session", 4, "", b.report.Idle.Goroutines)
+	b.report.Goals.AtMost("memory of an idle session", 64, "KB", b.report.Idle.Bytes/1024)
 	return nil
 }
 
@@ -101,9 +102,9 @@ func (b *bench) warm(ctx context.Context) error {
 // warmGoals compares what a caller waits for: the first assistant message.
 func (r *report) warmGoals() {
 	cold, ready := r.Warm[0].Assistant, r.Warm[1].Assistant
-	r.atMost("warm query to the first assistant message, against a cold one", 0.25, "×", ready/cold)
+	r.Goals.AtMost("warm query to the first assistant message, against a cold one", 0.25, "×", ready/cold)
 	if len(r.Warm) > 2 {
-		r.atMost("warm query to the first assistant message, against TypeScript", 1, "×", ready/r.Warm[2].Assistant)
+		r.Goals.AtMost("warm query to the first assistant message, against TypeScript", 1, "×", ready/r.Warm[2].Assistant)
 	}
 }
 
@@ -124,7 +125,7 @@ func (b *bench) share(ctx context.Context) error {
 		return err
 	}
 	b.report.Share = rows
-	b.report.atMost("our share of a query", 15, "ms", rows[0].Share)
+	b.report.Goals.AtMost("our share of a query", 15, "ms", rows[0].Share)
 	return nil
 }
 
@@ -138,8 +139,8 @@ func (b *bench) cold(ctx context.Context) error {
 		}
 		b.report.Cold = rows
 		if i := slices.IndexFunc(rows, func(r latencyRow) bool { return r.Name == typeScript }); i >= 0 {
-			b.report.atMost("cold query to the first assistant message, against TypeScript", 1, "×", rows[0].Assistant/rows[i].Assistant)
-			b.report.atMost("cold query to the result, against TypeScript", 1, "×", rows[0].Result/rows[i].Result)
+			b.report.Goals.AtMost("cold query to the first assistant message, against TypeScript", 1, "×", rows[0].Assistant/rows[i].Assistant)
+			b.report.Goals.AtMost("cold query to the result, against TypeScript", 1, "×", rows[0].Result/rows[i].Result)
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/bench/benchreport"
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 	"github.com/clewdev/clew/internal/corpus"
 )
@@ -108,7 +109,7 @@ func (b *bench) addUp(ctx context.Context, row *usageRow, want corpus.Tokens) er
 		return fmt.Errorf("%s: %w", row.Name, err)
 	}
 	row.seconds = append(row.seconds, elapsed.Seconds())
-	row.PeakMB = max(row.PeakMB, float64(peakOf(cmd.ProcessState))/1e6)
+	row.PeakMB = max(row.PeakMB, float64(benchreport.PeakOf(cmd.ProcessState))/1e6)
 	return nil
 }
 
@@ -129,13 +130,13 @@ func checkTotals(out []byte, want corpus.Tokens) error {
 func sumUsage(rows []usageRow, size int64) []usageRow {
 	for i := range rows {
 		row := &rows[i]
-		row.Seconds = median(row.seconds[1:])
+		row.Seconds = benchreport.Median(row.seconds[1:])
 		row.MBps = float64(size) / 1e6 / row.Seconds
 		ratios := slices.Clone(row.seconds[1:])
 		for round := range ratios {
 			ratios[round] /= rows[0].seconds[round+1]
 		}
-		row.Times = median(ratios)
+		row.Times = benchreport.Median(ratios)
 	}
 	return rows
 }
@@ -143,22 +144,17 @@ func sumUsage(rows []usageRow, size int64) []usageRow {
 func (r *report) usageGoals() {
 	for _, row := range r.Usage {
 		if row.Name == ccusage {
-			r.atLeast("totals, against "+ccusage, 2, "×", row.Times)
+			r.Goals.AtLeast("totals, against "+ccusage, 2, "×", row.Times)
 		} else if row.PeakMB > 0 {
-			r.atMost("totals, memory", 100, "MB", row.PeakMB)
+			r.Goals.AtMost("totals, memory", 100, "MB", row.PeakMB)
 		}
 	}
 }
 
 func (r *report) writeUsage(b *strings.Builder) {
-	if len(r.Usage) == 0 {
-		return
-	}
-	b.WriteString("| totals over all sessions | s | MB/s | peak MB | clew is × |\n|---|--:|--:|--:|--:|\n")
-	for _, row := range r.Usage {
-		fmt.Fprintf(b, "| %s | %.3f | %.0f | %.1f | %.2f |\n", row.Name, row.Seconds, row.MBps, row.PeakMB, row.Times)
-	}
-	b.WriteByte('\n')
+	benchreport.Table(b, "| totals over all sessions | s | MB/s | peak MB | clew is × |", r.Usage, func(row usageRow) string {
+		return fmt.Sprintf("| %s | %.3f | %.0f | %.1f | %.2f |", row.Name, row.Seconds, row.MBps, row.PeakMB, row.Times)
+	})
 }
 
 // withClaude calls measure with Claude Code over a scripted model that always says hello, in an empty directory. If

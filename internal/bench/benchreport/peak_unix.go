@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package benchreport
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// peakOf returns how many bytes of a process that has ended were in memory at most.
-func peakOf(p *os.ProcessState) int {
+// PeakOf returns the peak memory of a process that has ended, in bytes, or 0 if it is not known.
+func PeakOf(p *os.ProcessState) int {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
