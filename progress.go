@@ -284,7 +284,7 @@ func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
 	switch {
 	case !slices.Contains(l.open, uuid):
 		return nil
-	case m.State == wire.CommandStateCancelled && l.states[uuid] != wire.CommandStateStarted:
+	case m.State == wire.CommandStateCanceled && l.states[uuid] != wire.CommandStateStarted:
 		return l.remove([]string{uuid})
 	case l.states == nil:
 		l.states = make(map[string]wire.CommandState)
@@ -298,7 +298,7 @@ func (l *ledger) ended() []string {
 	var ended []string
 	for _, uuid := range l.open {
 		switch l.states[uuid] {
-		case wire.CommandStateCompleted, wire.CommandStateCancelled:
+		case wire.CommandStateCompleted, wire.CommandStateCanceled:
 			ended = append(ended, uuid)
 		}
 	}

@@ -282,7 +282,7 @@ func (t *turn) end(msg wire.Message, lost *LostError) {
 	case *wire.ResultMessage:
 		t.result = m
 	case *wire.CommandLifecycleMessage:
-		t.canceled = m.State == wire.CommandStateCancelled
+		t.canceled = m.State == wire.CommandStateCanceled
 	case *wire.SessionReconnectedMessage:
 		t.lost = lost
 	}

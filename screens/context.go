@@ -60,7 +60,7 @@ type ContextWindow struct {
 	// MCPInstructions are the instructions of MCP servers.
 	MCPInstructions []ContextServer `json:"mcpInstructions"`
 	// MemoryFiles are files with instructions, such as CLAUDE.md.
-	MemoryFiles []wire.ContextMemoryFile `json:"memoryFiles"`
+	MemoryFiles []wire.ContextUsageMemoryFile `json:"memoryFiles"`
 	// Agents are the descriptions of subagents.
 	Agents []ContextAgent `json:"agents"`
 	// SlashCommands are the slash commands, or nil if the agent does not report them.

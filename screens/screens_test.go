@@ -204,7 +204,7 @@ func recordedContext() *ContextWindow {
 		},
 		MCPTools:        []ContextTool{{Name: "mcp__greeter__greet", ServerName: "greeter", Loaded: new(false)}},
 		MCPInstructions: []ContextServer{{"greeter", 26}},
-		MemoryFiles:     []wire.ContextMemoryFile{{Path: "/home/dev/project/CLAUDE.md", Type: "Project", Tokens: 23}},
+		MemoryFiles:     []wire.ContextUsageMemoryFile{{Path: "/home/dev/project/CLAUDE.md", Type: "Project", Tokens: 23}},
 		Agents: []ContextAgent{{
 			AgentType: "helper", Source: "projectSettings", Path: "/home/dev/project/.claude/agents/helper.md", Tokens: 24,
 		}},

@@ -335,7 +335,7 @@ func (p *part) server(id string, content wire.JSON, text string, err error) {
 	}
 }
 
-func pagesText(pages []wire.WebSearchResult) string {
+func pagesText(pages []wire.WebSearchPage) string {
 	lines := make([]string, 0, len(pages))
 	for i := range pages {
 		lines = append(lines, strings.TrimSpace(pages[i].Title+"\n"+pages[i].URL))

@@ -486,7 +486,7 @@ func (s *liveState) dequeue(msg wire.Message) []*liveLine {
 		switch msg.State {
 		case wire.CommandStateStarted, wire.CommandStateCompleted:
 			return s.takeUp(msg.CommandUUID)
-		case wire.CommandStateCancelled:
+		case wire.CommandStateCanceled:
 			s.takeUp(msg.CommandUUID)
 		}
 	}

@@ -17,8 +17,8 @@ type WebSearchToolResultBlock struct {
 	Caller  *Caller `json:"caller"`
 }
 
-// A WebSearchResult is one page that a web search found.
-type WebSearchResult struct {
+// A WebSearchPage is one page that a web search found.
+type WebSearchPage struct {
 	raw string
 
 	Type             string `json:"type,omitzero" wire:"intern"`
@@ -30,9 +30,9 @@ type WebSearchResult struct {
 
 // Results returns the pages found. The error is a [*ToolError] when the search
 // failed.
-func (b *WebSearchToolResultBlock) Results() ([]WebSearchResult, error) {
-	var pages []WebSearchResult
-	err := readToolResult(b.Content, func(d *decoder) { pages = structs[WebSearchResult](d) })
+func (b *WebSearchToolResultBlock) Results() ([]WebSearchPage, error) {
+	var pages []WebSearchPage
+	err := readToolResult(b.Content, func(d *decoder) { pages = structs[WebSearchPage](d) })
 	return pages, err
 }
 
@@ -48,8 +48,8 @@ type WebFetchToolResultBlock struct {
 	Caller  *Caller `json:"caller"`
 }
 
-// A WebFetchResult is a page and where it came from.
-type WebFetchResult struct {
+// A WebFetchPage is a page and where it came from.
+type WebFetchPage struct {
 	raw string
 
 	Type        string         `json:"type,omitzero" wire:"intern"`
@@ -59,8 +59,8 @@ type WebFetchResult struct {
 }
 
 // Result returns the page. The error is a [*ToolError] when it could not be had.
-func (b *WebFetchToolResultBlock) Result() (*WebFetchResult, error) {
-	return toolResult[WebFetchResult](b.Content)
+func (b *WebFetchToolResultBlock) Result() (*WebFetchPage, error) {
+	return toolResult[WebFetchPage](b.Content)
 }
 
 // A CodeExecutionToolResultBlock is what a program printed that the model ran at
@@ -166,8 +166,8 @@ type ToolSearchToolResultBlock struct {
 	Content JSON `json:"content"`
 }
 
-// A ToolSearchResult lists tools.
-type ToolSearchResult struct {
+// A ToolSearchMatches lists tools.
+type ToolSearchMatches struct {
 	raw string
 
 	Type           string               `json:"type,omitzero" wire:"intern"`
@@ -176,8 +176,8 @@ type ToolSearchResult struct {
 
 // Result returns the tools found. The error is a [*ToolError] when the search
 // failed.
-func (b *ToolSearchToolResultBlock) Result() (*ToolSearchResult, error) {
-	return toolResult[ToolSearchResult](b.Content)
+func (b *ToolSearchToolResultBlock) Result() (*ToolSearchMatches, error) {
+	return toolResult[ToolSearchMatches](b.Content)
 }
 
 // An AdvisorToolResultBlock is the advice of another model.

@@ -254,7 +254,7 @@ func (v *AssistantMessage) decode(d *decoder) {
 		case "context_usage":
 			v.ContextUsage = pointerTo[ContextUsage](d)
 		case "usage_report":
-			v.UsageReport = pointerTo[UsageReport](d)
+			v.UsageReport = pointerTo[UsageCommandOutput](d)
 		case "uuid":
 			v.UUID = d.str()
 		case "session_id":
@@ -308,39 +308,13 @@ func (v *AutocompactStateMessage) decode(d *decoder) {
 	v.raw = d.keep(start)
 }
 
-func (v *BackgroundTask) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "task_id":
-			v.TaskID = d.name()
-		case "run_id":
-			v.RunID = d.name()
-		case "task_type":
-			v.TaskType = TaskType(d.name())
-		case "subagent_type":
-			v.SubagentType = d.name()
-		case "description":
-			v.Description = d.str()
-		case "parent_task_id":
-			v.ParentTaskID = d.name()
-		case "ambient":
-			v.Ambient = d.boolean()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
 func (v *BackgroundTasksChangedMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
 		switch string(key) {
 		case "tasks":
-			v.Tasks = structs[BackgroundTask](d)
+			v.Tasks = structs[RunningTask](d)
 		case "uuid":
 			v.UUID = d.str()
 		case "session_id":
@@ -754,60 +728,6 @@ func (v *ContentBlockStopEvent) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
-func (v *ContextAgentTokens) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "agent_type":
-			v.AgentType = d.name()
-		case "source":
-			v.Source = d.name()
-		case "tokens":
-			v.Tokens = d.int()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *ContextCategory) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "name":
-			v.Name = d.name()
-		case "tokens":
-			v.Tokens = d.int()
-		case "kind":
-			v.Kind = d.name()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *ContextMCPTool) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "name":
-			v.Name = d.str()
-		case "server_name":
-			v.ServerName = d.name()
-		case "tokens":
-			v.Tokens = d.int()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
 func (v *ContextManagement) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -815,60 +735,6 @@ func (v *ContextManagement) decode(d *decoder) {
 		switch string(key) {
 		case "applied_edits":
 			v.AppliedEdits = structs[AppliedEdit](d)
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *ContextMemoryFile) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "path":
-			v.Path = d.str()
-		case "type":
-			v.Type = d.name()
-		case "tokens":
-			v.Tokens = d.int()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *ContextOverLimit) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "tokens_over":
-			v.TokensOver = d.int()
-		case "kind":
-			v.Kind = d.name()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *ContextSkill) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "name":
-			v.Name = d.str()
-		case "source":
-			v.Source = d.name()
-		case "plugin_name":
-			v.PluginName = d.name()
-		case "tokens":
-			v.Tokens = d.int()
 		default:
 			d.unknownMember(key)
 		}
@@ -890,17 +756,125 @@ func (v *ContextUsage) decode(d *decoder) {
 		case "percentage":
 			v.Percentage = d.float()
 		case "over_limit":
-			v.OverLimit = pointerTo[ContextOverLimit](d)
+			v.OverLimit = pointerTo[ContextUsageOverLimit](d)
 		case "categories":
-			v.Categories = structs[ContextCategory](d)
+			v.Categories = structs[ContextUsageCategory](d)
 		case "mcp_tools":
-			v.MCPTools = structs[ContextMCPTool](d)
+			v.MCPTools = structs[ContextUsageMCPTool](d)
 		case "memory_files":
-			v.MemoryFiles = structs[ContextMemoryFile](d)
+			v.MemoryFiles = structs[ContextUsageMemoryFile](d)
 		case "agents":
-			v.Agents = structs[ContextAgentTokens](d)
+			v.Agents = structs[ContextUsageAgent](d)
 		case "skills":
-			v.Skills = structs[ContextSkill](d)
+			v.Skills = structs[ContextUsageSkill](d)
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageAgent) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "agent_type":
+			v.AgentType = d.name()
+		case "source":
+			v.Source = d.name()
+		case "tokens":
+			v.Tokens = d.int()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageCategory) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "name":
+			v.Name = d.name()
+		case "tokens":
+			v.Tokens = d.int()
+		case "kind":
+			v.Kind = d.name()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageMCPTool) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "name":
+			v.Name = d.str()
+		case "server_name":
+			v.ServerName = d.name()
+		case "tokens":
+			v.Tokens = d.int()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageMemoryFile) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "path":
+			v.Path = d.str()
+		case "type":
+			v.Type = d.name()
+		case "tokens":
+			v.Tokens = d.int()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageOverLimit) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "tokens_over":
+			v.TokensOver = d.int()
+		case "kind":
+			v.Kind = d.name()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ContextUsageSkill) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "name":
+			v.Name = d.str()
+		case "source":
+			v.Source = d.name()
+		case "plugin_name":
+			v.PluginName = d.name()
+		case "tokens":
+			v.Tokens = d.int()
 		default:
 			d.unknownMember(key)
 		}
@@ -1387,6 +1361,24 @@ func (v *InformationalMessage) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *InitMCPServer) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "name":
+			v.Name = d.name()
+		case "status":
+			v.Status = d.name()
+		case "source":
+			v.Source = d.name()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *InitMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -1419,7 +1411,7 @@ func (v *InitMessage) decode(d *decoder) {
 		case "tools":
 			v.Tools = d.nameList()
 		case "mcp_servers":
-			v.MCPServers = structs[MCPServer](d)
+			v.MCPServers = structs[InitMCPServer](d)
 		case "agents":
 			v.Agents = d.nameList()
 		case "skills":
@@ -1523,24 +1515,6 @@ func (v *LocalCommandOutputMessage) decode(d *decoder) {
 			v.SessionID = d.name()
 		case "subtype":
 			d.Skip()
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *MCPServer) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "name":
-			v.Name = d.name()
-		case "status":
-			v.Status = d.name()
-		case "source":
-			v.Source = d.name()
 		default:
 			d.unknownMember(key)
 		}
@@ -2449,6 +2423,32 @@ func (v *ResultMessage) decode(d *decoder) {
 	if seen&0b1 != 0b1 {
 		d.require(start, seen, "subtype")
 	}
+}
+
+func (v *RunningTask) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "task_id":
+			v.TaskID = d.name()
+		case "run_id":
+			v.RunID = d.name()
+		case "task_type":
+			v.TaskType = TaskType(d.name())
+		case "subagent_type":
+			v.SubagentType = d.name()
+		case "description":
+			v.Description = d.str()
+		case "parent_task_id":
+			v.ParentTaskID = d.name()
+		case "ambient":
+			v.Ambient = d.boolean()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
 }
 
 func (v *SearchResultBlock) decode(d *decoder) {
@@ -3447,7 +3447,7 @@ func (v *ToolResultMeta) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
-func (v *ToolSearchResult) decode(d *decoder) {
+func (v *ToolSearchMatches) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
@@ -3610,6 +3610,22 @@ func (v *Usage) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *UsageCommandOutput) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "session":
+			v.Session = pointerTo[SessionUsage](d)
+		case "rate_limits":
+			v.RateLimits = d.rawJSON()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *UsageIteration) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -3629,22 +3645,6 @@ func (v *UsageIteration) decode(d *decoder) {
 			v.CacheReadInputTokens = d.int()
 		case "cache_creation":
 			v.CacheCreation = pointerTo[CacheCreation](d)
-		default:
-			d.unknownMember(key)
-		}
-	}
-	v.raw = d.span(start)
-}
-
-func (v *UsageReport) decode(d *decoder) {
-	d.Peek()
-	start := d.Pos()
-	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
-		switch string(key) {
-		case "session":
-			v.Session = pointerTo[SessionUsage](d)
-		case "rate_limits":
-			v.RateLimits = d.rawJSON()
 		default:
 			d.unknownMember(key)
 		}
@@ -3716,7 +3716,7 @@ func (v *UserMessage) decode(d *decoder) {
 	v.check(d, start)
 }
 
-func (v *WebFetchResult) decode(d *decoder) {
+func (v *WebFetchPage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
@@ -3761,7 +3761,7 @@ func (v *WebFetchToolResultBlock) decode(d *decoder) {
 	}
 }
 
-func (v *WebSearchResult) decode(d *decoder) {
+func (v *WebSearchPage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
 	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {

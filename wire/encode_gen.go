@@ -242,18 +242,6 @@ func (v *AutocompactStateMessage) UnmarshalJSON(data []byte) error {
 func (*AutocompactStateMessage) Kind() Kind { return Kind{Type: "autocompact_state"} }
 func (*AutocompactStateMessage) sealed()    {}
 
-func (v *BackgroundTask) members(e *encoder) {
-	e.str("task_id", v.TaskID, false)
-	e.str("run_id", v.RunID, false)
-	e.str("task_type", string(v.TaskType), false)
-	e.str("subagent_type", v.SubagentType, false)
-	e.str("description", v.Description, false)
-	e.str("parent_task_id", v.ParentTaskID, false)
-	e.bool("ambient", v.Ambient, false)
-}
-
-func (v *BackgroundTask) encode(e *encoder) { e.whole(v.raw, v) }
-
 func (v *BackgroundTasksChangedMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "background_tasks_changed")
@@ -620,59 +608,11 @@ func (v *ContentBlockStopEvent) UnmarshalJSON(data []byte) error {
 // EventType returns "content_block_stop".
 func (*ContentBlockStopEvent) EventType() string { return "content_block_stop" }
 
-func (v *ContextAgentTokens) members(e *encoder) {
-	e.str("agent_type", v.AgentType, false)
-	e.str("source", v.Source, false)
-	e.int("tokens", int64(v.Tokens), false)
-}
-
-func (v *ContextAgentTokens) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *ContextCategory) members(e *encoder) {
-	e.str("name", v.Name, false)
-	e.int("tokens", int64(v.Tokens), false)
-	e.str("kind", v.Kind, false)
-}
-
-func (v *ContextCategory) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *ContextMCPTool) members(e *encoder) {
-	e.str("name", v.Name, false)
-	e.str("server_name", v.ServerName, false)
-	e.int("tokens", int64(v.Tokens), false)
-}
-
-func (v *ContextMCPTool) encode(e *encoder) { e.whole(v.raw, v) }
-
 func (v *ContextManagement) members(e *encoder) {
 	writeStructs(e, "applied_edits", v.AppliedEdits)
 }
 
 func (v *ContextManagement) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *ContextMemoryFile) members(e *encoder) {
-	e.str("path", v.Path, false)
-	e.str("type", v.Type, false)
-	e.int("tokens", int64(v.Tokens), false)
-}
-
-func (v *ContextMemoryFile) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *ContextOverLimit) members(e *encoder) {
-	e.int("tokens_over", int64(v.TokensOver), false)
-	e.str("kind", v.Kind, false)
-}
-
-func (v *ContextOverLimit) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *ContextSkill) members(e *encoder) {
-	e.str("name", v.Name, false)
-	e.str("source", v.Source, false)
-	e.str("plugin_name", v.PluginName, false)
-	e.int("tokens", int64(v.Tokens), false)
-}
-
-func (v *ContextSkill) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ContextUsage) members(e *encoder) {
 	e.str("model", v.Model, false)
@@ -688,6 +628,54 @@ func (v *ContextUsage) members(e *encoder) {
 }
 
 func (v *ContextUsage) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageAgent) members(e *encoder) {
+	e.str("agent_type", v.AgentType, false)
+	e.str("source", v.Source, false)
+	e.int("tokens", int64(v.Tokens), false)
+}
+
+func (v *ContextUsageAgent) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageCategory) members(e *encoder) {
+	e.str("name", v.Name, false)
+	e.int("tokens", int64(v.Tokens), false)
+	e.str("kind", v.Kind, false)
+}
+
+func (v *ContextUsageCategory) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageMCPTool) members(e *encoder) {
+	e.str("name", v.Name, false)
+	e.str("server_name", v.ServerName, false)
+	e.int("tokens", int64(v.Tokens), false)
+}
+
+func (v *ContextUsageMCPTool) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageMemoryFile) members(e *encoder) {
+	e.str("path", v.Path, false)
+	e.str("type", v.Type, false)
+	e.int("tokens", int64(v.Tokens), false)
+}
+
+func (v *ContextUsageMemoryFile) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageOverLimit) members(e *encoder) {
+	e.int("tokens_over", int64(v.TokensOver), false)
+	e.str("kind", v.Kind, false)
+}
+
+func (v *ContextUsageOverLimit) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *ContextUsageSkill) members(e *encoder) {
+	e.str("name", v.Name, false)
+	e.str("source", v.Source, false)
+	e.str("plugin_name", v.PluginName, false)
+	e.int("tokens", int64(v.Tokens), false)
+}
+
+func (v *ContextUsageSkill) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ControlCancelRequestMessage) members(e *encoder) {
 	e.tag("type", "control_cancel_request")
@@ -1137,6 +1125,14 @@ func (v *InformationalMessage) UnmarshalJSON(data []byte) error {
 func (*InformationalMessage) Kind() Kind { return Kind{"system", "informational"} }
 func (*InformationalMessage) sealed()    {}
 
+func (v *InitMCPServer) members(e *encoder) {
+	e.str("name", v.Name, false)
+	e.str("status", v.Status, false)
+	e.str("source", v.Source, false)
+}
+
+func (v *InitMCPServer) encode(e *encoder) { e.whole(v.raw, v) }
+
 func (v *InitMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "init")
@@ -1266,14 +1262,6 @@ func (v *LocalCommandOutputMessage) UnmarshalJSON(data []byte) error {
 // Kind returns the frame's type, and its subtype if it has one.
 func (*LocalCommandOutputMessage) Kind() Kind { return Kind{"system", "local_command_output"} }
 func (*LocalCommandOutputMessage) sealed()    {}
-
-func (v *MCPServer) members(e *encoder) {
-	e.str("name", v.Name, false)
-	e.str("status", v.Status, false)
-	e.str("source", v.Source, false)
-}
-
-func (v *MCPServer) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *MCPToolResultBlock) members(e *encoder) {
 	e.tag("type", "mcp_tool_result")
@@ -1933,6 +1921,18 @@ func (v *ResultMessage) UnmarshalJSON(data []byte) error {
 // Kind returns the frame's type, and its subtype if it has one.
 func (v *ResultMessage) Kind() Kind { return Kind{"result", string(v.Subtype)} }
 func (*ResultMessage) sealed()      {}
+
+func (v *RunningTask) members(e *encoder) {
+	e.str("task_id", v.TaskID, false)
+	e.str("run_id", v.RunID, false)
+	e.str("task_type", string(v.TaskType), false)
+	e.str("subagent_type", v.SubagentType, false)
+	e.str("description", v.Description, false)
+	e.str("parent_task_id", v.ParentTaskID, false)
+	e.bool("ambient", v.Ambient, false)
+}
+
+func (v *RunningTask) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *SearchResultBlock) members(e *encoder) {
 	e.tag("type", "search_result")
@@ -2705,12 +2705,12 @@ func (v *ToolResultMeta) members(e *encoder) {
 
 func (v *ToolResultMeta) encode(e *encoder) { e.whole(v.raw, v) }
 
-func (v *ToolSearchResult) members(e *encoder) {
+func (v *ToolSearchMatches) members(e *encoder) {
 	e.str("type", v.Type, false)
 	writeStructs(e, "tool_references", v.ToolReferences)
 }
 
-func (v *ToolSearchResult) encode(e *encoder) { e.whole(v.raw, v) }
+func (v *ToolSearchMatches) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ToolSearchToolResultBlock) members(e *encoder) {
 	e.tag("type", "tool_search_tool_result")
@@ -2833,6 +2833,13 @@ func (v *Usage) members(e *encoder) {
 
 func (v *Usage) encode(e *encoder) { e.whole(v.raw, v) }
 
+func (v *UsageCommandOutput) members(e *encoder) {
+	writePointer(e, "session", v.Session)
+	e.json("rate_limits", v.RateLimits)
+}
+
+func (v *UsageCommandOutput) encode(e *encoder) { e.whole(v.raw, v) }
+
 func (v *UsageIteration) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("model", v.Model, false)
@@ -2844,13 +2851,6 @@ func (v *UsageIteration) members(e *encoder) {
 }
 
 func (v *UsageIteration) encode(e *encoder) { e.whole(v.raw, v) }
-
-func (v *UsageReport) members(e *encoder) {
-	writePointer(e, "session", v.Session)
-	e.json("rate_limits", v.RateLimits)
-}
-
-func (v *UsageReport) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *UserMessage) members(e *encoder) {
 	e.tag("type", "user")
@@ -2899,14 +2899,14 @@ func (v *UserMessage) UnmarshalJSON(data []byte) error {
 func (*UserMessage) Kind() Kind { return Kind{Type: "user"} }
 func (*UserMessage) sealed()    {}
 
-func (v *WebFetchResult) members(e *encoder) {
+func (v *WebFetchPage) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("url", v.URL, false)
 	e.str("retrieved_at", v.RetrievedAt, false)
 	writePointer(e, "content", v.Content)
 }
 
-func (v *WebFetchResult) encode(e *encoder) { e.whole(v.raw, v) }
+func (v *WebFetchPage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *WebFetchToolResultBlock) members(e *encoder) {
 	e.tag("type", "web_fetch_tool_result")
@@ -2931,7 +2931,7 @@ func (v *WebFetchToolResultBlock) UnmarshalJSON(data []byte) error {
 // BlockType returns "web_fetch_tool_result".
 func (*WebFetchToolResultBlock) BlockType() string { return "web_fetch_tool_result" }
 
-func (v *WebSearchResult) members(e *encoder) {
+func (v *WebSearchPage) members(e *encoder) {
 	e.str("type", v.Type, false)
 	e.str("title", v.Title, false)
 	e.str("url", v.URL, false)
@@ -2939,7 +2939,7 @@ func (v *WebSearchResult) members(e *encoder) {
 	e.str("page_age", v.PageAge, false)
 }
 
-func (v *WebSearchResult) encode(e *encoder) { e.whole(v.raw, v) }
+func (v *WebSearchPage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *WebSearchToolResultBlock) members(e *encoder) {
 	e.tag("type", "web_search_tool_result")

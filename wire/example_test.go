@@ -142,7 +142,7 @@ func ExampleAppend() {
 }
 
 func ExampleRegistry() {
-	type hologram struct{ Colour string }
+	type hologram struct{ Color string }
 	registry := new(wire.Registry)
 	err := registry.Add(wire.Kind{Type: "hologram"}, func(raw json.RawMessage) (any, error) {
 		var h hologram
@@ -154,7 +154,7 @@ func ExampleRegistry() {
 		return
 	}
 	d := wire.NewDecoder(&wire.ReaderOptions{Registry: registry})
-	msg := d.Decode([]byte(`{"type":"hologram","colour":"blue"}`)).(*wire.CustomMessage)
-	fmt.Println(msg.Value.(hologram).Colour)
+	msg := d.Decode([]byte(`{"type":"hologram","color":"blue"}`)).(*wire.CustomMessage)
+	fmt.Println(msg.Value.(hologram).Color)
 	// Output: blue
 }

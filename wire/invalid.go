@@ -10,7 +10,7 @@ import (
 
 // ErrFrameTooLarge is what an [InvalidFrame] wraps when a frame is longer than
 // [ReaderOptions.MaxFrameBytes].
-var ErrFrameTooLarge = errors.New("frame too large")
+var ErrFrameTooLarge = errors.New("wire: frame too large")
 
 // An InvalidFrame is a frame that does not decode. It is an error as well, and
 // wraps a [*SyntaxError], a [*FieldError] or a [*TooLargeError].
@@ -97,7 +97,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%v: %d bytes, the limit is %d", ErrFrameTooLarge, e.Size, e.Limit)
+	return fmt.Sprintf("frame too large: %d bytes, the limit is %d", e.Size, e.Limit)
 }
 
 // Unwrap returns ErrFrameTooLarge.

@@ -25,11 +25,11 @@ type InitMessage struct {
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
 	// Tools lists the tools by name; the Agent tool goes by its old name, Task.
-	Tools         []string    `json:"tools"`
-	MCPServers    []MCPServer `json:"mcp_servers"`
-	Agents        []string    `json:"agents"`
-	Skills        []string    `json:"skills"`
-	SlashCommands []string    `json:"slash_commands"`
+	Tools         []string        `json:"tools"`
+	MCPServers    []InitMCPServer `json:"mcp_servers"`
+	Agents        []string        `json:"agents"`
+	Skills        []string        `json:"skills"`
+	SlashCommands []string        `json:"slash_commands"`
 	// TerminalSlashCommands are commands that belong to the terminal.
 	TerminalSlashCommands []string      `json:"terminal_slash_commands"`
 	Plugins               []Plugin      `json:"plugins"`
@@ -85,8 +85,8 @@ const (
 	EffortMax    Effort = "max"
 )
 
-// An MCPServer is one MCP server of the session and how its connection stands.
-type MCPServer struct {
+// An InitMCPServer is one MCP server of the session and how its connection stands.
+type InitMCPServer struct {
 	raw string
 
 	Name   string `json:"name,omitzero" wire:"intern"`

@@ -172,13 +172,13 @@ type ResourceLink struct {
 type BackgroundTasksChangedMessage struct {
 	raw string
 
-	Tasks     []BackgroundTask `json:"tasks"`
-	UUID      string           `json:"uuid"`
-	SessionID string           `json:"session_id" wire:"intern"`
+	Tasks     []RunningTask `json:"tasks"`
+	UUID      string        `json:"uuid"`
+	SessionID string        `json:"session_id" wire:"intern"`
 }
 
-// A BackgroundTask is one task that runs in the background.
-type BackgroundTask struct {
+// A RunningTask is one task that runs in the background.
+type RunningTask struct {
 	raw string
 
 	TaskID       string   `json:"task_id,omitzero" wire:"intern"`
@@ -270,7 +270,7 @@ type HookOutcome string
 
 // The ways a hook ends.
 const (
-	HookOutcomeSuccess   HookOutcome = "success"
-	HookOutcomeError     HookOutcome = "error"
-	HookOutcomeCancelled HookOutcome = "cancelled"
+	HookOutcomeSuccess  HookOutcome = "success"
+	HookOutcomeError    HookOutcome = "error"
+	HookOutcomeCanceled HookOutcome = "cancelled"
 )

@@ -167,7 +167,7 @@ const (
 	CommandStateQueued    CommandState = "queued"
 	CommandStateStarted   CommandState = "started"
 	CommandStateCompleted CommandState = "completed"
-	CommandStateCancelled CommandState = "cancelled"
+	CommandStateCanceled  CommandState = "cancelled"
 )
 
 // An AutocompactStateMessage tells about automatic compaction. Its shape is not
@@ -397,20 +397,20 @@ func fileName(name string) bool {
 type ContextUsage struct {
 	raw string
 
-	Model        string               `json:"model,omitzero" wire:"intern"`
-	TotalTokens  int                  `json:"total_tokens,omitzero"`
-	RawMaxTokens int                  `json:"raw_max_tokens,omitzero"`
-	Percentage   float64              `json:"percentage,omitzero"`
-	OverLimit    *ContextOverLimit    `json:"over_limit,omitzero"`
-	Categories   []ContextCategory    `json:"categories,omitzero"`
-	MCPTools     []ContextMCPTool     `json:"mcp_tools,omitzero"`
-	MemoryFiles  []ContextMemoryFile  `json:"memory_files,omitzero"`
-	Agents       []ContextAgentTokens `json:"agents,omitzero"`
-	Skills       []ContextSkill       `json:"skills,omitzero"`
+	Model        string                   `json:"model,omitzero" wire:"intern"`
+	TotalTokens  int                      `json:"total_tokens,omitzero"`
+	RawMaxTokens int                      `json:"raw_max_tokens,omitzero"`
+	Percentage   float64                  `json:"percentage,omitzero"`
+	OverLimit    *ContextUsageOverLimit   `json:"over_limit,omitzero"`
+	Categories   []ContextUsageCategory   `json:"categories,omitzero"`
+	MCPTools     []ContextUsageMCPTool    `json:"mcp_tools,omitzero"`
+	MemoryFiles  []ContextUsageMemoryFile `json:"memory_files,omitzero"`
+	Agents       []ContextUsageAgent      `json:"agents,omitzero"`
+	Skills       []ContextUsageSkill      `json:"skills,omitzero"`
 }
 
-// ContextOverLimit tells by how much the context is too long.
-type ContextOverLimit struct {
+// ContextUsageOverLimit tells by how much the context is too long.
+type ContextUsageOverLimit struct {
 	raw string
 
 	TokensOver int `json:"tokens_over,omitzero"`
@@ -418,8 +418,8 @@ type ContextOverLimit struct {
 	Kind string `json:"kind,omitzero" wire:"intern"`
 }
 
-// A ContextCategory is one part of the context window.
-type ContextCategory struct {
+// A ContextUsageCategory is one part of the context window.
+type ContextUsageCategory struct {
 	raw string
 
 	Name   string `json:"name,omitzero" wire:"intern"`
@@ -428,8 +428,8 @@ type ContextCategory struct {
 	Kind string `json:"kind,omitzero" wire:"intern"`
 }
 
-// A ContextMCPTool is what a tool of an MCP server takes of the context.
-type ContextMCPTool struct {
+// A ContextUsageMCPTool is what a tool of an MCP server takes of the context.
+type ContextUsageMCPTool struct {
 	raw string
 
 	Name       string `json:"name,omitzero"`
@@ -437,8 +437,8 @@ type ContextMCPTool struct {
 	Tokens     int    `json:"tokens,omitzero"`
 }
 
-// A ContextMemoryFile is what a memory file takes of the context.
-type ContextMemoryFile struct {
+// A ContextUsageMemoryFile is what a memory file takes of the context.
+type ContextUsageMemoryFile struct {
 	raw string
 
 	Path   string `json:"path,omitzero"`
@@ -446,8 +446,8 @@ type ContextMemoryFile struct {
 	Tokens int    `json:"tokens,omitzero"`
 }
 
-// ContextAgentTokens is what an agent's description takes of the context.
-type ContextAgentTokens struct {
+// ContextUsageAgent is what an agent's description takes of the context.
+type ContextUsageAgent struct {
 	raw string
 
 	AgentType string `json:"agent_type,omitzero" wire:"intern"`
@@ -455,8 +455,8 @@ type ContextAgentTokens struct {
 	Tokens    int    `json:"tokens,omitzero"`
 }
 
-// A ContextSkill is what a skill's description takes of the context.
-type ContextSkill struct {
+// A ContextUsageSkill is what a skill's description takes of the context.
+type ContextUsageSkill struct {
 	raw string
 
 	Name       string `json:"name,omitzero"`
@@ -465,8 +465,8 @@ type ContextSkill struct {
 	Tokens     int    `json:"tokens,omitzero"`
 }
 
-// A UsageReport tells what the session has cost and what is left of the limits.
-type UsageReport struct {
+// A UsageCommandOutput tells what the session has cost and what is left of the limits.
+type UsageCommandOutput struct {
 	raw string
 
 	Session    *SessionUsage `json:"session,omitzero"`

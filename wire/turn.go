@@ -116,8 +116,8 @@ type AssistantMessage struct {
 	Timestamp        string        `json:"timestamp"`
 
 	// ContextUsage is the answer to /context, UsageReport that to /usage.
-	ContextUsage *ContextUsage `json:"context_usage"`
-	UsageReport  *UsageReport  `json:"usage_report"`
+	ContextUsage *ContextUsage       `json:"context_usage"`
+	UsageReport  *UsageCommandOutput `json:"usage_report"`
 
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
