@@ -114,9 +114,11 @@ type TextBlock struct {
 	raw   string
 	plain bool // the whole content was a string
 
+	// Text may be empty.
 	Text string `json:"text" wire:"required"`
 	// Citations are the places that the text relies on.
-	Citations    []Citation    `json:"citations" wire:"lenient"`
+	Citations []Citation `json:"citations" wire:"lenient"`
+	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`
 }
 
@@ -127,20 +129,27 @@ type Citation struct {
 
 	// Type is char_location, page_location, content_block_location,
 	// web_search_result_location or search_result_location.
-	Type              string `json:"type,omitzero" wire:"intern"`
-	CitedText         string `json:"cited_text,omitzero"`
-	DocumentIndex     int    `json:"document_index,omitzero"`
-	DocumentTitle     string `json:"document_title,omitzero"`
-	FileID            string `json:"file_id,omitzero"`
-	StartCharIndex    int    `json:"start_char_index,omitzero"`
-	EndCharIndex      int    `json:"end_char_index,omitzero"`
-	StartPageNumber   int    `json:"start_page_number,omitzero"`
-	EndPageNumber     int    `json:"end_page_number,omitzero"`
-	StartBlockIndex   int    `json:"start_block_index,omitzero"`
-	EndBlockIndex     int    `json:"end_block_index,omitzero"`
-	URL               string `json:"url,omitzero"`
-	Title             string `json:"title,omitzero"`
-	EncryptedIndex    string `json:"encrypted_index,omitzero"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// CitedText is the passage.
+	CitedText string `json:"cited_text,omitzero"`
+	// DocumentIndex counts the documents of the prompt from 0, and DocumentTitle is the title of that document.
+	DocumentIndex int    `json:"document_index,omitzero"`
+	DocumentTitle string `json:"document_title,omitzero"`
+	FileID        string `json:"file_id,omitzero"`
+	// StartCharIndex and EndCharIndex are set with char_location. The end is not included.
+	StartCharIndex int `json:"start_char_index,omitzero"`
+	EndCharIndex   int `json:"end_char_index,omitzero"`
+	// StartPageNumber and EndPageNumber are set with page_location. Pages count from 1.
+	StartPageNumber int `json:"start_page_number,omitzero"`
+	EndPageNumber   int `json:"end_page_number,omitzero"`
+	// StartBlockIndex and EndBlockIndex are set with content_block_location and search_result_location.
+	StartBlockIndex int `json:"start_block_index,omitzero"`
+	EndBlockIndex   int `json:"end_block_index,omitzero"`
+	// URL and Title are set with web_search_result_location.
+	URL            string `json:"url,omitzero"`
+	Title          string `json:"title,omitzero"`
+	EncryptedIndex string `json:"encrypted_index,omitzero"`
+	// Source and SearchResultIndex are set with search_result_location.
 	Source            string `json:"source,omitzero"`
 	SearchResultIndex int    `json:"search_result_index,omitzero"`
 }
@@ -149,6 +158,7 @@ type Citation struct {
 type CacheControl struct {
 	raw string
 
+	// Type is "ephemeral".
 	Type string `json:"type,omitzero" wire:"intern"`
 	// TTL is 5m or 1h.
 	TTL string `json:"ttl,omitzero" wire:"intern"`
@@ -161,7 +171,9 @@ type CacheControl struct {
 type ThinkingBlock struct {
 	raw string
 
-	Thinking  string `json:"thinking" wire:"required"`
+	// Thinking is empty if the agent does not show it.
+	Thinking string `json:"thinking" wire:"required"`
+	// Signature is opaque. Send it back as it came.
 	Signature string `json:"signature"`
 }
 
@@ -171,6 +183,7 @@ type ThinkingBlock struct {
 type RedactedThinkingBlock struct {
 	raw string
 
+	// Data is opaque. Send it back as it came.
 	Data string `json:"data"`
 }
 
@@ -180,7 +193,9 @@ type RedactedThinkingBlock struct {
 type CompactionBlock struct {
 	raw string
 
-	Content          string `json:"content"`
+	// Content is the summary, or empty if only the API can read it.
+	Content string `json:"content"`
+	// EncryptedContent is opaque. Send it back as it came.
 	EncryptedContent string `json:"encrypted_content"`
 }
 
@@ -190,8 +205,10 @@ type CompactionBlock struct {
 type FallbackBlock struct {
 	raw string
 
-	From    *FallbackModel   `json:"from"`
-	To      *FallbackModel   `json:"to"`
+	// From is the model that was asked, To the one that answered.
+	From *FallbackModel `json:"from"`
+	To   *FallbackModel `json:"to"`
+	// Trigger is why the model was changed.
 	Trigger *FallbackTrigger `json:"trigger"`
 }
 
@@ -206,7 +223,9 @@ type FallbackModel struct {
 type FallbackTrigger struct {
 	raw string
 
-	Type     string `json:"type,omitzero" wire:"intern"`
+	// Type is the kind of trigger, such as "refusal".
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Category is the policy that the request touched, if it was a refusal.
 	Category string `json:"category,omitzero" wire:"intern"`
 }
 
@@ -216,6 +235,7 @@ type FallbackTrigger struct {
 type ImageBlock struct {
 	raw string
 
+	// Source has the picture itself, or where it is.
 	Source          *Source       `json:"source"`
 	CacheControl    *CacheControl `json:"cache_control"`
 	Transformations JSON          `json:"transformations"`
@@ -227,9 +247,13 @@ type ImageBlock struct {
 type DocumentBlock struct {
 	raw string
 
-	Source       *Source          `json:"source"`
-	Title        string           `json:"title"`
-	Context      string           `json:"context"`
+	// Source has the document itself, or where it is.
+	Source *Source `json:"source"`
+	// Title is shown in citations.
+	Title string `json:"title"`
+	// Context is a text about the document that is not cited.
+	Context string `json:"context"`
+	// Citations turns citations on. Nil leaves them off.
 	Citations    *CitationsConfig `json:"citations"`
 	CacheControl *CacheControl    `json:"cache_control"`
 }
@@ -246,10 +270,12 @@ type Source struct {
 	raw string
 
 	// Type is base64, text, content, url or file.
-	Type      string `json:"type,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// MediaType is a type such as "image/png".
 	MediaType string `json:"media_type,omitzero" wire:"intern"`
 	// Data is base64 or plain text, by the type.
-	Data   string `json:"data,omitzero"`
+	Data string `json:"data,omitzero"`
+	// URL is set with the type url, FileID with file.
 	URL    string `json:"url,omitzero"`
 	FileID string `json:"file_id,omitzero"`
 	// Content is a string or a list of blocks, still JSON; see DecodeContent.
@@ -262,6 +288,7 @@ type Source struct {
 type SearchResultBlock struct {
 	raw string
 
+	// Source is where the passage is from, such as a URL.
 	Source string `json:"source"`
 	Title  string `json:"title"`
 	// Content is a list of text blocks, still JSON; see Blocks.
@@ -288,10 +315,13 @@ type ContainerUploadBlock struct {
 type ToolUseBlock struct {
 	raw string
 
-	ID   string `json:"id" wire:"required"`
+	// ID is what the [ToolResultBlock] refers to, such as "toolu_01…".
+	ID string `json:"id" wire:"required"`
+	// Name is the tool, such as "Bash" or "mcp__server__tool".
 	Name string `json:"name" wire:"required,intern"`
 	// Input is the tool's input, still JSON; see DecodeInput.
-	Input       JSON    `json:"input"`
+	Input JSON `json:"input"`
+	// Caller is set if a program at the API made the call.
 	Caller      *Caller `json:"caller"`
 	ToolsetName string  `json:"toolset_name" wire:"intern"`
 }
@@ -307,7 +337,9 @@ func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v)
 type ServerToolUseBlock struct {
 	raw string
 
-	ID     string  `json:"id" wire:"required"`
+	// ID is what the result's block refers to.
+	ID string `json:"id" wire:"required"`
+	// Name is the tool, such as "web_search".
 	Name   string  `json:"name" wire:"required,intern"`
 	Input  JSON    `json:"input"`
 	Caller *Caller `json:"caller"`
@@ -323,8 +355,10 @@ func (b *ServerToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Inp
 type MCPToolUseBlock struct {
 	raw string
 
-	ID         string `json:"id" wire:"required"`
-	Name       string `json:"name" wire:"required,intern"`
+	// ID is what the [MCPToolResultBlock] refers to.
+	ID   string `json:"id" wire:"required"`
+	Name string `json:"name" wire:"required,intern"`
+	// ServerName is the MCP server of the tool.
 	ServerName string `json:"server_name" wire:"intern"`
 	Input      JSON   `json:"input"`
 }

@@ -21,11 +21,14 @@ type WebSearchToolResultBlock struct {
 type WebSearchPage struct {
 	raw string
 
-	Type             string `json:"type,omitzero" wire:"intern"`
-	Title            string `json:"title,omitzero"`
-	URL              string `json:"url,omitzero"`
+	// Type is "web_search_result".
+	Type  string `json:"type,omitzero" wire:"intern"`
+	Title string `json:"title,omitzero"`
+	URL   string `json:"url,omitzero"`
+	// EncryptedContent is the text of the page, for the API only.
 	EncryptedContent string `json:"encrypted_content,omitzero"`
-	PageAge          string `json:"page_age,omitzero"`
+	// PageAge is how old the page is, such as "3 days ago", or empty.
+	PageAge string `json:"page_age,omitzero"`
 }
 
 // Results returns the pages found. The error is a [*ToolError] when the search
@@ -52,10 +55,13 @@ type WebFetchToolResultBlock struct {
 type WebFetchPage struct {
 	raw string
 
-	Type        string         `json:"type,omitzero" wire:"intern"`
-	URL         string         `json:"url,omitzero"`
-	RetrievedAt string         `json:"retrieved_at,omitzero"`
-	Content     *DocumentBlock `json:"content,omitzero"`
+	// Type is "web_fetch_result".
+	Type string `json:"type,omitzero" wire:"intern"`
+	URL  string `json:"url,omitzero"`
+	// RetrievedAt is when the page was fetched.
+	RetrievedAt string `json:"retrieved_at,omitzero"`
+	// Content is the page as a document.
+	Content *DocumentBlock `json:"content,omitzero"`
 }
 
 // Result returns the page. The error is a [*ToolError] when it could not be had.
@@ -103,19 +109,24 @@ func (b *BashCodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error
 type CodeExecutionResult struct {
 	raw string
 
-	Type            string                `json:"type,omitzero" wire:"intern"`
-	Stdout          string                `json:"stdout,omitzero"`
-	EncryptedStdout string                `json:"encrypted_stdout,omitzero"`
-	Stderr          string                `json:"stderr,omitzero"`
-	ReturnCode      int                   `json:"return_code,omitzero"`
-	Content         []CodeExecutionOutput `json:"content,omitzero"`
+	// Type is "code_execution_result", "bash_code_execution_result" or the encrypted form of one.
+	Type   string `json:"type,omitzero" wire:"intern"`
+	Stdout string `json:"stdout,omitzero"`
+	// EncryptedStdout stands for Stdout where only the API may read it.
+	EncryptedStdout string `json:"encrypted_stdout,omitzero"`
+	Stderr          string `json:"stderr,omitzero"`
+	// ReturnCode is the exit code; 0 means success.
+	ReturnCode int `json:"return_code,omitzero"`
+	// Content lists the files that the program made.
+	Content []CodeExecutionOutput `json:"content,omitzero"`
 }
 
 // A CodeExecutionOutput is a file that a program left behind.
 type CodeExecutionOutput struct {
 	raw string
 
-	Type   string `json:"type,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// FileID is the id of the file at the Files API.
 	FileID string `json:"file_id,omitzero"`
 }
 
@@ -136,18 +147,21 @@ type TextEditorCodeExecutionToolResultBlock struct {
 type TextEditorResult struct {
 	raw string
 
-	Type       string   `json:"type,omitzero" wire:"intern"`
-	Content    string   `json:"content,omitzero"`
-	FileType   string   `json:"file_type,omitzero" wire:"intern"`
-	NumLines   int      `json:"num_lines,omitzero"`
-	StartLine  int      `json:"start_line,omitzero"`
-	TotalLines int      `json:"total_lines,omitzero"`
-	FileUpdate bool     `json:"is_file_update,omitzero"`
-	Lines      []string `json:"lines,omitzero"`
-	OldStart   int      `json:"old_start,omitzero"`
-	OldLines   int      `json:"old_lines,omitzero"`
-	NewStart   int      `json:"new_start,omitzero"`
-	NewLines   int      `json:"new_lines,omitzero"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Content and the line counts below it belong to a file that was viewed.
+	Content    string `json:"content,omitzero"`
+	FileType   string `json:"file_type,omitzero" wire:"intern"`
+	NumLines   int    `json:"num_lines,omitzero"`
+	StartLine  int    `json:"start_line,omitzero"`
+	TotalLines int    `json:"total_lines,omitzero"`
+	// FileUpdate says whether a file that was written existed before.
+	FileUpdate bool `json:"is_file_update,omitzero"`
+	// Lines and the positions below it describe a change.
+	Lines    []string `json:"lines,omitzero"`
+	OldStart int      `json:"old_start,omitzero"`
+	OldLines int      `json:"old_lines,omitzero"`
+	NewStart int      `json:"new_start,omitzero"`
+	NewLines int      `json:"new_lines,omitzero"`
 }
 
 // Result returns what was done. The error is a [*ToolError] when it failed.
@@ -170,7 +184,8 @@ type ToolSearchToolResultBlock struct {
 type ToolSearchMatches struct {
 	raw string
 
-	Type           string               `json:"type,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// ToolReferences names the tools that were found.
 	ToolReferences []ToolReferenceBlock `json:"tool_references,omitzero"`
 }
 
@@ -195,10 +210,13 @@ type AdvisorToolResultBlock struct {
 type AdvisorResult struct {
 	raw string
 
-	Type             string     `json:"type,omitzero" wire:"intern"`
-	Text             string     `json:"text,omitzero"`
-	EncryptedContent string     `json:"encrypted_content,omitzero"`
-	StopReason       StopReason `json:"stop_reason,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Text is the advice, or empty if only the API can read it.
+	Text string `json:"text,omitzero"`
+	// EncryptedContent is the advice in a form that only the API can read.
+	EncryptedContent string `json:"encrypted_content,omitzero"`
+	// StopReason is why the other model stopped.
+	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
 }
 
 // Result returns the advice. The error is a [*ToolError] when there is none.
@@ -208,8 +226,11 @@ func (b *AdvisorToolResultBlock) Result() (*AdvisorResult, error) {
 
 // A ToolError is the failure of a tool that runs at the API.
 type ToolError struct {
-	Type    string `json:"type"`
-	Code    string `json:"error_code"`
+	// Type ends in "_error", such as "web_search_tool_result_error".
+	Type string `json:"type"`
+	// Code is a word, such as "max_uses_exceeded".
+	Code string `json:"error_code"`
+	// Message describes the error, or is empty.
 	Message string `json:"error_message"`
 }
 

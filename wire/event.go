@@ -14,9 +14,12 @@ type StreamEventMessage struct {
 	raw  string
 	bare bool // the line is the event itself
 
-	Event           Event  `json:"event"`
+	// Event is the piece. It is never nil in a message that was decoded.
+	Event Event `json:"event"`
+	// ParentToolUseID is the call that started the subagent that speaks, or empty.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
-	APIMessageID    string `json:"api_message_id" wire:"intern"`
+	// APIMessageID is the [APIMessage.ID] that the piece belongs to.
+	APIMessageID string `json:"api_message_id" wire:"intern"`
 
 	// Details has what comes with few events, and is nil with the others.
 	Details *StreamEventDetails `wire:"inline"`
@@ -31,22 +34,29 @@ type StreamEventMessage struct {
 type StreamEventDetails struct {
 	raw string
 
-	TTFT             Millis   `json:"ttft_ms,omitzero"`
+	// TTFT is the time to the first token of the answer.
+	TTFT Millis `json:"ttft_ms,omitzero"`
+	// UserMessageUUID is the caller's id of the prompt that is answered; UserMessageUUIDs has all that the turn took up.
 	UserMessageUUID  string   `json:"user_message_uuid,omitzero" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
-	ResumeReason     string   `json:"resume_reason,omitzero" wire:"intern"`
-	ThinkingDisplay  string   `json:"thinking_display,omitzero" wire:"intern"`
+	// ResumeReason is set when the turn goes on with one that a restart cut off.
+	ResumeReason string `json:"resume_reason,omitzero" wire:"intern"`
+	// ThinkingDisplay is how thinking is shown: "summarized", "omitted" or "highlights".
+	ThinkingDisplay string `json:"thinking_display,omitzero" wire:"intern"`
 	// AbandonedBlocks names blocks of an answer that will not be finished.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
-	OwedRows        JSON             `json:"owed_rows,omitzero"`
+	// OwedRows is left as JSON; its shape is not published.
+	OwedRows JSON `json:"owed_rows,omitzero"`
 }
 
 // AbandonedBlocks names the blocks of an answer from an index on.
 type AbandonedBlocks struct {
 	raw string
 
-	APIMessageID   string `json:"api_message_id,omitzero" wire:"intern"`
-	FromBlockIndex int    `json:"from_block_index,omitzero"`
+	// APIMessageID is the answer.
+	APIMessageID string `json:"api_message_id,omitzero" wire:"intern"`
+	// FromBlockIndex is the first block that will not be finished.
+	FromBlockIndex int `json:"from_block_index,omitzero"`
 }
 
 // An Event is a piece of a streamed answer. Its variants are
@@ -76,6 +86,7 @@ type Event interface {
 type MessageStartEvent struct {
 	raw string
 
+	// Message has the id, the model and the first usage.
 	Message *APIMessage `json:"message"`
 }
 
@@ -85,7 +96,9 @@ type MessageStartEvent struct {
 type MessageDeltaEvent struct {
 	raw string
 
-	Delta             *MessageDelta      `json:"delta"`
+	// Delta says why the model stopped.
+	Delta *MessageDelta `json:"delta"`
+	// Usage counts from the beginning of the answer.
 	Usage             *Usage             `json:"usage"`
 	ContextManagement *ContextManagement `json:"context_management"`
 }
@@ -94,10 +107,12 @@ type MessageDeltaEvent struct {
 type MessageDelta struct {
 	raw string
 
-	StopReason   StopReason   `json:"stop_reason,omitzero" wire:"intern"`
-	StopSequence string       `json:"stop_sequence,omitzero"`
-	StopDetails  *StopDetails `json:"stop_details,omitzero"`
-	Container    *Container   `json:"container,omitzero"`
+	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
+	// StopSequence is the sequence that ended the answer, with StopReasonStopSequence.
+	StopSequence string `json:"stop_sequence,omitzero"`
+	// StopDetails is set if the model refused.
+	StopDetails *StopDetails `json:"stop_details,omitzero"`
+	Container   *Container   `json:"container,omitzero"`
 }
 
 // A MessageStopEvent ends an answer.
@@ -113,7 +128,9 @@ type MessageStopEvent struct {
 type ContentBlockStartEvent struct {
 	raw string
 
-	Index        int   `json:"index"`
+	// Index is the place of the block in the content, from 0.
+	Index int `json:"index"`
+	// ContentBlock is the block as it begins, mostly without text.
 	ContentBlock Block `json:"content_block"`
 }
 
@@ -123,6 +140,7 @@ type ContentBlockStartEvent struct {
 type ContentBlockStopEvent struct {
 	raw string
 
+	// Index is the place of the block in the content, from 0.
 	Index int `json:"index"`
 }
 
@@ -146,7 +164,9 @@ type ErrorEvent struct {
 type APIError struct {
 	raw string
 
-	Type    string `json:"type,omitzero" wire:"intern"`
+	// Type is a word such as "overloaded_error".
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Message describes the error, for people.
 	Message string `json:"message,omitzero"`
 }
 
@@ -156,8 +176,10 @@ type APIError struct {
 type TextDeltaEvent struct {
 	raw string
 
+	// Index is the place of the block in the content, from 0.
 	Index int
-	Text  string `json:"text"`
+	// Text is to be appended.
+	Text string `json:"text"`
 }
 
 // A ThinkingDeltaEvent appends to a thinking block.
@@ -166,9 +188,12 @@ type TextDeltaEvent struct {
 type ThinkingDeltaEvent struct {
 	raw string
 
-	Index           int
-	Thinking        string `json:"thinking"`
-	EstimatedTokens int    `json:"estimated_tokens"`
+	// Index is the place of the block in the content, from 0.
+	Index int
+	// Thinking is to be appended.
+	Thinking string `json:"thinking"`
+	// EstimatedTokens is how many tokens the piece stands for, also where its text is not shown.
+	EstimatedTokens int `json:"estimated_tokens"`
 }
 
 // A SignatureDeltaEvent brings the signature of a thinking block.
@@ -188,7 +213,8 @@ type SignatureDeltaEvent struct {
 type InputJSONDeltaEvent struct {
 	raw string
 
-	Index       int
+	Index int
+	// PartialJSON is to be appended.
 	PartialJSON string `json:"partial_json"`
 }
 

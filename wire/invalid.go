@@ -61,7 +61,8 @@ type SyntaxError struct {
 	Offset int
 	// Truncated says that the frame ends before its JSON does.
 	Truncated bool
-	Reason    string
+	// Reason describes the error.
+	Reason string
 }
 
 func (e *SyntaxError) Error() string {
@@ -74,7 +75,8 @@ type FieldError struct {
 	Pointer string
 	// Missing says that the field is absent or null.
 	Missing bool
-	Reason  string
+	// Reason describes the error.
+	Reason string
 	// Err is the error of a decoder of a [Registry], or nil.
 	Err error
 }
@@ -92,6 +94,7 @@ func (e *FieldError) Unwrap() error { return e.Err }
 // A TooLargeError says how long a frame was that passed the limit. It wraps
 // [ErrFrameTooLarge].
 type TooLargeError struct {
+	// Size is the length of the frame in bytes, and Limit the one that is allowed.
 	Size  int64
 	Limit int
 }

@@ -57,7 +57,9 @@ type Message interface {
 
 // A Kind is the discriminator of a frame.
 type Kind struct {
-	Type    string
+	// Type is the member "type" of the frame, such as "assistant".
+	Type string
+	// Subtype is the member "subtype", which few types have.
 	Subtype string
 }
 
@@ -77,6 +79,7 @@ func (k Kind) String() string {
 type SystemMessage struct {
 	raw string
 
+	// Subtype is the one that this package does not know.
 	Subtype   string `json:"subtype" wire:"required,intern"`
 	UUID      string `json:"uuid" wire:"lenient"`
 	SessionID string `json:"session_id" wire:"lenient,intern"`
@@ -177,20 +180,27 @@ func (d *decoder) unknownMember(key []byte) {
 type Origin struct {
 	raw string
 
+	// Kind is the kind of sender.
 	Kind OriginKind `json:"kind" wire:"required,intern"`
 
-	Server          string `json:"server,omitzero" wire:"intern"`
-	From            string `json:"from,omitzero" wire:"intern"`
-	FromMode        string `json:"fromMode,omitzero" wire:"intern"`
-	Name            string `json:"name,omitzero" wire:"intern"`
-	FromSession     string `json:"fromSession,omitzero" wire:"intern"`
-	SenderTaskID    string `json:"senderTaskId,omitzero" wire:"intern"`
-	Body            string `json:"body,omitzero"`
-	VerifiedPeerPID int    `json:"verifiedPeerPid,omitzero"`
-	Subkind         string `json:"subkind,omitzero" wire:"intern"`
-	FireReason      string `json:"fireReason,omitzero" wire:"intern"`
-	RunID           string `json:"runId,omitzero" wire:"intern"`
-	Producer        string `json:"producer,omitzero" wire:"intern"`
+	// Server is set for OriginChannel: the MCP server that passed the prompt on.
+	Server string `json:"server,omitzero" wire:"intern"`
+	// From, FromMode, Name and FromSession describe a peer, another session of the user.
+	From        string `json:"from,omitzero" wire:"intern"`
+	FromMode    string `json:"fromMode,omitzero" wire:"intern"`
+	Name        string `json:"name,omitzero" wire:"intern"`
+	FromSession string `json:"fromSession,omitzero" wire:"intern"`
+	// SenderTaskID is the task that the prompt came from.
+	SenderTaskID string `json:"senderTaskId,omitzero" wire:"intern"`
+	// Body is the text without what was wrapped around it.
+	Body string `json:"body,omitzero"`
+	// VerifiedPeerPID is the process of the peer, if the system has vouched for it.
+	VerifiedPeerPID int `json:"verifiedPeerPid,omitzero"`
+	// Subkind, FireReason, RunID and Producer say more about tasks and continuations.
+	Subkind    string `json:"subkind,omitzero" wire:"intern"`
+	FireReason string `json:"fireReason,omitzero" wire:"intern"`
+	RunID      string `json:"runId,omitzero" wire:"intern"`
+	Producer   string `json:"producer,omitzero" wire:"intern"`
 }
 
 // An OriginKind is a kind of sender.

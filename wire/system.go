@@ -8,44 +8,62 @@ package wire
 type InitMessage struct {
 	raw string
 
+	// CWD is the working directory. OriginalCWD is where the session began, if it has moved.
 	CWD         string `json:"cwd" wire:"intern"`
 	OriginalCWD string `json:"original_cwd" wire:"intern"`
 	// AdditionalDirectories are the folders besides CWD that the agent may work in.
 	AdditionalDirectories []string `json:"additional_directories"`
 
-	Version        string         `json:"claude_code_version" wire:"intern"`
+	// Version is that of Claude Code, such as "2.1.325".
+	Version string `json:"claude_code_version" wire:"intern"`
+	// Model is the model of the main loop.
 	Model          string         `json:"model" wire:"intern"`
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	APIKeySource   APIKeySource   `json:"apiKeySource" wire:"intern"`
-	OutputStyle    string         `json:"output_style" wire:"intern"`
-	ViewMode       ViewMode       `json:"view_mode" wire:"intern"`
+	// APIKeySource says where the API key comes from. It is "none" for a login.
+	APIKeySource APIKeySource `json:"apiKeySource" wire:"intern"`
+	// OutputStyle is the name of the output style, such as "default".
+	OutputStyle string `json:"output_style" wire:"intern"`
+	// ViewMode is how the agent's own screen shows the conversation.
+	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
-	Effort                 Effort                 `json:"effort" wire:"intern"`
+	Effort Effort `json:"effort" wire:"intern"`
+	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it can't be.
 	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
 	// Tools lists the tools by name; the Agent tool goes by its old name, Task.
-	Tools         []string        `json:"tools"`
-	MCPServers    []InitMCPServer `json:"mcp_servers"`
-	Agents        []string        `json:"agents"`
-	Skills        []string        `json:"skills"`
-	SlashCommands []string        `json:"slash_commands"`
+	Tools []string `json:"tools"`
+	// MCPServers are the MCP servers with the state of their connections.
+	MCPServers []InitMCPServer `json:"mcp_servers"`
+	// Agents are the kinds of subagents that can be started, Skills the skills.
+	Agents []string `json:"agents"`
+	Skills []string `json:"skills"`
+	// SlashCommands are the commands that a prompt can start with, without the slash.
+	SlashCommands []string `json:"slash_commands"`
 	// TerminalSlashCommands are commands that belong to the terminal.
-	TerminalSlashCommands []string      `json:"terminal_slash_commands"`
-	Plugins               []Plugin      `json:"plugins"`
-	PluginErrors          []PluginError `json:"plugin_errors"`
-	Betas                 []string      `json:"betas"`
+	TerminalSlashCommands []string `json:"terminal_slash_commands"`
+	// Plugins were loaded, and PluginErrors say which were not.
+	Plugins      []Plugin      `json:"plugins"`
+	PluginErrors []PluginError `json:"plugin_errors"`
+	// Betas are the beta features of the API that are on.
+	Betas []string `json:"betas"`
 	// Capabilities names the protocol features that this agent has. The set is
 	// open; test for a name rather than for a version.
 	Capabilities []string `json:"capabilities"`
 
-	MemoryPaths             *MemoryPaths `json:"memory_paths"`
-	MessagingSocketPath     string       `json:"messaging_socket_path" wire:"intern"`
-	PerTurnEffortActive     bool         `json:"per_turn_effort_active"`
-	UltrathinkAvailable     bool         `json:"ultrathink_available"`
-	UltrathinkTypedRaises   bool         `json:"ultrathink_typed_raises"`
-	AnalyticsDisabled       bool         `json:"analytics_disabled"`
-	ProductFeedbackDisabled bool         `json:"product_feedback_disabled"`
+	// MemoryPaths is nil if the agent keeps no memory.
+	MemoryPaths *MemoryPaths `json:"memory_paths"`
+	// MessagingSocketPath is where other sessions of the user can reach this one.
+	MessagingSocketPath string `json:"messaging_socket_path" wire:"intern"`
+	// PerTurnEffortActive says that a prompt can set the effort of its turn.
+	PerTurnEffortActive bool `json:"per_turn_effort_active"`
+	// UltrathinkAvailable says that the word "ultrathink" has an effect, and UltrathinkTypedRaises that it raises the effort.
+	UltrathinkAvailable   bool `json:"ultrathink_available"`
+	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises"`
+	// AnalyticsDisabled says that the agent reports no analytics.
+	AnalyticsDisabled bool `json:"analytics_disabled"`
+	// ProductFeedbackDisabled says that the agent must not ask for feedback.
+	ProductFeedbackDisabled bool `json:"product_feedback_disabled"`
 
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
@@ -89,8 +107,11 @@ const (
 type InitMCPServer struct {
 	raw string
 
-	Name   string `json:"name,omitzero" wire:"intern"`
+	// Name is the name under which the server was configured.
+	Name string `json:"name,omitzero" wire:"intern"`
+	// Status is "connected", "failed", "needs-auth", "pending" or "disabled".
 	Status string `json:"status,omitzero" wire:"intern"`
+	// Source is where the server was configured.
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
@@ -102,110 +123,6 @@ type MemoryPaths struct {
 	Auto string `json:"auto,omitzero" wire:"intern"`
 }
 
-// A StatusMessage says what the agent is busy with, how a compaction ended, or
-// that the permission mode has changed.
-//
-//wire:message system status
-type StatusMessage struct {
-	raw string
-
-	// Status is empty when the agent is no longer busy.
-	Status SessionStatus `json:"status" wire:"intern"`
-	// PermissionMode is the new mode after a change.
-	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	CompactResult  CompactResult  `json:"compact_result" wire:"intern"`
-	CompactError   string         `json:"compact_error"`
-	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
-	UserMessageUUIDs []string `json:"user_message_uuids"`
-	UUID             string   `json:"uuid"`
-	SessionID        string   `json:"session_id" wire:"intern"`
-}
-
-// A SessionStatus is what the agent is busy with.
-type SessionStatus string
-
-// The occupations that a StatusMessage reports.
-const (
-	SessionStatusCompacting SessionStatus = "compacting"
-	SessionStatusRequesting SessionStatus = "requesting"
-)
-
-// A SessionStateChangedMessage says that the session has become idle, busy or
-// blocked on the caller. The idle state is the reliable sign that a turn is over.
-//
-//wire:message system session_state_changed
-type SessionStateChangedMessage struct {
-	raw string
-
-	State SessionState `json:"state" wire:"intern"`
-	// SDKHostOnly marks a frame meant for the library that drives the agent, not for its user.
-	SDKHostOnly bool   `json:"sdk_host_only"`
-	UUID        string `json:"uuid"`
-	SessionID   string `json:"session_id" wire:"intern"`
-}
-
-// A SessionState says whether a session is waiting, working or blocked.
-type SessionState string
-
-// The states of a session.
-const (
-	SessionStateIdle           SessionState = "idle"
-	SessionStateRunning        SessionState = "running"
-	SessionStateRequiresAction SessionState = "requires_action"
-)
-
-// A SessionTitleChangedMessage gives the session's new title after a rename.
-//
-//wire:message system session_title_changed
-type SessionTitleChangedMessage struct {
-	raw string
-
-	Title     string `json:"title"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
-}
-
-// A WorkerShuttingDownMessage says that the process behind the session is about
-// to end, and why.
-//
-//wire:message system worker_shutting_down
-type WorkerShuttingDownMessage struct {
-	raw string
-
-	Reason    string `json:"reason" wire:"intern"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
-}
-
-// A SessionReconnectedMessage says that the agent died and that another one has
-// taken up the session in its place. What the old agent was at is gone: a turn,
-// and all that ran in the background. The library that drives the agent makes
-// it, not the agent.
-//
-//wire:message system session_reconnected
-type SessionReconnectedMessage struct {
-	raw string
-
-	// Error says how the old agent ended, for people.
-	Error string `json:"error"`
-	// ExitCode is its exit code, or -1 when Signal ended it.
-	ExitCode int    `json:"exit_code"`
-	Signal   string `json:"signal" wire:"intern"`
-	// Attempts is how many agents were started until one came up.
-	Attempts int `json:"attempts"`
-	// Downtime is how long there was no agent.
-	Downtime Millis `json:"downtime_ms"`
-	// LostPrompts are the ids of the prompts that the old agent had got and not
-	// answered. It may have acted on them, so they were not sent again.
-	LostPrompts []string `json:"lost_prompts"`
-	UUID        string   `json:"uuid"`
-	// Resumed is false if the conversation begins anew: there was nothing of it on
-	// disk when the agent died, as in its first turn.
-	Resumed bool `json:"resumed"`
-	// SessionID is empty if there was no turn yet.
-	SessionID string `json:"session_id" wire:"intern"`
-}
-
 // A CommandsChangedMessage gives the slash commands that the session now has.
 // The list replaces the one before it.
 //
@@ -213,6 +130,7 @@ type SessionReconnectedMessage struct {
 type CommandsChangedMessage struct {
 	raw string
 
+	// Commands are all commands, not only the new ones.
 	Commands  []SlashCommand `json:"commands"`
 	UUID      string         `json:"uuid"`
 	SessionID string         `json:"session_id" wire:"intern"`
@@ -223,12 +141,15 @@ type SlashCommand struct {
 	raw string
 
 	// Name comes without the slash.
-	Name        string `json:"name,omitzero" wire:"intern"`
+	Name string `json:"name,omitzero" wire:"intern"`
+	// Description says what the command does, for people.
 	Description string `json:"description,omitzero"`
 	// ArgumentHint shows what may follow the name.
-	ArgumentHint string   `json:"argumentHint,omitzero"`
-	Aliases      []string `json:"aliases,omitzero"`
-	Builtin      bool     `json:"builtin,omitzero"`
+	ArgumentHint string `json:"argumentHint,omitzero"`
+	// Aliases are other names of the command.
+	Aliases []string `json:"aliases,omitzero"`
+	// Builtin says that the command is part of Claude Code.
+	Builtin bool `json:"builtin,omitzero"`
 }
 
 // A LocalCommandOutputMessage carries what a slash command printed that ran
@@ -238,6 +159,7 @@ type SlashCommand struct {
 type LocalCommandOutputMessage struct {
 	raw string
 
+	// Content is the text, which may contain escape sequences of a terminal.
 	Content   string `json:"content"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -250,9 +172,11 @@ type LocalCommandOutputMessage struct {
 type PluginInstallMessage struct {
 	raw string
 
+	// Status is the step that was reached.
 	Status PluginInstallStatus `json:"status" wire:"intern"`
 	// Name is what was being installed, where the message is about one thing.
-	Name      string `json:"name" wire:"intern"`
+	Name string `json:"name" wire:"intern"`
+	// Error is set with PluginInstallFailed.
 	Error     string `json:"error"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -273,9 +197,11 @@ const (
 type Plugin struct {
 	raw string
 
+	// Name is the name without the marketplace.
 	Name string `json:"name,omitzero" wire:"intern"`
 	// Path is the plugin's folder, or "builtin".
-	Path    string `json:"path,omitzero" wire:"intern"`
+	Path string `json:"path,omitzero" wire:"intern"`
+	// Version is empty if the plugin has none.
 	Version string `json:"version,omitzero" wire:"intern"`
 	// Source is the plugin's full name: name@marketplace.
 	Source string `json:"source,omitzero" wire:"intern"`
@@ -285,10 +211,14 @@ type Plugin struct {
 type PluginError struct {
 	raw string
 
-	Plugin  string `json:"plugin,omitzero" wire:"intern"`
-	Type    string `json:"type,omitzero" wire:"intern"`
+	// Plugin is the plugin that has the problem.
+	Plugin string `json:"plugin,omitzero" wire:"intern"`
+	// Type is a word for the kind of problem.
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Message describes the problem, for people.
 	Message string `json:"message,omitzero"`
-	Path    string `json:"path,omitzero" wire:"intern"`
+	// Path is the file or directory that has the problem, if one has.
+	Path string `json:"path,omitzero" wire:"intern"`
 	// ManagedLock is set when managed settings decide about the plugin.
 	ManagedLock *PluginLock `json:"managed_lock,omitzero"`
 }
@@ -297,78 +227,11 @@ type PluginError struct {
 type PluginLock struct {
 	raw string
 
-	PluginEnabled bool   `json:"plugin_enabled,omitzero"`
-	Name          string `json:"name,omitzero" wire:"intern"`
-	Marketplace   string `json:"marketplace,omitzero" wire:"intern"`
-}
-
-// A CompactBoundaryMessage marks the place where the conversation was replaced
-// by a summary of it.
-//
-//wire:message system compact_boundary
-type CompactBoundaryMessage struct {
-	raw string
-
-	Metadata CompactMetadata `json:"compact_metadata"`
-	// LogicalParentUUID is the last message before the boundary.
-	LogicalParentUUID string `json:"logical_parent_uuid"`
-	UUID              string `json:"uuid"`
-	SessionID         string `json:"session_id" wire:"intern"`
-}
-
-// CompactMetadata describes a compaction: why it ran and what it left.
-type CompactMetadata struct {
-	raw string
-
-	Trigger CompactTrigger `json:"trigger,omitzero" wire:"intern"`
-	// PreTokens and PostTokens are the sizes of the context before and after.
-	PreTokens  int `json:"pre_tokens,omitzero"`
-	PostTokens int `json:"post_tokens,omitzero"`
-	// CumulativeDroppedTokens counts over all compactions of the session.
-	CumulativeDroppedTokens int    `json:"cumulative_dropped_tokens,omitzero"`
-	Duration                Millis `json:"duration_ms,omitzero"`
-	// PreservedSegment is the older form of PreservedMessages; where both are
-	// set, PreservedMessages counts.
-	PreservedSegment  *PreservedSegment  `json:"preserved_segment,omitzero"`
-	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
-}
-
-// A CompactTrigger says who asked for a compaction.
-type CompactTrigger string
-
-// The triggers of a compaction.
-const (
-	CompactTriggerManual CompactTrigger = "manual"
-	CompactTriggerAuto   CompactTrigger = "auto"
-)
-
-// A CompactResult says how a compaction ended. It comes with a StatusMessage.
-type CompactResult string
-
-// The results of a compaction.
-const (
-	CompactResultSuccess CompactResult = "success"
-	CompactResultFailed  CompactResult = "failed"
-)
-
-// A PreservedSegment names, by its ends, the run of messages that a compaction
-// kept word for word.
-type PreservedSegment struct {
-	raw string
-
-	HeadUUID string `json:"head_uuid,omitzero"`
-	// AnchorUUID is the message that the segment now follows.
-	AnchorUUID string `json:"anchor_uuid,omitzero"`
-	TailUUID   string `json:"tail_uuid,omitzero"`
-}
-
-// PreservedMessages names each message that a compaction kept word for word.
-type PreservedMessages struct {
-	raw string
-
-	// AnchorUUID is the message that the kept ones now follow.
-	AnchorUUID string   `json:"anchor_uuid,omitzero"`
-	UUIDs      []string `json:"uuids,omitzero"`
+	// PluginEnabled says whether the settings turn the plugin on or off.
+	PluginEnabled bool `json:"plugin_enabled,omitzero"`
+	// Name and Marketplace name the plugin.
+	Name        string `json:"name,omitzero" wire:"intern"`
+	Marketplace string `json:"marketplace,omitzero" wire:"intern"`
 }
 
 // An APIRetryMessage says that a request to the model has failed and will be
@@ -378,12 +241,15 @@ type PreservedMessages struct {
 type APIRetryMessage struct {
 	raw string
 
-	Attempt    int    `json:"attempt"`
-	MaxRetries int    `json:"max_retries"`
+	// Attempt is the number of the failed attempt, from 1, and MaxRetries the last one that will be made.
+	Attempt    int `json:"attempt"`
+	MaxRetries int `json:"max_retries"`
+	// RetryDelay is how long the agent waits before the next attempt.
 	RetryDelay Millis `json:"retry_delay_ms"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
-	ErrorStatus int            `json:"error_status"`
-	Error       AssistantError `json:"error" wire:"intern"`
+	ErrorStatus int `json:"error_status"`
+	// Error is the kind of failure, such as AssistantErrorOverloaded.
+	Error AssistantError `json:"error" wire:"intern"`
 	// NoResponse is set when the first byte did not come in time.
 	NoResponse *NoResponse `json:"no_response"`
 	UUID       string      `json:"uuid"`
@@ -395,7 +261,9 @@ type APIRetryMessage struct {
 type NoResponse struct {
 	raw string
 
-	Waited    Millis `json:"waited_ms,omitzero"`
+	// Waited is how long the request had no answer.
+	Waited Millis `json:"waited_ms,omitzero"`
+	// RetryWait is how long the agent will wait for the next one.
 	RetryWait Millis `json:"retry_wait_ms,omitzero"`
 }
 
@@ -407,8 +275,9 @@ type ControlRequestProgressMessage struct {
 	raw string
 
 	// RequestID is the id of the control request.
-	RequestID string               `json:"request_id"`
-	Status    ControlRequestStatus `json:"status" wire:"intern"`
+	RequestID string `json:"request_id"`
+	// Status is the step that was reached.
+	Status ControlRequestStatus `json:"status" wire:"intern"`
 	// Attempt and the fields below are set with ControlRequestAPIRetry and mean the
 	// same as in an APIRetryMessage.
 	Attempt     int    `json:"attempt"`
@@ -436,19 +305,23 @@ type ModelRefusalFallbackMessage struct {
 	raw string
 
 	// Trigger is "refusal".
-	Trigger   string            `json:"trigger" wire:"intern"`
+	Trigger string `json:"trigger" wire:"intern"`
+	// Direction is FallbackRetry with the agents of today.
 	Direction FallbackDirection `json:"direction" wire:"intern"`
 	// Scope is how far the change reaches; empty means FallbackScopeSession.
-	Scope         FallbackScope `json:"scope" wire:"intern"`
-	OriginalModel string        `json:"original_model" wire:"intern"`
-	FallbackModel string        `json:"fallback_model" wire:"intern"`
+	Scope FallbackScope `json:"scope" wire:"intern"`
+	// OriginalModel refused, and FallbackModel takes over.
+	OriginalModel string `json:"original_model" wire:"intern"`
+	FallbackModel string `json:"fallback_model" wire:"intern"`
 	// RequestID is the API's id of the refused request.
-	RequestID          string `json:"request_id"`
+	RequestID string `json:"request_id"`
+	// RefusalCategory and RefusalExplanation are the API's reasons.
 	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
 	RefusalExplanation string `json:"api_refusal_explanation"`
 	// RetractedMessageUUIDs are earlier messages to remove from the conversation.
-	RetractedMessageUUIDs  []string `json:"retracted_message_uuids"`
-	RefusedUserMessageUUID string   `json:"refused_user_message_uuid"`
+	RetractedMessageUUIDs []string `json:"retracted_message_uuids"`
+	// RefusedUserMessageUUID is the prompt that was refused.
+	RefusedUserMessageUUID string `json:"refused_user_message_uuid"`
 	// Content is the text to show.
 	Content   string `json:"content"`
 	UUID      string `json:"uuid"`
@@ -481,11 +354,14 @@ const (
 type ModelRefusalNoFallbackMessage struct {
 	raw string
 
+	// OriginalModel is the model that refused.
 	OriginalModel string `json:"original_model" wire:"intern"`
 	// RequestID is the API's id of the refused request.
-	RequestID              string `json:"request_id"`
-	RefusalCategory        string `json:"api_refusal_category" wire:"intern"`
-	RefusalExplanation     string `json:"api_refusal_explanation"`
+	RequestID string `json:"request_id"`
+	// RefusalCategory and RefusalExplanation are the API's reasons.
+	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
+	RefusalExplanation string `json:"api_refusal_explanation"`
+	// RefusedUserMessageUUID is the prompt that was refused.
 	RefusedUserMessageUUID string `json:"refused_user_message_uuid"`
 	// Content is the text to show.
 	Content   string `json:"content"`
@@ -517,10 +393,13 @@ type NotificationMessage struct {
 	raw string
 
 	// Key names the notice.
-	Key      string               `json:"key" wire:"intern"`
-	Text     string               `json:"text"`
+	Key string `json:"key" wire:"intern"`
+	// Text is what to show.
+	Text string `json:"text"`
+	// Priority says how urgent it is.
 	Priority NotificationPriority `json:"priority" wire:"intern"`
-	Color    string               `json:"color" wire:"intern"`
+	// Color is a name of the agent's theme, or empty.
+	Color string `json:"color" wire:"intern"`
 	// Timeout is how long to show the notice; 0 leaves it to the reader.
 	Timeout   Millis `json:"timeout_ms"`
 	UUID      string `json:"uuid"`
@@ -545,8 +424,10 @@ const (
 type InformationalMessage struct {
 	raw string
 
-	Content string           `json:"content"`
-	Level   InformationLevel `json:"level" wire:"intern"`
+	// Content is the text to show.
+	Content string `json:"content"`
+	// Level says how important it is.
+	Level InformationLevel `json:"level" wire:"intern"`
 	// ToolUseID is the tool call that the line is about, if any.
 	ToolUseID string `json:"tool_use_id"`
 	// PreventContinuation says that the turn does not go on after this.
@@ -575,13 +456,16 @@ const (
 type PermissionDeniedMessage struct {
 	raw string
 
-	ToolName  string `json:"tool_name" wire:"intern"`
+	// ToolName is the tool that was not allowed.
+	ToolName string `json:"tool_name" wire:"intern"`
+	// ToolUseID is the ID of the call's [ToolUseBlock].
 	ToolUseID string `json:"tool_use_id"`
 	// AgentID is the subagent that made the call, if one did.
 	AgentID string `json:"agent_id" wire:"intern"`
 	// DecisionReasonType is what kind of thing decided, for instance "mode".
 	DecisionReasonType string `json:"decision_reason_type" wire:"intern"`
-	DecisionReason     string `json:"decision_reason"`
+	// DecisionReason says why, for people.
+	DecisionReason string `json:"decision_reason"`
 	// Message is the text that the model was given.
 	Message   string `json:"message"`
 	UUID      string `json:"uuid"`
@@ -595,7 +479,9 @@ type PermissionDeniedMessage struct {
 type ElicitationCompleteMessage struct {
 	raw string
 
+	// MCPServerName is the server that asked.
 	MCPServerName string `json:"mcp_server_name" wire:"intern"`
+	// ElicitationID is the server's id of the question.
 	ElicitationID string `json:"elicitation_id"`
 	UUID          string `json:"uuid"`
 	SessionID     string `json:"session_id" wire:"intern"`
@@ -607,7 +493,9 @@ type ElicitationCompleteMessage struct {
 type MemoryRecallMessage struct {
 	raw string
 
-	Mode      MemoryRecallMode `json:"mode" wire:"intern"`
+	// Mode says whether the memories themselves or a summary of them were used.
+	Mode MemoryRecallMode `json:"mode" wire:"intern"`
+	// Memories are those that were recalled.
 	Memories  []RecalledMemory `json:"memories"`
 	UUID      string           `json:"uuid"`
 	SessionID string           `json:"session_id" wire:"intern"`
@@ -626,9 +514,12 @@ const (
 type RecalledMemory struct {
 	raw string
 
-	Path    string      `json:"path,omitzero"`
-	Scope   MemoryScope `json:"scope,omitzero" wire:"intern"`
-	Content string      `json:"content,omitzero"`
+	// Path is the file of the memory.
+	Path string `json:"path,omitzero"`
+	// Scope says whom the memory belongs to.
+	Scope MemoryScope `json:"scope,omitzero" wire:"intern"`
+	// Content is the text, if it is given.
+	Content string `json:"content,omitzero"`
 }
 
 // A MemoryScope says whom a memory belongs to.
@@ -648,74 +539,31 @@ const (
 type FilesPersistedMessage struct {
 	raw string
 
-	Files       []PersistedFile `json:"files"`
-	Failed      []FailedFile    `json:"failed"`
-	ProcessedAt string          `json:"processed_at"`
-	UUID        string          `json:"uuid"`
-	SessionID   string          `json:"session_id" wire:"intern"`
+	// Files were stored, and Failed could not be.
+	Files  []PersistedFile `json:"files"`
+	Failed []FailedFile    `json:"failed"`
+	// ProcessedAt is a time such as "2026-01-02T15:04:05Z".
+	ProcessedAt string `json:"processed_at"`
+	UUID        string `json:"uuid"`
+	SessionID   string `json:"session_id" wire:"intern"`
 }
 
 // A PersistedFile is a file that was stored, under an id.
 type PersistedFile struct {
 	raw string
 
+	// Filename is the name that the file had.
 	Filename string `json:"filename,omitzero"`
-	FileID   string `json:"file_id,omitzero"`
+	// FileID is the id under which it is stored.
+	FileID string `json:"file_id,omitzero"`
 }
 
 // A FailedFile is a file that could not be stored.
 type FailedFile struct {
 	raw string
 
+	// Filename is the name of the file.
 	Filename string `json:"filename,omitzero"`
-	Error    string `json:"error,omitzero"`
+	// Error says why it could not be stored, for people.
+	Error string `json:"error,omitzero"`
 }
-
-// A MirrorErrorMessage says that transcript entries could not be copied to the
-// session store. The library that drives the agent makes it, not the agent.
-//
-//wire:message system mirror_error
-type MirrorErrorMessage struct {
-	raw string
-
-	Error     string     `json:"error"`
-	Key       *MirrorKey `json:"key"`
-	UUID      string     `json:"uuid"`
-	SessionID string     `json:"session_id" wire:"intern"`
-}
-
-// A MirrorKey names the transcript in a session store.
-type MirrorKey struct {
-	raw string
-
-	ProjectKey string `json:"projectKey,omitzero" wire:"intern"`
-	SessionID  string `json:"sessionId,omitzero" wire:"intern"`
-	// Subpath names a transcript below the session's own, such as a subagent's.
-	Subpath string `json:"subpath,omitzero"`
-}
-
-// A SessionWritesLostMessage says that the disk was full and part of the
-// session was not written. It comes at most once, when the agent exits, and the
-// exit code is 0 all the same.
-//
-//wire:message system session_writes_lost
-type SessionWritesLostMessage struct {
-	raw string
-
-	ErrorCode WriteErrorCode `json:"error_code" wire:"intern"`
-	// Lost names what is incomplete: "transcript", "global_config".
-	Lost []string `json:"lost"`
-	// TranscriptSessionIDs are the sessions whose transcripts have gaps.
-	TranscriptSessionIDs []string `json:"transcript_session_ids"`
-	UUID                 string   `json:"uuid"`
-	SessionID            string   `json:"session_id" wire:"intern"`
-}
-
-// A WriteErrorCode is the system's reason for a failed write.
-type WriteErrorCode string
-
-// The reasons: no space left on the disk, or none left to the user.
-const (
-	WriteErrorNoSpace WriteErrorCode = "ENOSPC"
-	WriteErrorQuota   WriteErrorCode = "EDQUOT"
-)

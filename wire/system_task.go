@@ -12,19 +12,26 @@ import (
 type TaskStartedMessage struct {
 	raw string
 
+	// TaskID is the same in all messages about the task.
 	TaskID string `json:"task_id" wire:"required,intern"`
 	RunID  string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
-	ToolUseID    string   `json:"tool_use_id" wire:"intern"`
-	Description  string   `json:"description" wire:"required"`
-	TaskType     TaskType `json:"task_type" wire:"intern"`
-	SubagentType string   `json:"subagent_type" wire:"intern"`
-	WorkflowName string   `json:"workflow_name" wire:"intern"`
-	Backgrounded bool     `json:"is_backgrounded"`
+	ToolUseID string `json:"tool_use_id" wire:"intern"`
+	// Description is a short text for people.
+	Description string `json:"description" wire:"required"`
+	// TaskType is the kind of task.
+	TaskType TaskType `json:"task_type" wire:"intern"`
+	// SubagentType is set for subagents, WorkflowName for workflows.
+	SubagentType string `json:"subagent_type" wire:"intern"`
+	WorkflowName string `json:"workflow_name" wire:"intern"`
+	// Backgrounded says that the agent does not wait for the task.
+	Backgrounded bool `json:"is_backgrounded"`
 	// SpawnDepth counts the agents above the task; the session's own agent starts tasks of depth 1.
-	SpawnDepth   int    `json:"spawn_depth"`
+	SpawnDepth int `json:"spawn_depth"`
+	// ParentTaskID is the task that started this one, or empty.
 	ParentTaskID string `json:"parent_task_id" wire:"intern"`
-	Prompt       string `json:"prompt"`
+	// Prompt is the prompt of a subagent.
+	Prompt string `json:"prompt"`
 	// SkipTranscript asks for the task to be left out of the displayed conversation.
 	SkipTranscript bool `json:"skip_transcript"`
 	// Ambient marks housekeeping of the agent's own.
@@ -65,13 +72,15 @@ type TaskUpdatedMessage struct {
 type TaskPatch struct {
 	raw string
 
+	// Status is the new stage.
 	Status      TaskStatus `json:"status,omitzero" wire:"intern"`
 	Description string     `json:"description,omitzero"`
 	// EndTime is a Unix time in milliseconds.
 	EndTime int64 `json:"end_time,omitzero"`
 	// TotalPaused is how long the task has been paused, all pauses together.
 	TotalPaused Millis `json:"total_paused_ms,omitzero"`
-	Error       string `json:"error,omitzero"`
+	// Error says why the task failed.
+	Error string `json:"error,omitzero"`
 	// Backgrounded is nil when the task stays where it is.
 	Backgrounded *bool `json:"is_backgrounded,omitzero"`
 }
@@ -107,25 +116,33 @@ func (s TaskStatus) Terminal() bool {
 type TaskProgressMessage struct {
 	raw string
 
-	TaskID       string    `json:"task_id" wire:"required,intern"`
-	RunID        string    `json:"run_id" wire:"intern"`
-	ToolUseID    string    `json:"tool_use_id" wire:"intern"`
-	Description  string    `json:"description" wire:"required"`
-	SubagentType string    `json:"subagent_type" wire:"intern"`
-	Usage        TaskUsage `json:"usage" wire:"required"`
-	LastToolName string    `json:"last_tool_name" wire:"intern"`
-	Summary      string    `json:"summary"`
-	UUID         string    `json:"uuid"`
-	SessionID    string    `json:"session_id" wire:"intern"`
+	TaskID string `json:"task_id" wire:"required,intern"`
+	RunID  string `json:"run_id" wire:"intern"`
+	// ToolUseID is the tool call that started the task.
+	ToolUseID string `json:"tool_use_id" wire:"intern"`
+	// Description is what the task is doing now.
+	Description  string `json:"description" wire:"required"`
+	SubagentType string `json:"subagent_type" wire:"intern"`
+	// Usage counts from the beginning of the task.
+	Usage TaskUsage `json:"usage" wire:"required"`
+	// LastToolName is the tool that the task used last.
+	LastToolName string `json:"last_tool_name" wire:"intern"`
+	// Summary is a sentence about the work so far, if the agent makes one.
+	Summary   string `json:"summary"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
 }
 
 // TaskUsage is what a task has used since it began.
 type TaskUsage struct {
 	raw string
 
-	TotalTokens int    `json:"total_tokens,omitzero"`
-	ToolUses    int    `json:"tool_uses,omitzero"`
-	Duration    Millis `json:"duration_ms,omitzero"`
+	// TotalTokens is the sum of input and output.
+	TotalTokens int `json:"total_tokens,omitzero"`
+	// ToolUses is how many calls of tools there were.
+	ToolUses int `json:"tool_uses,omitzero"`
+	// Duration is how long the task has run.
+	Duration Millis `json:"duration_ms,omitzero"`
 }
 
 // A TaskNotificationMessage says that a task has ended, and where its output is.
@@ -134,34 +151,44 @@ type TaskUsage struct {
 type TaskNotificationMessage struct {
 	raw string
 
-	TaskID    string     `json:"task_id" wire:"required,intern"`
-	RunID     string     `json:"run_id" wire:"intern"`
-	ToolUseID string     `json:"tool_use_id" wire:"intern"`
-	Status    TaskStatus `json:"status" wire:"required,intern"`
+	TaskID string `json:"task_id" wire:"required,intern"`
+	RunID  string `json:"run_id" wire:"intern"`
+	// ToolUseID is the tool call that started the task.
+	ToolUseID string `json:"tool_use_id" wire:"intern"`
+	// Status is completed, failed or stopped.
+	Status TaskStatus `json:"status" wire:"required,intern"`
 	// Reason is "worker_restart" for a task that was lost with its process.
-	Reason         string         `json:"reason" wire:"intern"`
-	OutputFile     string         `json:"output_file" wire:"required"`
-	Summary        string         `json:"summary"`
-	Usage          *TaskUsage     `json:"usage"`
-	ResourceLinks  []ResourceLink `json:"resource_links"`
-	SkipTranscript bool           `json:"skip_transcript"`
-	Ambient        bool           `json:"ambient"`
-	UUID           string         `json:"uuid"`
-	SessionID      string         `json:"session_id" wire:"intern"`
+	Reason string `json:"reason" wire:"intern"`
+	// OutputFile is the path of a file with the output.
+	OutputFile string `json:"output_file" wire:"required"`
+	// Summary says how the task ended, for people.
+	Summary string `json:"summary"`
+	// Usage is nil if the agent does not know.
+	Usage *TaskUsage `json:"usage"`
+	// ResourceLinks are MCP resources that the task has made.
+	ResourceLinks []ResourceLink `json:"resource_links"`
+	// SkipTranscript and Ambient mean the same as in [TaskStartedMessage].
+	SkipTranscript bool   `json:"skip_transcript"`
+	Ambient        bool   `json:"ambient"`
+	UUID           string `json:"uuid"`
+	SessionID      string `json:"session_id" wire:"intern"`
 }
 
 // A ResourceLink points to an MCP resource that a task has produced.
 type ResourceLink struct {
 	raw string
 
-	URI         string `json:"uri,omitzero"`
-	Name        string `json:"name,omitzero"`
+	// URI names the resource at its server.
+	URI  string `json:"uri,omitzero"`
+	Name string `json:"name,omitzero"`
+	// Title is the name for people.
 	Title       string `json:"title,omitzero"`
 	Description string `json:"description,omitzero"`
 	MIMEType    string `json:"mimeType,omitzero" wire:"intern"`
 	// Size is in bytes.
-	Size        int64 `json:"size,omitzero"`
-	Annotations JSON  `json:"annotations,omitzero"`
+	Size int64 `json:"size,omitzero"`
+	// Annotations are those of the MCP protocol.
+	Annotations JSON `json:"annotations,omitzero"`
 }
 
 // A BackgroundTasksChangedMessage gives all tasks that now run in the
@@ -172,6 +199,7 @@ type ResourceLink struct {
 type BackgroundTasksChangedMessage struct {
 	raw string
 
+	// Tasks are all tasks that run, not only the new ones.
 	Tasks     []RunningTask `json:"tasks"`
 	UUID      string        `json:"uuid"`
 	SessionID string        `json:"session_id" wire:"intern"`
@@ -181,6 +209,7 @@ type BackgroundTasksChangedMessage struct {
 type RunningTask struct {
 	raw string
 
+	// The fields mean the same as in [TaskStartedMessage].
 	TaskID       string   `json:"task_id,omitzero" wire:"intern"`
 	RunID        string   `json:"run_id,omitzero" wire:"intern"`
 	TaskType     TaskType `json:"task_type,omitzero" wire:"intern"`
@@ -202,7 +231,8 @@ type HookStartedMessage struct {
 	// HookID is shared by all messages about one run of the hook.
 	HookID string `json:"hook_id"`
 	// HookName is the event and a detail, as in SessionStart:startup.
-	HookName  string `json:"hook_name" wire:"intern"`
+	HookName string `json:"hook_name" wire:"intern"`
+	// HookEvent is the event, such as "PreToolUse".
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
@@ -222,15 +252,17 @@ func (m *HookStartedMessage) Event() string {
 type HookProgressMessage struct {
 	raw string
 
+	// HookID, HookName and the fields below it mean the same as in [HookStartedMessage].
 	HookID        string `json:"hook_id"`
 	HookName      string `json:"hook_name" wire:"intern"`
 	HookEvent     string `json:"hook_event" wire:"intern"`
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	Stdout        string `json:"stdout"`
-	Stderr        string `json:"stderr"`
-	Output        string `json:"output"`
-	UUID          string `json:"uuid"`
-	SessionID     string `json:"session_id" wire:"intern"`
+	// Stdout and Stderr are the two streams, and Output is both in the order of writing.
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	Output    string `json:"output"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
 }
 
 // Event returns the event that the hook answers to: HookEvent, or else
@@ -245,15 +277,18 @@ func (m *HookProgressMessage) Event() string {
 type HookResponseMessage struct {
 	raw string
 
+	// HookID, HookName and the fields below it mean the same as in [HookStartedMessage].
 	HookID        string `json:"hook_id"`
 	HookName      string `json:"hook_name" wire:"intern"`
 	HookEvent     string `json:"hook_event" wire:"intern"`
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	Output        string `json:"output"`
-	Stdout        string `json:"stdout"`
-	Stderr        string `json:"stderr"`
+	// Output is what the hook printed; Stdout and Stderr are the two streams by themselves.
+	Output string `json:"output"`
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
 	// ExitCode is nil when the agent gave none.
-	ExitCode  *int        `json:"exit_code"`
+	ExitCode *int `json:"exit_code"`
+	// Outcome says whether the hook succeeded.
 	Outcome   HookOutcome `json:"outcome" wire:"intern"`
 	UUID      string      `json:"uuid"`
 	SessionID string      `json:"session_id" wire:"intern"`

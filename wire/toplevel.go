@@ -12,14 +12,18 @@ import (
 type ToolProgressMessage struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
 	ToolName  string `json:"tool_name" wire:"intern"`
 	// ParentToolUseID is the call that started the subagent, when a subagent runs the tool.
-	ParentToolUseID string  `json:"parent_tool_use_id" wire:"intern"`
-	ElapsedSeconds  float64 `json:"elapsed_time_seconds"`
-	TaskID          string  `json:"task_id" wire:"intern"`
+	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
+	// ElapsedSeconds is how long the call has run.
+	ElapsedSeconds float64 `json:"elapsed_time_seconds"`
+	// TaskID is the task that the call runs as, if it has one.
+	TaskID string `json:"task_id" wire:"intern"`
 	// Heartbeat marks a message that only says the call is alive.
-	Heartbeat    bool   `json:"heartbeat"`
+	Heartbeat bool `json:"heartbeat"`
+	// SubagentType is the kind of subagent that the call started, or empty.
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// SubagentRetry is set while a subagent waits to repeat a failed request.
 	SubagentRetry *SubagentRetry `json:"subagent_retry"`
@@ -32,7 +36,9 @@ type ToolProgressMessage struct {
 type SubagentRetry struct {
 	raw string
 
-	AgentID    string `json:"agent_id,omitzero" wire:"intern"`
+	// AgentID is the subagent.
+	AgentID string `json:"agent_id,omitzero" wire:"intern"`
+	// Attempt and the fields below it mean the same as in an [APIRetryMessage].
 	Attempt    int    `json:"attempt,omitzero"`
 	MaxRetries int    `json:"max_retries,omitzero"`
 	RetryDelay Millis `json:"retry_delay_ms,omitzero"`
@@ -47,7 +53,9 @@ type SubagentRetry struct {
 type ToolUseSummaryMessage struct {
 	raw string
 
-	Summary             string   `json:"summary"`
+	// Summary is the sentence.
+	Summary string `json:"summary"`
+	// PrecedingToolUseIDs are the calls that it is about.
 	PrecedingToolUseIDs []string `json:"preceding_tool_use_ids"`
 	UUID                string   `json:"uuid"`
 	SessionID           string   `json:"session_id" wire:"intern"`
@@ -59,12 +67,14 @@ type ToolUseSummaryMessage struct {
 type AuthStatusMessage struct {
 	raw string
 
+	// Authenticating says that the login is not over yet.
 	Authenticating bool `json:"isAuthenticating"`
 	// Output is what the login has printed, by lines.
-	Output    []string `json:"output"`
-	Error     string   `json:"error"`
-	UUID      string   `json:"uuid"`
-	SessionID string   `json:"session_id" wire:"intern"`
+	Output []string `json:"output"`
+	// Error says why the login failed.
+	Error     string `json:"error"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
 }
 
 // A PromptSuggestionMessage proposes what the user might ask next. At most one
@@ -74,6 +84,7 @@ type AuthStatusMessage struct {
 type PromptSuggestionMessage struct {
 	raw string
 
+	// Suggestion is the text of the prompt.
 	Suggestion string `json:"suggestion"`
 	UUID       string `json:"uuid"`
 	SessionID  string `json:"session_id" wire:"intern"`
@@ -86,8 +97,10 @@ type PromptSuggestionMessage struct {
 type ConversationResetMessage struct {
 	raw string
 
-	NewConversationID string       `json:"new_conversation_id" wire:"required"`
-	Trigger           ResetTrigger `json:"trigger" wire:"intern"`
+	// NewConversationID is the session id of the messages that follow.
+	NewConversationID string `json:"new_conversation_id" wire:"required"`
+	// Trigger says what caused the reset.
+	Trigger ResetTrigger `json:"trigger" wire:"intern"`
 	// UserMessageUUID is the caller's id of the /clear prompt; set with ResetTriggerClear only.
 	UserMessageUUID string `json:"user_message_uuid"`
 	Timestamp       string `json:"timestamp"`
@@ -123,11 +136,14 @@ type ActiveGoalMessage struct {
 type ActiveGoal struct {
 	raw string
 
-	Condition  string `json:"condition,omitzero"`
-	Iterations int    `json:"iterations,omitzero"`
+	// Condition is the goal, in the user's words.
+	Condition string `json:"condition,omitzero"`
+	// Iterations is how often the agent has checked it.
+	Iterations int `json:"iterations,omitzero"`
 	// SetAt is a Unix time.
-	SetAt         int64 `json:"set_at,omitzero"`
-	TokensAtStart int   `json:"tokens_at_start,omitzero"`
+	SetAt int64 `json:"set_at,omitzero"`
+	// TokensAtStart is the size of the context when the goal was set.
+	TokensAtStart int `json:"tokens_at_start,omitzero"`
 	// LastReason says why the goal was not yet met when it was last checked.
 	LastReason string `json:"last_reason,omitzero"`
 }
@@ -140,6 +156,7 @@ type ActiveGoal struct {
 type TranscriptMirrorMessage struct {
 	raw string
 
+	// FilePath is the transcript file, an absolute path.
 	FilePath string `json:"filePath" wire:"intern"`
 	// Entries are lines of the file, in order.
 	Entries []JSON `json:"entries"`
@@ -153,10 +170,11 @@ type CommandLifecycleMessage struct {
 	raw string
 
 	// CommandUUID is the id of the user message.
-	CommandUUID string       `json:"command_uuid" wire:"intern"`
-	State       CommandState `json:"state" wire:"intern"`
-	UUID        string       `json:"uuid"`
-	SessionID   string       `json:"session_id" wire:"intern"`
+	CommandUUID string `json:"command_uuid" wire:"intern"`
+	// State is the step that was reached.
+	State     CommandState `json:"state" wire:"intern"`
+	UUID      string       `json:"uuid"`
+	SessionID string       `json:"session_id" wire:"intern"`
 }
 
 // A CommandState is a step in the handling of a user message.
@@ -201,8 +219,9 @@ type ControlRequestMessage struct {
 	raw string
 
 	// RequestID is what the answer and a cancellation refer to.
-	RequestID string         `json:"request_id"`
-	Request   ControlRequest `json:"request" wire:"lenient"`
+	RequestID string `json:"request_id"`
+	// Request is empty if the agent sent something else than an object.
+	Request ControlRequest `json:"request" wire:"lenient"`
 }
 
 // A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and
@@ -213,6 +232,7 @@ type ControlRequestMessage struct {
 type ControlRequest struct {
 	raw string
 
+	// Subtype names the request, such as "can_use_tool".
 	Subtype string `json:"subtype" wire:"intern"`
 }
 
@@ -222,6 +242,7 @@ type ControlRequest struct {
 type ControlResponseMessage struct {
 	raw string
 
+	// Response is the answer with the id of the request.
 	Response ControlResponse `json:"response" wire:"required"`
 }
 
@@ -230,11 +251,13 @@ type ControlResponse struct {
 	raw string
 
 	// Subtype is success or error.
-	Subtype   string `json:"subtype" wire:"required,intern"`
+	Subtype string `json:"subtype" wire:"required,intern"`
+	// RequestID is that of the request.
 	RequestID string `json:"request_id" wire:"required"`
 	// Response is the answer; some successes have none.
-	Response JSON   `json:"response,omitzero"`
-	Error    string `json:"error,omitzero"`
+	Response JSON `json:"response,omitzero"`
+	// Error says why the request failed, for people.
+	Error string `json:"error,omitzero"`
 	// ErrorCode is unsupported_request for a request that the agent does not know.
 	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
@@ -251,6 +274,7 @@ type ControlResponse struct {
 type ControlCancelRequestMessage struct {
 	raw string
 
+	// RequestID is that of the request.
 	RequestID string `json:"request_id" wire:"required"`
 }
 
@@ -261,6 +285,7 @@ type ControlCancelRequestMessage struct {
 type RateLimitMessage struct {
 	raw string
 
+	// Info is the account's standing.
 	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
 	UUID      string        `json:"uuid"`
 	SessionID string        `json:"session_id" wire:"intern"`
@@ -271,27 +296,34 @@ type RateLimitMessage struct {
 type RateLimitInfo struct {
 	raw string
 
+	// Status says whether requests still pass.
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is the Unix time at which the window starts anew.
-	ResetsAt int64         `json:"resetsAt,omitzero"`
-	Type     RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
+	ResetsAt int64 `json:"resetsAt,omitzero"`
+	// Type says which limit is meant.
+	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
 	// Utilization is the used share of the limit.
 	Utilization float64 `json:"utilization,omitzero"`
 	// SurpassedThreshold is the share whose passing caused a warning.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
-	OverageStatus         RateLimitStatus       `json:"overageStatus,omitzero" wire:"intern"`
-	OverageResetsAt       int64                 `json:"overageResetsAt,omitzero"`
+	// OverageStatus and OverageResetsAt are the same for paid usage beyond the plan.
+	OverageStatus   RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
+	OverageResetsAt int64           `json:"overageResetsAt,omitzero"`
+	// OverageDisabledReason says why there is none.
 	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
-	UsingOverage          bool                  `json:"isUsingOverage,omitzero"`
-	OverageInUse          bool                  `json:"overageInUse,omitzero"`
-	OverageEnabled        bool                  `json:"overageEnabled,omitzero"`
+	// UsingOverage says that the plan is used up and further usage is paid.
+	UsingOverage   bool `json:"isUsingOverage,omitzero"`
+	OverageInUse   bool `json:"overageInUse,omitzero"`
+	OverageEnabled bool `json:"overageEnabled,omitzero"`
 
+	// Scope says with whom the limit is shared.
 	Scope RateLimitScope `json:"limitScope,omitzero" wire:"intern"`
 	// ErrorCode is "credits_required" when only credits let the account go on.
-	ErrorCode                       string `json:"errorCode,omitzero" wire:"intern"`
-	CanUserPurchaseCredits          bool   `json:"canUserPurchaseCredits,omitzero"`
-	HasChargeableSavedPaymentMethod bool   `json:"hasChargeableSavedPaymentMethod,omitzero"`
+	ErrorCode string `json:"errorCode,omitzero" wire:"intern"`
+	// CanUserPurchaseCredits says whether it makes sense to offer credits to the user.
+	CanUserPurchaseCredits          bool `json:"canUserPurchaseCredits,omitzero"`
+	HasChargeableSavedPaymentMethod bool `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
 
 // A RateLimitStatus says whether requests still pass.
@@ -397,22 +429,28 @@ func fileName(name string) bool {
 type ContextUsage struct {
 	raw string
 
-	Model        string                   `json:"model,omitzero" wire:"intern"`
-	TotalTokens  int                      `json:"total_tokens,omitzero"`
-	RawMaxTokens int                      `json:"raw_max_tokens,omitzero"`
-	Percentage   float64                  `json:"percentage,omitzero"`
-	OverLimit    *ContextUsageOverLimit   `json:"over_limit,omitzero"`
-	Categories   []ContextUsageCategory   `json:"categories,omitzero"`
-	MCPTools     []ContextUsageMCPTool    `json:"mcp_tools,omitzero"`
-	MemoryFiles  []ContextUsageMemoryFile `json:"memory_files,omitzero"`
-	Agents       []ContextUsageAgent      `json:"agents,omitzero"`
-	Skills       []ContextUsageSkill      `json:"skills,omitzero"`
+	// Model is the model that the window belongs to.
+	Model string `json:"model,omitzero" wire:"intern"`
+	// TotalTokens is how much is in use, and RawMaxTokens the size of the window.
+	TotalTokens  int `json:"total_tokens,omitzero"`
+	RawMaxTokens int `json:"raw_max_tokens,omitzero"`
+	// Percentage is TotalTokens in percent of the window.
+	Percentage float64 `json:"percentage,omitzero"`
+	// OverLimit is nil if the context fits.
+	OverLimit *ContextUsageOverLimit `json:"over_limit,omitzero"`
+	// Categories split the window by what it is used for. The lists below it have the details.
+	Categories  []ContextUsageCategory   `json:"categories,omitzero"`
+	MCPTools    []ContextUsageMCPTool    `json:"mcp_tools,omitzero"`
+	MemoryFiles []ContextUsageMemoryFile `json:"memory_files,omitzero"`
+	Agents      []ContextUsageAgent      `json:"agents,omitzero"`
+	Skills      []ContextUsageSkill      `json:"skills,omitzero"`
 }
 
 // ContextUsageOverLimit tells by how much the context is too long.
 type ContextUsageOverLimit struct {
 	raw string
 
+	// TokensOver is how many tokens are too many.
 	TokensOver int `json:"tokens_over,omitzero"`
 	// Kind is hard_limit or compaction_window.
 	Kind string `json:"kind,omitzero" wire:"intern"`
@@ -422,6 +460,7 @@ type ContextUsageOverLimit struct {
 type ContextUsageCategory struct {
 	raw string
 
+	// Name is for people, such as "System prompt".
 	Name   string `json:"name,omitzero" wire:"intern"`
 	Tokens int    `json:"tokens,omitzero"`
 	// Kind is used, free, buffer or deferred.
@@ -432,6 +471,7 @@ type ContextUsageCategory struct {
 type ContextUsageMCPTool struct {
 	raw string
 
+	// Name is the tool, and ServerName its MCP server.
 	Name       string `json:"name,omitzero"`
 	ServerName string `json:"server_name,omitzero" wire:"intern"`
 	Tokens     int    `json:"tokens,omitzero"`
@@ -441,7 +481,8 @@ type ContextUsageMCPTool struct {
 type ContextUsageMemoryFile struct {
 	raw string
 
-	Path   string `json:"path,omitzero"`
+	Path string `json:"path,omitzero"`
+	// Type is a word such as "Project" or "User".
 	Type   string `json:"type,omitzero" wire:"intern"`
 	Tokens int    `json:"tokens,omitzero"`
 }
@@ -450,6 +491,7 @@ type ContextUsageMemoryFile struct {
 type ContextUsageAgent struct {
 	raw string
 
+	// AgentType is the name of the agent, and Source where it is defined.
 	AgentType string `json:"agent_type,omitzero" wire:"intern"`
 	Source    string `json:"source,omitzero" wire:"intern"`
 	Tokens    int    `json:"tokens,omitzero"`
@@ -459,7 +501,8 @@ type ContextUsageAgent struct {
 type ContextUsageSkill struct {
 	raw string
 
-	Name       string `json:"name,omitzero"`
+	Name string `json:"name,omitzero"`
+	// Source is where the skill is defined. PluginName is its plugin, if it has one.
 	Source     string `json:"source,omitzero" wire:"intern"`
 	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
 	Tokens     int    `json:"tokens,omitzero"`
@@ -469,18 +512,24 @@ type ContextUsageSkill struct {
 type UsageCommandOutput struct {
 	raw string
 
-	Session    *SessionUsage `json:"session,omitzero"`
-	RateLimits JSON          `json:"rate_limits,omitzero"`
+	// Session is what this session has used.
+	Session *SessionUsage `json:"session,omitzero"`
+	// RateLimits is left as JSON; its shape is not published.
+	RateLimits JSON `json:"rate_limits,omitzero"`
 }
 
 // SessionUsage is what a session has used so far.
 type SessionUsage struct {
 	raw string
 
-	TotalCostUSD      float64               `json:"total_cost_usd,omitzero"`
-	TotalAPIDuration  Millis                `json:"total_api_duration_ms,omitzero"`
-	TotalDuration     Millis                `json:"total_duration_ms,omitzero"`
-	TotalLinesAdded   int                   `json:"total_lines_added,omitzero"`
-	TotalLinesRemoved int                   `json:"total_lines_removed,omitzero"`
-	ModelUsage        map[string]ModelUsage `json:"model_usage,omitzero"`
+	// TotalCostUSD is an estimate by list prices, in US dollars.
+	TotalCostUSD float64 `json:"total_cost_usd,omitzero"`
+	// TotalAPIDuration is the time that API calls took, TotalDuration that of the session.
+	TotalAPIDuration Millis `json:"total_api_duration_ms,omitzero"`
+	TotalDuration    Millis `json:"total_duration_ms,omitzero"`
+	// The lines that tools have added to files, and removed from them.
+	TotalLinesAdded   int `json:"total_lines_added,omitzero"`
+	TotalLinesRemoved int `json:"total_lines_removed,omitzero"`
+	// ModelUsage splits the usage by model.
+	ModelUsage map[string]ModelUsage `json:"model_usage,omitzero"`
 }

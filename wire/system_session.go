@@ -1,0 +1,238 @@
+package wire
+
+// A StatusMessage says what the agent is busy with, how a compaction ended, or
+// that the permission mode has changed.
+//
+//wire:message system status
+type StatusMessage struct {
+	raw string
+
+	// Status is empty when the agent is no longer busy.
+	Status SessionStatus `json:"status" wire:"intern"`
+	// PermissionMode is the new mode after a change.
+	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
+	// CompactResult is set when a compaction has ended, and CompactError says why it failed.
+	CompactResult CompactResult `json:"compact_result" wire:"intern"`
+	CompactError  string        `json:"compact_error"`
+	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
+	UserMessageUUIDs []string `json:"user_message_uuids"`
+	UUID             string   `json:"uuid"`
+	SessionID        string   `json:"session_id" wire:"intern"`
+}
+
+// A SessionStatus is what the agent is busy with.
+type SessionStatus string
+
+// The occupations that a StatusMessage reports.
+const (
+	SessionStatusCompacting SessionStatus = "compacting"
+	SessionStatusRequesting SessionStatus = "requesting"
+)
+
+// A SessionStateChangedMessage says that the session has become idle, busy or
+// blocked on the caller. The idle state is the reliable sign that a turn is over.
+//
+//wire:message system session_state_changed
+type SessionStateChangedMessage struct {
+	raw string
+
+	// State is the new state.
+	State SessionState `json:"state" wire:"intern"`
+	// SDKHostOnly marks a frame meant for the library that drives the agent, not for its user.
+	SDKHostOnly bool   `json:"sdk_host_only"`
+	UUID        string `json:"uuid"`
+	SessionID   string `json:"session_id" wire:"intern"`
+}
+
+// A SessionState says whether a session is waiting, working or blocked.
+type SessionState string
+
+// The states of a session.
+const (
+	SessionStateIdle           SessionState = "idle"
+	SessionStateRunning        SessionState = "running"
+	SessionStateRequiresAction SessionState = "requires_action"
+)
+
+// A SessionTitleChangedMessage gives the session's new title after a rename.
+//
+//wire:message system session_title_changed
+type SessionTitleChangedMessage struct {
+	raw string
+
+	// Title is the new title.
+	Title     string `json:"title"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
+}
+
+// A WorkerShuttingDownMessage says that the process behind the session is about
+// to end, and why.
+//
+//wire:message system worker_shutting_down
+type WorkerShuttingDownMessage struct {
+	raw string
+
+	// Reason is a word, for instance of why a host stops its workers.
+	Reason    string `json:"reason" wire:"intern"`
+	UUID      string `json:"uuid"`
+	SessionID string `json:"session_id" wire:"intern"`
+}
+
+// A SessionReconnectedMessage says that the agent died and that another one has
+// taken up the session in its place. What the old agent was at is gone: a turn,
+// and all that ran in the background. The library that drives the agent makes
+// it, not the agent.
+//
+//wire:message system session_reconnected
+type SessionReconnectedMessage struct {
+	raw string
+
+	// Error says how the old agent ended, for people.
+	Error string `json:"error"`
+	// ExitCode is its exit code, or -1 when Signal ended it.
+	ExitCode int `json:"exit_code"`
+	// Signal is the signal that ended the agent, such as "killed", or empty.
+	Signal string `json:"signal" wire:"intern"`
+	// Attempts is how many agents were started until one came up.
+	Attempts int `json:"attempts"`
+	// Downtime is how long there was no agent.
+	Downtime Millis `json:"downtime_ms"`
+	// LostPrompts are the ids of the prompts that the old agent had got and not
+	// answered. It may have acted on them, so they were not sent again.
+	LostPrompts []string `json:"lost_prompts"`
+	UUID        string   `json:"uuid"`
+	// Resumed is false if the conversation begins anew: there was nothing of it on
+	// disk when the agent died, as in its first turn.
+	Resumed bool `json:"resumed"`
+	// SessionID is empty if there was no turn yet.
+	SessionID string `json:"session_id" wire:"intern"`
+}
+
+// A CompactBoundaryMessage marks the place where the conversation was replaced
+// by a summary of it.
+//
+//wire:message system compact_boundary
+type CompactBoundaryMessage struct {
+	raw string
+
+	// Metadata says why the compaction ran and what it left.
+	Metadata CompactMetadata `json:"compact_metadata"`
+	// LogicalParentUUID is the last message before the boundary.
+	LogicalParentUUID string `json:"logical_parent_uuid"`
+	UUID              string `json:"uuid"`
+	SessionID         string `json:"session_id" wire:"intern"`
+}
+
+// CompactMetadata describes a compaction: why it ran and what it left.
+type CompactMetadata struct {
+	raw string
+
+	// Trigger says whether the user or the agent asked for the compaction.
+	Trigger CompactTrigger `json:"trigger,omitzero" wire:"intern"`
+	// PreTokens and PostTokens are the sizes of the context before and after.
+	PreTokens  int `json:"pre_tokens,omitzero"`
+	PostTokens int `json:"post_tokens,omitzero"`
+	// CumulativeDroppedTokens counts over all compactions of the session.
+	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
+	// Duration is how long it took.
+	Duration Millis `json:"duration_ms,omitzero"`
+	// PreservedSegment is the older form of PreservedMessages; where both are
+	// set, PreservedMessages counts.
+	PreservedSegment  *PreservedSegment  `json:"preserved_segment,omitzero"`
+	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
+}
+
+// A CompactTrigger says who asked for a compaction.
+type CompactTrigger string
+
+// The triggers of a compaction.
+const (
+	CompactTriggerManual CompactTrigger = "manual"
+	CompactTriggerAuto   CompactTrigger = "auto"
+)
+
+// A CompactResult says how a compaction ended. It comes with a StatusMessage.
+type CompactResult string
+
+// The results of a compaction.
+const (
+	CompactResultSuccess CompactResult = "success"
+	CompactResultFailed  CompactResult = "failed"
+)
+
+// A PreservedSegment names, by its ends, the run of messages that a compaction
+// kept word for word.
+type PreservedSegment struct {
+	raw string
+
+	// HeadUUID is the first message of the segment.
+	HeadUUID string `json:"head_uuid,omitzero"`
+	// AnchorUUID is the message that the segment now follows.
+	AnchorUUID string `json:"anchor_uuid,omitzero"`
+	// TailUUID is the last message of the segment.
+	TailUUID string `json:"tail_uuid,omitzero"`
+}
+
+// PreservedMessages names each message that a compaction kept word for word.
+type PreservedMessages struct {
+	raw string
+
+	// AnchorUUID is the message that the kept ones now follow.
+	AnchorUUID string `json:"anchor_uuid,omitzero"`
+	// UUIDs are the kept messages, in order.
+	UUIDs []string `json:"uuids,omitzero"`
+}
+
+// A MirrorErrorMessage says that transcript entries could not be copied to the
+// session store. The library that drives the agent makes it, not the agent.
+//
+//wire:message system mirror_error
+type MirrorErrorMessage struct {
+	raw string
+
+	// Error says what went wrong, for people.
+	Error string `json:"error"`
+	// Key is the transcript that the entries belong to, if it is known.
+	Key       *MirrorKey `json:"key"`
+	UUID      string     `json:"uuid"`
+	SessionID string     `json:"session_id" wire:"intern"`
+}
+
+// A MirrorKey names the transcript in a session store.
+type MirrorKey struct {
+	raw string
+
+	// ProjectKey is the project in the store, and SessionID the session.
+	ProjectKey string `json:"projectKey,omitzero" wire:"intern"`
+	SessionID  string `json:"sessionId,omitzero" wire:"intern"`
+	// Subpath names a transcript below the session's own, such as a subagent's.
+	Subpath string `json:"subpath,omitzero"`
+}
+
+// A SessionWritesLostMessage says that the disk was full and part of the
+// session was not written. It comes at most once, when the agent exits, and the
+// exit code is 0 all the same.
+//
+//wire:message system session_writes_lost
+type SessionWritesLostMessage struct {
+	raw string
+
+	// ErrorCode is the error of the write.
+	ErrorCode WriteErrorCode `json:"error_code" wire:"intern"`
+	// Lost names what is incomplete: "transcript", "global_config".
+	Lost []string `json:"lost"`
+	// TranscriptSessionIDs are the sessions whose transcripts have gaps.
+	TranscriptSessionIDs []string `json:"transcript_session_ids"`
+	UUID                 string   `json:"uuid"`
+	SessionID            string   `json:"session_id" wire:"intern"`
+}
+
+// A WriteErrorCode is the system's reason for a failed write.
+type WriteErrorCode string
+
+// The reasons: no space left on the disk, or none left to the user.
+const (
+	WriteErrorNoSpace WriteErrorCode = "ENOSPC"
+	WriteErrorQuota   WriteErrorCode = "EDQUOT"
+)
