@@ -47,8 +47,8 @@ type Chunk struct {
 	// Usage is that of the last answer that has one, and not a sum: it shows how full the context was.
 	Usage      usage.Usage
 	StopReason string
-	// Duration is the time from the first to the last message that has a time, in whole milliseconds.
-	Duration time.Duration
+	// DurationMs is the time from the first to the last message that has a time.
+	DurationMs int64
 
 	// Stderr and IsError are those of a system chunk's [SystemMsg].
 	Stderr  string
@@ -121,9 +121,9 @@ type DisplayItem struct {
 	CallAt   wire.Position
 	ResultAt wire.Position
 
-	// Duration is the time from the call to its result. If a subagent ran in the same turn, it is 0 for other calls
+	// DurationMs is the time from the call to its result. If a subagent ran in the same turn, it is 0 for other calls
 	// of more than a minute: their results are written late.
-	Duration time.Duration
+	DurationMs int64
 	// TokenCount is an estimate from the length of the text.
 	TokenCount int
 

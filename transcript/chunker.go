@@ -207,17 +207,17 @@ func (c *chunker) extend(i int, at time.Time) {
 	}
 	if at.After(b.end) {
 		b.end = at
-		ch.Duration = timeBetween(ch.Timestamp, at)
+		ch.DurationMs = millisBetween(ch.Timestamp, at)
 	}
 }
 
-// timeBetween returns the time from one message to another in whole milliseconds, which is what an export keeps. It
-// returns 0 if one of the times is not known, or if they are the wrong way round.
-func timeBetween(from, to time.Time) time.Duration {
+// millisBetween returns the time from one message to another. It returns 0 if one of the times is
+// not known, or if they are the wrong way round.
+func millisBetween(from, to time.Time) int64 {
 	if from.IsZero() || !to.After(from) {
 		return 0
 	}
-	return to.Sub(from).Truncate(time.Millisecond)
+	return to.Sub(from).Milliseconds()
 }
 
 // drop forgets the first chunks.
@@ -404,7 +404,7 @@ func (c *chunker) addResult(d *digest, p *part) int {
 		return at.chunk // of two results the last one that says something counts
 	}
 	item.HasResult, item.ToolResult = true, p.text
-	item.Duration = timeBetween(item.Timestamp, d.time)
+	item.DurationMs = millisBetween(item.Timestamp, d.time)
 	item.setOutcome(d, p)
 	item.countTokens()
 	c.distrustDurations(at)
@@ -426,16 +426,16 @@ func (i *DisplayItem) setOutcome(d *digest, p *part) {
 // distrustDurations takes back durations of more than a minute in a chunk with a subagent: while one runs, the results
 // of other tools are written late.
 func (c *chunker) distrustDurations(at itemIndex) {
-	const longest = time.Minute
+	const maxMillis = 60_000
 	items, b := c.list[at.chunk].Items, &c.states[at.chunk]
 	from, to := at.item, at.item+1
-	if it := &items[at.item]; it.Type == ItemSubagent && it.Duration > 0 && !b.subagentTimed {
+	if it := &items[at.item]; it.Type == ItemSubagent && it.DurationMs > 0 && !b.subagentTimed {
 		b.subagentTimed = true
 		from, to = 0, len(items)
 	}
 	for i := from; i < to && b.subagentTimed; i++ {
-		if items[i].Type != ItemSubagent && items[i].Duration > longest {
-			items[i].Duration = 0
+		if items[i].Type != ItemSubagent && items[i].DurationMs > maxMillis {
+			items[i].DurationMs = 0
 		}
 	}
 }

@@ -216,7 +216,7 @@ func TestDurationsBesideSubagents(t *testing.T) {
 			t.Parallel()
 			var got []int64
 			for _, item := range itemsOf(test.msgs) {
-				got = append(got, item.Duration.Milliseconds())
+				got = append(got, item.DurationMs)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("durations (-want +got):\n%s", diff)
@@ -233,7 +233,7 @@ func TestInjectedText(t *testing.T) {
 	item := answered(called(0, "s", "Skill", `{"skill":"pdf"}`), 10, "Launching skill: pdf")
 	item.Injected = []string{"How to read a PDF."}
 	turn := Chunk{
-		Type: AIChunk, Timestamp: atMillis(0), Model: "claude-x", Duration: 10 * time.Millisecond,
+		Type: AIChunk, Timestamp: atMillis(0), Model: "claude-x", DurationMs: 10,
 		ToolCalls: []ToolCall{{"s", "Skill"}}, Items: []DisplayItem{item},
 	}
 	tests := []struct {
@@ -324,7 +324,7 @@ func called(millis int64, id, name, input string) DisplayItem {
 
 // answered returns the item of a call with a result that came so many milliseconds later.
 func answered(call DisplayItem, duration int64, content string) DisplayItem {
-	call.HasResult, call.ToolResult, call.Duration = true, content, time.Duration(duration)*time.Millisecond
+	call.HasResult, call.ToolResult, call.DurationMs = true, content, duration
 	call.TokenCount = len(call.ToolInput)/4 + len(content)/4
 	return call
 }
@@ -364,7 +364,7 @@ func TestBuildChunks(t *testing.T) {
 				&AIMsg{Timestamp: atMillis(70), Text: "e"},
 			},
 			want: []Chunk{
-				{Type: AIChunk, Timestamp: atMillis(0), Text: "a\nb", Duration: 10 * time.Millisecond},
+				{Type: AIChunk, Timestamp: atMillis(0), Text: "a\nb", DurationMs: 10},
 				{Type: UserChunk, Timestamp: atMillis(20), Text: "u"},
 				{Type: AIChunk, Timestamp: atMillis(30), Text: "c"},
 				{Type: SystemChunk, Timestamp: atMillis(40), Text: "s", Stderr: "e", IsError: true},
@@ -452,7 +452,7 @@ func TestBuildChunks(t *testing.T) {
 				&TeammateMsg{Timestamp: atMillis(30), Text: "Bye", TeammateID: "eve"},
 			},
 			want: []Chunk{{
-				Type: AIChunk, Timestamp: atMillis(0), Text: "Thanks.", Model: "claude-x", Duration: 30 * time.Millisecond,
+				Type: AIChunk, Timestamp: atMillis(0), Text: "Thanks.", Model: "claude-x", DurationMs: 30,
 				Items: []DisplayItem{
 					{
 						Type: ItemTeammateMessage, Timestamp: atMillis(0), Text: "I am done", TokenCount: 2,
@@ -471,7 +471,7 @@ func TestBuildChunks(t *testing.T) {
 				&AIMsg{Timestamp: atMillis(350), Text: "c"},
 				&AIMsg{Text: "d"},
 			},
-			want: []Chunk{{Type: AIChunk, Timestamp: atMillis(100), Text: "a\nb\nc\nd", Duration: 250 * time.Millisecond}},
+			want: []Chunk{{Type: AIChunk, Timestamp: atMillis(100), Text: "a\nb\nc\nd", DurationMs: 250}},
 		},
 		{
 			name: "a clock that goes back makes no negative duration",
@@ -488,7 +488,7 @@ func TestBuildChunks(t *testing.T) {
 				&AIMsg{Timestamp: atMillis(300), Text: "b"},
 				&AIMsg{Timestamp: atMillis(200), Text: "c"},
 			},
-			want: []Chunk{{Type: AIChunk, Timestamp: atMillis(100), Text: "a\nb\nc", Duration: 200 * time.Millisecond}},
+			want: []Chunk{{Type: AIChunk, Timestamp: atMillis(100), Text: "a\nb\nc", DurationMs: 200}},
 		},
 		{
 			name: "a block that is not known is an output, and no answer",

@@ -56,8 +56,7 @@ func TestLateResultGoesToItsCall(t *testing.T) {
 	if len(chunks) != 3 {
 		t.Fatalf("%d chunks, want 3: a result alone makes none", len(chunks))
 	}
-	if turn := chunks[1]; turn.Items[0].ToolResult != "slow" || turn.Items[0].Duration != 20*time.Millisecond ||
-		turn.Duration != 20*time.Millisecond {
+	if turn := chunks[1]; turn.Items[0].ToolResult != "slow" || turn.Items[0].DurationMs != 20 || turn.DurationMs != 20 {
 		t.Errorf("turn = %+v, want the result in it", turn)
 	}
 	if got := c.changed(); got != 1 {
@@ -137,8 +136,8 @@ func TestInterruptionEndsTheDuration(t *testing.T) {
 	t.Parallel()
 	c := chunkAll(ai(0, "m", text("This answ")))
 	c.add(newInterruption(wire.Position{Line: 2}, atMillis(700)))
-	if got := c.chunks()[0].Duration; got != 700*time.Millisecond {
-		t.Errorf("Duration = %v, want 700ms", got)
+	if got := c.chunks()[0].DurationMs; got != 700 {
+		t.Errorf("DurationMs = %d, want 700", got)
 	}
 }
 

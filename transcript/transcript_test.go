@@ -88,7 +88,7 @@ func TestBookkeepingShowsNothing(t *testing.T) {
 	}
 	var got []string
 	for _, c := range tr.Chunks {
-		got = append(got, fmt.Sprintf("%v %q at %s, %d ms", c.Type, c.Text, c.Timestamp.Format(time.TimeOnly), c.Duration.Milliseconds()))
+		got = append(got, fmt.Sprintf("%v %q at %s, %d ms", c.Type, c.Text, c.Timestamp.Format(time.TimeOnly), c.DurationMs))
 	}
 	want := []string{`user "Go" at 10:00:10, 0 ms`, `ai "One\nTwo" at 10:00:20, 5000 ms`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -253,7 +253,7 @@ func listing(tr *Transcript) string {
 func describeChunk(to *strings.Builder, c *Chunk) {
 	fmt.Fprintf(to, "%s %s lines %v", c.Type, c.Timestamp.Format("15:04:05.000"), c.Lines)
 	if c.Type == AIChunk {
-		fmt.Fprintf(to, " %s stop %q %d ms, context %d", c.Model, c.StopReason, c.Duration.Milliseconds(), c.Usage.ContextTokens())
+		fmt.Fprintf(to, " %s stop %q %d ms, context %d", c.Model, c.StopReason, c.DurationMs, c.Usage.ContextTokens())
 	}
 	if c.Compaction != nil {
 		fmt.Fprintf(to, " %+v", *c.Compaction)
@@ -263,7 +263,7 @@ func describeChunk(to *strings.Builder, c *Chunk) {
 		fmt.Fprintf(to, "  - %s %q", item.Type, item.Text)
 		if item.ToolID != "" {
 			fmt.Fprintf(to, " %s(%s) = %q error %v %d ms %s", item.ToolName, item.ToolSummary, item.ToolResult, item.ToolError,
-				item.Duration.Milliseconds(), item.AgentID)
+				item.DurationMs, item.AgentID)
 		}
 		to.WriteString("\n")
 	}

@@ -240,7 +240,7 @@ func (m *converter) chunks(chunks []transcript.Chunk, turn int) []Chunk {
 func (m *converter) chunk(c *transcript.Chunk, turn int) Chunk {
 	made := Chunk{
 		Turn: turn, Type: c.Type, Time: c.Timestamp, Text: c.Text, Model: c.Model, StopReason: c.StopReason,
-		DurationMS: c.Duration.Milliseconds(), Usage: newUsage(&c.Usage), Images: c.Images, Documents: c.Documents, Queued: c.Queued,
+		DurationMS: c.DurationMs, Usage: newUsage(&c.Usage), Images: c.Images, Documents: c.Documents, Queued: c.Queued,
 		Stderr: c.Stderr, IsError: c.IsError, Interrupted: c.Interrupted, Injected: c.Injected,
 	}
 	for _, line := range c.Lines {
@@ -269,7 +269,7 @@ func (m *converter) item(i *transcript.DisplayItem) Item {
 	made := Item{
 		Type: i.Type, Time: i.Timestamp, Text: i.Text, Tool: i.ToolName, ToolID: i.ToolID, Summary: i.ToolSummary,
 		Input: i.ToolInput, Result: i.ToolResult, HasResult: i.HasResult, IsError: i.ToolError, Structured: i.Structured,
-		Patch: i.Patch, Status: i.Status, ImageCount: i.ResultImages, Injected: i.Injected, DurationMS: i.Duration.Milliseconds(),
+		Patch: i.Patch, Status: i.Status, ImageCount: i.ResultImages, Injected: i.Injected, DurationMS: i.DurationMs,
 		Tokens: i.TokenCount, SubagentType: i.SubagentType, Description: i.SubagentDesc, AgentID: i.AgentID,
 		Teammate: i.TeammateID, TeammateColor: i.TeammateColor, TeammateSummary: i.TeammateSummary,
 		Agents: m.agents(i.Agents),

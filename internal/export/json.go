@@ -131,7 +131,7 @@ func restoreChunks(chunks []Chunk) []transcript.Chunk {
 
 func (c *Chunk) restore() transcript.Chunk {
 	restored := transcript.Chunk{
-		Type: c.Type, Timestamp: c.Time, Text: c.Text, Model: c.Model, StopReason: c.StopReason, Duration: time.Duration(c.DurationMS) * time.Millisecond,
+		Type: c.Type, Timestamp: c.Time, Text: c.Text, Model: c.Model, StopReason: c.StopReason, DurationMs: c.DurationMS,
 		Images: c.Images, Documents: c.Documents, Queued: c.Queued, Stderr: c.Stderr, IsError: c.IsError,
 		Interrupted: c.Interrupted, Injected: c.Injected,
 	}
@@ -170,7 +170,7 @@ func (i *Item) restore() transcript.DisplayItem {
 		Type: i.Type, Timestamp: i.Time, Text: i.Text, ToolName: i.Tool, ToolID: i.ToolID, ToolSummary: i.Summary,
 		ToolInput: i.Input, ToolResult: i.Result, HasResult: i.HasResult, ToolError: i.IsError, Structured: i.Structured,
 		Patch: i.Patch, Status: i.Status, SpillPath: i.OutputPath, ResultImages: i.ImageCount, Injected: i.Injected,
-		Duration: time.Duration(i.DurationMS) * time.Millisecond, TokenCount: i.Tokens, SubagentType: i.SubagentType, SubagentDesc: i.Description,
+		DurationMs: i.DurationMS, TokenCount: i.Tokens, SubagentType: i.SubagentType, SubagentDesc: i.Description,
 		AgentID: i.AgentID, TeammateID: i.Teammate, TeammateColor: i.TeammateColor, TeammateSummary: i.TeammateSummary,
 		Agents: restoreAgents(i.Agents),
 	}
