@@ -179,7 +179,7 @@ func resultOf(out any) (*Result, error) {
 	}
 	data, err := encode(out)
 	if err != nil {
-		return nil, fmt.Errorf("the result has no JSON form: %w", err)
+		return nil, fmt.Errorf("encoding the result: %w", err)
 	}
 	result := NewResult(Text(string(data)))
 	if data[0] == '{' {
@@ -211,7 +211,7 @@ func settled(result *Result) (*Result, error) {
 		data, err := encode(sent.StructuredContent)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("the structured content has no JSON form: %w", err)
+			return nil, fmt.Errorf("encoding the structured content: %w", err)
 		case string(data) == "null":
 			sent.StructuredContent = nil
 		case data[0] != '{':
@@ -221,7 +221,7 @@ func settled(result *Result) (*Result, error) {
 		}
 	}
 	if _, err := encode(&sent); err != nil {
-		return nil, fmt.Errorf("the result has no JSON form: %w", err)
+		return nil, fmt.Errorf("encoding the result: %w", err)
 	}
 	return &sent, nil
 }

@@ -115,7 +115,7 @@ func sendable(result mcp.Result) (mcp.Result, error) {
 	switch {
 	case !ok:
 		if _, err := encode(result); err != nil {
-			return nil, fmt.Errorf("the result has no JSON form: %w", err)
+			return nil, fmt.Errorf("encoding the result: %w", err)
 		}
 		return result, nil
 	case call == nil:

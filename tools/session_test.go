@@ -180,11 +180,11 @@ func TestMount(t *testing.T) {
 			`"prompts/list"`:                               `"prompts":[{"name":"read"}]`,
 			`"prompts/get","params":{"name":"read"}`:       `"error":{"code":-32603,"message":"panic in prompts/get: no light"}`,
 			`"tools/call","params":{"name":"unknown"}`:     `"error":{"code":-32602,"message":"unknown tool \"unknown\""}`,
-			`"resources/read","params":{"uri":"book:two"}`: `"error":{"code":-32603,"message":"the result has no JSON form`,
+			`"resources/read","params":{"uri":"book:two"}`: `"error":{"code":-32603,"message":"encoding the result`,
 			`"tools/call","params":{"name":"return"}`:      `"error":{"code":-32603,"message":"the result's block 0 is nil"`,
 			`"tools/call","params":{"name":"burn"}`:        `"error":{"code":-32603,"message":"the tool has returned no result"`,
 			`"tools/call","params":{"name":"lend"}`: `"error":{"code":-32603,` +
-				`"message":"the structured content has no JSON form: json: unsupported type: chan int"}`,
+				`"message":"encoding the structured content: json: unsupported type: chan int"}`,
 		} {
 			if reply := c.say(t, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`); !strings.Contains(reply, want) {
 				t.Errorf("reply to %s: %s, want %s", message, reply, want)

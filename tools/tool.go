@@ -51,25 +51,25 @@ func (t *Tool) Title(title string) *Tool {
 	return t
 }
 
-// ReadOnly says that the tool changes nothing. The agent may then call it at the same time as others.
+// ReadOnly declares that the tool changes nothing. The agent may then call it at the same time as other tools.
 func (t *Tool) ReadOnly() *Tool {
 	t.annotations().ReadOnlyHint = true
 	return t
 }
 
-// Destructive says whether the tool may destroy something. A tool that does not say may.
+// Destructive sets whether the tool may delete or overwrite something. The default is true.
 func (t *Tool) Destructive(destructive bool) *Tool {
 	t.annotations().DestructiveHint = &destructive
 	return t
 }
 
-// Idempotent says that to call the tool again with the same input changes nothing more.
+// Idempotent declares that calling the tool again with the same input changes nothing more.
 func (t *Tool) Idempotent() *Tool {
 	t.annotations().IdempotentHint = true
 	return t
 }
 
-// OpenWorld says whether the tool deals with things outside, such as the network. A tool that does not say does.
+// OpenWorld sets whether the tool reaches outside systems, such as the network. The default is true.
 func (t *Tool) OpenWorld(open bool) *Tool {
 	t.annotations().OpenWorldHint = &open
 	return t
