@@ -24,7 +24,7 @@ help: ## Print this help
 PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/index/... ./internal/jsonlex \
 	./internal/lineedit ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
-	./internal/sessionfile ./internal/wiregen ./tooluse ./transcript ./usage ./wire
+	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage ./wire
 # Packages with tests that "make soak" makes longer.
 SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
 
