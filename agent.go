@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An agent is the agent of a session: its process, and with [Options.Reconnect] the processes that replace it.
+// An agent is the agent of a session: its process, and with [Options.Reconnect] the processes that
+// replace it.
 type agent struct {
 	session     *Session
 	current     atomic.Pointer[agentProcess]
@@ -84,13 +85,15 @@ func (a *agent) exitOfStart() *ExitError {
 	return &ExitError{Reason: "gave no answer", Stderr: a.process().stderr()}
 }
 
-// abandon ends an agent that did not become ready. It has nothing to finish, so it is interrupted at once.
+// abandon ends an agent that did not become ready. It has nothing to finish, so it is interrupted
+// at once.
 func (a *agent) abandon() {
 	a.process().interrupt(a.session.log)
 	a.session.Close() //nolint:errcheck // why the agent did not become ready says more
 }
 
-// sendInitialize initializes a process that was started with the plan, and keeps what it reports about itself.
+// sendInitialize initializes a process that was started with the plan, and keeps what it reports
+// about itself.
 func (a *agent) sendInitialize(ctx context.Context, plan *launchPlan) error {
 	s := a.session
 	request := plan.initializeRequest(s.callback.hooks())
@@ -111,7 +114,8 @@ func (a *agent) sendInitialize(ctx context.Context, plan *launchPlan) error {
 	return s.checkHooksApplied(info)
 }
 
-// sendServers gives a process that has just been initialized its MCP servers. Nil means that there are none.
+// sendServers gives a process that has just been initialized its MCP servers. Nil means that there
+// are none.
 func (a *agent) sendServers(ctx context.Context, servers any) error {
 	if servers == nil {
 		return nil
@@ -131,7 +135,8 @@ func (a *agent) sendServers(ctx context.Context, servers any) error {
 	return nil
 }
 
-// checkVersion warns, once, if the agent is too old. An agent that does not report its version is not checked.
+// checkVersion warns, once, if the agent is too old. An agent that does not report its version is
+// not checked.
 func (a *agent) checkVersion(found string) {
 	if version.Valid(found) && version.Compare(found, MinAgentVersion) < 0 && !a.warned.Swap(true) {
 		a.session.log.Warn("the agent is older than this package supports: update it", "version", found, "minimum", MinAgentVersion)
@@ -176,7 +181,8 @@ func (p *agentProcess) keepEarly(msg wire.Message) bool {
 	return true
 }
 
-// markReady passes the messages so far to deliver. Messages that come meanwhile wait until deliver returns.
+// markReady passes the messages so far to deliver. Messages that come meanwhile wait until deliver
+// returns.
 func (p *agentProcess) markReady(deliver func(early []wire.Message)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +209,8 @@ func (p *agentProcess) unexpectedEnd() *ExitError {
 	return exit
 }
 
-// startError returns why a process that never was ready ended with exit, in the agent's own words if there are any.
+// startError returns why a process that never was ready ended with exit, in the agent's own words
+// if there are any.
 func (p *agentProcess) startError(exit *ExitError) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,8 +222,8 @@ func (p *agentProcess) startError(exit *ExitError) error {
 	return exit
 }
 
-// stderr returns the end of what a process wrote to its standard error, if that is known. It blocks until the process
-// has ended.
+// stderr returns the end of what a process wrote to its standard error, if that is known. It blocks
+// until the process has ended.
 func (p *agentProcess) stderr() string {
 	if conn, ok := p.conn.(*processConnection); ok {
 		return conn.stderr()

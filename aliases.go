@@ -2,8 +2,8 @@ package clew
 
 import "github.com/clewdev/clew/wire"
 
-// These are the names of package wire that most programs need. Package wire has all messages, blocks and
-// events.
+// These are the names of package wire that most programs need. Package wire has all messages,
+// blocks and events.
 type (
 	// A Message is one message of the agent, of any kind. Use a type switch to distinguish them.
 	Message = wire.Message

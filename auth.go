@@ -9,13 +9,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An OAuthTokenFunc returns a fresh access token for the account that the agent works for. The agent asks
-// when the API refuses the token that it was started with, in the variable CLAUDE_CODE_OAUTH_TOKEN.
-// Claude Code 2.1.325 asks only if the variable CLAUDE_CODE_ENTRYPOINT names a host that has tokens:
-// claude-desktop, claude-vscode or local-agent.
+// An OAuthTokenFunc returns a fresh access token for the account that the agent works for. The
+// agent asks when the API refuses the token that it was started with, in the variable
+// CLAUDE_CODE_OAUTH_TOKEN. Claude Code 2.1.325 asks only if the variable CLAUDE_CODE_ENTRYPOINT
+// names a host that has tokens: claude-desktop, claude-vscode or local-agent.
 //
-// Nil without an error means that another host answers: nothing is sent, and the agent keeps waiting.
-// Calls may run concurrently. The context ends when the agent no longer needs the answer or exits.
+// Nil without an error means that another host answers: nothing is sent, and the agent keeps
+// waiting. Calls may run concurrently. The context ends when the agent no longer needs the answer
+// or exits.
 type OAuthTokenFunc func(ctx context.Context, req *OAuthTokenRequest) (*OAuthTokenResult, error)
 
 // An OAuthTokenRequest is the agent's request for a fresh access token.
@@ -39,10 +40,11 @@ type OAuthTokenResult struct {
 	Reason string
 }
 
-// A HostAuthTokenFunc returns a fresh token for the gateway through which the agent reaches its model. The
-// agent asks when the gateway refuses the token in the variable ANTHROPIC_AUTH_TOKEN. Claude Code 2.1.325
-// asks only with CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1, and with claude-desktop or local-agent in
-// CLAUDE_CODE_ENTRYPOINT. Results, concurrency and context are those of an [OAuthTokenFunc].
+// A HostAuthTokenFunc returns a fresh token for the gateway through which the agent reaches its
+// model. The agent asks when the gateway refuses the token in the variable ANTHROPIC_AUTH_TOKEN.
+// Claude Code 2.1.325 asks only with CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST=1, and with
+// claude-desktop or local-agent in CLAUDE_CODE_ENTRYPOINT. Results, concurrency and context are
+// those of an [OAuthTokenFunc].
 type HostAuthTokenFunc func(ctx context.Context, req *HostAuthTokenRequest) (*HostAuthTokenResult, error)
 
 // A HostAuthTokenRequest is the agent's request for a fresh token for a gateway.
@@ -105,7 +107,8 @@ func (c *callbacks) hostAuthToken(ctx context.Context, body wire.JSON) (wire.JSO
 	})
 }
 
-// guardToken is guard for a callback that handles secrets. It masks the error, which goes to the agent.
+// guardToken is guard for a callback that handles secrets. It masks the error, which goes to the
+// agent.
 func (c *callbacks) guardToken(ctx context.Context, name string, run func() (any, error)) (wire.JSON, error) {
 	return c.guard(ctx, name, func() (any, error) {
 		answer, err := run()
@@ -127,11 +130,11 @@ func orNull(token string) *string {
 	return &token
 }
 
-// AuthenticateMCP begins a login to an MCP server with OAuth and returns the page that the user has to
-// visit. The agent connects to the server when the browser has returned from the page, either to the agent
-// itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as a link that opens
-// an editor; empty means a port of this machine. The error is a [*ControlError] for a server that does not
-// exist or has no such login.
+// AuthenticateMCP begins a login to an MCP server with OAuth and returns the page that the user has
+// to visit. The agent connects to the server when the browser has returned from the page, either to
+// the agent itself or with [Session.FinishMCPAuth]. redirect is where the page returns to, such as
+// a link that opens an editor; empty means a port of this machine. The error is a [*ControlError]
+// for a server that does not exist or has no such login.
 func (s *Session) AuthenticateMCP(ctx context.Context, server, redirect string) (*MCPAuth, error) {
 	return call[MCPAuth](ctx, s, "mcp_authenticate", mcpAuthRequest{server, redirect})
 }
@@ -143,8 +146,8 @@ type mcpAuthRequest struct {
 
 // An MCPAuth is a login to an MCP server that has begun.
 type MCPAuth struct {
-	// URL is the page for the user. It comes from the server: check that it is a web page before you
-	// open it.
+	// URL is the page for the user. It comes from the server: check that it is a web page before
+	// you open it.
 	URL string `json:"authUrl"`
 	// RequiresUserAction is false if the login needs no page.
 	RequiresUserAction bool `json:"requiresUserAction"`
@@ -158,9 +161,9 @@ type MCPAuth struct {
 	State string `json:"state"`
 }
 
-// FinishMCPAuth sends the agent the complete address that the browser returned with, if the browser could
-// not reach the agent itself. The agent refuses an address without a code, and a server whose login has not
-// begun.
+// FinishMCPAuth sends the agent the complete address that the browser returned with, if the browser
+// could not reach the agent itself. The agent refuses an address without a code, and a server whose
+// login has not begun.
 func (s *Session) FinishMCPAuth(ctx context.Context, server, callbackURL string) error {
 	return s.Control(ctx, "mcp_oauth_callback_url", mcpCallbackRequest{server, callbackURL}, nil)
 }
@@ -175,11 +178,11 @@ func (s *Session) ClearMCPAuth(ctx context.Context, server string) error {
 	return s.Control(ctx, "mcp_clear_auth", mcpServerRequest{server}, nil)
 }
 
-// AuthenticateClaude begins a login of the user and returns the pages to visit. The end of the login has
-// answers that this package does not know, so it goes through [Session.Control]: send
-// claude_oauth_wait_for_completion to wait for the browser, or claude_oauth_callback with the fields
-// authorizationCode and state, which are the two parts of the code that [ClaudeAuth.ManualURL] shows,
-// separated by "#".
+// AuthenticateClaude begins a login of the user and returns the pages to visit. The end of the
+// login has answers that this package does not know, so it goes through [Session.Control]: send
+// claude_oauth_wait_for_completion to wait for the browser, or claude_oauth_callback with the
+// fields authorizationCode and state, which are the two parts of the code that
+// [ClaudeAuth.ManualURL] shows, separated by "#".
 func (s *Session) AuthenticateClaude(ctx context.Context, account ClaudeAccount) (*ClaudeAuth, error) {
 	return call[ClaudeAuth](ctx, s, "claude_authenticate", claudeAuthRequest{account != ClaudeConsole})
 }

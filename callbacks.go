@@ -14,8 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// callbacks answers the requests of the agent with the callbacks of the options. It may serve any number of
-// requests at once: only mcp changes after newCallbacks, and it has locks.
+// callbacks answers the requests of the agent with the callbacks of the options. It may serve any
+// number of requests at once: only mcp changes after newCallbacks, and it has locks.
 type callbacks struct {
 	options *Options
 	log     *slog.Logger
@@ -44,7 +44,8 @@ func newCallbacks(o *Options) *callbacks {
 // errNoAnswer means that no response is written: another host answers, or no answer is needed.
 var errNoAnswer = control.ErrNoAnswer
 
-// An unsupportedError reports a request of the agent that this package does not know or does not answer.
+// An unsupportedError reports a request of the agent that this package does not know or does not
+// answer.
 type unsupportedError struct{ subtype string }
 
 func (e *unsupportedError) Error() string {
@@ -54,9 +55,9 @@ func (e *unsupportedError) Error() string {
 // Code returns the error_code of the response.
 func (e *unsupportedError) Code() string { return "unsupported_request" }
 
-// serve answers one request and returns when the callback does. The value marshals to the body of the
-// response. The text of an error goes to the agent; errNoAnswer means that no response is written. The
-// callback gets the context, which ends when the agent withdraws the request or exits.
+// serve answers one request and returns when the callback does. The value marshals to the body of
+// the response. The text of an error goes to the agent; errNoAnswer means that no response is
+// written. The callback gets the context, which ends when the agent withdraws the request or exits.
 func (c *callbacks) serve(ctx context.Context, req *wire.ControlRequestMessage) (any, error) {
 	answer, err := c.answer(ctx, req)
 	if err != nil {
@@ -89,8 +90,8 @@ func (c *callbacks) answer(ctx context.Context, req *wire.ControlRequestMessage)
 	}
 }
 
-// guard runs a callback and encodes its result. A panic in the callback, or in the MarshalJSON of its
-// result, becomes an error. Errors are logged.
+// guard runs a callback and encodes its result. A panic in the callback, or in the MarshalJSON of
+// its result, becomes an error. Errors are logged.
 func (c *callbacks) guard(ctx context.Context, name string, run func() (any, error)) (answer wire.JSON, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -119,8 +120,8 @@ func badAnswer(callback string, err error) error {
 	return fmt.Errorf("clew: the answer of %s: %w", callback, err)
 }
 
-// loosely returns a decoder of v that logs fields that do not fit their type, and fails for those that
-// are required. what names the data in errors.
+// loosely returns a decoder of v that logs fields that do not fit their type, and fails for those
+// that are required. what names the data in errors.
 func loosely(log *slog.Logger, what string, v any, required ...string) *rawjson.Loose {
 	return &rawjson.Loose{What: what, Value: v, Required: required, Report: func(field string, err error) {
 		log.Warn("the agent sent a field of an unexpected type", "field", field, "error", err)

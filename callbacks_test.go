@@ -158,7 +158,8 @@ func TestServePanicIsLogged(t *testing.T) {
 	}
 }
 
-// The caller finds out why a callback failed, and not that one had nothing to say or was not needed any more.
+// The caller finds out why a callback failed, and not that one had nothing to say or was not needed
+// any more.
 func TestServeErrorIsLogged(t *testing.T) {
 	t.Parallel()
 	withdrawn, cancel := context.WithCancel(t.Context())
@@ -259,7 +260,8 @@ func TestServeWithdrawn(t *testing.T) {
 	}
 }
 
-// recorded returns what the agent asked in the recorded dialogues, by their name, and the answers, by request.
+// recorded returns what the agent asked in the recorded dialogues, by their name, and the answers,
+// by request.
 func recorded(t testing.TB) (requests map[string][]*wire.ControlRequestMessage, answers map[string]wire.JSON) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/recorded/*/*.txt")

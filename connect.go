@@ -9,13 +9,13 @@ import (
 	"github.com/clewdev/clew/internal/process"
 )
 
-// Connect starts an agent and waits until it is ready. opts may be nil. The context bounds only the start; the session
-// lasts until Close, or until the agent dies. If the context ends first, Connect ends the agent as [Session.Close] does
-// before it returns.
+// Connect starts an agent and waits until it is ready. opts may be nil. The context bounds only the
+// start; the session lasts until Close, or until the agent dies. If the context ends first, Connect
+// ends the agent as [Session.Close] does before it returns.
 //
-// It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a [*StoreError] if the session can't
-// be read from [Options.Store], and an [*ExitError], or a [*ResultError] with what the agent reported, if the agent ends
-// before it is ready.
+// It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a
+// [*StoreError] if the session can't be read from [Options.Store], and an [*ExitError], or a
+// [*ResultError] with what the agent reported, if the agent ends before it is ready.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	opts = opts.clone()
 	if err := opts.validate(); err != nil {
@@ -76,15 +76,17 @@ func start(ctx context.Context, plan *launchPlan) (Connection, error) {
 	return transport.Connect(ctx, launch)
 }
 
-// MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one is used all the
-// same, with a warning to [Options.Logger].
+// MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one
+// is used all the same, with a warning to [Options.Logger].
 const MinAgentVersion = "2.0.0"
 
-// FindAgent returns the absolute path of the agent binary that a session with that [Options.AgentPath] would start. It
-// starts nothing. If there is none, it returns a [*NotFoundError].
+// FindAgent returns the absolute path of the agent binary that a session with that
+// [Options.AgentPath] would start. It starts nothing. If there is none, it returns a
+// [*NotFoundError].
 func FindAgent(agentPath string) (string, error) { return findAgent(agentPath) }
 
-// findAgent returns the path of the agent binary: the one that the options name, or else the first that is found.
+// findAgent returns the path of the agent binary: the one that the options name, or else the first
+// that is found.
 func findAgent(explicit string) (string, error) {
 	path, looked, err := process.Find(explicit)
 	if err != nil {

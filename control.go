@@ -17,15 +17,15 @@ import (
 // have no method here and no function in package screens.
 //
 // in holds the fields of the request: anything that marshals to a JSON object, or nil for none. The
-// answer is unmarshaled into out, unless out is nil; an answer without content leaves out as it is. A
-// refusal is a [*ControlError].
+// answer is unmarshaled into out, unless out is nil; an answer without content leaves out as it is.
+// A refusal is a [*ControlError].
 //
 // Some requests have no method on purpose. Of get_chrome_browsers, select_chrome_browser,
 // set_chrome_browser_hints, submit_feedback, submit_survey_feedback, ultrareview_launch,
 // remote_control, claude_oauth_callback, claude_oauth_wait_for_completion and add_directory, this
 // package does not know all fields. Claude Code 2.1.325 refuses set_proactivity_level and
-// fork_conversation in sessions of this package. claim_session is for agents that were started ahead,
-// and [Session.Close] does more than end_session.
+// fork_conversation in sessions of this package. claim_session is for agents that were started
+// ahead, and [Session.Close] does more than end_session.
 func (s *Session) Control(ctx context.Context, subtype string, in, out any) error {
 	answer, err := s.request(ctx, subtype, in)
 	if err != nil || out == nil || rawjson.Absent(answer) {
@@ -66,8 +66,8 @@ func (s *Session) ask(
 	return answer.Response, nil
 }
 
-// serveAgain serves the requests of the agent that an answer lists as still open. The control engine
-// knows those that are being served.
+// serveAgain serves the requests of the agent that an answer lists as still open. The control
+// engine knows those that are being served.
 func (s *Session) serveAgain(answer *wire.ControlResponse) {
 	open := slices.Concat(answer.PendingPermissionRequests, answer.PendingUserDialogRequests, answer.PendingElicitationRequests)
 	for i := range open {
@@ -108,8 +108,9 @@ func (s *Session) controlError(ctx context.Context, subtype string, err error) e
 	return s.errorOf(err)
 }
 
-// call sends a control request and returns the answer. A field that the answer lacks is zero, and so
-// is a field that does not fit its type. The whole answer is zero when the agent only reports success.
+// call sends a control request and returns the answer. A field that the answer lacks is zero, and
+// so is a field that does not fit its type. The whole answer is zero when the agent only reports
+// success.
 func call[T any](ctx context.Context, s *Session, subtype string, in any) (*T, error) {
 	body, err := s.request(ctx, subtype, in)
 	if err != nil {

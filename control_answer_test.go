@@ -19,7 +19,8 @@ var ignoreRaw = cmp.FilterPath(func(p cmp.Path) bool {
 	return ok && field.Name() == "raw"
 }, cmp.Ignore())
 
-// recordedAnswer returns an answer of Claude Code 2.1.325, shortened and with other paths, without white space.
+// recordedAnswer returns an answer of Claude Code 2.1.325, shortened and with other paths, without
+// white space.
 func recordedAnswer(t *testing.T, subtype string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "control", subtype+".json"))
@@ -221,7 +222,8 @@ func TestSmallAnswers(t *testing.T) {
 	}
 }
 
-// An answer of another shape is an error, and never a panic; null and fields that are not known are neither.
+// An answer of another shape is an error, and never a panic; null and fields that are not known are
+// neither.
 func TestAnswersOfOtherShapes(t *testing.T) {
 	t.Parallel()
 	for _, test := range smallAnswers {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// ReadFile reads a file on the machine that the agent runs on. A relative path starts from the agent's
-// working directory. maxBytes is the most that is read; 0 means 1,000,000, and 10,000,000 is the limit.
-// The agent refuses files that it may not read and files that do not exist, with the same error.
+// ReadFile reads a file on the machine that the agent runs on. A relative path starts from the
+// agent's working directory. maxBytes is the most that is read; 0 means 1,000,000, and 10,000,000
+// is the limit. The agent refuses files that it may not read and files that do not exist, with the
+// same error.
 func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*FileContents, error) {
 	return call[FileContents](ctx, s, "read_file", readFileRequest{Path: path, MaxBytes: maxBytes, Encoding: "base64"})
 }
@@ -50,8 +51,8 @@ func (f *FileContents) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// SeedReadState marks a file as read, so that the agent may edit it. The agent ignores the request if it
-// may not read the file or if the file has changed after modTime, and does not report which.
+// SeedReadState marks a file as read, so that the agent may edit it. The agent ignores the request
+// if it may not read the file or if the file has changed after modTime, and does not report which.
 func (s *Session) SeedReadState(ctx context.Context, path string, modTime time.Time) error {
 	return s.Control(ctx, "seed_read_state", seedReadStateRequest{path, modTime.UnixMilli()}, nil)
 }
@@ -62,14 +63,14 @@ type seedReadStateRequest struct {
 }
 
 // RewindFiles restores the files that the agent has changed since the prompt with this UUID. The
-// conversation stays as it is: see [Session.RewindConversation]. The agent refuses a prompt that it has
-// no checkpoint of; it keeps checkpoints only with [Options.EnableFileCheckpointing].
+// conversation stays as it is: see [Session.RewindConversation]. The agent refuses a prompt that it
+// has no checkpoint of; it keeps checkpoints only with [Options.EnableFileCheckpointing].
 func (s *Session) RewindFiles(ctx context.Context, uuid string) (*FileRewind, error) {
 	return call[FileRewind](ctx, s, "rewind_files", rewindFilesRequest{UserMessageID: uuid})
 }
 
-// PreviewRewind returns what [Session.RewindFiles] would do, and changes nothing. A prompt without a
-// checkpoint is not an error here: see [FileRewind.CanRewind].
+// PreviewRewind returns what [Session.RewindFiles] would do, and changes nothing. A prompt without
+// a checkpoint is not an error here: see [FileRewind.CanRewind].
 func (s *Session) PreviewRewind(ctx context.Context, uuid string) (*FileRewind, error) {
 	return call[FileRewind](ctx, s, "rewind_files", rewindFilesRequest{UserMessageID: uuid, DryRun: true})
 }
@@ -95,13 +96,13 @@ type FileRewind struct {
 	SkippedLinks int `json:"skippedLinks"`
 }
 
-// SetCWD moves the session to another working directory. It can move only between turns. After the first
-// turn the agent adds a note to the conversation, so that a result that answers no prompt can follow.
-// opts may be nil.
+// SetCWD moves the session to another working directory. It can move only between turns. After the
+// first turn the agent adds a note to the conversation, so that a result that answers no prompt can
+// follow. opts may be nil.
 //
 // The error is an [*UntrustedError] when the user has to trust the directory first, and a
-// [*ControlError] whose Code is busy, not_found, not_a_directory, blocked_by_rule, unsafe_path or a newer
-// one when the agent refuses the directory.
+// [*ControlError] whose Code is busy, not_found, not_a_directory, blocked_by_rule, unsafe_path or a
+// newer one when the agent refuses the directory.
 func (s *Session) SetCWD(ctx context.Context, path string, opts *CWDOptions) (*CWDChange, error) {
 	req := setCWDRequest{Path: path}
 	if opts != nil && opts.TrustedDirectory != "" {
@@ -163,8 +164,8 @@ type CWDChange struct {
 	TranscriptRelocated bool `json:"transcript_relocated"`
 }
 
-// An UntrustedError reports that the user has to trust a directory before a session can move there: see
-// [CWDOptions.TrustedDirectory].
+// An UntrustedError reports that the user has to trust a directory before a session can move there:
+// see [CWDOptions.TrustedDirectory].
 type UntrustedError struct {
 	// Directory is the directory to be trusted, with symbolic links resolved. It is safe to show.
 	Directory string
@@ -176,9 +177,9 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("clew: directory %s is not trusted", e.Directory)
 }
 
-// RegisterRepoRoot adds a directory to those that the agent works in and returns it with symbolic links
-// resolved. The agent refuses a directory that it already has, and one that is neither below its working
-// directory nor below a directory that it was started with. Nil options reload nothing.
+// RegisterRepoRoot adds a directory to those that the agent works in and returns it with symbolic
+// links resolved. The agent refuses a directory that it already has, and one that is neither below
+// its working directory nor below a directory that it was started with. Nil options reload nothing.
 func (s *Session) RegisterRepoRoot(ctx context.Context, dir string, opts *RepoRootOptions) (string, error) {
 	req := repoRootRequest{Directory: dir}
 	if opts != nil {

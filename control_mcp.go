@@ -43,8 +43,8 @@ type MCPServerStatus struct {
 	Transport string `json:"transport"`
 	// Scope is where the server is configured, such as user, project or dynamic.
 	Scope string `json:"scope"`
-	// Source is where the server comes from: sdk, plugin or a scope. Decide by it whether to trust a
-	// server, not by its name.
+	// Source is where the server comes from: sdk, plugin or a scope. Decide by it whether to trust
+	// a server, not by its name.
 	Source string `json:"source"`
 }
 
@@ -85,7 +85,8 @@ type MCPServerTool struct {
 	Meta wire.JSON `json:"_meta"`
 }
 
-// MCPToolAnnotations are what a server declares about its tool. Nil means that it does not declare it.
+// MCPToolAnnotations are what a server declares about its tool. Nil means that it does not declare
+// it.
 type MCPToolAnnotations struct {
 	// ReadOnly is whether the tool changes nothing.
 	ReadOnly *bool `json:"readOnly"`
@@ -95,12 +96,14 @@ type MCPToolAnnotations struct {
 	OpenWorld *bool `json:"openWorld"`
 }
 
-// SetMCPServers replaces the MCP servers that the session got from its host so far; nil means none. The
-// servers of settings and plugins stay. It waits until the agent has tried to connect to the new ones.
+// SetMCPServers replaces the MCP servers that the session got from its host so far; nil means none.
+// The servers of settings and plugins stay. It waits until the agent has tried to connect to the
+// new ones.
 //
-// The servers are copied, and checked like those of [Options.MCPServers]; the error of the check is an
-// [*OptionsError]. The connections of in-process servers that are removed or replaced are closed at the
-// end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one after another.
+// The servers are copied, and checked like those of [Options.MCPServers]; the error of the check is
+// an [*OptionsError]. The connections of in-process servers that are removed or replaced are closed
+// at the end, which ends the contexts of their calls. Concurrent calls of SetMCPServers run one
+// after another.
 func (s *Session) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPServersChange, error) {
 	opts := (&Options{MCPServers: servers}).clone()
 	if err := checkMCPServers(opts.MCPServers); err != nil {
@@ -170,8 +173,9 @@ type enableMCPRequest struct {
 }
 
 // SetMCPPermissionMode makes the agent decide about the tools of one MCP server as in a stricter
-// permission mode than its own: [PermissionModeDefault] or [PermissionModeAuto]. The agent refuses other
-// modes. An empty mode ends that. The warning says why the mode may have no effect, or is empty.
+// permission mode than its own: [PermissionModeDefault] or [PermissionModeAuto]. The agent refuses
+// other modes. An empty mode ends that. The warning says why the mode may have no effect, or is
+// empty.
 func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode wire.PermissionMode) (
 	warning string, err error,
 ) {
@@ -195,10 +199,10 @@ type mcpPermissionModeAnswer struct {
 	Warning string `json:"warning"`
 }
 
-// CallMCP calls a tool of an MCP server, without the model, and waits for the result. The call ends with
-// ctx. Its time limit is the deadline of ctx, but at least a second and at most ten minutes, and without
-// a deadline two minutes. The error is a [*ControlError] when there is no such tool, when its server is
-// not connected or is in this process, and when the tool fails.
+// CallMCP calls a tool of an MCP server, without the model, and waits for the result. The call ends
+// with ctx. Its time limit is the deadline of ctx, but at least a second and at most ten minutes,
+// and without a deadline two minutes. The error is a [*ControlError] when there is no such tool,
+// when its server is not connected or is in this process, and when the tool fails.
 func (s *Session) CallMCP(ctx context.Context, req *MCPCall) (*MCPCallResult, error) {
 	if req == nil {
 		req = &MCPCall{} // which the agent refuses
@@ -234,11 +238,11 @@ type MCPCall struct {
 	// what a model would get: shortened, with smaller images.
 	NotForModel bool `json:"result_not_for_model,omitempty"`
 	// CheckPermissions decides about the call like about one of the model, which can ask
-	// [Options.CanUseTool]. By default the call is allowed, because the host makes it. An agent without
-	// the capability mcp_call_check_permissions_v1 does not check.
+	// [Options.CanUseTool]. By default the call is allowed, because the host makes it. An agent
+	// without the capability mcp_call_check_permissions_v1 does not check.
 	CheckPermissions bool `json:"check_permissions,omitempty"`
-	// ExpiresAt makes the agent refuse the call after this time. Zero means no such limit. OutputFiles
-	// need it.
+	// ExpiresAt makes the agent refuse the call after this time. Zero means no such limit.
+	// OutputFiles need it.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	// InputFiles are files that the tool reads. They must be in a directory that the agent keeps in
 	// sync with another machine. An agent without such a directory refuses them.
@@ -265,12 +269,14 @@ type MCPCallResult struct {
 	StructuredContent wire.JSON `json:"structuredContent"`
 	// Meta is an object, or empty.
 	Meta wire.JSON `json:"_meta"`
-	// Staging is the outcome for the call's files. It is nil unless the call has files, an expiry or a
-	// deadline.
+	// Staging is the outcome for the call's files. It is nil unless the call has files, an expiry
+	// or a deadline.
 	Staging *struct {
-		// Outputs is a list of the files that were written. This package does not know its elements.
+		// Outputs is a list of the files that were written. This package does not know its
+		// elements.
 		Outputs wire.JSON `json:"outputs"`
-		// InputsUsed is a list of the files that were read. This package does not know its elements.
+		// InputsUsed is a list of the files that were read. This package does not know its
+		// elements.
 		InputsUsed wire.JSON `json:"inputs_used"`
 	} `json:"staging"`
 }
@@ -306,8 +312,9 @@ func (a *mcpCallAnswer) result() (*MCPCallResult, error) {
 	return &a.MCPCallResult, nil
 }
 
-// ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent refuses
-// other URIs and in-process servers. The content comes from the server: show it in a sandbox.
+// ReadMCPResource reads a user interface of an MCP server, whose URI begins with ui://. The agent
+// refuses other URIs and in-process servers. The content comes from the server: show it in a
+// sandbox.
 func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]MCPResourceContent, error) {
 	answer, err := call[mcpResourceAnswer](ctx, s, "mcp_read_resource", mcpResourceRequest{server, uri})
 	if err != nil {
@@ -339,14 +346,15 @@ type MCPResourceContent struct {
 	Meta wire.JSON `json:"_meta"`
 }
 
-// SendMCPMessage sends a JSON-RPC message of an in-process server to the agent, such as a notification
-// that its tools have changed. The agent accepts messages of unknown servers and ignores them.
+// SendMCPMessage sends a JSON-RPC message of an in-process server to the agent, such as a
+// notification that its tools have changed. The agent accepts messages of unknown servers and
+// ignores them.
 func (s *Session) SendMCPMessage(ctx context.Context, server string, message wire.JSON) error {
 	return s.Control(ctx, "mcp_message", mcphost.Message{ServerName: server, Message: message}, nil)
 }
 
-// EnableChannel lets an MCP server write messages into the session. The agent refuses unless the server is
-// connected and comes from a plugin of a marketplace.
+// EnableChannel lets an MCP server write messages into the session. The agent refuses unless the
+// server is connected and comes from a plugin of a marketplace.
 func (s *Session) EnableChannel(ctx context.Context, server string) error {
 	return s.Control(ctx, "channel_enable", mcpServerRequest{server}, nil)
 }

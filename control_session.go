@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// Rename gives the session a title, as its user could. The agent refuses an empty title. opts may be
-// nil.
+// Rename gives the session a title, as its user could. The agent refuses an empty title. opts may
+// be nil.
 func (s *Session) Rename(ctx context.Context, title string, opts *RenameOptions) error {
 	req := renameRequest{Title: title}
 	if opts != nil {
@@ -32,8 +32,8 @@ type RenameOptions struct {
 }
 
 // GenerateTitle asks the model for a title that fits a description, such as the first prompt, and
-// gives it to the session. A session that has a title keeps it. GenerateTitle returns the title of the
-// session, or "" if the model has found none. opts may be nil.
+// gives it to the session. A session that has a title keeps it. GenerateTitle returns the title of
+// the session, or "" if the model has found none. opts may be nil.
 func (s *Session) GenerateTitle(ctx context.Context, description string, opts *TitleOptions) (string, error) {
 	persist := opts == nil || !opts.SuggestOnly
 	answer, err := call[titleAnswer](ctx, s, "generate_session_title", titleRequest{description, persist})
@@ -80,8 +80,8 @@ type setHasSubscribersRequest struct {
 	HasSubscribers *bool `json:"has_subscribers"`
 }
 
-// SetPromptSuggestions pauses the suggestions for the next prompt, or resumes them. The session must
-// have been started with [Options.PromptSuggestions].
+// SetPromptSuggestions pauses the suggestions for the next prompt, or resumes them. The session
+// must have been started with [Options.PromptSuggestions].
 func (s *Session) SetPromptSuggestions(ctx context.Context, enabled bool) error {
 	return s.Control(ctx, "set_prompt_suggestions_paused", pauseSuggestionsRequest{!enabled}, nil)
 }
@@ -90,9 +90,9 @@ type pauseSuggestionsRequest struct {
 	Paused bool `json:"paused"`
 }
 
-// SideQuestion asks the model something about the conversation and waits for the answer. Question and
-// answer do not become part of the conversation: the model uses no tools, and a turn that is running
-// goes on. earlier are side questions that this one follows up, in their order.
+// SideQuestion asks the model something about the conversation and waits for the answer. Question
+// and answer do not become part of the conversation: the model uses no tools, and a turn that is
+// running goes on. earlier are side questions that this one follows up, in their order.
 func (s *Session) SideQuestion(ctx context.Context, question string, earlier ...SideExchange) (*SideAnswer, error) {
 	return call[SideAnswer](ctx, s, "side_question", sideQuestionRequest{question, earlier})
 }
@@ -156,8 +156,8 @@ type ConversationRewind struct {
 	PrecedingAssistantUUID string `json:"precedingAssistantUuid"`
 }
 
-// RateMessage sends the user's rating of a message to the makers of the agent. The agent refuses nil,
-// and a rating without Sentiment or Surface. It does not check that the message exists.
+// RateMessage sends the user's rating of a message to the makers of the agent. The agent refuses
+// nil, and a rating without Sentiment or Surface. It does not check that the message exists.
 func (s *Session) RateMessage(ctx context.Context, rating *MessageRating) error {
 	return s.Control(ctx, "message_rated", rating, nil)
 }

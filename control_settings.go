@@ -6,9 +6,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ApplySettings merges settings into those of the session until it ends; no file changes. A nil value
-// removes what an earlier call has set. The agent refuses all of them if one is invalid, and ignores
-// keys and some values that it does not know. screens.Settings returns the settings in force.
+// ApplySettings merges settings into those of the session until it ends; no file changes. A nil
+// value removes what an earlier call has set. The agent refuses all of them if one is invalid, and
+// ignores keys and some values that it does not know. screens.Settings returns the settings in
+// force.
 func (s *Session) ApplySettings(ctx context.Context, settings map[string]any) error {
 	return s.Control(ctx, "apply_flag_settings", applySettingsRequest{settings}, nil)
 }
@@ -17,9 +18,9 @@ type applySettingsRequest struct {
 	Settings map[string]any `json:"settings"`
 }
 
-// UpdateSettings writes settings to a file, from which later sessions also read them. The agent accepts
-// few: outputStyle in [SettingSourceLocal] and effortLevel in [SettingSourceUser], both strings. It
-// refuses all others, and a file that the session does not read.
+// UpdateSettings writes settings to a file, from which later sessions also read them. The agent
+// accepts few: outputStyle in [SettingSourceLocal] and effortLevel in [SettingSourceUser], both
+// strings. It refuses all others, and a file that the session does not read.
 func (s *Session) UpdateSettings(ctx context.Context, file SettingSource, settings map[string]any) error {
 	return s.Control(ctx, "update_settings", updateSettingsRequest{string(file) + "Settings", settings}, nil)
 }
@@ -29,20 +30,20 @@ type updateSettingsRequest struct {
 	Settings map[string]any `json:"settings"`
 }
 
-// ReloadPlugins reads plugins again and returns what the session has then. Nil options reload at once,
-// also during a turn.
+// ReloadPlugins reads plugins again and returns what the session has then. Nil options reload at
+// once, also during a turn.
 func (s *Session) ReloadPlugins(ctx context.Context, opts *ReloadPluginsOptions) (*PluginReload, error) {
 	return call[PluginReload](ctx, s, "reload_plugins", newReloadPluginsRequest(opts))
 }
 
 // ReloadPluginsOptions configure [Session.ReloadPlugins].
 type ReloadPluginsOptions struct {
-	// HoldOnCacheImpact reloads nothing if that would change the tools, and so lose the prompt cache:
-	// see [PluginReload.Held].
+	// HoldOnCacheImpact reloads nothing if that would change the tools, and so lose the prompt
+	// cache: see [PluginReload.Held].
 	HoldOnCacheImpact bool
-	// RefuseIfBusy reloads nothing while the session is busy: the error is a [*ControlError] with the
-	// Code reload_plugins_busy. An agent without the capability reload_plugins_refuse_if_busy_v1
-	// reloads all the same.
+	// RefuseIfBusy reloads nothing while the session is busy: the error is a [*ControlError] with
+	// the Code reload_plugins_busy. An agent without the capability
+	// reload_plugins_refuse_if_busy_v1 reloads all the same.
 	RefuseIfBusy bool
 	// AddPlugins are plugins that the session gets in addition, with absolute paths.
 	AddPlugins []PluginConfig

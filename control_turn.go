@@ -7,9 +7,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Interrupt stops the turn that is running; without one it does nothing. The turn ends with a result,
-// which can come after Interrupt has returned. Prompts in the queue stay there, and the agent goes on
-// with the first of them, unless opts, which may be nil, cancel them.
+// Interrupt stops the turn that is running; without one it does nothing. The turn ends with a
+// result, which can come after Interrupt has returned. Prompts in the queue stay there, and the
+// agent goes on with the first of them, unless opts, which may be nil, cancel them.
 func (s *Session) Interrupt(ctx context.Context, opts *InterruptOptions) (*InterruptReceipt, error) {
 	if opts == nil || !opts.CancelQueued {
 		return call[InterruptReceipt](ctx, s, "interrupt", nil)
@@ -28,9 +28,9 @@ type interruptRequest struct {
 	CancelQueued bool `json:"cancel_queued"`
 }
 
-// An InterruptReceipt lists the prompts that were in the queue, by their UUIDs. A prompt that was sent
-// without a UUID is not listed, and the agent may list its own prompts. Both lists are empty from an
-// agent without the capability interrupt_receipt_v1.
+// An InterruptReceipt lists the prompts that were in the queue, by their UUIDs. A prompt that was
+// sent without a UUID is not listed, and the agent may list its own prompts. Both lists are empty
+// from an agent without the capability interrupt_receipt_v1.
 type InterruptReceipt struct {
 	// StillQueued are the prompts that will run.
 	StillQueued []string `json:"still_queued"`
@@ -56,7 +56,8 @@ type cancelPromptAnswer struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// SetModel changes the model of the following turns and returns the ID of the model: an alias such as
+// SetModel changes the model of the following turns and returns the ID of the model: an alias such
+// as
 // "sonnet" becomes an ID. An empty name goes back to the model that the session started with. The agent
 // refuses a model that it may not use. [Session.Models] lists those that it may.
 func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
@@ -90,8 +91,8 @@ type setPermissionModeRequest struct {
 	Mode wire.PermissionMode `json:"mode"`
 }
 
-// SetThinking changes how the model thinks in the following turns. Nil goes back to what the session
-// was started with. It returns an error, and sends nothing, if the budget is negative.
+// SetThinking changes how the model thinks in the following turns. Nil goes back to what the
+// session was started with. It returns an error, and sends nothing, if the budget is negative.
 func (s *Session) SetThinking(ctx context.Context, opts *ThinkingOptions) error {
 	if opts == nil {
 		return s.Control(ctx, "set_max_thinking_tokens", resetThinkingRequest{}, nil)
@@ -112,14 +113,15 @@ type ThinkingOptions struct {
 	Display ThinkingDisplay `json:"thinking_display,omitempty"`
 }
 
-// A resetThinkingRequest has null for all values. The agent leaves a value that is missing as it is.
+// A resetThinkingRequest has null for all values. The agent leaves a value that is missing as it
+// is.
 type resetThinkingRequest struct {
 	MaxThinkingTokens *int             `json:"max_thinking_tokens"`
 	ThinkingDisplay   *ThinkingDisplay `json:"thinking_display"`
 }
 
-// TaskOutput returns the end of what a shell command in the background has printed, while it runs or
-// after it. The agent refuses tasks of another kind.
+// TaskOutput returns the end of what a shell command in the background has printed, while it runs
+// or after it. The agent refuses tasks of another kind.
 func (s *Session) TaskOutput(ctx context.Context, taskID string) (*TaskOutput, error) {
 	return call[TaskOutput](ctx, s, "get_task_output", taskRequest{taskID})
 }
@@ -130,8 +132,8 @@ type taskRequest struct {
 
 // A TaskOutput is the end of what a task has printed.
 type TaskOutput struct {
-	// Output is the last 8 KB at most. It can contain escape sequences: don't print it to a terminal
-	// as it is.
+	// Output is the last 8 KB at most. It can contain escape sequences: don't print it to a
+	// terminal as it is.
 	Output string `json:"output"`
 	// TotalBytes is how much the task has printed so far.
 	TotalBytes int64 `json:"total_bytes"`
@@ -146,8 +148,8 @@ func (s *Session) StopTask(ctx context.Context, taskID string) error {
 }
 
 // BackgroundTasks moves the command or subagent that the turn is waiting for to the background, so
-// that the turn goes on. toolUseID is the tool call that started it, and empty means everything that
-// the turn is waiting for. It reports whether the tool call had such a task.
+// that the turn goes on. toolUseID is the tool call that started it, and empty means everything
+// that the turn is waiting for. It reports whether the tool call had such a task.
 func (s *Session) BackgroundTasks(ctx context.Context, toolUseID string) (bool, error) {
 	answer, err := call[backgroundTasksAnswer](ctx, s, "background_tasks", backgroundTasksRequest{toolUseID})
 	if err != nil {

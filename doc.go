@@ -1,5 +1,5 @@
-// Package clew drives Claude Code from Go. It starts the agent, sends it prompts, and returns what the agent
-// says and does as typed messages.
+// Package clew drives Claude Code from Go. It starts the agent, sends it prompts, and returns what
+// the agent says and does as typed messages.
 //
 //	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
 //		if err != nil {
@@ -12,70 +12,72 @@
 //
 // # Where to start
 //
-// [Query] runs one prompt and streams its messages. [Run] returns only the final result, and [RunAs] returns
-// a Go value.
+// [Query] runs one prompt and streams its messages. [Run] returns only the final result, and
+// [RunAs] returns a Go value.
 //
-// [Connect] opens a [Session]: one agent and any number of turns. [Session.Turn] sends a prompt and reads the
-// messages up to its result. Other methods control the agent at any time, also during a turn:
-// [Session.Interrupt], [Session.SetModel], [Session.SetMCPServers] and others. Package screens asks for what
-// the agent's own screens show, such as how full the context window is. [Session.Control] sends any other
-// request. A [Pool] keeps started agents ready.
+// [Connect] opens a [Session]: one agent and any number of turns. [Session.Turn] sends a prompt and
+// reads the messages up to its result. Other methods control the agent at any time, also during a
+// turn: [Session.Interrupt], [Session.SetModel], [Session.SetMCPServers] and others. Package
+// screens asks for what the agent's own screens show, such as how full the context window is.
+// [Session.Control] sends any other request. A [Pool] keeps started agents ready.
 //
 // [Options] say how the agent is started, what it may do, and which callbacks answer its questions:
-// [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion] for questions to the
-// user. Nil options are the agent's defaults.
+// [Options.CanUseTool] for permissions, [Options.Hooks] for events, [Options.OnQuestion] for
+// questions to the user. Nil options are the agent's defaults.
 //
-// Package tools turns Go functions into tools for the agent. Package sessions lists and reads the sessions
-// that are on disk. Package clewtest has a simulated agent for tests.
+// Package tools turns Go functions into tools for the agent. Package sessions lists and reads the
+// sessions that are on disk. Package clewtest has a simulated agent for tests.
 //
 // # Messages
 //
-// Messages, blocks and events are types of package wire, the same for a live agent and for a recorded stream.
-// The most common ones are aliased in this package. Nothing that the agent writes is dropped: a message of an
-// unknown kind is an [*UnknownMessage], a line that is not JSON is a [*TextLine], and a frame that can't be
-// decoded is an [*InvalidFrame]. None of them ends the stream.
+// Messages, blocks and events are types of package wire, the same for a live agent and for a
+// recorded stream. The most common ones are aliased in this package. Nothing that the agent writes
+// is dropped: a message of an unknown kind is an [*UnknownMessage], a line that is not JSON is a
+// [*TextLine], and a frame that can't be decoded is an [*InvalidFrame]. None of them ends the
+// stream.
 //
 // # Lifecycle
 //
-// Connect starts the agent binary, initializes it, and returns when it is ready. A session lives until
-// [Session.Close], or until its agent exits.
+// Connect starts the agent binary, initializes it, and returns when it is ready. A session lives
+// until [Session.Close], or until its agent exits.
 //
-// Query starts an agent when its loop begins, a separate one for each loop. The run ends with the agent: its
-// input is closed after the last prompt or, if callbacks may still be needed, when the agent is idle. Leaving
-// the loop ends the agent.
+// Query starts an agent when its loop begins, a separate one for each loop. The run ends with the
+// agent: its input is closed after the last prompt or, if callbacks may still be needed, when the
+// agent is idle. Leaving the loop ends the agent.
 //
-// An agent always ends in the same way. A turn that is running is interrupted, the input is closed, and the
-// agent exits by itself after it has written its transcript. If it does not, it gets SIGTERM after
-// [Options.CloseTimeout] and SIGKILL after the same time again, together with all processes that it has
-// started. When this process dies, so does the agent.
+// An agent always ends in the same way. A turn that is running is interrupted, the input is closed,
+// and the agent exits by itself after it has written its transcript. If it does not, it gets
+// SIGTERM after [Options.CloseTimeout] and SIGKILL after the same time again, together with all
+// processes that it has started. When this process dies, so does the agent.
 //
 // # Concurrency
 //
-// All methods of a session may be called concurrently. The session reads the agent's output all the time,
-// whether or not the caller takes the messages, so control requests, permission questions and hooks never wait
-// for unread messages. Unread messages are kept in memory, up to 4 MiB, and then in an unnamed temporary file,
-// up to [Options.MaxBacklogBytes]. Only then does a slow reader slow the agent down. No message is lost.
+// All methods of a session may be called concurrently. The session reads the agent's output all the
+// time, whether or not the caller takes the messages, so control requests, permission questions and
+// hooks never wait for unread messages. Unread messages are kept in memory, up to 4 MiB, and then
+// in an unnamed temporary file, up to [Options.MaxBacklogBytes]. Only then does a slow reader slow
+// the agent down. No message is lost.
 //
-// Callbacks run on separate goroutines, several at once. Their context ends when the agent withdraws the
-// question or exits. A panic in a callback becomes an error answer to the agent.
+// Callbacks run on separate goroutines, several at once. Their context ends when the agent
+// withdraws the question or exits. A panic in a callback becomes an error answer to the agent.
 //
 // An idle session needs three goroutines, about 25 KB of memory and, on Linux, no thread.
 //
 // # Errors
 //
-// Before an agent is started, the error is an [*OptionsError] or a [*NotFoundError]. An agent that exits is an
-// [*ExitError] with the exit code or signal and the end of its standard error; everything that waits for the
-// agent gets this error at once. A control request that the agent refuses is a [*ControlError]. A turn that
-// fails is a [*ResultError], after its [*ResultMessage]; the session goes on. A structured answer that does not
-// fit its type is an [*OutputError].
+// Before an agent is started, the error is an [*OptionsError] or a [*NotFoundError]. An agent that
+// exits is an [*ExitError] with the exit code or signal and the end of its standard error;
+// everything that waits for the agent gets this error at once. A control request that the agent
+// refuses is a [*ControlError]. A turn that fails is a [*ResultError], after its [*ResultMessage];
+// the session goes on. A structured answer that does not fit its type is an [*OutputError].
 //
 // The texts of errors don't contain secrets, as far as their form shows that they are secrets.
 //
 // # Compatibility
 //
-// This package is tested with the version of Claude Code that the README names, and supports versions from
-// [MinAgentVersion] on. It uses an older one with a warning to [Options.Logger]. A request that the agent does
-// not know is a [*ControlError] whose Unsupported method returns true. Flags, control requests, hooks and
-// messages that are newer than this package can be used with [Options.ExtraArgs], [Session.Control],
-// [RawHookOutput] and the raw JSON of each message.
+// This package is tested with the version of Claude Code that the README names, and supports
+// versions from [MinAgentVersion] on. It uses an older one with a warning to [Options.Logger]. A
+// request that the agent does not know is a [*ControlError] whose Unsupported method returns true.
+// Flags, control requests, hooks and messages that are newer than this package can be used with
+// [Options.ExtraArgs], [Session.Control], [RawHookOutput] and the raw JSON of each message.
 package clew

@@ -19,14 +19,15 @@ import (
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
-// agentEntrypoint is the entrypoint of an agent without a terminal. The agent accepts other names, and puts
-// them into the User-Agent of its requests, but then offers the model tools that are meant for a person at a
-// terminal.
+// agentEntrypoint is the entrypoint of an agent without a terminal. The agent accepts other names,
+// and puts them into the User-Agent of its requests, but then offers the model tools that are meant
+// for a person at a terminal.
 const agentEntrypoint = "sdk-cli"
 
-// foreignVariables are meant for other programs: for the tools, hooks and servers of an agent, of which this
-// process may be one; for an agent that another program drives; for an editor; for other programs on the same
-// JavaScript runtime. An agent that inherits them behaves like part of another session, or does not start.
+// foreignVariables are meant for other programs: for the tools, hooks and servers of an agent, of
+// which this process may be one; for an agent that another program drives; for an editor; for other
+// programs on the same JavaScript runtime. An agent that inherits them behaves like part of another
+// session, or does not start.
 var foreignVariables = []string{
 	"AI_AGENT",
 	"BUN_OPTIONS",
@@ -91,7 +92,8 @@ func agentEnv(o *Options, inherited []string) []string {
 	return env.entries
 }
 
-// inherits reports whether the agent gets a variable of this process. names are [Options.InheritEnv].
+// inherits reports whether the agent gets a variable of this process. names are
+// [Options.InheritEnv].
 func inherits(names []string, env *environment, entry string) bool {
 	name := env.name(entry)
 	same := func(other string) bool { return env.name(other) == name }
@@ -173,9 +175,10 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return develVersion
 }
 
-// CommandLine returns the command that starts the agent, for people: the variables that Clew sets and those of
-// [Options.Env], the agent binary, and its arguments, quoted for a POSIX shell. It hides the values of Env, and
-// other values that look like secrets. It does not contain inherited variables and what is sent in requests.
+// CommandLine returns the command that starts the agent, for people: the variables that Clew sets
+// and those of [Options.Env], the agent binary, and its arguments, quoted for a POSIX shell. It
+// hides the values of Env, and other values that look like secrets. It does not contain inherited
+// variables and what is sent in requests.
 //
 // It also works for invalid options. Nil options give the default.
 func (o *Options) CommandLine() string {
@@ -216,8 +219,8 @@ func maskArg(arg string) string {
 // plainCharacters need no quotes in a shell.
 const plainCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+:,./@%"
 
-// quote returns one word of a POSIX shell. Characters that do not print are escaped: a terminal could obey
-// them.
+// quote returns one word of a POSIX shell. Characters that do not print are escaped: a terminal
+// could obey them.
 func quote(word string) string {
 	switch {
 	case word != "" && strings.Trim(word, plainCharacters) == "":
@@ -281,8 +284,8 @@ func (o *Options) workingDir() string {
 // projectNamePattern matches valid values of CLAUDE_CODE_PROJECT_DIR_NAME.
 var projectNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// project returns the agent's name for the project of a working directory. fromEnv says whether CLAUDE_CONFIG_DIR is set
-// for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
+// project returns the agent's name for the project of a working directory. fromEnv says whether
+// CLAUDE_CONFIG_DIR is set for the agent: only then does it use CLAUDE_CODE_PROJECT_DIR_NAME.
 func (p *configDirs) project(dir string, fromEnv bool) string {
 	if name := p.env.value("CLAUDE_CODE_PROJECT_DIR_NAME"); fromEnv && projectNamePattern.MatchString(name) {
 		return name

@@ -17,11 +17,13 @@ var ErrClosed = errors.New("clew: session closed")
 // ErrCanceled ends a turn whose prompt was removed from the queue before the agent started it.
 var ErrCanceled = errors.New("clew: prompt canceled before its turn")
 
-// ErrReading is the error of a second reader of a session while another one ranges over [Session.Messages].
+// ErrReading is the error of a second reader of a session while another one ranges over
+// [Session.Messages].
 var ErrReading = errors.New("clew: another loop is reading the messages of this session")
 
-// An OptionsError reports an option that can't be used, and why. Nothing keeps running: most of them are found before
-// anything starts, and the others when the agent reports that it can't do what the option asks for.
+// An OptionsError reports an option that can't be used, and why. Nothing keeps running: most of
+// them are found before anything starts, and the others when the agent reports that it can't do
+// what the option asks for.
 type OptionsError struct {
 	// Option is the name of the field in [Options].
 	Option string
@@ -31,7 +33,8 @@ type OptionsError struct {
 
 func (e *OptionsError) Error() string { return fmt.Sprintf("clew: option %s: %s", e.Option, e.Reason) }
 
-// A NotFoundError reports that no agent binary was found. Install Claude Code, or set [Options.AgentPath].
+// A NotFoundError reports that no agent binary was found. Install Claude Code, or set
+// [Options.AgentPath].
 type NotFoundError struct {
 	// Looked lists the paths that were searched, in order.
 	Looked []string
@@ -52,7 +55,8 @@ type ExitError struct {
 	Stderr string
 	// Forced is true if the agent did not exit by itself in time and was killed.
 	Forced bool
-	// Reason says what happened if the code and the signal don't, such as "closed its input". It may be empty.
+	// Reason says what happened if the code and the signal don't, such as "closed its input". It
+	// may be empty.
 	Reason string
 }
 
@@ -87,7 +91,8 @@ func join(a, b error) error {
 	return errors.Join(a, b)
 }
 
-// exitError returns how an agent ended, given the error of [Connection.Close]. It is nil if the agent exited normally.
+// exitError returns how an agent ended, given the error of [Connection.Close]. It is nil if the
+// agent exited normally.
 func exitError(err error) *ExitError {
 	if err == nil {
 		return nil
@@ -118,10 +123,12 @@ func (e *ControlError) Error() string {
 	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, redact.Mask(e.Message))
 }
 
-// Unsupported reports whether the agent does not know the request. Older and newer versions may know others.
+// Unsupported reports whether the agent does not know the request. Older and newer versions may
+// know others.
 func (e *ControlError) Unsupported() bool { return e.Code == "unsupported_request" }
 
-// A ResultError reports that a turn failed. The session goes on, unless Exit is set. Its text has secrets masked.
+// A ResultError reports that a turn failed. The session goes on, unless Exit is set. Its text has
+// secrets masked.
 type ResultError struct {
 	// Result is the result that ended the turn.
 	Result *wire.ResultMessage
@@ -139,7 +146,8 @@ func (e *ResultError) Unwrap() error {
 	return e.Exit
 }
 
-// Interrupted reports whether an interrupt stopped the turn: one of the caller, or one of a permission answer.
+// Interrupted reports whether an interrupt stopped the turn: one of the caller, or one of a
+// permission answer.
 func (e *ResultError) Interrupted() bool {
 	switch e.Result.TerminalReason {
 	case wire.TerminalReasonAbortedStreaming, wire.TerminalReasonAbortedTools:
@@ -148,8 +156,8 @@ func (e *ResultError) Interrupted() bool {
 	return false
 }
 
-// Text returns the best description of the failure in the result: its errors, its text, its subtype, or the status of
-// the API. It is the agent's own text: secrets in it are not masked.
+// Text returns the best description of the failure in the result: its errors, its text, its
+// subtype, or the status of the API. It is the agent's own text: secrets in it are not masked.
 func (e *ResultError) Text() string {
 	r := e.Result
 	if e.Interrupted() {
@@ -168,7 +176,8 @@ func (e *ResultError) Text() string {
 	return "unknown error"
 }
 
-// lines returns the errors of the result that are not blank. Some agents send one text instead of a list.
+// lines returns the errors of the result that are not blank. Some agents send one text instead of a
+// list.
 func (e *ResultError) lines() []string {
 	lines := slices.Clone(e.Result.Errors)
 	var single struct{ Errors string }
@@ -178,8 +187,9 @@ func (e *ResultError) lines() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// A LostError reports that a prompt or a request was lost with an agent that has died. With [Options.Reconnect], the
-// session goes on with another agent. The dead agent may have acted on the prompt: check before you send it again.
+// A LostError reports that a prompt or a request was lost with an agent that has died. With
+// [Options.Reconnect], the session goes on with another agent. The dead agent may have acted on the
+// prompt: check before you send it again.
 type LostError struct {
 	// Exit is how the agent ended.
 	Exit *ExitError
@@ -197,12 +207,13 @@ func isLost(err error) bool {
 	return ok
 }
 
-// A ReconnectError ends a session whose agent has died and could not be replaced. See [Options.Reconnect].
+// A ReconnectError ends a session whose agent has died and could not be replaced. See
+// [Options.Reconnect].
 type ReconnectError struct {
 	// Attempts is how many attempts were made in a row.
 	Attempts int
-	// Exit is how the last agent that was ready died, and Last is why the newest attempt failed. They are the same if the
-	// agents start and then die.
+	// Exit is how the last agent that was ready died, and Last is why the newest attempt failed.
+	// They are the same if the agents start and then die.
 	Exit *ExitError
 	Last error
 }
@@ -218,15 +229,17 @@ func (e *ReconnectError) Error() string {
 // Unwrap returns e.Last and e.Exit.
 func (e *ReconnectError) Unwrap() []error { return []error{e.Last, e.Exit} }
 
-// A StoreError reports that a call of [Options.Store] failed. From [Connect] it means that a session could not be read
-// from the store. From [Run] and [Session.Close] it means that entries are missing there. Its text has secrets masked.
+// A StoreError reports that a call of [Options.Store] failed. From [Connect] it means that a
+// session could not be read from the store. From [Run] and [Session.Close] it means that entries
+// are missing there. Its text has secrets masked.
 type StoreError struct {
 	// Method is the method of [Store] that failed, such as "Append".
 	Method string
-	// Key is the key of the transcript. For Sessions it has only a project, and it is empty if the agent has written to a
-	// file that is not the transcript of a session.
+	// Key is the key of the transcript. For Sessions it has only a project, and it is empty if the
+	// agent has written to a file that is not the transcript of a session.
 	Key wire.SessionKey
-	// Lost is how many entries are missing in the store. After a call that took too long, they may still arrive.
+	// Lost is how many entries are missing in the store. After a call that took too long, they may
+	// still arrive.
 	Lost int
 	// Err is the reason. It wraps [context.DeadlineExceeded] if the call took too long.
 	Err error

@@ -27,9 +27,10 @@ const (
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"now"}}}`
 )
 
-// simulated returns a transport to an agent in memory, which takes the place of Claude Code in examples. It answers one
-// prompt with each text: one that begins with a brace is a structured answer, one that begins with "error: " is a turn
-// that failed, and one that begins with "asks " is a request to the host, whose answer is the agent's own.
+// simulated returns a transport to an agent in memory, which takes the place of Claude Code in
+// examples. It answers one prompt with each text: one that begins with a brace is a structured
+// answer, one that begins with "error: " is a turn that failed, and one that begins with "asks " is
+// a request to the host, whose answer is the agent's own.
 func simulated(texts ...string) clew.Transport {
 	return clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
 		prompts, stdin := io.Pipe()
@@ -190,7 +191,8 @@ func ExampleElicitationFunc() {
 	// answer: accept, Ada
 }
 
-// A noon is an MCP server whose one tool returns the time. Claude Code also calls initialize and tools/list.
+// A noon is an MCP server whose one tool returns the time. Claude Code also calls initialize and
+// tools/list.
 type noon struct{}
 
 // HandleMCP answers one message of JSON-RPC.

@@ -355,7 +355,8 @@ func ExampleCanUseToolFunc() {
 	}
 }
 
-// A host lets the agent do what it asks for, and spares itself the next such question in this session.
+// A host lets the agent do what it asks for, and spares itself the next such question in this
+// session.
 func ExampleAllowResult() {
 	_ = &clew.Options{
 		CanUseTool: func(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {

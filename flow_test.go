@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// TestPromptsAtOnce sends prompts from several goroutines while another one reads. Each is sent once, and answered under
-// the id that Send has returned.
+// TestPromptsAtOnce sends prompts from several goroutines while another one reads. Each is sent
+// once, and answered under the id that Send has returned.
 func TestPromptsAtOnce(t *testing.T) {
 	t.Parallel()
 	const prompts = 20

@@ -25,20 +25,20 @@ import (
 //		return nil, nil
 //	}
 //
-// A nil output lets the agent go on. An error, a panic, and an input that this package can't decode are failures.
-// By default the agent goes on after a failure as well. A hook that is meant to prevent something needs
-// [HookFailureBlock] in [HookMatcher.OnFailure].
+// A nil output lets the agent go on. An error, a panic, and an input that this package can't decode
+// are failures. By default the agent goes on after a failure as well. A hook that is meant to
+// prevent something needs [HookFailureBlock] in [HookMatcher.OnFailure].
 //
-// The agent waits for its hooks, and may call several at once. The context ends after [HookMatcher.Timeout], or when
-// the agent exits. A failure after that is not sent: the agent has stopped waiting, and does not use the tool that a
-// late [HookPreToolUse] was about.
+// The agent waits for its hooks, and may call several at once. The context ends after
+// [HookMatcher.Timeout], or when the agent exits. A failure after that is not sent: the agent has
+// stopped waiting, and does not use the tool that a late [HookPreToolUse] was about.
 type HookFunc func(ctx context.Context, in HookInput) (*HookOutput, error)
 
 // A HookMatcher is a set of hooks for an event, and a condition for them.
 type HookMatcher struct {
-	// Matcher limits the hooks to some of the events, such as "Bash" or "Edit|Write" for events about tools. What
-	// it is compared with depends on the event. A matcher that is not a list of names is a regular expression of
-	// JavaScript. Empty and "*" mean always.
+	// Matcher limits the hooks to some of the events, such as "Bash" or "Edit|Write" for events
+	// about tools. What it is compared with depends on the event. A matcher that is not a list of
+	// names is a regular expression of JavaScript. Empty and "*" mean always.
 	Matcher string
 	// Hooks are the hooks that run, at least one.
 	Hooks []HookFunc
@@ -73,7 +73,8 @@ type hookMatcher struct {
 	OnFailure   HookFailure `json:"onFailure,omitempty"`
 }
 
-// registerHooks numbers the hooks: by the name of their event, then in the order that the caller gave them.
+// registerHooks numbers the hooks: by the name of their event, then in the order that the caller
+// gave them.
 func (c *callbacks) registerHooks(hooks map[HookEvent][]HookMatcher) {
 	c.hookFuncs = make(map[string]*registeredHook)
 	c.hookMatchers = make(map[HookEvent][]hookMatcher)
@@ -147,8 +148,9 @@ func (c *callbacks) hookCallback(ctx context.Context, body wire.JSON) (wire.JSON
 	return answer, err
 }
 
-// A HookEvent is a point in the agent's work at which hooks run. The input at an event X is an XInput. If the event
-// has an output that other events don't have, it is an XOutput in [HookOutput.Specific].
+// A HookEvent is a point in the agent's work at which hooks run. The input at an event X is an
+// XInput. If the event has an output that other events don't have, it is an XOutput in
+// [HookOutput.Specific].
 type HookEvent string
 
 // Events of the use of tools.
@@ -169,7 +171,8 @@ const (
 
 // Events of a turn.
 const (
-	// HookUserPromptSubmit comes before the agent begins with a prompt, and can add to it or block it.
+	// HookUserPromptSubmit comes before the agent begins with a prompt, and can add to it or block
+	// it.
 	HookUserPromptSubmit HookEvent = "UserPromptSubmit"
 	// HookUserPromptExpansion comes when a slash command is replaced by its prompt.
 	HookUserPromptExpansion HookEvent = "UserPromptExpansion"
@@ -187,8 +190,8 @@ const (
 const (
 	// HookSetup comes when the agent sets itself up.
 	HookSetup HookEvent = "Setup"
-	// HookSessionStart comes when a session begins or is resumed. Claude Code 2.1.325 calls callbacks only at
-	// /clear, because it does not have them yet when it starts.
+	// HookSessionStart comes when a session begins or is resumed. Claude Code 2.1.325 calls
+	// callbacks only at /clear, because it does not have them yet when it starts.
 	HookSessionStart HookEvent = "SessionStart"
 	// HookSessionEnd comes when a session ends. Claude Code 2.1.325 calls callbacks only at /clear.
 	HookSessionEnd HookEvent = "SessionEnd"
@@ -290,8 +293,9 @@ func (m *HookMatcher) check() string {
 	return "has an OnFailure that is not known"
 }
 
-// brokenPattern reports whether a pattern is a regular expression neither in Go nor in JavaScript, which the agent
-// uses. Patterns that only JavaScript knows lead to other errors than these, except [^], which is any character.
+// brokenPattern reports whether a pattern is a regular expression neither in Go nor in JavaScript,
+// which the agent uses. Patterns that only JavaScript knows lead to other errors than these, except
+// [^], which is any character.
 func brokenPattern(pattern string) bool {
 	_, err := syntax.Parse(pattern, syntax.Perl)
 	wrong, ok := errors.AsType[*syntax.Error](err)
@@ -306,7 +310,8 @@ func brokenPattern(pattern string) bool {
 	return false
 }
 
-// checkHooksApplied returns an error if the agent reports that it does not use the hooks as the options say.
+// checkHooksApplied returns an error if the agent reports that it does not use the hooks as the
+// options say.
 func (s *Session) checkHooksApplied(info *ServerInfo) error {
 	switch applied := info.HooksApplied; {
 	case len(s.opts.Hooks) > 0 && applied != nil && !*applied:

@@ -5,8 +5,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A HookInput describes the event that a hook is called at. A field that is not of the type that it has here is
-// zero, and is in [HookBase.Raw]. The variants are
+// A HookInput describes the event that a hook is called at. A field that is not of the type that it
+// has here is zero, and is in [HookBase.Raw]. The variants are
 //
 //   - [*PreToolUseInput], [*PostToolUseInput], [*PostToolUseFailureInput], [*PostToolBatchInput],
 //     [*PermissionRequestInput], [*PermissionDeniedInput]
@@ -34,9 +34,9 @@ type HookBase struct {
 
 	// Event is the name of the event.
 	Event HookEvent `json:"hook_event_name"`
-	// RequestToolUseID is the tool_use_id of the request that called the hook. At events about a tool it is the
-	// ID of the tool call, as in the input's ToolUseID. At other events the agent sends an ID that it has made
-	// up for this call.
+	// RequestToolUseID is the tool_use_id of the request that called the hook. At events about a
+	// tool it is the ID of the tool call, as in the input's ToolUseID. At other events the agent
+	// sends an ID that it has made up for this call.
 	RequestToolUseID string `json:"-"`
 
 	// SessionID is the ID of the session.
@@ -71,8 +71,8 @@ func (*HookBase) hookInput() {}
 // An UnknownHookInput is the input at an event that this package does not know: see [HookBase.Raw].
 type UnknownHookInput struct{ HookBase }
 
-// decodeHookInput decodes the input of a hook. The name of the tool and the prompt must fit their types: a hook
-// that does not see them would allow everything.
+// decodeHookInput decodes the input of a hook. The name of the tool and the prompt must fit their
+// types: a hook that does not see them would allow everything.
 func (c *callbacks) decodeHookInput(data wire.JSON) (HookInput, error) {
 	var head struct {
 		Event HookEvent `json:"hook_event_name"`
@@ -157,7 +157,8 @@ type ElicitationInput struct {
 	RequestedSchema wire.JSON `json:"requested_schema"`
 }
 
-// An ElicitationResultInput is the input of [HookElicitationResult]: the user has answered an MCP server.
+// An ElicitationResultInput is the input of [HookElicitationResult]: the user has answered an MCP
+// server.
 type ElicitationResultInput struct {
 	HookBase
 	// MCPServerName is the name of the MCP server.
@@ -224,7 +225,8 @@ type PostCompactInput struct {
 	CompactSummary string `json:"compact_summary"`
 }
 
-// A PreModelSwitchInput is the input of [HookPreModelSwitch]: the session is about to change its model.
+// A PreModelSwitchInput is the input of [HookPreModelSwitch]: the session is about to change its
+// model.
 type PreModelSwitchInput struct {
 	HookBase
 	ModelSwitch
@@ -267,7 +269,8 @@ type ConfigChangeInput struct {
 	FilePath string `json:"file_path"`
 }
 
-// An InstructionsLoadedInput is the input of [HookInstructionsLoaded]: a file with instructions was read.
+// An InstructionsLoadedInput is the input of [HookInstructionsLoaded]: a file with instructions was
+// read.
 type InstructionsLoadedInput struct {
 	HookBase
 	// FilePath is the file.
@@ -293,7 +296,8 @@ type CWDChangedInput struct {
 	NewCWD string `json:"new_cwd"`
 }
 
-// A DirectoryAddedInput is the input of [HookDirectoryAdded]: the agent may work in another directory as well.
+// A DirectoryAddedInput is the input of [HookDirectoryAdded]: the agent may work in another
+// directory as well.
 type DirectoryAddedInput struct {
 	HookBase
 	// Directory is the new directory.
@@ -318,7 +322,8 @@ type WorktreeCreateInput struct {
 	Name string `json:"name"`
 }
 
-// A WorktreeRemoveInput is the input of [HookWorktreeRemove]: the agent no longer needs a git worktree.
+// A WorktreeRemoveInput is the input of [HookWorktreeRemove]: the agent no longer needs a git
+// worktree.
 type WorktreeRemoveInput struct {
 	HookBase
 	// WorktreePath is the directory of the worktree.
@@ -328,11 +333,12 @@ type WorktreeRemoveInput struct {
 // A SubagentStartInput is the input of [HookSubagentStart]: the subagent [HookBase.AgentID] starts.
 type SubagentStartInput struct{ HookBase }
 
-// A SubagentStopInput is the input of [HookSubagentStop]: the subagent [HookBase.AgentID] is about to end.
+// A SubagentStopInput is the input of [HookSubagentStop]: the subagent [HookBase.AgentID] is about
+// to end.
 type SubagentStopInput struct {
 	HookBase
-	// StopHookActive is true if the subagent is running only because a hook at this event made it go on. A hook
-	// that always does so makes it run forever.
+	// StopHookActive is true if the subagent is running only because a hook at this event made it
+	// go on. A hook that always does so makes it run forever.
 	StopHookActive bool `json:"stop_hook_active"`
 	// AgentTranscriptPath is the file with the transcript of the subagent.
 	AgentTranscriptPath string `json:"agent_transcript_path"`
@@ -384,7 +390,8 @@ type PreToolUseInput struct {
 	HookBase
 	// ToolName is the name of the tool.
 	ToolName string `json:"tool_name"`
-	// ToolInput is the input of the tool, an object. Package tooluse decodes those of the built-in tools.
+	// ToolInput is the input of the tool, an object. Package tooluse decodes those of the built-in
+	// tools.
 	ToolInput wire.JSON `json:"tool_input"`
 	// ToolUseID is the ID of the tool call.
 	ToolUseID string `json:"tool_use_id"`
@@ -428,8 +435,8 @@ type PostToolUseFailureInput struct {
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A PostToolBatchInput is the input of [HookPostToolBatch]: all tools that one answer of the model called have
-// run.
+// A PostToolBatchInput is the input of [HookPostToolBatch]: all tools that one answer of the model
+// called have run.
 type PostToolBatchInput struct {
 	HookBase
 	// ToolCalls are the calls.
@@ -448,8 +455,8 @@ type HookToolCall struct {
 	ToolResponse wire.JSON `json:"tool_response"`
 }
 
-// A PermissionRequestInput is the input of [HookPermissionRequest]: the agent asks for permission to use a tool.
-// A [CanUseToolFunc] is asked at the same time, and the first answer counts.
+// A PermissionRequestInput is the input of [HookPermissionRequest]: the agent asks for permission
+// to use a tool. A [CanUseToolFunc] is asked at the same time, and the first answer counts.
 type PermissionRequestInput struct {
 	HookBase
 	// ToolName is the name of the tool.
@@ -478,7 +485,8 @@ type PermissionDeniedInput struct {
 	MCPServer *MCPOrigin `json:"mcp_server"`
 }
 
-// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to begin with a prompt.
+// A UserPromptSubmitInput is the input of [HookUserPromptSubmit]: the agent is about to begin with
+// a prompt.
 type UserPromptSubmitInput struct {
 	HookBase
 	// Prompt is the text of the prompt.
@@ -489,7 +497,8 @@ type UserPromptSubmitInput struct {
 	SessionTitle string `json:"session_title"`
 }
 
-// A UserPromptExpansionInput is the input of [HookUserPromptExpansion]: a slash command is replaced by its prompt.
+// A UserPromptExpansionInput is the input of [HookUserPromptExpansion]: a slash command is replaced
+// by its prompt.
 type UserPromptExpansionInput struct {
 	HookBase
 	// ExpansionType is slash_command or mcp_prompt.
@@ -504,7 +513,8 @@ type UserPromptExpansionInput struct {
 	Prompt string `json:"prompt"`
 }
 
-// A MessageDisplayInput is the input of [HookMessageDisplay]: a part of an answer is about to be shown.
+// A MessageDisplayInput is the input of [HookMessageDisplay]: a part of an answer is about to be
+// shown.
 type MessageDisplayInput struct {
 	HookBase
 	// TurnID is the ID of the turn.
@@ -533,8 +543,8 @@ type NotificationInput struct {
 // A StopInput is the input of [HookStop]: the agent is about to end its turn.
 type StopInput struct {
 	HookBase
-	// StopHookActive is true if the agent is running only because a hook at this event made it go on. A hook
-	// that always does so makes it run forever.
+	// StopHookActive is true if the agent is running only because a hook at this event made it go
+	// on. A hook that always does so makes it run forever.
 	StopHookActive bool `json:"stop_hook_active"`
 	// LastAssistantMessage is the text of the last answer.
 	LastAssistantMessage string `json:"last_assistant_message"`

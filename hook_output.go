@@ -28,10 +28,11 @@ type HookOutput struct {
 	SystemMessage string `json:"systemMessage,omitempty"`
 	// SuppressOutput keeps the hook's output out of the transcript.
 	SuppressOutput bool `json:"suppressOutput,omitempty"`
-	// TerminalSequence is an escape sequence for the user's terminal: a title, a notification or a bell.
-	// The agent ignores any other.
+	// TerminalSequence is an escape sequence for the user's terminal: a title, a notification or a
+	// bell. The agent ignores any other.
 	TerminalSequence string `json:"terminalSequence,omitempty"`
-	// Async makes the agent not wait for the work of this hook. It ignores the rest of the output then.
+	// Async makes the agent not wait for the work of this hook. It ignores the rest of the output
+	// then.
 	Async bool `json:"async,omitempty"`
 	// AsyncTimeout is how long that work may take. Zero means the agent's default.
 	AsyncTimeout time.Duration `json:"-"`
@@ -91,8 +92,8 @@ func (o *HookOutput) answer(event HookEvent) (any, error) {
 	return answer, err
 }
 
-// encodeSpecific encodes an output, with the name of its event as the first member. It returns "" for a
-// nil pointer.
+// encodeSpecific encodes an output, with the name of its event as the first member. It returns ""
+// for a nil pointer.
 func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
 	if use, ok := output.(*PreToolUseOutput); ok && use != nil {
 		if _, err := encodeInput(use.UpdatedInput); err != nil {
@@ -123,7 +124,8 @@ func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
 //   - [*CWDChangedOutput], [*FileChangedOutput], [*WorktreeCreateOutput]
 //   - [*RawHookOutput], for outputs that this package does not know
 //
-// Each belongs to the event that it is named after. An output for another event is an error of the hook.
+// Each belongs to the event that it is named after. An output for another event is an error of the
+// hook.
 type HookSpecificOutput interface {
 	hookEvent() HookEvent
 }
@@ -134,8 +136,8 @@ type PreToolUseOutput struct {
 	Decision PermissionBehavior `json:"permissionDecision,omitempty"`
 	// Reason is the reason of the decision. The model sees it if the tool is denied.
 	Reason string `json:"permissionDecisionReason,omitempty"`
-	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON object. Nil leaves the
-	// input as it is.
+	// UpdatedInput is what the tool is called with instead: anything that marshals to a JSON
+	// object. Nil leaves the input as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
 	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
@@ -145,8 +147,9 @@ type PreToolUseOutput struct {
 type PostToolUseOutput struct {
 	// AdditionalContext is added to the model's context.
 	AdditionalContext string `json:"additionalContext,omitempty"`
-	// ClassifierContext is for the classifier of the auto mode, which may take it for the user's will: it
-	// must not contain text of a tool or of the model. The agent cuts it to 2,000 UTF-16 units.
+	// ClassifierContext is for the classifier of the auto mode, which may take it for the user's
+	// will: it must not contain text of a tool or of the model. The agent cuts it to 2,000 UTF-16
+	// units.
 	ClassifierContext string `json:"classifierContext,omitempty"`
 	// UpdatedToolOutput replaces the result of the tool, unless it is nil.
 	UpdatedToolOutput any `json:"updatedToolOutput,omitempty"`
@@ -197,7 +200,8 @@ type UserPromptExpansionOutput struct {
 	SuppressOriginalPrompt bool `json:"suppressOriginalPrompt,omitempty"`
 }
 
-// A MessageDisplayOutput changes what the user sees of an answer. The answer itself does not change.
+// A MessageDisplayOutput changes what the user sees of an answer. The answer itself does not
+// change.
 type MessageDisplayOutput struct {
 	// DisplayContent is shown in place of the part. Nil shows the part as it is.
 	DisplayContent *string `json:"displayContent,omitempty"`
@@ -213,14 +217,15 @@ type SessionStartOutput struct {
 	SessionTitle string `json:"sessionTitle,omitempty"`
 	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged].
 	WatchPaths []string `json:"watchPaths,omitempty"`
-	// ReloadSkills makes the agent look for skills again, for example those that the hook has installed.
+	// ReloadSkills makes the agent look for skills again, for example those that the hook has
+	// installed.
 	ReloadSkills bool `json:"reloadSkills,omitempty"`
 }
 
 // A PreModelSwitchOutput decides about a change of the model.
 type PreModelSwitchOutput struct {
-	// Decision allows, denies or asks; empty leaves the decision to the agent. If nobody can be asked,
-	// asking denies.
+	// Decision allows, denies or asks; empty leaves the decision to the agent. If nobody can be
+	// asked, asking denies.
 	Decision PermissionBehavior `json:"permissionDecision,omitempty"`
 	// Reason is the reason of the decision.
 	Reason string `json:"permissionDecisionReason,omitempty"`
@@ -244,15 +249,15 @@ type ElicitationResultOutput struct {
 
 // A CWDChangedOutput sets the files to watch in the new directory.
 type CWDChangedOutput struct {
-	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them as
-	// they are, and empty means none.
+	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them
+	// as they are, and empty means none.
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
 
 // A FileChangedOutput sets the files to watch from now on.
 type FileChangedOutput struct {
-	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them as
-	// they are, and empty means none.
+	// WatchPaths are absolute paths of files whose changes cause [HookFileChanged]. Nil leaves them
+	// as they are, and empty means none.
 	WatchPaths []string `json:"watchPaths,omitzero"`
 }
 

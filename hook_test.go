@@ -137,7 +137,8 @@ func TestHookInputOfWrongType(t *testing.T) {
 	}
 }
 
-// A hook whose time is up is left to the agent, which has the same time-out and knows better what to do.
+// A hook whose time is up is left to the agent, which has the same time-out and knows better what
+// to do.
 func TestHookTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

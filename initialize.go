@@ -8,7 +8,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An initializeBody is the initialize request without its subtype. Zero fields are left out, except hooks.
+// An initializeBody is the initialize request without its subtype. Zero fields are left out, except
+// hooks.
 type initializeBody struct {
 	Hooks                  any                          `json:"hooks"`
 	SDKMCPServers          []string                     `json:"sdkMcpServers,omitempty"`
@@ -43,7 +44,8 @@ type pluginBody struct {
 	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
 }
 
-// newInitializeBody returns the initialize request for options, without hooks and manifests of servers.
+// newInitializeBody returns the initialize request for options, without hooks and manifests of
+// servers.
 func newInitializeBody(o *Options) initializeBody {
 	body := initializeBody{
 		JSONSchema:             o.OutputSchema,
@@ -82,7 +84,8 @@ func (b *initializeBody) setSystemPrompt(p *SystemPrompt) {
 	}
 }
 
-// setServers sets the in-process servers. Only those with a time-out or tool policies need a configuration.
+// setServers sets the in-process servers. Only those with a time-out or tool policies need a
+// configuration.
 func (b *initializeBody) setServers(servers map[string]*MCPInProcessServer) {
 	b.SDKMCPServers = slices.Sorted(maps.Keys(servers))
 	b.SDKMCPServerConfigs = map[string]serverBody{}

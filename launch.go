@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A launchPlan is what starting and initializing an agent needs. It is made once for each agent: a session
-// that reconnects makes another one from changed options.
+// A launchPlan is what starting and initializing an agent needs. It is made once for each agent: a
+// session that reconnects makes another one from changed options.
 type launchPlan struct {
 	options  *Options
 	args     []string         // of the agent binary, without the name of the program
@@ -58,15 +58,16 @@ func (p *launchPlan) launch(path string) *Launch {
 	}
 }
 
-// initializeRequest returns the initialize request. hooks are in the form that the agent reads, or nil.
+// initializeRequest returns the initialize request. hooks are in the form that the agent reads, or
+// nil.
 func (p *launchPlan) initializeRequest(hooks any) *initializeBody {
 	body := p.body
 	body.Hooks = hooks
 	return &body
 }
 
-// agentDir returns the working directory. It is absolute for a process on this machine, because it becomes
-// PWD as well.
+// agentDir returns the working directory. It is absolute for a process on this machine, because it
+// becomes PWD as well.
 func agentDir(o *Options) (string, error) {
 	if o.Dir == "" || o.Transport != nil {
 		return o.Dir, nil
@@ -78,8 +79,8 @@ func agentDir(o *Options) (string, error) {
 	return dir, nil
 }
 
-// needsInput reports whether the agent may still ask something after the prompt, so that its input has to
-// stay open.
+// needsInput reports whether the agent may still ask something after the prompt, so that its input
+// has to stay open.
 func needsInput(o *Options) bool {
 	hooks := 0
 	for _, matchers := range o.Hooks {
@@ -96,8 +97,8 @@ type agentFlag struct {
 	args   []string // flag and value in one argument, so that a value is never taken for another flag
 }
 
-// agentFlags returns all flags that Clew knows, in the order of the command line. Flags that are not set have
-// no arguments.
+// agentFlags returns all flags that Clew knows, in the order of the command line. Flags that are
+// not set have no arguments.
 func agentFlags(o *Options) []agentFlag {
 	thinking := thinkingFlags(o.Thinking)
 	return []agentFlag{
@@ -155,8 +156,8 @@ func agentFlags(o *Options) []agentFlag {
 	}
 }
 
-// agentArgs returns the arguments of the agent binary, without the name of the program. The error is an
-// [*OptionsError].
+// agentArgs returns the arguments of the agent binary, without the name of the program. The error
+// is an [*OptionsError].
 func agentArgs(o *Options) ([]string, error) {
 	if err := checkExtraArgs(o.ExtraArgs); err != nil {
 		return nil, err
@@ -173,7 +174,8 @@ func agentArgs(o *Options) ([]string, error) {
 	return args, nil
 }
 
-// thinkingFlags returns the values of the flags for thinking. A budget implies that thinking is enabled.
+// thinkingFlags returns the values of the flags for thinking. A budget implies that thinking is
+// enabled.
 func thinkingFlags(config *ThinkingConfig) ThinkingConfig {
 	if config == nil {
 		return ThinkingConfig{}
@@ -200,7 +202,8 @@ func debugFlag(o *Options) agentFlag {
 	return toggleFlag("debug", "Debug", o.Debug)
 }
 
-// pluginDirs returns the directories of the plugins that are given by flag, with or without their MCP servers.
+// pluginDirs returns the directories of the plugins that are given by flag, with or without their
+// MCP servers.
 func pluginDirs(o *Options, withoutMCP bool) []string {
 	if o.PluginDelivery == PluginsByInitialize {
 		return nil

@@ -13,14 +13,16 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An MCPServer is a server whose tools the agent can use. The variants are [*MCPStdioServer], [*MCPSSEServer],
-// [*MCPHTTPServer] and [*MCPInProcessServer]. The name of a tool for the model is mcp__SERVER__TOOL.
+// An MCPServer is a server whose tools the agent can use. The variants are [*MCPStdioServer],
+// [*MCPSSEServer], [*MCPHTTPServer] and [*MCPInProcessServer]. The name of a tool for the model is
+// mcp__SERVER__TOOL.
 type MCPServer interface {
 	json.Marshaler
 	mcpServer()
 }
 
-// An MCPStdioServer is a process that the agent starts and talks to over its standard input and output.
+// An MCPStdioServer is a process that the agent starts and talks to over its standard input and
+// output.
 type MCPStdioServer struct {
 	// Command is the program.
 	Command string
@@ -30,8 +32,8 @@ type MCPStdioServer struct {
 	Env map[string]string
 	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
-	// them up.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
+	// have to look them up.
 	AlwaysLoad bool
 }
 
@@ -45,8 +47,8 @@ type MCPSSEServer struct {
 	Tools []MCPToolPolicy
 	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
-	// them up.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
+	// have to look them up.
 	AlwaysLoad bool
 }
 
@@ -60,19 +62,19 @@ type MCPHTTPServer struct {
 	Tools []MCPToolPolicy
 	// Timeout limits each call of a tool. It is at least a second; 0 leaves it to the agent.
 	Timeout time.Duration
-	// AlwaysLoad puts the tools into the model's context from the start. By default the model may have to look
-	// them up.
+	// AlwaysLoad puts the tools into the model's context from the start. By default the model may
+	// have to look them up.
 	AlwaysLoad bool
 }
 
-// An MCPInProcessServer is a server in this process: the agent sends its messages through the session. It has either
-// a Handler or an Opener. One server may serve several sessions at once. Package tools makes such servers from Go
-// functions.
+// An MCPInProcessServer is a server in this process: the agent sends its messages through the
+// session. It has either a Handler or an Opener. One server may serve several sessions at once.
+// Package tools makes such servers from Go functions.
 type MCPInProcessServer struct {
 	// Handler answers each message separately.
 	Handler MCPHandler
-	// Opener opens a connection for each session. It is for a server that keeps state, or that sends messages
-	// by itself.
+	// Opener opens a connection for each session. It is for a server that keeps state, or that
+	// sends messages by itself.
 	Opener MCPOpener
 	// Tools decide about single tools. [MCPAlwaysAllow] has no effect here.
 	Tools []MCPToolPolicy
@@ -86,7 +88,8 @@ type MCPToolPolicy struct {
 	Name string `json:"name"`
 	// Permission decides about the tool. Empty leaves it to rules and the permission mode.
 	Permission MCPPermission `json:"permission_policy,omitempty"`
-	// OrgMax is the most that the organization permits: "allow", "ask" or "blocked". Empty means no limit.
+	// OrgMax is the most that the organization permits: "allow", "ask" or "blocked". Empty means no
+	// limit.
 	OrgMax string `json:"org_max_permission,omitempty"`
 }
 
@@ -157,8 +160,9 @@ func inProcessServers(servers map[string]MCPServer) map[string]*MCPInProcessServ
 	return inside
 }
 
-// newServersRequest returns the body of the mcp_set_servers request that follows initialize. It is nil if all
-// servers are in this process, because initialize names those. The agent removes servers that are not in it.
+// newServersRequest returns the body of the mcp_set_servers request that follows initialize. It is
+// nil if all servers are in this process, because initialize names those. The agent removes servers
+// that are not in it.
 func newServersRequest(servers map[string]MCPServer) any {
 	if len(servers) == len(inProcessServers(servers)) {
 		return nil
@@ -210,7 +214,8 @@ func (s *MCPInProcessServer) check() string {
 	return ""
 }
 
-// checkMCPFields checks the field that a server must have, and its time-out: the agent would ignore a shorter one.
+// checkMCPFields checks the field that a server must have, and its time-out: the agent would ignore
+// a shorter one.
 func checkMCPFields(field string, missing bool, timeout time.Duration) string {
 	switch {
 	case missing:
@@ -223,49 +228,52 @@ func checkMCPFields(field string, missing bool, timeout time.Duration) string {
 
 // An MCPHandler is an MCP server without its transport.
 type MCPHandler interface {
-	// HandleMCP answers one JSON-RPC message. The reply is a JSON-RPC message as well, or empty for a
-	// notification. It is called from several goroutines at once. The context ends when the agent withdraws the
-	// message or cancels the request, and when the session ends. HandleMCP should return then.
+	// HandleMCP answers one JSON-RPC message. The reply is a JSON-RPC message as well, or empty for
+	// a notification. It is called from several goroutines at once. The context ends when the agent
+	// withdraws the message or cancels the request, and when the session ends. HandleMCP should
+	// return then.
 	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
 }
 
-// An MCPOpener is an MCP server that has a connection for each session. It may also be an [MCPChecker].
+// An MCPOpener is an MCP server that has a connection for each session. It may also be an
+// [MCPChecker].
 type MCPOpener interface {
-	// OpenMCP opens a connection for the session of the peer. It must not block. It is called when a
-	// session begins, or at the first message for the server, and again at each further initialize,
-	// which replaces the connection.
+	// OpenMCP opens a connection for the session of the peer. It must not block. It is called when
+	// a session begins, or at the first message for the server, and again at each further
+	// initialize, which replaces the connection.
 	OpenMCP(peer *MCPPeer) (MCPConn, error)
 }
 
 // An MCPChecker is an [MCPOpener] that can report, before a session uses it, that it can't be used.
 type MCPChecker interface {
-	// CheckMCP is called before an agent is started with the server, and by [Session.SetMCPServers]. Its
-	// error becomes the reason of an [*OptionsError].
+	// CheckMCP is called before an agent is started with the server, and by
+	// [Session.SetMCPServers]. Its error becomes the reason of an [*OptionsError].
 	CheckMCP() error
 }
 
-// An MCPConn is the server's end of a connection with one session. If it has ended by itself, HandleMCP returns
-// [ErrMCPClosed], and the next message opens another connection.
+// An MCPConn is the server's end of a connection with one session. If it has ended by itself,
+// HandleMCP returns [ErrMCPClosed], and the next message opens another connection.
 type MCPConn interface {
 	MCPHandler
-	// Close ends the connection and everything that runs for it, and waits for that. It is called once, and
-	// possibly while messages are being handled. [Session.Close] waits for it, at most for
-	// [Options.CloseTimeout].
+	// Close ends the connection and everything that runs for it, and waits for that. It is called
+	// once, and possibly while messages are being handled. [Session.Close] waits for it, at most
+	// for [Options.CloseTimeout].
 	Close() error
 }
 
 // An MCPPeer is the agent from the view of an MCP server.
 type MCPPeer struct {
-	// Send sends a JSON-RPC message of the server to the agent and waits until the agent has it. It first waits
-	// until the session has begun. The response to a request comes as a message to the connection. Send may be
-	// called from several goroutines. Its error is [ErrMCPClosed] or that of the session.
+	// Send sends a JSON-RPC message of the server to the agent and waits until the agent has it. It
+	// first waits until the session has begun. The response to a request comes as a message to the
+	// connection. Send may be called from several goroutines. Its error is [ErrMCPClosed] or that
+	// of the session.
 	Send func(ctx context.Context, message wire.JSON) error
 	// Logger is the logger of the session. It is not nil.
 	Logger *slog.Logger
 }
 
-// ErrMCPClosed is the error about a connection of an in-process MCP server that has ended: see [MCPPeer] and
-// [MCPConn].
+// ErrMCPClosed is the error about a connection of an in-process MCP server that has ended: see
+// [MCPPeer] and [MCPConn].
 var ErrMCPClosed = mcphost.ErrClosed
 
 // A hostedServer is an in-process server in the form that package mcphost needs.

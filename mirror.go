@@ -21,10 +21,10 @@ const (
 	maxUncopiedBytes   = 1 << 20
 )
 
-// A mirror copies the transcript that the agent writes to a store. The read loop puts mirror frames into a backlog. They
-// wait there for a result, or until there are many of them, or not at all if the store is eager. Then a goroutine copies
-// them to the store. The reader of a result waits for that; the read loop and control requests don't. A nil mirror copies
-// nothing.
+// A mirror copies the transcript that the agent writes to a store. The read loop puts mirror frames
+// into a backlog. They wait there for a result, or until there are many of them, or not at all if
+// the store is eager. Then a goroutine copies them to the store. The reader of a result waits for
+// that; the read loop and control requests don't. A nil mirror copies nothing.
 type mirror struct {
 	log     *slog.Logger
 	eager   bool
@@ -97,8 +97,8 @@ func (m *mirror) take(msg wire.Message) (taken bool) {
 // pending reports whether flush has something to do.
 func (m *mirror) pending() bool { return m != nil && (m.result || len(m.incoming) > 0) }
 
-// flush hands over the frames that were taken. It pushes them one by one: when one of them has to wait for room, there
-// are so many before it that they are being copied, which makes room.
+// flush hands over the frames that were taken. It pushes them one by one: when one of them has to
+// wait for room, there are so many before it that they are being copied, which makes room.
 func (m *mirror) flush() {
 	if m == nil {
 		return
@@ -196,9 +196,9 @@ func (m *mirror) receivedSoFar() amount {
 // errMissing is the reason for lost frames if no other is known.
 var errMissing = errors.New("frames are missing")
 
-// finishCopy ends the copying, unless more is due. All received frames have been taken from the queue, so frames that are
-// not settled could not be read from there. Frames that came later may be settled already, and hide a loss until the next
-// time.
+// finishCopy ends the copying, unless more is due. All received frames have been taken from the
+// queue, so frames that are not settled could not be read from there. Frames that came later may be
+// settled already, and hide a loss until the next time.
 func (m *mirror) finishCopy(received amount) (over bool) {
 	if missing := received.minus(m.settled); missing.frames > 0 { // only this goroutine changes it
 		m.lose(&StoreError{Method: "Append", Lost: missing.entries, Err: cmp.Or(m.unreadable, errMissing)})
@@ -289,8 +289,9 @@ func (m *mirror) lose(loss *StoreError) {
 	m.losses = append(m.losses, loss)
 }
 
-// next returns the message that the caller reads next: msg, or before a result a message about lost entries. Before it
-// returns a result, it waits until everything before that is in the store or lost. The error is that of ctx.
+// next returns the message that the caller reads next: msg, or before a result a message about lost
+// entries. Before it returns a result, it waits until everything before that is in the store or
+// lost. The error is that of ctx.
 func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -314,8 +315,8 @@ func (m *mirror) wantedSoFar() int {
 	return m.wanted
 }
 
-// wait blocks until done returns true, or until enough is closed, and reports whether it is done. It calls done with the
-// lock held.
+// wait blocks until done returns true, or until enough is closed, and reports whether it is done.
+// It calls done with the lock held.
 func (m *mirror) wait(enough <-chan struct{}, done func() bool) bool {
 	for {
 		m.mu.Lock()
@@ -367,8 +368,8 @@ func (m *mirror) unreported() error {
 	return errs
 }
 
-// end copies the rest when no more frames will come. It takes no longer than one call of the store may take: entries that
-// are not copied by then are lost.
+// end copies the rest when no more frames will come. It takes no longer than one call of the store
+// may take: entries that are not copied by then are lost.
 func (m *mirror) end() {
 	if m == nil {
 		return
@@ -381,8 +382,9 @@ func (m *mirror) end() {
 	m.queue.Close()
 }
 
-// drain copies everything that an agent wrote before it ended, also what it has not mirrored. It blocks until all is in
-// the store or lost, or until enough is closed: then the copying continues in the background.
+// drain copies everything that an agent wrote before it ended, also what it has not mirrored. It
+// blocks until all is in the store or lost, or until enough is closed: then the copying continues
+// in the background.
 func (m *mirror) drain(enough <-chan struct{}) {
 	if m == nil {
 		return
@@ -416,8 +418,9 @@ var appendPauses = []time.Duration{0, 200 * time.Millisecond, 800 * time.Millise
 
 // An appender appends to a store, one call after the other.
 //
-// A call that has not returned in time may still reach the store. Until it returns, nothing else is appended to the same
-// transcript, so that entries keep their order: the next call waits for it, within its own time limit.
+// A call that has not returned in time may still reach the store. Until it returns, nothing else is
+// appended to the same transcript, so that entries keep their order: the next call waits for it,
+// within its own time limit.
 type appender struct {
 	store   Store
 	timeout time.Duration

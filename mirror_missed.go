@@ -23,8 +23,9 @@ const (
 	missedBytes = 8 << 20
 )
 
-// recent holds the newest entries of each file that the agent has mirrored. An agent that exits or dies writes its last
-// entries to the file and does not always mirror them. They are missing after, or between, the entries held here.
+// recent holds the newest entries of each file that the agent has mirrored. An agent that exits or
+// dies writes its last entries to the file and does not always mirror them. They are missing after,
+// or between, the entries held here.
 type recent struct {
 	seed     maphash.Seed
 	files    map[string][]uint64 // hashes, the newest last
@@ -69,8 +70,8 @@ func (r *recent) missed(file string) ([]wire.JSON, error) {
 	return missed, nil
 }
 
-// mirrored reports which lines are the entries with these hashes. If several lines are equal, such as a title that is
-// written repeatedly, it is the last of them.
+// mirrored reports which lines are the entries with these hashes. If several lines are equal, such
+// as a title that is written repeatedly, it is the last of them.
 func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 	left := make(map[uint64]int)
 	for _, hash := range hashes {
@@ -85,7 +86,8 @@ func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 	return found
 }
 
-// lastLines returns the lines at the end of a file. The first one may be cut off. A last line without an end is left out.
+// lastLines returns the lines at the end of a file. The first one may be cut off. A last line
+// without an end is left out.
 func lastLines(file string) ([]string, error) {
 	f, size, err := openRegular(file)
 	if err != nil {
@@ -113,7 +115,8 @@ func openRegular(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), err
 }
 
-// missedSidecar returns an entry for the sidecar of a transcript, if that has changed since the agent mirrored it.
+// missedSidecar returns an entry for the sidecar of a transcript, if that has changed since the
+// agent mirrored it.
 func (r *recent) missedSidecar(file string) []wire.JSON {
 	mirrored, ok := r.sidecars[file]
 	if !ok {
@@ -135,7 +138,8 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 	return []wire.JSON{entry}
 }
 
-// isMirrored reports whether an entry is of a kind that the agent mirrors. It does not mirror copies of its requests.
+// isMirrored reports whether an entry is of a kind that the agent mirrors. It does not mirror
+// copies of its requests.
 func isMirrored(entry wire.JSON) bool {
 	var head struct {
 		Type string `json:"type"`
@@ -143,8 +147,8 @@ func isMirrored(entry wire.JSON) bool {
 	return entry.Decode(&head) == nil && !strings.HasPrefix(head.Type, "api-request")
 }
 
-// missed returns the entries that the agent, which is gone, has written to its files and not mirrored. It must not run
-// while entries are copied.
+// missed returns the entries that the agent, which is gone, has written to its files and not
+// mirrored. It must not run while entries are copied.
 func (m *mirror) missed() batch {
 	var b batch
 	if !m.keys.onThisMachine() {
@@ -208,8 +212,9 @@ func (f *keyFinder) find(file string) (wire.SessionKey, error) {
 // onThisMachine reports whether the files can be read.
 func (f *keyFinder) onThisMachine() bool { return f.roots != nil }
 
-// relative returns the path of a file below the directory of projects, with slashes. For an agent on another machine,
-// which may run another system, that is the last directory with that name in the path.
+// relative returns the path of a file below the directory of projects, with slashes. For an agent
+// on another machine, which may run another system, that is the last directory with that name in
+// the path.
 func (f *keyFinder) relative(file string) (rel string, ok bool) {
 	if !f.onThisMachine() {
 		file = strings.ReplaceAll(file, `\`, "/")

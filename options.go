@@ -8,141 +8,153 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Options say how an agent is started, what it may do, and which callbacks answer its questions. Nil, the zero
-// value and every zero field mean the agent's defaults. Where nil and empty differ, the field says so.
+// Options say how an agent is started, what it may do, and which callbacks answer its questions.
+// Nil, the zero value and every zero field mean the agent's defaults. Where nil and empty differ,
+// the field says so.
 //
-// Functions that take Options copy them first, so that later changes have no effect, and check them before
-// anything starts: an invalid option is an [*OptionsError]. [Options.Warnings] reports combinations that are
-// valid but probably a mistake.
+// Functions that take Options copy them first, so that later changes have no effect, and check them
+// before anything starts: an invalid option is an [*OptionsError]. [Options.Warnings] reports
+// combinations that are valid but probably a mistake.
 //
-// The comment of each field names the flag, the variable or the field of the initialize request that it becomes.
-// Values that can be long or secret are not on the command line, which every user of the machine can read, but
-// in a request. Settings and ManagedSettings are the exceptions.
+// The comment of each field names the flag, the variable or the field of the initialize request
+// that it becomes. Values that can be long or secret are not on the command line, which every user
+// of the machine can read, but in a request. Settings and ManagedSettings are the exceptions.
 type Options struct {
 	// Where the agent runs.
 
-	// AgentPath is the agent binary. Empty means the one that the variable CLEW_AGENT names, or else the first
-	// one in PATH and in the directories of the usual installers. See [FindAgent].
+	// AgentPath is the agent binary. Empty means the one that the variable CLEW_AGENT names, or
+	// else the first one in PATH and in the directories of the usual installers. See [FindAgent].
 	AgentPath string
 	// Transport starts the agent. Nil means as a child process.
 	Transport Transport
-	// Dir is the agent's working directory, and becomes PWD. Empty means that of this process. It must exist,
-	// unless a Transport is set, which may have other directories.
+	// Dir is the agent's working directory, and becomes PWD. Empty means that of this process. It
+	// must exist, unless a Transport is set, which may have other directories.
 	Dir string
-	// Env are variables of the agent, each as KEY=VALUE, in addition to those that it inherits. If a key
-	// repeats, the last one counts. They override the variables that Clew sets, except
+	// Env are variables of the agent, each as KEY=VALUE, in addition to those that it inherits. If
+	// a key repeats, the last one counts. They override the variables that Clew sets, except
 	// CLAUDE_AGENT_SDK_VERSION and those that belong to a field of Options.
 	Env []string
-	// InheritEnv names the variables of this process that the agent inherits. Empty means none. Nil means all
-	// except NODE_OPTIONS, BUN_OPTIONS, those that begin with CLEW_, and those that an agent sets for its own
-	// child processes, such as CLAUDECODE.
+	// InheritEnv names the variables of this process that the agent inherits. Empty means none. Nil
+	// means all except NODE_OPTIONS, BUN_OPTIONS, those that begin with CLEW_, and those that an
+	// agent sets for its own child processes, such as CLAUDECODE.
 	InheritEnv []string
-	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or "--flag=value". A
-	// flag that has a field is an error.
+	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or
+	// "--flag=value". A flag that has a field is an error.
 	ExtraArgs []string
 
 	// The session.
 
-	// Continue resumes the newest session of the working directory: --continue. Not together with Resume.
+	// Continue resumes the newest session of the working directory: --continue. Not together with
+	// Resume.
 	Continue bool
 	// Resume is the ID or the title of the session to resume: --resume.
 	Resume string
-	// ForkSession gives the resumed session a new ID and leaves the old session as it is: --fork-session.
+	// ForkSession gives the resumed session a new ID and leaves the old session as it is:
+	// --fork-session.
 	ForkSession bool
-	// SessionID is the ID of the new session, a UUID: --session-id. Empty lets the agent choose one. With
-	// Resume or Continue it needs ForkSession.
+	// SessionID is the ID of the new session, a UUID: --session-id. Empty lets the agent choose
+	// one. With Resume or Continue it needs ForkSession.
 	SessionID string
 	// ResumeAt resumes only up to the message with this UUID: --resume-session-at. It needs Resume.
 	ResumeAt string
-	// ResumeDropsTurn is the turn that ResumeAt is meant to drop, so that the agent can refuse to drop another
-	// one: --resume-drops-turn. Nil means no such check; an empty string is sent. It needs ResumeAt.
+	// ResumeDropsTurn is the turn that ResumeAt is meant to drop, so that the agent can refuse to
+	// drop another one: --resume-drops-turn. Nil means no such check; an empty string is sent. It
+	// needs ResumeAt.
 	ResumeDropsTurn *string
-	// Ephemeral keeps the session off the disk, so that it can't be resumed: --no-session-persistence.
+	// Ephemeral keeps the session off the disk, so that it can't be resumed:
+	// --no-session-persistence.
 	Ephemeral bool
-	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror. Each entry is
-	// in the store before the caller sees the result of the turn, and the last ones when the agent has ended.
-	// Entries that can't be copied in three attempts are reported by a [*wire.MirrorErrorMessage] before the
-	// next result, or by [Session.Close], and the session goes on.
+	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror.
+	// Each entry is in the store before the caller sees the result of the turn, and the last ones
+	// when the agent has ended. Entries that can't be copied in three attempts are reported by a
+	// [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and the session
+	// goes on.
 	//
-	// Resume, with the ID of a session, and Continue read from the store. The session is written to a
-	// temporary directory, which is CLAUDE_CONFIG_DIR until the agent has ended. The directory also has those
-	// settings of the user that the agent needs: credentials without refresh tokens, .claude.json, and
-	// settings.json without plugins, but not the user's CLAUDE.md, agents or skills. This needs an agent on this
-	// machine: no Transport except a ProcessTransport without Wrap. A session that is not in the store is
-	// resumed as without a store, with a warning to Logger; then the store gets only what is new, unless
-	// sessions.Import has copied the rest.
+	// Resume, with the ID of a session, and Continue read from the store. The session is written to
+	// a temporary directory, which is CLAUDE_CONFIG_DIR until the agent has ended. The directory
+	// also has those settings of the user that the agent needs: credentials without refresh tokens,
+	// .claude.json, and settings.json without plugins, but not the user's CLAUDE.md, agents or
+	// skills. This needs an agent on this machine: no Transport except a ProcessTransport without
+	// Wrap. A session that is not in the store is resumed as without a store, with a warning to
+	// Logger; then the store gets only what is new, unless sessions.Import has copied the rest.
 	//
 	// Nil means no store. Not together with Ephemeral and EnableFileCheckpointing.
 	Store Store
-	// StoreProject is the project in Store that the session belongs to. Empty means the name that the agent
-	// gives to its working directory, so that the session is found again only from the same directory.
+	// StoreProject is the project in Store that the session belongs to. Empty means the name that
+	// the agent gives to its working directory, so that the session is found again only from the
+	// same directory.
 	StoreProject string
 	// StoreEager copies each entry at once, in the background, instead of in batches.
 	StoreEager bool
-	// StoreTimeout limits each call of Store, and all calls together when the agent has ended. A call that
-	// takes longer is not repeated and not waited for, but delays the calls for the same transcript. 0 means 60
-	// seconds.
+	// StoreTimeout limits each call of Store, and all calls together when the agent has ended. A
+	// call that takes longer is not repeated and not waited for, but delays the calls for the same
+	// transcript. 0 means 60 seconds.
 	StoreTimeout time.Duration
-	// Reconnect makes the session start a new agent when the old one dies, and resume the conversation. Nil
-	// means that the session ends with its agent. One-shot runs ignore it. Not together with Ephemeral.
+	// Reconnect makes the session start a new agent when the old one dies, and resume the
+	// conversation. Nil means that the session ends with its agent. One-shot runs ignore it. Not
+	// together with Ephemeral.
 	Reconnect *ReconnectOptions
 	// EnableFileCheckpointing makes the agent keep copies of the files that it changes, for
 	// [Session.RewindFiles]: CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true.
 	EnableFileCheckpointing bool
 	// Title is the title of the session: initialize title. Empty lets the agent generate one.
 	Title string
-	// AddDirs are directories that tools may use in addition to the working directory: --add-dir, once for
-	// each.
+	// AddDirs are directories that tools may use in addition to the working directory: --add-dir,
+	// once for each.
 	AddDirs []string
-	// ProjectConfigRoot is the directory that the project's settings are read from, such as the trusted checkout
-	// that the working directory is a worktree of: --project-config-root. Empty means the working directory.
+	// ProjectConfigRoot is the directory that the project's settings are read from, such as the
+	// trusted checkout that the working directory is a worktree of: --project-config-root. Empty
+	// means the working directory.
 	ProjectConfigRoot string
 
 	// The model and its answers.
 
 	// Model is an alias such as "opus", or the full name of a model: --model.
 	Model string
-	// FallbackModels are tried in this order while Model is overloaded or not available: --fallback-model,
-	// joined by commas. Model can't be one of them.
+	// FallbackModels are tried in this order while Model is overloaded or not available:
+	// --fallback-model, joined by commas. Model can't be one of them.
 	FallbackModels []string
 	// Betas are beta features of the API: --betas, joined by commas.
 	Betas []string
-	// Thinking is whether and how much the model thinks before it answers. Nil leaves it to the agent.
+	// Thinking is whether and how much the model thinks before it answers. Nil leaves it to the
+	// agent.
 	Thinking *ThinkingConfig
 	// Effort is how much work the model puts into an answer: --effort.
 	Effort Effort
 	// MaxTurns ends a prompt after this many answers of the model: --max-turns. 0 means no limit.
 	MaxTurns int
-	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no limit.
+	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no
+	// limit.
 	MaxBudgetUSD float64
-	// TaskBudget is how many tokens the model is asked to stay below: --task-budget. 0 means no budget.
+	// TaskBudget is how many tokens the model is asked to stay below: --task-budget. 0 means no
+	// budget.
 	TaskBudget int
-	// AutoCompactTokens is how long the conversation may get before it is compacted, in tokens: --autocompact.
-	// 0 leaves it to the agent.
+	// AutoCompactTokens is how long the conversation may get before it is compacted, in tokens:
+	// --autocompact. 0 leaves it to the agent.
 	AutoCompactTokens int
-	// OutputSchema is a JSON schema, an object, for the final answer: initialize jsonSchema. The answer is in
-	// [wire.ResultMessage.StructuredOutput]. [RunAs] makes the schema from a Go type.
+	// OutputSchema is a JSON schema, an object, for the final answer: initialize jsonSchema. The
+	// answer is in [wire.ResultMessage.StructuredOutput]. [RunAs] makes the schema from a Go type.
 	OutputSchema wire.JSON
 	// SystemPrompt changes the system prompt. Nil means Claude Code's own prompt.
 	SystemPrompt *SystemPrompt
 
 	// Tools and permissions.
 
-	// Tools are the built-in tools that the agent has: --tools, joined by commas. Nil means the usual ones, and
-	// so does the single name "default"; empty means none.
+	// Tools are the built-in tools that the agent has: --tools, joined by commas. Nil means the
+	// usual ones, and so does the single name "default"; empty means none.
 	Tools []string
-	// AllowedTools are permission rules, such as "Read" or "Bash(git log:*)", for tools that run without a
-	// question: --allowedTools. See also Skills.
+	// AllowedTools are permission rules, such as "Read" or "Bash(git log:*)", for tools that run
+	// without a question: --allowedTools. See also Skills.
 	AllowedTools []string
-	// DisallowedTools are permission rules for tools that never run: --disallowedTools. A rule that is only a
-	// name removes the tool.
+	// DisallowedTools are permission rules for tools that never run: --disallowedTools. A rule that
+	// is only a name removes the tool.
 	DisallowedTools []string
-	// ToolAliases replace tools by others, by name: initialize toolAliases. The model calls the key, and the
-	// value runs.
+	// ToolAliases replace tools by others, by name: initialize toolAliases. The model calls the
+	// key, and the value runs.
 	ToolAliases map[string]string
-	// PermissionMode is how the agent decides whether a tool may run: --permission-mode. Empty means the one in
-	// the settings, or else [PermissionModeAuto] where that is available, and [PermissionModeDefault] where it
-	// is not.
+	// PermissionMode is how the agent decides whether a tool may run: --permission-mode. Empty
+	// means the one in the settings, or else [PermissionModeAuto] where that is available, and
+	// [PermissionModeDefault] where it is not.
 	PermissionMode PermissionMode
 	// AllowDangerouslySkipPermissions allows switching to [PermissionModeBypassPermissions] later:
 	// --allow-dangerously-skip-permissions. It does not switch by itself.
@@ -152,10 +164,11 @@ type Options struct {
 	// PermissionPromptTool.
 	CanUseTool CanUseToolFunc
 	// OnQuestion answers the agent's questions to the user, the tool AskUserQuestion. It becomes
-	// --permission-prompt-tool=stdio. Nil leaves them to CanUseTool; without either, the agent does not have
-	// the tool.
+	// --permission-prompt-tool=stdio. Nil leaves them to CanUseTool; without either, the agent does
+	// not have the tool.
 	OnQuestion QuestionFunc
-	// PermissionPromptTool is an MCP tool that decides in place of CanUseTool: --permission-prompt-tool.
+	// PermissionPromptTool is an MCP tool that decides in place of CanUseTool:
+	// --permission-prompt-tool.
 	PermissionPromptTool string
 	// PermissionPrompts is whether anybody is asked: --permission-prompts. Empty means
 	// [PermissionPromptsHost].
@@ -163,10 +176,12 @@ type Options struct {
 	// QuestionPreview is the format of the previews in questions to the user:
 	// CLAUDE_CODE_QUESTION_PREVIEW_FORMAT. Empty means [PreviewMarkdown].
 	QuestionPreview PreviewFormat
-	// PlanModeInstructions replace the agent's own for [PermissionModePlan]: initialize planModeInstructions.
+	// PlanModeInstructions replace the agent's own for [PermissionModePlan]: initialize
+	// planModeInstructions.
 	PlanModeInstructions string
-	// Sandbox confines the commands that the agent runs. It becomes the member "sandbox" of Settings, which
-	// can't have that member then. Nil leaves it to the settings. Not together with SettingsFile.
+	// Sandbox confines the commands that the agent runs. It becomes the member "sandbox" of
+	// Settings, which can't have that member then. Nil leaves it to the settings. Not together with
+	// SettingsFile.
 	Sandbox *SandboxSettings
 
 	// Agents, MCP servers, plugins, skills, hooks.
@@ -175,10 +190,10 @@ type Options struct {
 	Agent string
 	// Agents are subagents by name, in addition to those of the settings: initialize agents.
 	Agents map[string]AgentDefinition
-	// MCPServers are MCP servers by name, in addition to those of the settings. They become an mcp_set_servers
-	// request after initialize, so that their secrets are not on the command line. The names of in-process
-	// servers are also in initialize sdkMcpServers. Connect waits until the other servers are connected or have
-	// failed; in-process servers connect meanwhile.
+	// MCPServers are MCP servers by name, in addition to those of the settings. They become an
+	// mcp_set_servers request after initialize, so that their secrets are not on the command line.
+	// The names of in-process servers are also in initialize sdkMcpServers. Connect waits until the
+	// other servers are connected or have failed; in-process servers connect meanwhile.
 	MCPServers map[string]MCPServer
 	// MCPConfigFiles are files with MCP servers: --mcp-config, once for each.
 	MCPConfigFiles []string
@@ -188,110 +203,117 @@ type Options struct {
 	Plugins []PluginConfig
 	// PluginDelivery is how the agent gets Plugins. Empty means [PluginsByFlag].
 	PluginDelivery PluginDelivery
-	// Skills are the skills that the agent uses without a question: a rule in --allowedTools for each, and
-	// initialize skills. Nil leaves them to the settings, empty means none, and the single name [AllSkills] all
-	// of them.
+	// Skills are the skills that the agent uses without a question: a rule in --allowedTools for
+	// each, and initialize skills. Nil leaves them to the settings, empty means none, and the
+	// single name [AllSkills] all of them.
 	Skills []string
-	// Hooks are called at events of the session: initialize hooks. Not together with Bare. Connect returns an
-	// [*OptionsError] if the agent reports that it did not apply them.
+	// Hooks are called at events of the session: initialize hooks. Not together with Bare. Connect
+	// returns an [*OptionsError] if the agent reports that it did not apply them.
 	Hooks map[HookEvent][]HookMatcher
 	// OnElicitation answers questions of MCP servers to the user. Nil declines them.
 	OnElicitation ElicitationFunc
-	// OnUserDialog answers dialogs that the agent would show to the user. Nil leaves them unanswered.
+	// OnUserDialog answers dialogs that the agent would show to the user. Nil leaves them
+	// unanswered.
 	OnUserDialog UserDialogFunc
-	// SupportedDialogKinds are the dialogs that OnUserDialog can answer: initialize supportedDialogKinds. It
-	// needs OnUserDialog.
+	// SupportedDialogKinds are the dialogs that OnUserDialog can answer: initialize
+	// supportedDialogKinds. It needs OnUserDialog.
 	SupportedDialogKinds []string
 	// OnOAuthToken returns a fresh access token when the agent's own is refused:
 	// CLAUDE_CODE_SDK_HAS_OAUTH_REFRESH=1. Nil leaves that to the agent.
 	OnOAuthToken OAuthTokenFunc
 	// OnHostAuthToken returns a fresh token for the gateway of the host:
-	// CLAUDE_CODE_SDK_HAS_HOST_AUTH_REFRESH=1. Nil means that the agent keeps the token that it was started
-	// with.
+	// CLAUDE_CODE_SDK_HAS_HOST_AUTH_REFRESH=1. Nil means that the agent keeps the token that it was
+	// started with.
 	OnHostAuthToken HostAuthTokenFunc
-	// PerTaskStop declares that the caller stops background tasks one by one, so that an interrupt does not stop
-	// them: initialize perTaskStopAffordance.
+	// PerTaskStop declares that the caller stops background tasks one by one, so that an interrupt
+	// does not stop them: initialize perTaskStopAffordance.
 	PerTaskStop bool
 
 	// Reports of the agent.
 
-	// IncludePartialMessages makes the agent send answers while they are written, as [StreamEventMessage]s:
-	// --include-partial-messages. A [Collector] adds them up.
+	// IncludePartialMessages makes the agent send answers while they are written, as
+	// [StreamEventMessage]s: --include-partial-messages. A [Collector] adds them up.
 	IncludePartialMessages bool
 	// IncludeHookEvents makes the agent report the hooks that it runs: --include-hook-events.
 	IncludeHookEvents bool
-	// ForwardSubagentText makes the agent send the text of its subagents: initialize forwardSubagentText.
+	// ForwardSubagentText makes the agent send the text of its subagents: initialize
+	// forwardSubagentText.
 	ForwardSubagentText bool
-	// PromptSuggestions makes the agent suggest a next prompt after each turn: initialize promptSuggestions.
+	// PromptSuggestions makes the agent suggest a next prompt after each turn: initialize
+	// promptSuggestions.
 	PromptSuggestions bool
-	// AgentProgressSummaries makes the agent sum up the work of its subagents about every 30 seconds: initialize
-	// agentProgressSummaries.
+	// AgentProgressSummaries makes the agent sum up the work of its subagents about every 30
+	// seconds: initialize agentProgressSummaries.
 	AgentProgressSummaries bool
-	// ReplayUserMessages makes the agent send back the prompts that it begins with: --replay-user-messages.
+	// ReplayUserMessages makes the agent send back the prompts that it begins with:
+	// --replay-user-messages.
 	ReplayUserMessages bool
-	// VerbatimPrompts marks prompts as written by a program, to be taken literally: client_composed on each.
+	// VerbatimPrompts marks prompts as written by a program, to be taken literally: client_composed
+	// on each.
 	VerbatimPrompts bool
 
 	// Settings.
 
-	// SettingsFile is a file with settings that override those of the user and the project: --settings. Not
-	// together with Settings.
+	// SettingsFile is a file with settings that override those of the user and the project:
+	// --settings. Not together with Settings.
 	SettingsFile string
-	// Settings are such settings as a JSON object: --settings. Other users of the machine can read them on the
-	// command line: put secrets into Env or into a SettingsFile.
+	// Settings are such settings as a JSON object: --settings. Other users of the machine can read
+	// them on the command line: put secrets into Env or into a SettingsFile.
 	Settings wire.JSON
-	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON object:
-	// --managed-settings. The agent ignores them if an administrator has made some, unless those allow it.
+	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON
+	// object: --managed-settings. The agent ignores them if an administrator has made some, unless
+	// those allow it.
 	ManagedSettings wire.JSON
-	// SettingSources are the settings files that the agent reads: --setting-sources, joined by commas. Nil means
-	// all, empty none. CLAUDE.md is read only with [SettingSourceProject].
+	// SettingSources are the settings files that the agent reads: --setting-sources, joined by
+	// commas. Nil means all, empty none. CLAUDE.md is read only with [SettingSourceProject].
 	SettingSources []SettingSource
-	// Bare starts the agent without hooks, plugins, memory, CLAUDE.md and other extras, and without most tools:
-	// --bare. Not together with Hooks.
+	// Bare starts the agent without hooks, plugins, memory, CLAUDE.md and other extras, and without
+	// most tools: --bare. Not together with Hooks.
 	Bare bool
 	// SafeMode starts the agent without any customization: --safe-mode.
 	SafeMode bool
-	// Restricted removes the tools that run code, unless Tools names them, and confines the others to the
-	// working directories: --restricted.
+	// Restricted removes the tools that run code, unless Tools names them, and confines the others
+	// to the working directories: --restricted.
 	Restricted bool
 	// DisableSlashCommands turns all skills and commands off: --disable-slash-commands.
 	DisableSlashCommands bool
 
 	// Watching and limits.
 
-	// Stderr gets each line that the agent writes to its standard error, without the line end. Calls don't
-	// overlap. Nil keeps only the end of the output, for errors.
+	// Stderr gets each line that the agent writes to its standard error, without the line end.
+	// Calls don't overlap. Nil keeps only the end of the output, for errors.
 	Stderr func(line string)
 	// Logger gets warnings and debug messages about the session. Nil logs nothing.
 	Logger *slog.Logger
 	// Debug makes the agent write a debug log: --debug.
 	Debug bool
-	// DebugCategories are the parts of the debug log that are written or, with a "!" in front, are not:
-	// --debug=LIST. They turn the log on.
+	// DebugCategories are the parts of the debug log that are written or, with a "!" in front, are
+	// not: --debug=LIST. They turn the log on.
 	DebugCategories []string
-	// DebugFile is the file of the debug log: --debug-file. It turns the log on. Empty means a file below the
-	// directory of the agent's settings.
+	// DebugFile is the file of the debug log: --debug-file. It turns the log on. Empty means a file
+	// below the directory of the agent's settings.
 	DebugFile string
-	// IdleTimeout is how long the agent may be silent during a turn. Time in which it waits for an answer or for
-	// a slow reader does not count. After it, OnIdle is called or, without OnIdle, the session ends with
-	// [ErrIdle]. 0 means no limit.
+	// IdleTimeout is how long the agent may be silent during a turn. Time in which it waits for an
+	// answer or for a slow reader does not count. After it, OnIdle is called or, without OnIdle,
+	// the session ends with [ErrIdle]. 0 means no limit.
 	IdleTimeout time.Duration
 	// OnIdle is called with the length of the silence so far. It needs IdleTimeout.
 	OnIdle func(silence time.Duration)
 	// InitializeTimeout is how long the agent may take to start and answer. 0 means 60 seconds.
 	InitializeTimeout time.Duration
-	// CloseTimeout is how long the agent may take to exit by itself, and then how long after SIGTERM. 0 means 5
-	// seconds.
+	// CloseTimeout is how long the agent may take to exit by itself, and then how long after
+	// SIGTERM. 0 means 5 seconds.
 	CloseTimeout time.Duration
-	// MaxFrameBytes is the length of the longest frame that is read. 0 means [wire.DefaultMaxFrameBytes].
+	// MaxFrameBytes is the length of the longest frame that is read. 0 means
+	// [wire.DefaultMaxFrameBytes].
 	MaxFrameBytes int
-	// MaxBacklogBytes is how much may be unread in temporary files, in addition to some megabytes in memory.
-	// When it is reached, the agent has to wait as well, unless a control request of the caller waits for its
-	// answer. 0 means 256 MiB.
+	// MaxBacklogBytes is how much may be unread in temporary files, in addition to some megabytes
+	// in memory. When it is reached, the agent has to wait as well, unless a control request of the
+	// caller waits for its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
-	// Record gets the dialogue with the agent, a line for each frame in each direction, in the format that
-	// clewtest.ReadDialogue reads. Secrets of MCP servers, tokens and login codes are masked; prompts and
-	// answers are not. A write that fails ends the recording. A write that blocks blocks the session, including
-	// Close. Nil means no recording.
+	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
+	// format that clewtest.ReadDialogue reads. Secrets of MCP servers, tokens and login codes are
+	// masked; prompts and answers are not. A write that fails ends the recording. A write that
+	// blocks blocks the session, including Close. Nil means no recording.
 	Record io.Writer
 }

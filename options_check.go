@@ -113,8 +113,8 @@ func checkSession(o *Options) error {
 	return nil
 }
 
-// checkShell refuses, on Windows, characters that a command interpreter could act on. These values often come
-// from other programs.
+// checkShell refuses, on Windows, characters that a command interpreter could act on. These values
+// often come from other programs.
 func checkShell(o *Options, goos string) error {
 	if goos != "windows" {
 		return nil
@@ -288,8 +288,9 @@ func checkTools(o *Options) error {
 	return nil
 }
 
-// checkRule returns why the agent would not read rule as one permission rule, or "". The agent splits a list at
-// commas and spaces, except between a parenthesis and the next closing one, regardless of quotes and nesting.
+// checkRule returns why the agent would not read rule as one permission rule, or "". The agent
+// splits a list at commas and spaces, except between a parenthesis and the next closing one,
+// regardless of quotes and nesting.
 func checkRule(rule string) string {
 	if rule == "" {
 		return "is empty"
@@ -344,9 +345,9 @@ type OptionsWarning struct {
 
 func (w OptionsWarning) String() string { return "option " + w.Option + ": " + w.Reason }
 
-// Warnings reports combinations of options that are valid but probably a mistake: a CanUseTool that is not asked
-// about some tools, or about any, because something else decides first. The same is logged when an agent starts.
-// Nil options have none.
+// Warnings reports combinations of options that are valid but probably a mistake: a CanUseTool that
+// is not asked about some tools, or about any, because something else decides first. The same is
+// logged when an agent starts. Nil options have none.
 func (o *Options) Warnings() []OptionsWarning {
 	if o == nil || o.CanUseTool == nil {
 		return nil
@@ -388,8 +389,8 @@ func wholeTools(rules []string) []string {
 // extraArg is a flag with or without a value, in one argument.
 var extraArg = regexp.MustCompile(`(?s)^--([A-Za-z][A-Za-z0-9-]*)(=.*)?$`)
 
-// ownedFlags are flags that Clew does not use, with the field of Options that does the same in another way. Those
-// without a field would end the session before it begins.
+// ownedFlags are flags that Clew does not use, with the field of Options that does the same in
+// another way. Those without a field would end the session before it begins.
 var ownedFlags = map[string]string{
 	"print":   "",
 	"help":    "",

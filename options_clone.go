@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// clone returns a copy that shares no slice, map or struct with o. Nil becomes the zero value. Functions, the
-// transport, the logger and the handlers of MCP servers are not copied.
+// clone returns a copy that shares no slice, map or struct with o. Nil becomes the zero value.
+// Functions, the transport, the logger and the handlers of MCP servers are not copied.
 func (o *Options) clone() *Options {
 	if o == nil {
 		return &Options{}

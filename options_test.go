@@ -110,8 +110,8 @@ func fillKind(v reflect.Value) {
 	}
 }
 
-// TestEveryOptionDoesSomething sets one field after the other: each has to show in what the agent gets, unless it is
-// for Clew alone.
+// TestEveryOptionDoesSomething sets one field after the other: each has to show in what the agent
+// gets, unless it is for Clew alone.
 func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
@@ -184,7 +184,8 @@ func TestOptionsCloneKeepsNil(t *testing.T) {
 	}
 }
 
-// unshared fails if a and b, which are alike, have memory in common that one could change under the other.
+// unshared fails if a and b, which are alike, have memory in common that one could change under the
+// other.
 func unshared(t *testing.T, path string, a, b reflect.Value) {
 	t.Helper()
 	switch a.Kind() {

@@ -83,7 +83,8 @@ type PluginDelivery string
 const (
 	// PluginsByFlag is --plugin-dir or --plugin-dir-no-mcp for each plugin.
 	PluginsByFlag PluginDelivery = "argv"
-	// PluginsByInitialize is --await-initialize and initialize plugins. It needs Claude Code 2.1.261.
+	// PluginsByInitialize is --await-initialize and initialize plugins. It needs Claude Code
+	// 2.1.261.
 	PluginsByInitialize PluginDelivery = "initialize"
 )
 
@@ -98,38 +99,39 @@ type PluginConfig struct {
 // AllSkills as the only name in [Options.Skills] means every skill that the agent finds.
 const AllSkills = "*"
 
-// SystemPromptDynamicBoundary, as an element of [SystemPrompt.Custom], separates the blocks that are the same in
-// every session, and can be cached across sessions, from those that are not.
+// SystemPromptDynamicBoundary, as an element of [SystemPrompt.Custom], separates the blocks that
+// are the same in every session, and can be cached across sessions, from those that are not.
 const SystemPromptDynamicBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
-// A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the initialize
-// request.
+// A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the
+// initialize request.
 type SystemPrompt struct {
-	// Custom replaces Claude Code's own prompt with these blocks: initialize systemPrompt. Nil keeps Claude
-	// Code's own; empty means no prompt.
+	// Custom replaces Claude Code's own prompt with these blocks: initialize systemPrompt. Nil
+	// keeps Claude Code's own; empty means no prompt.
 	Custom []string
 	// Append is added at the end: initialize appendSystemPrompt.
 	Append string
-	// ExcludeDynamicSections moves machine-specific sections, such as the working directory, from Claude Code's
-	// own prompt to the first message, so that the prompt can be cached across machines: initialize
-	// excludeDynamicSections.
+	// ExcludeDynamicSections moves machine-specific sections, such as the working directory, from
+	// Claude Code's own prompt to the first message, so that the prompt can be cached across
+	// machines: initialize excludeDynamicSections.
 	ExcludeDynamicSections bool
-	// Fresh renders the prompt again for each request. By default it is recorded with the first request and
-	// stays as it was then, even if the session is resumed with another prompt: initialize
-	// systemPromptSnapshot.
+	// Fresh renders the prompt again for each request. By default it is recorded with the first
+	// request and stays as it was then, even if the session is resumed with another prompt:
+	// initialize systemPromptSnapshot.
 	Fresh bool
 }
 
-// A ThinkingConfig is how the model thinks before it answers. [Session.SetThinking] changes it during a
-// session.
+// A ThinkingConfig is how the model thinks before it answers. [Session.SetThinking] changes it
+// during a session.
 type ThinkingConfig struct {
-	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's choice.
+	// Mode is --thinking. Empty means [ThinkingEnabled] with a budget, and otherwise the agent's
+	// choice.
 	Mode ThinkingMode
 	// BudgetTokens is how many tokens the model may spend on thinking, only for [ThinkingEnabled]:
 	// --max-thinking-tokens. 0 means no separate limit. Newer models choose by themselves.
 	BudgetTokens int
-	// Display is how much of the thinking the messages contain: --thinking-display. Empty leaves it to the
-	// agent.
+	// Display is how much of the thinking the messages contain: --thinking-display. Empty leaves it
+	// to the agent.
 	Display ThinkingDisplay
 }
 
@@ -157,8 +159,8 @@ const (
 	ThinkingOmitted ThinkingDisplay = "omitted"
 )
 
-// An AgentDefinition is a subagent that the model can start. Description and Prompt must be set. Zero fields mean
-// the same as in the session.
+// An AgentDefinition is a subagent that the model can start. Description and Prompt must be set.
+// Zero fields mean the same as in the session.
 type AgentDefinition struct {
 	// Description says to the model when to use the agent.
 	Description string `json:"description"`
@@ -173,7 +175,8 @@ type AgentDefinition struct {
 	Skills []string `json:"skills,omitempty"`
 	// MCPServers are the names of servers of the session that the agent uses.
 	MCPServers []string `json:"-"`
-	// OwnMCPServers are servers, by name, that run only for this agent. They can't be in this process.
+	// OwnMCPServers are servers, by name, that run only for this agent. They can't be in this
+	// process.
 	OwnMCPServers map[string]MCPServer `json:"-"`
 
 	// Model is an alias, the full name of a model, or "inherit".
@@ -193,14 +196,15 @@ type AgentDefinition struct {
 	Background bool `json:"background,omitempty"`
 	// OmitClaudeMD keeps CLAUDE.md out of the agent's context.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitempty"`
-	// Memory is where the agent keeps notes from one run to the next. Empty means that it keeps none.
+	// Memory is where the agent keeps notes from one run to the next. Empty means that it keeps
+	// none.
 	Memory SettingSource `json:"memory,omitempty"`
 	// Observers are up to four agents that watch this one.
 	Observers []string `json:"-"`
 	// ObserverMessage is the message to the observers.
 	ObserverMessage string `json:"observerMessage,omitempty"`
-	// CriticalSystemReminder is repeated to the model during the run. The makers of the agent call it
-	// experimental.
+	// CriticalSystemReminder is repeated to the model during the run. The makers of the agent call
+	// it experimental.
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitempty"`
 }
 

@@ -11,19 +11,19 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A CanUseToolFunc decides whether the agent may use a tool. The agent asks only if no rule and no permission mode
-// decides, and waits for the answer without a limit.
+// A CanUseToolFunc decides whether the agent may use a tool. The agent asks only if no rule and no
+// permission mode decides, and waits for the answer without a limit.
 //
-// The result is an [*AllowResult] or a [*DenyResult]: see [Allow] and [Deny]. An error denies, and its text is sent
-// to the model. Nil without an error means that another host of the same session answers: nothing is sent, and the
-// agent keeps waiting.
+// The result is an [*AllowResult] or a [*DenyResult]: see [Allow] and [Deny]. An error denies, and
+// its text is sent to the model. Nil without an error means that another host of the same session
+// answers: nothing is sent, and the agent keeps waiting.
 //
-// Calls run concurrently if the agent uses several tools at once. The context ends when the agent no longer needs
-// the answer or exits; a result after that is ignored.
+// Calls run concurrently if the agent uses several tools at once. The context ends when the agent
+// no longer needs the answer or exits; a result after that is ignored.
 type CanUseToolFunc func(ctx context.Context, req *PermissionRequest) (PermissionResult, error)
 
-// A PermissionRequest is the agent's question whether it may use a tool. Its texts may come from the model, a plugin
-// or an MCP server: escape them before they reach a terminal or a page.
+// A PermissionRequest is the agent's question whether it may use a tool. Its texts may come from
+// the model, a plugin or an MCP server: escape them before they reach a terminal or a page.
 type PermissionRequest struct {
 	raw wire.JSON
 
@@ -50,26 +50,28 @@ type PermissionRequest struct {
 	// Description explains the question to a person, or is empty.
 	Description string `json:"description"`
 
-	// Suggestions are changes of the rules that would avoid such questions. Put those that the user agrees to
-	// into [AllowResult.UpdatedPermissions].
+	// Suggestions are changes of the rules that would avoid such questions. Put those that the user
+	// agrees to into [AllowResult.UpdatedPermissions].
 	Suggestions []PermissionUpdate `json:"permission_suggestions"`
 	// SuppressAlwaysAllowRule means that "always allow" should not be offered.
 	SuppressAlwaysAllowRule bool `json:"suppress_always_allow_rule"`
 	// DefaultToNo means that "yes" should not be preselected.
 	DefaultToNo bool `json:"default_to_no"`
-	// RequiresUserInteraction means that yes or no is not enough: the answer belongs into an updated input.
+	// RequiresUserInteraction means that yes or no is not enough: the answer belongs into an
+	// updated input.
 	RequiresUserInteraction bool `json:"requires_user_interaction"`
 
 	// BlockedPath is the path that the question is about, or empty.
 	BlockedPath string `json:"blocked_path"`
 	// DecisionReason says why the agent asks, or is empty.
 	DecisionReason string `json:"decision_reason"`
-	// DecisionReasonType is the kind of reason, such as rule, mode, hook, workingDir, safetyCheck or classifier,
-	// or empty.
+	// DecisionReasonType is the kind of reason, such as rule, mode, hook, workingDir, safetyCheck
+	// or classifier, or empty.
 	DecisionReasonType string `json:"decision_reason_type"`
 	// DecisionReasonCode is a code for some reasons, such as org_ask_ceiling, or empty.
 	DecisionReasonCode string `json:"decision_reason_code"`
-	// ClassifierApprovable is nil unless a safety check asks. False means that a person has to answer.
+	// ClassifierApprovable is nil unless a safety check asks. False means that a person has to
+	// answer.
 	ClassifierApprovable *bool `json:"classifier_approvable"`
 	// MatchedAskRule is the user's rule that forces this question, or nil.
 	MatchedAskRule *struct {
@@ -94,12 +96,13 @@ type PermissionRequest struct {
 	} `json:"computer_folder"`
 }
 
-// An MCPOrigin is the MCP server that a tool comes from. Decide by its source whether to trust it, never by its
-// name.
+// An MCPOrigin is the MCP server that a tool comes from. Decide by its source whether to trust it,
+// never by its name.
 type MCPOrigin struct {
 	// Name is the name of the server.
 	Name string `json:"name"`
-	// Source is where the server was configured, such as sdk, plugin, user, project, local, managed or claudeai.
+	// Source is where the server was configured, such as sdk, plugin, user, project, local, managed
+	// or claudeai.
 	Source string `json:"source"`
 }
 
@@ -158,7 +161,8 @@ const (
 	PermissionBehaviorDeny PermissionBehavior = "deny"
 	// PermissionBehaviorAsk asks the user.
 	PermissionBehaviorAsk PermissionBehavior = "ask"
-	// PermissionBehaviorDefer ends the turn with the tool call still open. Only a [PreToolUseOutput] can have it.
+	// PermissionBehaviorDefer ends the turn with the tool call still open. Only a
+	// [PreToolUseOutput] can have it.
 	PermissionBehaviorDefer PermissionBehavior = "defer"
 )
 
@@ -183,8 +187,8 @@ type PermissionResult interface {
 
 // An AllowResult lets the tool run.
 type AllowResult struct {
-	// UpdatedInput replaces the input of the tool: anything that marshals to a JSON object. Nil leaves the input
-	// as it is.
+	// UpdatedInput replaces the input of the tool: anything that marshals to a JSON object. Nil
+	// leaves the input as it is.
 	UpdatedInput any `json:"updatedInput,omitempty"`
 	// UpdatedPermissions are changes of the rules, such as suggestions of the request.
 	UpdatedPermissions []PermissionUpdate `json:"updatedPermissions,omitempty"`
@@ -195,7 +199,8 @@ type AllowResult struct {
 // Allow returns a result that lets the tool run.
 func Allow() *AllowResult { return new(AllowResult) }
 
-// AllowWith returns a result that lets the tool run with another input: anything that marshals to a JSON object.
+// AllowWith returns a result that lets the tool run with another input: anything that marshals to a
+// JSON object.
 func AllowWith(input any) *AllowResult { return &AllowResult{UpdatedInput: input} }
 
 func (r *AllowResult) answer(req *PermissionRequest) (any, error) {
@@ -253,8 +258,8 @@ func (r *DenyResult) answer(req *PermissionRequest) (any, error) {
 
 // A PermissionUpdate is one change of the agent's permissions. Its type says which fields it uses.
 //
-// An update that comes from the agent keeps the fields that this package does not know, and goes back to the agent
-// unchanged, except for fields that the caller has changed.
+// An update that comes from the agent keeps the fields that this package does not know, and goes
+// back to the agent unchanged, except for fields that the caller has changed.
 type PermissionUpdate struct {
 	raw wire.JSON
 
@@ -288,7 +293,8 @@ const (
 // A PermissionDestination is where a change of the permissions is kept.
 type PermissionDestination string
 
-// The destinations that the agent knows. Those that end in Settings are files, and stay after the session.
+// The destinations that the agent knows. Those that end in Settings are files, and stay after the
+// session.
 const (
 	PermissionDestinationUserSettings    PermissionDestination = "userSettings"
 	PermissionDestinationProjectSettings PermissionDestination = "projectSettings"
@@ -323,8 +329,8 @@ func AddDirectories(to PermissionDestination, directories ...string) PermissionU
 // knownUpdate is a PermissionUpdate without its methods: it encodes only the known fields.
 type knownUpdate PermissionUpdate
 
-// UnmarshalJSON decodes u. A field that does not fit its type is zero: it belongs to a kind of change that this
-// package does not know. It is kept all the same.
+// UnmarshalJSON decodes u. A field that does not fit its type is zero: it belongs to a kind of
+// change that this package does not know. It is kept all the same.
 func (u *PermissionUpdate) UnmarshalJSON(data []byte) error {
 	var known knownUpdate
 	err := json.Unmarshal(data, &known)
@@ -354,7 +360,8 @@ func (u PermissionUpdate) MarshalJSON() ([]byte, error) {
 	return []byte(edited), err
 }
 
-// overlay returns the object raw with the fields that differ between then, which is raw as it was decoded, and now.
+// overlay returns the object raw with the fields that differ between then, which is raw as it was
+// decoded, and now.
 func overlay(raw, then, now wire.JSON) (wire.JSON, error) {
 	var all, old, edited map[string]wire.JSON
 	if err := errors.Join(raw.Decode(&all), then.Decode(&old), now.Decode(&edited)); err != nil {

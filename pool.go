@@ -14,13 +14,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Pool keeps started agents ready, so that callers don't wait for one to start. Its methods Query, Run and Connect are
-// like the functions of the same names. They take an agent that is ready, and the pool starts the next one in the
-// background. If none is ready, callers wait in order of arrival. All methods may be called from several goroutines.
+// A Pool keeps started agents ready, so that callers don't wait for one to start. Its methods
+// Query, Run and Connect are like the functions of the same names. They take an agent that is
+// ready, and the pool starts the next one in the background. If none is ready, callers wait in
+// order of arrival. All methods may be called from several goroutines.
 //
-// No conversation passes from one caller to another: an agent serves one conversation and ends. With
-// [PoolOptions.MaxUses] it serves several, one after the other. After each of them the command /clear gives the agent a
-// new session and takes it back to its working directory. The pool ends an agent instead of using it again
+// No conversation passes from one caller to another: an agent serves one conversation and ends.
+// With [PoolOptions.MaxUses] it serves several, one after the other. After each of them the command
+// /clear gives the agent a new session and takes it back to its working directory. The pool ends an
+// agent instead of using it again
 //
 //   - if /clear fails, or if the run failed or was left early,
 //   - if a task of the run is still running,
@@ -28,11 +30,12 @@ import (
 //   - if the agent used a tool that may leave more than files, such as a schedule,
 //   - if the permission rules, the permission mode, the directories, the tools or the model have changed.
 //
-// Two things remain: the next conversation begins with a note about the /clear, and the agent keeps some things in
-// memory, such as web pages that it has fetched. Hooks see the end and the start of the sessions. An agent that Connect
-// has returned is not used again.
+// Two things remain: the next conversation begins with a note about the /clear, and the agent keeps
+// some things in memory, such as web pages that it has fetched. Hooks see the end and the start of
+// the sessions. An agent that Connect has returned is not used again.
 //
-// All agents share the callbacks of the options, also [Options.Stderr], which may run for several agents at once.
+// All agents share the callbacks of the options, also [Options.Stderr], which may run for several
+// agents at once.
 type Pool struct {
 	opts   *Options
 	config PoolOptions
@@ -58,10 +61,11 @@ type Pool struct {
 	stats     PoolStats
 }
 
-// NewPool returns a pool of agents started with opts. Both opts and config may be nil. It returns when the first agent
-// is ready; the others start in the background. If the first one can't be started, it returns the error of [Connect].
-// Options that belong to one conversation, such as Resume, Continue, SessionID, Title and Record, are refused with an
-// [*OptionsError]. The context bounds only NewPool; the pool stays open until [Pool.Close].
+// NewPool returns a pool of agents started with opts. Both opts and config may be nil. It returns
+// when the first agent is ready; the others start in the background. If the first one can't be
+// started, it returns the error of [Connect]. Options that belong to one conversation, such as
+// Resume, Continue, SessionID, Title and Record, are refused with an [*OptionsError]. The context
+// bounds only NewPool; the pool stays open until [Pool.Close].
 func NewPool(ctx context.Context, opts *Options, config *PoolOptions) (*Pool, error) {
 	opts = opts.clone()
 	c := config.withDefaults()
@@ -94,10 +98,11 @@ func (p *Pool) start(ctx context.Context) error {
 	return nil
 }
 
-// Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop begins, and each loop
-// takes its own agent. If the agent may serve another conversation, the sequence does not wait for its exit: it ends when
-// the prompt is answered and no background task will start another turn. The errors are those of the function,
-// [ErrPoolClosed], and, while the caller waits, the error of ctx or of an agent that could not be started.
+// Query is like the function [Query], on an agent of the pool. Nothing is taken before the loop
+// begins, and each loop takes its own agent. If the agent may serve another conversation, the
+// sequence does not wait for its exit: it ends when the prompt is answered and no background task
+// will start another turn. The errors are those of the function, [ErrPoolClosed], and, while the
+// caller waits, the error of ctx or of an agent that could not be started.
 func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		a, id, err := p.ask(ctx, prompt)
@@ -110,15 +115,15 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 	}
 }
 
-// Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a [*ResultError], and
-// with entries that are missing in [Options.Store] a [*StoreError].
+// Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a
+// [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
 func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }
 
-// Connect takes an agent for a session. The agent counts as in use until the session is closed or the agent has died.
-// The context bounds only the wait. The errors are [ErrPoolClosed], that of ctx, and that of an agent that could not be
-// started.
+// Connect takes an agent for a session. The agent counts as in use until the session is closed or
+// the agent has died. The context bounds only the wait. The errors are [ErrPoolClosed], that of
+// ctx, and that of an agent that could not be started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	a, err := p.take(ctx)
 	if err != nil {
@@ -128,8 +133,8 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	return a.session, nil
 }
 
-// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent has died before the prompt
-// reached it, another one is tried.
+// ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent has died
+// before the prompt reached it, another one is tried.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
 		return nil, "", err // no agent is needed to find that out
@@ -150,23 +155,26 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 	return nil, "", err
 }
 
-// PoolOptions configure how many agents a [Pool] keeps, and for how long. The zero value means the defaults.
+// PoolOptions configure how many agents a [Pool] keeps, and for how long. The zero value means the
+// defaults.
 type PoolOptions struct {
-	// Warm is how many agents are kept ready for future callers. An agent takes about 250 MB of memory. 0 means 1.
+	// Warm is how many agents are kept ready for future callers. An agent takes about 250 MB of
+	// memory. 0 means 1.
 	Warm int
-	// MaxAgents is the highest number of agents, including those that are starting or ending. Further callers wait. It
-	// can't be less than Warm. 0 means four times Warm.
+	// MaxAgents is the highest number of agents, including those that are starting or ending.
+	// Further callers wait. It can't be less than Warm. 0 means four times Warm.
 	MaxAgents int
-	// MaxUses is how many conversations an agent serves, one after the other. 0 means 1, so that nothing can pass from one
-	// to the next. With more, the pool sends the command /clear after a [Pool.Query] or [Pool.Run] that succeeded, and
-	// keeps the agent if that works: see [Pool]. It can't be more than 1 together with [Options.DisableSlashCommands],
-	// [Options.VerbatimPrompts] or [Options.PromptSuggestions].
+	// MaxUses is how many conversations an agent serves, one after the other. 0 means 1, so that
+	// nothing can pass from one to the next. With more, the pool sends the command /clear after a
+	// [Pool.Query] or [Pool.Run] that succeeded, and keeps the agent if that works: see [Pool]. It
+	// can't be more than 1 together with [Options.DisableSlashCommands], [Options.VerbatimPrompts]
+	// or [Options.PromptSuggestions].
 	MaxUses int
-	// IdleTimeout is how long an agent waits for a caller before it is ended. The pool starts new agents for the next
-	// caller. 0 means 15 minutes.
+	// IdleTimeout is how long an agent waits for a caller before it is ended. The pool starts new
+	// agents for the next caller. 0 means 15 minutes.
 	IdleTimeout time.Duration
-	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that does not answer within
-	// 10 seconds is ended and replaced. 0 means a minute.
+	// HealthInterval is how often the pool checks that a waiting agent still answers. An agent that
+	// does not answer within 10 seconds is ended and replaced. 0 means a minute.
 	HealthInterval time.Duration
 }
 
@@ -201,7 +209,8 @@ func (o *PoolOptions) check() error {
 	return nil
 }
 
-// checkPooled returns an error if the options can't be used for the sessions of a pool whose agents have so many uses.
+// checkPooled returns an error if the options can't be used for the sessions of a pool whose agents
+// have so many uses.
 func (o *Options) checkPooled(uses int) error {
 	const single, reused = "can't be used in a pool, which has many sessions", "can't be combined with PoolOptions.MaxUses"
 	for _, c := range []struct {
@@ -226,16 +235,18 @@ func (o *Options) checkPooled(uses int) error {
 
 // PoolStats counts the agents and callers of a [Pool].
 type PoolStats struct {
-	// Warm agents are ready for a caller. Starting agents are not ready yet, or are being cleared. InUse agents serve a
-	// caller. Ending agents have been asked to exit.
+	// Warm agents are ready for a caller. Starting agents are not ready yet, or are being cleared.
+	// InUse agents serve a caller. Ending agents have been asked to exit.
 	Warm, Starting, InUse, Ending int
 	// Waiting counts the callers that wait for an agent.
 	Waiting int
 
-	// Started counts the agents that the pool has started, and Failed those of them that did not become ready. Died counts
-	// the agents that exited or stopped answering while they waited for a caller.
+	// Started counts the agents that the pool has started, and Failed those of them that did not
+	// become ready. Died counts the agents that exited or stopped answering while they waited for a
+	// caller.
 	Started, Failed, Died int
-	// Served counts the callers that got an agent, and Reused those of them whose agent had served others before.
+	// Served counts the callers that got an agent, and Reused those of them whose agent had served
+	// others before.
 	Served, Reused int
 	// WaitTime is the total time that callers have waited for agents.
 	WaitTime time.Duration
@@ -255,9 +266,9 @@ func (p *Pool) Stats() PoolStats {
 // ErrPoolClosed is the error of calls on a [Pool] that was drained or closed.
 var ErrPoolClosed = errors.New("clew: pool closed")
 
-// Drain closes the pool when its work is done: it refuses new callers, serves those that wait, waits until no agent is
-// in use, and then calls Close. If ctx ends first, it returns the error of ctx, and the pool continues to drain until
-// [Pool.Close].
+// Drain closes the pool when its work is done: it refuses new callers, serves those that wait,
+// waits until no agent is in use, and then calls Close. If ctx ends first, it returns the error of
+// ctx, and the pool continues to drain until [Pool.Close].
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.draining, p.wanted = true, 0
@@ -271,10 +282,11 @@ func (p *Pool) Drain(ctx context.Context) error {
 	}
 }
 
-// Close ends all agents of the pool, also those in use, and waits until they have exited. Callers that wait get
-// [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes no longer than [Session.Close]. It
-// returns nil if all agents exited by themselves, and otherwise an error with an [*ExitError] for each that had to be
-// killed. With [Options.Store], the error also has a [*StoreError] for each loss that no caller has seen.
+// Close ends all agents of the pool, also those in use, and waits until they have exited. Callers
+// that wait get [ErrPoolClosed]. Close may be called from anywhere, any number of times, and takes
+// no longer than [Session.Close]. It returns nil if all agents exited by themselves, and otherwise
+// an error with an [*ExitError] for each that had to be killed. With [Options.Store], the error
+// also has a [*StoreError] for each loss that no caller has seen.
 func (p *Pool) Close() error {
 	p.shutDown()
 	p.running.Wait()
@@ -286,8 +298,8 @@ func (p *Pool) Close() error {
 // maxErrs limits how many errors of a broken store a pool keeps.
 const maxErrs = 100
 
-// keepError keeps an error of an agent for Close, if it matters by then: store losses always do, and that an agent had
-// to be killed does once the pool is closed. The lock is held.
+// keepError keeps an error of an agent for Close, if it matters by then: store losses always do,
+// and that an agent had to be killed does once the pool is closed. The lock is held.
 func (p *Pool) keepError(err error) {
 	_, lost := errors.AsType[*StoreError](err)
 	if err != nil && (p.closed || lost) && len(p.errs) < maxErrs {
@@ -315,16 +327,16 @@ func (p *Pool) shutDown() {
 	p.pause(0)
 }
 
-// traceless are the tools after which /clear removes everything that they have changed in the agent. Tools of MCP
-// servers, which are not in this list, change only their servers. Other tools may register hooks, change directories or
-// schedule work.
+// traceless are the tools after which /clear removes everything that they have changed in the
+// agent. Tools of MCP servers, which are not in this list, change only their servers. Other tools
+// may register hooks, change directories or schedule work.
 var traceless = []string{
 	"AskUserQuestion", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read",
 	"StructuredOutput", "WebFetch", "WebSearch", "Write",
 }
 
-// leavesTraces reports whether an agent can't be used again after a prompt: a command may change anything, and a prompt
-// without an answer has no end.
+// leavesTraces reports whether an agent can't be used again after a prompt: a command may change
+// anything, and a prompt without an answer has no end.
 func leavesTraces(prompt *wire.UserMessage) bool {
 	unanswered := prompt.ShouldQuery != nil && !*prompt.ShouldQuery
 	return unanswered || strings.HasPrefix(strings.TrimSpace(prompt.Content.Text()), "/")

@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A poolAgent is an agent of a pool. The pool's lock protects state, uses and since. The other fields belong to the
-// goroutine that uses or clears the agent.
+// A poolAgent is an agent of a pool. The pool's lock protects state, uses and since. The other
+// fields belong to the goroutine that uses or clears the agent.
 type poolAgent struct {
 	session *Session // nil while it starts
 	state   agentState
@@ -113,8 +113,9 @@ func (p *Pool) stateOf(a *poolAgent) agentState {
 // healthTimeout is how long an idle agent may take to answer.
 const healthTimeout = 10 * time.Second
 
-// checkHealth sends a request to an agent that waits for a caller, and dismisses the agent if it does not answer. The
-// request needs no model. For its answer the agent prepares the context of a prompt, which makes the first turn faster.
+// checkHealth sends a request to an agent that waits for a caller, and dismisses the agent if it
+// does not answer. The request needs no model. For its answer the agent prepares the context of a
+// prompt, which makes the first turn faster.
 func (p *Pool) checkHealth(a *poolAgent) {
 	if p.stateOf(a) != agentWarm {
 		return
@@ -135,7 +136,8 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	}
 }
 
-// checkIdle dismisses an agent that has waited too long for a caller, and returns when to check again.
+// checkIdle dismisses an agent that has waited too long for a caller, and returns when to check
+// again.
 func (p *Pool) checkIdle(a *poolAgent) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,8 +158,8 @@ func (p *Pool) discard(a *poolAgent) {
 	p.dismiss(a)
 }
 
-// closeEnded closes the session of an agent that has ended by itself. A session in use is left to its caller, who may
-// have messages to read.
+// closeEnded closes the session of an agent that has ended by itself. A session in use is left to
+// its caller, who may have messages to read.
 func (p *Pool) closeEnded(a *poolAgent) error {
 	switch p.stateOf(a) {
 	case agentInUse:
@@ -233,8 +235,8 @@ func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 	return a, err
 }
 
-// join adds a waiter and sets how many more agents should be ready. It never blocks. A waiter that can be served at once
-// has been served when it returns.
+// join adds a waiter and sets how many more agents should be ready. It never blocks. A waiter that
+// can be served at once has been served when it returns.
 func (p *Pool) join(wanted int) *waiter {
 	w := &waiter{done: make(chan struct{})}
 	p.mu.Lock()
@@ -249,8 +251,8 @@ func (p *Pool) join(wanted int) *waiter {
 	return w
 }
 
-// await waits until the waiter has an agent. When ctx ends first, the waiter leaves the line, and an agent that it has
-// just got goes to the next one.
+// await waits until the waiter has an agent. When ctx ends first, the waiter leaves the line, and
+// an agent that it has just got goes to the next one.
 func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	select {
 	case <-w.done:
@@ -301,8 +303,8 @@ func (p *Pool) serve() {
 	}
 }
 
-// refuse fails the first waiter because an agent could not be started, unless enough others are being started. The lock
-// is held.
+// refuse fails the first waiter because an agent could not be started, unless enough others are
+// being started. The lock is held.
 func (p *Pool) refuse(err error) {
 	if len(p.line) > p.coming() {
 		p.line[0].settle(nil, err)
@@ -311,15 +313,16 @@ func (p *Pool) refuse(err error) {
 }
 
 const (
-	// headStart is how long the pool waits before it starts the next agent, so that the start does not slow down the agent
-	// that was just taken. The first answer of that agent ends it.
+	// headStart is how long the pool waits before it starts the next agent, so that the start does
+	// not slow down the agent that was just taken. The first answer of that agent ends it.
 	headStart = 500 * time.Millisecond
 	// The pause before another start after agents have died before they served a caller.
 	minRestart = 500 * time.Millisecond
 	maxRestart = 30 * time.Second
 )
 
-// balance serves the waiters, and starts agents that are missing. It is called with the lock held after every change.
+// balance serves the waiters, and starts agents that are missing. It is called with the lock held
+// after every change.
 func (p *Pool) balance() {
 	p.serve()
 	if p.draining && len(p.line) == 0 {
@@ -411,8 +414,8 @@ func (p *Pool) countDeath() {
 	p.backOff()
 }
 
-// backOff counts a failure. From the second one in a row, the pool pauses before it starts another agent, longer each
-// time. The lock is held.
+// backOff counts a failure. From the second one in a row, the pool pauses before it starts another
+// agent, longer each time. The lock is held.
 func (p *Pool) backOff() {
 	p.failures++
 	if p.failures > 1 {
@@ -429,7 +432,8 @@ type baseline struct {
 	profile string    // what the agent reported about itself in its first turn
 }
 
-// record records the permission rules of an agent that has started. It does nothing for an agent with a single use.
+// record records the permission rules of an agent that has started. It does nothing for an agent
+// with a single use.
 func (b *baseline) record(ctx context.Context, s *Session, uses int) error {
 	if uses == 1 {
 		return nil
@@ -448,8 +452,8 @@ func profileOf(m *wire.InitMessage) string {
 	return fmt.Sprintf("%q", []any{m.CWD, m.AdditionalDirectories, m.Model, m.PermissionMode, m.OutputStyle, m.Tools})
 }
 
-// giveBack returns an agent whose conversation is over, to be cleared and used again. It reports whether the pool wants
-// the agent.
+// giveBack returns an agent whose conversation is over, to be cleared and used again. It reports
+// whether the pool wants the agent.
 func (p *Pool) giveBack(a *poolAgent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

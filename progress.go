@@ -8,8 +8,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// progress follows the agent's work by its frames: which prompts it has not answered, what runs in the background, and
-// whether the last turn failed. It sees frames as they are read, long before a slow caller does.
+// progress follows the agent's work by its frames: which prompts it has not answered, what runs in
+// the background, and whether the last turn failed. It sees frames as they are read, long before a
+// slow caller does.
 type progress struct {
 	mu      sync.Mutex
 	prompts ledger
@@ -41,8 +42,8 @@ func (p *progress) unsent(uuid string) {
 	p.prompts.remove([]string{uuid})
 }
 
-// see follows a frame. It reports whether the run may be over with it: after a result, when the agent is done with a
-// prompt, and when the agent becomes idle.
+// see follows a frame. It reports whether the run may be over with it: after a result, when the
+// agent is done with a prompt, and when the agent becomes idle.
 func (p *progress) see(msg wire.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +98,8 @@ func (p *progress) setSession(id string) {
 	p.id = id
 }
 
-// task follows the tasks that start another turn when they end. Others, such as a shell, may never end.
+// task follows the tasks that start another turn when they end. Others, such as a shell, may never
+// end.
 func (p *progress) task(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.TaskStartedMessage:
@@ -132,14 +134,16 @@ func (p *progress) answered() bool {
 	return len(p.prompts.open) == 0
 }
 
-// position returns how many prompts the agent has to answer before this one, or -1 if it has answered it.
+// position returns how many prompts the agent has to answer before this one, or -1 if it has
+// answered it.
 func (p *progress) position(uuid string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Index(p.prompts.open, uuid)
 }
 
-// settled reports whether every prompt was answered and nothing in the background will start another turn.
+// settled reports whether every prompt was answered and nothing in the background will start
+// another turn.
 func (p *progress) settled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +157,8 @@ func (p *progress) expectsOutput() bool {
 	return p.turnRuns() && p.state != wire.SessionStateRequiresAction
 }
 
-// working reports whether the agent is in a turn, or waits for something in the background before it ends.
+// working reports whether the agent is in a turn, or waits for something in the background before
+// it ends.
 func (p *progress) working() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,8 +181,8 @@ func (p *progress) turns() turnsState {
 	return turnsState{failed: p.failed, open: len(p.prompts.open) > 0}
 }
 
-// err returns the error of a conversation whose agent ended with exit, which is nil if it exited normally: an error if
-// the last turn failed, if the agent died, or if a prompt has no result.
+// err returns the error of a conversation whose agent ended with exit, which is nil if it exited
+// normally: an error if the last turn failed, if the agent died, or if a prompt has no result.
 func (t turnsState) err(exit *ExitError) error {
 	switch {
 	case t.failed != nil:
@@ -197,8 +202,8 @@ func (p *progress) sessionID() string {
 	return p.id
 }
 
-// lose resets the state after the agent has died. All prompts except those in kept, which the agent had not received, are
-// lost. It returns the lost ones.
+// lose resets the state after the agent has died. All prompts except those in kept, which the agent
+// had not received, are lost. It returns the lost ones.
 func (p *progress) lose(kept []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +212,8 @@ func (p *progress) lose(kept []string) []string {
 	return p.prompts.remove(lost)
 }
 
-// restart prepares for another agent. It reports whether a prompt was answered without a failure since the last restart.
+// restart prepares for another agent. It reports whether a prompt was answered without a failure
+// since the last restart.
 func (p *progress) restart() (succeeded bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,8 +253,9 @@ func (p *progress) inTurn() bool {
 	return p.turnRuns()
 }
 
-// A ledger holds the prompts that were sent and not answered, oldest first, and removes them as frames answer them.
-// Newer agents name the prompts that a result answers. The results of older ones answer one prompt each, in order.
+// A ledger holds the prompts that were sent and not answered, oldest first, and removes them as
+// frames answer them. Newer agents name the prompts that a result answers. The results of older
+// ones answer one prompt each, in order.
 type ledger struct {
 	open    []string
 	states  map[string]wire.CommandState // of the prompts in open, as far as the agent has reported them
@@ -276,8 +283,9 @@ func (l *ledger) see(msg wire.Message) []string {
 	return nil
 }
 
-// follow follows the state of a prompt. A prompt that is canceled in the queue is settled. A prompt that the agent took
-// up in the middle of a turn ends before the result that answers it, and waits for that.
+// follow follows the state of a prompt. A prompt that is canceled in the queue is settled. A prompt
+// that the agent took up in the middle of a turn ends before the result that answers it, and waits
+// for that.
 func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
 	l.reports = true
 	uuid := m.CommandUUID
@@ -323,14 +331,15 @@ func (l *ledger) answered(m *wire.ResultMessage) []string {
 	return nil
 }
 
-// begun reports whether the agent may have started a prompt. An agent that reports states has not, if it has reported
-// nothing about the prompt: the result that was read belongs to a turn that the agent started itself.
+// begun reports whether the agent may have started a prompt. An agent that reports states has not,
+// if it has reported nothing about the prompt: the result that was read belongs to a turn that the
+// agent started itself.
 func (l *ledger) begun(uuid string) bool {
 	return l.states[uuid] == wire.CommandStateStarted || l.states[uuid] == "" && !l.reports
 }
 
-// prompted reports whether a result that names no prompt can answer one. It can't if a finished task or a schedule has
-// started its turn.
+// prompted reports whether a result that names no prompt can answer one. It can't if a finished
+// task or a schedule has started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
 // remove removes prompts, and returns those that were there.

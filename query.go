@@ -17,18 +17,20 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts before the loop
-// does, and each loop starts its own agent. opts may be nil.
+// Query starts an agent, gives it the prompt, and returns its messages as they come. Nothing starts
+// before the loop does, and each loop starts its own agent. opts may be nil.
 //
 //	for msg, err := range clew.Query(ctx, "Explain this repository", nil) {
 //
-// The sequence ends when the agent has exited. An error is the last pair: an error of [Connect], a [*ResultError] if the
-// last turn failed, an [*ExitError] if the agent died, the error of ctx, or that of a prompt that is a sequence with
-// errors. It is joined with a [*StoreError] if entries are missing in [Options.Store] and no message has reported that.
+// The sequence ends when the agent has exited. An error is the last pair: an error of [Connect], a
+// [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
+// that of a prompt that is a sequence with errors. It is joined with a [*StoreError] if entries are
+// missing in [Options.Store] and no message has reported that.
 //
-// Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the statement after the loop
-// runs; store losses from then on are only logged. An agent that has left a command running in the background may wait
-// for it long after its result. To avoid that, leave the loop at the result.
+// Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the
+// statement after the loop runs; store losses from then on are only logged. An agent that has left
+// a command running in the background may wait for it long after its result. To avoid that, leave
+// the loop at the result.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		s, err := Connect(ctx, opts.withoutReconnect())
@@ -65,8 +67,8 @@ func (o *Options) withoutReconnect() *Options {
 	return &run
 }
 
-// Run is like [Query] but returns only the last result. With a failed result it also returns a [*ResultError], and with
-// entries that are missing in [Options.Store] a [*StoreError].
+// Run is like [Query] but returns only the last result. With a failed result it also returns a
+// [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
 func Run[P Prompt](ctx context.Context, prompt P, opts *Options) (*wire.ResultMessage, error) {
 	return outcome(Query(ctx, prompt, opts))
 }
@@ -105,8 +107,8 @@ type sender struct {
 	err    error     // of the prompts, once done
 }
 
-// startSender sends prompts in the background. After the last one, the agent's input is closed as soon as no callback
-// can be needed any more.
+// startSender sends prompts in the background. After the last one, the agent's input is closed as
+// soon as no callback can be needed any more.
 func startSender(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) *sender {
 	ctx, cancel := context.WithCancelCause(ctx)
 	sender := &sender{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
@@ -137,8 +139,8 @@ func (s *sender) stop() {
 	})
 }
 
-// addError adds the error of the prompts to err, which may be nil. Errors that only follow from the end of ctx or of the
-// session add nothing.
+// addError adds the error of the prompts to err, which may be nil. Errors that only follow from the
+// end of ctx or of the session add nothing.
 func (s *sender) addError(ctx context.Context, err error) error {
 	s.stop()
 	select {
@@ -171,12 +173,14 @@ func sendAll(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessag
 	return nil
 }
 
-// exitTimeout is how long a one-shot run waits for an agent that has answered every prompt and does not exit.
+// exitTimeout is how long a one-shot run waits for an agent that has answered every prompt and does
+// not exit.
 const exitTimeout = 10 * time.Minute
 
-// A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can come that needs an
-// answer, and ends an agent that has answered everything and does not exit. It does nothing before allSent is called,
-// and so nothing for a session without an end. It has its own state and lock.
+// A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can
+// come that needs an answer, and ends an agent that has answered everything and does not exit. It
+// does nothing before allSent is called, and so nothing for a session without an end. It has its
+// own state and lock.
 type oneShot struct {
 	log        *slog.Logger
 	progress   *progress
@@ -254,14 +258,14 @@ func (o *oneShot) stop() (overdue bool) {
 	return o.overdue
 }
 
-// RunAs is like [Run] but decodes the answer into a value of type T: the agent gets the JSON schema of T and answers in
-// that form. T is usually a struct whose fields have json and jsonschema tags, see [jsonschema.For]. Other types are sent
-// as the only field of an object.
+// RunAs is like [Run] but decodes the answer into a value of type T: the agent gets the JSON schema
+// of T and answers in that form. T is usually a struct whose fields have json and jsonschema tags,
+// see [jsonschema.For]. Other types are sent as the only field of an object.
 //
 //	plan, result, err := clew.RunAs[Plan](ctx, "Plan the release", nil)
 //
-// If the answer does not fit T, RunAs returns the result and an [*OutputError]. If the only error is a [*StoreError], the
-// answer is valid.
+// If the answer does not fit T, RunAs returns the result and an [*OutputError]. If the only error
+// is a [*StoreError], the answer is valid.
 func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *wire.ResultMessage, error) {
 	var answer T
 	shape, err := newOutputShape[T]()
@@ -352,9 +356,9 @@ func (e *OutputError) Error() string { return "clew: the structured answer: " + 
 // Unwrap returns e.Err.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// A Prompt is a text, a message, which may have images or documents, or a sequence of messages. The messages of a
-// sequence are sent as it yields them, without waiting for answers. An error of the sequence ends the prompts, but not
-// the turn that is running.
+// A Prompt is a text, a message, which may have images or documents, or a sequence of messages. The
+// messages of a sequence are sent as it yields them, without waiting for answers. An error of the
+// sequence ends the prompts, but not the turn that is running.
 type Prompt interface {
 	string | *wire.UserMessage | iter.Seq[*wire.UserMessage] | iter.Seq2[*wire.UserMessage, error]
 }
@@ -391,8 +395,8 @@ func one(msg *wire.UserMessage) iter.Seq2[*wire.UserMessage, error] {
 // [NewUserMessage] returns one with images or documents.
 func Text(text string) *wire.UserMessage { return NewUserMessage(&wire.TextBlock{Text: text}) }
 
-// NewUserMessage returns a prompt with these blocks, such as an [Image] and a [TextBlock] with a question about it. Its
-// other fields may be set before it is sent.
+// NewUserMessage returns a prompt with these blocks, such as an [Image] and a [TextBlock] with a
+// question about it. Its other fields may be set before it is sent.
 func NewUserMessage(blocks ...wire.Block) *wire.UserMessage {
 	return &wire.UserMessage{APIMessage: wire.APIMessage{Role: wire.RoleUser, Content: blocks}}
 }
@@ -414,7 +418,8 @@ func encoded(mediaType string, data []byte) *wire.Source {
 	return &wire.Source{Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// promptFrame returns the frame of a message, and the ID that its result will name. It does not change the message.
+// promptFrame returns the frame of a message, and the ID that its result will name. It does not
+// change the message.
 func promptFrame(msg *wire.UserMessage, verbatim bool) (frame []byte, uuid string, err error) {
 	if msg == nil {
 		return nil, "", fmt.Errorf("clew: the prompt is a nil message")

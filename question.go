@@ -9,9 +9,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A QuestionFunc asks the user questions of the agent. It replaces a [CanUseToolFunc] for the tool AskUserQuestion:
-// an error denies, calls may run concurrently, and the context ends when the agent no longer needs the answer or
-// exits. The agent waits without a limit.
+// A QuestionFunc asks the user questions of the agent. It replaces a [CanUseToolFunc] for the tool
+// AskUserQuestion: an error denies, calls may run concurrently, and the context ends when the agent
+// no longer needs the answer or exits. The agent waits without a limit.
 //
 // Nil without an error means that the user declined to answer, which the model learns.
 type QuestionFunc func(ctx context.Context, req *QuestionRequest) (*QuestionResult, error)
@@ -42,19 +42,20 @@ type QuestionOption struct {
 	Label string `json:"label"`
 	// Description explains it.
 	Description string `json:"description"`
-	// Preview shows the result of the option, in the format of [Options.QuestionPreview], or is empty.
+	// Preview shows the result of the option, in the format of [Options.QuestionPreview], or is
+	// empty.
 	Preview string `json:"preview"`
 }
 
 // A QuestionResult is the user's answer to a [QuestionRequest].
 type QuestionResult struct {
-	// Answers are the labels of the chosen options, or the user's own words, by [Question.Question]. A question
-	// without an answer was skipped.
+	// Answers are the labels of the chosen options, or the user's own words, by
+	// [Question.Question]. A question without an answer was skipped.
 	Answers map[string][]string
 	// Annotations add to the answers, also by [Question.Question].
 	Annotations map[string]QuestionAnnotation
-	// Response is a text that the user wrote instead of answering. Unless it is empty, the model sees only the
-	// response.
+	// Response is a text that the user wrote instead of answering. Unless it is empty, the model
+	// sees only the response.
 	Response string
 }
 
@@ -123,16 +124,16 @@ func (r *QuestionResult) answers() map[string]string {
 	return answers
 }
 
-// An ElicitationFunc asks the user a question of an MCP server, or to visit a page. Without one, every such request
-// is declined.
+// An ElicitationFunc asks the user a question of an MCP server, or to visit a page. Without one,
+// every such request is declined.
 //
-// Nil without an error means that another host answers: nothing is sent, and the server keeps waiting. After an error
-// the agent reports to the server that the request was cancelled. Calls may run concurrently. The context ends when
-// the agent no longer needs the answer or exits.
+// Nil without an error means that another host answers: nothing is sent, and the server keeps
+// waiting. After an error the agent reports to the server that the request was cancelled. Calls may
+// run concurrently. The context ends when the agent no longer needs the answer or exits.
 type ElicitationFunc func(ctx context.Context, req *ElicitationRequest) (*ElicitationResult, error)
 
-// An ElicitationRequest is an MCP server's question to the user. All texts come from the server: escape them before
-// they reach a terminal or a page.
+// An ElicitationRequest is an MCP server's question to the user. All texts come from the server:
+// escape them before they reach a terminal or a page.
 type ElicitationRequest struct {
 	raw wire.JSON
 
@@ -177,8 +178,8 @@ const (
 type ElicitationResult struct {
 	// Action is what the user does. It must be set.
 	Action ElicitationAction `json:"action"`
-	// Content is the form as filled in: anything that marshals to a JSON object. It is nil unless the action is
-	// [ElicitationAccept].
+	// Content is the form as filled in: anything that marshals to a JSON object. It is nil unless
+	// the action is [ElicitationAccept].
 	Content any `json:"content,omitempty"`
 }
 
@@ -217,11 +218,12 @@ func (c *callbacks) elicitation(ctx context.Context, body wire.JSON) (wire.JSON,
 	})
 }
 
-// A UserDialogFunc shows a dialog of the agent to the user. The agent asks only for the kinds of dialogs that
-// [Options.SupportedDialogKinds] names.
+// A UserDialogFunc shows a dialog of the agent to the user. The agent asks only for the kinds of
+// dialogs that [Options.SupportedDialogKinds] names.
 //
-// Nil without an error means that another host answers: nothing is sent, and the agent keeps waiting. Calls may run
-// concurrently. The context ends when the agent no longer needs the answer or exits.
+// Nil without an error means that another host answers: nothing is sent, and the agent keeps
+// waiting. Calls may run concurrently. The context ends when the agent no longer needs the answer
+// or exits.
 type UserDialogFunc func(ctx context.Context, req *UserDialogRequest) (*UserDialogResult, error)
 
 // A UserDialogRequest asks for a dialog.
@@ -241,7 +243,8 @@ func (r *UserDialogRequest) Raw() wire.JSON { return r.raw }
 
 // A UserDialogResult is how a dialog ended.
 type UserDialogResult struct {
-	// Result is the user's choice: anything that marshals to JSON. Its shape depends on the kind of the dialog.
+	// Result is the user's choice: anything that marshals to JSON. Its shape depends on the kind of
+	// the dialog.
 	Result any
 	// Cancelled is true if the user closed the dialog. Result is ignored then.
 	Cancelled bool

@@ -23,8 +23,8 @@ var guidePackages = map[string]string{
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// TestGuidesShowCodeThatCompiles looks for each piece of Go in the guides in a program or a test that is compiled, and
-// run, with everything else.
+// TestGuidesShowCodeThatCompiles looks for each piece of Go in the guides in a program or a test
+// that is compiled, and run, with everything else.
 func TestGuidesShowCodeThatCompiles(t *testing.T) {
 	t.Parallel()
 	var sources strings.Builder
@@ -51,7 +51,8 @@ func unindented(text string) string {
 	return regexp.MustCompile(`(?m)^[\t ]+`).ReplaceAllString(text, "")
 }
 
-// publicName is a name of the API as the guides write it: Session.Turn is short for clew.Session.Turn.
+// publicName is a name of the API as the guides write it: Session.Turn is short for
+// clew.Session.Turn.
 var publicName = regexp.MustCompile(
 	"`\\*?(clew|wire|clewtest|tools|screens|sessions|transcript|usage|tooluse|sqlitestore|natsstore|storetest|Options|Session)" +
 		"\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
@@ -80,7 +81,8 @@ func TestGuidesNameWhatExists(t *testing.T) {
 	}
 }
 
-// addGuideNames adds what a file declares: types with their fields and methods, functions, constants and variables.
+// addGuideNames adds what a file declares: types with their fields and methods, functions,
+// constants and variables.
 func addGuideNames(t *testing.T, names map[string]bool, pkg, path string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// receive reads the output of the agent's process, and then of each process that replaces it. It is the only goroutine
-// that reads.
+// receive reads the output of the agent's process, and then of each process that replaces it. It is
+// the only goroutine that reads.
 func (s *Session) receive() {
 	p := s.agent.process()
 	for next := p; next != nil; next = s.agent.reconnector.replace(p) {
@@ -22,8 +22,8 @@ func (s *Session) receive() {
 	s.finish(p)
 }
 
-// readOutput reads the output of a process until its end. It serves control frames at once and puts all other messages
-// into the backlog, in batches: each holds what one read has returned.
+// readOutput reads the output of a process until its end. It serves control frames at once and puts
+// all other messages into the backlog, in batches: each holds what one read has returned.
 func (s *Session) readOutput(p *agentProcess) error {
 	feeder := wire.NewFeeder(s.readerOptions())
 	for {
@@ -46,8 +46,9 @@ func (s *Session) readOutput(p *agentProcess) error {
 	}
 }
 
-// handle handles a message that was just read: it serves control frames and keeps entries for the store. It reports
-// whether the message is for the caller now. Messages of a process that is not ready yet are not.
+// handle handles a message that was just read: it serves control frames and keeps entries for the
+// store. It reports whether the message is for the caller now. Messages of a process that is not
+// ready yet are not.
 func (s *Session) handle(p *agentProcess, msg wire.Message) bool {
 	s.record.received(msg)
 	if s.control.Handle(msg) || s.mirror.take(msg) {
@@ -78,7 +79,8 @@ func (s *Session) update(msg wire.Message) {
 	}
 }
 
-// deliver hands over the messages of one read. Entries for the store go first: a result waits for those before it.
+// deliver hands over the messages of one read. Entries for the store go first: a result waits for
+// those before it.
 func (s *Session) deliver(batch []wire.Message) {
 	if s.mirror.pending() {
 		s.watchdog.hold()
@@ -97,7 +99,8 @@ func (s *Session) push(batch []wire.Message) {
 	s.watchdog.release()
 }
 
-// finish ends the session once its last process is gone: it decides how the session ended and fails all who wait.
+// finish ends the session once its last process is gone: it decides how the session ended and fails
+// all who wait.
 func (s *Session) finish(p *agentProcess) {
 	s.ending.settle(p.exit, endState{
 		gaveUp:      s.agent.reconnector.gaveUp,
@@ -119,8 +122,9 @@ func (s *Session) finish(p *agentProcess) {
 	close(s.ending.over)
 }
 
-// writeFailed is called when the agent's input is broken. Usually the agent is dead, and its end says more about it. One
-// that still runs can't be controlled any more: the session reads what it writes, or replaces it if that is possible.
+// writeFailed is called when the agent's input is broken. Usually the agent is dead, and its end
+// says more about it. One that still runs can't be controlled any more: the session reads what it
+// writes, or replaces it if that is possible.
 func (s *Session) writeFailed(err error) {
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()

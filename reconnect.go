@@ -15,30 +15,32 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ReconnectOptions configure how often and how fast a session starts a new agent in place of one that has died. The zero
-// value means the defaults.
+// ReconnectOptions configure how often and how fast a session starts a new agent in place of one
+// that has died. The zero value means the defaults.
 //
-// An agent has died if it was killed, has crashed or can't be reached any more, and also if it exited in the middle of a
-// turn. An agent that exits normally between turns, as some prompts make it do, ends the session. So does an agent that
-// was silent for [Options.IdleTimeout].
+// An agent has died if it was killed, has crashed or can't be reached any more, and also if it
+// exited in the middle of a turn. An agent that exits normally between turns, as some prompts make
+// it do, ends the session. So does an agent that was silent for [Options.IdleTimeout].
 //
-// The new agent resumes the conversation by its ID, as far as the old one has written the transcript. It gets the
-// options, and then the changes that methods of the session have made: model, permission mode, thinking, settings, MCP
-// servers and their state, working directories, added plugins, remote control, subscribers, suggestions, browsers, and a
-// rewind of the conversation that no turn has followed. Permission rules of the session are lost, and so are background
-// tasks, logins that had not ended and files that were seeded as read. Limits such as [Options.MaxBudgetUSD] start again
-// from zero.
+// The new agent resumes the conversation by its ID, as far as the old one has written the
+// transcript. It gets the options, and then the changes that methods of the session have made:
+// model, permission mode, thinking, settings, MCP servers and their state, working directories,
+// added plugins, remote control, subscribers, suggestions, browsers, and a rewind of the
+// conversation that no turn has followed. Permission rules of the session are lost, and so are
+// background tasks, logins that had not ended and files that were seeded as read. Limits such as
+// [Options.MaxBudgetUSD] start again from zero.
 //
-// While no agent runs, control requests and prompts wait until their contexts end. A request or prompt that the dead
-// agent had received and not answered fails with a [*LostError], and is never sent again. A
-// [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all attempts have failed, the session
-// ends with a [*ReconnectError].
+// While no agent runs, control requests and prompts wait until their contexts end. A request or
+// prompt that the dead agent had received and not answered fails with a [*LostError], and is never
+// sent again. A [wire.SessionReconnectedMessage] precedes the messages of the new agent. When all
+// attempts have failed, the session ends with a [*ReconnectError].
 type ReconnectOptions struct {
-	// MaxAttempts is how many times in a row an agent is started before the session gives up. A turn that succeeds resets
-	// the count. 0 means 5.
+	// MaxAttempts is how many times in a row an agent is started before the session gives up. A
+	// turn that succeeds resets the count. 0 means 5.
 	MaxAttempts int
-	// MinBackoff and MaxBackoff bound the pause before an attempt. The first attempt has no pause, the second has the
-	// shortest, and the pause doubles before each further one. 0 means 500 milliseconds and 30 seconds.
+	// MinBackoff and MaxBackoff bound the pause before an attempt. The first attempt has no pause,
+	// the second has the shortest, and the pause doubles before each further one. 0 means 500
+	// milliseconds and 30 seconds.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 }
@@ -95,8 +97,8 @@ func (o *Options) checkReconnect() error {
 	return nil
 }
 
-// A reconnector starts another process in place of one that has died. Only the read loop uses its fields, but for the
-// context and the wait group.
+// A reconnector starts another process in place of one that has died. Only the read loop uses its
+// fields, but for the context and the wait group.
 type reconnector struct {
 	agent *agent
 	opts  ReconnectOptions
@@ -134,7 +136,8 @@ func (r *reconnector) wait() {
 	r.starting.Wait()
 }
 
-// replace starts another process in place of one that has ended. It returns nil if the session ends.
+// replace starts another process in place of one that has ended. It returns nil if the session
+// ends.
 func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	s := r.agent.session
 	if !r.wanted(p) {
@@ -160,8 +163,8 @@ func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	return r.startNext()
 }
 
-// wanted reports whether a process that has ended is to be replaced. It is not if it ended as it should: by itself,
-// between turns.
+// wanted reports whether a process that has ended is to be replaced. It is not if it ended as it
+// should: by itself, between turns.
 func (r *reconnector) wanted(p *agentProcess) bool {
 	s := r.agent.session
 	if s.opts.Reconnect == nil || r.agent.noReconnect.Load() || s.ending.closing() || !r.agent.initialized() {
@@ -170,8 +173,9 @@ func (r *reconnector) wanted(p *agentProcess) bool {
 	return !p.ready.Load() || p.failure() != nil || s.progress.inTurn()
 }
 
-// disconnect cuts the session off from a process that has died: calls fail, callbacks end, and the prompts that the
-// process had received are lost. It returns their ids. Other prompts wait for the next process.
+// disconnect cuts the session off from a process that has died: calls fail, callbacks end, and the
+// prompts that the process had received are lost. It returns their ids. Other prompts wait for the
+// next process.
 func (r *reconnector) disconnect(err *LostError) (lost []string) {
 	s := r.agent.session
 	s.sending.Lock()
@@ -182,15 +186,16 @@ func (r *reconnector) disconnect(err *LostError) (lost []string) {
 	return lost
 }
 
-// drainStore copies what the process has written to the store before another one writes to the same files, unless that
-// takes too long.
+// drainStore copies what the process has written to the store before another one writes to the same
+// files, unless that takes too long.
 func (r *reconnector) drainStore() {
 	ctx, cancel := context.WithTimeout(r.open, r.agent.session.opts.storeTimeout())
 	defer cancel()
 	r.agent.session.mirror.drain(ctx.Done())
 }
 
-// startOutcome waits until it is known whether a process that has ended was ready before, and returns why not.
+// startOutcome waits until it is known whether a process that has ended was ready before, and
+// returns why not.
 func (r *reconnector) startOutcome(p *agentProcess) error {
 	select {
 	case err := <-p.initialized:
@@ -200,8 +205,8 @@ func (r *reconnector) startOutcome(p *agentProcess) error {
 	}
 }
 
-// startNext makes attempts until a process has been started. It returns nil if there are none left, or if the session is
-// closed.
+// startNext makes attempts until a process has been started. It returns nil if there are none left,
+// or if the session is closed.
 func (r *reconnector) startNext() *agentProcess {
 	for r.open.Err() == nil {
 		if r.attempts == r.opts.MaxAttempts {
@@ -262,9 +267,10 @@ func (r *reconnector) start() (p *agentProcess, err error) {
 	return p, nil
 }
 
-// options returns the options of the next process: it resumes the conversation, if there is one. When the agent died in
-// its first turn, that may not be in the transcript, so every other attempt starts the conversation again under the same
-// ID. The agent refuses that if there is something to resume.
+// options returns the options of the next process: it resumes the conversation, if there is one.
+// When the agent died in its first turn, that may not be in the transcript, so every other attempt
+// starts the conversation again under the same ID. The agent refuses that if there is something to
+// resume.
 func (r *reconnector) options() *Options {
 	o := *r.agent.session.opts
 	talk := r.agent.session.progress.conversation()
@@ -289,8 +295,8 @@ func (r *reconnector) options() *Options {
 // errGone says that a process has died before it was ready.
 var errGone = errors.New("clew: the agent is gone")
 
-// makeReady makes a process ready that was just started, and lets the session go on with it. If it can't, it ends the
-// process.
+// makeReady makes a process ready that was just started, and lets the session go on with it. If it
+// can't, it ends the process.
 func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage) error {
 	s := r.agent.session
 	ctx, cancel := r.agent.withInitializeTimeout(r.open)
@@ -320,7 +326,8 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 	return nil
 }
 
-// initialize gives a new process what its plan says, and what methods of the session have changed since.
+// initialize gives a new process what its plan says, and what methods of the session have changed
+// since.
 func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
 	s := r.agent.session
 	if err := r.agent.sendInitialize(ctx, plan); err != nil {
@@ -343,7 +350,8 @@ func (r *reconnector) initialize(ctx context.Context, plan *launchPlan) error {
 	return nil
 }
 
-// newestServers returns the MCP servers that a new process gets right after it is initialized: those that were set last.
+// newestServers returns the MCP servers that a new process gets right after it is initialized:
+// those that were set last.
 func newestServers(plan *launchPlan, changed []change) any {
 	for _, c := range changed {
 		if c.subtype == serversSubtype {
@@ -353,8 +361,8 @@ func newestServers(plan *launchPlan, changed []change) any {
 	return plan.servers
 }
 
-// repeat repeats a request for a new process. If the agent refuses it now, the change is dropped, unless the agent must
-// not go on without it.
+// repeat repeats a request for a new process. If the agent refuses it now, the change is dropped,
+// unless the agent must not go on without it.
 func (r *reconnector) repeat(ctx context.Context, c *change) error {
 	if c.subtype == serversSubtype {
 		return nil // sendServers has sent them
@@ -392,8 +400,9 @@ const (
 	cwdSubtype        = "set_cwd"
 )
 
-// remembered are the subtypes of requests that change how an agent works until it ends. If such a request can change
-// several things, the value is the field that names the thing. Of requests that change the same thing, the last counts.
+// remembered are the subtypes of requests that change how an agent works until it ends. If such a
+// request can change several things, the value is the field that names the thing. Of requests that
+// change the same thing, the last counts.
 var remembered = map[string]string{
 	"set_model":                     "",
 	modeSubtype:                     "",
@@ -413,7 +422,8 @@ var remembered = map[string]string{
 	"set_prompt_suggestions_paused": "",
 }
 
-// changes are the requests that have changed how the agent works. They are repeated for an agent that replaces it.
+// changes are the requests that have changed how the agent works. They are repeated for an agent
+// that replaces it.
 type changes struct {
 	mu   sync.Mutex
 	list []change // the newest last
@@ -475,7 +485,8 @@ func (c *changes) add(newest change) {
 	c.list = append(c.list, newest)
 }
 
-// merge adds settings to those of earlier requests. As in the agent, a setting replaces an earlier one of the same name.
+// merge adds settings to those of earlier requests. As in the agent, a setting replaces an earlier
+// one of the same name.
 func (c *changes) merge(fields map[string]wire.JSON) {
 	settings := make(map[string]wire.JSON)
 	for _, old := range c.all() {
@@ -509,7 +520,8 @@ func (c *changes) all() []change {
 	return slices.Clone(c.list)
 }
 
-// strict reports whether an agent must not go on without the change, because it could do something that is forbidden.
+// strict reports whether an agent must not go on without the change, because it could do something
+// that is forbidden.
 func (c *change) strict() bool {
 	return c.subtype == settingsSubtype || c.subtype == serverModeSubtype || c.subtype == rewindSubtype
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A recorder writes the dialogue with the agent, a line per frame, both directions in the order of the frames.
-// A nil recorder writes nothing.
+// A recorder writes the dialogue with the agent, a line per frame, both directions in the order of
+// the frames. A nil recorder writes nothing.
 type recorder struct {
 	log *slog.Logger
 
@@ -71,7 +71,8 @@ func (r *recorder) ended(exit *ExitError) {
 	}
 }
 
-// oneLine joins the lines of a frame that has several. Line ends are only between the members of such a frame.
+// oneLine joins the lines of a frame that has several. Line ends are only between the members of
+// such a frame.
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
 func (r *recorder) line(mark, text string) {
@@ -119,8 +120,8 @@ func (c *recordedInput) CloseWrite() error {
 	return c.Connection.CloseWrite()
 }
 
-// secretWords occur in the frames of the host that hold secrets: those of MCP servers, tokens, and codes of a login. They
-// don't occur in the text of a prompt, because its quotes are escaped.
+// secretWords occur in the frames of the host that hold secrets: those of MCP servers, tokens, and
+// codes of a login. They don't occur in the text of a prompt, because its quotes are escaped.
 var secretWords = []string{
 	`"mcp_set_servers"`, `"mcp_oauth_callback_url"`, `"claude_oauth_callback"`, `"accessToken"`, `"authToken"`,
 }

@@ -6,17 +6,19 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// SandboxSettings confine the commands that the agent runs. A zero field leaves it to the agent. For settings that
-// have no field here, use the member "sandbox" of [Options.Settings] instead.
+// SandboxSettings confine the commands that the agent runs. A zero field leaves it to the agent.
+// For settings that have no field here, use the member "sandbox" of [Options.Settings] instead.
 type SandboxSettings struct {
 	// Enabled turns the sandbox on.
 	Enabled bool `json:"enabled,omitempty"`
-	// FailIfUnavailable makes the agent exit if the sandbox can't be used, instead of going on without it. Nil
-	// means true if Enabled.
+	// FailIfUnavailable makes the agent exit if the sandbox can't be used, instead of going on
+	// without it. Nil means true if Enabled.
 	FailIfUnavailable *bool `json:"failIfUnavailable,omitempty"`
-	// AutoAllowBashIfSandboxed lets commands run without a question if they run in the sandbox. Nil means true.
+	// AutoAllowBashIfSandboxed lets commands run without a question if they run in the sandbox. Nil
+	// means true.
 	AutoAllowBashIfSandboxed *bool `json:"autoAllowBashIfSandboxed,omitempty"`
-	// AllowUnsandboxedCommands lets the model ask for a command outside the sandbox. Nil means true.
+	// AllowUnsandboxedCommands lets the model ask for a command outside the sandbox. Nil means
+	// true.
 	AllowUnsandboxedCommands *bool `json:"allowUnsandboxedCommands,omitempty"`
 	// ExcludedCommands run outside the sandbox.
 	ExcludedCommands []string `json:"excludedCommands,omitempty"`
@@ -34,15 +36,18 @@ type SandboxSettings struct {
 	EnableWeakerNestedSandbox bool `json:"enableWeakerNestedSandbox,omitempty"`
 	// AllowNestedUserNamespaces lets commands create user namespaces.
 	AllowNestedUserNamespaces bool `json:"allowNestedUserNamespaces,omitempty"`
-	// EnableWeakerNetworkIsolation lets commands reach the system's service for certificates, on macOS.
+	// EnableWeakerNetworkIsolation lets commands reach the system's service for certificates, on
+	// macOS.
 	EnableWeakerNetworkIsolation bool `json:"enableWeakerNetworkIsolation,omitempty"`
 	// AllowAppleEvents lets commands send Apple events, on macOS.
 	AllowAppleEvents bool `json:"allowAppleEvents,omitempty"`
 	// Ripgrep is the program that finds files to protect. Nil means the agent's own.
 	Ripgrep *SandboxRipgrep `json:"ripgrep,omitempty"`
-	// BwrapPath is the bubblewrap program that the sandbox needs on Linux. Only managed settings may set it.
+	// BwrapPath is the bubblewrap program that the sandbox needs on Linux. Only managed settings
+	// may set it.
 	BwrapPath string `json:"bwrapPath,omitempty"`
-	// SocatPath is the socat program that the sandbox needs on Linux. Only managed settings may set it.
+	// SocatPath is the socat program that the sandbox needs on Linux. Only managed settings may set
+	// it.
 	SocatPath string `json:"socatPath,omitempty"`
 }
 
@@ -142,7 +147,8 @@ type SandboxAWSPair struct {
 	SessionTokenVar string `json:"sessionTokenVar,omitempty"`
 }
 
-// A SandboxSigV4 is what happens to requests whose signature can't be renewed, each "deny" or "passthrough".
+// A SandboxSigV4 is what happens to requests whose signature can't be renewed, each "deny" or
+// "passthrough".
 type SandboxSigV4 struct {
 	// Streaming is for requests whose body is signed in pieces.
 	Streaming string `json:"streaming,omitempty"`

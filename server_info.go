@@ -8,8 +8,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ServerInfo is what the agent reports about itself when a session begins. A field that the agent does
-// not report is zero, and so is a field of another type than it has here: see [ServerInfo.Raw].
+// A ServerInfo is what the agent reports about itself when a session begins. A field that the agent
+// does not report is zero, and so is a field of another type than it has here: see
+// [ServerInfo.Raw].
 type ServerInfo struct {
 	raw wire.JSON
 
@@ -57,8 +58,8 @@ type ServerInfo struct {
 	// FastModeDisabledReason says why fast mode is not available, or is empty.
 	FastModeDisabledReason wire.FastModeDisabledReason `json:"fast_mode_disabled_reason"`
 
-	// HooksApplied is whether the agent uses [Options.Hooks]. Nil means that there are none, or that
-	// the agent does not report it. The next three fields are alike.
+	// HooksApplied is whether the agent uses [Options.Hooks]. Nil means that there are none, or
+	// that the agent does not report it. The next three fields are alike.
 	HooksApplied *bool `json:"hooks_applied"`
 	// PluginsApplied is whether the agent uses [Options.Plugins].
 	PluginsApplied *bool `json:"plugins_applied"`
@@ -66,16 +67,17 @@ type ServerInfo struct {
 	ManagedSettingsApplied *bool `json:"managed_settings_applied"`
 	// WorkspaceTrustRecorded is whether the agent has recorded that the user trusts the directory.
 	WorkspaceTrustRecorded *bool `json:"workspace_trust_recorded"`
-	// SDKMCPManifestsParked is, for each manifest of an in-process server, "parked" if the agent uses
-	// it, or the reason why not.
+	// SDKMCPManifestsParked is, for each manifest of an in-process server, "parked" if the agent
+	// uses it, or the reason why not.
 	SDKMCPManifestsParked map[string]string `json:"sdk_mcp_manifests_parked"`
 	// CodeRunningMCPToolsApplied are tools that run code, by MCP server.
 	CodeRunningMCPToolsApplied map[string][]string `json:"code_running_mcp_tools_applied"`
 
-	// HookOnFailureSupported is whether a hook can block when it fails: see [HookMatcher.OnFailure].
+	// HookOnFailureSupported is whether a hook can block when it fails: see
+	// [HookMatcher.OnFailure].
 	HookOnFailureSupported bool `json:"hook_on_failure_supported"`
-	// OtherHookAskOutranksHost is whether the reason of another hook is shown if that hook and a hook
-	// of the host both want the user to be asked about a tool.
+	// OtherHookAskOutranksHost is whether the reason of another hook is shown if that hook and a
+	// hook of the host both want the user to be asked about a tool.
 	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host"`
 	// HostWordedAsks is whether a hook can choose the words of such a question.
 	HostWordedAsks bool `json:"host_worded_asks"`
@@ -98,8 +100,8 @@ type ServerInfo struct {
 	IDERemoteControlAutoEnableGate bool `json:"ide_rc_auto_enable_gate"`
 }
 
-// Supports reports whether the agent has announced a capability. It announces some only with its first
-// turn: see [wire.InitMessage.Capabilities].
+// Supports reports whether the agent has announced a capability. It announces some only with its
+// first turn: see [wire.InitMessage.Capabilities].
 func (i *ServerInfo) Supports(capability string) bool {
 	return slices.Contains(i.Capabilities, capability)
 }
@@ -170,12 +172,13 @@ type ModelInfo struct {
 	SupportsFastMode bool `json:"supportsFastMode"`
 	// SupportsAutoMode is whether the model can be used in [PermissionModeAuto].
 	SupportsAutoMode bool `json:"supportsAutoMode"`
-	// SupportsThinkingOff is whether thinking can be turned off, or nil if the agent does not report
-	// it.
+	// SupportsThinkingOff is whether thinking can be turned off, or nil if the agent does not
+	// report it.
 	SupportsThinkingOff *bool `json:"supportsThinkingOff"`
 }
 
-// Models returns the models that the session can use. [ServerInfo.Models] are those of its beginning.
+// Models returns the models that the session can use. [ServerInfo.Models] are those of its
+// beginning.
 func (s *Session) Models(ctx context.Context) ([]ModelInfo, error) {
 	answer, err := call[modelsAnswer](ctx, s, "list_models", nil)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Session is a live conversation with an agent. It has one process, unless [Options.Reconnect] is set, and any number
-// of turns. Its methods may be called from several goroutines.
+// A Session is a live conversation with an agent. It has one process, unless [Options.Reconnect] is
+// set, and any number of turns. Its methods may be called from several goroutines.
 //
-// [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and [Session.Messages] reads
-// everything. All other methods that take a context are control requests: each waits for the agent's answer, which
-// never waits for unread messages. When its context ends first, the request is withdrawn.
+// [Session.Turn] sends a prompt and reads until its result. [Session.Send] only sends, and
+// [Session.Messages] reads everything. All other methods that take a context are control requests:
+// each waits for the agent's answer, which never waits for unread messages. When its context ends
+// first, the request is withdrawn.
 type Session struct {
 	opts     *Options
 	log      *slog.Logger
@@ -66,13 +67,15 @@ func newSession(conn Connection, plan *launchPlan) *Session {
 	return s
 }
 
-// Info returns what the agent reported about itself when it started. After a reconnect it is that of the newest agent.
+// Info returns what the agent reported about itself when it started. After a reconnect it is that
+// of the newest agent.
 func (s *Session) Info() *ServerInfo {
 	info := *s.agent.info.Load()
 	return &info
 }
 
-// ID returns the ID of the session. It is empty before the agent's first turn, unless the options set one.
+// ID returns the ID of the session. It is empty before the agent's first turn, unless the options
+// set one.
 func (s *Session) ID() string {
 	if id := s.progress.sessionID(); id != "" {
 		return id
@@ -80,8 +83,8 @@ func (s *Session) ID() string {
 	return s.opts.SessionID
 }
 
-// Err returns nil while the session is open, also while a new agent is being started. After Close it returns
-// [ErrClosed], and otherwise how the agent ended.
+// Err returns nil while the session is open, also while a new agent is being started. After Close
+// it returns [ErrClosed], and otherwise how the agent ended.
 func (s *Session) Err() error { return s.ending.err() }
 
 // errorOf returns what ended the session in place of an error that only follows from it.
@@ -92,7 +95,8 @@ func (s *Session) errorOf(err error) error {
 	return err
 }
 
-// notify sends a control request without waiting for its answer. It reports whether the request was queued.
+// notify sends a control request without waiting for its answer. It reports whether the request was
+// queued.
 func (s *Session) notify(subtype string, in any) (sent bool) {
 	body, err := requestBody(subtype, in)
 	if err == nil {
@@ -119,16 +123,18 @@ func (s *Session) readerOptions() *wire.ReaderOptions {
 // flushTimeout is how long the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
-// Close ends the session. It interrupts the agent's work, also in the background, closes its input and waits until the
-// agent has exited; an agent that does not exit by itself gets signals. Close may be called from anywhere, any number of
-// times, and takes at most twice [Options.CloseTimeout] and a second or two.
+// Close ends the session. It interrupts the agent's work, also in the background, closes its input
+// and waits until the agent has exited; an agent that does not exit by itself gets signals. Close
+// may be called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout]
+// and a second or two.
 //
-// Close leaves no process and no goroutine running, unless a callback of the caller does not return when its context
-// ends. It waits for callbacks, also for one that calls Close, for at most one CloseTimeout, and for [Options.Store] for
-// at most one [Options.StoreTimeout].
+// Close leaves no process and no goroutine running, unless a callback of the caller does not return
+// when its context ends. It waits for callbacks, also for one that calls Close, for at most one
+// CloseTimeout, and for [Options.Store] for at most one [Options.StoreTimeout].
 //
-// It returns nil if the agent exited by itself, with its transcript written, an [*ExitError] if the agent had to be
-// killed, and a [*StoreError] if entries are missing in the store and no message has reported that.
+// It returns nil if the agent exited by itself, with its transcript written, an [*ExitError] if the
+// agent had to be killed, and a [*StoreError] if entries are missing in the store and no message
+// has reported that.
 func (s *Session) Close() error {
 	if s.ending.beginClose() {
 		s.shutDown()
@@ -171,7 +177,8 @@ func (s *Session) shutDown() {
 	}
 }
 
-// stopWork interrupts whatever the agent is doing. If its input has ended, a request can't reach it any more.
+// stopWork interrupts whatever the agent is doing. If its input has ended, a request can't reach it
+// any more.
 func (s *Session) stopWork() {
 	if !s.notify("interrupt", interruptRequest{CancelQueued: true}) {
 		s.agent.process().interrupt(s.log)
@@ -243,7 +250,8 @@ func (e *ending) wait() error {
 	return e.calls
 }
 
-// settle decides how the session ended. exit is how the last process ended, and state everything else that is known.
+// settle decides how the session ended. exit is how the last process ended, and state everything
+// else that is known.
 func (e *ending) settle(exit *ExitError, state endState) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -264,7 +272,8 @@ type endState struct {
 	turns       turnsState
 }
 
-// decide returns how the session ended: what calls return from now on, and the final error of [Session.Messages].
+// decide returns how the session ended: what calls return from now on, and the final error of
+// [Session.Messages].
 func (e *endState) decide() (calls, messages error) {
 	failure := e.failure
 	switch {

@@ -11,20 +11,24 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Store keeps transcripts outside the agent's own directory, such as in a database, so that a session can be resumed
-// on another machine: see [Options.Store]. The packages sessions, sessions/sqlitestore and sessions/natsstore have
-// stores, and sessions/storetest tests an implementation. Its methods may be called from several goroutines.
+// A Store keeps transcripts outside the agent's own directory, such as in a database, so that a
+// session can be resumed on another machine: see [Options.Store]. The packages sessions,
+// sessions/sqlitestore and sessions/natsstore have stores, and sessions/storetest tests an
+// implementation. Its methods may be called from several goroutines.
 type Store interface {
-	// Append adds entries, each a JSON object, to the end of a transcript: all of them, in order, or none. An empty list
-	// changes nothing. An entry with the same "uuid" as an existing one is left out, so that an append can be repeated.
+	// Append adds entries, each a JSON object, to the end of a transcript: all of them, in order,
+	// or none. An empty list changes nothing. An entry with the same "uuid" as an existing one is
+	// left out, so that an append can be repeated.
 	Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error
-	// Load returns the entries of a transcript in order. A transcript that does not exist has none. Entries have the same
-	// JSON value as those appended, but not necessarily the same text. An error is the last pair.
+	// Load returns the entries of a transcript in order. A transcript that does not exist has none.
+	// Entries have the same JSON value as those appended, but not necessarily the same text. An
+	// error is the last pair.
 	Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error]
-	// Sessions returns the IDs of the sessions of a project, each with the time of the last append to its main transcript.
+	// Sessions returns the IDs of the sessions of a project, each with the time of the last append
+	// to its main transcript.
 	Sessions(ctx context.Context, project string) (map[string]time.Time, error)
-	// Subpaths returns the sorted subpaths of the other transcripts of a session, such as those of subagents. The subpath
-	// of the key is ignored.
+	// Subpaths returns the sorted subpaths of the other transcripts of a session, such as those of
+	// subagents. The subpath of the key is ignored.
 	Subpaths(ctx context.Context, key wire.SessionKey) ([]string, error)
 }
 
@@ -35,9 +39,9 @@ func (o *Options) storeTimeout() time.Duration { return cmp.Or(o.StoreTimeout, d
 // errStoreReturn is the error of a store that ended its goroutine, as t.Fatal does.
 var errStoreReturn = errors.New("it did not return")
 
-// callStore calls a method of a store and waits until it returns or ctx ends. A store may ignore its context, so the
-// method runs in a separate goroutine. running is closed when it has returned: before that, the caller must not use what
-// the method changes. A panic becomes an error.
+// callStore calls a method of a store and waits until it returns or ctx ends. A store may ignore
+// its context, so the method runs in a separate goroutine. running is closed when it has returned:
+// before that, the caller must not use what the method changes. A panic becomes an error.
 func callStore(ctx context.Context, method func(context.Context) error) (running <-chan struct{}, err error) {
 	done := make(chan struct{})
 	outcome := errStoreReturn

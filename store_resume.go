@@ -15,9 +15,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// restoreSession copies the session to be resumed from the store to a new directory for the agent's settings, and changes
-// the options so that the agent uses that. The caller must remove the directory. It is nil if there is nothing to resume
-// from a store: then the agent must have the session itself.
+// restoreSession copies the session to be resumed from the store to a new directory for the agent's
+// settings, and changes the options so that the agent uses that. The caller must remove the
+// directory. It is nil if there is nothing to resume from a store: then the agent must have the
+// session itself.
 func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error) {
 	if o.Store == nil || o.Resume == "" && !o.Continue {
 		return nil, nil
@@ -36,7 +37,8 @@ func (o *Options) restoreSession(ctx context.Context) (*tempconfig.Folder, error
 	return folder, nil
 }
 
-// restoreInto copies a session to a directory, and returns its ID, or "" if the store does not have it.
+// restoreInto copies a session to a directory, and returns its ID, or "" if the store does not have
+// it.
 func (o *Options) restoreInto(ctx context.Context, folder *tempconfig.Folder) (id string, err error) {
 	config, dir := o.configDirs(), o.workingDir()
 	r := &restorer{
@@ -104,8 +106,8 @@ func (r *restorer) call(ctx context.Context, e *StoreError, method func(context.
 	return nil
 }
 
-// restoreNewest restores the newest session of the project, and returns its ID, or "" if there is none. It passes over
-// transcripts of subagents.
+// restoreNewest restores the newest session of the project, and returns its ID, or "" if there is
+// none. It passes over transcripts of subagents.
 func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 	var times map[string]time.Time
 	failure := &StoreError{Method: "Sessions", Key: wire.SessionKey{Project: r.project}}
@@ -174,7 +176,8 @@ func (r *restorer) restoreBelow(ctx context.Context, key wire.SessionKey) error 
 // A filter reports whether a transcript is wanted, given its first entry.
 type filter func(first wire.JSON) bool
 
-// load writes a transcript to the directory, and returns how many entries it has. A nil filter accepts all transcripts.
+// load writes a transcript to the directory, and returns how many entries it has. A nil filter
+// accepts all transcripts.
 func (r *restorer) load(ctx context.Context, key wire.SessionKey, wanted filter) (int, error) {
 	there := key
 	there.Project = r.name
@@ -190,7 +193,8 @@ func (r *restorer) load(ctx context.Context, key wire.SessionKey, wanted filter)
 	return n, nil
 }
 
-// filtered returns the entries of a transcript, or none if the filter does not want it. It ends with ctx.
+// filtered returns the entries of a transcript, or none if the filter does not want it. It ends
+// with ctx.
 func filtered(ctx context.Context, entries iter.Seq2[wire.JSON, error], wanted filter) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
 		first := true
@@ -209,7 +213,8 @@ func filtered(ctx context.Context, entries iter.Seq2[wire.JSON, error], wanted f
 	}
 }
 
-// unlessSidechain accepts all transcripts except those of subagents, which older agents kept in the same directory.
+// unlessSidechain accepts all transcripts except those of subagents, which older agents kept in the
+// same directory.
 func unlessSidechain(first wire.JSON) bool {
 	var head struct {
 		IsSidechain bool `json:"isSidechain"`

@@ -105,7 +105,8 @@ func TestProjectOfADirectory(t *testing.T) {
 	}
 }
 
-// On this machine transcripts are in the agent's own directory, whichever path to it the agent uses.
+// On this machine transcripts are in the agent's own directory, whichever path to it the agent
+// uses.
 func TestKeysOnThisMachine(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), sessionfile.Folder)
@@ -160,7 +161,8 @@ func suffixOf(key wire.SessionKey) string {
 	return strings.TrimPrefix(sessionfile.Path(key), "p/s")
 }
 
-// Entries at the end of a file that were not mirrored are found, but no older ones and none that the agent never mirrors.
+// Entries at the end of a file that were not mirrored are found, but no older ones and none that
+// the agent never mirrors.
 func TestMissedEntries(t *testing.T) {
 	t.Parallel()
 	long := `{"long":"` + strings.Repeat("a", missedBytes) + `"}`
@@ -236,7 +238,8 @@ func TestMissedSidecar(t *testing.T) {
 	}
 }
 
-// A file that can't be read counts as a loss, because entries may be missing. A file that is gone has none.
+// A file that can't be read counts as a loss, because entries may be missing. A file that is gone
+// has none.
 func TestMissedInWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

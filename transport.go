@@ -10,10 +10,11 @@ import (
 	"github.com/clewdev/clew/internal/redact"
 )
 
-// A Transport starts agents. With nil in [Options.Transport], the agent binary runs as a child process. Other transports
-// run an agent in a container, on another machine, or in memory.
+// A Transport starts agents. With nil in [Options.Transport], the agent binary runs as a child
+// process. Other transports run an agent in a container, on another machine, or in memory.
 type Transport interface {
-	// Connect starts an agent. The context bounds only the start: the agent runs until its connection is closed.
+	// Connect starts an agent. The context bounds only the start: the agent runs until its
+	// connection is closed.
 	Connect(ctx context.Context, launch *Launch) (Connection, error)
 }
 
@@ -25,25 +26,28 @@ func (f TransportFunc) Connect(ctx context.Context, launch *Launch) (Connection,
 	return f(ctx, launch)
 }
 
-// A Connection is a running agent. Read is called by one goroutine at a time, and so is Write. Close may be called at any
-// time, also while they block, and any number of times.
+// A Connection is a running agent. Read is called by one goroutine at a time, and so is Write.
+// Close may be called at any time, also while they block, and any number of times.
 //
 // A Connection may also be an [Interrupter].
 type Connection interface {
-	// Read reads from the agent's standard output. It returns [io.EOF] at the end, also if the agent died.
+	// Read reads from the agent's standard output. It returns [io.EOF] at the end, also if the
+	// agent died.
 	Read(p []byte) (int, error)
 	// Write writes to the agent's standard input.
 	Write(p []byte) (int, error)
 	// CloseWrite closes the agent's standard input. An agent exits normally when its input ends.
 	CloseWrite() error
-	// Close ends the agent and releases its resources. It returns nil if the agent exited normally, an [*ExitError] or
-	// another error with a method ExitCode, such as that of os/exec, if it failed, or any other error if the connection was
-	// lost. It must return within a bounded time, and make Read and Write return.
+	// Close ends the agent and releases its resources. It returns nil if the agent exited normally,
+	// an [*ExitError] or another error with a method ExitCode, such as that of os/exec, if it
+	// failed, or any other error if the connection was lost. It must return within a bounded time,
+	// and make Read and Write return.
 	Close() error
 }
 
-// An Interrupter is a [Connection] that can interrupt its agent after the input has been closed. Without
-// it, an agent that is still working when a one-shot run is left early has to be ended by Close.
+// An Interrupter is a [Connection] that can interrupt its agent after the input has been closed.
+// Without it, an agent that is still working when a one-shot run is left early has to be ended by
+// Close.
 type Interrupter interface {
 	// Interrupt interrupts the agent. It is called before Close, and must not block.
 	Interrupt() error
@@ -58,20 +62,22 @@ type Launch struct {
 	Env []string
 	// Dir is the working directory. If it is empty, the agent gets that of this process.
 	Dir string
-	// Stderr gets the agent's standard error line by line. With nil, only the end of it is kept, for errors.
+	// Stderr gets the agent's standard error line by line. With nil, only the end of it is kept,
+	// for errors.
 	Stderr func(line string)
-	// CloseTimeout is how long an agent may take to exit after its input has ended. After that it gets a signal to
-	// terminate, and the same time again before it is killed.
+	// CloseTimeout is how long an agent may take to exit after its input has ended. After that it
+	// gets a signal to terminate, and the same time again before it is killed.
 	CloseTimeout time.Duration
 }
 
-// A ProcessTransport runs the agent as a child process. The agent ends when this process ends, and so does everything
-// that the agent has started: on Unix it has its own process group, on Linux the kernel signals it when this process
-// dies, and on Windows it runs in a job.
+// A ProcessTransport runs the agent as a child process. The agent ends when this process ends, and
+// so does everything that the agent has started: on Unix it has its own process group, on Linux the
+// kernel signals it when this process dies, and on Windows it runs in a job.
 type ProcessTransport struct {
-	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container or on another machine,
-	// set Path to the program that does so, a path or a name to look up in PATH, and append the old Path and Args to its
-	// arguments. If no agent is installed on this machine, Wrap gets [Options.AgentPath] or "claude" as Path.
+	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container
+	// or on another machine, set Path to the program that does so, a path or a name to look up in
+	// PATH, and append the old Path and Args to its arguments. If no agent is installed on this
+	// machine, Wrap gets [Options.AgentPath] or "claude" as Path.
 	Wrap func(launch *Launch) error
 }
 

@@ -12,21 +12,25 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Turn sends a prompt and yields the messages until the result that answers it, which is the last one. Other messages
-// that come in between are among them, such as the result of a background task, and so are those since the last turn. If
-// the result is a failure, a [*ResultError] follows it, and the session goes on. [Text] and [NewUserMessage] make prompts.
+// Turn sends a prompt and yields the messages until the result that answers it, which is the last
+// one. Other messages that come in between are among them, such as the result of a background task,
+// and so are those since the last turn. If the result is a failure, a [*ResultError] follows it,
+// and the session goes on. [Text] and [NewUserMessage] make prompts.
 //
-// Turns may be started while others run: each prompt goes to the agent at once, and each sequence waits until those
-// before it have ended. If the agent answers several prompts at once, each of their turns ends with that result. Don't
-// loop over a turn inside the loop over another one of the same session: the inner one waits for the outer one, which
-// waits for it, until ctx ends. Use [Session.Send] there to give the agent more to do.
+// Turns may be started while others run: each prompt goes to the agent at once, and each sequence
+// waits until those before it have ended. If the agent answers several prompts at once, each of
+// their turns ends with that result. Don't loop over a turn inside the loop over another one of the
+// same session: the inner one waits for the outer one, which waits for it, until ctx ends. Use
+// [Session.Send] there to give the agent more to do.
 //
-// When ctx ends, the turn is interrupted. Leaving the loop early does not stop the turn: call [Session.Interrupt] for
-// that. The next turn drops the remaining messages of such a turn, and [Session.Messages] yields them. A prompt that is
-// canceled in the queue ends its turn with [ErrCanceled].
+// When ctx ends, the turn is interrupted. Leaving the loop early does not stop the turn: call
+// [Session.Interrupt] for that. The next turn drops the remaining messages of such a turn, and
+// [Session.Messages] yields them. A prompt that is canceled in the queue ends its turn with
+// [ErrCanceled].
 //
-// With [Options.Reconnect], a turn that was cut off by the death of the agent ends with a [*LostError], after the
-// [wire.SessionReconnectedMessage]. A turn that begins while no agent runs waits for one.
+// With [Options.Reconnect], a turn that was cut off by the death of the agent ends with a
+// [*LostError], after the [wire.SessionReconnectedMessage]. A turn that begins while no agent runs
+// waits for one.
 func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if prompt != nil && prompt.ShouldQuery != nil && !*prompt.ShouldQuery {
@@ -54,7 +58,8 @@ func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[
 	}
 }
 
-// stopPrompt stops the agent's work on a prompt whose context has ended, or takes the prompt out of its queue.
+// stopPrompt stops the agent's work on a prompt whose context has ended, or takes the prompt out of
+// its queue.
 func (s *Session) stopPrompt(id string) {
 	switch s.progress.position(id) {
 	case -1:
@@ -100,8 +105,9 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 	return err
 }
 
-// read takes messages from the backlog and shows them one by one, until show wants no more or ctx has ended. Messages
-// that were taken and not shown go back. The error is io.EOF when there are no more messages.
+// read takes messages from the backlog and shows them one by one, until show wants no more or ctx
+// has ended. Messages that were taken and not shown go back. The error is io.EOF when there are no
+// more messages.
 func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool)) error {
 	for ctx.Err() == nil {
 		batch, err := s.backlog.Take(ctx)
@@ -134,10 +140,11 @@ func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire
 	return true
 }
 
-// Messages yields every message of the session, in order, from where reading stopped: results do not end it. It ends
-// when the session is closed or the agent has exited. If the agent failed, an error is the last pair: a [*ResultError] if
-// the last turn failed, and otherwise an [*ExitError]. A loop that is left early can be started again. While it runs,
-// Turn returns [ErrReading]: send prompts with [Session.Send].
+// Messages yields every message of the session, in order, from where reading stopped: results do
+// not end it. It ends when the session is closed or the agent has exited. If the agent failed, an
+// error is the last pair: a [*ResultError] if the last turn failed, and otherwise an [*ExitError].
+// A loop that is left early can be started again. While it runs, Turn returns [ErrReading]: send
+// prompts with [Session.Send].
 func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		if err := s.readers.joinAlone(); err != nil {
@@ -159,14 +166,15 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 	}
 }
 
-// Send gives the agent a prompt and returns its ID without waiting for an answer. The result that answers the prompt
-// names that ID. A prompt that comes while the agent is working waits in the agent's queue, and several that wait there
-// may be answered at once. Send blocks until the agent's pipe has taken the prompt. Read the answers with
-// [Session.Messages]. To choose the ID, set the UUID of the prompt.
+// Send gives the agent a prompt and returns its ID without waiting for an answer. The result that
+// answers the prompt names that ID. A prompt that comes while the agent is working waits in the
+// agent's queue, and several that wait there may be answered at once. Send blocks until the agent's
+// pipe has taken the prompt. Read the answers with [Session.Messages]. To choose the ID, set the
+// UUID of the prompt.
 //
-// With [Options.Reconnect], a prompt that comes while no agent runs waits for one, until ctx ends. The error is a
-// [*LostError] if the agent dies while the prompt is being written. If the agent dies later, the prompt is in
-// [wire.SessionReconnectedMessage.LostPrompts].
+// With [Options.Reconnect], a prompt that comes while no agent runs waits for one, until ctx ends.
+// The error is a [*LostError] if the agent dies while the prompt is being written. If the agent
+// dies later, the prompt is in [wire.SessionReconnectedMessage.LostPrompts].
 func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
 	frame, id, err := s.queuePrompt(ctx, prompt, nil)
 	if err != nil {
@@ -239,8 +247,8 @@ func (s *Session) waitSent(ctx context.Context, frame *control.QueuedFrame, id s
 	return s.errorOf(err)
 }
 
-// readers keeps the readers of a session in order: turns, in the order of their prompts, or one reader of everything. It
-// follows the prompts as the messages reach the caller.
+// readers keeps the readers of a session in order: turns, in the order of their prompts, or one
+// reader of everything. It follows the prompts as the messages reach the caller.
 type readers struct {
 	mu      sync.Mutex
 	line    []*turn // the first one reads
@@ -275,7 +283,8 @@ func (t *turn) err() error {
 	return nil
 }
 
-// end ends the turn with the message that settled its prompt. That may be a result although the prompt counted as lost.
+// end ends the turn with the message that settled its prompt. That may be a result although the
+// prompt counted as lost.
 func (t *turn) end(msg wire.Message, lost *LostError) {
 	t.over = true
 	switch m := msg.(type) {
@@ -347,7 +356,8 @@ func (r *readers) unsent(id string) {
 	r.prompts.remove([]string{id})
 }
 
-// lose marks prompts that were lost with an agent. Their turns end with the message that reports it.
+// lose marks prompts that were lost with an agent. Their turns end with the message that reports
+// it.
 func (r *readers) lose(ids []string, err *LostError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -382,7 +392,8 @@ func (r *readers) settle(msg wire.Message) []string {
 	return settled
 }
 
-// see follows a message that the turn t has read. It reports whether the caller gets it, and whether t is over with it.
+// see follows a message that the turn t has read. It reports whether the caller gets it, and
+// whether t is over with it.
 func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -392,7 +403,8 @@ func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	return !skipping || t.over || forAllReaders(msg), t.over
 }
 
-// forAllReaders reports whether a message is about the whole session, and not only about the turn that it comes in.
+// forAllReaders reports whether a message is about the whole session, and not only about the turn
+// that it comes in.
 func forAllReaders(msg wire.Message) bool {
 	switch msg.(type) {
 	case *wire.SessionReconnectedMessage, *wire.MirrorErrorMessage:
@@ -414,7 +426,8 @@ func (r *readers) afterLeft(t *turn) bool {
 	return false
 }
 
-// outcome reports whether the turn is over already, with a result that came while an earlier turn was being read.
+// outcome reports whether the turn is over already, with a result that came while an earlier turn
+// was being read.
 func (r *readers) outcome(t *turn) (*wire.ResultMessage, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,11 +11,12 @@ import (
 	"github.com/clewdev/clew/internal/redact"
 )
 
-// ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than [Options.IdleTimeout].
+// ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than
+// [Options.IdleTimeout].
 var ErrIdle = errors.New("clew: the agent has been silent for too long")
 
-// A watchdog notices when the agent is silent although the host expects output. It has its own state and lock. A nil
-// watchdog watches nothing.
+// A watchdog notices when the agent is silent although the host expects output. It has its own
+// state and lock. A nil watchdog watches nothing.
 type watchdog struct {
 	limit    time.Duration
 	expected func() bool                 // reports whether the agent should write something
@@ -41,7 +42,8 @@ func newWatchdog(limit time.Duration, expected func() bool, onSilent func(silenc
 	return w
 }
 
-// markActive notes that the agent is not silent as of now: it wrote something, or was waiting for the host until now.
+// markActive notes that the agent is not silent as of now: it wrote something, or was waiting for
+// the host until now.
 func (w *watchdog) markActive() {
 	if w != nil {
 		w.active.Store(int64(time.Since(w.began)))
@@ -99,7 +101,8 @@ func (s *Session) expectsOutput() bool {
 	return s.progress.expectsOutput() && !s.control.Serving() && s.control.Ready()
 }
 
-// agentIsSilent calls [Options.OnIdle], or ends the session if there is none. A panic in OnIdle ends only this call.
+// agentIsSilent calls [Options.OnIdle], or ends the session if there is none. A panic in OnIdle
+// ends only this call.
 func (s *Session) agentIsSilent(silence time.Duration) {
 	if s.opts.OnIdle == nil {
 		s.log.Warn("the agent is silent in the middle of a turn", "for", silence)

@@ -7,19 +7,22 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// An Agent is a simulated agent: it plays a [Scenario] to a host, the program under test, in place of the agent binary.
-// There are two ways to start it, each as often as you like; each start plays the scenario from its beginning:
+// An Agent is a simulated agent: it plays a [Scenario] to a host, the program under test, in place
+// of the agent binary. There are two ways to start it, each as often as you like; each start plays
+// the scenario from its beginning:
 //
 //   - [Agent.Conn] runs it in memory. It works within testing/synctest.
 //   - [Agent.Command], or [Agent.Path] with [Agent.Env], runs it as a process.
 //
-// A host that does not keep to the scenario fails the test: with a frame that does not fit, with a frame that is not
-// expected, or with a frame that has not come when the agent or the test ends. The last one also fails the test if no
-// agent was started. The report names the step, what was wanted and what came, each difference by its JSON pointer, and
-// the dialogue so far. The agent then writes the same to its standard error and exits with 70. When a test fails for
-// another reason, the dialogue is logged.
+// A host that does not keep to the scenario fails the test: with a frame that does not fit, with a
+// frame that is not expected, or with a frame that has not come when the agent or the test ends.
+// The last one also fails the test if no agent was started. The report names the step, what was
+// wanted and what came, each difference by its JSON pointer, and the dialogue so far. The agent
+// then writes the same to its standard error and exits with 70. When a test fails for another
+// reason, the dialogue is logged.
 //
-// Everything that an Agent has started ends with the test. Its methods may be called from several goroutines.
+// Everything that an Agent has started ends with the test. Its methods may be called from several
+// goroutines.
 type Agent struct {
 	t        testing.TB
 	scenario *simagent.Scenario
@@ -29,8 +32,8 @@ type Agent struct {
 	hub  *hub
 }
 
-// NewAgent returns an agent that plays a copy of s; nil is a scenario without steps. It ends the test if s could not be
-// built. It starts nothing: that is up to [Agent.Conn] and [Agent.Command].
+// NewAgent returns an agent that plays a copy of s; nil is a scenario without steps. It ends the
+// test if s could not be built. It starts nothing: that is up to [Agent.Conn] and [Agent.Command].
 func NewAgent(t testing.TB, s *Scenario) *Agent {
 	t.Helper()
 	if s == nil {
@@ -44,9 +47,9 @@ func NewAgent(t testing.TB, s *Scenario) *Agent {
 	return a
 }
 
-// Args returns the arguments that the agent was started with, the newest if it was started more than once. It returns
-// nil before the process has connected to its test, which it has when the host gets the first frame. An agent in memory
-// has no arguments.
+// Args returns the arguments that the agent was started with, the newest if it was started more
+// than once. It returns nil before the process has connected to its test, which it has when the
+// host gets the first frame. An agent in memory has no arguments.
 func (a *Agent) Args() []string {
 	if r := a.newest(); r != nil {
 		return r.Args()
@@ -54,9 +57,10 @@ func (a *Agent) Args() []string {
 	return nil
 }
 
-// Dialogue returns what the host and the agent, the newest if it was started more than once, have said so far. It is a
-// dialogue file, with the frames and ids as they went over the wire: [ReadDialogue] makes a scenario of it. It has
-// everything that the host has read, and it is "" before an agent was started.
+// Dialogue returns what the host and the agent, the newest if it was started more than once, have
+// said so far. It is a dialogue file, with the frames and ids as they went over the wire:
+// [ReadDialogue] makes a scenario of it. It has everything that the host has read, and it is ""
+// before an agent was started.
 func (a *Agent) Dialogue() string {
 	if r := a.newest(); r != nil {
 		return r.Dialogue()
@@ -74,8 +78,9 @@ func (a *Agent) newest() *simagent.Run {
 	return a.runs[len(a.runs)-1]
 }
 
-// start begins the record of one more agent. Its failures are those of the test. They come from whatever goroutine finds
-// them, and none comes after the test: the cleanups of Conn and of the hub wait for these goroutines.
+// start begins the record of one more agent. Its failures are those of the test. They come from
+// whatever goroutine finds them, and none comes after the test: the cleanups of Conn and of the hub
+// wait for these goroutines.
 func (a *Agent) start(args []string) *simagent.Run {
 	r := simagent.NewRun(a.scenario, args, func(text string) { a.t.Errorf("clewtest: %s", text) })
 	a.mu.Lock()
@@ -84,8 +89,9 @@ func (a *Agent) start(args []string) *simagent.Run {
 	return r
 }
 
-// conclude is the last cleanup, when all agents have ended. It logs the dialogue of a test that failed for another
-// reason, and fails a test in which the host did not start an agent that expects something of it.
+// conclude is the last cleanup, when all agents have ended. It logs the dialogue of a test that
+// failed for another reason, and fails a test in which the host did not start an agent that expects
+// something of it.
 func (a *Agent) conclude() {
 	a.t.Helper()
 	if r := a.newest(); r != nil {

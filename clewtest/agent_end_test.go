@@ -121,7 +121,8 @@ func TestNotStartedAfterFailure(t *testing.T) {
 	}
 }
 
-// A frame that the host sent before the end of the test is not missing, even if the agent has not read it yet.
+// A frame that the host sent before the end of the test is not missing, even if the agent has not
+// read it yet.
 func TestNothingMissing(t *testing.T) {
 	tests := map[string]func(h *host){
 		"closed without waiting": func(h *host) {
@@ -184,8 +185,8 @@ func TestNoGoroutineStays(t *testing.T) {
 	}
 }
 
-// stacks returns the goroutines of the agents of all tests. A test that calls it must not be parallel, so that no other
-// test runs.
+// stacks returns the goroutines of the agents of all tests. A test that calls it must not be
+// parallel, so that no other test runs.
 func stacks(t *testing.T) string {
 	t.Helper()
 	buf := make([]byte, 1<<20)
@@ -222,7 +223,8 @@ const (
 	b  = `{"type":"b","x":1,"y":2}`
 )
 
-// reports are the lines that a host writes, and what the test then reports. An empty line closes stdin.
+// reports are the lines that a host writes, and what the test then reports. An empty line closes
+// stdin.
 var reports = []struct {
 	name string
 	says []string
@@ -304,7 +306,8 @@ func sayAll(h *host, says []string) {
 	}
 }
 
-// checkMismatchEnd checks how the agent ends after a report: with exit code 70, and with the first line on stderr.
+// checkMismatchEnd checks how the agent ends after a report: with exit code 70, and with the first
+// line on stderr.
 func checkMismatchEnd(t *testing.T, report, stderr string, code int) {
 	t.Helper()
 	if report == "" {

@@ -110,7 +110,8 @@ func (h *host) close() {
 	}
 }
 
-// ends checks that the output ends here, and how the agent ends, in the words of os/exec. "" stands for code 0.
+// ends checks that the output ends here, and how the agent ends, in the words of os/exec. "" stands
+// for code 0.
 func (h *host) ends(want string) {
 	h.t.Helper()
 	if rest := h.rest(); rest != "" {
@@ -191,7 +192,8 @@ func (f *fakeTB) run(test func()) {
 	<-done
 }
 
-// eventually waits until done returns true. It reports false after two minutes, which even a busy machine does not need.
+// eventually waits until done returns true. It reports false after two minutes, which even a busy
+// machine does not need.
 func eventually(done func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -26,7 +26,8 @@ type hub struct {
 	closing bool
 }
 
-// listen starts the hub, once. If it can't listen on the loopback interface, it fails the test and returns nil.
+// listen starts the hub, once. If it can't listen on the loopback interface, it fails the test and
+// returns nil.
 func (a *Agent) listen() *hub {
 	a.t.Helper()
 	a.mu.Lock()
@@ -182,7 +183,8 @@ func (h *hub) close() {
 	h.killUntil(ended)
 }
 
-// killUntil waits until ended is closed. Until then it kills processes that can't end by themselves.
+// killUntil waits until ended is closed. Until then it kills processes that can't end by
+// themselves.
 func (h *hub) killUntil(ended <-chan struct{}) {
 	const interval = 20 * time.Millisecond
 	tick := time.NewTicker(interval)
@@ -198,12 +200,13 @@ func (h *hub) killUntil(ended <-chan struct{}) {
 	}
 }
 
-// linkTimeout bounds how long a test and its agent wait for each other when they connect and when the test ends. It is
-// reached only if something is wrong, however busy the machine is.
+// linkTimeout bounds how long a test and its agent wait for each other when they connect and when
+// the test ends. It is reached only if something is wrong, however busy the machine is.
 const linkTimeout = 2 * time.Minute
 
-// killGrace is how long the processes of an agent have to end by themselves after the test. They need it only on a system
-// where [isStopped] does not work, or where they have to wait for endGrace.
+// killGrace is how long the processes of an agent have to end by themselves after the test. They
+// need it only on a system where [isStopped] does not work, or where they have to wait for
+// endGrace.
 const killGrace = 10 * time.Second
 
 // A hello is the first thing that a process sends to its test.

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// agentVariable makes a test binary an agent. Its value is the address of the test, the secret, and the role.
+// agentVariable makes a test binary an agent. Its value is the address of the test, the secret, and
+// the role.
 const agentVariable = "CLEWTEST_AGENT"
 
 // The roles of a process that a test has started.
@@ -25,21 +26,23 @@ const (
 	roleGrandchild = "grandchild"
 )
 
-// endGrace is how long a process that can't interrupt its reading may read the rest of its input after the test.
+// endGrace is how long a process that can't interrupt its reading may read the rest of its input
+// after the test.
 const endGrace = 500 * time.Millisecond
 
 // errTestEnded is the error of an agent that has read all of its input when the test ends.
 var errTestEnded = errors.New("the test ended")
 
-// A test binary that is started as an agent plays its scenario and exits here, before flags are parsed and tests run. Any
-// other program that links this package is not affected by the variable.
+// A test binary that is started as an agent plays its scenario and exits here, before flags are
+// parsed and tests run. Any other program that links this package is not affected by the variable.
 func init() {
 	if value := os.Getenv(agentVariable); value != "" && testing.Testing() {
 		os.Exit(processMain(value))
 	}
 }
 
-// Path returns the path of the binary that is the agent: the running test binary, which must be started with [Agent.Env].
+// Path returns the path of the binary that is the agent: the running test binary, which must be
+// started with [Agent.Env].
 func (a *Agent) Path() string {
 	a.t.Helper()
 	path, err := os.Executable()
@@ -49,15 +52,18 @@ func (a *Agent) Path() string {
 	return path
 }
 
-// Env returns the variables, as in [os/exec.Cmd.Env], that make the binary of [Agent.Path] the agent. A host must add them to
-// the environment of its agent; they may be set in the test's own with t.Setenv for a host that passes that on.
+// Env returns the variables, as in [os/exec.Cmd.Env], that make the binary of [Agent.Path] the
+// agent. A host must add them to the environment of its agent; they may be set in the test's own
+// with t.Setenv for a host that passes that on.
 //
-// Every test binary that imports this package and inherits the variables becomes the agent, whatever its path: don't set
-// them where tests start test binaries for another reason. It becomes the agent when this package is initialized. Packages
-// that are initialized earlier run as usual, and what they write to standard output comes before the agent's first frame.
+// Every test binary that imports this package and inherits the variables becomes the agent,
+// whatever its path: don't set them where tests start test binaries for another reason. It becomes
+// the agent when this package is initialized. Packages that are initialized earlier run as usual,
+// and what they write to standard output comes before the agent's first frame.
 //
-// The process talks to the test over a loopback connection and ends when that does: with the test, also when the test
-// binary is killed. It can't be used within testing/synctest, which does not wait for connections.
+// The process talks to the test over a loopback connection and ends when that does: with the test,
+// also when the test binary is killed. It can't be used within testing/synctest, which does not
+// wait for connections.
 func (a *Agent) Env() []string {
 	a.t.Helper()
 	if !testing.Testing() {
@@ -68,13 +74,15 @@ func (a *Agent) Env() []string {
 	if h == nil {
 		return nil
 	}
-	// A process with the race detector sleeps for a second before it exits, unless this is set to 0.
+	// A process with the race detector sleeps for a second before it exits, unless this is set to
+	// 0.
 	race := strings.TrimSpace(os.Getenv("GORACE") + " atexit_sleep_ms=0")
 	return []string{agentVariable + "=" + h.address(roleAgent), "GORACE=" + race}
 }
 
-// Command returns the agent as a command with the environment of the test, not started yet. Its process is killed when
-// ctx is done. The caller should wait for it after starting it: the test ends the process, but can't reap it.
+// Command returns the agent as a command with the environment of the test, not started yet. Its
+// process is killed when ctx is done. The caller should wait for it after starting it: the test
+// ends the process, but can't reap it.
 func (a *Agent) Command(ctx context.Context, args ...string) *exec.Cmd {
 	a.t.Helper()
 	cmd := exec.CommandContext(ctx, a.Path(), args...)
@@ -105,8 +113,8 @@ func processMain(value string) int {
 	}).Code
 }
 
-// An outputUntil writes to a file until the test ends. From then on it writes nothing and succeeds: nobody may read what an
-// agent writes, and it must not block.
+// An outputUntil writes to a file until the test ends. From then on it writes nothing and succeeds:
+// nobody may read what an agent writes, and it must not block.
 type outputUntil struct {
 	file *os.File
 	gone <-chan struct{}
@@ -137,7 +145,8 @@ func (o outputUntil) Write(p []byte) (int, error) {
 	}
 }
 
-// exitAfterGrace ends the process some time after the test has ended, for an agent whose reading can't be interrupted.
+// exitAfterGrace ends the process some time after the test has ended, for an agent whose reading
+// can't be interrupted.
 func exitAfterGrace(gone <-chan struct{}) {
 	<-gone
 	time.Sleep(endGrace)
@@ -155,8 +164,8 @@ func (*process) CloseStdout() error { return os.Stdout.Close() }
 // IgnoreSIGTERM ignores SIGTERM in this process.
 func (*process) IgnoreSIGTERM() { signal.Ignore(syscall.SIGTERM) }
 
-// LeaveGrandchild starts this binary once more, with the agent's output. The new process ends with its connection to the
-// test, or at once if the test ended before it could connect.
+// LeaveGrandchild starts this binary once more, with the agent's output. The new process ends with
+// its connection to the test, or at once if the test ended before it could connect.
 func (b *process) LeaveGrandchild() error {
 	path, err := os.Executable()
 	if err != nil {

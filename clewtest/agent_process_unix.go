@@ -16,19 +16,21 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// isStopped reports whether a signal such as SIGSTOP has stopped a process. On systems without /proc it is always false.
+// isStopped reports whether a signal such as SIGSTOP has stopped a process. On systems without
+// /proc it is always false.
 func isStopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false
 	}
-	// The state comes after the name of the program, which is in parentheses and may contain any character.
+	// The state comes after the name of the program, which is in parentheses and may contain any
+	// character.
 	_, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	return strings.HasPrefix(state, "T")
 }
 
-// inputUntil returns the standard input of the process. When the test ends, the reader gets the rest of it, and then an
-// error instead of waiting.
+// inputUntil returns the standard input of the process. When the test ends, the reader gets the
+// rest of it, and then an error instead of waiting.
 func inputUntil(gone <-chan struct{}) io.Reader {
 	info, err := os.Stdin.Stat()
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 || syscall.SetNonblock(syscall.Stdin, true) != nil {
@@ -67,7 +69,8 @@ func (p pipeInput) Read(dst []byte) (int, error) {
 	return n, nil
 }
 
-// killProcess ends another process, with its group if it leads one. A process that has been stopped ends as well.
+// killProcess ends another process, with its group if it leads one. A process that has been stopped
+// ends as well.
 func killProcess(pid int) {
 	if group, err := syscall.Getpgid(pid); err == nil && group == pid {
 		pid = -pid
@@ -76,8 +79,9 @@ func killProcess(pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// killSelf ends this process by a signal. The Go runtime catches signals such as SIGSEGV and exits with 2. So this process
-// becomes a shell, in which every signal has its default action, and the shell sends the signal to itself.
+// killSelf ends this process by a signal. The Go runtime catches signals such as SIGSEGV and exits
+// with 2. So this process becomes a shell, in which every signal has its default action, and the
+// shell sends the signal to itself.
 func killSelf(sig os.Signal) error {
 	number, ok := sig.(syscall.Signal)
 	if !ok {

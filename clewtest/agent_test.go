@@ -35,7 +35,8 @@ func TestExpectAny(t *testing.T) {
 	})
 }
 
-// A frame counts for the expected frame that names more of its values, in whatever order they are expected.
+// A frame counts for the expected frame that names more of its values, in whatever order they are
+// expected.
 func TestExpectAnyMostSpecific(t *testing.T) {
 	s := new(clewtest.Scenario).ExpectAny(`{"type":"user"}`, prompt)
 	inBothForms(t, s, func(h *host) {

@@ -27,7 +27,8 @@ func recordedDialogues(t *testing.T) []string {
 	return paths
 }
 
-// A host with other ids, more members and another order of keys gets the recorded answers with its own ids.
+// A host with other ids, more members and another order of keys gets the recorded answers with its
+// own ids.
 func TestReplayRecorded(t *testing.T) {
 	for _, path := range recordedDialogues(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
@@ -302,7 +303,8 @@ func TestScenarioErrors(t *testing.T) {
 	}
 }
 
-// Each fault stays the same when it is written to a dialogue file and read again. Processes get their faults that way.
+// Each fault stays the same when it is written to a dialogue file and read again. Processes get
+// their faults that way.
 func TestFaultsAsText(t *testing.T) {
 	const frame = `{"type":"result","result":"a \"b\""}`
 	s := new(clewtest.Scenario)

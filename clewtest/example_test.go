@@ -15,7 +15,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Summarize is the program under test: it starts an agent by its command and returns the agent's answer.
+// Summarize is the program under test: it starts an agent by its command and returns the agent's
+// answer.
 func Summarize(agent *exec.Cmd, text string) (string, error) {
 	prompt, err := json.Marshal(map[string]any{
 		"type": "user", "message": map[string]string{"role": "user", "content": text},
@@ -53,7 +54,8 @@ func lastResult(r io.Reader) (string, error) {
 	return answer, err
 }
 
-// testSummarize is the test. The first agent answers, and the second one exits in the middle of its answer.
+// testSummarize is the test. The first agent answers, and the second one exits in the middle of its
+// answer.
 func testSummarize(t *testing.T) {
 	const prompt = `{"type":"user","message":{"content":"A long story"}}`
 

@@ -185,7 +185,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// countFlood counts the frames to the end of the output. It checks one frame in a thousand, and the size of the heap.
+// countFlood counts the frames to the end of the output. It checks one frame in a thousand, and the
+// size of the heap.
 func countFlood(t *testing.T, h *host) (lines int, peak uint64) {
 	t.Helper()
 	for scan := bufio.NewScanner(h.stdout); scan.Scan(); lines++ {
@@ -264,7 +265,8 @@ func TestLeaveGrandchildAsProcess(t *testing.T) {
 	if _, err := io.ReadFull(stdout, got); string(got) != answer+"\n" {
 		t.Errorf("read %q, %v", got, err)
 	}
-	// At the end of the output, Read would return at once. It may not even be called in this time: that is not a failure.
+	// At the end of the output, Read would return at once. It may not even be called in this time:
+	// that is not a failure.
 	if err := stdout.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
 		t.Skip(err)
 	}

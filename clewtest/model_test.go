@@ -121,8 +121,8 @@ const (
 	titleSystem = `"system":"Return JSON with a single \"title\" field."`
 )
 
-// backgroundCases are requests of Claude Code, and whether it made them on its own behalf. All of them contain the words
-// of the rule.
+// backgroundCases are requests of Claude Code, and whether it made them on its own behalf. All of
+// them contain the words of the rule.
 var backgroundCases = []struct {
 	name, members, content string
 	want                   bool
@@ -279,7 +279,8 @@ func said(t *testing.T, resp *http.Response) string {
 	return msg.Content.Text()
 }
 
-// eventLines returns the data of the events in a stream, with ids replaced, up to the end or the error.
+// eventLines returns the data of the events in a stream, with ids replaced, up to the end or the
+// error.
 func eventLines(r io.Reader) ([]string, error) {
 	var lines []string
 	scanner := bufio.NewScanner(r)

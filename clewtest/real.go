@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// AgentVersion is the version of Claude Code that this package is tested with, and that [RealAgent] looks for.
+// AgentVersion is the version of Claude Code that this package is tested with, and that [RealAgent]
+// looks for.
 const AgentVersion = "2.1.325"
 
 // modulePath is this module, whose repository keeps Claude Code in its cache directory.
 const modulePath = "github.com/clewdev/clew"
 
-// RealAgent returns the absolute path of the claude binary, version [AgentVersion]. It looks in this order:
+// RealAgent returns the absolute path of the claude binary, version [AgentVersion]. It looks in
+// this order:
 //
 //   - CLEW_AGENT names a binary. It may have another version than AgentVersion, which is logged. A name without a slash
 //     is looked up in PATH. A relative path starts in the working directory of the test, which "go test" sets to the
@@ -29,9 +31,9 @@ const modulePath = "github.com/clewdev/clew"
 //   - clew/agent/VERSION in the user's cache directory, see [os.UserCacheDir]. Nothing installs it there: put a binary
 //     there by hand to use it in all projects.
 //
-// If there is no binary, RealAgent skips the test, or fails it if the variable CI is "true". It also fails the test if
-// CLEW_AGENT does not name a binary that runs, or if a cache holds another version. The first call for a path runs the
-// binary once, with --version.
+// If there is no binary, RealAgent skips the test, or fails it if the variable CI is "true". It
+// also fails the test if CLEW_AGENT does not name a binary that runs, or if a cache holds another
+// version. The first call for a path runs the binary once, with --version.
 func RealAgent(tb testing.TB) string {
 	tb.Helper()
 	if name := os.Getenv("CLEW_AGENT"); name != "" {
@@ -74,7 +76,8 @@ func namedAgent(name string) (path, version string, err error) {
 	return path, version, err
 }
 
-// cachedAgent returns the path of the first agent binary in a cache, or "". The error says why it can't be used.
+// cachedAgent returns the path of the first agent binary in a cache, or "". The error says why it
+// can't be used.
 func cachedAgent() (string, error) {
 	for _, dir := range agentCaches() {
 		path := filepath.Join(dir, AgentVersion, agentFile())
@@ -104,7 +107,8 @@ func agentCaches() []string {
 	return dirs
 }
 
-// moduleRoot returns the nearest directory from dir upwards that has the go.mod of this module, or "".
+// moduleRoot returns the nearest directory from dir upwards that has the go.mod of this module, or
+// "".
 func moduleRoot(dir string) string {
 	for {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && isModule(string(data)) {
@@ -135,7 +139,8 @@ func agentFile() string {
 	return "claude"
 }
 
-// versions caches the results of agentVersion by path: starting a binary of this size takes a while.
+// versions caches the results of agentVersion by path: starting a binary of this size takes a
+// while.
 var versions sync.Map // of string to func() (string, error)
 
 // agentVersion returns the version that the binary at path, which is absolute, prints.

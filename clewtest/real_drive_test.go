@@ -25,7 +25,8 @@ type realRun struct {
 	model *clewtest.Model
 	args  []string
 	env   []string
-	// frames are the frames of the host. Each is sent after the result of, or the response to, the one before.
+	// frames are the frames of the host. Each is sent after the result of, or the response to, the
+	// one before.
 	frames []any
 
 	messages []wire.Message
@@ -46,7 +47,8 @@ func controlFrame(id string, request map[string]any) any {
 	return map[string]any{"type": "control_request", "request_id": id, "request": request}
 }
 
-// chat runs the agent with frames on its input, after an initialize request, and ends the input after the last answer.
+// chat runs the agent with frames on its input, after an initialize request, and ends the input
+// after the last answer.
 func (r *realRun) chat() {
 	r.t.Helper()
 	initialize := controlFrame("init", map[string]any{"subtype": "initialize", "hooks": nil})
@@ -55,8 +57,8 @@ func (r *realRun) chat() {
 	r.run(append(args, r.args...))
 }
 
-// run starts the agent as the leader of a process group, plays the frames, and checks its output and that no process is
-// left.
+// run starts the agent as the leader of a process group, plays the frames, and checks its output
+// and that no process is left.
 func (r *realRun) run(args []string) {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), clewtest.RealAgent(r.t), args...)
@@ -150,8 +152,8 @@ func (r *realRun) write(w io.Writer, frame any) {
 	}
 }
 
-// checkLeftovers looks for processes of the agent that still run, also outside its process group: they have the directory
-// of this run in their environment.
+// checkLeftovers looks for processes of the agent that still run, also outside its process group:
+// they have the directory of this run in their environment.
 func (r *realRun) checkLeftovers() {
 	r.t.Helper()
 	if runtime.GOOS != "linux" {

@@ -150,8 +150,9 @@ func TestRealAgentFind(t *testing.T) {
 	}
 }
 
-// installer returns the command that installs the agent, with a script in place of npm. Tests of it are not parallel: a
-// process that another test starts may hold the script open for writing, and then it does not start.
+// installer returns the command that installs the agent, with a script in place of npm. Tests of it
+// are not parallel: a process that another test starts may hold the script open for writing, and
+// then it does not start.
 func installer(t *testing.T, npm string, args ...string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs("../.ci/install-agent")

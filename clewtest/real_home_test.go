@@ -17,8 +17,8 @@ import (
 // callerMarker is in all settings of the caller that must not reach the agent.
 const callerMarker = "clewtest-private-of-the-caller"
 
-// plantHome makes a home with the settings, the credentials and the memory of a user of Claude Code. The marker is in
-// all of them.
+// plantHome makes a home with the settings, the credentials and the memory of a user of Claude
+// Code. The marker is in all of them.
 func plantHome(t *testing.T, marker string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -66,8 +66,8 @@ func readTree(t *testing.T, dir string) map[string]string {
 	return tree
 }
 
-// An ownHome holds the times of the last changes to Claude Code's files in the home of the user who runs the tests. The
-// zero time stands for a file that does not exist.
+// An ownHome holds the times of the last changes to Claude Code's files in the home of the user who
+// runs the tests. The zero time stands for a file that does not exist.
 type ownHome map[string]time.Time
 
 // newOwnHome returns the current times. It is empty if there is no home.
@@ -90,8 +90,8 @@ func changed(path string) time.Time {
 	return info.ModTime()
 }
 
-// check compares the times with the current ones. A user of Claude Code may be using it during the test, so a change is
-// only logged, except in CI.
+// check compares the times with the current ones. A user of Claude Code may be using it during the
+// test, so a change is only logged, except in CI.
 func (own ownHome) check(t *testing.T) {
 	t.Helper()
 	for path, before := range own {

@@ -39,8 +39,9 @@ var realCases = map[string]func(*realRun){
 	"no network":               realNoNetwork,
 }
 
-// TestRealAgent runs the cases in parallel. The home of the caller is made for the test, and must not change. The test
-// logs how long it took, about ten seconds on two processors, but does not check it: a machine may be busy.
+// TestRealAgent runs the cases in parallel. The home of the caller is made for the test, and must
+// not change. The test logs how long it took, about ten seconds on two processors, but does not
+// check it: a machine may be busy.
 func TestRealAgent(t *testing.T) {
 	agent := clewtest.RealAgent(t)
 	own := newOwnHome(t)
@@ -264,7 +265,8 @@ func realWebSearch(r *realRun) {
 	r.wantRequests(2, 1)
 }
 
-// wantRequests checks how many requests the agent made in the conversation, and how many in the background.
+// wantRequests checks how many requests the agent made in the conversation, and how many in the
+// background.
 func (r *realRun) wantRequests(conversation, background int) {
 	r.t.Helper()
 	aside := 0

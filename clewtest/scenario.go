@@ -14,30 +14,35 @@ import (
 	"github.com/clewdev/clew/internal/simagent"
 )
 
-// Any stands in an expected frame for a value that must be there and may be anything. As the id of a control request it is
-// an id without a name: Any in a later answer of the agent stands for the oldest such request that has no answer yet.
+// Any stands in an expected frame for a value that must be there and may be anything. As the id of
+// a control request it is an id without a name: Any in a later answer of the agent stands for the
+// oldest such request that has no answer yet.
 const Any = "<any>"
 
-// A Scenario says what the simulated agent does, step by step: which frames it expects of the host, which frames it
-// sends, and how it ends. It is read from a dialogue file, see [ReadDialogue], or built:
+// A Scenario says what the simulated agent does, step by step: which frames it expects of the host,
+// which frames it sends, and how it ends. It is read from a dialogue file, see [ReadDialogue], or
+// built:
 //
 //	s := new(clewtest.Scenario).
 //		Expect(`{"type":"user","message":{"content":"Hi"}}`).
 //		Send(`{"type":"result","subtype":"success","result":"Hello"}`)
 //
-// A frame is given as JSON text (a string or []byte), as a [wire.Message], or as any value that marshals to a JSON
-// object. Anything else is an error, which the scenario keeps and [NewAgent] reports.
+// A frame is given as JSON text (a string or []byte), as a [wire.Message], or as any value that
+// marshals to a JSON object. Anything else is an error, which the scenario keeps and [NewAgent]
+// reports.
 //
 // # What fits
 //
-// An expected frame names what must be there: each of its members must be in the host's frame with the same value, at
-// every depth. Other members don't matter, nor does the order of members. Lists must have the same length. A member that
-// is null in the scenario may be missing, and the value [Any] fits every value. Frames come in the order of the scenario,
-// except within [Scenario.ExpectAny]. A keep_alive frame that the scenario does not name is skipped.
+// An expected frame names what must be there: each of its members must be in the host's frame with
+// the same value, at every depth. Other members don't matter, nor does the order of members. Lists
+// must have the same length. A member that is null in the scenario may be missing, and the value
+// [Any] fits every value. Frames come in the order of the scenario, except within
+// [Scenario.ExpectAny]. A keep_alive frame that the scenario does not name is skipped.
 //
 // # Ids
 //
-// A host chooses its own ids, and they differ from those of a recorded dialogue. So these ids need not be the same:
+// A host chooses its own ids, and they differ from those of a recorded dialogue. So these ids need
+// not be the same:
 //
 //   - The request_id of a control request fits any string the first time, is remembered, and must be the same from then
 //     on. The agent answers with it in place of the scenario's.
@@ -47,17 +52,17 @@ const Any = "<any>"
 //     command_uuid and the like, and the uuid of a replay), it uses the host's, if there is one.
 //   - The session_id of a frame fits any string and may be missing. The agent keeps its own.
 //
-// This holds only where the protocol has these ids. Elsewhere they are values like any other: a session_id in the input
-// of a tool must be the one that the scenario names. A control response of the host must carry the id of the agent's own
-// request as the scenario has it.
+// This holds only where the protocol has these ids. Elsewhere they are values like any other: a
+// session_id in the input of a tool must be the one that the scenario names. A control response of
+// the host must carry the id of the agent's own request as the scenario has it.
 //
 // # The end
 //
-// After its last step the agent waits for the end of its input and exits with 0. A frame that comes before that fails
-// the test.
+// After its last step the agent waits for the end of its input and exits with 0. A frame that comes
+// before that fails the test.
 //
-// The zero value has no steps and is ready to use. A Scenario must not be used by several goroutines at once. [NewAgent]
-// copies it.
+// The zero value has no steps and is ready to use. A Scenario must not be used by several
+// goroutines at once. [NewAgent] copies it.
 type Scenario struct {
 	engine simagent.Scenario
 	err    error // the first one
@@ -69,8 +74,9 @@ func (s *Scenario) Expect(frame any) *Scenario {
 	return s.add(step, err)
 }
 
-// ExpectAny adds host frames, at least one, that the agent waits for in any order. All of them must come before the next
-// step. A frame that fits several of them counts for the one that names the most values, and among those for the first.
+// ExpectAny adds host frames, at least one, that the agent waits for in any order. All of them must
+// come before the next step. A frame that fits several of them counts for the one that names the
+// most values, and among those for the first.
 func (s *Scenario) ExpectAny(frames ...any) *Scenario {
 	step, err := simagent.Expect(frames...)
 	return s.add(step, err)
@@ -85,11 +91,12 @@ func (s *Scenario) Send(frames ...any) *Scenario {
 	return s
 }
 
-// Stderr adds text that the agent writes to its standard error. It is written as it is, without a line end after it.
+// Stderr adds text that the agent writes to its standard error. It is written as it is, without a
+// line end after it.
 func (s *Scenario) Stderr(text string) *Scenario { return s.add(simagent.Stderr(text), nil) }
 
-// CloseStdin adds that the agent waits until the host closes its input. The agent does not end with its input here:
-// [Scenario.Exit] usually comes next.
+// CloseStdin adds that the agent waits until the host closes its input. The agent does not end with
+// its input here: [Scenario.Exit] usually comes next.
 func (s *Scenario) CloseStdin() *Scenario { return s.add(simagent.CloseStdin(), nil) }
 
 // Exit adds that the agent exits with code, from 0 to 255, whether or not its input has ended.
@@ -107,14 +114,15 @@ func (s *Scenario) Do(f Fault) *Scenario {
 	return s.add(f.engine, err)
 }
 
-// Args returns the arguments that a recorded agent was started with, or nil. They are not compared with those of the
-// host: for these, see [Agent.Args].
+// Args returns the arguments that a recorded agent was started with, or nil. They are not compared
+// with those of the host: for these, see [Agent.Args].
 func (s *Scenario) Args() []string { return slices.Clone(s.engine.Args) }
 
 // String returns the scenario as a dialogue file, which [ReadDialogue] reads.
 func (s *Scenario) String() string { return s.engine.String() }
 
-// add appends a step, and names it by the line that called the caller of add. It keeps the first error instead.
+// add appends a step, and names it by the line that called the caller of add. It keeps the first
+// error instead.
 func (s *Scenario) add(step simagent.Step, err error) *Scenario {
 	if err != nil {
 		s.err = cmp.Or(s.err, err)
@@ -128,10 +136,12 @@ func (s *Scenario) add(step simagent.Step, err error) *Scenario {
 	return s
 }
 
-// ReadDialogue reads a dialogue file. It blocks on r, and returns the first error of r or of the text, with its line.
+// ReadDialogue reads a dialogue file. It blocks on r, and returns the first error of r or of the
+// text, with its line.
 //
-// A line that begins with "> " is a frame that the host is expected to send. A line that begins with "< " is what the
-// agent sends, JSON or not. Lines that begin with "#" are prose, except for these:
+// A line that begins with "> " is a frame that the host is expected to send. A line that begins
+// with "< " is what the agent sends, JSON or not. Lines that begin with "#" are prose, except for
+// these:
 //
 //	# args "--verbose" "--model" "opus"   the arguments of the recorded agent
 //	# host closes stdin                   Scenario.CloseStdin
@@ -141,9 +151,9 @@ func (s *Scenario) add(step simagent.Step, err error) *Scenario {
 //	# in order                            until here, or until the agent does something
 //	# fault hang                          Scenario.Do, with the fault's name and arguments
 //
-// Strings are quoted as in Go or JSON. A line that only begins with such a word is prose: "# exit codes are below" ends
-// nothing. But if the word is followed by a quoted string or by the name of a fault, the rest of the line must be right.
-// Blank lines are skipped.
+// Strings are quoted as in Go or JSON. A line that only begins with such a word is prose: "# exit
+// codes are below" ends nothing. But if the word is followed by a quoted string or by the name of a
+// fault, the rest of the line must be right. Blank lines are skipped.
 func ReadDialogue(r io.Reader) (*Scenario, error) {
 	s, err := simagent.ReadDialogue(r, "line ")
 	if err != nil {
@@ -152,7 +162,8 @@ func ReadDialogue(r io.Reader) (*Scenario, error) {
 	return &Scenario{engine: *s}, nil
 }
 
-// LoadDialogue reads the dialogue file at path. It ends the test if the file does not exist or is malformed.
+// LoadDialogue reads the dialogue file at path. It ends the test if the file does not exist or is
+// malformed.
 func LoadDialogue(t testing.TB, path string) *Scenario {
 	t.Helper()
 	f, err := os.Open(path)

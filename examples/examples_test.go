@@ -24,7 +24,8 @@ type run struct {
 	want  string // the output, with ... for what differs from run to run
 }
 
-// TestExamples runs every example with Claude Code, and what the example record has recorded without it.
+// TestExamples runs every example with Claude Code, and what the example record has recorded
+// without it.
 func TestExamples(t *testing.T) {
 	agent, bin := clewtest.RealAgent(t), build(t)
 	for _, r := range runs {
@@ -57,7 +58,8 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// docker is a stand-in for the program of that name. It takes the container for this machine, and image for the image.
+// docker is a stand-in for the program of that name. It takes the container for this machine, and
+// image for the image.
 const docker = `#!/bin/sh
 while [ "$1 $2" != "image claude" ]; do shift; done
 shift 2
@@ -93,8 +95,8 @@ func (r *run) check(t *testing.T, bin, dir string, env []string) {
 	}
 }
 
-// TestEveryExampleIsRun finds examples that are not run here, that are not in the list for readers, and that don't say how
-// to run them.
+// TestEveryExampleIsRun finds examples that are not run here, that are not in the list for readers,
+// and that don't say how to run them.
 func TestEveryExampleIsRun(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join("*", "main.go"))

@@ -11,10 +11,10 @@
 // Each function sends one control request and waits for the answer, also while a turn is running.
 // It needs a [Controller], which a [clew.Session] is. None of them changes anything in the session.
 //
-// Fields that the agent leaves out of an answer are zero. A field that is not of the type that it has here,
-// because the agent is of another version, is zero as well, and the session logs it. The error is a
-// [*clew.ControlError] when the agent refuses, and its Unsupported method reports an agent that does
-// not know the request.
+// Fields that the agent leaves out of an answer are zero. A field that is not of the type that it
+// has here, because the agent is of another version, is zero as well, and the session logs it. The
+// error is a [*clew.ControlError] when the agent refuses, and its Unsupported method reports an
+// agent that does not know the request.
 //
 // Many texts in these answers are written for people and change from version to version. They can
 // hold text of the model or of a file: escape them before they reach a terminal or a page.

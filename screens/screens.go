@@ -52,8 +52,8 @@ type StatusRow struct {
 	Value string `json:"value"`
 }
 
-// Binary returns the version of the agent binary. [clew.Session.Info] has the version as well, without a
-// request.
+// Binary returns the version of the agent binary. [clew.Session.Info] has the version as well,
+// without a request.
 func Binary(ctx context.Context, c Controller) (*BinaryVersion, error) {
 	return ask[BinaryVersion](ctx, c, "get_binary_version", nil)
 }
@@ -122,7 +122,8 @@ type filesRequest struct {
 type FileSuggestions struct {
 	// Suggestions are the paths, the best match first.
 	Suggestions []FileSuggestion `json:"suggestions"`
-	// CWD is the directory that relative paths start from, or empty if the agent does not report it.
+	// CWD is the directory that relative paths start from, or empty if the agent does not report
+	// it.
 	CWD string `json:"cwd"`
 }
 
@@ -256,7 +257,8 @@ type diffAnswer struct {
 
 // A Diff lists the changes in a working directory.
 type Diff struct {
-	// NoDiffReason is why there is no diff, such as "no-repository". The other fields are zero then.
+	// NoDiffReason is why there is no diff, such as "no-repository". The other fields are zero
+	// then.
 	NoDiffReason string `json:"-"`
 	// Stats are the sums over all files.
 	Stats DiffStats `json:"stats"`

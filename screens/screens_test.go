@@ -113,8 +113,8 @@ var ignoreRaw = cmp.FilterPath(func(p cmp.Path) bool {
 	return ok && field.Name() == "raw"
 }, cmp.Ignore())
 
-// recordedAnswer returns an answer of Claude Code 2.1.325, shortened and with other paths, without white
-// space.
+// recordedAnswer returns an answer of Claude Code 2.1.325, shortened and with other paths, without
+// white space.
 func recordedAnswer(t *testing.T, subtype string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", subtype+".json"))

@@ -124,7 +124,8 @@ type PermissionReport struct {
 
 // A Rule is a permission rule and where it comes from.
 type Rule struct {
-	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control characters.
+	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control
+	// characters.
 	Rule string `json:"rule"`
 	// Behavior is what the rule does: allow, deny or ask.
 	Behavior clew.PermissionBehavior `json:"behavior"`

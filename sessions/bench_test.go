@@ -14,7 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// BenchmarkList lists many sessions, each of a few entries. The time for each session must not grow with their number.
+// BenchmarkList lists many sessions, each of a few entries. The time for each session must not grow
+// with their number.
 func BenchmarkList(b *testing.B) {
 	for _, count := range []int{1_000, 10_000} {
 		memory, folder := sessions.NewMemory(), sessions.NewFolder(b.TempDir())

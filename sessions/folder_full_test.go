@@ -20,8 +20,8 @@ import (
 // files.
 const fullDisk = "SESSIONS_TEST_FULL_DISK"
 
-// TestFolderFullDisk runs in a child process where no file can grow beyond a limit, so that the system itself cuts the
-// write.
+// TestFolderFullDisk runs in a child process where no file can grow beyond a limit, so that the
+// system itself cuts the write.
 func TestFolderFullDisk(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv(fullDisk); dir != "" {

@@ -261,8 +261,8 @@ func (c *chain) add(entry wire.JSON) {
 	c.byUUID[h.uuid] = n
 }
 
-// markAbandoned marks the nodes that rewinds have abandoned: those below a cut that existed when it was
-// made. A node that was added later counts again, whatever its parent.
+// markAbandoned marks the nodes that rewinds have abandoned: those below a cut that existed when it
+// was made. A node that was added later counts again, whatever its parent.
 func (c *chain) markAbandoned() {
 	if len(c.cuts) == 0 {
 		return

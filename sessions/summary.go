@@ -200,8 +200,8 @@ func comesBetween(text string) bool {
 	return entryfacts.IsNotification(text) || strings.HasPrefix(text, "<teammate-message")
 }
 
-// followResults follows the tool results of a message, and reports whether it has any. structured is
-// the structured result.
+// followResults follows the tool results of a message, and reports whether it has any. structured
+// is the structured result.
 func (s *Summary) followResults(message, structured []byte) bool {
 	content := jsonlex.Lookup(message, 0, "content")
 	if len(content) == 0 || content[0] != '[' {

@@ -21,8 +21,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A randomWriter writes a session and its subagents at random: subagents of subagents, in workflows, with
-// and without metadata, rewinds, compactions, notices and broken lines.
+// A randomWriter writes a session and its subagents at random: subagents of subagents, in
+// workflows, with and without metadata, rewinds, compactions, notices and broken lines.
 type randomWriter struct {
 	rng   *rand.Rand
 	file  string

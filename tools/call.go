@@ -14,15 +14,16 @@ import (
 
 type requestKey struct{}
 
-// Request returns the request that the function of a tool is called for, with the session of its server. It returns nil
-// outside of a call.
+// Request returns the request that the function of a tool is called for, with the session of its
+// server. It returns nil outside of a call.
 func Request(ctx context.Context) *mcp.CallToolRequest {
 	req, _ := ctx.Value(requestKey{}).(*mcp.CallToolRequest)
 	return req
 }
 
-// Progress reports the progress of a call to the agent, and returns when the report is sent. done must grow from call to call.
-// total is 0 if it is not known. It does nothing if the agent does not want to know, and outside of a call.
+// Progress reports the progress of a call to the agent, and returns when the report is sent. done
+// must grow from call to call. total is 0 if it is not known. It does nothing if the agent does not
+// want to know, and outside of a call.
 func Progress(ctx context.Context, done, total float64, message string) {
 	req := Request(ctx)
 	if req == nil || req.Params.GetProgressToken() == nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A conn is the connection of a server of the SDK to one session. The session deals in requests and replies, and the
-// server reads and writes messages of a pipe: a conn has one goroutine wait for each reply.
+// A conn is the connection of a server of the SDK to one session. The session deals in requests and
+// replies, and the server reads and writes messages of a pipe: a conn has one goroutine wait for
+// each reply.
 type conn struct {
 	*pipe
 	session *mcp.ServerSession
@@ -31,8 +32,8 @@ func newConn(peer *clew.MCPPeer) *conn {
 	}}
 }
 
-// HandleMCP has the server handle a message. For a request it waits for the reply, or for the end of the context, which
-// ends that of the tool as well.
+// HandleMCP has the server handle a message. For a request it waits for the reply, or for the end
+// of the context, which ends that of the tool as well.
 func (c *conn) HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error) {
 	msg, err := jsonrpc.DecodeMessage([]byte(message))
 	if err != nil {
@@ -48,14 +49,15 @@ func (c *conn) HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, err
 	return "", c.put(ctx, msg)
 }
 
-// Close lets the server read the end of its input, on which it ends the contexts of calls, and waits for them.
+// Close lets the server read the end of its input, on which it ends the contexts of calls, and
+// waits for them.
 func (c *conn) Close() error {
 	c.end()
 	return c.session.Close()
 }
 
-// call passes a request on and waits for the reply. The server knows it by an id that was never used before: the agent
-// may use its own again while a tool that it has given up still runs.
+// call passes a request on and waits for the reply. The server knows it by an id that was never
+// used before: the agent may use its own again while a tool that it has given up still runs.
 func (c *conn) call(ctx context.Context, req *jsonrpc.Request, message wire.JSON) (wire.JSON, error) {
 	var head struct {
 		ID wire.JSON `json:"id"`
@@ -161,8 +163,8 @@ func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write takes a message of the server: a reply for the call that waits for it, or a message for the agent. A reply that comes
-// too late concerns nobody.
+// Write takes a message of the server: a reply for the call that waits for it, or a message for the
+// agent. A reply that comes too late concerns nobody.
 func (p *pipe) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if response, ok := msg.(*jsonrpc.Response); ok {
 		p.reply(response)
@@ -174,8 +176,8 @@ func (p *pipe) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// send sends a message to the agent. A ping is answered at once: a server that gets no answer closes the connection,
-// and here the agent is there for as long as that is open.
+// send sends a message to the agent. A ping is answered at once: a server that gets no answer
+// closes the connection, and here the agent is there for as long as that is open.
 func (p *pipe) send(ctx context.Context, msg jsonrpc.Message) error {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method == "ping" {
 		return p.put(ctx, &jsonrpc.Response{ID: req.ID, Result: json.RawMessage("{}")})

@@ -45,7 +45,8 @@ func TestCallIsCancelled(t *testing.T) {
 	})
 }
 
-// The id of a call that was given up is free, although its tool still runs, and its late reply is dropped.
+// The id of a call that was given up is free, although its tool still runs, and its late reply is
+// dropped.
 func TestIDOfADeafTool(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})

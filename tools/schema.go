@@ -15,7 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// schemaOf returns the schema of an input. A pointer is what it points to, since there always is an input.
+// schemaOf returns the schema of an input. A pointer is what it points to, since there always is an
+// input.
 func schemaOf(in reflect.Type) (*jsonschema.Schema, error) {
 	for in.Kind() == reflect.Pointer {
 		in = in.Elem()
@@ -33,7 +34,8 @@ func schemaOf(in reflect.Type) (*jsonschema.Schema, error) {
 	return jsonschema.ForType(in, &jsonschema.ForOptions{TypeSchemas: forms})
 }
 
-// typeSchemas are the schemas of types whose kind does not determine their JSON. Those of others are nil.
+// typeSchemas are the schemas of types whose kind does not determine their JSON. Those of others
+// are nil.
 type typeSchemas map[reflect.Type]*jsonschema.Schema
 
 // add adds a type, or what it is made of.
@@ -110,8 +112,9 @@ func hasFields(t reflect.Type) bool {
 	return slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() })
 }
 
-// A Result is what a tool returns to the model, where a string or a value is not enough. Its content can be of any kind
-// that MCP knows; StructuredContent is a value that marshals to a JSON object.
+// A Result is what a tool returns to the model, where a string or a value is not enough. Its
+// content can be of any kind that MCP knows; StructuredContent is a value that marshals to a JSON
+// object.
 type Result = mcp.CallToolResult
 
 // A Content is a block of a result.
@@ -122,7 +125,8 @@ func NewResult(blocks ...Content) *Result {
 	return &Result{Content: append([]Content{}, blocks...)} // nil would be null
 }
 
-// Failure returns a result that marks the call as failed for the model. Returning an error does the same, with its text.
+// Failure returns a result that marks the call as failed for the model. Returning an error does the
+// same, with its text.
 func Failure(text string) *Result {
 	result := NewResult(Text(text))
 	result.IsError = true
@@ -198,8 +202,8 @@ func plainText(out any) (string, bool) {
 	return v.String(), v.Kind() == reflect.String
 }
 
-// settled returns a copy of a result that can be sent for certain. A server does not answer with one that has no JSON
-// form, and ends the program if there is a panic.
+// settled returns a copy of a result that can be sent for certain. A server does not answer with
+// one that has no JSON form, and ends the program if there is a panic.
 func settled(result *Result) (*Result, error) {
 	sent := *result
 	for i, block := range sent.Content {

@@ -12,16 +12,18 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// Server returns a server with these tools, for [clew.Options.MCPServers] and [clew.Session.SetMCPServers]. A tool that
-// can't be used makes them fail, with a [*clew.OptionsError] that names it.
+// Server returns a server with these tools, for [clew.Options.MCPServers] and
+// [clew.Session.SetMCPServers]. A tool that can't be used makes them fail, with a
+// [*clew.OptionsError] that names it.
 func Server(tools ...*Tool) *clew.MCPInProcessServer {
 	server := mcp.NewServer(&mcp.Implementation{Name: "tools", Version: "1"}, nil)
 	server.AddReceivingMiddleware(failUnknownTools)
 	return &clew.MCPInProcessServer{Opener: &mounted{server, Add(server, tools...)}}
 }
 
-// Add adds tools to a server, and replaces those of the same name. It adds none if one of them can't be used, and its
-// error names all of these. Sessions that use the server learn of the change.
+// Add adds tools to a server, and replaces those of the same name. It adds none if one of them
+// can't be used, and its error names all of these. Sessions that use the server learn of the
+// change.
 func Add(server *mcp.Server, tools ...*Tool) error {
 	if server == nil {
 		return errors.New("tools: the server is nil")
@@ -50,9 +52,10 @@ func Add(server *mcp.Server, tools ...*Tool) error {
 	return nil
 }
 
-// Mount returns a server of the MCP Go SDK for [clew.Options.MCPServers] and [clew.Session.SetMCPServers]. What its
-// handlers return reaches the agent as it is. A panic in one of them becomes an error of the request; for that Mount
-// adds a middleware to the server. Mount a server once, and use what Mount returns for all sessions.
+// Mount returns a server of the MCP Go SDK for [clew.Options.MCPServers] and
+// [clew.Session.SetMCPServers]. What its handlers return reaches the agent as it is. A panic in one
+// of them becomes an error of the request; for that Mount adds a middleware to the server. Mount a
+// server once, and use what Mount returns for all sessions.
 func Mount(server *mcp.Server) *clew.MCPInProcessServer {
 	if server == nil {
 		return &clew.MCPInProcessServer{Opener: &mounted{err: errors.New("tools: the server is nil")}}
@@ -85,7 +88,8 @@ func (m *mounted) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	return c, nil
 }
 
-// failUnknownTools makes a result, which the model reads, of the error about a tool that is not there.
+// failUnknownTools makes a result, which the model reads, of the error about a tool that is not
+// there.
 func failUnknownTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)

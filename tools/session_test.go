@@ -225,8 +225,8 @@ func TestServerEndsSession(t *testing.T) {
 	})
 }
 
-// BenchmarkCall makes the same call over a connection of the SDK in memory, and through a session, whose agent is in
-// memory as well.
+// BenchmarkCall makes the same call over a connection of the SDK in memory, and through a session,
+// whose agent is in memory as well.
 func BenchmarkCall(b *testing.B) {
 	b.Run("sdk", func(b *testing.B) {
 		session := sdkSession(b)

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Tool is a function that the model can call. Its methods return the tool itself, so that they chain, and are to be
-// called before the tool is given to a server.
+// A Tool is a function that the model can call. Its methods return the tool itself, so that they
+// chain, and are to be called before the tool is given to a server.
 type Tool struct {
 	about  mcp.Tool
 	in     reflect.Type
@@ -21,11 +21,12 @@ type Tool struct {
 	call   func(ctx context.Context, input json.RawMessage) (*Result, error) // nil if there is no function
 }
 
-// New returns a tool. In is a struct or a map, or any other type if the tool is given a schema. The package
-// documentation says how In becomes a schema, and what Out may be.
+// New returns a tool. In is a struct or a map, or any other type if the tool is given a schema. The
+// package documentation says how In becomes a schema, and what Out may be.
 //
-// The function may run any number of times at once. Its context is that of the call. A mistake in a tool, such as
-// a name that MCP does not allow, is found by [Add], and with [Server] when a session begins.
+// The function may run any number of times at once. Its context is that of the call. A mistake in a
+// tool, such as a name that MCP does not allow, is found by [Add], and with [Server] when a session
+// begins.
 func New[In, Out any](name, description string, call func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{about: mcp.Tool{Name: name, Description: description}, in: reflect.TypeFor[In]()}
 	if call == nil {
@@ -51,7 +52,8 @@ func (t *Tool) Title(title string) *Tool {
 	return t
 }
 
-// ReadOnly declares that the tool changes nothing. The agent may then call it at the same time as other tools.
+// ReadOnly declares that the tool changes nothing. The agent may then call it at the same time as
+// other tools.
 func (t *Tool) ReadOnly() *Tool {
 	t.annotations().ReadOnlyHint = true
 	return t
@@ -69,7 +71,8 @@ func (t *Tool) Idempotent() *Tool {
 	return t
 }
 
-// OpenWorld sets whether the tool reaches outside systems, such as the network. The default is true.
+// OpenWorld sets whether the tool reaches outside systems, such as the network. The default is
+// true.
 func (t *Tool) OpenWorld(open bool) *Tool {
 	t.annotations().OpenWorldHint = &open
 	return t
@@ -83,8 +86,8 @@ func (t *Tool) annotations() *mcp.ToolAnnotations {
 	return t.about.Annotations
 }
 
-// MaxResultChars sets how long a result may be before the agent writes it to a file and gives the model its name. The
-// agent also has its own limit.
+// MaxResultChars sets how long a result may be before the agent writes it to a file and gives the
+// model its name. The agent also has its own limit.
 func (t *Tool) MaxResultChars(limit int) *Tool {
 	return t.meta("anthropic/maxResultSizeChars", limit)
 }
@@ -103,15 +106,16 @@ func (t *Tool) meta(key string, value any) *Tool {
 	return t
 }
 
-// Schema sets the schema of the input, in place of the one that comes from the Go type. It must be of type object.
-// Defaults in it are for the model to read: the function gets what was sent.
+// Schema sets the schema of the input, in place of the one that comes from the Go type. It must be
+// of type object. Defaults in it are for the model to read: the function gets what was sent.
 func (t *Tool) Schema(schema *jsonschema.Schema) *Tool {
 	t.about.InputSchema = schema
 	return t
 }
 
-// Refine has a function change the schema of the input, for what a Go type can't say, such as the values that a field
-// may have. It is called when the tool is given to a server, with a schema that nobody else has.
+// Refine has a function change the schema of the input, for what a Go type can't say, such as the
+// values that a field may have. It is called when the tool is given to a server, with a schema that
+// nobody else has.
 func (t *Tool) Refine(change func(schema *jsonschema.Schema)) *Tool {
 	t.refine = change
 	return t

@@ -243,7 +243,8 @@ type SendMessageInput struct {
 	To        string `json:"to"`
 	Recipient string `json:"recipient"`
 	Summary   string `json:"summary"`
-	// Message is a string, or an object with a type such as shutdown_request. Older agents write Content and Type.
+	// Message is a string, or an object with a type such as shutdown_request. Older agents write
+	// Content and Type.
 	Message wire.JSON `json:"message"`
 	Content string    `json:"content"`
 	Type    string    `json:"type"`

@@ -107,7 +107,8 @@ type BashOutputResult struct {
 	Stderr   string `json:"stderr"`
 }
 
-// A TaskStopInput ends what runs in the background. It is that of TaskStop, and of KillShell before it.
+// A TaskStopInput ends what runs in the background. It is that of TaskStop, and of KillShell before
+// it.
 type TaskStopInput struct {
 	TaskID  string `json:"task_id"`
 	ShellID string `json:"shell_id"`

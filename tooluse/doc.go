@@ -1,4 +1,5 @@
-// Package tooluse has Go types for the inputs and the structured results of the agent's built-in tools.
+// Package tooluse has Go types for the inputs and the structured results of the agent's built-in
+// tools.
 //
 // [DecodeInput] and [DecodeResult] return the type that belongs to the name of a tool:
 //
@@ -13,8 +14,9 @@
 //		fmt.Println("edits", in.FilePath)
 //	}
 //
-// The agent adds members and tools with each version. A member that is unknown or of another type counts as absent, and
-// a tool without a type gives an [*OtherInput] or an [*OtherResult], which hold the JSON.
+// The agent adds members and tools with each version. A member that is unknown or of another type
+// counts as absent, and a tool without a type gives an [*OtherInput] or an [*OtherResult], which
+// hold the JSON.
 //
 // The package does no I/O.
 package tooluse

@@ -95,7 +95,8 @@ type EditResult struct {
 	ReplaceAll bool   `json:"replaceAll"`
 	// Edits are those of a MultiEdit.
 	Edits []StringEdit `json:"edits"`
-	// OriginalFile is what was in the file, or nil if the agent does not report it. MultiEdit has OriginalFileContents.
+	// OriginalFile is what was in the file, or nil if the agent does not report it. MultiEdit has
+	// OriginalFileContents.
 	OriginalFile         *string `json:"originalFile"`
 	OriginalFileContents *string `json:"originalFileContents"`
 	StructuredPatch      []Hunk  `json:"structuredPatch"`
@@ -106,17 +107,19 @@ type EditResult struct {
 
 // A Hunk is a piece of a file that was changed, with some lines around it.
 type Hunk struct {
-	// OldStart and NewStart are the numbers of the first line, counted from 1, or the number of the line before if there
-	// are no lines.
+	// OldStart and NewStart are the numbers of the first line, counted from 1, or the number of the
+	// line before if there are no lines.
 	OldStart int `json:"oldStart"`
 	OldLines int `json:"oldLines"`
 	NewStart int `json:"newStart"`
 	NewLines int `json:"newLines"`
-	// Lines begin with a space, a plus, a minus, or, for the remark that the line before has no end, a backslash.
+	// Lines begin with a space, a plus, a minus, or, for the remark that the line before has no
+	// end, a backslash.
 	Lines []string `json:"lines"`
 }
 
-// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are not strings are left out.
+// UnmarshalJSON takes an object. Members of another type count as absent, and lines that are not
+// strings are left out.
 func (h *Hunk) UnmarshalJSON(data []byte) error {
 	var loose struct {
 		OldStart, OldLines, NewStart, NewLines int

@@ -9,19 +9,19 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Input is what a tool was called with. Its variants are pointers to the types whose names end in Input, such as
-// [*BashInput]; the input of any other tool is an [*OtherInput].
+// An Input is what a tool was called with. Its variants are pointers to the types whose names end
+// in Input, such as [*BashInput]; the input of any other tool is an [*OtherInput].
 type Input interface{ toolInput() }
 
-// An OtherInput is the input of a tool without a specific type, such as one of an MCP server, or one that is not a JSON
-// object.
+// An OtherInput is the input of a tool without a specific type, such as one of an MCP server, or
+// one that is not a JSON object.
 type OtherInput struct {
 	Name string
 	Raw  wire.JSON
 }
 
-// DecodeInput decodes the input of a tool. Members that are unknown, or not of the type that the tool wants, count as
-// absent. It returns an error if input is not JSON.
+// DecodeInput decodes the input of a tool. Members that are unknown, or not of the type that the
+// tool wants, count as absent. It returns an error if input is not JSON.
 func DecodeInput(name string, input wire.JSON) (Input, error) {
 	variant := inputs[name]
 	if variant == nil || entrylex.FirstByte(input) != '{' {
@@ -114,9 +114,10 @@ func (*SendMessageInput) toolInput()     {}
 func (*AskUserQuestionInput) toolInput() {}
 func (*ExitPlanModeInput) toolInput()    {}
 
-// A Result is the structured result of a tool: what the agent knows of it, beside the text that the model was given.
-// Its variants are pointers to the types whose names end in Result, such as [*BashResult]. Any tool can give a
-// [*TextResult] or a [*ContentResult]. A result without a specific type is an [*OtherResult].
+// A Result is the structured result of a tool: what the agent knows of it, beside the text that the
+// model was given. Its variants are pointers to the types whose names end in Result, such as
+// [*BashResult]. Any tool can give a [*TextResult] or a [*ContentResult]. A result without a
+// specific type is an [*OtherResult].
 type Result interface{ toolResult() }
 
 // A TextResult is a text alone. Calls that failed or were refused have one.
@@ -143,8 +144,8 @@ type OtherResult struct {
 	Raw  wire.JSON
 }
 
-// DecodeResult decodes the structured result of a tool. Members that are unknown, or not of the type that they should
-// be, count as absent. It returns an error if structured is not JSON.
+// DecodeResult decodes the structured result of a tool. Members that are unknown, or not of the
+// type that they should be, count as absent. It returns an error if structured is not JSON.
 func DecodeResult(name string, structured wire.JSON) (Result, error) {
 	r, err := decodeResult(name, structured)
 	if err != nil {
@@ -265,8 +266,8 @@ const (
 	CategoryOther Category = "Other"
 )
 
-// CategoryOf returns the category of a tool, also for tools of other agents. Those of MCP servers are in
-// CategoryTool.
+// CategoryOf returns the category of a tool, also for tools of other agents. Those of MCP servers
+// are in CategoryTool.
 func CategoryOf(name string) Category {
 	switch name {
 	case "Read", "read_file", "read", "view", "LS", "NotebookRead":

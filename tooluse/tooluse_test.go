@@ -270,8 +270,8 @@ func TestSendMessageText(t *testing.T) {
 	}
 }
 
-// TestRecordedTools decodes each call and result of the recorded dialogues. None of a tool that has types is an
-// OtherInput or an OtherResult.
+// TestRecordedTools decodes each call and result of the recorded dialogues. None of a tool that has
+// types is an OtherInput or an OtherResult.
 func TestRecordedTools(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -308,7 +308,8 @@ func TestRecordedTools(t *testing.T) {
 	}
 }
 
-// A recordedContent is the content of a recorded message, and the structured result that came with it.
+// A recordedContent is the content of a recorded message, and the structured result that came with
+// it.
 type recordedContent struct {
 	content wire.Content
 	result  wire.JSON

@@ -16,7 +16,8 @@ import (
 //
 // The caller that found the agent fills in the first four fields. Only the ID is required.
 type Agent struct {
-	// ID is the ID in the file name agent-<ID>.jsonl, or name@team for a teammate that has a separate session.
+	// ID is the ID in the file name agent-<ID>.jsonl, or name@team for a teammate that has a
+	// separate session.
 	ID string
 	// Meta is the content of the metadata file, or the zero value if there is none.
 	Meta AgentMeta
@@ -27,7 +28,8 @@ type Agent struct {
 
 	// [Link] fills in the following fields.
 
-	// LinkedBy says how [Link] found the call that started the agent, or is "" if it has not found one.
+	// LinkedBy says how [Link] found the call that started the agent, or is "" if it has not found
+	// one.
 	LinkedBy LinkedBy
 	// CallID is the ID of that call, and ParentID the agent that made it; "" is the session itself.
 	CallID   string
@@ -44,8 +46,8 @@ type callFacts struct {
 // An AgentKind says what an agent is for.
 type AgentKind string
 
-// The kinds of agents. Only the first works on what the user wants: the others are made by the agent for itself, repeat
-// the conversation, and are not listed under the items of a transcript.
+// The kinds of agents. Only the first works on what the user wants: the others are made by the
+// agent for itself, repeat the conversation, and are not listed under the items of a transcript.
 const (
 	AgentWork       AgentKind = "work"
 	AgentCompaction AgentKind = "compaction"
@@ -116,8 +118,8 @@ func (a *Agent) Start() time.Time {
 	return time.Time{}
 }
 
-// Ongoing reports whether the last turn of the agent has not ended, by its transcript. It also returns true for an agent that
-// was killed.
+// Ongoing reports whether the last turn of the agent has not ended, by its transcript. It also
+// returns true for an agent that was killed.
 func (a *Agent) Ongoing() bool {
 	return a.started() && !a.Meta.Finished && Ongoing(a.Transcript.Chunks)
 }
@@ -162,8 +164,8 @@ func compareStarts(a, b *Agent) int {
 	return cmp.Or(at.Compare(bt), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Workflow, b.Workflow))
 }
 
-// InlineAgents returns the agents whose conversations older versions wrote into the transcript of the session. They are
-// new values at each call: link them together with the others.
+// InlineAgents returns the agents whose conversations older versions wrote into the transcript of
+// the session. They are new values at each call: link them together with the others.
 func InlineAgents(t *Transcript) []*Agent {
 	agents := make([]*Agent, len(t.Sidechains))
 	for i, chain := range t.Sidechains {
@@ -173,16 +175,16 @@ func InlineAgents(t *Transcript) []*Agent {
 	return agents
 }
 
-// An AgentMeta is what the agent wrote down beside the transcript of a subagent, in agent-<id>.meta.json. Older
-// versions write fewer fields, and the oldest none at all.
+// An AgentMeta is what the agent wrote down beside the transcript of a subagent, in
+// agent-<id>.meta.json. Older versions write fewer fields, and the oldest none at all.
 type AgentMeta struct {
 	AgentType   string
 	Description string
 	// Name is what other agents call it, if it has a name.
 	Name string
 
-	// ToolUseID is the call that started the agent, and ParentAgentID the agent that made the call; "" is the session
-	// itself.
+	// ToolUseID is the call that started the agent, and ParentAgentID the agent that made the call;
+	// "" is the session itself.
 	ToolUseID     string
 	ParentAgentID string
 	// ParentSessionID is the session that a fork was made of.
@@ -216,8 +218,8 @@ type AgentMeta struct {
 	Raw wire.JSON
 }
 
-// DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that the agent gives
-// them count as absent. It returns an error if data is not a JSON object.
+// DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that
+// the agent gives them count as absent. It returns an error if data is not a JSON object.
 func DecodeAgentMeta(data []byte) (AgentMeta, error) {
 	m := AgentMeta{Raw: wire.JSON(data)}
 	var l jsonlex.Lexer
@@ -308,8 +310,9 @@ func (m *AgentMeta) flag(key string) *bool {
 	return nil
 }
 
-// taskCall returns the task and the call that has started it, if the entry is a notice of a task in the background that
-// names both. Such notices come as prompts, and are put into the queue of prompts before.
+// taskCall returns the task and the call that has started it, if the entry is a notice of a task in
+// the background that names both. Such notices come as prompts, and are put into the queue of
+// prompts before.
 func taskCall(e *Entry) (task, call string, ok bool) {
 	switch {
 	case e.Type == "queue-operation":

@@ -10,7 +10,8 @@ import (
 // LinkedBy says how the call was found that started an agent.
 type LinkedBy string
 
-// The ways to find a call, the surest first. The last three are guesses, for agents of older versions.
+// The ways to find a call, the surest first. The last three are guesses, for agents of older
+// versions.
 const (
 	// LinkedBySidecar: the agent's [AgentMeta] names the call.
 	LinkedBySidecar LinkedBy = "sidecar"
@@ -20,7 +21,8 @@ const (
 	LinkedByWorkflow LinkedBy = "workflow"
 	// LinkedByNotice: a notice of the agent's end names the call.
 	LinkedByNotice LinkedBy = "notice"
-	// LinkedByTeam: the call asked for a teammate of that name, or has the first prompt of the agent.
+	// LinkedByTeam: the call asked for a teammate of that name, or has the first prompt of the
+	// agent.
 	LinkedByTeam LinkedBy = "team"
 	// LinkedByPrompt: the call has the prompt that the agent begins with.
 	LinkedByPrompt LinkedBy = "prompt"
@@ -28,12 +30,12 @@ const (
 	LinkedByOrder LinkedBy = "order"
 )
 
-// Link puts each agent into [DisplayItem.Agents] of the item that started it, in t, in a branch of t, or in the
-// transcript of another agent, whatever the depth. It returns the agents that have no such item, and those that are not
-// of the kind [AgentWork]. Agents are ordered by their start.
+// Link puts each agent into [DisplayItem.Agents] of the item that started it, in t, in a branch of
+// t, or in the transcript of another agent, whatever the depth. It returns the agents that have no
+// such item, and those that are not of the kind [AgentWork]. Agents are ordered by their start.
 //
-// The agents are all subagents of the session: what was linked before is forgotten. So it may be called again when the
-// transcripts have grown, and gives what it would have given at once.
+// The agents are all subagents of the session: what was linked before is forgotten. So it may be
+// called again when the transcripts have grown, and gives what it would have given at once.
 func Link(t *Transcript, agents []*Agent) (unlinked []*Agent) {
 	l := newLinker(t, agents)
 	for _, rule := range l.rules() {
@@ -54,13 +56,15 @@ type call struct {
 	spawnResult
 }
 
-// A linker finds the calls of agents. Agents that have found theirs are in parents, the others in left.
+// A linker finds the calls of agents. Agents that have found theirs are in parents, the others in
+// left.
 type linker struct {
 	calls []*call
 	left  []*Agent
 	// parents are the owners of the calls that were found.
 	parents map[*Agent]*Agent
-	// notices are the calls that notices name, by the agent's ID, and named the IDs of all calls that something names.
+	// notices are the calls that notices name, by the agent's ID, and named the IDs of all calls
+	// that something names.
 	notices map[string]string
 	named   map[string]bool
 }
@@ -102,8 +106,8 @@ func (l *linker) addNotices(t *Transcript) {
 	}
 }
 
-// addCalls adds the calls of one transcript in the order of its lines, and takes from their items what was linked
-// before.
+// addCalls adds the calls of one transcript in the order of its lines, and takes from their items
+// what was linked before.
 func (l *linker) addCalls(owner *Agent, t *Transcript) {
 	first := len(l.calls)
 	repeats := owner != nil && owner.Kind() != AgentWork
@@ -141,8 +145,8 @@ func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 	return true
 }
 
-// mayStart reports whether an item is the call of a tool that starts agents, or one that something says has started
-// one.
+// mayStart reports whether an item is the call of a tool that starts agents, or one that something
+// says has started one.
 func (l *linker) mayStart(item *DisplayItem) bool {
 	return item.Type == ItemSubagent || item.ToolName == workflowTool || item.AgentID != "" ||
 		item.ToolID != "" && l.named[item.ToolID]
@@ -168,7 +172,8 @@ func unlinkItem(item *DisplayItem) {
 	}
 }
 
-// A linkRule says which call started an agent: the first one whose key is the agent's, unless that is "", and that fits.
+// A linkRule says which call started an agent: the first one whose key is the agent's, unless that
+// is "", and that fits.
 type linkRule struct {
 	by    LinkedBy
 	agent func(a *Agent) string
@@ -221,8 +226,8 @@ func (l *linker) apply(rule linkRule) {
 	l.left = left
 }
 
-// start links an agent to the first of the calls that the rule allows. A call that no other agent fits any more is taken
-// from them, so that nobody looks at it again.
+// start links an agent to the first of the calls that the rule allows. A call that no other agent
+// fits any more is taken from them, so that nobody looks at it again.
 func (l *linker) start(a *Agent, calls map[string][]*call, rule linkRule) bool {
 	key := rule.agent(a)
 	i := slices.IndexFunc(calls[key], func(c *call) bool { return rule.fits(c, a) && !l.loops(a, c) })
@@ -298,8 +303,8 @@ func (c *call) open(a *Agent) bool {
 		(a.Meta.ParentAgentID == "" || c.madeByParent(a))
 }
 
-// namesAnother reports whether the result of the call says that it started another agent. The names of teammates are
-// not those of their files.
+// namesAnother reports whether the result of the call says that it started another agent. The names
+// of teammates are not those of their files.
 func (c *call) namesAnother(a *Agent) bool {
 	if strings.Contains(c.item.AgentID, "@") {
 		return a.Teammate() != "" && a.Teammate() != c.item.AgentID
@@ -371,7 +376,8 @@ func (c *call) startedRun(a *Agent) bool {
 	return c.RunID == id || c.TaskID == id || path.Base(c.TranscriptDir) == id
 }
 
-// teamGreeting and greetingSummary are what a teammate was called for, and what it was greeted with.
+// teamGreeting and greetingSummary are what a teammate was called for, and what it was greeted
+// with.
 func (c *call) teamGreeting() string {
 	if c.teammate() == "" {
 		return ""
@@ -396,8 +402,8 @@ func (c *call) trimmedPrompt() string {
 
 func (a *Agent) trimmedPrompt() string { return strings.TrimSpace(a.prompt()) }
 
-// next is who made the call or started the agent, in whose order the next call is that of the next agent. Those of a team
-// come in no order.
+// next is who made the call or started the agent, in whose order the next call is that of the next
+// agent. Those of a team come in no order.
 func (c *call) next() string {
 	if c.item.Type != ItemSubagent || c.item.AgentID != "" || c.teammate() != "" {
 		return ""

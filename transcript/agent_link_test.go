@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// linkage describes where each agent is: "call of parent by rule", or "-" if it was returned as not linked. It fails if
-// one is in two places, or in none.
+// linkage describes where each agent is: "call of parent by rule", or "-" if it was returned as not
+// linked. It fails if one is in two places, or in none.
 func linkage(t *testing.T, main *Transcript, agents, unlinked []*Agent) map[string]string {
 	t.Helper()
 	places := map[*Agent][]string{}

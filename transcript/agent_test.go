@@ -339,7 +339,8 @@ func TestTaskCallRecorded(t *testing.T) {
 	}
 }
 
-// A forest is a session with agents of any depth, of which some know more about their calls than others.
+// A forest is a session with agents of any depth, of which some know more about their calls than
+// others.
 type forest struct {
 	main   *Transcript
 	agents []*Agent

@@ -11,8 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// toolRounds returns n rounds of a prompt and an answer with ten calls and their results, and how many bytes of text
-// there are in them.
+// toolRounds returns n rounds of a prompt and an answer with ten calls and their results, and how
+// many bytes of text there are in them.
 func toolRounds(n int) (msgs []ClassifiedMsg, size int64) {
 	input := `{"command":"go test ./...","description":"Run the tests"}`
 	printed := strings.Repeat("ok  \tgithub.com/clewdev/clew/wire\t0.5s\n", 50)
@@ -42,7 +42,8 @@ func BenchmarkBuildChunks(b *testing.B) {
 	}
 }
 
-// BenchmarkChunker takes the messages of one long turn as they come. The cost of a message must not grow with the turn.
+// BenchmarkChunker takes the messages of one long turn as they come. The cost of a message must not
+// grow with the turn.
 func BenchmarkChunker(b *testing.B) {
 	for _, rounds := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("messages=%d", rounds*40), func(b *testing.B) {
@@ -109,7 +110,8 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
-// sampleTranscript returns lines in the mix of a long session: answers, calls, results with source text, progress.
+// sampleTranscript returns lines in the mix of a long session: answers, calls, results with source
+// text, progress.
 func sampleTranscript(turns int) []byte {
 	source := strings.Repeat("\\tif err := run(ctx, \\\"name\\\"); err != nil {\\n\\t\\treturn err\\n\\t}\\n", 60)
 	var b bytes.Buffer
@@ -139,7 +141,8 @@ func sampleTranscript(turns int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkDecodeEntry measures how fast lines become entries, compared with encoding/json over the same lines.
+// BenchmarkDecodeEntry measures how fast lines become entries, compared with encoding/json over the
+// same lines.
 func BenchmarkDecodeEntry(b *testing.B) {
 	data := sampleTranscript(500)
 	b.Run("split", func(b *testing.B) {

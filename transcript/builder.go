@@ -8,12 +8,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Builder builds a transcript as its lines arrive. It is an [io.Writer] that takes them in pieces of any size; or it takes
-// entries or messages one by one, see [Builder.Add] and [Builder.AddMessage]. The transcript does not depend on how the
-// bytes are cut. A Builder must not be used by several goroutines at once.
+// A Builder builds a transcript as its lines arrive. It is an [io.Writer] that takes them in pieces
+// of any size; or it takes entries or messages one by one, see [Builder.Add] and
+// [Builder.AddMessage]. The transcript does not depend on how the bytes are cut. A Builder must not
+// be used by several goroutines at once.
 //
-// Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what has changed. After a
-// rewind, or when an entry joins a branch, the next call of Transcript builds all chunks again.
+// Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what
+// has changed. After a rewind, or when an entry joins a branch, the next call of Transcript builds
+// all chunks again.
 type Builder struct {
 	lines    *LineSplitter
 	decoder  entryDecoder
@@ -33,16 +35,17 @@ func NewBuilder(opts *ReadOptions) *Builder {
 	}
 }
 
-// Write adds the next bytes of a transcript, in pieces of any size. It never fails: a line that is not an entry becomes an
-// [InvalidLine]. An incomplete last line waits for its end.
+// Write adds the next bytes of a transcript, in pieces of any size. It never fails: a line that is
+// not an entry becomes an [InvalidLine]. An incomplete last line waits for its end.
 func (b *Builder) Write(p []byte) (int, error) {
 	b.assembly.dropTorn()
 	b.lines.Feed(p, b.addLine, b.assembly.addInvalid)
 	return len(p), nil
 }
 
-// Close adds the last line if it has no line feed but is a complete entry. Otherwise the line is among the invalid lines, as
-// torn, until Write continues it. Close never fails, and Write may follow it.
+// Close adds the last line if it has no line feed but is a complete entry. Otherwise the line is
+// among the invalid lines, as torn, until Write continues it. Close never fails, and Write may
+// follow it.
 func (b *Builder) Close() error {
 	b.assembly.dropTorn()
 	b.lines.Flush(b.addLine, b.assembly.addInvalid)
@@ -58,11 +61,12 @@ func (b *Builder) addLine(line []byte, at wire.Position) {
 	b.add(&b.entry, "")
 }
 
-// Add adds the next entry. The builder does not keep its raw members, so the caller may reuse their memory. An entry
-// without a line number gets the number of entries so far, plus one.
+// Add adds the next entry. The builder does not keep its raw members, so the caller may reuse their
+// memory. An entry without a line number gets the number of entries so far, plus one.
 func (b *Builder) Add(e *Entry) { b.add(e, "") }
 
-// add adds an entry. In a running session, caller is the call that started the subagent that the entry belongs to.
+// add adds an entry. In a running session, caller is the call that started the subagent that the
+// entry belongs to.
 func (b *Builder) add(e *Entry, caller string) {
 	b.entries++
 	if e.Position.Line == 0 {
@@ -73,12 +77,14 @@ func (b *Builder) add(e *Entry, caller string) {
 	b.assembly.add(e, caller)
 }
 
-// AddMessage adds the next message of a running session, or of a recording in the agent's stream-json format. The chunks are
-// the same as those of the transcript that the agent writes, except for what messages don't contain: why an answer ended,
-// its whole usage, and permission modes. A message without a time gets the time at.
+// AddMessage adds the next message of a running session, or of a recording in the agent's
+// stream-json format. The chunks are the same as those of the transcript that the agent writes,
+// except for what messages don't contain: why an answer ended, its whole usage, and permission
+// modes. A message without a time gets the time at.
 //
 // Prompts must also be added, each before the messages that answer it. The agent repeats them if
-// clew.Options.ReplayUserMessages or --replay-user-messages is set; otherwise add a [*wire.UserMessage] yourself.
+// clew.Options.ReplayUserMessages or --replay-user-messages is set; otherwise add a
+// [*wire.UserMessage] yourself.
 //
 // Subagents are among [Transcript.Sidechains]: see [InlineAgents] and [Link].
 func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
@@ -87,26 +93,28 @@ func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
 	}
 }
 
-// Partial returns the text so far of an answer that is being streamed and is not in a chunk yet, or "".
+// Partial returns the text so far of an answer that is being streamed and is not in a chunk yet, or
+// "".
 func (b *Builder) Partial() string { return string(b.live.open) }
 
-// Rewind removes a prompt of a running session and everything after it from the conversation. They become a branch. prompt is
-// the UUID of the prompt, and last that of the message that is the last one now, or "". No message reports a rewind, so
-// call Rewind when the agent has confirmed one.
+// Rewind removes a prompt of a running session and everything after it from the conversation. They
+// become a branch. prompt is the UUID of the prompt, and last that of the message that is the last
+// one now, or "". No message reports a rewind, so call Rewind when the agent has confirmed one.
 func (b *Builder) Rewind(prompt, last string) {
 	b.live.thread("").last = last
 	b.assembly.conversation.rewind(prompt)
 }
 
-// Transcript returns the transcript so far. It belongs to the builder, which changes it with the next input: nothing is
-// copied.
+// Transcript returns the transcript so far. It belongs to the builder, which changes it with the
+// next input: nothing is copied.
 func (b *Builder) Transcript() *Transcript { return b.assembly.transcript() }
 
-// Changed returns the index of the first chunk that is new or has changed since the last call, or the number of chunks
-// if none has.
+// Changed returns the index of the first chunk that is new or has changed since the last call, or
+// the number of chunks if none has.
 func (b *Builder) Changed() int { return b.assembly.conversation.changed() }
 
-// An assembly makes one transcript of entries: that of a session, or that of a subagent in the same file.
+// An assembly makes one transcript of entries: that of a session, or that of a subagent in the same
+// file.
 type assembly struct {
 	classifier   classifier
 	conversation conversation
@@ -143,8 +151,8 @@ func (a *assembly) dropTorn() {
 	}
 }
 
-// add adds an entry that has a line number. In a running session, caller is the call that started the subagent that the
-// entry belongs to.
+// add adds an entry that has a line number. In a running session, caller is the call that started
+// the subagent that the entry belongs to.
 func (a *assembly) add(e *Entry, caller string) {
 	aside := e.Chained() && (caller != "" || a.isAside(e))
 	a.t.Info.noteTime(e)
@@ -168,8 +176,8 @@ func (a *assembly) add(e *Entry, caller string) {
 	}
 }
 
-// isAside reports whether the entry belongs to a subagent whose conversation is in the file of the session. A transcript that
-// begins with such an entry is that of the subagent itself.
+// isAside reports whether the entry belongs to a subagent whose conversation is in the file of the
+// session. A transcript that begins with such an entry is that of the subagent itself.
 func (a *assembly) isAside(e *Entry) bool {
 	if len(a.conversation.tree.nodes) == 0 && len(a.sidechains.all) == 0 && e.IsSidechain {
 		a.classifier.sidechain = true
@@ -189,7 +197,8 @@ func (a *assembly) noteTask(e *Entry) {
 	a.t.TaskCalls[task] = call
 }
 
-// noteRewind cuts the conversation if the entry records a rewind. Usually the parent of the next prompt shows the same.
+// noteRewind cuts the conversation if the entry records a rewind. Usually the parent of the next
+// prompt shows the same.
 func (a *assembly) noteRewind(e *Entry) {
 	if uuid, ok := entryfacts.Rewound(e.Type, e.Raw); ok {
 		a.conversation.rewind(uuid)
@@ -229,7 +238,8 @@ func (a *assembly) transcript() *Transcript {
 	return &a.t
 }
 
-// sidechains are the subagents whose conversations are in the file of the session. The zero value is ready.
+// sidechains are the subagents whose conversations are in the file of the session. The zero value
+// is ready.
 type sidechains struct {
 	all     []*assembly
 	indexes map[identity]int // which of them has the entry, or is the agent

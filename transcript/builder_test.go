@@ -278,7 +278,8 @@ func TestRunningSubagentIsNoSession(t *testing.T) {
 	}
 }
 
-// A longTranscript is a reader of turns without end: a prompt, a call, a queued prompt, and the result of the call.
+// A longTranscript is a reader of turns without end: a prompt, a call, a queued prompt, and the
+// result of the call.
 func longTranscript(turns, size int) io.Reader {
 	var readers []io.Reader
 	for turn := range turns {

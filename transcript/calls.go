@@ -7,8 +7,9 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// CallOf returns the call of the model that an entry counts for. It returns false if there is none: the entry is neither
-// an answer nor the progress of a subagent, has no usage, or was made up by the agent.
+// CallOf returns the call of the model that an entry counts for. It returns false if there is none:
+// the entry is neither an answer nor the progress of a subagent, has no usage, or was made up by
+// the agent.
 func CallOf(e *Entry) (usage.Call, bool) {
 	switch e.Type {
 	case "assistant":
@@ -34,7 +35,8 @@ func callOfAnswer(e *Entry) (usage.Call, bool) {
 	return c, true
 }
 
-// callOfProgress returns the call of a subagent. The data of such an entry hold the entry of the subagent.
+// callOfProgress returns the call of a subagent. The data of such an entry hold the entry of the
+// subagent.
 func callOfProgress(e *Entry) (usage.Call, bool) {
 	agent, line := subagentEntry(e.Data)
 	if agent == "" {
@@ -52,7 +54,8 @@ func callOfProgress(e *Entry) (usage.Call, bool) {
 	return callOfAnswer(&inner)
 }
 
-// subagentEntry returns the ID of a subagent and the line of its entry from the data of a progress entry.
+// subagentEntry returns the ID of a subagent and the line of its entry from the data of a progress
+// entry.
 func subagentEntry(data []byte) (agent string, line []byte) {
 	var r entrylex.Reader
 	r.Reset(data)
@@ -72,7 +75,8 @@ func subagentEntry(data []byte) (agent string, line []byte) {
 	return agent, line
 }
 
-// CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that cannot be read.
+// CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that
+// cannot be read.
 func CostStateOf(e *Entry) (usage.CostState, bool) {
 	if e.Type != "cost-state" {
 		return usage.CostState{}, false
@@ -81,9 +85,10 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 	return s, err == nil
 }
 
-// Calls returns the calls of the model that the session has paid for, each once, by time. It includes those of branches and
-// subagents. A subagent with a separate file counts after [Link] has linked it, or if it is in Unlinked. Teammates don't
-// count, since they have separate sessions, and neither do the agents of compactions, which repeat a conversation.
+// Calls returns the calls of the model that the session has paid for, each once, by time. It
+// includes those of branches and subagents. A subagent with a separate file counts after [Link] has
+// linked it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
+// neither do the agents of compactions, which repeat a conversation.
 func (t *Transcript) Calls() []usage.Call {
 	c := callWalk{seen: map[*Transcript]bool{}}
 	c.transcript(t)
@@ -107,7 +112,8 @@ func (c *callWalk) transcript(t *Transcript) {
 	c.below(t)
 }
 
-// below adds the subagents of a transcript. The calls of those in the same file are counted with the file.
+// below adds the subagents of a transcript. The calls of those in the same file are counted with
+// the file.
 func (c *callWalk) below(t *Transcript) {
 	for _, chain := range t.Sidechains {
 		c.seen[chain] = true

@@ -44,7 +44,8 @@ type Chunk struct {
 	ThinkingCount int
 	ToolCalls     []ToolCall
 	Items         []DisplayItem
-	// Usage is that of the last answer that has one, and not a sum: it shows how full the context was.
+	// Usage is that of the last answer that has one, and not a sum: it shows how full the context
+	// was.
 	Usage      usage.Usage
 	StopReason string
 	// DurationMs is the time from the first to the last message that has a time.
@@ -56,14 +57,15 @@ type Chunk struct {
 	// Compaction is set for compaction chunks.
 	Compaction *Compaction
 
-	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to then.
+	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to
+	// then.
 	Interrupted bool
-	// Injected are texts that the agent put into the conversation for the model, such as that of a skill which the user
-	// called. Those that belong to a call are in its item.
+	// Injected are texts that the agent put into the conversation for the model, such as that of a
+	// skill which the user called. Those that belong to a call are in its item.
 	Injected []string
 
-	// Lines are the numbers of the lines that the chunk is made of, as far as they are known. Each line that means
-	// something is in one chunk.
+	// Lines are the numbers of the lines that the chunk is made of, as far as they are known. Each
+	// line that means something is in one chunk.
 	Lines []int
 }
 
@@ -88,7 +90,8 @@ const (
 	ItemTeammateMessage
 )
 
-// A DisplayItem is one element of an AI chunk. A result whose call is not there is an output, with the call's ToolID.
+// A DisplayItem is one element of an AI chunk. A result whose call is not there is an output, with
+// the call's ToolID.
 type DisplayItem struct {
 	Type      DisplayItemType
 	Timestamp time.Time
@@ -107,22 +110,25 @@ type DisplayItem struct {
 	ToolError  bool
 	// ResultImages counts the pictures in the result.
 	ResultImages int
-	// Structured is the structured result, or "" if it is longer than [ReadOptions.MaxResultBytes]: then read the entry at
-	// ResultAt. Patch is the part of it that shows what changed in a file. It is always kept.
+	// Structured is the structured result, or "" if it is longer than [ReadOptions.MaxResultBytes]:
+	// then read the entry at ResultAt. Patch is the part of it that shows what changed in a file.
+	// It is always kept.
 	Structured wire.JSON
 	Patch      wire.JSON
 	// Status is the status in the structured result, such as completed or async_launched.
 	Status string
-	// SpillPath is the file with the whole output, if the structured result names one: see [SpillPath].
+	// SpillPath is the file with the whole output, if the structured result names one: see
+	// [SpillPath].
 	SpillPath string
-	// Injected are texts that the call put into the conversation for the model, such as that of a skill.
+	// Injected are texts that the call put into the conversation for the model, such as that of a
+	// skill.
 	Injected []string
 	// CallAt and ResultAt are the positions of the entries with the call and with its result.
 	CallAt   wire.Position
 	ResultAt wire.Position
 
-	// DurationMs is the time from the call to its result. If a subagent ran in the same turn, it is 0 for other calls
-	// of more than a minute: their results are written late.
+	// DurationMs is the time from the call to its result. If a subagent ran in the same turn, it is
+	// 0 for other calls of more than a minute: their results are written late.
 	DurationMs int64
 	// TokenCount is an estimate from the length of the text.
 	TokenCount int
@@ -197,7 +203,8 @@ func parseWord(text string, words []string, what string) (int, error) {
 	return n, nil
 }
 
-// ErrNotKept is returned if the structured result of a call is not in memory: it was too long, or the agent wrote none.
+// ErrNotKept is returned if the structured result of a call is not in memory: it was too long, or
+// the agent wrote none.
 var ErrNotKept = errors.New("transcript: the structured result was not kept")
 
 // ErrNoResult is returned for a call that has no result yet.
@@ -205,8 +212,8 @@ var ErrNoResult = errors.New("transcript: no result")
 
 var errNoCall = errors.New("transcript: item is not a tool call")
 
-// Input returns the input of the tool. It returns an error for an item that is not a call, and for an input that is not
-// JSON.
+// Input returns the input of the tool. It returns an error for an item that is not a call, and for
+// an input that is not JSON.
 func (i *DisplayItem) Input() (tooluse.Input, error) {
 	if !i.isCall() {
 		return nil, errNoCall
@@ -214,8 +221,9 @@ func (i *DisplayItem) Input() (tooluse.Input, error) {
 	return tooluse.DecodeInput(i.ToolName, i.ToolInput)
 }
 
-// Result returns the structured result of the call. The error wraps [ErrNoResult] if the call has no result yet, and
-// [ErrNotKept] if the result was too long to keep: then decode the entry at ResultAt.
+// Result returns the structured result of the call. The error wraps [ErrNoResult] if the call has
+// no result yet, and [ErrNotKept] if the result was too long to keep: then decode the entry at
+// ResultAt.
 func (i *DisplayItem) Result() (tooluse.Result, error) {
 	switch {
 	case !i.isCall():
@@ -239,7 +247,8 @@ const (
 	LastOutputToolResult
 )
 
-// A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no answer.
+// A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no
+// answer.
 type LastOutput struct {
 	Type LastOutputType
 	Text string
@@ -248,8 +257,8 @@ type LastOutput struct {
 	IsError  bool
 }
 
-// FindLastOutput returns the last output that has text, else the last result of a tool or a subagent that has text,
-// else nil.
+// FindLastOutput returns the last output that has text, else the last result of a tool or a
+// subagent that has text, else nil.
 func FindLastOutput(items []DisplayItem) *LastOutput {
 	var result *LastOutput
 	for i := len(items) - 1; i >= 0; i-- {
@@ -269,9 +278,10 @@ func FindLastOutput(items []DisplayItem) *LastOutput {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// Ongoing reports whether the last turn has not ended: the agent has to answer a prompt, waits for a tool or a subagent, or
-// was last seen thinking or using tools. A text answer, structured output, a plan that waits for approval, a rejected
-// call and an interruption end a turn. Ongoing does not know whether the agent is still running.
+// Ongoing reports whether the last turn has not ended: the agent has to answer a prompt, waits for
+// a tool or a subagent, or was last seen thinking or using tools. A text answer, structured output,
+// a plan that waits for approval, a rejected call and an interruption end a turn. Ongoing does not
+// know whether the agent is still running.
 func Ongoing(chunks []Chunk) bool {
 	if len(chunks) == 0 {
 		return false
@@ -283,8 +293,8 @@ func Ongoing(chunks []Chunk) bool {
 	return ongoingTurn(currentTurn(chunks))
 }
 
-// currentTurn returns the chunks after the last prompt or interruption. A prompt that was queued belongs to the turn in
-// which it was typed.
+// currentTurn returns the chunks after the last prompt or interruption. A prompt that was queued
+// belongs to the turn in which it was typed.
 func currentTurn(chunks []Chunk) []Chunk {
 	for i := len(chunks) - 1; i >= 0; i-- {
 		ch := &chunks[i]
@@ -330,9 +340,9 @@ func endsTurn(item *DisplayItem) bool {
 	return entryfacts.CallEndsTurn(item.ToolName, item.ToolInput) || r.EndsTurn()
 }
 
-// SpillPath returns the path of the file with the whole output of a call, if the result was too long for the conversation. It
-// returns false if there is none. The path comes from the transcript and is not checked: before reading the file, check
-// that it is in the directory of the session.
+// SpillPath returns the path of the file with the whole output of a call, if the result was too
+// long for the conversation. It returns false if there is none. The path comes from the transcript
+// and is not checked: before reading the file, check that it is in the directory of the session.
 func SpillPath(item *DisplayItem) (string, bool) {
 	if item.SpillPath != "" {
 		return item.SpillPath, true

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A chunker groups digests into chunks as they come. The zero value is ready. The cost of a digest does not depend on
-// how many came before it.
+// A chunker groups digests into chunks as they come. The zero value is ready. The cost of a digest
+// does not depend on how many came before it.
 type chunker struct {
 	list   []Chunk
 	states []chunkState // one for each chunk
@@ -17,12 +17,12 @@ type chunker struct {
 
 	// open says that the last chunk is an AI chunk that the next answer joins.
 	open bool
-	// bare says that there is only one chunk, and that nothing but injected text is in it. It waits for the first message
-	// that makes a chunk, and becomes that chunk.
+	// bare says that there is only one chunk, and that nothing but injected text is in it. It waits
+	// for the first message that makes a chunk, and becomes that chunk.
 	bare bool
 
-	// Of the open chunk: the texts of the answers, whether the chunk's text is not yet made of them, and the answer that
-	// came last.
+	// Of the open chunk: the texts of the answers, whether the chunk's text is not yet made of
+	// them, and the answer that came last.
 	texts []string
 	stale bool
 	last  run
@@ -68,7 +68,8 @@ func (c *chunker) chunks() []Chunk {
 	return c.list
 }
 
-// changed returns the index of the first chunk that is new or has changed since the last call, or the number of chunks.
+// changed returns the index of the first chunk that is new or has changed since the last call, or
+// the number of chunks.
 func (c *chunker) changed() int {
 	first := c.firstChanged
 	c.firstChanged = len(c.list)
@@ -94,7 +95,8 @@ func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 	c.count(i, d)
 }
 
-// addCompact adds the boundary or the summary of a compaction to the other one if that is the last chunk.
+// addCompact adds the boundary or the summary of a compaction to the other one if that is the last
+// chunk.
 func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 	i := len(c.list) - 1
 	if i >= 0 && c.list[i].Type == CompactChunk && c.states[i].lacks(m) {
@@ -272,8 +274,8 @@ func (c *chunker) addSummary(ch *Chunk, a *answerDigest) {
 	}
 }
 
-// addParts adds the parts of an answer to the open chunk, except those that repeat what an earlier line of the same
-// answer has said.
+// addParts adds the parts of an answer to the open chunk, except those that repeat what an earlier
+// line of the same answer has said.
 func (c *chunker) addParts(d *digest) {
 	c.last.begin(d.answer.message)
 	repeated := c.repeated(d.answer.parts)
@@ -354,8 +356,9 @@ func (i *DisplayItem) countTokens() {
 	i.TokenCount = len(i.ToolInput)/4 + len(i.ToolResult)/4
 }
 
-// addMeta adds a message that went back to the model. Results go to the items of their calls, in whichever chunk these are.
-// Results of unknown calls become outputs. Other text goes to the last chunk, and never makes a new one.
+// addMeta adds a message that went back to the model. Results go to the items of their calls, in
+// whichever chunk these are. Results of unknown calls become outputs. Other text goes to the last
+// chunk, and never makes a new one.
 func (c *chunker) addMeta(d *digest) {
 	home, timed := -1, false // the chunk that the line counts for, and whether its time counts
 	for i := range d.answer.parts {
@@ -389,7 +392,8 @@ func (c *chunker) addMeta(d *digest) {
 
 func (c *chunker) item(at itemIndex) *DisplayItem { return &c.list[at.chunk].Items[at.item] }
 
-// addResult gives a result to its call, or makes it an output of the open chunk. It returns the index of the chunk.
+// addResult gives a result to its call, or makes it an output of the open chunk. It returns the
+// index of the chunk.
 func (c *chunker) addResult(d *digest, p *part) int {
 	at, known := c.calls[p.id]
 	if !known {
@@ -423,8 +427,8 @@ func (i *DisplayItem) setOutcome(d *digest, p *part) {
 	}
 }
 
-// distrustDurations takes back durations of more than a minute in a chunk with a subagent: while one runs, the results
-// of other tools are written late.
+// distrustDurations takes back durations of more than a minute in a chunk with a subagent: while
+// one runs, the results of other tools are written late.
 func (c *chunker) distrustDurations(at itemIndex) {
 	const maxMillis = 60_000
 	items, b := c.list[at.chunk].Items, &c.states[at.chunk]
@@ -440,8 +444,8 @@ func (c *chunker) distrustDurations(at itemIndex) {
 	}
 }
 
-// A run is what the lines of one answer have added to the open chunk. Mostly each line has the next block of the
-// answer, but some agents write all blocks so far again, with more text.
+// A run is what the lines of one answer have added to the open chunk. Mostly each line has the next
+// block of the answer, but some agents write all blocks so far again, with more text.
 type run struct {
 	message string
 	parts   []said
@@ -455,7 +459,8 @@ type said struct {
 	text int // index of its text, if it is text of the answer
 }
 
-// begin starts another run unless the message is the same. Messages without an ID are never the same.
+// begin starts another run unless the message is the same. Messages without an ID are never the
+// same.
 func (r *run) begin(message string) {
 	if message == "" || message != r.message {
 		r.reset(message)
@@ -464,7 +469,8 @@ func (r *run) begin(message string) {
 
 func (r *run) reset(message string) { r.message, r.parts = message, r.parts[:0] }
 
-// repeated returns what the first of the parts say again: the whole answer so far, or its last part.
+// repeated returns what the first of the parts say again: the whole answer so far, or its last
+// part.
 func (c *chunker) repeated(parts []part) []said {
 	all := c.last.parts
 	if len(all) == 0 || len(parts) == 0 {
@@ -479,8 +485,8 @@ func (c *chunker) repeated(parts []part) []said {
 	return nil
 }
 
-// repeats reports whether the first of the parts continue what was said before. Two blocks of thinking without text in a row
-// count as two, since nothing shows that they are the same.
+// repeats reports whether the first of the parts continue what was said before. Two blocks of
+// thinking without text in a row count as two, since nothing shows that they are the same.
 func (c *chunker) repeats(parts []part, before []said) bool {
 	if len(parts) < len(before) {
 		return false
@@ -532,9 +538,10 @@ func (c *chunker) renewCall(at itemIndex, p *part) {
 	}
 }
 
-// BuildChunks groups messages into chunks, in order. Consecutive answers make one chunk, with the results of their calls and
-// the messages of teammates. Each prompt, each output of a command and each compaction makes a separate chunk. Chunks
-// share the strings of the messages. Messages have no line numbers and don't record interruptions: use [Read] for those.
+// BuildChunks groups messages into chunks, in order. Consecutive answers make one chunk, with the
+// results of their calls and the messages of teammates. Each prompt, each output of a command and
+// each compaction makes a separate chunk. Chunks share the strings of the messages. Messages have
+// no line numbers and don't record interruptions: use [Read] for those.
 func BuildChunks(msgs []ClassifiedMsg) []Chunk {
 	var c chunker
 	for _, msg := range msgs {

@@ -15,7 +15,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// chunkAll gives messages to a chunker, which are in the lines 1, 2 and so on. A nil is an interruption.
+// chunkAll gives messages to a chunker, which are in the lines 1, 2 and so on. A nil is an
+// interruption.
 func chunkAll(msgs ...ClassifiedMsg) *chunker {
 	c := new(chunker)
 	for i, msg := range msgs {
@@ -152,7 +153,8 @@ func TestLinesThatSayNothingAreCounted(t *testing.T) {
 	}
 }
 
-// randomMessages returns messages of all kinds, whose IDs and texts meet now and then. A nil is an interruption.
+// randomMessages returns messages of all kinds, whose IDs and texts meet now and then. A nil is an
+// interruption.
 func randomMessages(r *rand.Rand, n int) []ClassifiedMsg {
 	var msgs []ClassifiedMsg
 	for i := range n {

@@ -12,10 +12,12 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Classify returns the message that an entry shows to a person. It returns false for an entry that shows nothing: records of
-// the agent, texts that are only for the model, and entries of a sidechain.
+// Classify returns the message that an entry shows to a person. It returns false for an entry that
+// shows nothing: records of the agent, texts that are only for the model, and entries of a
+// sidechain.
 //
-// The message shares no memory with the entry's raw members. Classify may be called from several goroutines.
+// The message shares no memory with the entry's raw members. Classify may be called from several
+// goroutines.
 func Classify(e Entry) (ClassifiedMsg, bool) {
 	c := classifiers.Get().(*classifier) //nolint:forcetypeassert // nothing else is in there
 	defer classifiers.Put(c)
@@ -72,8 +74,8 @@ func noiseName(prefix, kind string) string {
 	return prefix + kind
 }
 
-// blocks decodes the content of a message. A string in a list is a text block, and so is a content that is neither a
-// string nor a list.
+// blocks decodes the content of a message. A string in a list is a text block, and so is a content
+// that is neither a string nor a list.
 func (c *classifier) blocks(content []byte) wire.Content {
 	if c.decoder == nil {
 		c.decoder = wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})
@@ -116,8 +118,8 @@ func firstText(object []byte, names ...string) string {
 	return ""
 }
 
-// intAt returns the number at a path of names, without its fraction. It returns 0 for a number that is negative or does not
-// fit into an int.
+// intAt returns the number at a path of names, without its fraction. It returns 0 for a number that
+// is negative or does not fit into an int.
 func intAt(object []byte, path ...string) int {
 	var l jsonlex.Lexer
 	l.Reset(valueAt(object, path...))
@@ -197,8 +199,8 @@ func compactBoundary(e *Entry) *CompactMsg {
 	}
 }
 
-// localCommand classifies a command that the agent runs itself, such as /model, or what it printed. The oldest entries,
-// which have no subtype, are such or plain text.
+// localCommand classifies a command that the agent runs itself, such as /model, or what it printed.
+// The oldest entries, which have no subtype, are such or plain text.
 func localCommand(e *Entry) (ClassifiedMsg, string) {
 	text := systemText(e)
 	switch entryfacts.LeadingTag(text) {
@@ -215,7 +217,8 @@ func localCommand(e *Entry) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: errorLevel(e)}, ""
 }
 
-// stopHooks classifies the report on the hooks that ran at the end of a turn: only trouble is worth a message.
+// stopHooks classifies the report on the hooks that ran at the end of a turn: only trouble is worth
+// a message.
 func stopHooks(e *Entry) (ClassifiedMsg, string) {
 	msg := &SystemMsg{Timestamp: e.Timestamp}
 	if errs := textsAt(e.Raw, "hookErrors"); errs != nil {
@@ -257,7 +260,8 @@ func sentence(statement, detail string) string {
 	return statement + ": " + detail
 }
 
-// attachment classifies what the agent has attached to a prompt. Most of it is context for the model.
+// attachment classifies what the agent has attached to a prompt. Most of it is context for the
+// model.
 func (c *classifier) attachment(e *Entry) (ClassifiedMsg, string) {
 	if e.AttachmentType == "queued_command" {
 		return c.queued(e)

@@ -76,14 +76,16 @@ func (c *classifier) results(e *Entry) *AIMsg {
 	return c.sentBack(e, c.blocks(e.Message.Content))
 }
 
-// sentBack returns the message for what went back to the model: results of tools, and text that the agent added.
+// sentBack returns the message for what went back to the model: results of tools, and text that the
+// agent added.
 func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}
 	msg.readResult(e, c.maxResult)
 	return msg
 }
 
-// readResult fills in the fields that depend on the structured result of a tool. A result longer than limit is not kept.
+// readResult fills in the fields that depend on the structured result of a tool. A result longer
+// than limit is not kept.
 func (m *AIMsg) readResult(e *Entry, limit int) {
 	result := e.ToolUseResult
 	if string(result) == "null" {

@@ -380,7 +380,8 @@ func TestClassifyQueuedMeta(t *testing.T) {
 	}
 }
 
-// The listing shows how each entry of the recorded transcripts is classified. CLEW_UPDATE=1 writes it again: read it.
+// The listing shows how each entry of the recorded transcripts is classified. CLEW_UPDATE=1 writes
+// it again: read it.
 func TestClassifyRecorded(t *testing.T) {
 	var got strings.Builder
 	for _, path := range recordedTranscripts(t) {

@@ -11,7 +11,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// user classifies what went to the model in the user's name: prompts, results of tools, and what the agent adds.
+// user classifies what went to the model in the user's name: prompts, results of tools, and what
+// the agent adds.
 func (c *classifier) user(e *Entry) (ClassifiedMsg, string) {
 	if e.Message == nil {
 		return nil, noiseEmpty
@@ -38,8 +39,8 @@ type prompt struct {
 // attachments counts what came with the text.
 func (p *prompt) attachments() int { return p.images + p.documents }
 
-// readPrompt reads a content that has text, pictures or documents in it. It returns false for one that has not, and for
-// results of tools.
+// readPrompt reads a content that has text, pictures or documents in it. It returns false for one
+// that has not, and for results of tools.
 func (c *classifier) readPrompt(content []byte) (prompt, bool) {
 	l := &c.lexer
 	l.Reset(content)
@@ -130,7 +131,8 @@ func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	}, ""
 }
 
-// continued begins the summary of a conversation that was compacted, also in versions that don't mark it.
+// continued begins the summary of a conversation that was compacted, also in versions that don't
+// mark it.
 const continued = "This session is being continued from a previous conversation that ran out of context"
 
 // promptBlocks returns a prompt as blocks.
@@ -141,7 +143,8 @@ func (c *classifier) promptBlocks(p prompt) wire.Content {
 	return c.blocks(p.content)
 }
 
-// placeholder returns what to show for a prompt without text, such as "[Image]" or "[2 images, document]".
+// placeholder returns what to show for a prompt without text, such as "[Image]" or "[2 images,
+// document]".
 func (p *prompt) placeholder() string {
 	var parts []string
 	for _, part := range []struct {
@@ -167,8 +170,8 @@ func own(part, whole string) string {
 	return part
 }
 
-// wrapped classifies the text of a prompt that is not the user's own words, but has been wrapped by the agent. It
-// returns neither a message nor noise for any other text.
+// wrapped classifies the text of a prompt that is not the user's own words, but has been wrapped by
+// the agent. It returns neither a message nor noise for any other text.
 func wrapped(e *Entry, text string) (ClassifiedMsg, string) {
 	if kind := entryfacts.OutputTag(entryfacts.LeadingTag(text)); kind != "" {
 		return printed(e, text, kind)
@@ -244,9 +247,9 @@ func notification(e *Entry, text string) (ClassifiedMsg, string) {
 
 const teammateTag = "teammate-message"
 
-// teammates classifies messages of other agents of a team. Several in one prompt make one message, under the name of
-// the first; those that only keep the team running are noise. It returns neither a message nor noise for any other
-// text.
+// teammates classifies messages of other agents of a team. Several in one prompt make one message,
+// under the name of the first; those that only keep the team running are noise. It returns neither
+// a message nor noise for any other text.
 func teammates(e *Entry, text string) (ClassifiedMsg, string) {
 	var msg *TeammateMsg
 	var texts []string

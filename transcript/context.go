@@ -24,13 +24,14 @@ type ContextTurn struct {
 	Model string
 	// Tokens is the input of the answer, cached or not, as the API has counted it.
 	Tokens int
-	// Window is the size of the model's context, and Percent how much of it was full. Both are 0 where the size is not
-	// known.
+	// Window is the size of the model's context, and Percent how much of it was full. Both are 0
+	// where the size is not known.
 	Window  int
 	Percent float64
-	// By splits the tokens into classes. The classes add up to Tokens, but each is an estimate: four bytes count as a
-	// token, and the result is scaled. Older transcripts don't contain the system prompt and the definitions of tools:
-	// the part of the first input that nothing else explains is in [ContextSystem].
+	// By splits the tokens into classes. The classes add up to Tokens, but each is an estimate:
+	// four bytes count as a token, and the result is scaled. Older transcripts don't contain the
+	// system prompt and the definitions of tools: the part of the first input that nothing else
+	// explains is in [ContextSystem].
 	By map[ContextClass]int
 }
 
@@ -64,7 +65,8 @@ type ContextCompaction struct {
 	Time time.Time
 	// Trigger is auto or manual.
 	Trigger string
-	// Before and After are the tokens that the agent reports, or else the inputs of the answers before and after.
+	// Before and After are the tokens that the agent reports, or else the inputs of the answers
+	// before and after.
 	Before int
 	After  int
 	// Duration is how long the compaction took, or 0 if the agent does not report it.
@@ -79,8 +81,9 @@ const (
 	largeWindow = 1_000_000
 )
 
-// ContextWindow returns the size of a model's context in tokens. It returns false for a model whose context is not
-// known. A model that has both sizes has the smaller one, unless its name ends in [1m].
+// ContextWindow returns the size of a model's context in tokens. It returns false for a model whose
+// context is not known. A model that has both sizes has the smaller one, unless its name ends in
+// [1m].
 func ContextWindow(model string) (tokens int, ok bool) {
 	_, name, found := strings.Cut(model, "claude-")
 	if !found {
@@ -96,14 +99,16 @@ func ContextWindow(model string) (tokens int, ok bool) {
 	return 0, false
 }
 
-// A contextAccount keeps what the entries of a session add to the model's context. The zero value is ready.
+// A contextAccount keeps what the entries of a session add to the model's context. The zero value
+// is ready.
 type contextAccount struct {
 	records     []contextRecord
 	calls       []contextCall
 	compactions []ContextCompaction
 	// message is the ID of the last answer, which takes several entries.
 	message string
-	// classes are the classes of the results of calls, by the call's ID, where it is not that of other tools.
+	// classes are the classes of the results of calls, by the call's ID, where it is not that of
+	// other tools.
 	classes map[string]uint8
 	lexer   jsonlex.Lexer
 }
@@ -134,8 +139,8 @@ type contextCall struct {
 	tokens int
 }
 
-// note takes an entry. One that is not displayed does not count, now and later: see also report. It keeps nothing of
-// the entry's raw members, and looks at most of them by their length alone.
+// note takes an entry. One that is not displayed does not count, now and later: see also report. It
+// keeps nothing of the entry's raw members, and looks at most of them by their length alone.
 func (c *contextAccount) note(e *Entry, displayed bool) {
 	if !displayed {
 		return
@@ -177,7 +182,8 @@ func (c *contextAccount) answer(e *Entry) {
 	}
 }
 
-// usage records the answer that the entry belongs to, with what it took in: at the first entry, before what it adds.
+// usage records the answer that the entry belongs to, with what it took in: at the first entry,
+// before what it adds.
 func (c *contextAccount) usage(e *Entry) {
 	tokens := e.Message.Usage.ContextTokens()
 	if tokens <= 0 {
@@ -207,7 +213,8 @@ func (c *contextAccount) answerBlock(block []byte) (class uint8, size int) {
 	return inToolCalls, estimate(block)
 }
 
-// thinkingSize estimates a block of thinking. If its text is left out, the length of the signature is used.
+// thinkingSize estimates a block of thinking. If its text is left out, the length of the signature
+// is used.
 func thinkingSize(block []byte) int {
 	if text := jsonlex.Lookup(block, 0, "thinking"); len(text) > 2 {
 		return estimate(text)
@@ -286,7 +293,8 @@ func (c *contextAccount) resultClass(block []byte) uint8 {
 	return class
 }
 
-// blockType returns the type of the block that data begins with, or "" for a type that does not matter here.
+// blockType returns the type of the block that data begins with, or "" for a type that does not
+// matter here.
 func blockType(data []byte) string {
 	kind, _ := jsonlex.Unquote(jsonlex.Lookup(data, 0, "type"))
 	switch string(kind) {
@@ -310,7 +318,8 @@ func (c *contextAccount) attachment(e *Entry) {
 	c.record(e, contextAdded, attachmentClass(e.AttachmentType), estimate(attachedText(e)))
 }
 
-// snapshot records the system prompt and the definitions of tools, which are sent along with each request.
+// snapshot records the system prompt and the definitions of tools, which are sent along with each
+// request.
 func (c *contextAccount) snapshot(e *Entry) {
 	if prompt := jsonlex.Lookup(e.Attachment, 0, "systemPrompt"); prompt != nil {
 		c.record(e, contextReplaced, inSystem, estimate(prompt))
@@ -397,8 +406,8 @@ func attachmentClass(kind string) uint8 {
 	return inSystem
 }
 
-// attachedText returns the part of an attachment entry that goes to the model: newer versions write it beside the
-// attachment, as it was sent.
+// attachedText returns the part of an attachment entry that goes to the model: newer versions write
+// it beside the attachment, as it was sent.
 func attachedText(e *Entry) []byte {
 	if text := jsonlex.Lookup(e.Raw, 0, "rendered"); text != nil {
 		return text
@@ -419,8 +428,8 @@ func attachedText(e *Entry) []byte {
 	return e.Attachment
 }
 
-// pictureTokens is about what a picture takes, whatever the length of its text. In a text that is shorter than
-// pictureBytes it makes no difference.
+// pictureTokens is about what a picture takes, whatever the length of its text. In a text that is
+// shorter than pictureBytes it makes no difference.
 const (
 	pictureTokens = 1600
 	pictureBytes  = 32 << 10
@@ -441,7 +450,8 @@ func estimate(text []byte) int {
 	return (size+3)/4 + pictures*pictureTokens
 }
 
-// encoded returns how many pictures and other files are in a JSON text, and the length of what they hold.
+// encoded returns how many pictures and other files are in a JSON text, and the length of what they
+// hold.
 func encoded(text []byte) (files, size int) {
 	const open = `"data":"`
 	for {
@@ -460,8 +470,8 @@ func encoded(text []byte) (files, size int) {
 	}
 }
 
-// report returns the report of the entries so far. shown reports whether a line is part of the conversation now: a rewind
-// removes lines that were recorded before. Nil means that all lines are.
+// report returns the report of the entries so far. shown reports whether a line is part of the
+// conversation now: a rewind removes lines that were recorded before. Nil means that all lines are.
 func (c *contextAccount) report(shown func(line int) bool) ContextReport {
 	r := contextReporter{account: c, shown: shown}
 	r.begin()
@@ -486,8 +496,8 @@ type contextReporter struct {
 
 	// fixed is what each request holds, and added what came since the last compaction.
 	fixed, added filling
-	// recorded says that the definitions of tools are in the transcript. If they are not, unseen is what the first answer
-	// took in beyond what is there, once measured is set.
+	// recorded says that the definitions of tools are in the transcript. If they are not, unseen is
+	// what the first answer took in beyond what is there, once measured is set.
 	recorded, measured bool
 	unseen             int
 	// last is the last answer of the turn, if there is one yet.
@@ -501,8 +511,8 @@ func (r *contextReporter) shows(record contextRecord) bool {
 	return r.shown == nil || r.shown(int(record.line))
 }
 
-// begin looks for the first system prompt and tools: they are written down after the first answer that they were sent
-// for.
+// begin looks for the first system prompt and tools: they are written down after the first answer
+// that they were sent for.
 func (r *contextReporter) begin() {
 	var seen [len(contextClasses)]bool
 	for _, record := range r.account.records {
@@ -576,7 +586,8 @@ func (r *contextReporter) compact(c ContextCompaction) {
 	r.added = filling{}
 }
 
-// measureWindows fills in the windows: a model that took in more than it usually can has the larger one.
+// measureWindows fills in the windows: a model that took in more than it usually can has the larger
+// one.
 func (r *contextReporter) measureWindows() {
 	windows := map[string]int{}
 	for _, turn := range r.Turns {
@@ -603,7 +614,8 @@ func (f *filling) sum() int {
 	return sum
 }
 
-// scale makes the estimates add up to total, with what the transcript does not show put to the system's.
+// scale makes the estimates add up to total, with what the transcript does not show put to the
+// system's.
 func (f *filling) scale(total, unseen int) map[ContextClass]int {
 	sum := f.sum()
 	unseen = min(unseen, total)

@@ -12,8 +12,8 @@ type conversation struct {
 	rebuilt  bool // since the last call of changed
 }
 
-// add adds an entry that is not in the tree yet. d is shown of it, or nothing if d is nil. It returns how many entries are no
-// longer shown because the entry retracts them.
+// add adds an entry that is not in the tree yet. d is shown of it, or nothing if d is nil. It
+// returns how many entries are no longer shown because the entry retracts them.
 func (c *conversation) add(e *Entry, d *digest) (superseded int) {
 	at := c.tree.add(e, newNode(e, d))
 	if n := &c.tree.nodes[at]; n.hidden && d != nil {
@@ -60,7 +60,8 @@ func (c *conversation) show() ([]Chunk, []Branch) {
 	return c.chunker.chunks(), c.branches
 }
 
-// changed returns the index of the first chunk that is new or has changed since the last call, or the number of chunks.
+// changed returns the index of the first chunk that is new or has changed since the last call, or
+// the number of chunks.
 func (c *conversation) changed() int {
 	c.settle()
 	first := c.chunker.changed()
@@ -83,7 +84,8 @@ func (c *conversation) shownLines() func(line int) bool {
 	return func(line int) bool { return !left[line] }
 }
 
-// settle builds the chunks again if the conversation has taken another path, and the branches if one of them has changed.
+// settle builds the chunks again if the conversation has taken another path, and the branches if
+// one of them has changed.
 func (c *conversation) settle() {
 	another := c.path == nil
 	if !another && !c.branched {

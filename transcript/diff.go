@@ -19,7 +19,8 @@ type FileDiff struct {
 	// Added and Removed count the lines.
 	Added   int
 	Removed int
-	// Relative reports whether line numbers count from the piece that was replaced, since the file is not known.
+	// Relative reports whether line numbers count from the piece that was replaced, since the file
+	// is not known.
 	Relative bool
 	// Unknown reports whether it is only known that the file was changed. Then Hunks is empty.
 	Unknown bool
@@ -72,8 +73,8 @@ func diffName(side, path string, absent bool) string {
 
 var errMisfit = errors.New("transcript: the diff does not fit the file")
 
-// Apply returns the content of a file after the change, if its content was old. It returns an error if the change does not
-// fit, or is Relative or Unknown.
+// Apply returns the content of a file after the change, if its content was old. It returns an error
+// if the change does not fit, or is Relative or Unknown.
 func (d *FileDiff) Apply(old string) (string, error) {
 	if d.Relative || d.Unknown {
 		return "", errMisfit
@@ -142,7 +143,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// maxDiffSteps limits the time of a comparison, and maxDiffEdits its memory. Texts that need more are replaced as a whole.
+// maxDiffSteps limits the time of a comparison, and maxDiffEdits its memory. Texts that need more
+// are replaced as a whole.
 const (
 	maxDiffSteps = 20_000_000
 	maxDiffEdits = 1_500
@@ -203,8 +205,9 @@ func numberLines(a, b []string) (x, y []int32) {
 	return all[:len(a)], all[len(a):]
 }
 
-// shortestEdit finds the smallest number of lines to remove and to add, by following the furthest paths that n edits can
-// reach for n = 0, 1, 2, … (Myers, 1986). It returns false if that is too much work.
+// shortestEdit finds the smallest number of lines to remove and to add, by following the furthest
+// paths that n edits can reach for n = 0, 1, 2, … (Myers, 1986). It returns false if that is too
+// much work.
 func shortestEdit(a, b []int32) ([]change, bool) {
 	limit := min(len(a)+len(b), maxDiffEdits)
 	furthest := make([]int32, 2*limit+3) // by diagonal x-y, shifted by limit+1: how far x goes
@@ -230,7 +233,8 @@ func shortestEdit(a, b []int32) ([]change, bool) {
 	return nil, false
 }
 
-// advance returns where diagonal k begins with n edits: one down from the diagonal above, or one right from that below.
+// advance returns where diagonal k begins with n edits: one down from the diagonal above, or one
+// right from that below.
 func advance(furthest []int32, at, n, k int) int {
 	if n == 0 {
 		return 0

@@ -350,8 +350,8 @@ func TestDiffsOfChunks(t *testing.T) {
 	}
 }
 
-// TestDiffTurnsBeforeIntoAfter holds the comparison to its meaning: the hunks of two texts, applied to the first, give
-// the second.
+// TestDiffTurnsBeforeIntoAfter holds the comparison to its meaning: the hunks of two texts, applied
+// to the first, give the second.
 func TestDiffTurnsBeforeIntoAfter(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {

@@ -10,9 +10,10 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// InputDiff returns the change that a call of Edit, MultiEdit, Write or NotebookEdit asks for, to show before the tool runs.
-// The file is not known, so the diff is relative to the piece that is replaced, and that of a Write shows a new file. It
-// returns false for other tools, and if the input names no file.
+// InputDiff returns the change that a call of Edit, MultiEdit, Write or NotebookEdit asks for, to
+// show before the tool runs. The file is not known, so the diff is relative to the piece that is
+// replaced, and that of a Write shows a new file. It returns false for other tools, and if the
+// input names no file.
 func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {
@@ -113,9 +114,10 @@ func parseRange(text string, start, lines *int) bool {
 	return err1 == nil && err2 == nil
 }
 
-// Diff returns what the call changed in a file: a call of Edit, MultiEdit, Write or NotebookEdit, or a command that the
-// agent has watched. It returns false if nothing was changed, and for a call that has failed or has no result yet. A
-// command can change several files: see [DisplayItem.Diffs].
+// Diff returns what the call changed in a file: a call of Edit, MultiEdit, Write or NotebookEdit,
+// or a command that the agent has watched. It returns false if nothing was changed, and for a call
+// that has failed or has no result yet. A command can change several files: see
+// [DisplayItem.Diffs].
 func (i *DisplayItem) Diff() (*FileDiff, bool) {
 	diffs := i.Diffs()
 	if len(diffs) == 0 {
@@ -140,8 +142,8 @@ func (i *DisplayItem) Diffs() []FileDiff {
 	return nil
 }
 
-// fileDiff returns what the call changed, or nil. It uses the result, or else the patch, which is kept even if the result is
-// too long, or else the input.
+// fileDiff returns what the call changed, or nil. It uses the result, or else the patch, which is
+// kept even if the result is too long, or else the input.
 func (i *DisplayItem) fileDiff() *FileDiff {
 	if r, err := i.Result(); err == nil {
 		if d, ok := resultDiff(r); ok {
@@ -183,8 +185,8 @@ func withLines(hunks []tooluse.Hunk) []tooluse.Hunk {
 	return kept
 }
 
-// resultDiff returns the diff in a result, which is nil if the file is unchanged. It returns false if the result does not
-// contain a diff.
+// resultDiff returns the diff in a result, which is nil if the file is unchanged. It returns false
+// if the result does not contain a diff.
 func resultDiff(r tooluse.Result) (*FileDiff, bool) {
 	switch r := r.(type) {
 	case *tooluse.TextResult:
@@ -285,7 +287,8 @@ func notebookDiff(r *tooluse.NotebookEditResult) (*FileDiff, bool) {
 	return nil, false
 }
 
-// gitDiff returns the change of a file as git reported it. It returns false for nil, and for a patch without hunks.
+// gitDiff returns the change of a file as git reported it. It returns false for nil, and for a
+// patch without hunks.
 func gitDiff(g *tooluse.GitDiff, path string) (*FileDiff, bool) {
 	if g == nil {
 		return nil, false
@@ -348,7 +351,8 @@ type CallDiff struct {
 type FileChanges struct {
 	Path  string
 	Calls []CallDiff
-	// Created reports whether the first call made the file, and Deleted whether the last one deleted it.
+	// Created reports whether the first call made the file, and Deleted whether the last one
+	// deleted it.
 	Created bool
 	Deleted bool
 	// Added and Removed are the sums over the calls.
@@ -356,7 +360,8 @@ type FileChanges struct {
 	Removed int
 }
 
-// ChunkDiffs returns what a chunk changed, call by call. The calls of a subagent follow the call that started it.
+// ChunkDiffs returns what a chunk changed, call by call. The calls of a subagent follow the call
+// that started it.
 func ChunkDiffs(c *Chunk) []FileDiff {
 	var diffs []FileDiff
 	w := diffWalk{yield: func(d CallDiff) { diffs = append(diffs, d.FileDiff) }}
@@ -364,8 +369,8 @@ func ChunkDiffs(c *Chunk) []FileDiff {
 	return diffs
 }
 
-// Diffs returns what chunks changed, file by file, in the order in which the files were first changed. Subagents are
-// included once they were linked: see [Link].
+// Diffs returns what chunks changed, file by file, in the order in which the files were first
+// changed. Subagents are included once they were linked: see [Link].
 func Diffs(chunks []Chunk) []FileChanges {
 	var files []FileChanges
 	index := map[string]int{}

@@ -14,8 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A digest is the part of a message that chunks need. A builder keeps nothing else of the message. A digest is never changed:
-// chunks share its strings and can be built from it again.
+// A digest is the part of a message that chunks need. A builder keeps nothing else of the message.
+// A digest is never changed: chunks share its strings and can be built from it again.
 type digest struct {
 	at          wire.Position // of its line, as far as that is known
 	time        time.Time
@@ -72,8 +72,9 @@ type outcome struct {
 	agentID, status, spill string
 }
 
-// newDigest takes from a message what chunks need. The message's blocks are not needed afterwards. Its strings are
-// taken as they are: they must not hold on to longer ones, as those of a decoder that keeps raw text do.
+// newDigest takes from a message what chunks need. The message's blocks are not needed afterwards.
+// Its strings are taken as they are: they must not hold on to longer ones, as those of a decoder
+// that keeps raw text do.
 func newDigest(msg ClassifiedMsg, at wire.Position) *digest {
 	d := &digest{at: at, time: msg.Time()}
 	if m, ok := msg.(*AIMsg); ok {
@@ -199,7 +200,8 @@ func (a *answerDigest) takeCall(id, name string, input wire.JSON) {
 	a.parts = append(a.parts, part{kind: partCall, id: id, call: c})
 }
 
-// takeOutcome gives what the message says of a result to the one that it is about: that of its source, else the first.
+// takeOutcome gives what the message says of a result to the one that it is about: that of its
+// source, else the first.
 func (a *answerDigest) takeOutcome(m *AIMsg) {
 	o := outcome{m.ToolUseResult, m.Patch, m.AgentID, m.ResultStatus, m.PersistedOutputPath}
 	if o == (outcome{}) {
@@ -217,7 +219,8 @@ func (a *answerDigest) takeOutcome(m *AIMsg) {
 	}
 }
 
-// digest classifies an entry, and returns what chunks need of it, or nil and the name under which it is counted as noise.
+// digest classifies an entry, and returns what chunks need of it, or nil and the name under which
+// it is counted as noise.
 func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string) {
 	c.lean, c.parts = true, nil
 	msg, noise := c.classify(e)
@@ -233,8 +236,9 @@ func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string
 	return nil, noise
 }
 
-// resultParts returns the parts for the results of tools, straight from the content of a message: results are most of a
-// transcript, and are not worth being decoded into blocks first. It returns false if there is anything else.
+// resultParts returns the parts for the results of tools, straight from the content of a message:
+// results are most of a transcript, and are not worth being decoded into blocks first. It returns
+// false if there is anything else.
 func (c *classifier) resultParts(content []byte) ([]part, bool) {
 	s := scratches.Get().(*scratch) //nolint:forcetypeassert // nothing else is in there
 	defer s.free()
@@ -343,7 +347,8 @@ func pagesText(pages []wire.WebSearchPage) string {
 	return strings.Join(lines, "\n")
 }
 
-// resultText returns the text of a result's content, and how many pictures there are in it. Content that is not text stays JSON.
+// resultText returns the text of a result's content, and how many pictures there are in it. Content
+// that is not text stays JSON.
 func resultText(content wire.JSON) (text string, images int) {
 	raw := strings.TrimLeft(string(content), " \t\r\n")
 	if plain, ok := plainText(raw); ok {

@@ -22,8 +22,8 @@ type Unknown struct {
 // An UnknownKind says what kind of thing is unknown.
 type UnknownKind string
 
-// The kinds of unknown things: types of entries, subtypes of system entries, types of attachments, of the data of
-// progress entries and of blocks, and members of entries of the conversation's tree.
+// The kinds of unknown things: types of entries, subtypes of system entries, types of attachments,
+// of the data of progress entries and of blocks, and members of entries of the conversation's tree.
 const (
 	UnknownEntry      UnknownKind = "entry"
 	UnknownSystem     UnknownKind = "system"
@@ -33,8 +33,9 @@ const (
 	UnknownField      UnknownKind = "field"
 )
 
-// Drift counts what this package does not know, by version of the agent: how far the agent's format has moved away from
-// it. The zero value is ready. A copy shares its counts. Drift is for one goroutine at a time.
+// Drift counts what this package does not know, by version of the agent: how far the agent's format
+// has moved away from it. The zero value is ready. A copy shares its counts. Drift is for one
+// goroutine at a time.
 type Drift struct {
 	found   map[driftKey]*Finding
 	version string // of the last entry that has one
@@ -56,14 +57,15 @@ type driftKey struct {
 }
 
 const (
-	// maxFindings limits the memory for a file or a line that does not belong to a transcript. Further names of a file are
-	// counted as otherNames.
+	// maxFindings limits the memory for a file or a line that does not belong to a transcript.
+	// Further names of a file are counted as otherNames.
 	maxFindings = 1000
 	maxNameLen  = 100
 	otherNames  = "*"
 )
 
-// Findings returns what was found, by version, kind and name. Beyond 1,000 of them, the rest is counted under the name
+// Findings returns what was found, by version, kind and name. Beyond 1,000 of them, the rest is
+// counted under the name
 // "*" of each kind. Long names are cut.
 func (d *Drift) Findings() []Finding {
 	all := make([]Finding, 0, len(d.found))
@@ -77,7 +79,8 @@ func (d *Drift) Findings() []Finding {
 	return all
 }
 
-// Merge adds what other has found, in another transcript. Where both have found the same, First is that of d.
+// Merge adds what other has found, in another transcript. Where both have found the same, First is
+// that of d.
 func (d *Drift) Merge(other Drift) {
 	for _, f := range other.Findings() {
 		d.count(f)
@@ -92,7 +95,8 @@ func (d Drift) Equal(other Drift) bool {
 // MarshalJSON writes the findings as a list.
 func (d Drift) MarshalJSON() ([]byte, error) { return json.Marshal(d.Findings()) }
 
-// note counts what is unknown of an entry. Entries that have no version belong to that of the one before.
+// note counts what is unknown of an entry. Entries that have no version belong to that of the one
+// before.
 func (d *Drift) note(e *Entry) {
 	if e.Version != "" {
 		d.version = cutName(e.Version)
@@ -203,8 +207,8 @@ func knownBlock(name string) bool {
 	return false
 }
 
-// other passes over a member that entries don't hold, and notes it if this package does not even know it on an entry of
-// the conversation's tree.
+// other passes over a member that entries don't hold, and notes it if this package does not even
+// know it on an entry of the conversation's tree.
 func (d *entryDecoder) other(key []byte) {
 	switch string(key) {
 	case "userType", "entrypoint", "slug", "promptSource", "effort", "perTurnEffort", "session_id", "agentColor",

@@ -11,19 +11,22 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Entry is one line of a transcript. Members that are not of the type that the agent gives them count as absent.
+// An Entry is one line of a transcript. Members that are not of the type that the agent gives them
+// count as absent.
 //
-// Raw members, which are of type []byte or [json.RawMessage], share the memory of the line that was decoded.
+// Raw members, which are of type []byte or [json.RawMessage], share the memory of the line that was
+// decoded.
 type Entry struct {
-	// Type is user, assistant, system, attachment or progress for entries of the conversation's tree, and another word
-	// for what the agent keeps beside it, such as ai-title or cost-state.
+	// Type is user, assistant, system, attachment or progress for entries of the conversation's
+	// tree, and another word for what the agent keeps beside it, such as ai-title or cost-state.
 	Type string
 	// Subtype is the kind of a system entry, such as compact_boundary or turn_duration.
 	Subtype string
 
 	// UUID identifies the entry. Entries beside the conversation have none.
 	UUID string
-	// ParentUUID is the UUID of the entry before this one in the conversation. Root reports whether the agent wrote null.
+	// ParentUUID is the UUID of the entry before this one in the conversation. Root reports whether
+	// the agent wrote null.
 	ParentUUID string
 	Root       bool
 	// LogicalParentUUID is the last entry before a compaction.
@@ -36,13 +39,15 @@ type Entry struct {
 	SessionID string
 	// AgentID is the ID of the subagent that the entry belongs to, or "" for the session itself.
 	AgentID string
-	// CWD, GitBranch, Version and PermissionMode are the working directory, the git branch, the version of the agent, such
-	// as 2.1.325, and the permission mode, such as plan, when the entry was written.
+	// CWD, GitBranch, Version and PermissionMode are the working directory, the git branch, the
+	// version of the agent, such as 2.1.325, and the permission mode, such as plan, when the entry
+	// was written.
 	CWD            string
 	GitBranch      string
 	Version        string
 	PermissionMode string
-	// PromptID is shared by the entries of a turn, and RequestID is the ID of the request to the API.
+	// PromptID is shared by the entries of a turn, and RequestID is the ID of the request to the
+	// API.
 	PromptID  string
 	RequestID string
 	// TeamName and AgentName name the member of a team that wrote the entry.
@@ -55,7 +60,8 @@ type Entry struct {
 	IsMeta bool
 	// IsCompactSummary reports whether the message is the summary of a compaction.
 	IsCompactSummary bool
-	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an answer.
+	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an
+	// answer.
 	IsAPIErrorMessage bool
 	// Forked reports whether the line was copied from another session.
 	Forked bool
@@ -90,7 +96,8 @@ type Entry struct {
 
 	// Raw is the whole line.
 	Raw []byte
-	// Position is the position of the line in the file, if the caller has set it: see [LineSplitter].
+	// Position is the position of the line in the file, if the caller has set it: see
+	// [LineSplitter].
 	Position wire.Position
 }
 
@@ -105,8 +112,8 @@ type Message struct {
 	Usage   *usage.Usage
 }
 
-// Usage counts the tokens of one answer of the model. It is the type of package usage under the name that messages and
-// chunks know it by.
+// Usage counts the tokens of one answer of the model. It is the type of package usage under the
+// name that messages and chunks know it by.
 type Usage = usage.Usage
 
 // Chained reports whether the entry is part of the conversation's tree.
@@ -114,8 +121,9 @@ func (e *Entry) Chained() bool {
 	return e.UUID != "" && entryfacts.Chained(e.Type)
 }
 
-// ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object, or has neither a UUID
-// nor a leaf UUID. [DecodeEntry] accepts lines without these, and returns an error for an invalid line.
+// ParseEntry decodes a line of the conversation. It returns false if the line is not a JSON object,
+// or has neither a UUID nor a leaf UUID. [DecodeEntry] accepts lines without these, and returns an
+// error for an invalid line.
 func ParseEntry(line []byte) (Entry, bool) {
 	e, err := DecodeEntry(line)
 	if err != nil || e.UUID == "" && e.LeafUUID == "" {
@@ -124,7 +132,8 @@ func ParseEntry(line []byte) (Entry, bool) {
 	return e, true
 }
 
-// An identity stands for the UUID of an entry in 16 bytes, so that a long transcript can be held in memory.
+// An identity stands for the UUID of an entry in 16 bytes, so that a long transcript can be held in
+// memory.
 type identity [16]byte
 
 // identify returns the identity of a UUID. A text of another form gets one from its hash.

@@ -10,9 +10,10 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// DecodeEntry decodes a line, which must be one JSON object. Otherwise the error contains the offset of the problem. A member
-// of an unexpected type counts as absent, and if a member appears twice, the last one counts. Bytes that are not UTF-8
-// become U+FFFD in strings. The raw members of the entry share the memory of line. DecodeEntry is safe for concurrent use.
+// DecodeEntry decodes a line, which must be one JSON object. Otherwise the error contains the
+// offset of the problem. A member of an unexpected type counts as absent, and if a member appears
+// twice, the last one counts. Bytes that are not UTF-8 become U+FFFD in strings. The raw members of
+// the entry share the memory of line. DecodeEntry is safe for concurrent use.
 func DecodeEntry(line []byte) (Entry, error) {
 	d := entryDecoders.Get().(*entryDecoder) //nolint:forcetypeassert // nothing else is in there
 	defer entryDecoders.Put(d)
@@ -32,8 +33,8 @@ func DecodeEntry(line []byte) (Entry, error) {
 
 var entryDecoders = sync.Pool{New: func() any { return new(entryDecoder) }}
 
-// An entryDecoder decodes the lines of a transcript one by one, and shares what repeats from line to line. The zero
-// value is ready.
+// An entryDecoder decodes the lines of a transcript one by one, and shares what repeats from line
+// to line. The zero value is ready.
 type entryDecoder struct {
 	entrylex.Reader
 	line []byte
@@ -43,13 +44,14 @@ type entryDecoder struct {
 	message  Message
 	usage    usage.Usage
 
-	// Names in the line that this package does not know. They are collected before the type of the line is known.
+	// Names in the line that this package does not know. They are collected before the type of the
+	// line is known.
 	fields [][]byte
 	blocks []string
 }
 
-// decode decodes line into e, whose lists it reuses. The entry's message is valid until the next call, and so are the raw
-// members as long as line is. After an error e is of no use.
+// decode decodes line into e, whose lists it reuses. The entry's message is valid until the next
+// call, and so are the raw members as long as line is. After an error e is of no use.
 func (d *entryDecoder) decode(line []byte, e *Entry) error {
 	*e = Entry{Raw: line, Supersedes: e.Supersedes[:0], Unknown: e.Unknown[:0]}
 	d.line, d.e = line, e
@@ -76,7 +78,8 @@ func (d *entryDecoder) release() {
 	d.line, d.e, d.message = nil, nil, Message{}
 }
 
-// member reads one member of an entry. It is one switch since it runs for every member of every line.
+// member reads one member of an entry. It is one switch since it runs for every member of every
+// line.
 func (d *entryDecoder) member(key []byte) {
 	e := d.e
 	switch string(key) {
@@ -211,7 +214,8 @@ func (d *entryDecoder) messageMember() *Message {
 	return m
 }
 
-// content passes over the content of a message, and notes the types of blocks that this package does not know.
+// content passes over the content of a message, and notes the types of blocks that this package
+// does not know.
 func (d *entryDecoder) content() []byte {
 	d.blocks = d.blocks[:0]
 	if d.Peek() != '[' {
@@ -236,8 +240,8 @@ func (d *entryDecoder) usageMember() *usage.Usage {
 	return &d.usage
 }
 
-// resultFacts are members of the structured result of a tool that matter however long the result is. They are read in
-// the same pass as the entry.
+// resultFacts are members of the structured result of a tool that matter however long the result
+// is. They are read in the same pass as the entry.
 type resultFacts struct {
 	read                 bool
 	agent, status, spill string

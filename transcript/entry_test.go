@@ -180,7 +180,8 @@ func TestChained(t *testing.T) {
 // equalBytes compares raw members at once, and not byte by byte.
 var equalBytes = cmp.Comparer(func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 
-// An entry has nothing of the lines decoded before it, and does not change when the next line is decoded.
+// An entry has nothing of the lines decoded before it, and does not change when the next line is
+// decoded.
 func TestDecoderForgets(t *testing.T) {
 	t.Parallel()
 	lines := recordedLines(t)

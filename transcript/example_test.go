@@ -97,7 +97,8 @@ func ExampleBuilder_AddMessage() {
 	// ai Hello.
 }
 
-// Each line is an entry, each entry that means something to a person is a message, and messages make chunks.
+// Each line is an entry, each entry that means something to a person is a message, and messages
+// make chunks.
 func ExampleBuildChunks() {
 	text, err := os.ReadFile("testdata/hello.jsonl")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 const formatPage = "../docs/transcript-format.md"
 
-// The page on the format names all that this package knows, and its tables of types name nothing else.
+// The page on the format names all that this package knows, and its tables of types name nothing
+// else.
 func TestFormatPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(formatPage)
@@ -94,7 +95,8 @@ func literals(list []ast.Expr) []string {
 	return words
 }
 
-// firstColumns returns what stands between backticks in the first column of the tables of a section.
+// firstColumns returns what stands between backticks in the first column of the tables of a
+// section.
 func firstColumns(page, section string) []string {
 	_, text, _ := strings.Cut(page, "\n"+section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")

@@ -11,28 +11,31 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ErrLineTooLong is wrapped by the error of an [InvalidLine] that is longer than [ReadOptions.MaxLineBytes].
+// ErrLineTooLong is wrapped by the error of an [InvalidLine] that is longer than
+// [ReadOptions.MaxLineBytes].
 var ErrLineTooLong = errors.New("transcript: line too long")
 
 const (
-	// defaultMaxLine is twice what the API takes as one request: so much has a result with its structured twin. What is
-	// longer is progress of tools, which repeats what others have said.
+	// defaultMaxLine is twice what the API takes as one request: so much has a result with its
+	// structured twin. What is longer is progress of tools, which repeats what others have said.
 	defaultMaxLine = 64 << 20
 	// headBytes is how much of a bad line is kept.
 	headBytes = 1 << 10
 	// keepBytes is how large a buffer may be that waits for the next line.
 	keepBytes = 1 << 20
 
-	// uncounted is how many bytes of a line its length leaves out at most: a byte-order mark and a carriage return.
+	// uncounted is how many bytes of a line its length leaves out at most: a byte-order mark and a
+	// carriage return.
 	uncounted = len(entrylex.ByteOrderMark) + len("\r")
 )
 
-// A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. The lines don't depend on the pieces in which
-// the bytes arrive.
+// A LineSplitter cuts the bytes of a transcript into lines, in bounded memory. The lines don't
+// depend on the pieces in which the bytes arrive.
 //
-// NUL bytes end a line as a line feed does, but don't count as one: the texts before and after them are separate lines
-// with the same number. A crash can leave megabytes of them in a file. Carriage returns at the end of a line, a byte-order
-// mark at the beginning of the file and blank lines are left out.
+// NUL bytes end a line as a line feed does, but don't count as one: the texts before and after them
+// are separate lines with the same number. A crash can leave megabytes of them in a file. Carriage
+// returns at the end of a line, a byte-order mark at the beginning of the file and blank lines are
+// left out.
 //
 // A LineSplitter must not be used by several goroutines at once. Create one with [NewLineSplitter].
 type LineSplitter struct {
@@ -50,8 +53,8 @@ type longLine struct {
 	last  byte
 }
 
-// NewLineSplitter returns a splitter for the beginning of a file. maxLine is the length of the longest line; 0 or less means
-// 64 MiB.
+// NewLineSplitter returns a splitter for the beginning of a file. maxLine is the length of the
+// longest line; 0 or less means 64 MiB.
 func NewLineSplitter(maxLine int) *LineSplitter {
 	if maxLine <= 0 {
 		maxLine = defaultMaxLine
@@ -59,8 +62,8 @@ func NewLineSplitter(maxLine int) *LineSplitter {
 	return &LineSplitter{max: maxLine}
 }
 
-// Feed adds the next bytes, and calls yield with each line that they complete. A line is valid until yield returns. Feed
-// calls bad for a line that is too long, when its end has arrived.
+// Feed adds the next bytes, and calls yield with each line that they complete. A line is valid
+// until yield returns. Feed calls bad for a line that is too long, when its end has arrived.
 func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	to := lineSink{yield, bad}
 	for len(p) > 0 {
@@ -76,8 +79,8 @@ func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position),
 	}
 }
 
-// Flush yields the last line if it has no line feed but is a complete JSON object. Otherwise it calls bad with a torn line,
-// and the line continues to wait for its rest.
+// Flush yields the last line if it has no line feed but is a complete JSON object. Otherwise it
+// calls bad with a torn line, and the line continues to wait for its rest.
 func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	line, at := s.place(s.held)
 	if s.isBlank(line) {
@@ -95,7 +98,8 @@ func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func
 	s.begin()
 }
 
-// Offset returns the offset at which the incomplete last line begins. A reader that starts there misses nothing.
+// Offset returns the offset at which the incomplete last line begins. A reader that starts there
+// misses nothing.
 func (s *LineSplitter) Offset() int64 { return s.start }
 
 // A lineSink is where lines go.
@@ -144,7 +148,8 @@ func (s *LineSplitter) emit(line []byte, to lineSink) {
 	to.yield(line, at)
 }
 
-// place returns the current line, or its head, without the bytes that don't count, and its position.
+// place returns the current line, or its head, without the bytes that don't count, and its
+// position.
 func (s *LineSplitter) place(line []byte) ([]byte, wire.Position) {
 	at := wire.Position{Line: s.ends + 1, Offset: s.start, Bytes: s.next - s.start}
 	if s.start == 0 && bytes.HasPrefix(line, []byte(entrylex.ByteOrderMark)) {
@@ -194,8 +199,8 @@ func (s *LineSplitter) hold(piece []byte) {
 	}
 }
 
-// reserve makes room for a piece. It doubles the buffer, which makes less garbage than append does for long lines, but never
-// takes more than the longest line needs.
+// reserve makes room for a piece. It doubles the buffer, which makes less garbage than append does
+// for long lines, but never takes more than the longest line needs.
 func (s *LineSplitter) reserve(n int) {
 	need := len(s.held) + n
 	if need <= cap(s.held) {

@@ -295,7 +295,8 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// Work grows with the text, not with its square: each of these took minutes where every tag looked for its end.
+// Work grows with the text, not with its square: each of these took minutes where every tag looked
+// for its end.
 func TestSanitizeIsLinear(t *testing.T) {
 	const longest, most = 1 << 20, 1 << 16
 	for _, part := range []string{

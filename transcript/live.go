@@ -16,8 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A liveState turns the messages of a running session into the entries that the agent writes to its transcript, so that
-// both give the same chunks. The zero value is ready.
+// A liveState turns the messages of a running session into the entries that the agent writes to its
+// transcript, so that both give the same chunks. The zero value is ready.
 type liveState struct {
 	session, cwd, version, mode string
 
@@ -45,15 +45,15 @@ type liveThread struct {
 	launched []string
 }
 
-// A liveEntry is an entry and the conversation that it belongs to: thread is the call of the tool that has started the
-// subagent, or "".
+// A liveEntry is an entry and the conversation that it belongs to: thread is the call of the tool
+// that has started the subagent, or "".
 type liveEntry struct {
 	thread string
 	Entry
 }
 
-// entries returns the entries that the agent writes for msg: usually one or none. A message without a time gets the time at.
-// Prompts that the host has sent are messages like others.
+// entries returns the entries that the agent writes for msg: usually one or none. A message without
+// a time gets the time at. Prompts that the host has sent are messages like others.
 func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	s.learn(msg)
 	s.stream(msg)
@@ -101,8 +101,8 @@ func (s *liveState) learn(msg wire.Message) {
 	}
 }
 
-// hold keeps back a prompt that asks for a compaction or for a new conversation, and reports whether it did: the agent writes
-// it after the summary, or into the new transcript.
+// hold keeps back a prompt that asks for a compaction or for a new conversation, and reports
+// whether it did: the agent writes it after the summary, or into the new transcript.
 func (s *liveState) hold(line *liveLine) bool {
 	command, _, _ := strings.Cut(line.prompt, " ")
 	if command != "/compact" && command != "/clear" || s.held != nil {
@@ -273,7 +273,8 @@ func (s *liveState) line(msg wire.Message) *liveLine {
 	return nil
 }
 
-// user returns the line of a prompt, of results of tools, or of a text that the agent sends to the model.
+// user returns the line of a prompt, of results of tools, or of a text that the agent sends to the
+// model.
 func (s *liveState) user(msg *wire.UserMessage) *liveLine {
 	message, err := msg.APIMessage.MarshalJSON()
 	if err != nil {
@@ -316,7 +317,8 @@ func (s *liveState) prompted(line *liveLine, msg *wire.UserMessage, sum uint64) 
 	s.remember(msg, sum)
 }
 
-// assistant returns the line of an answer, or of the output of a command, which the agent reports as an answer.
+// assistant returns the line of an answer, or of the output of a command, which the agent reports
+// as an answer.
 func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 	command := s.asked != nil && strings.HasPrefix(s.asked.prompt, "/") && msg.ParentToolUseID == ""
 	if command && msg.Model == entrylex.SyntheticModel && !msg.APIErrorMessage && !msg.Aborted {
@@ -334,8 +336,8 @@ func (s *liveState) assistant(msg *wire.AssistantMessage) *liveLine {
 	return assistantLine(msg)
 }
 
-// returned notes which skills have begun, whose texts follow and don't say whose they are, and which calls wait no
-// more: an older agent does not say that a task is in the background.
+// returned notes which skills have begun, whose texts follow and don't say whose they are, and
+// which calls wait no more: an older agent does not say that a task is in the background.
 func (s *liveState) returned(t *liveThread, results []*wire.ToolResultBlock) {
 	for _, r := range results {
 		maps.DeleteFunc(s.awaited, func(_, call string) bool { return call == r.ToolUseID })
@@ -352,8 +354,8 @@ func printedLine(text, uuid, session string) *liveLine {
 	return &liveLine{Type: "system", Subtype: "local_command", Content: content, UUID: uuid, SessionID: session}
 }
 
-// information returns the line of a notice. One that says that a prompt was refused takes the prompt back: the agent
-// does not write it down.
+// information returns the line of a notice. One that says that a prompt was refused takes the
+// prompt back: the agent does not write it down.
 func (s *liveState) information(msg *wire.InformationalMessage) *liveLine {
 	line := &liveLine{
 		Type: "system", Subtype: "informational", Content: msg.Content, Level: string(msg.Level), ToolUseID: msg.ToolUseID,
@@ -449,7 +451,8 @@ func (s *liveState) follow(msg wire.Message) {
 	}
 }
 
-// take notes that a prompt begins a turn, or joins one, and reports whether it has to wait nevertheless: see hold.
+// take notes that a prompt begins a turn, or joins one, and reports whether it has to wait
+// nevertheless: see hold.
 func (s *liveState) take(line *liveLine) (waits bool) {
 	if line.typed {
 		s.turn, s.asked = max(s.turn, turnAsked), line
@@ -457,8 +460,8 @@ func (s *liveState) take(line *liveLine) (waits bool) {
 	return s.hold(line)
 }
 
-// enqueue keeps back a prompt that comes while the agent is at work, and reports whether it did: the agent writes it
-// down when it takes it up.
+// enqueue keeps back a prompt that comes while the agent is at work, and reports whether it did:
+// the agent writes it down when it takes it up.
 func (s *liveState) enqueue(line *liveLine) bool {
 	if !line.typed || line.UUID == "" || s.turn == turnOver {
 		return false
@@ -467,8 +470,8 @@ func (s *liveState) enqueue(line *liveLine) bool {
 	return true
 }
 
-// dequeue returns the prompts that the agent takes up with msg. An older agent does not report that, and takes them up after
-// the turn.
+// dequeue returns the prompts that the agent takes up with msg. An older agent does not report
+// that, and takes them up after the turn.
 func (s *liveState) dequeue(msg wire.Message) []*liveLine {
 	switch msg := msg.(type) {
 	case *wire.ResultMessage:
@@ -570,7 +573,8 @@ func (s *liveState) learnAgent(msg *wire.TaskStartedMessage) {
 	s.agents[msg.TaskID] = msg.Description
 }
 
-// await records that a call waits for a task. Then the result of the call reports the end, and there is no notice.
+// await records that a call waits for a task. Then the result of the call reports the end, and
+// there is no notice.
 func (s *liveState) await(msg *wire.TaskStartedMessage) {
 	if msg.Backgrounded {
 		return

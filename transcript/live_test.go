@@ -15,7 +15,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// recordedDialogue returns the messages of a recording: what the agent wrote, and the prompts that it was sent.
+// recordedDialogue returns the messages of a recording: what the agent wrote, and the prompts that
+// it was sent.
 func recordedDialogue(t *testing.T, dir string) []wire.Message {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "dialogue.txt"))
@@ -77,8 +78,8 @@ func liveEntries(messages []wire.Message) map[string][]Entry {
 	return threads
 }
 
-// An utterance is the content of an entry, without the members that only the transcript on disk has, or that it has only
-// later: parents, times, counts of tokens, and why an answer ended.
+// An utterance is the content of an entry, without the members that only the transcript on disk
+// has, or that it has only later: parents, times, counts of tokens, and why an answer ended.
 type utterance struct {
 	Type, Subtype, UUID, AgentID, MessageID, Model, Content, Result string
 	Sidechain, Meta, Summary, Error                                 bool
@@ -142,7 +143,8 @@ func shownPrompt(content string) string {
 	return content
 }
 
-// onlyLive is what the agent says to its host and does not write down, at least not before its next turn.
+// onlyLive is what the agent says to its host and does not write down, at least not before its next
+// turn.
 var onlyLive = map[string]string{
 	"control_requests": `"<local-command-stdout>Set model to`,
 }
@@ -315,8 +317,8 @@ func TestPromptOfASubagentComesOnce(t *testing.T) {
 	}
 }
 
-// The end of a task that a call waits for is in the result of the call. A notice comes of one in the background, also
-// if it was moved there.
+// The end of a task that a call waits for is in the result of the call. A notice comes of one in
+// the background, also if it was moved there.
 func TestNoNoticeOfAwaitedTasks(t *testing.T) {
 	t.Parallel()
 	const end = `{"type":"system","subtype":"task_notification","task_id":"a","status":"completed","output_file":"/o","summary":"done","uuid":"u"}`
@@ -446,8 +448,8 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 	return tr
 }
 
-// notStreamed ignores what a stream does not contain, or not at the same time: when prompts were sent, what an answer
-// has used and why it ended.
+// notStreamed ignores what a stream does not contain, or not at the same time: when prompts were
+// sent, what an answer has used and why it ended.
 var notStreamed = cmp.Options{
 	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
 	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt", "Agents"),
@@ -476,7 +478,8 @@ func TestLiveAgreesWithDisk(t *testing.T) {
 	}
 }
 
-// The messages that a rewind removes from a running session are a branch, and no longer in the context.
+// The messages that a rewind removes from a running session are a branch, and no longer in the
+// context.
 func TestRewindOfARunningSession(t *testing.T) {
 	t.Parallel()
 	b := NewBuilder(nil)
@@ -517,7 +520,8 @@ func liveTranscript(t *testing.T, dir string) *Transcript {
 	return live
 }
 
-// compareAgents compares the subagents of a running session, of which there is one at most, with those on disk.
+// compareAgents compares the subagents of a running session, of which there is one at most, with
+// those on disk.
 func compareAgents(t *testing.T, dir string, live *Transcript) {
 	files, err := filepath.Glob(filepath.Join(dir, "subagents", "*.jsonl"))
 	if err != nil || len(files) != len(live.Sidechains) {
@@ -539,7 +543,8 @@ func compareAgents(t *testing.T, dir string, live *Transcript) {
 	}
 }
 
-// liveKinds feeds frames and returns types and UUIDs of the entries, in one text for each frame that has some.
+// liveKinds feeds frames and returns types and UUIDs of the entries, in one text for each frame
+// that has some.
 func liveKinds(frames ...string) string {
 	var s liveState
 	var all []string

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// A lineWriter writes the lines of random transcripts: with rewinds, calls at the same time, subagents in the same file, compactions, lines
-// that were lost, come twice or are broken, and entries that take others back.
+// A lineWriter writes the lines of random transcripts: with rewinds, calls at the same time,
+// subagents in the same file, compactions, lines that were lost, come twice or are broken, and
+// entries that take others back.
 type lineWriter struct {
 	rng   *rand.Rand
 	to    bytes.Buffer
@@ -129,8 +130,8 @@ func randomTranscript(seed uint64, lines int) (text []byte, written int) {
 	return s.to.Bytes(), s.lines
 }
 
-// A file that is not a transcript, or is malicious, does not fill the memory: names and bad lines are kept up to a limit, and
-// counted beyond it.
+// A file that is not a transcript, or is malicious, does not fill the memory: names and bad lines
+// are kept up to a limit, and counted beyond it.
 func TestReadKeepsLittleOfWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	const lines = 3000

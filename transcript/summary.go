@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. If the input contains nothing
-// to show, or is not a JSON object, it returns the name of the tool.
+// ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. If
+// the input contains nothing to show, or is not a JSON object, it returns the name of the tool.
 func ToolSummary(name string, input wire.JSON) string {
 	s := summarizers.Get().(*summarizer) //nolint:forcetypeassert // nothing else is in there
 	defer s.release()
@@ -26,7 +26,8 @@ func ToolSummary(name string, input wire.JSON) string {
 
 var summarizers = sync.Pool{New: func() any { return new(summarizer) }}
 
-// A summarizer writes the summary of one call. It is kept and used again, so that a summary costs one allocation.
+// A summarizer writes the summary of one call. It is kept and used again, so that a summary costs
+// one allocation.
 type summarizer struct {
 	lexer   jsonlex.Lexer
 	data    []byte // the input
@@ -111,8 +112,8 @@ func (s *summarizer) int(name string) int64 {
 	return n
 }
 
-// text returns what value stands for, at least as far as maxLen runes and one more go: a command can be long, and only
-// its beginning shows. It is valid until the next call.
+// text returns what value stands for, at least as far as maxLen runes and one more go: a command
+// can be long, and only its beginning shows. It is valid until the next call.
 func (s *summarizer) text(value []byte, maxLen int) []byte {
 	if len(value) == 0 || value[0] != '"' {
 		return value
@@ -126,7 +127,8 @@ func (s *summarizer) text(value []byte, maxLen int) []byte {
 	return s.lexer.Bytes()
 }
 
-// wholeEscapes returns where to cut a JSON string, at end or shortly after it, so that no escape is cut in two.
+// wholeEscapes returns where to cut a JSON string, at end or shortly after it, so that no escape is
+// cut in two.
 func wholeEscapes(value []byte, end int) int {
 	i := 1
 	for i < end {
@@ -194,7 +196,8 @@ func (s *summarizer) path(value []byte, n int) {
 	}
 }
 
-// separator returns a test for the rune that separates the segments of a path. Windows has a different one.
+// separator returns a test for the rune that separates the segments of a path. Windows has a
+// different one.
 func separator(path []byte) func(rune) bool {
 	if bytes.IndexByte(path, '/') >= 0 {
 		return func(r rune) bool { return r == '/' }
@@ -227,7 +230,8 @@ func (s *summarizer) argument() {
 	s.add(least.value, 40)
 }
 
-// elements counts the elements of a list, and returns the first one. It returns -1 for a value that is not a list.
+// elements counts the elements of a list, and returns the first one. It returns -1 for a value that
+// is not a list.
 func (s *summarizer) elements(value []byte) (n int, first []byte) {
 	if len(value) == 0 || value[0] != '[' {
 		return -1, nil
@@ -242,7 +246,8 @@ func (s *summarizer) elements(value []byte) (n int, first []byte) {
 	return n, first
 }
 
-// countLines counts the lines of a JSON string. A line break at the end does not start another line.
+// countLines counts the lines of a JSON string. A line break at the end does not start another
+// line.
 func countLines(value []byte) int {
 	if !isText(value) {
 		return 0
@@ -324,8 +329,8 @@ func (s *summarizer) taskID() {
 	}
 }
 
-// sendMessageSummary knows two forms: one with type, recipient and content, and a newer one with to and message, which
-// is a text or an object with a type.
+// sendMessageSummary knows two forms: one with type, recipient and content, and a newer one with to
+// and message, which is a text or an object with a type.
 func sendMessageSummary(s *summarizer) {
 	to, message := s.first("recipient", "to"), s.first("summary", "content", "message")
 	kind := s.first("type")
@@ -417,8 +422,8 @@ func artifactSummary(s *summarizer) {
 	s.add(title, 50)
 }
 
-// summaries holds, by the name of a tool, what writes the summary of a call. Where it writes nothing, one of the
-// arguments has to do.
+// summaries holds, by the name of a tool, what writes the summary of a call. Where it writes
+// nothing, one of the arguments has to do.
 var summaries = map[string]func(*summarizer){
 	"Read":         readSummary,
 	"Write":        writeSummary,

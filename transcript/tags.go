@@ -8,8 +8,8 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 )
 
-// cutAttributes cuts a tag with attributes, as in <name key="value">, from the start of text. ok is false if the tag
-// has no end.
+// cutAttributes cuts a tag with attributes, as in <name key="value">, from the start of text. ok is
+// false if the tag has no end.
 func cutAttributes(text string) (attributes map[string]string, rest string, ok bool) {
 	attributes = map[string]string{}
 	i := strings.IndexAny(text, " \n\t>")
@@ -54,9 +54,9 @@ func withoutTags(text string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// Sanitize returns what a person has to see of a prompt's text: a command as it was typed, what a command printed
-// without the tags around it, and other text without what the agent put in for the model. Its cost grows with the
-// length of the text.
+// Sanitize returns what a person has to see of a prompt's text: a command as it was typed, what a
+// command printed without the tags around it, and other text without what the agent put in for the
+// model. Its cost grows with the length of the text.
 //
 // Escape sequences of terminals stay: escape the text before it is shown.
 func Sanitize(text string) string {
@@ -76,8 +76,8 @@ func Sanitize(text string) string {
 	return strings.TrimSpace(strip(text))
 }
 
-// typedCommand returns a command as the user typed it, or "" if text does not name one. The names of skills have no
-// slash in some versions.
+// typedCommand returns a command as the user typed it, or "" if text does not name one. The names
+// of skills have no slash in some versions.
 func typedCommand(text string) string {
 	name := entryfacts.Element(text, "command-name")
 	if name == "" {
@@ -89,7 +89,8 @@ func typedCommand(text string) string {
 	return strings.TrimSpace(name + " " + entryfacts.Element(text, "command-args"))
 }
 
-// trimOutput removes empty lines and white space around a command's output, but not the indentation of its first line.
+// trimOutput removes empty lines and white space around a command's output, but not the indentation
+// of its first line.
 func trimOutput(text string) string {
 	text = strings.TrimRight(text, " \t\r\n")
 	for {
@@ -162,9 +163,10 @@ func (s *stripper) end(i int) int {
 
 const ellipsis = "…"
 
-// Truncate returns s as one line of at most maxLen runes. Line breaks, other control characters and those that change the
-// direction of text become spaces. If s is longer, the line ends with an ellipsis, which counts. The line is safe to print
-// to a terminal. Truncate returns "" if maxLen is 0 or less.
+// Truncate returns s as one line of at most maxLen runes. Line breaks, other control characters and
+// those that change the direction of text become spaces. If s is longer, the line ends with an
+// ellipsis, which counts. The line is safe to print to a terminal. Truncate returns "" if maxLen is
+// 0 or less.
 func Truncate(s string, maxLen int) string {
 	if maxLen <= 0 {
 		return ""

@@ -42,8 +42,8 @@ type Task struct {
 	Owner string
 }
 
-// Teams returns the teams that a session has led, in their order. The agents are those of the session, which were
-// linked before: see [Link].
+// Teams returns the teams that a session has led, in their order. The agents are those of the
+// session, which were linked before: see [Link].
 func Teams(t *Transcript, agents []*Agent) []*Team {
 	var b board
 	for _, event := range boardEvents(t, agents) {
@@ -79,8 +79,8 @@ func (team *Team) meet(agents []*Agent) {
 	}
 }
 
-// TeamAgent returns name@team if the transcript is that of a teammate, which has a separate session beside that of the leader.
-// t may be nil.
+// TeamAgent returns name@team if the transcript is that of a teammate, which has a separate session
+// beside that of the leader. t may be nil.
 func TeamAgent(t *Transcript) (id string, ok bool) {
 	if t == nil || t.TeamName == "" || t.AgentName == "" {
 		return "", false
@@ -88,8 +88,8 @@ func TeamAgent(t *Transcript) (id string, ok bool) {
 	return t.AgentName + "@" + t.TeamName, true
 }
 
-// Teammates returns name@team of all teammates that the session has called for, each once. Their sessions may lie
-// beside its own: see [TeamAgent].
+// Teammates returns name@team of all teammates that the session has called for, each once. Their
+// sessions may lie beside its own: see [TeamAgent].
 func Teammates(t *Transcript) []string {
 	var ids []string
 	seen := map[string]bool{"": true}
@@ -242,8 +242,8 @@ func (b *board) find(name string) *Team {
 	return nil
 }
 
-// addMember adds the teammate that a call asks for, once. A team that nobody has made is there all the same once the
-// result of a call names it: newer versions make none.
+// addMember adds the teammate that a call asks for, once. A team that nobody has made is there all
+// the same once the result of a call names it: newer versions make none.
 func (b *board) addMember(c *call) {
 	name, teamName := splitTeammate(c.teammate())
 	team := b.find(teamName)
@@ -259,8 +259,8 @@ func (b *board) addMember(c *call) {
 	})
 }
 
-// addTask adds a task under the ID in the result, or else the next one. A nil team has no tasks: then the task is in the
-// session's own list.
+// addTask adds a task under the ID in the result, or else the next one. A nil team has no tasks:
+// then the task is in the session's own list.
 func (team *Team) addTask(input boardInput, id string) {
 	if team == nil {
 		return
@@ -273,7 +273,8 @@ func (team *Team) addTask(input boardInput, id string) {
 	})
 }
 
-// updateTask makes the changes in the input. A worker that changes a task without an owner becomes its owner.
+// updateTask makes the changes in the input. A worker that changes a task without an owner becomes
+// its owner.
 func (team *Team) updateTask(input boardInput, worker string) {
 	if team == nil {
 		return

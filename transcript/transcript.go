@@ -11,24 +11,26 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Transcript is the transcript of one session or subagent. Each entry is in one chunk, one branch or one sidechain, or
-// is counted as noise.
+// A Transcript is the transcript of one session or subagent. Each entry is in one chunk, one branch
+// or one sidechain, or is counted as noise.
 type Transcript struct {
 	Chunks []Chunk
-	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the order of the file.
+	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the
+	// order of the file.
 	Branches []Branch
-	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as "invalid".
+	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as
+	// "invalid".
 	Invalid []InvalidLine
-	// Noise counts the entries that show nothing, by what they are, such as "progress" or "attachment:environment". Beyond
-	// 1,000 names, and where a name is long, they are "other".
+	// Noise counts the entries that show nothing, by what they are, such as "progress" or
+	// "attachment:environment". Beyond 1,000 names, and where a name is long, they are "other".
 	Noise map[string]int
 	// Sidechains are the conversations of subagents that older agents wrote into the same file.
 	Sidechains []*Transcript
-	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it to the result of [Link], as
-	// sessions.Read does.
+	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it
+	// to the result of [Link], as sessions.Read does.
 	Unlinked []*Agent
-	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far as reports of the tasks
-	// name them.
+	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far
+	// as reports of the tasks name them.
 	TaskCalls map[string]string
 	// Drift counts what this package does not know.
 	Drift Drift
@@ -48,7 +50,8 @@ func (t *Transcript) Context() ContextReport {
 
 // A Branch is a part of the conversation that a rewind or a new attempt has removed.
 type Branch struct {
-	// FromLine is the line of the entry at which the branch begins, or 0 if the branch has its own root.
+	// FromLine is the line of the entry at which the branch begins, or 0 if the branch has its own
+	// root.
 	FromLine int
 	Chunks   []Chunk
 }
@@ -59,18 +62,21 @@ type InvalidLine struct {
 	Err      error
 	// Head is the beginning of the line.
 	Head string
-	// Torn reports whether it is the last line and incomplete: the agent is writing it, or a crash has cut it.
+	// Torn reports whether it is the last line and incomplete: the agent is writing it, or a crash
+	// has cut it.
 	Torn bool
 }
 
 // ReadOptions say how a transcript is read. Nil and the zero value mean the defaults.
 type ReadOptions struct {
-	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more than fits into a message
-	// to the model. A longer line is skipped, and is among the invalid lines. A line is held in memory until its end has
-	// arrived: about twice its length, or twice this limit if it is longer.
+	// MaxLineBytes is the length of the longest line that is decoded; 0 means 64 MiB, which is more
+	// than fits into a message to the model. A longer line is skipped, and is among the invalid
+	// lines. A line is held in memory until its end has arrived: about twice its length, or twice
+	// this limit if it is longer.
 	MaxLineBytes int
-	// MaxResultBytes is the length of the longest structured result that an item keeps; 0 means 8 KiB, and less than 0
-	// means no limit. For a longer result, [DisplayItem.ResultAt] is the position of its entry.
+	// MaxResultBytes is the length of the longest structured result that an item keeps; 0 means 8
+	// KiB, and less than 0 means no limit. For a longer result, [DisplayItem.ResultAt] is the
+	// position of its entry.
 	MaxResultBytes int
 }
 
@@ -94,8 +100,8 @@ func (o *ReadOptions) maxLine() int {
 	return o.MaxLineBytes
 }
 
-// Read reads a whole transcript. It returns an error only if r does, together with the transcript up to then. Invalid
-// lines are in [Transcript.Invalid]. opts may be nil.
+// Read reads a whole transcript. It returns an error only if r does, together with the transcript
+// up to then. Invalid lines are in [Transcript.Invalid]. opts may be nil.
 func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	b := NewBuilder(opts)
 	_, err := io.CopyBuffer(b, struct{ io.Reader }{r}, make([]byte, copyBuffer)) // a plain reader, so that the buffer is used
@@ -103,14 +109,15 @@ func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	return b.Transcript(), err
 }
 
-// Info are the properties of the session that its entries contain. If entries differ, the last one counts, except for Created
-// and CWD. Entries of subagents in the same file only change the times.
+// Info are the properties of the session that its entries contain. If entries differ, the last one
+// counts, except for Created and CWD. Entries of subagents in the same file only change the times.
 type Info struct {
 	SessionID string
 	AgentID   string
 	// ToolUseID is the call that started the subagent, in a running session.
 	ToolUseID string
-	// Title is the title that the user gave, AITitle the one that the agent generated, and Recap that of an older agent.
+	// Title is the title that the user gave, AITitle the one that the agent generated, and Recap
+	// that of an older agent.
 	Title      string
 	AITitle    string
 	Recap      string
@@ -190,12 +197,13 @@ func last(to *string, text string) {
 // streamWindow is how many chunks a stream holds back, so that a late result finds its call.
 const streamWindow = 32
 
-// Stream reads a transcript of any length, and holds at most some dozen chunks in memory. It yields the chunks in the order of
-// the file. An error of the reader comes last, with a nil chunk.
+// Stream reads a transcript of any length, and holds at most some dozen chunks in memory. It yields
+// the chunks in the order of the file. An error of the reader comes last, with a nil chunk.
 //
-// Since Stream does not know the rest of the file, branches are among the chunks, an entry that appears twice is shown
-// twice, retracted entries are shown, and a result that comes very late is a separate output. Stream skips lines that are
-// not entries, and subagents in the same file. Use [Read] if that matters.
+// Since Stream does not know the rest of the file, branches are among the chunks, an entry that
+// appears twice is shown twice, retracted entries are shown, and a result that comes very late is a
+// separate output. Stream skips lines that are not entries, and subagents in the same file. Use
+// [Read] if that matters.
 func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 	return func(yield func(*Chunk, error) bool) {
 		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}

@@ -15,7 +15,8 @@ type tree struct {
 	spoken  map[string]bool   // answers, by the IDs of their messages
 	// relinked are entries that a compaction has kept, with the entry that they follow since.
 	relinked map[identity]identity
-	// cuts are the indexes of entries that a rewind has removed, and how many nodes there were then.
+	// cuts are the indexes of entries that a rewind has removed, and how many nodes there were
+	// then.
 	cuts map[int32]int
 	last int32 // the last node, or none
 	// visits counts the nodes that were looked at, for the tests of what a tree costs.
@@ -53,8 +54,9 @@ func (t *tree) add(e *Entry, n node) int32 {
 	return at
 }
 
-// parent returns the index of the entry that e follows. An entry whose parent is missing follows the entry before it in the
-// file, so a lost line costs no more than itself. So does a compaction, which has no parent.
+// parent returns the index of the entry that e follows. An entry whose parent is missing follows
+// the entry before it in the file, so a lost line costs no more than itself. So does a compaction,
+// which has no parent.
 func (t *tree) parent(e *Entry) int32 {
 	if e.ParentUUID != "" {
 		id := identify(e.ParentUUID)
@@ -102,7 +104,8 @@ func (t *tree) anyCalled(ids []string) bool {
 	return false
 }
 
-// hide retracts an entry, whether it is there or comes later. It returns the node that it has hidden, or nil.
+// hide retracts an entry, whether it is there or comes later. It returns the node that it has
+// hidden, or nil.
 func (t *tree) hide(uuid string) *node {
 	id := identify(uuid)
 	at, ok := t.indexes[id]
@@ -121,8 +124,9 @@ func (t *tree) hide(uuid string) *node {
 	return n
 }
 
-// cut removes an entry and everything that follows it so far from the conversation, as a rewind does. It reports whether the
-// entry is there. Later entries can be part of the conversation again, whatever their parent.
+// cut removes an entry and everything that follows it so far from the conversation, as a rewind
+// does. It reports whether the entry is there. Later entries can be part of the conversation again,
+// whatever their parent.
 func (t *tree) cut(uuid string) bool {
 	at, ok := t.indexes[identify(uuid)]
 	if !ok {
@@ -135,7 +139,8 @@ func (t *tree) cut(uuid string) bool {
 	return true
 }
 
-// leave marks the nodes that rewinds have removed: those below a cut that were there when it was made.
+// leave marks the nodes that rewinds have removed: those below a cut that were there when it was
+// made.
 func (t *tree) leave() {
 	if len(t.cuts) == 0 {
 		return
@@ -164,9 +169,10 @@ func (t *tree) lineAbove(n *node) int {
 	return t.nodes[at].line
 }
 
-// A branchPath is the part of the tree that is shown together: the nodes that lead to the last prompt or answer, and those
-// beside them that belong to it. An answer with several calls has several entries, and each result is a child of the
-// entry with its call, so that only one of them leads to the end.
+// A branchPath is the part of the tree that is shown together: the nodes that lead to the last
+// prompt or answer, and those beside them that belong to it. An answer with several calls has
+// several entries, and each result is a child of the entry with its call, so that only one of them
+// leads to the end.
 //
 // Path 0 is the conversation. The others are branches.
 type branchPath struct {
@@ -180,7 +186,8 @@ func newBranchPath(number int32) *branchPath {
 	return &branchPath{number: number, tip: none, messages: map[string]bool{}, calls: map[string]bool{}}
 }
 
-// trace finds the path through some nodes, which are in order and on no path yet, and returns those that are not on it.
+// trace finds the path through some nodes, which are in order and on no path yet, and returns those
+// that are not on it.
 func (t *tree) trace(tr *branchPath, nodes []int32) (rest []int32) {
 	for _, at := range slices.Backward(nodes) {
 		t.visits++
@@ -256,8 +263,8 @@ func (t *tree) joins(tr *branchPath, n *node) bool {
 	return above.speaks() || above.joined
 }
 
-// follow puts a node that was just added on the path if it belongs there. It reports false if the path is or may be another
-// one now: then the whole tree has to be traced again.
+// follow puts a node that was just added on the path if it belongs there. It reports false if the
+// path is or may be another one now: then the whole tree has to be traced again.
 func (t *tree) follow(tr *branchPath, at int32) (ok bool) {
 	n := &t.nodes[at]
 	if !n.leads() {
@@ -280,11 +287,13 @@ func (t *tree) follow(tr *branchPath, at int32) (ok bool) {
 	return true
 }
 
-// longAnswer is how many entries of an answer, with what is between them, are worth being looked at again.
+// longAnswer is how many entries of an answer, with what is between them, are worth being looked at
+// again.
 const longAnswer = 1000
 
-// sameAnswer reports whether a node and the tip are parts of one answer, and every node between them would belong to the path
-// even if it did not lead through it. It returns false for a long answer.
+// sameAnswer reports whether a node and the tip are parts of one answer, and every node between
+// them would belong to the path even if it did not lead through it. It returns false for a long
+// answer.
 func (t *tree) sameAnswer(tr *branchPath, at int32) bool {
 	head := t.nodes[tr.tip].head
 	if t.nodes[at].head != head {
@@ -309,7 +318,8 @@ func (t *tree) answers(tr *branchPath, at int32) bool {
 	return slices.ContainsFunc(t.nodes[at].results, func(id string) bool { return tr.calls[id] })
 }
 
-// maxBranching is how deep branches of branches are separated. Deeper nodes are one branch, in the order of the file.
+// maxBranching is how deep branches of branches are separated. Deeper nodes are one branch, in the
+// order of the file.
 const maxBranching = 32
 
 // retrace lays out the whole tree. It returns the conversation, and how many paths there are.
@@ -363,7 +373,8 @@ func (t *tree) parts(nodes []int32) [][]int32 {
 	return parts
 }
 
-// relink records what a compaction has kept: entries that follow the kept ones from now on follow its summary.
+// relink records what a compaction has kept: entries that follow the kept ones from now on follow
+// its summary.
 func (t *tree) relink(p entryfacts.Preserved) {
 	if p.Anchor == "" {
 		return
@@ -382,8 +393,8 @@ func (t *tree) relink(p entryfacts.Preserved) {
 
 // A node is an entry of the conversation's tree.
 type node struct {
-	// parent is the index of the entry before it in the conversation, or none. It always comes before the node in the
-	// file, so the tree has no cycles.
+	// parent is the index of the entry before it in the conversation, or none. It always comes
+	// before the node in the file, so the tree has no cycles.
 	parent int32
 	// lead is the prompt or answer nearest above the node, or none.
 	lead int32
@@ -412,7 +423,8 @@ type role uint8
 const (
 	// A remark is an entry beside the messages. It belongs to the entry above it.
 	roleRemark role = iota
-	// A prompt is a message of the user. A compaction is also one: the conversation continues from it.
+	// A prompt is a message of the user. A compaction is also one: the conversation continues from
+	// it.
 	rolePrompt
 	// An answer is one entry of an answer of the model.
 	roleAnswer

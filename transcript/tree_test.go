@@ -43,7 +43,8 @@ func paths(t *tree) []int32 {
 	return all
 }
 
-// Whenever the conversation is followed node by node, it is the same as if it had been traced at once.
+// Whenever the conversation is followed node by node, it is the same as if it had been traced at
+// once.
 func TestFollowEqualsRetrace(t *testing.T) {
 	t.Parallel()
 	followed := 0
@@ -318,7 +319,8 @@ func texts(chunks []Chunk) string {
 	return strings.Join(all, " ")
 }
 
-// A grower adds nodes to a tree, and follows the conversation as a builder does when somebody looks at it.
+// A grower adds nodes to a tree, and follows the conversation as a builder does when somebody looks
+// at it.
 type grower struct {
 	tree
 	conversation *branchPath
@@ -344,8 +346,9 @@ func (g *grower) chain(length int, n node) (last string) {
 	return last
 }
 
-// The cost of a node does not depend on how far it is from the prompt or answer before it. A tree eight times as large
-// takes about eight times as many visits of nodes, where the square would be 64.
+// The cost of a node does not depend on how far it is from the prompt or answer before it. A tree
+// eight times as large takes about eight times as many visits of nodes, where the square would be
+// 64.
 func TestTreesCostAsMuchAsTheirNodes(t *testing.T) {
 	answer := node{role: roleAnswer, message: "m"}
 	for name, build := range map[string]func(g *grower, size int){

@@ -1,18 +1,20 @@
 // Package usage adds up what the calls of the model used and what they cost.
 //
-// A [Call] is one answer of the model. Package transcript returns the calls of a session, and sessions.ScanUsage those of
-// all sessions. [Cost] prices them, [NewReport] groups them by model, day, project and so on, and [Blocks] returns the
-// five-hour blocks that subscriptions are limited by:
+// A [Call] is one answer of the model. Package transcript returns the calls of a session, and
+// sessions.ScanUsage those of all sessions. [Cost] prices them, [NewReport] groups them by model,
+// day, project and so on, and [Blocks] returns the five-hour blocks that subscriptions are limited
+// by:
 //
 //	calls := t.Calls()
 //	costs := usage.Cost(calls, usage.DefaultPrices())
 //	fmt.Println(costs.Total, costs.Usage.TotalTokens())
 //
-// A [Tally] counts each answer once, although the agent writes an answer as several lines and copies it into forks. A
-// [CallDecoder] reads the calls from the lines of a transcript without decoding the rest.
+// A [Tally] counts each answer once, although the agent writes an answer as several lines and
+// copies it into forks. A [CallDecoder] reads the calls from the lines of a transcript without
+// decoding the rest.
 //
-// Costs are estimates from list prices, see [DefaultPrices]. [Reconcile] compares them with the totals that the agent
-// itself has written down.
+// Costs are estimates from list prices, see [DefaultPrices]. [Reconcile] compares them with the
+// totals that the agent itself has written down.
 //
 // The package does no I/O.
 package usage

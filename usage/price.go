@@ -35,7 +35,8 @@ type Price struct {
 	LongPrompt *LongPrompt `json:"longPrompt,omitempty"`
 }
 
-// A LongPrompt has the rates of a call, all of it, whose prompt has more than so many tokens, cached or not.
+// A LongPrompt has the rates of a call, all of it, whose prompt has more than so many tokens,
+// cached or not.
 type LongPrompt struct {
 	AboveTokens int `json:"aboveTokens"`
 	Rates
@@ -45,13 +46,16 @@ type LongPrompt struct {
 type Prices struct {
 	// Date is the day on which the table was right, such as 2026-11-15.
 	Date string `json:"date,omitempty"`
-	// Models are the prices by name. A dated name, or one in a provider's spelling, is for that name alone.
+	// Models are the prices by name. A dated name, or one in a provider's spelling, is for that
+	// name alone.
 	Models map[string]Price `json:"models"`
-	// USPercent is what tokens cost if the answer was computed in the US only, in percent; 0 means 100.
+	// USPercent is what tokens cost if the answer was computed in the US only, in percent; 0 means
+	// 100.
 	USPercent int `json:"usPercent,omitempty"`
 }
 
-// With returns a table in which the overrides replace or extend the prices of the table. Both arguments stay as they are.
+// With returns a table in which the overrides replace or extend the prices of the table. Both
+// arguments stay as they are.
 func (p Prices) With(overrides map[string]Price) Prices {
 	models := maps.Clone(p.Models)
 	if models == nil {
@@ -62,15 +66,17 @@ func (p Prices) With(overrides map[string]Price) Prices {
 	return p
 }
 
-// Lookup returns the price of a model. It knows a model also by a dated name such as claude-sonnet-4-5-20250929, by the
-// names that cloud providers give it, and with the suffix [1m]. It returns false for any other name: no price is
-// guessed, not even for a name that begins like a known one.
+// Lookup returns the price of a model. It knows a model also by a dated name such as
+// claude-sonnet-4-5-20250929, by the names that cloud providers give it, and with the suffix [1m].
+// It returns false for any other name: no price is guessed, not even for a name that begins like a
+// known one.
 func (p Prices) Lookup(model string) (Price, bool) {
 	price, ok := p.Models[p.Name(model)]
 	return price, ok
 }
 
-// Name returns the name under which the table has a model, or, if it does not, model itself without the mark [1m].
+// Name returns the name under which the table has a model, or, if it does not, model itself without
+// the mark [1m].
 func (p Prices) Name(model string) string {
 	if _, ok := p.Models[model]; ok {
 		return model
@@ -84,8 +90,9 @@ func (p Prices) Name(model string) string {
 	return withoutMark(model)
 }
 
-// Cost returns what a call cost. An older agent wrote that down, and then it is what the agent wrote. Otherwise it is
-// computed; it returns false if the price of the model is not known. A call that used nothing costs nothing.
+// Cost returns what a call cost. An older agent wrote that down, and then it is what the agent
+// wrote. Otherwise it is computed; it returns false if the price of the model is not known. A call
+// that used nothing costs nothing.
 func (p Prices) Cost(c *Call) (Money, bool) {
 	var n pricer
 	n.prices = p
@@ -187,8 +194,8 @@ func Cost(calls []Call, prices Prices) Costs {
 //	{"models": {"my-model": {"input": 5, "output": 25, "cacheRead": 0.5, "cacheWrite5m": 6.25, "cacheWrite1h": 10,
 //	                         "webSearch": 0.01}}}
 //
-// Each price has these six members, in dollars; a member that is missing, negative or not known is an error, and so is
-// anything else that would make a price wrong without a word.
+// Each price has these six members, in dollars; a member that is missing, negative or not known is
+// an error, and so is anything else that would make a price wrong without a word.
 func ParsePrices(data []byte) (Prices, error) {
 	var p Prices
 	if err := decodeStrictly(data, &p); err != nil {
@@ -214,7 +221,8 @@ func (p *Price) UnmarshalJSON(data []byte) error {
 	return wantAmounts(data, "input", "output", "cacheRead", "cacheWrite5m", "cacheWrite1h", "webSearch")
 }
 
-// UnmarshalJSON reads the rates and the number of tokens from which they hold, all of which must be there.
+// UnmarshalJSON reads the rates and the number of tokens from which they hold, all of which must be
+// there.
 func (l *LongPrompt) UnmarshalJSON(data []byte) error {
 	type plain LongPrompt
 	var v plain
@@ -266,7 +274,8 @@ var spelling = regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z0-9-]+\.)?anthropic\.)?` +
 	`(claude-[a-z0-9.-]+?)` +
 	`(?:-latest|-[0-9]{8})?(?:-v[0-9]+(?::[0-9]+)?)?(?:@(?:[0-9]{8}|default|latest))?$`)
 
-// plainName returns the name of a model without date, provider and marks, or "" if it is not spelled like one.
+// plainName returns the name of a model without date, provider and marks, or "" if it is not
+// spelled like one.
 func plainName(model string) string {
 	m := spelling.FindStringSubmatch(strings.ToLower(withoutMark(model)))
 	if m == nil {
@@ -275,8 +284,8 @@ func plainName(model string) string {
 	return strings.ReplaceAll(m[1], ".", "-")
 }
 
-// withoutMark returns the name without the mark of a window of a million tokens. The agent appends it to the name that
-// it was given; the API does not know it.
+// withoutMark returns the name without the mark of a window of a million tokens. The agent appends
+// it to the name that it was given; the API does not know it.
 func withoutMark(model string) string {
 	const mark = "[1m]"
 	if n := len(model) - len(mark); n >= 0 && strings.EqualFold(model[n:], mark) {
@@ -285,8 +294,8 @@ func withoutMark(model string) string {
 	return model
 }
 
-// DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with. A test with the agent
-// itself keeps them right.
+// DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with. A
+// test with the agent itself keeps them right.
 func DefaultPrices() Prices {
 	opus4, opus45, sonnet4 := dollars(15, 75, 1.5), dollars(5, 25, 0.5), dollars(3, 15, 0.3)
 	fable5, fable51, fable52 := dollars(10, 50, 1), dollars(10, 50, 0.25), dollars(8, 40, 0.2).fast(2)
@@ -322,8 +331,8 @@ func DefaultPrices() Prices {
 	}
 }
 
-// dollars returns the price of a model. Tokens written to the cache for five minutes cost a quarter more than input,
-// and for an hour twice as much; a search costs a cent.
+// dollars returns the price of a model. Tokens written to the cache for five minutes cost a quarter
+// more than input, and for an hour twice as much; a search costs a cent.
 func dollars(input, output, cacheRead float64) Price {
 	in := moneyOf(input)
 	return Price{
@@ -352,8 +361,8 @@ type Sum struct {
 	CacheReadTokens     int `json:"cacheReadTokens"`
 	CacheCreationTokens int `json:"cacheCreationTokens"`
 
-	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by lifetime, as far as the
-	// agent reports them.
+	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by
+	// lifetime, as far as the agent reports them.
 	CacheCreation5mTokens int `json:"cacheCreation5mTokens"`
 	CacheCreation1hTokens int `json:"cacheCreation1hTokens"`
 	// ThinkingTokens are a part of OutputTokens.
@@ -395,7 +404,8 @@ func (s Sum) plus(o Sum, n int) Sum {
 // cacheWrites are tokens written to the cache, by lifetime.
 type cacheWrites struct{ all, fiveMinutes, oneHour int }
 
-// writesOf reads the counts as the agent does: parts are cut to the whole, and are the whole where that is missing.
+// writesOf reads the counts as the agent does: parts are cut to the whole, and are the whole where
+// that is missing.
 func writesOf(u *Usage) cacheWrites {
 	five, hour := max(u.CacheCreation5mTokens, 0), max(u.CacheCreation1hTokens, 0)
 	all := u.CacheCreationTokens
@@ -406,9 +416,9 @@ func writesOf(u *Usage) cacheWrites {
 	return cacheWrites{all, min(five, all-hour), hour}
 }
 
-// Money is an amount of US dollars, in units of 10⁻¹² dollars: the price of a token is a whole number of them, so
-// sums are exact, whatever their order. The largest amount is a little more than nine million dollars, and sums end
-// there. As JSON it is a decimal number of dollars.
+// Money is an amount of US dollars, in units of 10⁻¹² dollars: the price of a token is a whole
+// number of them, so sums are exact, whatever their order. The largest amount is a little more than
+// nine million dollars, and sums end there. As JSON it is a decimal number of dollars.
 type Money int64
 
 // Dollar is one dollar.
@@ -416,7 +426,8 @@ const Dollar Money = 1_000_000_000_000
 
 const maxMoney Money = math.MaxInt64
 
-// ParseMoney reads a number of dollars, such as "1.25", "$0.0028" or "1e-7". Digits finer than a unit are rounded.
+// ParseMoney reads a number of dollars, such as "1.25", "$0.0028" or "1e-7". Digits finer than a
+// unit are rounded.
 func ParseMoney(text string) (Money, error) {
 	digits := strings.TrimPrefix(text, "$")
 	about, err := strconv.ParseFloat(digits, 64)
@@ -438,7 +449,8 @@ func ParseMoney(text string) (Money, error) {
 	return Money(whole.Int64()), nil
 }
 
-// moneyOf returns an amount that somebody has computed with floating point numbers. Anything else than an amount is 0.
+// moneyOf returns an amount that somebody has computed with floating point numbers. Anything else
+// than an amount is 0.
 func moneyOf(dollars float64) Money {
 	units := math.Round(dollars * float64(Dollar))
 	switch {
@@ -509,7 +521,8 @@ func (m Money) plus(o Money) Money {
 // perMillion returns what n tokens cost at the price of a million.
 func (m Money) perMillion(n int) Money { return m.times(int64(n), 1_000_000) }
 
-// times returns n/d of the amount, rounded, or the largest amount. Less than nothing counts as nothing.
+// times returns n/d of the amount, rounded, or the largest amount. Less than nothing counts as
+// nothing.
 func (m Money) times(n, d int64) Money {
 	if m <= 0 || n <= 0 {
 		return 0

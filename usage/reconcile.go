@@ -11,56 +11,61 @@ import (
 	"github.com/clewdev/clew/internal/entrylex"
 )
 
-// A Reconciliation sets what the calls of transcripts cost against the agent's own account. Differences are what the
-// agent counts minus what the transcripts have.
+// A Reconciliation sets what the calls of transcripts cost against the agent's own account.
+// Differences are what the agent counts minus what the transcripts have.
 type Reconciliation struct {
 	Models []ModelReconciliation `json:"models"`
-	// Computed is what the calls cost by the table of prices, Agent what they cost by the agent's account.
+	// Computed is what the calls cost by the table of prices, Agent what they cost by the agent's
+	// account.
 	Computed   Money `json:"computed"`
 	Agent      Money `json:"agent"`
 	Difference Money `json:"difference"`
 	// UnknownCost says that Computed is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
-	// AgentGuessed says that the agent did not know the price of a model and took that of its main model.
+	// AgentGuessed says that the agent did not know the price of a model and took that of its main
+	// model.
 	AgentGuessed bool `json:"agentGuessed,omitempty"`
 }
 
 // A ModelReconciliation is the part of a [Reconciliation] that is about one model.
 type ModelReconciliation struct {
-	// Computed is the sum over the transcripts. Its model is the name as the table of prices has it.
+	// Computed is the sum over the transcripts. Its model is the name as the table of prices has
+	// it.
 	Computed ModelCost  `json:"computed"`
 	Agent    ModelState `json:"agent"`
-	// Usage and Cost are the differences. Of the usage only what the agent is billed for is compared: parts of other
-	// counts and web fetches are 0.
+	// Usage and Cost are the differences. Of the usage only what the agent is billed for is
+	// compared: parts of other counts and web fetches are 0.
 	Usage  Sum    `json:"usage"`
 	Cost   Money  `json:"cost"`
 	Reason Reason `json:"reason,omitempty"`
 }
 
-// A Reason says how transcripts and the agent's account differ, and what is known to do that. Empty means not at all.
+// A Reason says how transcripts and the agent's account differ, and what is known to do that. Empty
+// means not at all.
 type Reason string
 
 // The reasons.
 const (
-	// ReasonUnwritten: the agent counts more. Some calls leave no line in a transcript, such as those for titles, for
-	// summaries of compactions and of web pages.
+	// ReasonUnwritten: the agent counts more. Some calls leave no line in a transcript, such as
+	// those for titles, for summaries of compactions and of web pages.
 	ReasonUnwritten Reason = "unwritten"
-	// ReasonUncounted: the transcripts have more. The agent does not count an answer that was interrupted, and a process
-	// that is killed leaves no account.
+	// ReasonUncounted: the transcripts have more. The agent does not count an answer that was
+	// interrupted, and a process that is killed leaves no account.
 	ReasonUncounted Reason = "uncounted"
 	// ReasonBoth: each has something that the other has not.
 	ReasonBoth Reason = "both"
-	// ReasonPrice: the tokens agree, and the prices don't. The table is of another day, an administrator has set prices,
-	// or another model has answered than the one that was asked.
+	// ReasonPrice: the tokens agree, and the prices don't. The table is of another day, an
+	// administrator has set prices, or another model has answered than the one that was asked.
 	ReasonPrice Reason = "price"
 	// ReasonUnknownPrice: the tokens agree, and the table has no price.
 	ReasonUnknownPrice Reason = "unknown price"
 )
 
-// Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of one session, with its
-// subagents, or of many. For many, the calls should be those of one [Tally], where each counts once. For a fork alone,
-// they should be all that its transcript has, the copied ones too, since its account has them; but of a fork that a
-// program has made, only those that are not Forked.
+// Reconcile compares calls with the agent's accounts of the same sessions, as far as they go: of
+// one session, with its subagents, or of many. For many, the calls should be those of one [Tally],
+// where each counts once. For a fork alone, they should be all that its transcript has, the copied
+// ones too, since its account has them; but of a fork that a program has made, only those that are
+// not Forked.
 func Reconcile(calls []Call, states []CostState, prices Prices) Reconciliation {
 	n := pricer{prices: prices}
 	models := make(map[string]*ModelReconciliation)
@@ -141,8 +146,8 @@ func (m ModelState) plus(o ModelState, n int) ModelState {
 	return ModelState{m.Usage.plus(o.Usage, n), m.Cost.plus(Money(n) * o.Cost)}
 }
 
-// sumStates adds accounts up. Those with the same start are one account that went on, in its own session and in forks:
-// of each only what it adds to the one before counts.
+// sumStates adds accounts up. Those with the same start are one account that went on, in its own
+// session and in forks: of each only what it adds to the one before counts.
 func sumStates(states []CostState) CostState {
 	sum := CostState{Models: make(map[string]ModelState)}
 	accounts := make(map[any][]*CostState)
@@ -174,8 +179,9 @@ func (s *CostState) plus(o *CostState, n int) {
 	s.HasUnknownModelCost = s.HasUnknownModelCost || o.HasUnknownModelCost
 }
 
-// before returns the account that s went on from, or nil: the last one of its session, or else the largest that s can
-// have begun with. A fork does not say which one it began with; at worst, too much of it counts as inherited.
+// before returns the account that s went on from, or nil: the last one of its session, or else the
+// largest that s can have begun with. A fork does not say which one it began with; at worst, too
+// much of it counts as inherited.
 func (s *CostState) before(earlier []*CostState) *CostState {
 	var other *CostState
 	for _, e := range slices.Backward(earlier) {
@@ -203,27 +209,30 @@ func (s *CostState) includes(o *CostState) bool {
 	return true
 }
 
-// A CostState is the agent's own account of what a session has used. It writes one when its process ends in peace, or
-// moves on to another session; it writes none when it is killed.
+// A CostState is the agent's own account of what a session has used. It writes one when its process
+// ends in peace, or moves on to another session; it writes none when it is killed.
 //
-// A process that resumes a session goes on from the last account, and so does a fork that the agent makes, from that of
-// the session that it was forked from. So of several accounts with the same Start the last one has everything, and those of
-// forks have the beginning in common: [Reconcile] takes care of that. A fork that a program has made, as sessions.Fork
-// does, begins a separate account.
+// A process that resumes a session goes on from the last account, and so does a fork that the agent
+// makes, from that of the session that it was forked from. So of several accounts with the same
+// Start the last one has everything, and those of forks have the beginning in common: [Reconcile]
+// takes care of that. A fork that a program has made, as sessions.Fork does, begins a separate
+// account.
 type CostState struct {
 	SessionID string `json:"sessionId"`
 	TotalCost Money  `json:"totalCost"`
-	// Models are what was used of each model, by the name that the agent asked for. It may be an alias of the name that
-	// the answers have.
+	// Models are what was used of each model, by the name that the agent asked for. It may be an
+	// alias of the name that the answers have.
 	Models map[string]ModelState `json:"models"`
-	// HasUnknownModelCost says that the agent did not know the price of a model. It counts such a model at the price of
-	// its main model.
+	// HasUnknownModelCost says that the agent did not know the price of a model. It counts such a
+	// model at the price of its main model.
 	HasUnknownModelCost bool `json:"hasUnknownModelCost,omitempty"`
 
-	// Start is when the session began, and Duration how long it ran, pauses between processes left out.
+	// Start is when the session began, and Duration how long it ran, pauses between processes left
+	// out.
 	Start    time.Time     `json:"start,omitzero"`
 	Duration time.Duration `json:"duration"`
-	// APIDuration is the time of all calls of the model, and APIDurationWithoutRetries that of those that succeeded.
+	// APIDuration is the time of all calls of the model, and APIDurationWithoutRetries that of
+	// those that succeeded.
 	APIDuration               time.Duration `json:"apiDuration"`
 	APIDurationWithoutRetries time.Duration `json:"apiDurationWithoutRetries"`
 	ToolDuration              time.Duration `json:"toolDuration"`
@@ -238,7 +247,8 @@ type ModelState struct {
 	Cost  Money `json:"cost"`
 }
 
-// costStateLine is a CostState as the agent writes it. Durations are milliseconds, and not always whole ones.
+// costStateLine is a CostState as the agent writes it. Durations are milliseconds, and not always
+// whole ones.
 type costStateLine struct {
 	SessionID                      string                `json:"sessionId"`
 	TotalCostUSD                   Money                 `json:"totalCostUSD"`
@@ -265,8 +275,8 @@ type modelUsage struct {
 	CostUSD                             Money `json:"costUSD"`
 }
 
-// DecodeCostState decodes a line of a transcript whose type is cost-state. It returns an error if the line is not a JSON
-// object or a count is not a number. It does not check the type.
+// DecodeCostState decodes a line of a transcript whose type is cost-state. It returns an error if
+// the line is not a JSON object or a count is not a number. It does not check the type.
 func DecodeCostState(data []byte) (CostState, error) {
 	var line costStateLine
 	if err := json.Unmarshal(data, &line); err != nil {

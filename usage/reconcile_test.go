@@ -69,7 +69,8 @@ func TestReconcileShowsDifference(t *testing.T) {
 	}
 }
 
-// oneModelState returns an account of input and output tokens of one model, at the price of claude-opus-5-5.
+// oneModelState returns an account of input and output tokens of one model, at the price of
+// claude-opus-5-5.
 func oneModelState(model string, input, output int) CostState {
 	cost := 4*Dollar.perMillion(input) + 20*Dollar.perMillion(output)
 	return CostState{TotalCost: cost, Models: map[string]ModelState{

@@ -26,7 +26,8 @@ const (
 
 var dimensionNames = [...]string{"model", "day", "hour", "block", "project", "session", "agent", "week", "month"}
 
-// String returns the word for the dimension: model, day, hour, block, project, session, agent, week or month.
+// String returns the word for the dimension: model, day, hour, block, project, session, agent, week
+// or month.
 func (d Dimension) String() string {
 	if d < 0 || int(d) >= len(dimensionNames) {
 		return fmt.Sprintf("Dimension(%d)", int(d))
@@ -43,7 +44,8 @@ func ParseDimension(word string) (Dimension, error) {
 	return Dimension(i), nil
 }
 
-// ReportOptions say how calls are grouped and what they cost. Nil means one group, in UTC, with the default prices.
+// ReportOptions say how calls are grouped and what they cost. Nil means one group, in UTC, with the
+// default prices.
 type ReportOptions struct {
 	// By are the dimensions: calls are in the same row if they are alike in all of them.
 	By []Dimension
@@ -72,8 +74,8 @@ type Row struct {
 
 // A Key says what the calls of a row have in common. Only the dimensions of the report are set.
 type Key struct {
-	// Month is written as 2026-11, and Day as 2026-11-15; Week is the Monday that it begins with, written as a day. They
-	// are empty, and Hour and Block are zero, for calls without a time.
+	// Month is written as 2026-11, and Day as 2026-11-15; Week is the Monday that it begins with,
+	// written as a day. They are empty, and Hour and Block are zero, for calls without a time.
 	Month string `json:"month,omitempty"`
 	Week  string `json:"week,omitempty"`
 	Day   string `json:"day,omitempty"`
@@ -88,8 +90,8 @@ type Key struct {
 	Model string `json:"model,omitempty"`
 }
 
-// NewReport groups calls and adds them up. Calls may come in any order; each counts, so they should be those of
-// a [Tally]. opts may be nil.
+// NewReport groups calls and adds them up. Calls may come in any order; each counts, so they should
+// be those of a [Tally]. opts may be nil.
 func NewReport(calls []Call, opts *ReportOptions) *Report {
 	g := newGrouping(calls, opts)
 	groups := make(map[Key]*group)
@@ -224,8 +226,8 @@ func (g *grouping) month(at time.Time) string {
 	return at.In(g.in).Format("2006-01")
 }
 
-// hour returns the beginning of the hour. It goes back from the time, as far as the clocks were not set meanwhile: where
-// they are set back, an hour comes twice.
+// hour returns the beginning of the hour. It goes back from the time, as far as the clocks were not
+// set meanwhile: where they are set back, an hour comes twice.
 func (g *grouping) hour(at time.Time) time.Time {
 	if at.IsZero() {
 		return time.Time{}
@@ -257,8 +259,8 @@ type ModelCost struct {
 	Calls int    `json:"calls"`
 	Usage Sum    `json:"usage"`
 	Cost  Money  `json:"cost"`
-	// UnknownCost says that the price of the model is not known: calls whose cost the agent did not write down are not
-	// in Cost.
+	// UnknownCost says that the price of the model is not known: calls whose cost the agent did not
+	// write down are not in Cost.
 	UnknownCost bool `json:"unknownCost,omitempty"`
 }
 
@@ -296,9 +298,11 @@ func (a *account) totals() Totals {
 // blockLength is how long a block is, and how long a pause ends one.
 const blockLength = 5 * time.Hour
 
-// A Block is a stretch of five hours in which the agent was used, as subscriptions count it, or a gap between two.
+// A Block is a stretch of five hours in which the agent was used, as subscriptions count it, or a
+// gap between two.
 type Block struct {
-	// Start and End are the bounds. A block begins at a full hour in UTC; a gap begins five hours after the last call.
+	// Start and End are the bounds. A block begins at a full hour in UTC; a gap begins five hours
+	// after the last call.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
 	// Gap says that nothing was used.
@@ -309,9 +313,11 @@ type Block struct {
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 	Totals
-	// Burn is how fast the block was used up, from its first call to its last; nil if it has no two times.
+	// Burn is how fast the block was used up, from its first call to its last; nil if it has no two
+	// times.
 	Burn *Burn `json:"burn,omitempty"`
-	// Projection is what an active block comes to at its end, if it goes on like this; nil for others.
+	// Projection is what an active block comes to at its end, if it goes on like this; nil for
+	// others.
 	Projection *Projection `json:"projection,omitempty"`
 }
 
@@ -328,7 +334,8 @@ type Projection struct {
 	Cost      Money         `json:"cost"`
 }
 
-// BlockOptions say what calls cost and what time it is. Nil means the default prices, and that no block is active.
+// BlockOptions say what calls cost and what time it is. Nil means the default prices, and that no
+// block is active.
 type BlockOptions struct {
 	// Prices are what models cost; nil means [DefaultPrices].
 	Prices *Prices
@@ -336,9 +343,10 @@ type BlockOptions struct {
 	Now time.Time
 }
 
-// Blocks returns the blocks that calls fall into, with the gaps between them, by time. A block begins at the full hour
-// before its first call. The next one begins with a call that is more than five hours after that, or more than five
-// hours after the call before. Calls may come in any order; those without a time are left out. opts may be nil.
+// Blocks returns the blocks that calls fall into, with the gaps between them, by time. A block
+// begins at the full hour before its first call. The next one begins with a call that is more than
+// five hours after that, or more than five hours after the call before. Calls may come in any
+// order; those without a time are left out. opts may be nil.
 func Blocks(calls []Call, opts *BlockOptions) []Block {
 	if opts == nil {
 		opts = new(BlockOptions)
@@ -401,7 +409,8 @@ func (b *Block) judge(now time.Time) {
 	}
 }
 
-// projected returns what an amount, of anything, comes to if it goes on to grow for left as it did for took.
+// projected returns what an amount, of anything, comes to if it goes on to grow for left as it did
+// for took.
 func (m Money) projected(left, took time.Duration) Money {
 	return m.plus(m.times(int64(left), int64(took)))
 }

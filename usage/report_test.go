@@ -150,7 +150,8 @@ func TestReportClocksSetBack(t *testing.T) {
 	}
 }
 
-// Where clocks are set by half an hour, hours still begin where the clock says so, or where it was set.
+// Where clocks are set by half an hour, hours still begin where the clock says so, or where it was
+// set.
 func TestReportClocksSetByHalfAnHour(t *testing.T) {
 	t.Parallel()
 	howe, err := time.LoadLocation("Australia/Lord_Howe")
@@ -240,8 +241,8 @@ func sumRows(rows []Row) Totals {
 	return sum
 }
 
-// Whatever calls are grouped by, and in whatever order they come, the rows add up to the same total, which is that of
-// the calls.
+// Whatever calls are grouped by, and in whatever order they come, the rows add up to the same
+// total, which is that of the calls.
 func TestReportAddsUp(t *testing.T) {
 	t.Parallel()
 	zones := []*time.Location{nil, time.FixedZone("east", 9*3600), time.FixedZone("west", -210*60)}
@@ -348,7 +349,8 @@ func TestBlockActive(t *testing.T) {
 			t.Errorf("at %s: active %v, projection %v", clock, b.Active, b.Projection)
 		}
 	}
-	// Two calls with a price and three thousand tokens in an hour, and two hours and a half are left.
+	// Two calls with a price and three thousand tokens in an hour, and two hours and a half are
+	// left.
 	got := Blocks(calls, &BlockOptions{Now: clockAt("12:30:00")})[0]
 	want := Block{
 		Active: true, First: clockAt("10:30:00"), Last: clockAt("11:30:00"),

@@ -16,8 +16,8 @@ type Usage struct {
 	CacheReadTokens     int
 	CacheCreationTokens int
 
-	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by lifetime, as far as the
-	// agent reports them.
+	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by
+	// lifetime, as far as the agent reports them.
 	CacheCreation5mTokens int
 	CacheCreation1hTokens int
 	// ThinkingTokens are a part of OutputTokens.
@@ -26,7 +26,8 @@ type Usage struct {
 	WebFetches     int
 	// Fast says that the answer was given in fast mode.
 	Fast bool
-	// InferenceUS says that the answer was computed in the US only, as was asked for. That costs more.
+	// InferenceUS says that the answer was computed in the US only, as was asked for. That costs
+	// more.
 	InferenceUS bool
 	// ServiceTier is standard, priority, batch or another word.
 	ServiceTier string
@@ -40,7 +41,8 @@ func (u *Usage) TotalTokens() int {
 	return u.InputTokens + u.OutputTokens + u.CacheReadTokens + u.CacheCreationTokens
 }
 
-// ContextTokens returns how much of the model's context the call took: all that went in. It is 0 for nil.
+// ContextTokens returns how much of the model's context the call took: all that went in. It is 0
+// for nil.
 func (u *Usage) ContextTokens() int {
 	if u == nil {
 		return 0
@@ -48,8 +50,9 @@ func (u *Usage) ContextTokens() int {
 	return u.InputTokens + u.CacheReadTokens + u.CacheCreationTokens
 }
 
-// Decode reads a usage as the API writes it in the message of an answer: {"input_tokens": 3, "output_tokens": 5}. Counts
-// that are missing or invalid are 0. It returns nil if data is not a JSON object.
+// Decode reads a usage as the API writes it in the message of an answer: {"input_tokens": 3,
+// "output_tokens": 5}. Counts that are missing or invalid are 0. It returns nil if data is not a
+// JSON object.
 func Decode(data []byte) *Usage {
 	var r entrylex.Reader
 	r.Reset(data)
@@ -61,11 +64,13 @@ func Decode(data []byte) *Usage {
 	return u
 }
 
-// A CallDecoder reads of a line only what [CallOf] needs, many times as fast as the line can be decoded. The zero value
-// is ready. It should be used for many lines: neighbours have much in common. It is for one goroutine at a time.
+// A CallDecoder reads of a line only what [CallOf] needs, many times as fast as the line can be
+// decoded. The zero value is ready. It should be used for many lines: neighbours have much in
+// common. It is for one goroutine at a time.
 type CallDecoder struct{ scan callScanner }
 
-// Decode returns what CallOf returns for the entry of the line. It returns an error if the line is not a JSON object.
+// Decode returns what CallOf returns for the entry of the line. It returns an error if the line is
+// not a JSON object.
 func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	s := &d.scan
 	s.Reset(line)
@@ -204,7 +209,8 @@ func (d *callScanner) messageOf(e *scannedEntry) {
 	}
 }
 
-// progressMember reads the data of an entry about the progress of a subagent. It may hold an entry of that subagent.
+// progressMember reads the data of an entry about the progress of a subagent. It may hold an entry
+// of that subagent.
 func (d *callScanner) progressMember() {
 	d.progress.reset()
 	if d.Peek() != '{' {
@@ -232,13 +238,13 @@ func (d *callScanner) innerEntry() {
 	}
 }
 
-// A Tally counts each answer of the model once, however often it was written down. The agent writes one answer as
-// several lines, which repeat its usage, the first of them often with a count that is not final; and it copies answers
-// into the transcripts of forks and subagents. So a tally should get the lines of all transcripts before anything is
-// added up.
+// A Tally counts each answer of the model once, however often it was written down. The agent writes
+// one answer as several lines, which repeat its usage, the first of them often with a count that is
+// not final; and it copies answers into the transcripts of forks and subagents. So a tally should
+// get the lines of all transcripts before anything is added up.
 //
-// Its content does not depend on the order in which the lines came, nor on how they were spread over tallies that
-// were merged. The zero value is ready. It is for one goroutine at a time.
+// Its content does not depend on the order in which the lines came, nor on how they were spread
+// over tallies that were merged. The zero value is ready. It is for one goroutine at a time.
 type Tally struct {
 	// answers are the best copies.
 	answers map[answerKey]*Call
@@ -246,13 +252,14 @@ type Tally struct {
 	unnamed []Call
 }
 
-// An answerKey is what copies of an answer have in common. Those that may be copies of any answer with the ID have no
-// request.
+// An answerKey is what copies of an answer have in common. Those that may be copies of any answer
+// with the ID have no request.
 type answerKey struct{ id, request string }
 
-// Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are those with the same
-// MessageID where one has no RequestID or is a sidechain's, since a sidechain may repeat what was said before under
-// its own RequestID. Of the copies it keeps that of the main conversation, then the one with the most tokens.
+// Add takes note of a call. Those with the same MessageID and RequestID are one answer, and so are
+// those with the same MessageID where one has no RequestID or is a sidechain's, since a sidechain
+// may repeat what was said before under its own RequestID. Of the copies it keeps that of the main
+// conversation, then the one with the most tokens.
 func (t *Tally) Add(c Call) {
 	key := answerKey{c.MessageID, c.request()}
 	switch {
@@ -272,8 +279,8 @@ func (t *Tally) Add(c Call) {
 	}
 }
 
-// AddLine takes note of the answer that a line of a transcript counts for, if it counts for one. It returns an error if
-// the line is not a JSON object.
+// AddLine takes note of the answer that a line of a transcript counts for, if it counts for one. It
+// returns an error if the line is not a JSON object.
 func (t *Tally) AddLine(line []byte) error {
 	var d CallDecoder
 	c, ok, err := d.Decode(line)
@@ -306,8 +313,8 @@ func (t *Tally) Calls() []Call {
 	return calls
 }
 
-// calls is Calls in any order. A call without a request competes with the best of the answers that it may be a copy of, and
-// takes its place.
+// calls is Calls in any order. A call without a request competes with the best of the answers that
+// it may be a copy of, and takes its place.
 func (t *Tally) calls() []Call {
 	calls := make([]Call, 0, len(t.unnamed)+len(t.answers))
 	calls = append(calls, t.unnamed...)
@@ -363,8 +370,8 @@ type Call struct {
 	Usage Usage
 	// Sidechain says that a subagent was answered.
 	Sidechain bool
-	// Forked says that the line may be a copy: it is in a fork of another session, or reports the progress of a
-	// subagent, whose own transcript also has it.
+	// Forked says that the line may be a copy: it is in a fork of another session, or reports the
+	// progress of a subagent, whose own transcript also has it.
 	Forked bool
 
 	SessionID string
@@ -376,7 +383,8 @@ type Call struct {
 	CostUSD float64
 }
 
-// request returns the RequestID if it identifies an answer, and "" if the call may be a copy of any.
+// request returns the RequestID if it identifies an answer, and "" if the call may be a copy of
+// any.
 func (c *Call) request() string {
 	if c.Sidechain {
 		return ""
@@ -384,8 +392,8 @@ func (c *Call) request() string {
 	return c.RequestID
 }
 
-// compareCopies returns less than 0 if a is the better copy of an answer. The order is total: two copies that are equal
-// in it are the same.
+// compareCopies returns less than 0 if a is the better copy of an answer. The order is total: two
+// copies that are equal in it are the same.
 func compareCopies(a, b *Call) int {
 	return cmp.Or(
 		compareBools(a.Sidechain, b.Sidechain),

@@ -226,7 +226,8 @@ func TestTallyDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// Two copies that differ in any field are ordered, so that the one that counts is not chosen by chance.
+// Two copies that differ in any field are ordered, so that the one that counts is not chosen by
+// chance.
 func TestCopiesAreInTotalOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -248,8 +249,9 @@ func TestCopiesAreInTotalOrder(t *testing.T) {
 	}
 }
 
-// countedPlainly counts answers as the rule says, copy by copy: copies of one message with the same request are one
-// answer, and one without a request, or of a sidechain, is a copy of any answer with that ID.
+// countedPlainly counts answers as the rule says, copy by copy: copies of one message with the same
+// request are one answer, and one without a request, or of a sidechain, is a copy of any answer
+// with that ID.
 func countedPlainly(calls []Call) (answers, tokens int) {
 	better := func(a, b Call) bool {
 		if a.Sidechain != b.Sidechain {

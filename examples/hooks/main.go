@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// keepFiles is a [clew.HookFunc] that denies commands with rm in them. It helps against mistakes; against malice there is
-// [clew.Options.Sandbox].
+// keepFiles is a [clew.HookFunc] that denies commands with rm in them. It helps against mistakes;
+// against malice there is [clew.Options.Sandbox].
 func keepFiles(_ context.Context, in clew.HookInput) (*clew.HookOutput, error) {
 	use, ok := in.(*clew.PreToolUseInput)
 	if !ok {

@@ -1,4 +1,5 @@
-// Mcp_inprocess gives the agent a tool that runs in this program: an MCP server without a transport.
+// Mcp_inprocess gives the agent a tool that runs in this program: an MCP server without a
+// transport.
 //
 //	go run ./examples/mcp_inprocess
 package main

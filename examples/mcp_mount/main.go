@@ -1,4 +1,5 @@
-// Mcp_mount gives the agent a server of the official MCP Go SDK that runs in this program, with a tool and a resource.
+// Mcp_mount gives the agent a server of the official MCP Go SDK that runs in this program, with a
+// tool and a resource.
 //
 //	go run ./examples/mcp_mount
 package main

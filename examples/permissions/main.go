@@ -21,8 +21,8 @@ type terminal struct {
 	input *bufio.Reader
 }
 
-// canUseTool is a [clew.CanUseToolFunc]. The agent's words are quoted: they must not reach the terminal as
-// escape sequences.
+// canUseTool is a [clew.CanUseToolFunc]. The agent's words are quoted: they must not reach the
+// terminal as escape sequences.
 func (t *terminal) canUseTool(_ context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,5 @@
-// Record keeps the dialogue with the agent in a file. The test beside it plays it again, without an agent: that is how
-// a program that drives an agent gets a test that needs neither network nor key.
+// Record keeps the dialogue with the agent in a file. The test beside it plays it again, without an
+// agent: that is how a program that drives an agent gets a test that needs neither network nor key.
 //
 //	go run ./examples/record dialogue.txt
 package main

@@ -8,7 +8,8 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// TestGreet plays a dialogue that was recorded. It fails if greet says something else to the agent than it did then.
+// TestGreet plays a dialogue that was recorded. It fails if greet says something else to the agent
+// than it did then.
 func TestGreet(t *testing.T) {
 	t.Parallel()
 	agent := clewtest.NewAgent(t, clewtest.LoadDialogue(t, "testdata/dialogue.txt"))

@@ -1,5 +1,5 @@
-// Run asks one question, and prints nothing but the answer. The agent may look at files, and is stopped when it costs
-// too much.
+// Run asks one question, and prints nothing but the answer. The agent may look at files, and is
+// stopped when it costs too much.
 //
 //	go run ./examples/run
 package main

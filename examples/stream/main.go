@@ -1,4 +1,5 @@
-// Stream reads what Claude Code writes, without driving it: from a pipe here, and from a file as well.
+// Stream reads what Claude Code writes, without driving it: from a pipe here, and from a file as
+// well.
 //
 //	claude -p "What is in this directory?" --output-format stream-json --verbose | go run ./examples/stream
 package main

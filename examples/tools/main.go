@@ -1,5 +1,5 @@
-// Tools gives the agent tools that are Go functions: one that returns a value, and one that reports its progress and
-// can be stopped.
+// Tools gives the agent tools that are Go functions: one that returns a value, and one that reports
+// its progress and can be stopped.
 //
 //	go run ./examples/tools
 package main

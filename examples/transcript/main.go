@@ -1,5 +1,5 @@
-// Transcript prints a recorded session as a person would look at it, with its subagents and what they cost.
-// Without an ID it runs a new session first.
+// Transcript prints a recorded session as a person would look at it, with its subagents and what
+// they cost. Without an ID it runs a new session first.
 //
 //	go run ./examples/transcript [session]
 package main
@@ -66,7 +66,8 @@ func showItem(item *transcript.DisplayItem, indent string) {
 	}
 }
 
-// say prints one line. Whatever a tool has read may be in it: Truncate leaves no control characters.
+// say prints one line. Whatever a tool has read may be in it: Truncate leaves no control
+// characters.
 func say(indent, who, text string) {
 	fmt.Println(indent + transcript.Truncate(who+": "+text, 80))
 }

@@ -1,9 +1,10 @@
-// Package backlog holds the messages that were read from an agent and not yet taken by the caller: in memory up to a
-// bound, beyond it in temporary files.
+// Package backlog holds the messages that were read from an agent and not yet taken by the caller:
+// in memory up to a bound, beyond it in temporary files.
 //
-// Answers, permission requests and hooks come on the same pipe as the messages, after those that nobody has taken yet.
-// So the reader of the pipe must be able to continue, whatever the caller does. With a backlog the reader stops only
-// when the bound on disk is reached too. That slows down the agent, and nothing is lost.
+// Answers, permission requests and hooks come on the same pipe as the messages, after those that
+// nobody has taken yet. So the reader of the pipe must be able to continue, whatever the caller
+// does. With a backlog the reader stops only when the bound on disk is reached too. That slows down
+// the agent, and nothing is lost.
 package backlog
 
 import (
@@ -20,26 +21,29 @@ const takeTimeout = 10 * time.Millisecond
 
 // Options configures a [Backlog].
 type Options struct {
-	// MemoryBytes bounds the messages in memory before others go to disk; 0 means 4 MiB. A message counts as the length of
-	// its raw text and 256 bytes. After that, messages that can't be on disk may take as much again: text lines, invalid
-	// frames, and any message when the disk is full.
+	// MemoryBytes bounds the messages in memory before others go to disk; 0 means 4 MiB. A message
+	// counts as the length of its raw text and 256 bytes. After that, messages that can't be on
+	// disk may take as much again: text lines, invalid frames, and any message when the disk is
+	// full.
 	MemoryBytes int64
-	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 means no files. The batch that is added last
-	// may pass a bound, by some 64 KiB or by one message if that is larger.
+	// DiskBytes bounds the size of the files; 0 means 256 MiB, and less than 0 means no files. The
+	// batch that is added last may pass a bound, by some 64 KiB or by one message if that is
+	// larger.
 	DiskBytes int64
 	// Dir is the directory of the files. Empty means [os.TempDir].
 	Dir string
-	// Decode decodes a frame from disk in the same way as it was decoded at first, and does not keep frame. It runs within
-	// Take, with no lock held. Nil means [wire.Decode].
+	// Decode decodes a frame from disk in the same way as it was decoded at first, and does not
+	// keep frame. It runs within Take, with no lock held. Nil means [wire.Decode].
 	Decode func(frame []byte) wire.Message
-	// Urgent reports whether the host waits for something that the agent has yet to write. While it does, Push exceeds the
-	// bounds instead of blocking. It runs within Push, with no lock held. Nil means never.
+	// Urgent reports whether the host waits for something that the agent has yet to write. While it
+	// does, Push exceeds the bounds instead of blocking. It runs within Push, with no lock held.
+	// Nil means never.
 	Urgent func() bool
 }
 
-// A Backlog is a queue of messages. Push is for one goroutine at a time, and so are Take and Return together; the other
-// methods may be called from anywhere at any time. A backlog starts no goroutine, and has files only while
-// there are messages on disk.
+// A Backlog is a queue of messages. Push is for one goroutine at a time, and so are Take and Return
+// together; the other methods may be called from anywhere at any time. A backlog starts no
+// goroutine, and has files only while there are messages on disk.
 type Backlog struct {
 	opts  Options
 	ready chan struct{} // one slot: there may be something to take
@@ -69,18 +73,18 @@ func New(opts Options) *Backlog {
 
 // Push adds messages after all others. It takes over the slice.
 //
-// It returns at once while there is room in memory. When there is none, the consumer gets 10 ms to take something. If
-// it does not, this and all that follows goes to disk, until everything was taken. When there is no room on disk
-// either, or the disk cannot be written, Push blocks until the consumer has made room, Urgent reports true, or Close is
-// called.
+// It returns at once while there is room in memory. When there is none, the consumer gets 10 ms to
+// take something. If it does not, this and all that follows goes to disk, until everything was
+// taken. When there is no room on disk either, or the disk cannot be written, Push blocks until the
+// consumer has made room, Urgent reports true, or Close is called.
 func (b *Backlog) Push(msgs []wire.Message) {
 	if rest := b.add(msgs, inRoom); len(rest) > 0 {
 		b.pushRest(rest)
 	}
 }
 
-// pushRest adds messages that did not fit at first. Each time that some of them find room, the consumer gets another
-// moment.
+// pushRest adds messages that did not fit at first. Each time that some of them find room, the
+// consumer gets another moment.
 func (b *Backlog) pushRest(msgs []wire.Message) {
 	passed := time.After(takeTimeout)
 	for len(msgs) > 0 {
@@ -118,12 +122,12 @@ func (b *Backlog) add(msgs []wire.Message, l limit) []wire.Message {
 // Wake lets a Push that blocks ask Urgent again. It takes no lock and never blocks.
 func (b *Backlog) Wake() { signal(b.room) }
 
-// Take returns the next messages, at least one, and gives them away with their slice. It blocks until there are some.
-// Messages that are there are returned even if the context has ended.
+// Take returns the next messages, at least one, and gives them away with their slice. It blocks
+// until there are some. Messages that are there are returned even if the context has ended.
 //
-// The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was called and everything was
-// taken, or after Close. Any other error says that messages on disk could not be read and are lost; the next call goes
-// on after them.
+// The error is that of the context if it ends the wait, and [io.EOF] at the end: when End was
+// called and everything was taken, or after Close. Any other error says that messages on disk could
+// not be read and are lost; the next call goes on after them.
 func (b *Backlog) Take(ctx context.Context) ([]wire.Message, error) {
 	for {
 		got, err := b.next()
@@ -155,7 +159,8 @@ func (b *Backlog) next() (batch, error) {
 	return batch{}, nil
 }
 
-// Return puts messages that were taken and not used back before all others. It keeps no reference to the slice.
+// Return puts messages that were taken and not used back before all others. It keeps no reference
+// to the slice.
 func (b *Backlog) Return(msgs []wire.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,8 +179,8 @@ func (b *Backlog) End() {
 	signal(b.ready)
 }
 
-// Close drops all messages and removes the files. It unblocks Push, which does nothing from then on, and Take. It may
-// be called any number of times.
+// Close drops all messages and removes the files. It unblocks Push, which does nothing from then
+// on, and Take. It may be called any number of times.
 func (b *Backlog) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +190,8 @@ func (b *Backlog) Close() {
 	signal(b.room)
 }
 
-// Bytes returns the size of the messages in memory, as [Options.MemoryBytes] counts them, and the size of the files.
+// Bytes returns the size of the messages in memory, as [Options.MemoryBytes] counts them, and the
+// size of the files.
 func (b *Backlog) Bytes() (memory, disk int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,8 +223,8 @@ func (b batch) decode(decode func([]byte) wire.Message) []wire.Message {
 	return msgs
 }
 
-// encode returns records of the first messages, up to one that can't be on disk or until they fill a piece, and how many
-// messages they hold.
+// encode returns records of the first messages, up to one that can't be on disk or until they fill
+// a piece, and how many messages they hold.
 func encode(msgs []wire.Message) (records []byte, n int) {
 	for n < len(msgs) && len(records) < pieceBytes {
 		frame, ok := frameOf(msgs[n])
@@ -231,8 +237,8 @@ func encode(msgs []wire.Message) (records []byte, n int) {
 	return records, n
 }
 
-// frameOf returns the frame that decodes to msg, if there is one. Text lines and invalid frames have none: their position
-// in the stream is not part of their text.
+// frameOf returns the frame that decodes to msg, if there is one. Text lines and invalid frames
+// have none: their position in the stream is not part of their text.
 func frameOf(msg wire.Message) (string, bool) {
 	switch msg.(type) {
 	case *wire.TextLine, *wire.InvalidFrame:

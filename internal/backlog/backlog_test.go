@@ -35,7 +35,8 @@ func notes(first, count, size int) []wire.Message {
 	return msgs
 }
 
-// labels says which messages these are. A message and what comes back for it from disk have the same label.
+// labels says which messages these are. A message and what comes back for it from disk have the
+// same label.
 func labels(msgs []wire.Message) []string {
 	var all []string
 	for _, msg := range msgs {

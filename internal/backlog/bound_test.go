@@ -50,7 +50,8 @@ func (p *pusher) pushUntilBlocked(t *testing.T) {
 	}
 }
 
-// inBubble runs a test with a pusher, and checks that in the end all messages come and no file is left.
+// inBubble runs a test with a pusher, and checks that in the end all messages come and no file is
+// left.
 func inBubble(t *testing.T, test func(t *testing.T, p *pusher)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +163,8 @@ func TestDiskFillsUp(t *testing.T) {
 	})
 }
 
-// BenchmarkHandOver passes batches of 300 messages from one goroutine to another. An operation is one message.
+// BenchmarkHandOver passes batches of 300 messages from one goroutine to another. An operation is
+// one message.
 func BenchmarkHandOver(b *testing.B) {
 	messages := notes(0, 300, 200)
 	q := New(Options{Dir: b.TempDir()})

@@ -13,7 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// FuzzBacklog compares a backlog with a slice. Each byte of ops is one thing that happens to both, see [player.step].
+// FuzzBacklog compares a backlog with a slice. Each byte of ops is one thing that happens to both,
+// see [player.step].
 func FuzzBacklog(f *testing.F) {
 	f.Add("")
 	f.Add("1tat1t")

@@ -17,7 +17,8 @@ type queue struct {
 	memory int64 // the cost of the messages in memory
 	spool  spool // the messages on disk
 
-	// The queue spills from the first message that memory has no room for until it is empty: new messages go to disk.
+	// The queue spills from the first message that memory has no room for until it is empty: new
+	// messages go to disk.
 	spills    bool
 	keepBytes int64 // the bound of memory meanwhile, for messages that can't be on disk
 }
@@ -63,7 +64,8 @@ func (q *queue) add(msgs []wire.Message, l limit) int {
 	return n + spilled
 }
 
-// fill adds messages in memory while there is room, and returns how many. The first one may be of any size.
+// fill adds messages in memory while there is room, and returns how many. The first one may be of
+// any size.
 func (q *queue) fill(msgs []wire.Message) int {
 	before, n := q.memory, 0
 	for ; n < len(msgs); n++ {
@@ -85,8 +87,8 @@ func (q *queue) fill(msgs []wire.Message) int {
 // cost returns the cost of a message in memory.
 func cost(msg wire.Message) int64 { return int64(len(msg.Raw())) + 256 }
 
-// spill adds messages on disk while there is room, or all of them if it must, and returns how many. Messages that can't
-// be on disk are added in memory, in order.
+// spill adds messages on disk while there is room, or all of them if it must, and returns how many.
+// Messages that can't be on disk are added in memory, in order.
 func (q *queue) spill(msgs []wire.Message, must bool) int {
 	n := 0
 	for n < len(msgs) {
@@ -105,7 +107,8 @@ func (q *queue) spill(msgs []wire.Message, must bool) int {
 	return n
 }
 
-// hold returns a run in memory, whatever the bound. It copies the messages, so that the rest of the slice can be freed.
+// hold returns a run in memory, whatever the bound. It copies the messages, so that the rest of the
+// slice can be freed.
 func (q *queue) hold(msgs []wire.Message) run {
 	r := run{msgs: slices.Clone(msgs)}
 	for _, msg := range msgs {
@@ -143,8 +146,8 @@ func (q *queue) putBack(msgs []wire.Message) {
 	q.runs[q.first] = r
 }
 
-// take takes the first run in memory, or a piece of the first run on disk. After an error nothing is left on disk. The
-// queue must not be empty.
+// take takes the first run in memory, or a piece of the first run on disk. After an error nothing
+// is left on disk. The queue must not be empty.
 func (q *queue) take() (batch, error) {
 	r := q.runs[q.first]
 	if r.msgs != nil {

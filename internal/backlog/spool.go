@@ -12,8 +12,8 @@ import (
 // pieceBytes is the approximate size of a read or write.
 const pieceBytes = 64 << 10
 
-// A spool is a queue of records on disk. It is a list of files. Each file is removed when it has been read, so that the
-// queue does not grow while it is read as fast as it is written.
+// A spool is a queue of records on disk. It is a list of files. Each file is removed when it has
+// been read, so that the queue does not grow while it is read as fast as it is written.
 type spool struct {
 	create    func() (file, error)
 	fileBytes int64 // a file of this size is followed by another
@@ -125,8 +125,9 @@ type tempFile struct {
 	named bool
 }
 
-// createTemp creates a file that only this user can read. It removes the name at once, so that the file goes with the
-// process, however that ends. On Windows an open file can't be removed, and keeps its name until it is closed.
+// createTemp creates a file that only this user can read. It removes the name at once, so that the
+// file goes with the process, however that ends. On Windows an open file can't be removed, and
+// keeps its name until it is closed.
 func createTemp(dir string) (file, error) {
 	f, err := os.CreateTemp(dir, "clew-backlog-*")
 	if err != nil {
@@ -149,7 +150,8 @@ func appendRecord(dst []byte, frame string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(frame))), frame...)
 }
 
-// cutRecord returns the frame in the first record and the bytes after the record, if the record is complete.
+// cutRecord returns the frame in the first record and the bytes after the record, if the record is
+// complete.
 func cutRecord(records []byte) (frame, rest []byte, ok bool) {
 	length, width := binary.Uvarint(records)
 	if width <= 0 || length > uint64(len(records)-width) {

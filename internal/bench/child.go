@@ -25,15 +25,17 @@ type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// First is the time until a program printed its first byte.
 	First time.Duration `json:"first_ns,omitempty"`
-	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not report it.
+	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not
+	// report it.
 	Peak int `json:"peak_bytes"`
-	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers used.
+	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers
+	// used.
 	Count  int `json:"count"`
 	Tokens int `json:"tokens"`
 }
 
-// A job is work that is measured in a separate process, so that its memory can be measured. It gets the path of
-// a projects directory, of a transcript or of a program, and arguments for the last.
+// A job is work that is measured in a separate process, so that its memory can be measured. It gets
+// the path of a projects directory, of a transcript or of a program, and arguments for the last.
 type job func(path string, args []string, f *figures) error
 
 // about is a job that takes no arguments.
@@ -173,7 +175,8 @@ func validLines(path string, f *figures) error {
 	return lines.Err()
 }
 
-// tail follows a transcript, appends 10 KB to it, and measures the time until the chunks of those are there.
+// tail follows a transcript, appends 10 KB to it, and measures the time until the chunks of those
+// are there.
 func tail(path string, f *figures) error {
 	before := 0
 	var appended time.Time
@@ -214,7 +217,8 @@ func appendLines(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// peak returns how many bytes of this process were in memory at most, or 0 where the system has no such file.
+// peak returns how many bytes of this process were in memory at most, or 0 where the system has no
+// such file.
 func peak() int {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -226,8 +230,8 @@ func peak() int {
 	return kilobytes << 10
 }
 
-// useProgram runs a program and measures it from outside. It is the job of a small process: a system that shares
-// memory between a process and what it starts counts that for both.
+// useProgram runs a program and measures it from outside. It is the job of a small process: a
+// system that shares memory between a process and what it starts counts that for both.
 func useProgram(path string, args []string, f *figures) error {
 	cmd := exec.CommandContext(context.Background(), path, args...)
 	var complaints strings.Builder

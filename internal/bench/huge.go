@@ -58,8 +58,8 @@ func measureHuge(seed uint64) ([]hugeCase, error) {
 	return cases, nil
 }
 
-// measure runs the case twice and takes the time of the second, for the same
-// reason as measure does with slices.
+// measure runs the case twice and takes the time of the second, for the same reason as measure does
+// with slices.
 func (c *hugeCase) measure() error {
 	if err := c.run(); err != nil {
 		return err

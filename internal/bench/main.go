@@ -1,23 +1,19 @@
-// Command bench measures what can be measured without other programs, in
-// three parts; -only names one of them.
+// Command bench measures what can be measured without other programs, in three parts; -only names
+// one of them.
 //
-// The part "stream" compares decoding a stream with package wire to what a
-// program would use instead: encoding/json into structs or a map, and json.Valid
-// as the floor for reading at all. Everything runs in one process on one
-// processor. A round takes one slice of the stream and gives it to every
-// contestant, in random order and with a fresh heap. The ratios are medians over
-// the rounds of the ratio inside a round, so that noise from the rest of the
-// machine hits both sides.
+// The part "stream" compares decoding a stream with package wire to what a program would use
+// instead: encoding/json into structs or a map, and json.Valid as the floor for reading at all.
+// Everything runs in one process on one processor. A round takes one slice of the stream and gives
+// it to every contestant, in random order and with a fresh heap. The ratios are medians over the
+// rounds of the ratio inside a round, so that noise from the rest of the machine hits both sides.
 //
-// The part "transcripts" makes a projects directory and measures totals, lists
-// and reading over it, each in a separate process, so that the peak of its
-// memory is known, and on all processors.
+// The part "transcripts" makes a projects directory and measures totals, lists and reading over it,
+// each in a separate process, so that the peak of its memory is known, and on all processors.
 //
-// The part "program" builds clew and measures how long its users wait: for its
-// start, for a list, for the beginning of a long session, for a search.
+// The part "program" builds clew and measures how long its users wait: for its start, for a list,
+// for the beginning of a long session, for a search.
 //
-// The report is Markdown, ready for docs/benchmarks.md; -json prints the same as
-// one object.
+// The report is Markdown, ready for docs/benchmarks.md; -json prints the same as one object.
 package main
 
 import (
@@ -156,8 +152,8 @@ func (r *report) judge() {
 	r.Goals.AtMost("10 MB list over 230,000 lines, against one line", 2, "×", r.hugeRatio(listingLines, listingWhole))
 }
 
-// speedGoals takes the bounds on the ratios to structs, map and json.Valid, and
-// on allocations per frame.
+// speedGoals takes the bounds on the ratios to structs, map and json.Valid, and on allocations per
+// frame.
 func (r *report) speedGoals(name string, got row, bounds [4]float64) {
 	r.Goals.AtLeast(name+", against structs", bounds[0], "×", got.TimesStructs)
 	r.Goals.AtLeast(name+", against map[string]any", bounds[1], "×", got.TimesMap)

@@ -27,8 +27,8 @@ type series struct {
 	samples [][]sample // by contestant, then by round
 }
 
-// measureRounds gives every contestant the first slice unmeasured, to warm up,
-// and then measures round after round.
+// measureRounds gives every contestant the first slice unmeasured, to warm up, and then measures
+// round after round.
 func measureRounds(parts []slice, rounds int) (*series, error) {
 	defer debug.SetGCPercent(smallHeapPercent())
 	list := contestants()
@@ -53,9 +53,9 @@ func measureRounds(parts []slice, rounds int) (*series, error) {
 	return s, nil
 }
 
-// smallHeapPercent sets the collector to run after every 4 MiB of allocation, as
-// it does in a small program, and returns the setting before. With the stream on
-// the heap it would otherwise run so rarely that garbage cost nothing.
+// smallHeapPercent sets the collector to run after every 4 MiB of allocation, as it does in a small
+// program, and returns the setting before. With the stream on the heap it would otherwise run so
+// rarely that garbage cost nothing.
 func smallHeapPercent() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -64,10 +64,9 @@ func smallHeapPercent() int {
 	return debug.SetGCPercent(max(1, int(100*allowance/max(m.HeapAlloc, allowance))))
 }
 
-// measure lets c take s twice and measures the second time. So it sees the
-// contestant at work, with a heap of the size that it needs, and not the way
-// there: after a collection by force the memory is with the operating system,
-// and getting it back would be what is measured.
+// measure lets c take s twice and measures the second time. So it sees the contestant at work, with
+// a heap of the size that it needs, and not the way there: after a collection by force the memory
+// is with the operating system, and getting it back would be what is measured.
 func measure(c contestant, s slice) (sample, error) {
 	if _, err := c.run(s); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", c.name, err)
@@ -87,8 +86,7 @@ func measure(c contestant, s slice) (sample, error) {
 	return sample{elapsed, after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}, nil
 }
 
-// ratio is how many times as fast as base a contestant is: the median over the
-// rounds.
+// ratio is how many times as fast as base a contestant is: the median over the rounds.
 func (s *series) ratio(base, contestant int) float64 {
 	ratios := make([]float64, len(s.slices))
 	for round := range ratios {
@@ -143,8 +141,8 @@ func contestants() []contestant {
 	}
 }
 
-// each decodes line by line. The results are kept alive, here as in the other
-// contestants, so that none of it is optimised away.
+// each decodes line by line. The results are kept alive, here as in the other contestants, so that
+// none of it is optimised away.
 func each(decode func([]byte) (any, error)) func(slice) (int, error) {
 	return func(s slice) (int, error) {
 		n := 0
@@ -186,8 +184,8 @@ func decodeWire(opts *wire.ReaderOptions) func(slice) (int, error) {
 	}
 }
 
-// readWire counts what the reader yields: that it is as much as there are lines
-// shows that framing lost and added nothing.
+// readWire counts what the reader yields: that it is as much as there are lines shows that framing
+// lost and added nothing.
 func readWire(opts *wire.ReaderOptions) func(slice) (int, error) {
 	return func(s slice) (int, error) {
 		n := 0

@@ -16,8 +16,8 @@ import (
 // startUps is how often a start is measured within a round.
 const startUps = 25
 
-// searched is a word that the texts of the corpus have in many places, and
-// searchedPhrase is a phrase of such words.
+// searched is a word that the texts of the corpus have in many places, and searchedPhrase is a
+// phrase of such words.
 const (
 	searched       = "cache"
 	searchedPhrase = "fmt.Errorf"

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// sliceSize is how much of the stream a contestant gets at once: little enough
-// that a round sees one state of the machine, much more than a processor cache.
+// sliceSize is how much of the stream a contestant gets at once: little enough that a round sees
+// one state of the machine, much more than a processor cache.
 const sliceSize = 4 << 20
 
 // A slice is a run of whole lines of the stream, about sliceSize bytes.
@@ -64,8 +64,8 @@ func lineEnds(data []byte) []int {
 	return ends
 }
 
-// checkWire fails when a frame of the stream is not one that package wire knows:
-// giving up early would look like speed.
+// checkWire fails when a frame of the stream is not one that package wire knows: giving up early
+// would look like speed.
 func checkWire(parts []slice) error {
 	for _, discard := range []bool{false, true} {
 		d := wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: discard})
@@ -90,8 +90,8 @@ func checkMessage(m wire.Message) error {
 	return nil
 }
 
-// peek finds the type of a frame, and the subtype of a system frame, without
-// parsing it. It trusts the line to be JSON: json.Unmarshal checks that next.
+// peek finds the type of a frame, and the subtype of a system frame, without parsing it. It trusts
+// the line to be JSON: json.Unmarshal checks that next.
 func peek(line []byte) (kind, subtype []byte) {
 	for name, value := range members(line) {
 		switch string(name) {

@@ -58,10 +58,10 @@ func newSystemFrame(subtype []byte) any {
 	return nil
 }
 
-// intoStructs is what a careful program does with encoding/json: find the kind
-// by a cheap scan, then unmarshal once into the struct of that kind. Content,
-// blocks and events have a struct per kind and find it in UnmarshalJSON. Tool
-// inputs and tool results stay raw, as they do in package wire.
+// intoStructs is what a careful program does with encoding/json: find the kind by a cheap scan,
+// then unmarshal once into the struct of that kind. Content, blocks and events have a struct per
+// kind and find it in UnmarshalJSON. Tool inputs and tool results stay raw, as they do in package
+// wire.
 func intoStructs(line []byte) (any, error) {
 	kind, subtype := peek(line)
 	v := newFrame(kind, subtype)
@@ -177,10 +177,9 @@ type toolResultMeta struct {
 	} `json:"permission_decision"`
 }
 
-// intoFlatStructs is the fastest use of encoding/json that still names every
-// field: a block is one struct with the fields of every kind of block, and so is
-// an event. Each UnmarshalJSON that this saves is a scan saved, and the caller
-// pays with values whose kind the compiler does not know.
+// intoFlatStructs is the fastest use of encoding/json that still names every field: a block is one
+// struct with the fields of every kind of block, and so is an event. Each UnmarshalJSON that this
+// saves is a scan saved, and the caller pays with values whose kind the compiler does not know.
 func intoFlatStructs(line []byte) (any, error) {
 	var v any
 	switch kind, _ := peek(line); string(kind) {
@@ -652,8 +651,8 @@ type blockDelta struct {
 	Delta delta  `json:"delta"`
 }
 
-// A delta has the fields of every kind: there are few, and one more
-// UnmarshalJSON would cost encoding/json one more scan.
+// A delta has the fields of every kind: there are few, and one more UnmarshalJSON would cost
+// encoding/json one more scan.
 type delta struct {
 	Type            string          `json:"type"`
 	Text            string          `json:"text"`

@@ -28,8 +28,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// A baseline that skipped fields would be too fast: every field of the stream
-// has a place in the structs.
+// A baseline that skipped fields would be too fast: every field of the stream has a place in the
+// structs.
 func TestStructsKnowEveryField(t *testing.T) {
 	t.Parallel()
 	for _, s := range testSlices(t) {

@@ -23,8 +23,8 @@ type questioner struct {
 	ctx     context.Context // of the run: no questions are asked after its end
 	streams Streams
 	screen  *screen
-	// claim reserves the terminal for a question until leave is called. The question ends with
-	// the context that claim returns.
+	// claim reserves the terminal for a question until leave is called. The question ends with the
+	// context that claim returns.
 	claim func(ctx context.Context) (asked context.Context, leave func())
 
 	mu      sync.Mutex // held while there is a question
@@ -260,8 +260,8 @@ func shown(text string) string {
 	return fmt.Sprintf("%s\n(%d more bytes are not shown)\n", strings.ToValidUTF8(text[:maxShown], ""), len(text)-maxShown)
 }
 
-// describeAlways describes what the answer "always" changes: often more than the question is
-// about, and sometimes for later sessions.
+// describeAlways describes what the answer "always" changes: often more than the question is about,
+// and sometimes for later sessions.
 func describeAlways(changes []clew.PermissionUpdate) string {
 	var b strings.Builder
 	for i := range changes {

@@ -281,8 +281,8 @@ func wiped(text string) string {
 	return strings.Repeat("\b \b", render.Width(text))
 }
 
-// openChatHistory returns the prompts of other chats. If their file is missing or can't be
-// read, the history is empty and is not saved.
+// openChatHistory returns the prompts of other chats. If their file is missing or can't be read,
+// the history is empty and is not saved.
 func openChatHistory() *lineedit.History {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {

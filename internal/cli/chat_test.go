@@ -17,8 +17,8 @@ import (
 	"github.com/clewdev/clew/internal/render"
 )
 
-// chatAgentVariable makes the program claude an agent that talks: it answers any number
-// of prompts, in a way that depends on their words.
+// chatAgentVariable makes the program claude an agent that talks: it answers any number of prompts,
+// in a way that depends on their words.
 const chatAgentVariable = "CHAT_AGENT"
 
 func init() {
@@ -147,8 +147,8 @@ func sayInChat(text string) {
 		chatSession)
 }
 
-// A paper is a terminal that does not scroll: what a program writes, as it would be seen.
-// It knows the sequences that chat uses, and keeps note of others.
+// A paper is a terminal that does not scroll: what a program writes, as it would be seen. It knows
+// the sequences that chat uses, and keeps note of others.
 type paper struct {
 	mu      sync.Mutex
 	changed *sync.Cond

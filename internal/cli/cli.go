@@ -235,8 +235,8 @@ func exactlyOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// exitCode returns the exit code for the error of a command. Errors that are not failures come
-// from cobra and are about usage. A closed pipe is a success: its reader has read enough.
+// exitCode returns the exit code for the error of a command. Errors that are not failures come from
+// cobra and are about usage. A closed pipe is a success: its reader has read enough.
 func exitCode(err error) int {
 	var f *failure
 	switch {

@@ -106,8 +106,8 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	return o.write(ctx, r, format)
 }
 
-// warn reports on stderr something that is not exported. There is nowhere to report that stderr
-// is closed.
+// warn reports on stderr something that is not exported. There is nowhere to report that stderr is
+// closed.
 func (o *exportOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew export: "+text) }
 
 // free returns an error if the file exists and must not be overwritten.
@@ -262,8 +262,8 @@ func (o *exportOptions) print(err error) error {
 	return nil
 }
 
-// An exportFormat is a flag for the format of a document. "" means the format that the name of
-// the file implies.
+// An exportFormat is a flag for the format of a document. "" means the format that the name of the
+// file implies.
 type exportFormat string
 
 // Type names the value in the help.

@@ -19,9 +19,8 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on
-// and on. The program is the real one: the race detector would take most of the
-// memory, and minutes.
+// Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on and on. The
+// program is the real one: the race detector would take most of the memory, and minutes.
 func TestFaultHuge(t *testing.T) {
 	const most = 100 << 20
 	program := filepath.Join(t.TempDir(), "clew")
@@ -81,9 +80,8 @@ func noisySession(size int) io.Reader {
 	return io.MultiReader(strings.NewReader(text), repeat(noise, size/len(noise)), strings.NewReader(text))
 }
 
-// measured runs a command, and returns how much of it was in memory at most. It
-// asks again and again: what the system counts in the end includes the process that
-// has started the command.
+// measured runs a command, and returns how much of it was in memory at most. It asks again and
+// again: what the system counts in the end includes the process that has started the command.
 func (p faultPlace) measured(t *testing.T, cmd *exec.Cmd) (o faultOutcome, peak int) {
 	t.Helper()
 	wait := p.start(t, cmd)
@@ -119,8 +117,7 @@ func peakMemory(pid int) int {
 	return kilobytes << 10
 }
 
-// An interrupted command ends, says so, and leaves nothing on
-// the screen.
+// An interrupted command ends, says so, and leaves nothing on the screen.
 func TestFaultSignals(t *testing.T) {
 	long := faultTranscript(1 + 17<<20/len(faultTranscript(1)))
 	for _, u := range []faultUse{

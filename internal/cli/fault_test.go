@@ -18,8 +18,8 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// A faultUse is a use of the program that goes through every fault below. A new
-// verb, and each of its formats, needs a line in faultUses.
+// A faultUse is a use of the program that goes through every fault below. A new verb, and each of
+// its formats, needs a line in faultUses.
 type faultUse struct {
 	line  string // ID stands for a session, and FILE for its transcript
 	stdin bool   // it reads the transcript from stdin
@@ -124,8 +124,8 @@ func (p faultPlace) write(t *testing.T, text string) {
 	}
 }
 
-// faultTranscript is a session of some turns: prompts, tools, changes of files,
-// in words and lines of all widths.
+// faultTranscript is a session of some turns: prompts, tools, changes of files, in words and lines
+// of all widths.
 func faultTranscript(turns int) string {
 	var b strings.Builder
 	parent, n := "null", 0
@@ -158,8 +158,7 @@ func faultTranscript(turns int) string {
 	return b.String()
 }
 
-// command returns the use as a process. Its environment is the home and nothing
-// else of the user.
+// command returns the use as a process. Its environment is the home and nothing else of the user.
 func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
 	t.Helper()
 	args := strings.Fields(u.line)
@@ -218,8 +217,8 @@ func (p faultPlace) run(t *testing.T, cmd *exec.Cmd) faultOutcome {
 	return p.start(t, cmd)()
 }
 
-// start starts a process, and returns what waits for it. That fails the test if it
-// takes long or leaves a stack trace.
+// start starts a process, and returns what waits for it. That fails the test if it takes long or
+// leaves a stack trace.
 func (p faultPlace) start(t *testing.T, cmd *exec.Cmd) (wait func() faultOutcome) {
 	t.Helper()
 	var out, errs strings.Builder
@@ -426,8 +425,8 @@ func swap(t *testing.T, path string, make func() error) {
 	}
 }
 
-// Beside a session there may be anything: what can be read is shown, and nothing
-// waits for a pipe that nobody writes to.
+// Beside a session there may be anything: what can be read is shown, and nothing waits for a pipe
+// that nobody writes to.
 func TestFaultUnreadableNeighbours(t *testing.T) {
 	everyUse(t, func(t *testing.T, p faultPlace, u faultUse) {
 		if u.endless || u.agent {

@@ -20,8 +20,8 @@ import (
 
 const hostileID = "11111111-2222-4333-8444-555555555555"
 
-// hostileHome makes a home of an agent with the hostile session in it, and
-// returns the path of its transcript.
+// hostileHome makes a home of an agent with the hostile session in it, and returns the path of its
+// transcript.
 func hostileHome(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -199,8 +199,8 @@ func appendTo(t *testing.T, path, text string) {
 	}
 }
 
-// A hostile agent reaches the terminal in no format: not by what the model says, by calls of tools, by lines that are no
-// frames, by its result, nor by what it writes to stderr before it dies.
+// A hostile agent reaches the terminal in no format: not by what the model says, by calls of tools,
+// by lines that are no frames, by its result, nor by what it writes to stderr before it dies.
 func TestHostileRun(t *testing.T) {
 	stream, err := os.ReadFile(filepath.Join("testdata", "hostile", "stream.ndjson"))
 	if err != nil {

@@ -110,8 +110,8 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	return nil
 }
 
-// An inspection is one run over an input. One goroutine decodes frames while another examines
-// them, which takes as long: on two processors, a plain loop would need half as much time again.
+// An inspection is one run over an input. One goroutine decodes frames while another examines them,
+// which takes as long: on two processors, a plain loop would need half as much time again.
 type inspection struct {
 	in     *input
 	out    *bufio.Writer
@@ -152,8 +152,8 @@ func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr
 	return readErr, writeErr
 }
 
-// read sends the frames of the input in batches. From a pipe, it sends each frame at once: the
-// next one may take long to come.
+// read sends the frames of the input in batches. From a pipe, it sends each frame at once: the next
+// one may take long to come.
 func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches chan<- []frame) error {
 	var batch []frame
 	var size int64
@@ -629,8 +629,8 @@ func (t *tally[K]) add(name K, pos wire.Position) {
 	s.add(pos)
 }
 
-// names returns the names, the most frequent first. Equally frequent ones are sorted by their bytes,
-// and then by compare.
+// names returns the names, the most frequent first. Equally frequent ones are sorted by their
+// bytes, and then by compare.
 func (t *tally[K]) names(compare func(a, b K) int) []K {
 	names := make([]K, 0, len(t.stats))
 	for name := range t.stats {

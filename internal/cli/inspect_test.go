@@ -242,8 +242,8 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// To say what is wrong with a block takes a walk through the frame, so that is
-// done for a few of them and not for all.
+// To say what is wrong with a block takes a walk through the frame, so that is done for a few of
+// them and not for all.
 func TestInvalidBlockIsExplainedOnce(t *testing.T) {
 	f := finding{maxErrors: 1}
 	calls := 0

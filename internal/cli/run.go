@@ -131,7 +131,8 @@ type conversation struct {
 	questioner *questioner
 }
 
-// converse runs a turn. When ctx ends, it interrupts the agent and waits for the rest of the output.
+// converse runs a turn. When ctx ends, it interrupts the agent and waits for the rest of the
+// output.
 func converse(ctx context.Context, c conversation) error {
 	scr := c.questioner.screen
 	scr.busy("starting")

@@ -454,8 +454,8 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 }
 
 // waitForTool waits until the tool use with this ID is on the screen: agents write it right before
-// they ask about it, and questions overtake messages. It gives up after the limit, or when the agent
-// is not busy.
+// they ask about it, and questions overtake messages. It gives up after the limit, or when the
+// agent is not busy.
 func (s *screen) waitForTool(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, toolLimit)
 	defer cancel()

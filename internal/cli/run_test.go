@@ -284,13 +284,12 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 // testKey is the key of the test that a script belongs to.
 type testKey struct{}
 
-// scripted begins the names of the variables that make the program claude a
-// simulated agent. Under their own names they would also make an agent of clew, which is
-// the same binary.
+// scripted begins the names of the variables that make the program claude a simulated agent. Under
+// their own names they would also make an agent of clew, which is the same binary.
 const scripted = "SCRIPTED_"
 
-// scriptAgent runs "agent [-lenient] DIALOGUE": from here on the program claude plays it,
-// a lenient one as far as it gets.
+// scriptAgent runs "agent [-lenient] DIALOGUE": from here on the program claude plays it, a lenient
+// one as far as it gets.
 func scriptAgent(ts *testscript.TestScript, neg bool, args []string) {
 	t, ok := ts.Value(testKey{}).(testing.TB)
 	if !ok {
@@ -325,9 +324,8 @@ type scriptedAgent struct{ *clewtest.Agent }
 
 var initialized = regexp.MustCompile(`(?m)^> (.*"subtype":"initialize".*)$`)
 
-// scriptLaunch runs "launch": it writes the arguments that the agent was last started
-// with to the file argv, one per line, and the initialize request that it got to the
-// file initialize.
+// scriptLaunch runs "launch": it writes the arguments that the agent was last started with to the
+// file argv, one per line, and the initialize request that it got to the file initialize.
 func scriptLaunch(ts *testscript.TestScript, neg bool, args []string) {
 	agent, _ := ts.Value(agentKey{}).(*scriptedAgent)
 	if neg || len(args) > 0 || agent.Agent == nil {

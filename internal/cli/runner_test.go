@@ -302,8 +302,8 @@ func TestStreamRunnerIsLinear(t *testing.T) {
 	}
 }
 
-// TestSignal sends signals to a process: TestMain has put this binary into the
-// path under the name of the program.
+// TestSignal sends signals to a process: TestMain has put this binary into the path under the name
+// of the program.
 func TestSignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("signals cannot be sent to another process")
@@ -329,8 +329,8 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// startAndRead starts a listing, sends it a frame, and waits until that is listed.
-// The process then waits for more.
+// startAndRead starts a listing, sends it a frame, and waits until that is listed. The process then
+// waits for more.
 func startAndRead(t *testing.T, cmd *exec.Cmd) io.Reader {
 	t.Helper()
 	in, inErr := cmd.StdinPipe()
@@ -410,8 +410,8 @@ func watchHeap(f func()) (peak uint64) {
 	return peak - min(before, peak)
 }
 
-// heapInUse returns the size of the objects on the heap, dead ones that are not
-// collected yet included, and of the gaps between them.
+// heapInUse returns the size of the objects on the heap, dead ones that are not collected yet
+// included, and of the gaps between them.
 func heapInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(samples)

@@ -79,8 +79,8 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptUnescape runs "unescape SOURCE TARGET": it copies a file and resolves
-// the escapes of Go strings, for bytes that a script cannot hold.
+// scriptUnescape runs "unescape SOURCE TARGET": it copies a file and resolves the escapes of Go
+// strings, for bytes that a script cannot hold.
 func scriptUnescape(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: unescape SOURCE TARGET")

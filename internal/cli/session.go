@@ -491,8 +491,8 @@ func (s *selection) choose(t *transcript.Transcript) (*selected, error) {
 	return &selected{Transcript: t, chunks: chunks, turn: turn}, nil
 }
 
-// document returns the selected part of a session as a document, redacted if the flags say so,
-// and the number of redactions by rule.
+// document returns the selected part of a session as a document, redacted if the flags say so, and
+// the number of redactions by rule.
 func (s *selection) document(ctx context.Context, r *reading) (*export.Document, map[string]int, error) {
 	chosen, err := s.choose(r.Transcript)
 	if err != nil {

@@ -70,8 +70,8 @@ const (
 	ignoreSettings
 )
 
-// settingsPolicies lists the commands that work even if settings are invalid. Some of them load
-// the settings themselves.
+// settingsPolicies lists the commands that work even if settings are invalid. Some of them load the
+// settings themselves.
 var settingsPolicies = map[string]settingsPolicy{
 	"version": warnOnInvalid, "help": warnOnInvalid, "config": ignoreSettings, "doctor": ignoreSettings,
 	"completion": ignoreSettings, "man": ignoreSettings, "demo": ignoreSettings,

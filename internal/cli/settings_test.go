@@ -20,7 +20,8 @@ import (
 	"github.com/clewdev/clew/internal/config"
 )
 
-// Tests do not read the settings of the user. Scripts have a separate home, and may have system settings.
+// Tests do not read the settings of the user. Scripts have a separate home, and may have system
+// settings.
 func init() {
 	systemSettingsDir = cmp.Or(os.Getenv("SCRIPT_ETC"), "/nowhere")
 	if os.Getenv("TESTDATA") == "" {
@@ -28,7 +29,8 @@ func init() {
 	}
 }
 
-// Each setting with a flag is one of a command, or of one that is not there yet, and takes its own example.
+// Each setting with a flag is one of a command, or of one that is not there yet, and takes its own
+// example.
 func TestSettingsHaveFlags(t *testing.T) {
 	for _, s := range config.All() {
 		if s.Flag == "" {
@@ -129,7 +131,8 @@ func TestColourSetting(t *testing.T) {
 	}
 }
 
-// A check that hangs in the system is given up, the others count, and all of it takes no longer than the limit.
+// A check that hangs in the system is given up, the others count, and all of it takes no longer
+// than the limit.
 func TestDoctorGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})

@@ -116,8 +116,8 @@ func (o *showOptions) whole() bool {
 	return o.format != "text" || o.agent != "" || o.diff || o.branches || o.redact
 }
 
-// warn reports on stderr something that is not shown. It ignores errors: there is nowhere to
-// report that stderr is closed.
+// warn reports on stderr something that is not shown. It ignores errors: there is nowhere to report
+// that stderr is closed.
 func (o *showOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew show: "+text) }
 
 // print prints the selected part of a session.
@@ -265,8 +265,8 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	return nil
 }
 
-// A showFormat is a flag for the format in which a session is shown. Formats of documents are
-// those of package export.
+// A showFormat is a flag for the format in which a session is shown. Formats of documents are those
+// of package export.
 type showFormat string
 
 var showFormats = []string{"text", export.Markdown, export.HTML, export.JSON, "ndjson", "messages"}

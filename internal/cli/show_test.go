@@ -96,8 +96,8 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// The first line of a pipe decides: nothing waits for a second one, and what is
-// complete is shown before the pipe ends.
+// The first line of a pipe decides: nothing waits for a second one, and what is complete is shown
+// before the pipe ends.
 func TestShowPipeAsItComes(t *testing.T) {
 	t.Parallel()
 	r, w := io.Pipe()
@@ -162,8 +162,8 @@ func TestShowLargeFile(t *testing.T) {
 
 const exportID = "99999999-2222-4333-8444-555555555555"
 
-// exportHome makes a session with a picture and a spilled result, and returns the
-// path of its transcript.
+// exportHome makes a session with a picture and a spilled result, and returns the path of its
+// transcript.
 func exportHome(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -205,8 +205,8 @@ func exportPage(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// Pictures and long results are read from the session's files, by its ID and by
-// the path of its transcript, and redacted like the rest.
+// Pictures and long results are read from the session's files, by its ID and by the path of its
+// transcript, and redacted like the rest.
 func TestExportFiles(t *testing.T) {
 	path := exportHome(t)
 	plain := filepath.Join(t.TempDir(), "other.jsonl")

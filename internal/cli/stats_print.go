@@ -84,7 +84,8 @@ func statsCells(t *usage.Totals, detailed bool) []string {
 	}
 }
 
-// shownCost returns the known part of a cost. A plus marks a cost that lacks models without a price.
+// shownCost returns the known part of a cost. A plus marks a cost that lacks models without a
+// price.
 func shownCost(t *usage.Totals) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
@@ -296,8 +297,8 @@ func shownRates(r *usage.Rates) []string {
 	}
 }
 
-// printReconciliation compares the sessions with the agent's totals. It leaves out sessions
-// without totals.
+// printReconciliation compares the sessions with the agent's totals. It leaves out sessions without
+// totals.
 func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices usage.Prices) error {
 	accounts := map[string]bool{}
 	for _, s := range used.CostStates {

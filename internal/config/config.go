@@ -1,5 +1,5 @@
-// Package config has the settings of the clew program: a table of them, and the values that files and
-// environment variables give them.
+// Package config has the settings of the clew program: a table of them, and the values that files
+// and environment variables give them.
 package config
 
 import (
@@ -17,9 +17,9 @@ import (
 type Sources struct {
 	// File is the only file that is read, if it is not empty. It may set everything.
 	File string
-	// Otherwise the first of Project, User and System that exists is read. An empty name is skipped. The
-	// file of the project may come with someone else's repository, and can't set everything: see
-	// [Setting.Personal].
+	// Otherwise the first of Project, User and System that exists is read. An empty name is
+	// skipped. The file of the project may come with someone else's repository, and can't set
+	// everything: see [Setting.Personal].
 	Project, User, System string
 	// Home replaces ~ in paths.
 	Home string
@@ -37,8 +37,8 @@ type Config struct {
 	PassedOver []string
 	// Values are the settings that have a value, by key.
 	Values map[string]Value
-	// Problems are the errors of the file, in order, then those of variables, at most 20. Settings with a
-	// problem are not in Values.
+	// Problems are the errors of the file, in order, then those of variables, at most 20. Settings
+	// with a problem are not in Values.
 	Problems []Problem
 }
 
@@ -122,8 +122,8 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// exists reports whether a file exists. A file that can't be examined counts as existing, so that reading
-// it returns the reason.
+// exists reports whether a file exists. A file that can't be examined counts as existing, so that
+// reading it returns the reason.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
@@ -143,15 +143,15 @@ func (c *Config) read(sources Sources) {
 }
 
 const (
-	// maxFile is the longest file. For text that is not YAML, the parser takes four times as long for twice the
-	// length.
+	// maxFile is the longest file. For text that is not YAML, the parser takes four times as long
+	// for twice the length.
 	maxFile = 16 << 10
 	// maxProblems is the number of problems that are kept.
 	maxProblems = 20
 )
 
-// readFile reads a file of settings. Unless the user named it, it has to be a regular file: a device or
-// a pipe may never end.
+// readFile reads a file of settings. Unless the user named it, it has to be a regular file: a
+// device or a pipe may never end.
 func readFile(path string, named bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -199,8 +199,8 @@ func (c *Config) loadVariables(getenv func(string) string) {
 	}
 }
 
-// resolvePath resolves a path in a file of settings: ~ is the home directory, and a relative path is
-// relative to the directory of the file.
+// resolvePath resolves a path in a file of settings: ~ is the home directory, and a relative path
+// is relative to the directory of the file.
 func resolvePath(path, file, home string) string {
 	if rest, ok := cutHome(path); ok && home != "" {
 		return filepath.Join(home, rest)

@@ -90,7 +90,8 @@ func TestLoadVariables(t *testing.T) {
 	}
 }
 
-// Paths are relative to the directory of the file. A program without a path is searched for in PATH.
+// Paths are relative to the directory of the file. A program without a path is searched for in
+// PATH.
 func TestLoadPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const sep = string(filepath.Separator)

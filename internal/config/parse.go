@@ -204,8 +204,8 @@ func nearest(word string) string {
 	return best
 }
 
-// changes returns the edit distance of a and b: how many letters must be added, removed or changed. If a
-// is much longer than b, it returns the length of a.
+// changes returns the edit distance of a and b: how many letters must be added, removed or changed.
+// If a is much longer than b, it returns the length of a.
 func changes(a, b string) int {
 	if len(a) > 2*len(b) {
 		return len(a)
@@ -229,8 +229,8 @@ func changes(a, b string) int {
 	return row[len(b)]
 }
 
-// UnknownVariables returns the variables of environ, each NAME=VALUE, that begin with CLEW_ and are not
-// settings. The value of each is the most similar variable that is one, or "".
+// UnknownVariables returns the variables of environ, each NAME=VALUE, that begin with CLEW_ and are
+// not settings. The value of each is the most similar variable that is one, or "".
 func UnknownVariables(environ []string) map[string]string {
 	unknown := map[string]string{}
 	for _, variable := range environ {

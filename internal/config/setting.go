@@ -41,12 +41,15 @@ type Setting struct {
 	Variable string
 	// Shared means that the code which uses the value reads the variable itself.
 	Shared bool
-	// Flag is the flag of Commands that gets the value, unless the flag is given. Some settings have none.
+	// Flag is the flag of Commands that gets the value, unless the flag is given. Some settings
+	// have none.
 	Flag     string
 	Commands []string
-	// OverriddenBy are other flags for the same thing. If one of them is given, the setting is ignored.
+	// OverriddenBy are other flags for the same thing. If one of them is given, the setting is
+	// ignored.
 	OverriddenBy []string
-	// Default is the value of a setting that is not set, or "" if it has none or other code decides.
+	// Default is the value of a setting that is not set, or "" if it has none or other code
+	// decides.
 	Default string
 	Doc     string
 	// Example is a value as it is written in a file.
@@ -146,8 +149,8 @@ func (s *Setting) fits(text string) bool {
 	return true
 }
 
-// split splits the value of a variable. Paths are separated as in PATH, and other lists by commas, except
-// inside parentheses: "Read,Bash(ls a,b)" has two elements.
+// split splits the value of a variable. Paths are separated as in PATH, and other lists by commas,
+// except inside parentheses: "Read,Bash(ls a,b)" has two elements.
 func (s *Setting) split(text string) []string {
 	switch {
 	case s.Key == "config_dirs":
@@ -213,8 +216,8 @@ var (
 	toStats = []string{"stats"}
 )
 
-// table has all settings. Files and directories are personal, since they may contain programs or private
-// data. So are settings that let the agent do more.
+// table has all settings. Files and directories are personal, since they may contain programs or
+// private data. So are settings that let the agent do more.
 var table = []Setting{
 	{
 		Key: "model", Variable: "CLEW_MODEL", Flag: "model", Commands: toAgent, Example: "opus",

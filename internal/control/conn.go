@@ -1,10 +1,10 @@
-// Package control implements the control protocol: it matches answers with requests, serves the requests of the agent,
-// and fails all waiting calls when the agent is gone.
+// Package control implements the control protocol: it matches answers with requests, serves the
+// requests of the agent, and fails all waiting calls when the agent is gone.
 //
 // One agent can replace another that is gone: see [Conn.Break].
 //
-// A [Conn] holds all pending requests, in both directions, under one lock. It handles frames and knows no process: the
-// caller passes it the messages that were read, and it writes to an [Outbox].
+// A [Conn] holds all pending requests, in both directions, under one lock. It handles frames and
+// knows no process: the caller passes it the messages that were read, and it writes to an [Outbox].
 package control
 
 import (
@@ -22,17 +22,20 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Server answers a request of the agent. Its value is marshaled as the answer, and its error is sent as the error. It
-// runs in a separate goroutine. The context ends when the agent withdraws the request or is gone.
+// A Server answers a request of the agent. Its value is marshaled as the answer, and its error is
+// sent as the error. It runs in a separate goroutine. The context ends when the agent withdraws the
+// request or is gone.
 type Server func(ctx context.Context, req *wire.ControlRequestMessage) (any, error)
 
 // ErrNoAnswer is the error of a Server for a request that must not be answered.
 var ErrNoAnswer = errors.New("control: no answer")
 
-// maxServing limits how many requests of the agent are served at once. A working agent never comes near it.
+// maxServing limits how many requests of the agent are served at once. A working agent never comes
+// near it.
 const maxServing = 1000
 
-// A Conn is the host's end of the control protocol. Its methods may be called from several goroutines.
+// A Conn is the host's end of the control protocol. Its methods may be called from several
+// goroutines.
 type Conn struct {
 	out *Outbox
 	Config
@@ -75,8 +78,9 @@ func New(out *Outbox, config Config) *Conn {
 	}
 }
 
-// Call sends a request with that body, a JSON object, and waits for the answer. Without an agent, it waits for one
-// first. If the agent refuses the request, the error is a [*Refusal]. When ctx ends first, the request is withdrawn.
+// Call sends a request with that body, a JSON object, and waits for the answer. Without an agent,
+// it waits for one first. If the agent refuses the request, the error is a [*Refusal]. When ctx
+// ends first, the request is withdrawn.
 func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	for ctx.Err() == nil {
 		pending, gate, err := c.send(body, false)
@@ -121,8 +125,8 @@ func (c *Conn) Notify(body []byte) error {
 	return err
 }
 
-// send registers a call and queues its request. If there is no agent, and the call is not early, it returns a channel
-// to wait for.
+// send registers a call and queues its request. If there is no agent, and the call is not early, it
+// returns a channel to wait for.
 func (c *Conn) send(body []byte, early bool) (*call, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +178,8 @@ func (c *Conn) Serving() bool {
 	return len(c.serving) > 0
 }
 
-// Handle handles msg if it is a frame of the control protocol, and reports whether it is. It does not block.
+// Handle handles msg if it is a frame of the control protocol, and reports whether it is. It does
+// not block.
 func (c *Conn) Handle(msg wire.Message) bool {
 	switch m := msg.(type) {
 	case *wire.ControlResponseMessage:
@@ -190,7 +195,8 @@ func (c *Conn) Handle(msg wire.Message) bool {
 	return true
 }
 
-// answered passes an answer to its call. An answer without a call, such as a late or a repeated one, is ignored.
+// answered passes an answer to its call. An answer without a call, such as a late or a repeated
+// one, is ignored.
 func (c *Conn) answered(answer *wire.ControlResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,8 +220,8 @@ func (p *call) result() (*wire.ControlResponse, error) {
 	return &p.answer, nil
 }
 
-// Fail ends the connection with err: our calls return it, and the contexts of the agent's requests end. Only the first
-// error counts.
+// Fail ends the connection with err: our calls return it, and the contexts of the agent's requests
+// end. Only the first error counts.
 func (c *Conn) Fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,8 +246,8 @@ func (c *Conn) drop(err error) {
 	}
 }
 
-// Wait waits until all servers have returned, but not longer than limit. It reports whether they have. Call it after
-// Fail.
+// Wait waits until all servers have returned, but not longer than limit. It reports whether they
+// have. Call it after Fail.
 func (c *Conn) Wait(limit time.Duration) bool {
 	c.mu.Lock()
 	if c.running > 0 && c.quiet == nil {
@@ -276,8 +282,9 @@ var requestID = regexp.MustCompile(`"request_id"\s*:\s*"([^"\\]{1,100})"`)
 // ErrBroken is the error of a call whose answer could not be read.
 var ErrBroken = errors.New("control: the answer could not be read")
 
-// HandleInvalid handles a frame that could not be decoded. If it was an answer, its call fails. If it was a request of
-// the agent, the agent gets an error. Otherwise either side would wait for ever.
+// HandleInvalid handles a frame that could not be decoded. If it was an answer, its call fails. If
+// it was a request of the agent, the agent gets an error. Otherwise either side would wait for
+// ever.
 func (c *Conn) HandleInvalid(frame *wire.InvalidFrame) {
 	switch frame.Kind().Type {
 	case "control_response":
@@ -302,9 +309,10 @@ func (c *Conn) lost(frame *wire.InvalidFrame) {
 	}
 }
 
-// Break removes an agent that is gone: our calls return err, and the contexts of the agent's requests end. Prompts whose
-// writing has not begun wait for another agent, and so do further calls. Break returns the ids of these prompts. It may
-// be called again before there is another agent.
+// Break removes an agent that is gone: our calls return err, and the contexts of the agent's
+// requests end. Prompts whose writing has not begun wait for another agent, and so do further
+// calls. Break returns the ids of these prompts. It may be called again before there is another
+// agent.
 func (c *Conn) Break(err error) (kept []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,8 +323,9 @@ func (c *Conn) Break(err error) (kept []string) {
 	return c.out.detach(err)
 }
 
-// Attach adds another agent. It gets only the requests of CallEarly, and answers to its own requests, until open is
-// called. Then it also gets prompts and calls. open reports whether the agent is still attached.
+// Attach adds another agent. It gets only the requests of CallEarly, and answers to its own
+// requests, until open is called. Then it also gets prompts and calls. open reports whether the
+// agent is still attached.
 func (c *Conn) Attach(dst WriteCloser) (open func() bool) {
 	w := c.out.attach(dst)
 	return func() bool { return c.open(w) }

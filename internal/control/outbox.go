@@ -19,10 +19,12 @@ type WriteCloser interface {
 	CloseWrite() error
 }
 
-// An Outbox writes frames to the agent, one after the other, in the order in which they were put. Callers don't block on
-// an agent that does not read, unless they wait for a frame. It has a goroutine only while there is something to write.
+// An Outbox writes frames to the agent, one after the other, in the order in which they were put.
+// Callers don't block on an agent that does not read, unless they wait for a frame. It has a
+// goroutine only while there is something to write.
 //
-// When the agent is gone, the prompts that it has not received wait for another one: see [Conn.Break].
+// When the agent is gone, the prompts that it has not received wait for another one: see
+// [Conn.Break].
 type Outbox struct {
 	failed func(error)
 
@@ -53,8 +55,8 @@ type QueuedFrame struct {
 	withdrawn bool
 }
 
-// NewOutbox returns an outbox to dst. When a write fails, failed is called once, and may block. It must make sure that
-// Fail or Break is called: the frames that were not written wait for that.
+// NewOutbox returns an outbox to dst. When a write fails, failed is called once, and may block. It
+// must make sure that Fail or Break is called: the frames that were not written wait for that.
 func NewOutbox(dst WriteCloser, failed func(error)) *Outbox {
 	return &Outbox{failed: failed, writer: &writer{dst: dst}}
 }
@@ -62,8 +64,8 @@ func NewOutbox(dst WriteCloser, failed func(error)) *Outbox {
 // Put queues a frame, a line with its end, and returns at once.
 func (o *Outbox) Put(frame []byte) (*QueuedFrame, error) { return o.put(&QueuedFrame{frame: frame}) }
 
-// PutPrompt is like Put, but the frame goes to another agent if there is none, or if this one dies before writing
-// begins. The id names the prompt.
+// PutPrompt is like Put, but the frame goes to another agent if there is none, or if this one dies
+// before writing begins. The id names the prompt.
 func (o *Outbox) PutPrompt(id string, frame []byte) (*QueuedFrame, error) {
 	return o.put(&QueuedFrame{prompt: id, frame: frame})
 }
@@ -85,8 +87,8 @@ func (o *Outbox) put(f *QueuedFrame) (*QueuedFrame, error) {
 	return f, nil
 }
 
-// Wait waits until the agent's pipe has the frame. When ctx ends first, the frame is withdrawn, unless writing it has
-// begun: see [QueuedFrame.Withdrawn].
+// Wait waits until the agent's pipe has the frame. When ctx ends first, the frame is withdrawn,
+// unless writing it has begun: see [QueuedFrame.Withdrawn].
 func (f *QueuedFrame) Wait(ctx context.Context) error {
 	select {
 	case <-f.written:
@@ -97,8 +99,8 @@ func (f *QueuedFrame) Wait(ctx context.Context) error {
 	}
 }
 
-// Withdrawn reports whether Wait, which must have returned, has withdrawn the frame. If it has not, the agent may still
-// get the frame.
+// Withdrawn reports whether Wait, which must have returned, has withdrawn the frame. If it has not,
+// the agent may still get the frame.
 func (f *QueuedFrame) Withdrawn() bool { return f.withdrawn }
 
 func (o *Outbox) withdraw(f *QueuedFrame) {
@@ -110,8 +112,8 @@ func (o *Outbox) withdraw(f *QueuedFrame) {
 	}
 }
 
-// End closes the agent's input once the queue is written. Further frames are refused, and so are prompts that wait for
-// another agent.
+// End closes the agent's input once the queue is written. Further frames are refused, and so are
+// prompts that wait for another agent.
 func (o *Outbox) End() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -250,8 +252,8 @@ func (o *Outbox) run(w *writer) {
 	}
 }
 
-// next takes all frames that can be written. If there are none, it closes the input when that is due, and marks the
-// writer idle.
+// next takes all frames that can be written. If there are none, it closes the input when that is
+// due, and marks the writer idle.
 func (o *Outbox) next(w *writer) []*QueuedFrame {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -284,8 +286,8 @@ func (o *Outbox) take() []*QueuedFrame {
 	return ready
 }
 
-// writeFailed handles frames that could not be written. It reports whether the reason is still unknown: then the frames
-// wait for it.
+// writeFailed handles frames that could not be written. It reports whether the reason is still
+// unknown: then the frames wait for it.
 func (o *Outbox) writeFailed(w *writer, frames []*QueuedFrame) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -303,8 +305,8 @@ func (w *writer) markIdle() {
 	w.idle = nil
 }
 
-// detach removes the agent. Prompts whose writing has not begun stay in the queue, and their ids are returned. All other
-// frames are refused with err, also those that could not be written.
+// detach removes the agent. Prompts whose writing has not begun stay in the queue, and their ids
+// are returned. All other frames are refused with err, also those that could not be written.
 func (o *Outbox) detach(err error) (kept []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

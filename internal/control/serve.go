@@ -29,8 +29,8 @@ func (c *Conn) asked(req *wire.ControlRequestMessage) {
 	}
 }
 
-// A service is a request of the agent that is being served. The agent may use its id again after it has withdrawn the
-// request.
+// A service is a request of the agent that is being served. The agent may use its id again after it
+// has withdrawn the request.
 type service struct {
 	ctx    context.Context //nolint:containedctx // it belongs to the request
 	cancel context.CancelFunc

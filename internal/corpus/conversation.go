@@ -103,8 +103,8 @@ func (g *generator) startSession() {
 	g.put(g.initializeAnswer())
 }
 
-// turn writes one turn: a prompt, many requests to the model with their tool
-// calls, now and then a subagent, and the result.
+// turn writes one turn: a prompt, many requests to the model with their tool calls, now and then a
+// subagent, and the result.
 func (g *generator) turn() {
 	prompt := g.uuid()
 	g.put(g.commandLifecycle(prompt, "queued"))
@@ -162,8 +162,8 @@ func (g *generator) compact() {
 	g.put(g.summary())
 }
 
-// request writes one exchange with the model: its events, an assistant frame
-// for each finished block, then the results of the tools that it called.
+// request writes one exchange with the model: its events, an assistant frame for each finished
+// block, then the results of the tools that it called.
 func (g *generator) request() {
 	g.message = g.id("msg_01")
 	g.now = g.now.Add(time.Duration(g.between(500, 20000)) * time.Millisecond)

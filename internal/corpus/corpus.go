@@ -1,7 +1,6 @@
-// Package corpus makes the inputs of the benchmarks: streams of frames as CLI
-// 2.1.325 writes them with partial messages on. The same seed and size always
-// give the same bytes, so figures from two machines are about the same input.
-// Nothing in it comes from a real conversation.
+// Package corpus makes the inputs of the benchmarks: streams of frames as CLI 2.1.325 writes them
+// with partial messages on. The same seed and size always give the same bytes, so figures from two
+// machines are about the same input. Nothing in it comes from a real conversation.
 package corpus
 
 import (
@@ -18,10 +17,9 @@ import (
 // DefaultSize is the size in bytes of the stream that the published figures were measured with.
 const DefaultSize = 30 << 20
 
-// Stream writes about size bytes of frames to w, one object per line. It ends
-// with a whole turn, so it writes up to a few hundred kilobytes more than size.
-// Nine in ten lines are stream events, and about 40 of 100 bytes belong to
-// tool results.
+// Stream writes about size bytes of frames to w, one object per line. It ends with a whole turn, so
+// it writes up to a few hundred kilobytes more than size. Nine in ten lines are stream events, and
+// about 40 of 100 bytes belong to tool results.
 func Stream(w io.Writer, seed uint64, size int) error {
 	g := newGenerator(w, seed)
 	for g.err == nil && g.written < size {
@@ -36,8 +34,8 @@ func Stream(w io.Writer, seed uint64, size int) error {
 	return g.err
 }
 
-// Huge writes one assistant frame of about size bytes on a single line. Nearly
-// all of it is one text block of source code, rich in escapes.
+// Huge writes one assistant frame of about size bytes on a single line. Nearly all of it is one
+// text block of source code, rich in escapes.
 func Huge(w io.Writer, seed uint64, size int) error {
 	g := newGenerator(w, seed)
 	g.identify()
@@ -46,9 +44,9 @@ func Huge(w io.Writer, seed uint64, size int) error {
 	return g.err
 }
 
-// HugeListing writes one assistant frame of about size bytes on a single line.
-// Nearly all of it is a tool input holding a list of short strings: indenting
-// the frame spreads it over about size/40 lines.
+// HugeListing writes one assistant frame of about size bytes on a single line. Nearly all of it is
+// a tool input holding a list of short strings: indenting the frame spreads it over about size/40
+// lines.
 func HugeListing(w io.Writer, seed uint64, size int) error {
 	g := newGenerator(w, seed)
 	g.identify()
@@ -63,8 +61,7 @@ func HugeListing(w io.Writer, seed uint64, size int) error {
 	return g.err
 }
 
-// A generator writes frames and keeps what they have in common. The first
-// failed write stops it.
+// A generator writes frames and keeps what they have in common. The first failed write stops it.
 type generator struct {
 	w       io.Writer
 	rng     *rand.Rand
@@ -108,12 +105,12 @@ func (g *generator) identify() {
 	g.results = 0
 }
 
-// An object is a JSON object as alternating names and values, in the order in
-// which they are written.
+// An object is a JSON object as alternating names and values, in the order in which they are
+// written.
 type object []any
 
-// append writes o in the form of JSON.stringify: no spaces, names in order,
-// only those characters escaped that must be.
+// append writes o in the form of JSON.stringify: no spaces, names in order, only those characters
+// escaped that must be.
 func (o object) append(dst []byte) []byte {
 	dst = append(dst, '{')
 	for i := 0; i < len(o); i += 2 {

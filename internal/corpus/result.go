@@ -64,8 +64,8 @@ func (g *generator) subagentStats() object {
 		"by_type", object{"general-purpose", n}}
 }
 
-// resultSize is the size in bytes of what a tool gives back. Most results are
-// small; a few are long enough for frames of more than 60 KB.
+// resultSize is the size in bytes of what a tool gives back. Most results are small; a few are long
+// enough for frames of more than 60 KB.
 func (g *generator) resultSize() int {
 	switch k := g.rng.IntN(10); {
 	case k < 4:
@@ -78,8 +78,8 @@ func (g *generator) resultSize() int {
 	return g.between(14800, 26000)
 }
 
-// toolResult is the user frame that answers a tool call: the block for the
-// model, and beside it the tool's own structured result, which repeats it.
+// toolResult is the user frame that answers a tool call: the block for the model, and beside it the
+// tool's own structured result, which repeats it.
 func (g *generator) toolResult(b block) object {
 	out := g.runTool(b)
 	result := object{"tool_use_id", b.toolUse, "type", "tool_result", "content", out.content}

@@ -15,18 +15,19 @@ import (
 // ProjectsSize is the size in bytes of the projects that the published figures were measured with.
 const ProjectsSize = 414_000_000
 
-// Projects fills dir with the transcripts of many sessions, in the layout of the agent's own projects directory, and
-// returns what is true of them. They have about size bytes; a small size gives fewer sessions, of the same kinds. The
-// same seed and size always give the same bytes.
+// Projects fills dir with the transcripts of many sessions, in the layout of the agent's own
+// projects directory, and returns what is true of them. They have about size bytes; a small size
+// gives fewer sessions, of the same kinds. The same seed and size always give the same bytes.
 //
-// There are sessions of CLI 2.1.325 and of older ones: subagents that start subagents, parallel calls, compactions,
-// rewinds, resumes, forks of three kinds, spilled results, and lines with counts that are not final. Most of the bytes
-// are results of tools.
+// There are sessions of CLI 2.1.325 and of older ones: subagents that start subagents, parallel
+// calls, compactions, rewinds, resumes, forks of three kinds, spilled results, and lines with
+// counts that are not final. Most of the bytes are results of tools.
 func Projects(dir string, seed uint64, size int) (*Truth, error) {
 	return (&projects{generator: newGenerator(nil, seed), dir: dir, book: newBook()}).make(size)
 }
 
-// GatewayProjects is Projects, but some sessions were answered through a gateway, which gives no IDs to requests.
+// GatewayProjects is Projects, but some sessions were answered through a gateway, which gives no
+// IDs to requests.
 func GatewayProjects(dir string, seed uint64, size int) (*Truth, error) {
 	return (&projects{generator: newGenerator(nil, seed), dir: dir, book: newBook(), gateways: true}).make(size)
 }
@@ -55,7 +56,8 @@ type projects struct {
 	gateways bool
 }
 
-// texts makes the texts that all sessions take pieces of: making them for each session would take minutes.
+// texts makes the texts that all sessions take pieces of: making them for each session would take
+// minutes.
 func (p *projects) texts(size int) {
 	n := min(max(size/16, 64<<10), 1<<20)
 	p.prosy, p.coded, p.logged = newText(p.prose(n)), newText(p.code(n)), newText(p.log(n))
@@ -66,8 +68,8 @@ func (p *projects) words(n int) string  { return p.prosy.piece(p.generator, n) }
 func (p *projects) codeOf(n int) string { return p.coded.piece(p.generator, n) }
 func (p *projects) output(n int) string { return p.logged.piece(p.generator, n) }
 
-// sessionSizes are the sizes of the main transcripts, in any order: a few large ones, and many small ones. The rest
-// of size is for subagents.
+// sessionSizes are the sizes of the main transcripts, in any order: a few large ones, and many
+// small ones. The rest of size is for subagents.
 func sessionSizes(g *generator, size int) []int {
 	count := min(max(size/(256<<10), 10), 200)
 	weights := []float64{60, 34, 22, 15, 12, 10, 8, 7, 6, 5}
@@ -280,9 +282,9 @@ const (
 	nulRun    = 4 << 20
 )
 
-// HugeProject fills dir with one session, whose transcript has about size bytes: two turns, and between them progress
-// of tools that repeats everything that a subagent has said, and runs of NUL bytes, as a crash leaves them. Such transcripts
-// exist.
+// HugeProject fills dir with one session, whose transcript has about size bytes: two turns, and
+// between them progress of tools that repeats everything that a subagent has said, and runs of NUL
+// bytes, as a crash leaves them. Such transcripts exist.
 func HugeProject(dir string, seed uint64, size int) (*Truth, error) {
 	p := &projects{generator: newGenerator(nil, seed), dir: dir, book: newBook()}
 	p.texts(size)
@@ -302,7 +304,8 @@ func HugeProject(dir string, seed uint64, size int) (*Truth, error) {
 	return p.book.truth(), nil
 }
 
-// noise writes lines of progress until the transcript has that size. To be fast, they differ only in their UUIDs.
+// noise writes lines of progress until the transcript has that size. To be fast, they differ only
+// in their UUIDs.
 func (r *recording) noise(size int) {
 	last, uuid := fmt.Sprint(r.parent), r.uuid()
 	message := object{"type", "user", "message", object{"role", "user", "content", r.output(noiseLine)}}
@@ -333,7 +336,8 @@ func (r *recording) noise(size int) {
 type copyKind int
 
 const (
-	// forkSession repeats the entries under the new session's ID, and says that they are those of a background session.
+	// forkSession repeats the entries under the new session's ID, and says that they are those of a
+	// background session.
 	forkSession copyKind = iota
 	// forkSDK gives the entries new UUIDs, and says where they are from.
 	forkSDK
@@ -415,8 +419,8 @@ func (b *book) copied(session string, kept keptEntry) {
 	})
 }
 
-// replay writes a transcript of a subagent that repeats the beginning of the session: for a question on the side, under
-// its own requests, or for a compaction.
+// replay writes a transcript of a subagent that repeats the beginning of the session: for a
+// question on the side, under its own requests, or for a compaction.
 func (r *recording) replay(name string, newRequests bool) {
 	copies := &recording{projects: r.projects, id: r.id, agent: name, now: r.now}
 	if r.fail(copies.create(r.path(r.id, "subagents", "agent-"+name+".jsonl"))); r.err != nil {
@@ -433,7 +437,8 @@ func (r *recording) replay(name string, newRequests bool) {
 	r.fail(copies.finish())
 }
 
-// subagent lets a subagent work on a prompt, and returns its ID and its answer. It may start another one.
+// subagent lets a subagent work on a prompt, and returns its ID and its answer. It may start
+// another one.
 func (r *recording) subagent(tool, kind, prompt string) (id, answer string) {
 	id = "a" + r.hex(16)
 	sub := &recording{

@@ -110,7 +110,8 @@ func (r *recording) note(kind string, members ...any) {
 	r.write(kind, entry)
 }
 
-// entry writes an entry of the conversation, and returns its UUID. Members before and after its UUID are given.
+// entry writes an entry of the conversation, and returns its UUID. Members before and after its
+// UUID are given.
 func (r *recording) entry(kind string, before, behind object, kept keptEntry) string {
 	uuid := r.uuid()
 	entry := object{"parentUuid", r.parent}
@@ -211,7 +212,8 @@ type Truth struct {
 	// Agents counts the transcripts of subagents, and Spills the results in separate files.
 	Agents int
 	Spills int
-	// Lines and Bytes are those of all transcripts, and ByKind the lines by type, and by subtype where there is one.
+	// Lines and Bytes are those of all transcripts, and ByKind the lines by type, and by subtype
+	// where there is one.
 	Lines  int
 	Bytes  int64
 	ByKind map[string]int
@@ -235,8 +237,9 @@ type SessionTruth struct {
 	Bytes int
 	// Tokens are those of the answers that were given in the session, to it or to its subagents.
 	Tokens Tokens
-	// Prompts counts what the user has typed and still sees, Queued what was also typed while the agent worked,
-	// Rewinds the prompts that were taken back with all that followed, and Compactions those that the user sees.
+	// Prompts counts what the user has typed and still sees, Queued what was also typed while the
+	// agent worked, Rewinds the prompts that were taken back with all that followed, and
+	// Compactions those that the user sees.
 	Prompts     int
 	Queued      int
 	Rewinds     int

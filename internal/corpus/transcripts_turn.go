@@ -106,7 +106,8 @@ func (r *recording) incidents() {
 	}
 }
 
-// round writes one answer with calls of tools, and their results. A result hangs on the line of its call.
+// round writes one answer with calls of tools, and their results. A result hangs on the line of its
+// call.
 func (r *recording) round() {
 	var blocks []object
 	if r.oneIn(3) {
@@ -165,8 +166,8 @@ type reply struct {
 	searches         int
 }
 
-// answer writes one answer of the model, a line for each block, and returns the UUIDs of the lines. Older agents write
-// down counts that are not final in all but the last.
+// answer writes one answer of the model, a line for each block, and returns the UUIDs of the lines.
+// Older agents write down counts that are not final in all but the last.
 func (r *recording) answer(blocks []object, stop string) []string {
 	p := r.newReply(blocks)
 	a := &answered{tokens: p.tokens, model: r.model, session: r.id}
@@ -257,7 +258,8 @@ func (r *recording) spend(model string, tokens Tokens) {
 	r.spent[model] = r.spent[model].Plus(tokens)
 }
 
-// A call is one of a tool. run makes its result: what the model gets, what the agent keeps, and whether it failed.
+// A call is one of a tool. run makes its result: what the model gets, what the agent keeps, and
+// whether it failed.
 type call struct {
 	id, name string
 	input    object

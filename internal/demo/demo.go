@@ -1,9 +1,9 @@
-// Package demo holds what "clew demo" shows: a small project with a bug, a model that is scripted to fix it, and
-// recordings of Claude Code fixing it over this model.
+// Package demo holds what "clew demo" shows: a small project with a bug, a model that is scripted
+// to fix it, and recordings of Claude Code fixing it over this model.
 //
-// [StartModel] starts the model, for users who have the agent binary. A [Player] plays a recording for those who have
-// not. "make record" makes the recordings with the same model, and a test with the agent binary compares them with what
-// the agent does now.
+// [StartModel] starts the model, for users who have the agent binary. A [Player] plays a recording
+// for those who have not. "make record" makes the recordings with the same model, and a test with
+// the agent binary compares them with what the agent does now.
 package demo
 
 import (
@@ -54,8 +54,8 @@ const (
 //go:embed project
 var project embed.FS
 
-// Lay writes the files of the project into dir, and makes dir if it does not exist. If git is installed, dir becomes a
-// repository, because agents usually work in one.
+// Lay writes the files of the project into dir, and makes dir if it does not exist. If git is
+// installed, dir becomes a repository, because agents usually work in one.
 func Lay(dir string) error {
 	files, err := fs.Sub(project, "project")
 	if err != nil {
@@ -77,7 +77,8 @@ func Lay(dir string) error {
 	return nil
 }
 
-// commit makes dir a repository with its files on the branch main. It ignores errors: the task does not need git.
+// commit makes dir a repository with its files on the branch main. It ignores errors: the task does
+// not need git.
 func commit(dir string) {
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
@@ -93,7 +94,8 @@ func commit(dir string) {
 	}
 }
 
-// environWithoutGit returns the environment without the variables of git, which may name another repository.
+// environWithoutGit returns the environment without the variables of git, which may name another
+// repository.
 func environWithoutGit() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "GIT_") })
 }
@@ -105,8 +107,8 @@ type Model struct {
 	reporter *failures
 }
 
-// StartModel starts a model that fixes the project in dir, at once or at a pace that people can follow. The caller has
-// to close it.
+// StartModel starts a model that fixes the project in dir, at once or at a pace that people can
+// follow. The caller has to close it.
 func StartModel(ctx context.Context, dir string, atOnce bool) (*Model, error) {
 	temp, err := os.MkdirTemp("", "clew-demo-model-")
 	if err != nil {
@@ -121,15 +123,16 @@ func StartModel(ctx context.Context, dir string, atOnce bool) (*Model, error) {
 	return &Model{model, temp, reporter}, nil
 }
 
-// Close ends the model and removes its files: end the agent first. The error also reports requests that the model could
-// not answer.
+// Close ends the model and removes its files: end the agent first. The error also reports requests
+// that the model could not answer.
 func (m *Model) Close() error {
 	err := m.Model.Close()
 	return errors.Join(m.reporter.err(), err, os.RemoveAll(m.dir))
 }
 
-// Options returns the options of an agent that works over the model on the project in dir. Nothing of the user's own
-// settings and variables reaches the agent. It keeps its settings and transcripts in config.
+// Options returns the options of an agent that works over the model on the project in dir. Nothing
+// of the user's own settings and variables reaches the agent. It keeps its settings and transcripts
+// in config.
 func (m *Model) Options(dir, config string) *clew.Options {
 	return &clew.Options{
 		Dir:                    dir,
@@ -224,7 +227,8 @@ func edit(path string) wire.Block {
 //go:embed recording
 var recordings embed.FS
 
-// A Recording is the name of a recording of Claude Code: its dialogue with the host, and the transcripts that it wrote.
+// A Recording is the name of a recording of Claude Code: its dialogue with the host, and the
+// transcripts that it wrote.
 type Recording string
 
 // The recordings differ in whether the user allowed the change.
@@ -260,8 +264,8 @@ func (r Recording) denial() ([]byte, error) {
 	return nil, errors.New("demo: nothing is denied in the recording")
 }
 
-// projectDir is the directory of the project's transcripts, below that of the agent's settings. The project of the
-// recordings is /home/dev/slug.
+// projectDir is the directory of the project's transcripts, below that of the agent's settings. The
+// project of the recordings is /home/dev/slug.
 const projectDir = "projects/-home-dev-slug"
 
 var (
@@ -269,8 +273,8 @@ var (
 	timestamp = regexp.MustCompile(`"timestamp":"([^"]*)"`)
 )
 
-// Lay writes the transcripts of the recording below config, a directory of settings. Their times are moved so that the
-// last line was written at end.
+// Lay writes the transcripts of the recording below config, a directory of settings. Their times
+// are moved so that the last line was written at end.
 func (r Recording) Lay(config string, end time.Time) error {
 	main, err := r.read("transcript.jsonl")
 	if err != nil {

@@ -55,7 +55,8 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// A model serves until it is closed, leaves no files, and reports requests that it could not answer.
+// A model serves until it is closed, leaves no files, and reports requests that it could not
+// answer.
 func TestModelClose(t *testing.T) {
 	t.Parallel()
 	model, err := demo.StartModel(t.Context(), t.TempDir(), true)
@@ -180,7 +181,8 @@ func checkTimes(t *testing.T, path string, end time.Time) {
 	}
 }
 
-// The project is a separate repository, also if variables name another one, and it does not need git.
+// The project is a separate repository, also if variables name another one, and it does not need
+// git.
 func TestLay(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "new", "slug"), t.TempDir()
 	t.Setenv("GIT_DIR", filepath.Join(other, "git"))

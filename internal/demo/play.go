@@ -16,8 +16,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Player is a [clew.Transport] to a simulated agent that plays a recording: [DeniedRecording] if the host denies the
-// change, and [AllowedRecording] otherwise. An interrupt kills the agent. The zero value is ready to use.
+// A Player is a [clew.Transport] to a simulated agent that plays a recording: [DeniedRecording] if
+// the host denies the change, and [AllowedRecording] otherwise. An interrupt kills the agent. The
+// zero value is ready to use.
 type Player struct {
 	failures failures
 
@@ -32,7 +33,8 @@ func (p *Player) Recording() Recording {
 	return p.playing
 }
 
-// Err returns an error if a host sent frames that are not in the recording, or ended before its end.
+// Err returns an error if a host sent frames that are not in the recording, or ended before its
+// end.
 func (p *Player) Err() error { return p.failures.err() }
 
 // Connect starts an agent.
@@ -70,7 +72,8 @@ type agent struct {
 	replaced atomic.Bool // by another one: it does not play its recording to the end
 }
 
-// A connection is a [clew.Connection] to an agent, which it replaces by another when the host denies the change.
+// A connection is a [clew.Connection] to an agent, which it replaces by another when the host
+// denies the change.
 type connection struct {
 	player *Player
 	sent   [][]byte // by the host
@@ -115,8 +118,8 @@ func isInterrupt(frame []byte) bool { return bytes.Contains(frame, []byte(`"subt
 // isDenial reports whether the host denies the agent something.
 func isDenial(frame []byte) bool { return bytes.Contains(frame, []byte(`"behavior":"deny"`)) }
 
-// replace starts the agent whose change is denied. It gets the frames that the host has sent so far, and the recorded
-// denial in place of the host's. The host reads its output from there on.
+// replace starts the agent whose change is denied. It gets the frames that the host has sent so
+// far, and the recorded denial in place of the host's. The host reads its output from there on.
 func (c *connection) replace(old *agent) error {
 	next, err := c.player.start(DeniedRecording)
 	if err != nil {
@@ -169,8 +172,8 @@ func (c *connection) CloseWrite() error { return c.current().CloseWrite() }
 // Close ends the agent.
 func (c *connection) Close() error { return c.current().Close() }
 
-// AtPace returns a transport with pauses between the messages of its agents, so that people can read them. An interrupt
-// ends the output.
+// AtPace returns a transport with pauses between the messages of its agents, so that people can
+// read them. An interrupt ends the output.
 func AtPace(t clew.Transport) clew.Transport {
 	return clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
 		conn, err := t.Connect(ctx, launch)

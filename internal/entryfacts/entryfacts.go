@@ -1,5 +1,6 @@
-// Package entryfacts decides what the lines of a transcript mean, where more than one package needs to know: whether a
-// turn is over, which entries a compaction keeps and which entries are retracted, and which texts the user did not write.
+// Package entryfacts decides what the lines of a transcript mean, where more than one package needs
+// to know: whether a turn is over, which entries a compaction keeps and which entries are
+// retracted, and which texts the user did not write.
 package entryfacts
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Chained reports whether entries of a type are part of the tree of the conversation, if they have a UUID.
+// Chained reports whether entries of a type are part of the tree of the conversation, if they have
+// a UUID.
 func Chained(kind string) bool {
 	switch kind {
 	case "user", "assistant", "system", "attachment", "progress":
@@ -20,8 +22,8 @@ func Chained(kind string) bool {
 	return false
 }
 
-// CallEndsTurn reports whether a call of a tool is the last thing that an agent does before the user's next prompt: it
-// presents a plan and waits, or it shuts down.
+// CallEndsTurn reports whether a call of a tool is the last thing that an agent does before the
+// user's next prompt: it presents a plan and waits, or it shuts down.
 func CallEndsTurn(tool string, input wire.JSON) bool {
 	switch tool {
 	case "ExitPlanMode":
@@ -48,8 +50,8 @@ type Result struct {
 // structuredOutput is the structured result of the tool that gives the answer as JSON.
 const structuredOutput = "Structured output provided successfully"
 
-// EndsTurn reports whether the agent does nothing after the result: the user rejected the call, or it was the structured
-// output that was asked for.
+// EndsTurn reports whether the agent does nothing after the result: the user rejected the call, or
+// it was the structured output that was asked for.
 func (r *Result) EndsTurn() bool {
 	if r.Tool == "StructuredOutput" && r.Succeeded || strings.TrimSpace(r.Text) == entrylex.Rejected {
 		return true
@@ -58,8 +60,8 @@ func (r *Result) EndsTurn() bool {
 	return ok && (string(text) == entrylex.Rejected || string(text) == structuredOutput)
 }
 
-// Preserved are the messages that a compaction has kept. They come after the anchor, which is the summary, although
-// their entries still name their old parents.
+// Preserved are the messages that a compaction has kept. They come after the anchor, which is the
+// summary, although their entries still name their old parents.
 type Preserved struct {
 	Anchor string
 	// UUIDs are all messages in order. Older agents wrote only the first and the last one.
@@ -67,7 +69,8 @@ type Preserved struct {
 	First, Last string
 }
 
-// ReadPreserved reads the metadata of a compaction. Anchor is "" if the compaction has kept nothing.
+// ReadPreserved reads the metadata of a compaction. Anchor is "" if the compaction has kept
+// nothing.
 func ReadPreserved(metadata []byte) Preserved {
 	kept := jsonlex.Lookup(metadata, 0, "preservedMessages")
 	if anchor := textAt(kept, "anchorUuid"); anchor != "" {
@@ -79,8 +82,9 @@ func ReadPreserved(metadata []byte) Preserved {
 	}
 }
 
-// Rewound returns the UUID of the first entry that a rewind has removed from the conversation, if the line of that type
-// records one. All entries below it that were there before the line go with it.
+// Rewound returns the UUID of the first entry that a rewind has removed from the conversation, if
+// the line of that type records one. All entries below it that were there before the line go with
+// it.
 func Rewound(kind string, line []byte) (uuid string, ok bool) {
 	if kind != "last-prompt" || string(jsonlex.Lookup(line, 0, "rewound")) != "true" {
 		return "", false
@@ -88,8 +92,8 @@ func Rewound(kind string, line []byte) (uuid string, ok bool) {
 	return textAt(line, "cutUuid"), true
 }
 
-// Texts returns the strings of a JSON array that are not empty, or the value itself if it is a string. The members that
-// name retracted entries have either form.
+// Texts returns the strings of a JSON array that are not empty, or the value itself if it is a
+// string. The members that name retracted entries have either form.
 func Texts(value []byte) []string {
 	var l jsonlex.Lexer
 	l.Reset(value)

@@ -2,8 +2,9 @@ package entryfacts
 
 import "strings"
 
-// The agent puts what it adds to a prompt between tags, as in <system-reminder>...</system-reminder>. They are not XML:
-// nothing is escaped, they may be in any case, and the first end tag ends an element.
+// The agent puts what it adds to a prompt between tags, as in
+// <system-reminder>...</system-reminder>. They are not XML: nothing is escaped, they may be in any
+// case, and the first end tag ends an element.
 
 // Interruption begins the text that the agent writes where the user has interrupted it.
 const Interruption = "[Request interrupted by user"
@@ -22,9 +23,9 @@ const (
 	longCaveat  = 500
 )
 
-// NotByUser reports whether the user did not write the text of a prompt: the agent, an editor or a hook has added all of
-// it, or it is what a command printed, the end of a task or the feedback of a hook. It returns false for the message of
-// another agent, and for an empty text.
+// NotByUser reports whether the user did not write the text of a prompt: the agent, an editor or a
+// hook has added all of it, or it is what a command printed, the end of a task or the feedback of a
+// hook. It returns false for the message of another agent, and for an empty text.
 func NotByUser(text string) bool {
 	rest, kind := CutAdded(text)
 	if rest == "" {
@@ -33,8 +34,8 @@ func NotByUser(text string) bool {
 	return OutputTag(LeadingTag(rest)) != "" || IsNotification(rest) || strings.HasPrefix(rest, StopHook)
 }
 
-// OutputTag returns the kind of command whose output stands in elements of that name: local-command, bash, or "" for
-// other elements.
+// OutputTag returns the kind of command whose output stands in elements of that name:
+// local-command, bash, or "" for other elements.
 func OutputTag(name string) string {
 	switch name {
 	case "local-command-stdout", "local-command-stderr":
@@ -51,8 +52,9 @@ const NotificationTag = "task-notification"
 // IsNotification reports whether a text begins with the report of a task.
 func IsNotification(text string) bool { return LeadingTag(text) == NotificationTag }
 
-// CutAdded cuts from the start of a prompt what the agent, an editor or a hook has added. kind says what was cut: that of
-// an interruption, else of the first piece, or "" if there was nothing to cut.
+// CutAdded cuts from the start of a prompt what the agent, an editor or a hook has added. kind says
+// what was cut: that of an interruption, else of the first piece, or "" if there was nothing to
+// cut.
 func CutAdded(text string) (rest, kind string) {
 	for {
 		text = strings.TrimSpace(text)
@@ -91,7 +93,8 @@ func cutOneAdded(text string) (kind, rest string) {
 	return kind, rest
 }
 
-// addedKind returns the kind of an element that stands in front of a prompt, or "" if the user may have written it.
+// addedKind returns the kind of an element that stands in front of a prompt, or "" if the user may
+// have written it.
 func addedKind(name string) string {
 	switch name {
 	case "local-command-caveat":
@@ -105,7 +108,8 @@ func addedKind(name string) string {
 	return ""
 }
 
-// LeadingTag returns the name, in lower case, of the tag without attributes that text starts with, or "".
+// LeadingTag returns the name, in lower case, of the tag without attributes that text starts with,
+// or "".
 func LeadingTag(text string) string {
 	if text == "" || text[0] != '<' {
 		return ""
@@ -154,8 +158,8 @@ func indexTag(text, open, name string) int {
 	}
 }
 
-// cutElement cuts the element of that name from the start of text. One without an end goes on to the end of text, and
-// is not closed.
+// cutElement cuts the element of that name from the start of text. One without an end goes on to
+// the end of text, and is not closed.
 func CutElement(text, name string) (inner, rest string, closed bool) {
 	inner = text[StartTag(text, name):]
 	end := IndexEnd(inner, name)
@@ -165,8 +169,8 @@ func CutElement(text, name string) (inner, rest string, closed bool) {
 	return inner[:end], inner[end+EndTag(inner[end:], name):], true
 }
 
-// Element returns what the first element of that name in text has in it, without white space around. It returns "" if
-// the element has no end.
+// Element returns what the first element of that name in text has in it, without white space
+// around. It returns "" if the element has no end.
 func Element(text, name string) string {
 	at := indexTag(text, "<", name)
 	if at < 0 {

@@ -1,5 +1,6 @@
-// Package entrylex reads the members of the lines of a transcript. The packages that decode such lines, in full or in
-// part, read a value of each kind in the same way: a value of another type than expected counts as absent.
+// Package entrylex reads the members of the lines of a transcript. The packages that decode such
+// lines, in full or in part, read a value of each kind in the same way: a value of another type
+// than expected counts as absent.
 package entrylex
 
 import (
@@ -13,14 +14,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Reader reads values one after the other, and shares strings that repeat from line to line. The zero value is ready
-// for [jsonlex.Lexer.Reset].
+// A Reader reads values one after the other, and shares strings that repeat from line to line. The
+// zero value is ready for [jsonlex.Lexer.Reset].
 type Reader struct {
 	jsonlex.Lexer
 	words wordTable
 }
 
-// StringBytes reads a string, and skips any other value. The bytes are valid until the next value is read.
+// StringBytes reads a string, and skips any other value. The bytes are valid until the next value
+// is read.
 func (r *Reader) StringBytes() []byte {
 	if r.Peek() != '"' {
 		r.Skip()
@@ -32,7 +34,8 @@ func (r *Reader) StringBytes() []byte {
 // Text reads a string. It returns "" for any other value.
 func (r *Reader) Text() string { return string(r.StringBytes()) }
 
-// Word is like Text for a string that is likely to appear again, such as the name of a model: equal words share memory.
+// Word is like Text for a string that is likely to appear again, such as the name of a model: equal
+// words share memory.
 func (r *Reader) Word() string { return r.words.get(r.StringBytes()) }
 
 // Flag reads a boolean. It returns false for any other value.
@@ -82,8 +85,8 @@ func (r *Reader) count() int {
 	return int(n)
 }
 
-// Usage has the fields of usage.Usage, which documents them. Callers convert a pointer to one into a pointer to the
-// other, so the two cannot differ.
+// Usage has the fields of usage.Usage, which documents them. Callers convert a pointer to one into
+// a pointer to the other, so the two cannot differ.
 type Usage struct {
 	InputTokens           int
 	OutputTokens          int
@@ -99,8 +102,8 @@ type Usage struct {
 	ServiceTier           string
 }
 
-// ReadUsage reads the usage of an answer, as the API writes it, into u. It returns false, and leaves u as it is, if the
-// value is not an object.
+// ReadUsage reads the usage of an answer, as the API writes it, into u. It returns false, and
+// leaves u as it is, if the value is not an object.
 func (r *Reader) ReadUsage(u *Usage) bool {
 	if r.Peek() != '{' {
 		r.Skip()
@@ -155,8 +158,9 @@ func (r *Reader) usageDetails(u *Usage) {
 	}
 }
 
-// A wordTable shares strings that repeat from line to line: the session, the directory, the version, the model. A new
-// word replaces the one in the slot of its hash, so the table stays small.
+// A wordTable shares strings that repeat from line to line: the session, the directory, the
+// version, the model. A new word replaces the one in the slot of its hash, so the table stays
+// small.
 type wordTable struct {
 	slots [wordSlots]string
 }

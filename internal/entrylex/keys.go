@@ -1,7 +1,8 @@
 package entrylex
 
-// The names of the members of a line that more than one package reads, or that decide what a line is. The decoders of lines
-// are several, since each reads only what it needs, and all of them take the names from here.
+// The names of the members of a line that more than one package reads, or that decide what a line
+// is. The decoders of lines are several, since each reads only what it needs, and all of them take
+// the names from here.
 const (
 	// What the line is, and how it is related to others.
 	KeyType              = "type"

@@ -5,14 +5,16 @@ import (
 	"iter"
 )
 
-// A transcript file consists of lines that end with a line feed. NUL bytes, of which a crash can leave megabytes, end a
+// A transcript file consists of lines that end with a line feed. NUL bytes, of which a crash can
+// leave megabytes, end a
 // line as well, but don't count as a line in line numbers.
 
-// ByteOrderMark is what some editors write at the beginning of a file. It is not part of the first line.
+// ByteOrderMark is what some editors write at the beginning of a file. It is not part of the first
+// line.
 const ByteOrderMark = "\ufeff"
 
-// LineEnd returns the index of the first byte that ends a line, which is a line feed or a NUL byte. It returns the length
-// of the text if there is none.
+// LineEnd returns the index of the first byte that ends a line, which is a line feed or a NUL byte.
+// It returns the length of the text if there is none.
 func LineEnd(text []byte) int {
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
 		text = text[:end]

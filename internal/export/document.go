@@ -1,5 +1,5 @@
-// Package export writes sessions as an HTML page, Markdown or JSON. It is pure: a transcript becomes a
-// [Document], and the document is written to a writer.
+// Package export writes sessions as an HTML page, Markdown or JSON. It is pure: a transcript
+// becomes a [Document], and the document is written to a writer.
 //
 //	doc := export.New(t, nil)
 //	export.Redact(doc, new(redact.Redactor))
@@ -7,8 +7,8 @@
 //
 // [Read] reads a document in JSON.
 //
-// All texts of a transcript are untrusted. On a page they are escaped, and a content security policy
-// forbids scripts and remote content.
+// All texts of a transcript are untrusted. On a page they are escaped, and a content security
+// policy forbids scripts and remote content.
 package export
 
 import (
@@ -33,8 +33,8 @@ import (
 // misunderstand the new format.
 const Format = "clew-session/1"
 
-// A Document is a session, or some turns of one, for export. "clew export --format json" writes it as
-// JSON, and [Read] reads that. Empty members may be omitted, and readers ignore unknown ones.
+// A Document is a session, or some turns of one, for export. "clew export --format json" writes it
+// as JSON, and [Read] reads that. Empty members may be omitted, and readers ignore unknown ones.
 type Document struct {
 	Format    string    `json:"format"`
 	SessionID string    `json:"session_id"`
@@ -120,15 +120,17 @@ type Item struct {
 	Result    string `json:"result,omitempty"`
 	HasResult bool   `json:"has_result,omitempty"`
 	IsError   bool   `json:"is_error,omitempty"`
-	// Structured is the structured result of the tool, unless it is long. Patch is the change of a file.
+	// Structured is the structured result of the tool, unless it is long. Patch is the change of a
+	// file.
 	Structured wire.JSON `json:"structured,omitempty"`
 	Patch      wire.JSON `json:"patch,omitempty"`
 	Status     string    `json:"status,omitempty"`
-	// Output is the complete output if the model received only the beginning, and OutputPath its file.
+	// Output is the complete output if the model received only the beginning, and OutputPath its
+	// file.
 	Output     string `json:"output,omitempty"`
 	OutputPath string `json:"output_path,omitempty"`
-	// Images are the images in the result, without those that are too large or of another type. ImageCount
-	// counts all of them.
+	// Images are the images in the result, without those that are too large or of another type.
+	// ImageCount counts all of them.
 	Images     []Image  `json:"images,omitempty"`
 	ImageCount int      `json:"image_count,omitempty"`
 	Injected   []string `json:"injected,omitempty"`
@@ -172,19 +174,19 @@ type Branch struct {
 	Chunks   []Chunk `json:"chunks"`
 }
 
-// Options select the content of a document. Nil and the zero value mean the whole conversation, without
-// branches.
+// Options select the content of a document. Nil and the zero value mean the whole conversation,
+// without branches.
 type Options struct {
 	// Chunks are the chunks to include. Nil means all. Turn is the turn of the first one.
 	Chunks []transcript.Chunk
 	Turn   int
 	// Branches includes the rewound messages.
 	Branches bool
-	// Images returns the images in the result of a call that has some. agent is the ID of the subagent that
-	// made the call, or "". Nil means no images.
+	// Images returns the images in the result of a call that has some. agent is the ID of the
+	// subagent that made the call, or "". Nil means no images.
 	Images func(agent string, item *transcript.DisplayItem) []Image
-	// Output returns the complete output of a call whose result was too long for the conversation, or "". Nil
-	// means no output.
+	// Output returns the complete output of a call whose result was too long for the conversation,
+	// or "". Nil means no output.
 	Output func(item *transcript.DisplayItem) string
 }
 
@@ -319,9 +321,9 @@ func (m *converter) branches(t *transcript.Transcript) []Branch {
 	return made
 }
 
-// Select returns a document with some chunks of d. t is d.Transcript, or the transcript of one of its
-// subagents. Images and Output of opts are ignored: they come from d. So do the totals, unless t is that of
-// a subagent.
+// Select returns a document with some chunks of d. t is d.Transcript, or the transcript of one of
+// its subagents. Images and Output of opts are ignored: they come from d. So do the totals, unless
+// t is that of a subagent.
 func (d *Document) Select(t *transcript.Transcript, opts *Options) *Document {
 	kept := map[string]*Item{}
 	d.eachItem(func(i *Item) {
@@ -459,7 +461,8 @@ const (
 )
 
 // bounds limit a page to a size that a browser opens quickly. Inputs and results of tools are cut.
-// Prompts, answers and the names of calls, which people read first, are not. The zero value cuts nothing.
+// Prompts, answers and the names of calls, which people read first, are not. The zero value cuts
+// nothing.
 type bounds struct {
 	page     int  // bytes of the page
 	most     int  // bytes of an input or a result of a tool
@@ -479,8 +482,8 @@ func writeHTML(w io.Writer, d *Document, view *View) error {
 	return writeBounded(w, d, view, maxPage)
 }
 
-// writeBounded tries smaller and smaller bounds until the page is not larger than size. With the smallest
-// ones the page ends when it is full.
+// writeBounded tries smaller and smaller bounds until the page is not larger than size. With the
+// smallest ones the page ends when it is full.
 func writeBounded(w io.Writer, d *Document, view *View, size int) error {
 	b := bounds{page: size, most: maxText, lines: maxDiffLines, pictures: size / 2}
 	var text bytes.Buffer
@@ -493,8 +496,8 @@ func writeBounded(w io.Writer, d *Document, view *View, size int) error {
 	return err
 }
 
-// full reports whether nothing more fits. The last tenth of a page that ends early is reserved for elements
-// that were begun.
+// full reports whether nothing more fits. The last tenth of a page that ends early is reserved for
+// elements that were begun.
 func (p *page) full() bool {
 	switch {
 	case p.err != nil:

@@ -17,8 +17,9 @@ const (
 	classTag     = "t"
 )
 
-// highlight writes code with colored words. It has no grammar: it recognizes comments, strings, numbers and
-// keywords in one pass, and never fails. Highlighters that backtrack can take very long for untrusted text.
+// highlight writes code with colored words. It has no grammar: it recognizes comments, strings,
+// numbers and keywords in one pass, and never fails. Highlighters that backtrack can take very long
+// for untrusted text.
 func (m *markup) highlight(code string, l *language) {
 	if l == nil {
 		m.text(code)
@@ -137,8 +138,8 @@ func (h *highlighter) isApostrophe() bool {
 	return word != "" && (len(word) > 2 || strings.Trim(word, h.prefixes) != "")
 }
 
-// stringLength returns the length of a string that ends with a quote, or else with its line or the text.
-// Quotes inside may be escaped.
+// stringLength returns the length of a string that ends with a quote, or else with its line or the
+// text. Quotes inside may be escaped.
 func stringLength(text, quote string, long bool) int {
 	for i := len(quote); i < len(text); i++ {
 		switch {
@@ -153,8 +154,8 @@ func stringLength(text, quote string, long bool) int {
 	return len(text)
 }
 
-// letterLength returns the length of a single letter in quotes, or 0, since the quote also has other
-// meanings.
+// letterLength returns the length of a single letter in quotes, or 0, since the quote also has
+// other meanings.
 func letterLength(text string) int {
 	if strings.HasPrefix(text, `'\`) {
 		return stringLength(text, "'", false)
@@ -227,8 +228,8 @@ func lineLength(text string) int {
 	return len(text)
 }
 
-// spanLength returns the length of a span that begins with a number of bytes, and ends with the given text
-// or at the end of rest.
+// spanLength returns the length of a span that begins with a number of bytes, and ends with the
+// given text or at the end of rest.
 func spanLength(text string, begin int, end string) int {
 	if i := strings.Index(text[begin:], end); i >= 0 {
 		return begin + i + len(end)
@@ -244,8 +245,8 @@ type language struct {
 	// lineComments begin comments that end with their line. blockComments have an end.
 	lineComments  []string
 	blockComments [][2]string
-	// quotes begin strings that end on their line, longQuotes strings that may not, and rawQuotes strings
-	// without escapes.
+	// quotes begin strings that end on their line, longQuotes strings that may not, and rawQuotes
+	// strings without escapes.
 	quotes                string
 	longQuotes, rawQuotes []string
 	prefixes              string // letters that may precede a quote
@@ -378,7 +379,8 @@ func languageOf(file string) *language {
 	return findLanguage(strings.TrimPrefix(nameEnd(base), "."))
 }
 
-// nameEnd returns the end of a file name that identifies the language: after the last dot, or all of it.
+// nameEnd returns the end of a file name that identifies the language: after the last dot, or all
+// of it.
 func nameEnd(base string) string {
 	if ext := path.Ext(base); ext != "" {
 		return ext

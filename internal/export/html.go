@@ -49,8 +49,8 @@ func (p *page) write() error {
 	return p.flush()
 }
 
-// head writes the head of the page. The policy allows the style of the page and embedded images; nothing
-// else is loaded or run.
+// head writes the head of the page. The policy allows the style of the page and embedded images;
+// nothing else is loaded or run.
 func (p *page) head() {
 	sum := sha256.Sum256([]byte(pageStyle))
 	policy := "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
@@ -230,8 +230,8 @@ func (p *page) foot() {
 	p.raw("<p>Made by clew</p></footer>")
 }
 
-// conversation writes chunks, and after each chunk the branches that start there. Other branches are at the
-// end.
+// conversation writes chunks, and after each chunk the branches that start there. Other branches
+// are at the end.
 func (p *page) conversation(chunks []Chunk, branches []Branch) {
 	written := make([]bool, len(branches))
 	for i := range chunks {

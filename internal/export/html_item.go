@@ -330,7 +330,8 @@ func (p *page) diff(d *transcript.FileDiff) {
 	p.raw("</div>")
 }
 
-// hunk writes lines with their numbers. Relative numbers, in a file whose content is unknown, are omitted.
+// hunk writes lines with their numbers. Relative numbers, in a file whose content is unknown, are
+// omitted.
 func (p *page) hunk(h *tooluse.Hunk, lines []string, relative, gap bool) {
 	if gap {
 		p.raw(`<tr class="gap"><td></td><td></td><td></td><td>⋯</td></tr>`)
@@ -376,9 +377,9 @@ func (p *page) diffLine(class string, before, after int, text string, relative b
 	}
 }
 
-// ImagesIn returns the images in the result of a call. e is the entry with that result. Images of other
-// types than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than most
-// bytes are omitted.
+// ImagesIn returns the images in the result of a call. e is the entry with that result. Images of
+// other types than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of
+// more than most bytes are omitted.
 func ImagesIn(e *transcript.Entry, callID string, most int) []Image {
 	if e.Message == nil {
 		return nil

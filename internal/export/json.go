@@ -17,8 +17,8 @@ import (
 // ErrFormat means that a text is not a document, or has a newer format.
 var ErrFormat = errors.New("export: not a document of this format")
 
-// IsDocument reports whether a text may be a document in JSON, by its first bytes. About 30 bytes are
-// enough, and 100 are examined.
+// IsDocument reports whether a text may be a document in JSON, by its first bytes. About 30 bytes
+// are enough, and 100 are examined.
 func IsDocument(head []byte) bool {
 	var b strings.Builder
 	for _, c := range head[:min(len(head), 100)] {
@@ -29,8 +29,8 @@ func IsDocument(head []byte) bool {
 	return strings.HasPrefix(b.String(), `{"format":"clew-session/`)
 }
 
-// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document. Otherwise it is
-// the error of the reader.
+// Read reads a document in JSON. The error wraps [ErrFormat] if the text is not a document.
+// Otherwise it is the error of the reader.
 func Read(r io.Reader) (*Document, error) {
 	doc := new(Document)
 	dec := json.NewDecoder(r)
@@ -54,8 +54,8 @@ func readError(err error) error {
 	return err
 }
 
-// writeJSON writes a document as one line. It encodes chunks one by one, so that a long session is not in
-// memory twice.
+// writeJSON writes a document as one line. It encodes chunks one by one, so that a long session is
+// not in memory twice.
 func writeJSON(w io.Writer, d *Document) error {
 	head := *d
 	head.Chunks = []Chunk{}
@@ -109,8 +109,8 @@ func marshal(v any) ([]byte, error) {
 	return render.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Transcript returns the transcript of the document. It lacks what the document does not have: the calls of
-// the model, from which totals are computed, and positions in files.
+// Transcript returns the transcript of the document. It lacks what the document does not have: the
+// calls of the model, from which totals are computed, and positions in files.
 func (d *Document) Transcript() *transcript.Transcript {
 	return &transcript.Transcript{
 		Chunks: restoreChunks(d.Chunks), Branches: restoreBranches(d.Branches), Unlinked: restoreAgents(d.Unlinked),

@@ -238,7 +238,8 @@ func (s *markdownWriter) prose(text string) {
 	s.missing(missing)
 }
 
-// fence writes a text between lines of backticks, which are longer than any run of backticks in the text.
+// fence writes a text between lines of backticks, which are longer than any run of backticks in the
+// text.
 func (s *markdownWriter) fence(text, language string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -306,8 +307,8 @@ func escapeLine(line string) string {
 // numbered finds the number of a list item.
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,9})([.)])`) })
 
-// safeMarkdown removes tags from a Markdown text, and links to anything but pages, since a viewer may not
-// check them. Code stays as it is.
+// safeMarkdown removes tags from a Markdown text, and links to anything but pages, since a viewer
+// may not check them. Code stays as it is.
 func safeMarkdown(text string) string {
 	var b strings.Builder
 	fence := ""
@@ -398,7 +399,8 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// startsScript reports whether a text begins like a URL that a browser would run, or open as a file.
+// startsScript reports whether a text begins like a URL that a browser would run, or open as a
+// file.
 func startsScript(text string) bool {
 	scheme, _, found := strings.Cut(html.UnescapeString(cutAt(text, 200)), ":")
 	if !found {

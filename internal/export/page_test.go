@@ -29,8 +29,8 @@ var voidTags = []string{"meta", "img", "hr", "br", "input"}
 
 var attribute = regexp.MustCompile(`^\s+([a-z-]+)(?:="([^"<>]*)")?`)
 
-// checkPage fails unless a page has only known and nested tags, harmless attributes, and text. It returns
-// the text.
+// checkPage fails unless a page has only known and nested tags, harmless attributes, and text. It
+// returns the text.
 func checkPage(t *testing.T, page string) string {
 	t.Helper()
 	page, ok := strings.CutPrefix(page, "<!DOCTYPE html>\n")

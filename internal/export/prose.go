@@ -15,8 +15,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxProse is the longest text that is parsed as Markdown. A longer text is shown as it is: it is rarely
-// written by hand, and the time for nested elements grows faster than the length.
+// maxProse is the longest text that is parsed as Markdown. A longer text is shown as it is: it is
+// rarely written by hand, and the time for nested elements grows faster than the length.
 const maxProse = 64 << 10
 
 // prose writes a Markdown text.
@@ -52,7 +52,8 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// A proseRenderer writes the elements that need care in untrusted text: tags, links, images and code.
+// A proseRenderer writes the elements that need care in untrusted text: tags, links, images and
+// code.
 type proseRenderer struct{}
 
 // RegisterFuncs registers the functions for these elements.
@@ -142,8 +143,8 @@ func renderAutoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) 
 	return ast.WalkContinue, nil
 }
 
-// renderImage shows the name and the URL of an image. The page does not load it, since its server would
-// learn that the page was opened.
+// renderImage shows the name and the URL of an image. The page does not load it, since its server
+// would learn that the page was opened.
 func renderImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	image, ok := n.(*ast.Image)
 	if !ok {

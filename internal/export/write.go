@@ -23,8 +23,8 @@ const (
 // Formats returns the names of the formats.
 func Formats() []string { return []string{HTML, Markdown, JSON} }
 
-// A View configures a page and Markdown. Nil and the zero value mean a short form: without thinking, and
-// with long results cut. JSON always has everything in the document.
+// A View configures a page and Markdown. Nil and the zero value mean a short form: without
+// thinking, and with long results cut. JSON always has everything in the document.
 type View struct {
 	// Thinking shows the thinking of the agent.
 	Thinking bool
@@ -42,8 +42,8 @@ const (
 	maxDepth     = 12 // of subagents below subagents
 )
 
-// Write writes a document in one of the formats. It returns the error of the writer, or an error for an
-// unknown format. view may be nil.
+// Write writes a document in one of the formats. It returns the error of the writer, or an error
+// for an unknown format. view may be nil.
 func Write(w io.Writer, d *Document, format string, view *View) error {
 	if view == nil {
 		view = new(View)
@@ -76,8 +76,9 @@ func (v *View) time(at time.Time, layout string) string {
 
 const joiner = '\u200d' // joins two emoji into one
 
-// clean makes untrusted text visible: it removes color sequences, and escapes other control characters,
-// invisible ones and those that change the direction of text, as in a Go string. Line ends and tabs stay.
+// clean makes untrusted text visible: it removes color sequences, and escapes other control
+// characters, invisible ones and those that change the direction of text, as in a Go string. Line
+// ends and tabs stay.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -114,8 +115,8 @@ func isClean(text string) bool {
 
 func isVisible(r rune) bool { return r == '\n' || r == '\t' || r == joiner || strconv.IsPrint(r) }
 
-// colorCode returns the length of the escape sequence at the beginning of a text, if it only sets a color,
-// and otherwise 0.
+// colorCode returns the length of the escape sequence at the beginning of a text, if it only sets a
+// color, and otherwise 0.
 func colorCode(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 0
@@ -155,8 +156,8 @@ func cutAt(text string, n int) string {
 	return text[:n]
 }
 
-// shorten cuts a text to the limit, at the end of a line if possible, and returns the number of bytes that
-// are missing. 0 means no limit.
+// shorten cuts a text to the limit, at the end of a line if possible, and returns the number of
+// bytes that are missing. 0 means no limit.
 func shorten(text string, limit int) (head string, missing int) {
 	if limit <= 0 || len(text) <= limit {
 		return text, 0
@@ -210,8 +211,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// markup writes a page. Text from a transcript must go through text or attr, which clean and escape it; raw
-// is only for our own markup. It keeps the first error, and writes nothing after it.
+// markup writes a page. Text from a transcript must go through text or attr, which clean and escape
+// it; raw is only for our own markup. It keeps the first error, and writes nothing after it.
 type markup struct {
 	w interface {
 		io.StringWriter

@@ -1,10 +1,10 @@
-// Package index finds words in transcripts: in prompts, answers, thinking, and in the inputs and results
-// of tools. It either reads the files ([Scan]) or uses an index of them ([Index]). Both have the same
-// results.
+// Package index finds words in transcripts: in prompts, answers, thinking, and in the inputs and
+// results of tools. It either reads the files ([Scan]) or uses an index of them ([Index]). Both
+// have the same results.
 //
-// A passage is one text of an entry, such as a prompt, or a piece of a spilled result. The index stores
-// for each passage its location in a file, its words and a filter of its pairs of words, and no text.
-// Excerpts are read from the transcripts.
+// A passage is one text of an entry, such as a prompt, or a piece of a spilled result. The index
+// stores for each passage its location in a file, its words and a filter of its pairs of words, and
+// no text. Excerpts are read from the transcripts.
 package index
 
 import (
@@ -25,8 +25,8 @@ import (
 type Index struct {
 	// Path is the path of the file. The file and its directory are created if they don't exist.
 	Path string
-	// Progress is called now and then, by one goroutine at a time, with the number of bytes of transcripts
-	// that were read, and the number to read. It may be nil.
+	// Progress is called now and then, by one goroutine at a time, with the number of bytes of
+	// transcripts that were read, and the number to read. It may be nil.
 	Progress func(done, total int64)
 	// Note is called with a sentence when the index had to be rebuilt. It may be nil.
 	Note func(text string)
@@ -35,9 +35,9 @@ type Index struct {
 // ErrBusy means that another process is writing the index. It is returned wrapped.
 var ErrBusy = sqlite.ErrBusy
 
-// Search updates the index for the files, which replace those that it had, and runs a query. It rebuilds
-// a damaged index. The error is that of the context, an [ErrBusy], or the reason why the index can't be
-// written. [Scan] works without an index.
+// Search updates the index for the files, which replace those that it had, and runs a query. It
+// rebuilds a damaged index. The error is that of the context, an [ErrBusy], or the reason why the
+// index can't be written. [Scan] works without an index.
 func (x *Index) Search(ctx context.Context, files []sessions.File, q *Query) (*Result, error) {
 	if q.pattern != nil {
 		return nil, errors.New("index: an index has no texts to match a pattern with")
@@ -272,8 +272,8 @@ func (l *lookup) check(c *candidate) bool {
 	return ok && c.take(text, l.query.find(&l.tokenizer, text))
 }
 
-// missed records that a file can't be read. A file that no longer exists has no passages, which is not an
-// error.
+// missed records that a file can't be read. A file that no longer exists has no passages, which is
+// not an error.
 func (l *lookup) missed(path string, err error) {
 	if !errors.Is(err, os.ErrNotExist) && !l.unread[path] {
 		l.unread[path] = true

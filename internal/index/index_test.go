@@ -54,8 +54,8 @@ func words(t *testing.T, args ...string) *Query {
 	return q
 }
 
-// wordsOf returns words of the passages of files, in random order, and pairs of words that follow each
-// other.
+// wordsOf returns words of the passages of files, in random order, and pairs of words that follow
+// each other.
 func wordsOf(t *testing.T, files []sessions.File, random *rand.Rand) (list, pairs []string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -144,8 +144,8 @@ func begun(text string) string {
 	return string(runes[:1+2*len(runes)/3])
 }
 
-// oddQueries writes a session and a spill with difficult words, and returns queries that find them, and
-// some that find nothing.
+// oddQueries writes a session and a spill with difficult words, and returns queries that find them,
+// and some that find nothing.
 func (d *fixture) oddQueries() []*Query {
 	d.t.Helper()
 	long := strings.Repeat("x", 100)

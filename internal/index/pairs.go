@@ -27,8 +27,8 @@ func mix(sum uint32) uint32 {
 	return sum ^ sum>>16
 }
 
-// A pairFilter is a Bloom filter of the pairs of a text. With it, most texts that have the words of a
-// phrase, but not the phrase, need not be read.
+// A pairFilter is a Bloom filter of the pairs of a text. With it, most texts that have the words of
+// a phrase, but not the phrase, need not be read.
 type pairFilter []byte
 
 const (

@@ -42,8 +42,8 @@ type Query struct {
 	Role Role
 	// Tool is the name of a tool, for its inputs and results.
 	Tool string
-	// Since and Until limit the time of the entry: not before Since, and before Until. The zero time means
-	// no limit.
+	// Since and Until limit the time of the entry: not before Since, and before Until. The zero
+	// time means no limit.
 	Since, Until time.Time
 	// Projects are the names of the projects to search. Nil means all.
 	Projects map[string]bool
@@ -63,8 +63,8 @@ func Pattern(expr string) (*Query, error) {
 	return &Query{pattern: pattern}, err
 }
 
-// Words returns a query for texts that have all of the words. Each argument is a word or a phrase, or
-// several of them if it contains double quotes. A trailing * makes the last word a prefix.
+// Words returns a query for texts that have all of the words. Each argument is a word or a phrase,
+// or several of them if it contains double quotes. A trailing * makes the last word a prefix.
 func Words(args []string) (*Query, error) {
 	q := new(Query)
 	for _, arg := range args {
@@ -197,8 +197,8 @@ func (q *Query) find(c *tokenizer, text string) []Span {
 // An attempt is a phrase whose first words were found.
 type attempt struct{ phrase, words, start int }
 
-// step tries an attempt on the next word, which ends at end. An attempt that needs more words is added to
-// going.
+// step tries an attempt on the next word, which ends at end. An attempt that needs more words is
+// added to going.
 func (q *Query) step(c *tokenizer, a attempt, end int, going []attempt, found []bool, spans *[]Span) []attempt {
 	p := &q.phrases[a.phrase]
 	last := a.words == len(p.words)-1
@@ -249,8 +249,8 @@ func tidy(spans []Span) []Span {
 // maxWord is the number of bytes of a word that count.
 const maxWord = 64
 
-// A tokenizer splits texts into words: runs of letters and digits, in lower case. In scripts without
-// spaces between words, or not between all of them, each character is a word.
+// A tokenizer splits texts into words: runs of letters and digits, in lower case. In scripts
+// without spaces between words, or not between all of them, each character is a word.
 type tokenizer struct {
 	word   []byte // the word that next has found, valid until the next call
 	marked bool   // it has marks that belong to the letters before them
@@ -269,8 +269,8 @@ var lower = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// next finds the first word at or after an offset, and returns its start and end. The end is 0 if there is
-// no word.
+// next finds the first word at or after an offset, and returns its start and end. The end is 0 if
+// there is no word.
 func (c *tokenizer) next(text string, from int) (start, end int) {
 	if start, end = c.cut(text, from); c.marked {
 		c.word = norm.NFC.Append(nil, c.word...)
@@ -360,8 +360,8 @@ func alone(r rune) bool {
 		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// A wordSet collects the words of a text, each once, and their pairs. It is a hash table that is never
-// cleared: a slot is empty unless it has the number of the current text.
+// A wordSet collects the words of a text, each once, and their pairs. It is a hash table that is
+// never cleared: a slot is empty unless it has the number of the current text.
 type wordSet struct {
 	tokenizer
 	pairs pairList

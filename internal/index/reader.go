@@ -42,8 +42,8 @@ const (
 	// pieceSize is the length of the pieces of a spill.
 	pieceSize = 1 << 20
 	readSize  = 256 << 10
-	// checksumSize is the number of bytes before the offset that are compared, to find out whether a file was
-	// only appended to.
+	// checksumSize is the number of bytes before the offset that are compared, to find out whether
+	// a file was only appended to.
 	checksumSize = 512
 )
 
@@ -66,8 +66,8 @@ func newReader() *reader {
 	return &reader{extractor: newExtractor(), buf: make([]byte, readSize)}
 }
 
-// read visits the passages of a file after a state, and moves the state to the end of the file. A file
-// that no longer exists has no passages.
+// read visits the passages of a file after a state, and moves the state to the end of the file. A
+// file that no longer exists has no passages.
 func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit visitor) error {
 	file, err := os.Open(f.Path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -213,7 +213,8 @@ func (r *reader) spill(ctx context.Context, file *os.File) error {
 	return ctx.Err()
 }
 
-// pieceEnd returns the end of a piece that is not the last one: after a line, or at least between words.
+// pieceEnd returns the end of a piece that is not the last one: after a line, or at least between
+// words.
 func pieceEnd(piece []byte) int {
 	return cmp.Or(bytes.LastIndexByte(piece, '\n')+1, bytes.LastIndexAny(piece, " \t,;:{}[]\"")+1, len(piece))
 }
@@ -246,9 +247,9 @@ func (r *reader) text(file io.ReaderAt, p *location, spill bool) (string, bool) 
 	return passages[p.nth].text, true
 }
 
-// Scan runs a query by reading all files. It blocks until all are read or the context ends. In the latter
-// case it returns what it has found so far and the error of the context. progress may be nil, and is called
-// by one goroutine at a time.
+// Scan runs a query by reading all files. It blocks until all are read or the context ends. In the
+// latter case it returns what it has found so far and the error of the context. progress may be
+// nil, and is called by one goroutine at a time.
 func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(done, total int64)) (*Result, error) {
 	s := &scan{query: q, progress: progress, best: ranking{limit: q.Limit}}
 	for i := range files {

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// segmentPassages is the most passages of a segment, and segmentBytes roughly the most bytes of words.
+	// segmentPassages is the most passages of a segment, and segmentBytes roughly the most bytes of
+	// words.
 	segmentPassages = 4096
 	segmentBytes    = 4 << 20
 )
@@ -118,8 +119,8 @@ type batch struct {
 	err       error // the file could not be read to its end
 }
 
-// refresh writes the changes into the index: other goroutines read, and this one writes. If the context
-// ends, files that were read completely are kept.
+// refresh writes the changes into the index: other goroutines read, and this one writes. If the
+// context ends, files that were read completely are kept.
 func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done, total int64)) (unread []error, err error) {
 	for _, file := range p.gone {
 		if err := w.Drop(file); err != nil {
@@ -178,8 +179,8 @@ type batcher struct {
 	batch *batch
 }
 
-// read reads one file. If the context ends before the end of the file, the last batch has an error, and
-// nothing of the file is kept.
+// read reads one file. If the context ends before the end of the file, the last batch has an error,
+// and nothing of the file is kept.
 func (b *batcher) read(ctx context.Context, c *change) {
 	b.batch = &batch{change: c, first: true}
 	err := b.reader.read(ctx, c.file, &c.state, func(p *location, text string) error {

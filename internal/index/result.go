@@ -112,8 +112,8 @@ type candidate struct {
 // maxText is the number of bytes that are kept of the text of a candidate.
 const maxText = 1 << 10
 
-// take records the matches in the text of the candidate, and keeps an excerpt. It returns false if there
-// are no matches.
+// take records the matches in the text of the candidate, and keeps an excerpt. It returns false if
+// there are no matches.
 func (c *candidate) take(text string, matches []Span) bool {
 	if len(matches) == 0 {
 		return false
@@ -124,8 +124,8 @@ func (c *candidate) take(text string, matches []Span) bool {
 	return true
 }
 
-// compare is negative if c comes before other in the result: newer passages first, and at the same time
-// those later in the file.
+// compare is negative if c comes before other in the result: newer passages first, and at the same
+// time those later in the file.
 func (c *candidate) compare(other *candidate) int {
 	a, b := &c.location, &other.location
 	return cmp.Or(
@@ -197,8 +197,8 @@ func (r *ranking) sorted() []*candidate {
 	return list
 }
 
-// A fileCache opens files, and keeps the last one open, since candidates of one file often follow each
-// other.
+// A fileCache opens files, and keeps the last one open, since candidates of one file often follow
+// each other.
 type fileCache struct {
 	path string
 	file *os.File
@@ -372,8 +372,8 @@ func newExtractor() *extractor {
 	return &extractor{decoder: wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})}
 }
 
-// passages returns the texts of an entry that can be searched, always in the same order. The list is valid
-// until the next call.
+// passages returns the texts of an entry that can be searched, always in the same order. The list
+// is valid until the next call.
 func (d *extractor) passages(e *transcript.Entry) []passage {
 	d.list = d.list[:0]
 	switch e.Type {

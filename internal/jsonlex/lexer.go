@@ -1,27 +1,25 @@
-// Package jsonlex reads JSON in one pass, straight from bytes to the values a
-// caller wants, without reflection and without intermediate trees.
+// Package jsonlex reads JSON in one pass, straight from bytes to the values a caller wants, without
+// reflection and without intermediate trees.
 //
-// It accepts exactly what encoding/json accepts, and agrees with it on every
-// value: bytes that are not UTF-8 and lone surrogates become U+FFFD, control
-// characters inside strings are errors, nesting is limited to [MaxDepth]. The one
-// difference is that an integer may be written as 3.0 or 1e3. Fuzz tests hold it to
-// that.
+// It accepts exactly what encoding/json accepts, and agrees with it on every value: bytes that are
+// not UTF-8 and lone surrogates become U+FFFD, control characters inside strings are errors,
+// nesting is limited to [MaxDepth]. The one difference is that an integer may be written as 3.0 or
+// 1e3. Fuzz tests hold it to that.
 //
 // # Reading
 //
-// A [Lexer] stands before a value. The typed methods ([Lexer.String],
-// [Lexer.Int], …) consume one value; [Lexer.FirstKey] and [Lexer.NextKey] walk
-// an object, [Lexer.FirstElem] and [Lexer.NextElem] an array; [Lexer.Skip]
-// passes over a value and checks it.
+// A [Lexer] stands before a value. The typed methods ([Lexer.String], [Lexer.Int], …) consume one
+// value; [Lexer.FirstKey] and [Lexer.NextKey] walk an object, [Lexer.FirstElem] and
+// [Lexer.NextElem] an array; [Lexer.Skip] passes over a value and checks it.
 //
-// The first error sticks: from then on every method returns a zero value and
-// every walk ends, so a decoder checks [Lexer.Err] once, at its end.
+// The first error sticks: from then on every method returns a zero value and every walk ends, so a
+// decoder checks [Lexer.Err] once, at its end.
 //
 // # Joining
 //
-// A [Tracker] follows a JSON object that arrives in pieces, and says after each
-// piece whether the object is complete, can still be continued, or cannot be
-// JSON any more. It keeps no bytes and never looks at one twice.
+// A [Tracker] follows a JSON object that arrives in pieces, and says after each piece whether the
+// object is complete, can still be continued, or cannot be JSON any more. It keeps no bytes and
+// never looks at one twice.
 package jsonlex
 
 import (
@@ -30,8 +28,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Lexer reads one JSON text. The zero value reads the empty text; [Lexer.Reset]
-// gives it another. It may be reused, and is for one goroutine at a time.
+// A Lexer reads one JSON text. The zero value reads the empty text; [Lexer.Reset] gives it another.
+// It may be reused, and is for one goroutine at a time.
 type Lexer struct {
 	data    []byte // nil after an error, so that every walk ends
 	pos     int
@@ -41,20 +39,19 @@ type Lexer struct {
 	scratch []byte // holds a string while its escapes are resolved
 }
 
-// Reset makes l read data from its start. The lexer does not change data, and
-// keys that it returns may share its memory.
+// Reset makes l read data from its start. The lexer does not change data, and keys that it returns
+// may share its memory.
 func (l *Lexer) Reset(data []byte) {
 	l.shared = ""
 	l.Seek(data, 0, 0)
 }
 
-// Share lets strings share the memory of text, which is what l reads. A string
-// does if it stands in the text as it is, and is a good part of it: one that is
-// kept for itself must not hold on to a text many times as long.
+// Share lets strings share the memory of text, which is what l reads. A string does if it stands in
+// the text as it is, and is a good part of it: one that is kept for itself must not hold on to a
+// text many times as long.
 func (l *Lexer) Share(text string) { l.shared = text }
 
-// Seek makes l read data from pos, where depth containers are open, and forgets
-// any error.
+// Seek makes l read data from pos, where depth containers are open, and forgets any error.
 func (l *Lexer) Seek(data []byte, pos, depth int) {
 	l.data, l.pos, l.depth, l.err = data, pos, depth, nil
 }
@@ -68,8 +65,7 @@ func (l *Lexer) Depth() int { return l.depth }
 // Err returns the first error, or nil.
 func (l *Lexer) Err() *Error { return l.err }
 
-// Fail records an error at offset, unless there is one already, and ends every
-// walk.
+// Fail records an error at offset, unless there is one already, and ends every walk.
 func (l *Lexer) Fail(fault Fault, offset int, reason string) {
 	if l.err == nil {
 		l.err = &Error{Fault: fault, Offset: offset, Reason: reason}
@@ -111,9 +107,9 @@ func (l *Lexer) peekSlow() byte {
 	return 0
 }
 
-// FirstKey enters the object that comes next and returns its first key, up to
-// the value that belongs to it. It returns false when the object is empty or
-// if the value is not an object. The key is valid until the next call.
+// FirstKey enters the object that comes next and returns its first key, up to the value that
+// belongs to it. It returns false when the object is empty or if the value is not an object. The
+// key is valid until the next call.
 func (l *Lexer) FirstKey() ([]byte, bool) {
 	if l.Peek() != '{' {
 		l.mismatch("object")
@@ -158,8 +154,8 @@ func (l *Lexer) nextKeySlow() ([]byte, bool) {
 	return nil, false
 }
 
-// FirstElem enters the array that comes next and reports whether it has an
-// element. It also returns false if the value is not an array.
+// FirstElem enters the array that comes next and reports whether it has an element. It also returns
+// false if the value is not an array.
 func (l *Lexer) FirstElem() bool {
 	if l.Peek() != '[' {
 		l.mismatch("array")
@@ -231,8 +227,7 @@ func (l *Lexer) key() ([]byte, bool) {
 // Back goes back by one byte.
 func (l *Lexer) Back() { l.pos-- }
 
-// Literal consumes s if it comes next, byte for byte, and reports whether it
-// did.
+// Literal consumes s if it comes next, byte for byte, and reports whether it did.
 func (l *Lexer) Literal(s string) bool {
 	if len(l.data)-l.pos < len(s) || string(l.data[l.pos:l.pos+len(s)]) != s {
 		return false
@@ -273,8 +268,8 @@ func (l *Lexer) word(w string) {
 	l.pos = end
 }
 
-// Skip consumes the next value, whatever it is, and checks that it is JSON. It
-// returns the value's bytes, which share the memory of the text.
+// Skip consumes the next value, whatever it is, and checks that it is JSON. It returns the value's
+// bytes, which share the memory of the text.
 func (l *Lexer) Skip() []byte {
 	l.Peek()
 	end, fault := skipValue(l.data, l.pos, l.depth)
@@ -309,8 +304,8 @@ func (l *Lexer) unexpected(where string) {
 	l.Fail(Malformed, l.pos, "unexpected "+describe(l.data, l.pos)+" "+where)
 }
 
-// mismatch records that the next value is not of the JSON type asked for, or
-// that it is not a value at all.
+// mismatch records that the next value is not of the JSON type asked for, or that it is not a value
+// at all.
 func (l *Lexer) mismatch(want string) {
 	at := l.pos
 	if end, fault := skipValue(l.data, at, l.depth); fault != 0 {
@@ -320,8 +315,7 @@ func (l *Lexer) mismatch(want string) {
 	l.Fail(Mismatch, at, "expected "+want+", found "+typeName(l.data[at]))
 }
 
-// Valid returns nil if data is one JSON value with nothing but white space
-// around it.
+// Valid returns nil if data is one JSON value with nothing but white space around it.
 func Valid(data []byte) *Error {
 	var l Lexer
 	l.Reset(data)
@@ -359,8 +353,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-// Syntax reports whether the text is not JSON, as against JSON of an unwanted
-// shape.
+// Syntax reports whether the text is not JSON, as against JSON of an unwanted shape.
 func (e *Error) Syntax() bool { return e.Fault <= TooDeep }
 
 // typeName returns the name of the JSON type by a value's first byte.

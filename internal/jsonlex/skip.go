@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The scans of this file work on plain indexes. Each returns the offset after
-// what it passed over, or the offset of the fault and the fault. Where the text
-// ends too early, that is the end, or the escape that it cuts.
+// The scans of this file work on plain indexes. Each returns the offset after what it passed over,
+// or the offset of the fault and the fault. Where the text ends too early, that is the end, or the
+// escape that it cuts.
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
@@ -152,8 +152,8 @@ func matchWord(b []byte, i int, w string) (int, Fault) {
 	return i + len(w), 0
 }
 
-// skipNumber passes over a number by the grammar of JSON: no leading zeros, a
-// digit on each side of the point.
+// skipNumber passes over a number by the grammar of JSON: no leading zeros, a digit on each side of
+// the point.
 func skipNumber(b []byte, i int) (int, Fault) {
 	if b[i] == '-' {
 		i++
@@ -200,19 +200,19 @@ func numberFault(b []byte, i int) Fault {
 	return Malformed
 }
 
-// Source text in a string has an escape every dozen bytes. Stopping at each of
-// them, a scan spends its time on branches that the processor cannot foresee.
-// So long strings are read in blocks of 64 bytes: first the places of all quotes
-// and backslashes, as bits of a word, then one short loop over those bits.
+// Source text in a string has an escape every dozen bytes. Stopping at each of them, a scan spends
+// its time on branches that the processor cannot foresee. So long strings are read in blocks of 64
+// bytes: first the places of all quotes and backslashes, as bits of a word, then one short loop
+// over those bits.
 
 const (
 	block = 64
 	lows  = 0x7f7f7f7f7f7f7f7f
 )
 
-// skipBlocks passes over whole blocks of a string, starting at i inside of it.
-// It returns where the string ended, with done set, or where to go on byte by
-// byte: at a fault, at a control character, or near the end of the text.
+// skipBlocks passes over whole blocks of a string, starting at i inside of it. It returns where the
+// string ended, with done set, or where to go on byte by byte: at a fault, at a control character,
+// or near the end of the text.
 func skipBlocks(b []byte, i int) (next int, done bool) {
 	for i+block <= len(b) {
 		text := (*[block]byte)(b[i:])
@@ -242,8 +242,8 @@ func skipBlocks(b []byte, i int) (next int, done bool) {
 	return i, false
 }
 
-// places returns the places of quotes and backslashes, the first byte in the
-// lowest bit, and whether the block is free of control characters.
+// places returns the places of quotes and backslashes, the first byte in the lowest bit, and
+// whether the block is free of control characters.
 func places(b *[block]byte) (places uint64, plain bool) {
 	w0, w1 := binary.LittleEndian.Uint64(b[0:]), binary.LittleEndian.Uint64(b[8:])
 	w2, w3 := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
@@ -256,9 +256,9 @@ func places(b *[block]byte) (places uint64, plain bool) {
 	return places, controls&highs == 0
 }
 
-// quoteOrSlash returns, as the bits of one byte, which of the eight bytes of w
-// are quotes or backslashes. Adding 0x7f sets the high bit of every byte that is
-// not zero, and carries nothing over; the product gathers the eight high bits.
+// quoteOrSlash returns, as the bits of one byte, which of the eight bytes of w are quotes or
+// backslashes. Adding 0x7f sets the high bit of every byte that is not zero, and carries nothing
+// over; the product gathers the eight high bits.
 func quoteOrSlash(w uint64) uint64 {
 	low := w & lows
 	neither := (low ^ ones*'"') + lows
@@ -271,8 +271,7 @@ func control(w uint64) uint64 {
 	return ^((w&lows + ones*(0x80-' ')) | w)
 }
 
-// Pointer returns the JSON pointer of the value at offset in data, which is
-// valid JSON.
+// Pointer returns the JSON pointer of the value at offset in data, which is valid JSON.
 func Pointer(data []byte, offset int) string { return Pointers(data, []int{offset})[0] }
 
 // Pointers returns the JSON pointers of the values at the offsets, which ascend.
@@ -287,9 +286,8 @@ func Pointers(data []byte, offsets []int) []string {
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Paths returns where the values at the offsets lie in data, which is valid
-// JSON: for each, in order, the names on the way joined by dots, with [] after a
-// list. The offsets ascend.
+// Paths returns where the values at the offsets lie in data, which is valid JSON: for each, in
+// order, the names on the way joined by dots, with [] after a list. The offsets ascend.
 func Paths(data []byte, offsets []int) []string {
 	w := walk{
 		wanted: offsets,
@@ -304,8 +302,8 @@ func Paths(data []byte, offsets []int) []string {
 	return w.run(data)
 }
 
-// A walk goes through a JSON text once, as far as it has to, and finds the names
-// of the values that are wanted.
+// A walk goes through a JSON text once, as far as it has to, and finds the names of the values that
+// are wanted.
 type walk struct {
 	Lexer
 	wanted []int // offsets of values, ascending
@@ -314,8 +312,8 @@ type walk struct {
 	elem   func(path string, i int) string
 }
 
-// run returns the names of the wanted values. One that is not a value has the
-// name of the one that it lies in.
+// run returns the names of the wanted values. One that is not a value has the name of the one that
+// it lies in.
 func (w *walk) run(data []byte) []string {
 	want := len(w.wanted)
 	w.Reset(data)
@@ -326,8 +324,8 @@ func (w *walk) run(data []byte) []string {
 	return w.found
 }
 
-// value walks through the next value, whose name path returns. Names are put
-// together only where they are asked for.
+// value walks through the next value, whose name path returns. Names are put together only where
+// they are asked for.
 func (w *walk) value(path func() string) {
 	w.Peek()
 	for len(w.wanted) > 0 && w.wanted[0] == w.pos {
@@ -357,9 +355,8 @@ func (w *walk) value(path func() string) {
 	}
 }
 
-// Lookup returns the value of the first member of that name in the object at
-// pos, without looking at anything after it. It returns nil if there is no
-// object, no such member, or a fault before it.
+// Lookup returns the value of the first member of that name in the object at pos, without looking
+// at anything after it. It returns nil if there is no object, no such member, or a fault before it.
 func Lookup(data []byte, pos int, name string) []byte {
 	start, end := Find(data, pos, name)
 	if start < 0 {
@@ -368,8 +365,8 @@ func Lookup(data []byte, pos int, name string) []byte {
 	return data[start:end:end]
 }
 
-// Find is Lookup for callers that want the place of the value. It returns
-// negative numbers where that returns nil.
+// Find is Lookup for callers that want the place of the value. It returns negative numbers where
+// that returns nil.
 func Find(data []byte, pos int, name string) (start, end int) {
 	i := skipSpace(data, pos)
 	if i >= len(data) || data[i] != '{' {
@@ -397,8 +394,8 @@ func Find(data []byte, pos int, name string) (start, end int) {
 	return -1, -1
 }
 
-// keyIs reports whether text, which starts after the opening quote of a key,
-// starts with the key of that name.
+// keyIs reports whether text, which starts after the opening quote of a key, starts with the key of
+// that name.
 func keyIs(text []byte, name string) bool {
 	if len(text) > len(name) && text[len(name)] == '"' && string(text[:len(name)]) == name {
 		return true
@@ -412,8 +409,8 @@ func keyIs(text []byte, name string) bool {
 	return string(l.Bytes()) == name
 }
 
-// Unquote returns what a JSON string stands for. It returns false when value is
-// not a string. The result may share the memory of value.
+// Unquote returns what a JSON string stands for. It returns false when value is not a string. The
+// result may share the memory of value.
 func Unquote(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false

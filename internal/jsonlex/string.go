@@ -15,18 +15,16 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks, with the high bit of its byte, the first of the eight bytes of
-// w that ends a plain run: a quote, a backslash or a control character. Bits
-// above the lowest one set mean nothing.
+// special marks, with the high bit of its byte, the first of the eight bytes of w that ends a plain
+// run: a quote, a backslash or a control character. Bits above the lowest one set mean nothing.
 func special(w uint64) uint64 {
 	quote := w ^ ones*'"'
 	slash := w ^ ones*'\\'
 	return ((quote - ones) | (slash - ones) | (w - ones*' ')) &^ w & highs
 }
 
-// plainEnd returns the offset of the first quote, backslash or control
-// character at or after i, or len(b), and whether a byte before it is not
-// ASCII.
+// plainEnd returns the offset of the first quote, backslash or control character at or after i, or
+// len(b), and whether a byte before it is not ASCII.
 func plainEnd(b []byte, i int) (end int, ascii bool) {
 	var seen uint64
 	for i+8 <= len(b) {
@@ -45,8 +43,8 @@ func plainEnd(b []byte, i int) (end int, ascii bool) {
 	return i, seen&highs == 0
 }
 
-// skipString passes over a string whose opening quote lies before i. A string
-// that has an escape, or is not short, is taken in blocks from there on.
+// skipString passes over a string whose opening quote lies before i. A string that has an escape,
+// or is not short, is taken in blocks from there on.
 func skipString(b []byte, i int) (int, Fault) {
 	long := i + 48
 	for i+8 <= len(b) && i < long {
@@ -88,14 +86,14 @@ func skipStringTail(b []byte, i int) (int, Fault) {
 	return i, Incomplete
 }
 
-// escaped holds what a backslash and a letter stand for; 0 where they stand for
-// nothing by themselves.
+// escaped holds what a backslash and a letter stand for; 0 where they stand for nothing by
+// themselves.
 var escaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// skipEscape passes over the escape whose backslash is at i. It returns i if the
-// text ends inside of the escape.
+// skipEscape passes over the escape whose backslash is at i. It returns i if the text ends inside
+// of the escape.
 func skipEscape(b []byte, i int) (int, Fault) {
 	if i+1 >= len(b) {
 		return i, Incomplete
@@ -144,8 +142,8 @@ func (l *Lexer) StringOrNull() string {
 	return ""
 }
 
-// Bytes consumes a string and returns what it stands for, in UTF-8. The result
-// is valid until the next call, and must not be changed.
+// Bytes consumes a string and returns what it stands for, in UTF-8. The result is valid until the
+// next call, and must not be changed.
 func (l *Lexer) Bytes() []byte {
 	if l.Peek() != '"' {
 		l.mismatch("string")
@@ -162,8 +160,7 @@ func (l *Lexer) BytesOrNull() []byte {
 	return nil
 }
 
-// maxPin is how many times as long as a string the text may be whose memory it
-// shares.
+// maxPin is how many times as long as a string the text may be whose memory it shares.
 const maxPin = 16
 
 func (l *Lexer) string() string {
@@ -195,8 +192,8 @@ func (l *Lexer) text() []byte {
 	return []byte(long.String())
 }
 
-// plain passes over the string that starts at start if it stands for itself, and
-// reports whether it does. If not, it does so up to end.
+// plain passes over the string that starts at start if it stands for itself, and reports whether it
+// does. If not, it does so up to end.
 func (l *Lexer) plain(start int) (end int, plain bool) {
 	end, ascii := plainEnd(l.data, start)
 	if end >= len(l.data) || l.data[end] != '"' || !ascii && !utf8.Valid(l.data[start:end]) {
@@ -206,13 +203,11 @@ func (l *Lexer) plain(start int) (end int, plain bool) {
 	return end, true
 }
 
-// scratchSize is how long a string is at most that is put together in the
-// scratch buffer alone.
+// scratchSize is how long a string is at most that is put together in the scratch buffer alone.
 const scratchSize = 16 << 10
 
-// resolve passes over the string that starts at start, and has no escape before
-// i, and resolves its escapes. It returns a short string in the scratch buffer,
-// and appends a long one to long.
+// resolve passes over the string that starts at start, and has no escape before i, and resolves its
+// escapes. It returns a short string in the scratch buffer, and appends a long one to long.
 func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 	if i-start > scratchSize {
 		i = start
@@ -243,9 +238,9 @@ func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 	}
 }
 
-// appendPlain appends the plain run that starts at i, or as much of it as the
-// scratch buffer is meant for, and returns where it stopped. It copies whole
-// words: bytes that it writes after the run are overwritten.
+// appendPlain appends the plain run that starts at i, or as much of it as the scratch buffer is
+// meant for, and returns where it stopped. It copies whole words: bytes that it writes after the
+// run are overwritten.
 func appendPlain(dst, b []byte, i int) ([]byte, int) {
 	for i+8 <= len(b) && len(dst) < scratchSize {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -276,8 +271,7 @@ func appendEscaped(dst, b []byte, i int) ([]byte, int, Fault) {
 	return utf8.AppendRune(dst, r), i + size, 0
 }
 
-// spill moves whole characters from the scratch buffer to long. The string goes
-// on at i.
+// spill moves whole characters from the scratch buffer to long. The string goes on at i.
 func (l *Lexer) spill(dst []byte, i int, long *strings.Builder) []byte {
 	if long.Len() == 0 {
 		end, _ := skipString(l.data, i)
@@ -291,8 +285,7 @@ func (l *Lexer) spill(dst []byte, i int, long *strings.Builder) []byte {
 	return dst[:copy(dst, dst[cut-1:])]
 }
 
-// settle returns a string that is complete, or appends it to what has been
-// spilled before it.
+// settle returns a string that is complete, or appends it to what has been spilled before it.
 func (l *Lexer) settle(dst []byte, long *strings.Builder) []byte {
 	l.scratch = dst
 	dst = validate(dst)
@@ -310,8 +303,8 @@ func validate(s []byte) []byte {
 	return appendValid(make([]byte, 0, len(s)+64), s)
 }
 
-// unescapeRune resolves the \u escape that s starts with, and the one after it
-// if the two are a surrogate pair. A lone surrogate is U+FFFD.
+// unescapeRune resolves the \u escape that s starts with, and the one after it if the two are a
+// surrogate pair. A lone surrogate is U+FFFD.
 func unescapeRune(s []byte) (r rune, size int) {
 	r = hex4(s)
 	if !utf16.IsSurrogate(r) {
@@ -341,9 +334,8 @@ func appendValid(dst, s []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuote appends s to dst as a JSON string, in the compact form of
-// JavaScript: only what has to be escaped is. Bytes that are not UTF-8 become
-// U+FFFD.
+// AppendQuote appends s to dst as a JSON string, in the compact form of JavaScript: only what has
+// to be escaped is. Bytes that are not UTF-8 become U+FFFD.
 func AppendQuote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -388,8 +380,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// Int consumes a number that is an integer and fits into 64 bits. It may be
-// written with a point or an exponent, like 3.0, if a float64 holds it exactly.
+// Int consumes a number that is an integer and fits into 64 bits. It may be written with a point or
+// an exponent, like 3.0, if a float64 holds it exactly.
 func (l *Lexer) Int() int64 {
 	text := l.number()
 	if len(text) == 0 {

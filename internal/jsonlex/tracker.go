@@ -12,10 +12,9 @@ const (
 	Broken                 // no continuation makes this JSON
 )
 
-// A Tracker follows one JSON object through pieces cut anywhere. It checks the
-// structure: strings, brackets, commas and colons. What numbers and words look
-// like in detail is left to the decoder that reads the whole. The zero value
-// expects the start of an object.
+// A Tracker follows one JSON object through pieces cut anywhere. It checks the structure: strings,
+// brackets, commas and colons. What numbers and words look like in detail is left to the decoder
+// that reads the whole. The zero value expects the start of an object.
 type Tracker struct {
 	state trackerState
 	stack []byte // the open containers, '{' or '['
@@ -49,9 +48,9 @@ func (t *Tracker) Clone() Tracker {
 	return clone
 }
 
-// Feed follows the object through piece. It returns how many bytes of the piece
-// belong to the object: all while it is open, those up to its end when it is
-// complete, those before the offending one when it is broken.
+// Feed follows the object through piece. It returns how many bytes of the piece belong to the
+// object: all while it is open, those up to its end when it is complete, those before the offending
+// one when it is broken.
 func (t *Tracker) Feed(piece []byte) (int, Status) {
 	for i := 0; i < len(piece); {
 		switch t.state {
@@ -98,8 +97,8 @@ func (t *Tracker) Feed(piece []byte) (int, Status) {
 	return len(piece), Open
 }
 
-// anotherString reports whether, after a string, another one of the same list
-// follows. It saves the steps for the comma and the quote.
+// anotherString reports whether, after a string, another one of the same list follows. It saves the
+// steps for the comma and the quote.
 func (t *Tracker) anotherString(rest []byte) bool {
 	return len(rest) > 1 && rest[0] == ',' && rest[1] == '"' && t.state == wantCommaOrEnd && t.stack[len(t.stack)-1] == '['
 }

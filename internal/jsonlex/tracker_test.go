@@ -50,8 +50,8 @@ func TestTrackerFindsWhatCannotBeContinued(t *testing.T) {
 	}
 }
 
-// An object that encoding/json accepts is complete at its last byte, however it
-// is cut, and a tracker never says Broken of a prefix that can be continued.
+// An object that encoding/json accepts is complete at its last byte, however it is cut, and a
+// tracker never says Broken of a prefix that can be continued.
 func FuzzTracker(f *testing.F) {
 	for _, s := range samples {
 		if len(s) < 1000 {

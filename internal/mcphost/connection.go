@@ -14,15 +14,16 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A connection is an open connection of a server, with the requests of the agent that are in progress on it.
+// A connection is an open connection of a server, with the requests of the agent that are in
+// progress on it.
 type connection struct {
 	server *server
 	end    Conn            // the server's end
 	ctx    context.Context //nolint:containedctx // it is the connection's own
 	cancel context.CancelFunc
 
-	// handshake initializes a server that the agent has already initialized, over an earlier connection. It
-	// is nil if the agent does so itself.
+	// handshake initializes a server that the agent has already initialized, over an earlier
+	// connection. It is nil if the agent does so itself.
 	handshake func() error
 
 	mu        sync.Mutex
@@ -35,7 +36,8 @@ type connection struct {
 // answeredIDs is how many answered requests are remembered: a cancellation may still come for them.
 const answeredIDs = 64
 
-// A call is a request of the agent. Its id is free again once it is answered or its context has ended.
+// A call is a request of the agent. Its id is free again once it is answered or its context has
+// ended.
 type call struct {
 	ctx    context.Context //nolint:containedctx // it is the request's own
 	cancel context.CancelFunc
@@ -72,8 +74,8 @@ func (c *connection) call(ctx context.Context, head *rpcHead, message wire.JSON)
 	return reply, err
 }
 
-// begin registers a request and returns its context. It returns no call if a request with this id is in
-// progress.
+// begin registers a request and returns its context. It returns no call if a request with this id
+// is in progress.
 func (c *connection) begin(ctx context.Context, id wire.JSON) (context.Context, *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +104,8 @@ func (c *connection) finish(id wire.JSON, call *call) {
 	}
 }
 
-// earlyLimit is how long the cancellation of an unknown request is kept. Messages are served concurrently, so
-// that a cancellation can overtake its request.
+// earlyLimit is how long the cancellation of an unknown request is kept. Messages are served
+// concurrently, so that a cancellation can overtake its request.
 const earlyLimit = time.Second
 
 // cancelRequest ends the context of the request that a notification names.

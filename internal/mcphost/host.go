@@ -1,9 +1,10 @@
-// Package mcphost connects the in-process MCP servers of a session with its agent. Each server has at most
-// one connection at a time, opened by the agent's initialize message, by a handshake in place of the agent,
-// or by the first message after a connection was lost.
+// Package mcphost connects the in-process MCP servers of a session with its agent. Each server has
+// at most one connection at a time, opened by the agent's initialize message, by a handshake in
+// place of the agent, or by the first message after a connection was lost.
 //
-// A [Host] has the servers by name, a server has its connection, and a connection has the requests that are
-// in progress on it. Each of the three has its own lock, and locks are taken in this order.
+// A [Host] has the servers by name, a server has its connection, and a connection has the requests
+// that are in progress on it. Each of the three has its own lock, and locks are taken in this
+// order.
 package mcphost
 
 import (
@@ -32,7 +33,8 @@ type Server interface {
 	Same(other Server) bool
 }
 
-// A Conn is the server's end of a connection. If it has ended by itself, HandleMCP returns [ErrClosed].
+// A Conn is the server's end of a connection. If it has ended by itself, HandleMCP returns
+// [ErrClosed].
 type Conn interface {
 	// HandleMCP answers one JSON-RPC message, with "" if there is no reply.
 	HandleMCP(ctx context.Context, message wire.JSON) (wire.JSON, error)
@@ -54,8 +56,8 @@ type Config struct {
 	Log *slog.Logger
 	// Send sends a message of a server to the agent.
 	Send func(ctx context.Context, server string, message wire.JSON) error
-	// Guard runs a function that calls a server and encodes its result. It turns panics into errors and
-	// logs errors.
+	// Guard runs a function that calls a server and encodes its result. It turns panics into errors
+	// and logs errors.
 	Guard func(ctx context.Context, name string, run func() (any, error)) (wire.JSON, error)
 }
 
@@ -133,8 +135,8 @@ func (h *Host) Add(servers map[string]Server) {
 	}
 }
 
-// Replace removes and replaces servers, so that only these are left. It returns the names of those that have
-// replaced another. Removed servers keep their connections until [Host.CloseRemoved].
+// Replace removes and replaces servers, so that only these are left. It returns the names of those
+// that have replaced another. Removed servers keep their connections until [Host.CloseRemoved].
 func (h *Host) Replace(servers map[string]Server) (replaced []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,7 +186,8 @@ func (h *Host) Ready() {
 	}
 }
 
-// Close closes all connections, and does not wait for that: see [Host.Wait]. It may be called again.
+// Close closes all connections, and does not wait for that: see [Host.Wait]. It may be called
+// again.
 func (h *Host) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +206,8 @@ func (h *Host) run(f func()) {
 	})
 }
 
-// Wait waits until everything is closed, at most for limit, and reports whether it is. Call it after Close.
+// Wait waits until everything is closed, at most for limit, and reports whether it is. Call it
+// after Close.
 func (h *Host) Wait(limit time.Duration) bool {
 	if h.busy.Load() == 0 {
 		return true
@@ -259,8 +263,8 @@ func (s *server) serve(ctx context.Context, head *rpcHead, message wire.JSON) (w
 	return conn.end.HandleMCP(ctx, message)
 }
 
-// open opens a connection, which replaces the current one, without a handshake. If the context has ended, the
-// current connection stays.
+// open opens a connection, which replaces the current one, without a handshake. If the context has
+// ended, the current connection stays.
 func (s *server) open(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -101,7 +101,8 @@ func TestServerOpenedTooLate(t *testing.T) {
 	}
 }
 
-// A connection that has ended is replaced at the next message, with a handshake if the server is stateful.
+// A connection that has ended is replaced at the next message, with a handshake if the server is
+// stateful.
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	for _, stateful := range []bool{false, true} {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// protocolVersion is the version of MCP that the agent speaks with in-process servers, and that manifests
-	// are for.
+	// protocolVersion is the version of MCP that the agent speaks with in-process servers, and that
+	// manifests are for.
 	protocolVersion = "2025-11-25"
-	// manifestTimeout is how long all servers together may take before the agent is initialized without the
-	// manifests that are missing.
+	// manifestTimeout is how long all servers together may take before the agent is initialized
+	// without the manifests that are missing.
 	manifestTimeout = 250 * time.Millisecond
 )
 
@@ -28,17 +28,18 @@ const (
 	ToolsChanged wire.JSON = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 )
 
-// A Manifest is what an in-process server has answered in its handshake. An agent that gets it does not ask
-// the server.
+// A Manifest is what an in-process server has answered in its handshake. An agent that gets it does
+// not ask the server.
 type Manifest struct {
 	// InitializeResult is the result of initialize.
 	InitializeResult wire.JSON `json:"initializeResult"`
-	// ToolsListResult is the result of tools/list, or empty for a server without tools, or with too many.
+	// ToolsListResult is the result of tools/list, or empty for a server without tools, or with too
+	// many.
 	ToolsListResult wire.JSON `json:"toolsListResult,omitempty"`
 }
 
-// Manifests does the handshake with all servers at once and returns their manifests, by name. It leaves out a
-// server that fails or takes too long: the agent does the handshake with it later.
+// Manifests does the handshake with all servers at once and returns their manifests, by name. It
+// leaves out a server that fails or takes too long: the agent does the handshake with it later.
 func (h *Host) Manifests(ctx context.Context) map[string]*Manifest {
 	servers := h.all()
 	if len(servers) == 0 {
@@ -95,8 +96,8 @@ func (s *server) manifest(ctx context.Context) *Manifest {
 // guardName is how errors name a server.
 func guardName(server string) string { return "MCP server " + server }
 
-// manifest does the handshake and keeps the answers. It returns nil for a server of another protocol version,
-// which can't have a manifest.
+// manifest does the handshake and keeps the answers. It returns nil for a server of another
+// protocol version, which can't have a manifest.
 func (c *connection) manifest(ctx context.Context) (*Manifest, error) {
 	result, err := c.ask(ctx, "initialize", initializeParams)
 	if err != nil {
@@ -122,7 +123,8 @@ func (c *connection) manifest(ctx context.Context) (*Manifest, error) {
 	return manifest, err
 }
 
-// tools returns the tools of a server, or "" if they come in several pages: the agent asks for them then.
+// tools returns the tools of a server, or "" if they come in several pages: the agent asks for them
+// then.
 func (c *connection) tools(ctx context.Context) (wire.JSON, error) {
 	result, err := c.ask(ctx, "tools/list", "")
 	if err != nil {
@@ -137,7 +139,8 @@ func (c *connection) tools(ctx context.Context) (wire.JSON, error) {
 	return result, nil
 }
 
-// initialize does the handshake in place of the agent, which has done it over an earlier connection.
+// initialize does the handshake in place of the agent, which has done it over an earlier
+// connection.
 func (c *connection) initialize(ctx context.Context) error {
 	if _, err := c.ask(ctx, "initialize", initializeParams); err != nil {
 		return err

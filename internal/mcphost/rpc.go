@@ -22,8 +22,9 @@ type answer struct {
 	Response any `json:"mcp_response"`
 }
 
-// Serve passes the body of an mcp_message request on to its server and returns the body of the answer. An
-// error means that the body is not a message for a server; errors of servers are in the answer.
+// Serve passes the body of an mcp_message request on to its server and returns the body of the
+// answer. An error means that the body is not a message for a server; errors of servers are in the
+// answer.
 func (h *Host) Serve(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	var req Message
 	if err := rawjson.Decode("mcp_message", body, &req); err != nil {
@@ -54,8 +55,8 @@ func (h *Host) Serve(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 	return reply, nil
 }
 
-// newAnswer returns the answer for a reply of a server. A notification, which JSON-RPC does not answer, needs
-// an answer as well, because it came in a control request.
+// newAnswer returns the answer for a reply of a server. A notification, which JSON-RPC does not
+// answer, needs an answer as well, because it came in a control request.
 func newAnswer(head *rpcHead, reply wire.JSON) (any, error) {
 	switch {
 	case reply != "":

@@ -90,7 +90,8 @@ func text(line []cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// poster returns the index of the frame to show without animation: the one with the question, or the last.
+// poster returns the index of the frame to show without animation: the one with the question, or
+// the last.
 func poster(frames []frame) int {
 	if i := firstWith(frames, "Allow it?"); i >= 0 {
 		return i
@@ -120,8 +121,8 @@ const styleSheet = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"D
 // A span is the time in which lines are visible: from one frame up to, but not including, another.
 type span struct{ from, to int }
 
-// drawFrames returns the frames as an animated SVG picture. Lines that are visible at the same time are one group, which an
-// animation shows and hides. Viewers without animations show the poster.
+// drawFrames returns the frames as an animated SVG picture. Lines that are visible at the same time
+// are one group, which an animation shows and hides. Viewers without animations show the poster.
 func drawFrames(frames []frame) string {
 	groups := map[span]string{}
 	for row := range rows {
@@ -184,8 +185,8 @@ func sortedSpans(groups map[span]string) []span {
 	return spans
 }
 
-// drawLine returns a line as SVG, with one element for each run of characters of the same style. It returns "" for a blank
-// line.
+// drawLine returns a line as SVG, with one element for each run of characters of the same style. It
+// returns "" for a blank line.
 func drawLine(line []cell, row int) string {
 	length := len([]rune(text(line)))
 	if length == 0 {

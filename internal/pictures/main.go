@@ -1,5 +1,6 @@
-// Command pictures runs the program to make what the README shows of it: a recording of "clew demo" on a terminal as an
-// animated picture, a picture of the page that the demo exports, and a block of text with the output of its commands.
+// Command pictures runs the program to make what the README shows of it: a recording of "clew demo"
+// on a terminal as an animated picture, a picture of the page that the demo exports, and a block of
+// text with the output of its commands.
 // "make pictures" runs it.
 package main
 
@@ -109,7 +110,8 @@ func replaceBlock(text, block string) (string, error) {
 	return before + blockBegins + block + blockEnds + after, nil
 }
 
-// shown are the commands of the demo whose output is in the block; the picture has the others as well.
+// shown are the commands of the demo whose output is in the block; the picture has the others as
+// well.
 var shown = []string{"run", "ls", "search", "stats", "export"}
 
 // demoBlock runs the demo and returns the output of its commands.

@@ -203,7 +203,8 @@ func TestDrawFilm(t *testing.T) {
 	checkXML(t, drawn)
 }
 
-// The picture in the repository is well-formed and small, and has no scripts, links or external resources.
+// The picture in the repository is well-formed and small, and has no scripts, links or external
+// resources.
 func TestKeptPicture(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile(filepath.Join("..", "..", terminalFile))

@@ -19,7 +19,8 @@ type cell struct {
 	style
 }
 
-// A terminal keeps the content of a screen. It knows the escape sequences that the program writes; others are an error.
+// A terminal keeps the content of a screen. It knows the escape sequences that the program writes;
+// others are an error.
 type terminal struct {
 	lines    [][]cell
 	row, col int

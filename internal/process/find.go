@@ -20,20 +20,21 @@ const agentVariable = "CLEW_AGENT"
 // agentName is what the agent binary is called, without the .exe of Windows.
 const agentName = "claude"
 
-// Find returns the absolute path of the agent binary, without starting it. If explicit is not empty, it is the path of
-// the binary, or a bare name to look up in PATH. If explicit is empty, the variable CLEW_AGENT is used in the same way.
-// If both are empty, Find looks in PATH and then in the directories that installers use. It skips directories of PATH
-// that are not absolute.
+// Find returns the absolute path of the agent binary, without starting it. If explicit is not
+// empty, it is the path of the binary, or a bare name to look up in PATH. If explicit is empty, the
+// variable CLEW_AGENT is used in the same way. If both are empty, Find looks in PATH and then in
+// the directories that installers use. It skips directories of PATH that are not absolute.
 //
-// looked lists where Find has looked, in order, up to the place where it found the binary; it is meant to be shown to a
-// user. An error always means that there is no binary to start.
+// looked lists where Find has looked, in order, up to the place where it found the binary; it is
+// meant to be shown to a user. An error always means that there is no binary to start.
 func Find(explicit string) (path string, looked []string, err error) {
 	f := &finder{windows: runtime.GOOS == "windows", getenv: os.Getenv, stat: os.Stat, readDir: os.ReadDir}
 	path, err = f.find(explicit)
 	return path, f.looked, err
 }
 
-// A finder looks for the agent binary. Its functions stand for the system, so that tests can replace it.
+// A finder looks for the agent binary. Its functions stand for the system, so that tests can
+// replace it.
 type finder struct {
 	windows bool
 	getenv  func(name string) string
@@ -132,7 +133,8 @@ func (f *finder) fault(path string) string {
 
 const noSuchFile = "no such file"
 
-// npmPackage is the binary in the package that npm installs on Windows, relative to the directory of npm's scripts.
+// npmPackage is the binary in the package that npm installs on Windows, relative to the directory
+// of npm's scripts.
 var npmPackage = filepath.Join("node_modules", "@anthropic-ai", "claude-code", "bin", "claude.exe")
 
 // installed returns the first binary that is where installers put it, or "".

@@ -17,8 +17,8 @@ var (
 	directory = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
 )
 
-// fake returns a finder for a system with these variables and files. Its paths begin with a slash, even if it stands for
-// Windows.
+// fake returns a finder for a system with these variables and files. Its paths begin with a slash,
+// even if it stands for Windows.
 func fake(env map[string]string, files fstest.MapFS) *finder {
 	below := func(path string) string { return strings.TrimPrefix(filepath.ToSlash(path), "/") }
 	return &finder{

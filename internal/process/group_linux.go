@@ -15,8 +15,9 @@ import (
 	"unsafe"
 )
 
-// groupAttributes makes an agent the leader of a group. If this process dies, the agent gets SIGTERM, on which it
-// finishes its transcript. The exit is awaited with a process file, since a system call that waits would cost a thread.
+// groupAttributes makes an agent the leader of a group. If this process dies, the agent gets
+// SIGTERM, on which it finishes its transcript. The exit is awaited with a process file, since a
+// system call that waits would cost a thread.
 func groupAttributes() *syscall.SysProcAttr {
 	watch := -1
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM, PidFD: &watch}
@@ -24,8 +25,8 @@ func groupAttributes() *syscall.SysProcAttr {
 
 func startCommand(cmd *exec.Cmd) error { return agents.start(cmd) }
 
-// wait waits until the agent has exited, and calls endGroup before the system can give its ID to another process, which
-// may lead another group.
+// wait waits until the agent has exited, and calls endGroup before the system can give its ID to
+// another process, which may lead another group.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	defer agents.exited()
 	err := awaitFile(*cmd.SysProcAttr.PidFD)
@@ -41,7 +42,8 @@ func wait(cmd *exec.Cmd, endGroup func()) {
 	endGroup()
 }
 
-// awaitFile blocks until the process of a process file has exited, without occupying a thread. It closes the file.
+// awaitFile blocks until the process of a process file has exited, without occupying a thread. It
+// closes the file.
 func awaitFile(fd int) error {
 	if fd < 0 {
 		return errors.ErrUnsupported // an older kernel
@@ -71,8 +73,8 @@ const (
 
 var errRunning = errors.New("process: still running")
 
-// awaitExit blocks until the process has exited. With WNOHANG it does not block, and returns errRunning if the process
-// still runs. The process must be waited for as usual after that.
+// awaitExit blocks until the process has exited. With WNOHANG it does not block, and returns
+// errRunning if the process still runs. The process must be waited for as usual after that.
 func awaitExit(kind, id, options int) error {
 	var info [128]byte // a siginfo_t, which begins with the number of a signal
 	for {
@@ -93,8 +95,8 @@ func awaitExit(kind, id, options int) error {
 // markVariable marks an agent and the processes that descend from it.
 const markVariable = "CLEW_FAMILY"
 
-// descendants are an agent and the processes that descend from it. Some have left its group, as the agent's tools do, so
-// they are recognized by a variable that they inherit.
+// descendants are an agent and the processes that descend from it. Some have left its group, as the
+// agent's tools do, so they are recognized by a variable that they inherit.
 type descendants struct{ mark string }
 
 // markDescendants sets the variable for the agent that cmd is going to start.
@@ -107,8 +109,9 @@ func markDescendants(cmd *exec.Cmd) *descendants {
 	return d
 }
 
-// kill kills the descendants of an agent that was killed before it could end them itself. It searches again after each
-// round, since a process may have started another one before it was killed.
+// kill kills the descendants of an agent that was killed before it could end them itself. It
+// searches again after each round, since a process may have started another one before it was
+// killed.
 func (d *descendants) kill() {
 	for range 3 {
 		if d.killOnce() == 0 {
@@ -131,8 +134,8 @@ func (d *descendants) killOnce() (found int) {
 	return found
 }
 
-// has reports whether the process with that environment is one of the descendants. A process that has ended, or that
-// belongs to another user, is not.
+// has reports whether the process with that environment is one of the descendants. A process that
+// has ended, or that belongs to another user, is not.
 func (d *descendants) has(environ string) bool {
 	data, err := os.ReadFile(environ)
 	return err == nil && bytes.Contains(data, []byte(d.mark))
@@ -141,9 +144,9 @@ func (d *descendants) has(environ string) bool {
 // agents starts all agents of this process.
 var agents starter
 
-// A starter starts agents, all on one thread, which it keeps while any of them runs: the kernel signals an agent when
-// the thread that started it ends, and the Go runtime ends threads at any time. Without agents there is no thread and no
-// goroutine.
+// A starter starts agents, all on one thread, which it keeps while any of them runs: the kernel
+// signals an agent when the thread that started it ends, and the Go runtime ends threads at any
+// time. Without agents there is no thread and no goroutine.
 type starter struct {
 	mu       sync.Mutex
 	running  int

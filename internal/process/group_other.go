@@ -7,13 +7,14 @@ import (
 	"syscall"
 )
 
-// groupAttributes makes an agent the leader of a group. If this process dies, the agent ends because its input does.
+// groupAttributes makes an agent the leader of a group. If this process dies, the agent ends
+// because its input does.
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
-// wait waits until the agent has exited and calls endGroup right after that. The group keeps its ID while a process is
-// in it.
+// wait waits until the agent has exited and calls endGroup right after that. The group keeps its ID
+// while a process is in it.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()
 	endGroup()

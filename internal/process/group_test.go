@@ -34,8 +34,8 @@ func tick([]string) int {
 
 const tickInterval = 200 * time.Millisecond
 
-// parent starts another child: in its group, in a separate session, or in a separate session with its input. At the end
-// of its input it writes a frame and exits.
+// parent starts another child: in its group, in a separate session, or in a separate session with
+// its input. At the end of its input it writes a frame and exits.
 func parent(args []string) int {
 	cmd := &exec.Cmd{Path: os.Args[0], Args: os.Args[:1], Env: roleEnv(args[1]), Stdout: os.Stdout, Stderr: os.Stderr}
 	if args[0] != "group" {

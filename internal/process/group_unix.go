@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A group is the process group of an agent: the agent and the processes that it started, unless they left the group.
+// A group is the process group of an agent: the agent and the processes that it started, unless
+// they left the group.
 type group struct{ id int }
 
 func newGroup(p *os.Process) *group { return &group{p.Pid} }
@@ -26,7 +27,8 @@ func (g *group) release() {}
 
 func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
 
-// readNow reads what is in the pipe without waiting for more. It returns [io.EOF] if the pipe is empty.
+// readNow reads what is in the pipe without waiting for more. It returns [io.EOF] if the pipe is
+// empty.
 func readNow(f *os.File, b []byte) (n int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // killedCode is the exit code of processes that are killed, the same that [os.Process.Kill] gives.
 const killedCode = 1
 
-// endWithHandle makes a job end when its last handle is closed, as the system does when this process dies. It is a
-// package variable because its address is passed as a number, and a stack may move.
+// endWithHandle makes a job end when its last handle is closed, as the system does when this
+// process dies. It is a package variable because its address is passed as a number, and a stack may
+// move.
 var endWithHandle = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 	BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
 		LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
@@ -28,13 +29,14 @@ type group struct {
 	job   windows.Handle // 0 if the agent could not be put into one
 }
 
-// groupAttributes keeps a Ctrl-C in this process's console from reaching the agent, and hides the agent's console.
+// groupAttributes keeps a Ctrl-C in this process's console from reaching the agent, and hides the
+// agent's console.
 func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-// newGroup puts the agent into a job. It returns no error: an agent that has exited can't be put into a job, and needs
-// none.
+// newGroup puts the agent into a job. It returns no error: an agent that has exited can't be put
+// into a job, and needs none.
 func newGroup(p *os.Process) *group {
 	g := &group{agent: p}
 	job, err := windows.CreateJobObject(nil, nil)

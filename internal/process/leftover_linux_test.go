@@ -91,8 +91,8 @@ func TestToolsOfAKilledAgentGo(t *testing.T) {
 	}
 }
 
-// onThreadThatEnds calls f on a thread that ends right after that, and sends the path at which the system lists the
-// thread. The main thread of a process does not end.
+// onThreadThatEnds calls f on a thread that ends right after that, and sends the path at which the
+// system lists the thread. The main thread of a process does not end.
 func onThreadThatEnds(f func()) <-chan string {
 	task := make(chan string, 1)
 	go func() {

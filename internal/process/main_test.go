@@ -19,7 +19,8 @@ import (
 const (
 	// roleVariable makes the test binary a child that plays a role.
 	roleVariable = "PROCESS_TEST_ROLE"
-	// lifelineVariable has the address that a child connects to, so that the test sees when the child ends.
+	// lifelineVariable has the address that a child connects to, so that the test sees when the
+	// child ends.
 	lifelineVariable = "PROCESS_TEST_LIFELINE"
 )
 
@@ -72,7 +73,8 @@ func child(t *testing.T, role string, args ...string) *Spec {
 	return &Spec{Path: path, Args: args, Env: roleEnv(role), CloseTimeout: long}
 }
 
-// roleEnv returns the environment of a child. It keeps the race detector from sleeping before the child exits.
+// roleEnv returns the environment of a child. It keeps the race detector from sleeping before the
+// child exits.
 func roleEnv(role string) []string {
 	return append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
 }

@@ -39,7 +39,8 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// Everything that an agent writes right before it exits can be read, in whatever order the two are seen.
+// Everything that an agent writes right before it exits can be read, in whatever order the two are
+// seen.
 func TestLastFramesArrive(t *testing.T) {
 	want := frames(500)
 	spec := child(t, "frames", "500", "7")

@@ -1,17 +1,17 @@
 // Package process finds, starts, feeds, drains and stops the agent binary and its children.
 //
-// [Find] returns where the agent binary is, and [Start] runs it. A [Process] is read and written like a pipe.
-// [Process.Close] ends it and returns how it ended.
+// [Find] returns where the agent binary is, and [Start] runs it. A [Process] is read and written
+// like a pipe. [Process.Close] ends it and returns how it ended.
 //
 // # How an agent ends
 //
-// Reads return everything that the agent wrote before it died, and only then the end. The agent leads a process group (a
-// job on Windows); when it has exited, for whatever reason, the rest of the group is killed. A process that left the
-// group may still hold the agent's output open: once the agent is gone, a read that finds nothing for a second returns
-// the end.
+// Reads return everything that the agent wrote before it died, and only then the end. The agent
+// leads a process group (a job on Windows); when it has exited, for whatever reason, the rest of
+// the group is killed. A process that left the group may still hold the agent's output open: once
+// the agent is gone, a read that finds nothing for a second returns the end.
 //
-// An agent ends with this process. If this process dies, Linux sends SIGTERM to the agent, Windows ends its job, and
-// on all systems its input ends.
+// An agent ends with this process. If this process dies, Linux sends SIGTERM to the agent, Windows
+// ends its job, and on all systems its input ends.
 //
 // # Cost
 //
@@ -30,27 +30,30 @@ import (
 
 // A Spec describes how to start an agent.
 type Spec struct {
-	// Path is the agent binary, an absolute path, and Args are its arguments without the name of the program.
+	// Path is the agent binary, an absolute path, and Args are its arguments without the name of
+	// the program.
 	Path string
 	Args []string
 	// Env is the whole environment, as in [exec.Cmd]; nil means that of this process.
 	Env []string
 	// Dir is the working directory, or empty for that of this process.
 	Dir string
-	// Stderr gets the agent's standard error, line by line and in order, without blanks at the end of a line and without
-	// blank lines. If it is nil, only the end is kept, see [Exit]. It is called by one goroutine at a time and may be
-	// slow: the agent does not wait for it. If more than a megabyte is waiting for it, lines are left out, and a line in
-	// their place says how many. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
+	// Stderr gets the agent's standard error, line by line and in order, without blanks at the end
+	// of a line and without blank lines. If it is nil, only the end is kept, see [Exit]. It is
+	// called by one goroutine at a time and may be slow: the agent does not wait for it. If more
+	// than a megabyte is waiting for it, lines are left out, and a line in their place says how
+	// many. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
 	Stderr func(line string)
-	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and then again after the signal to
-	// terminate. 0 means 5 seconds.
+	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and then again
+	// after the signal to terminate. 0 means 5 seconds.
 	CloseTimeout time.Duration
 }
 
 // defaultCloseTimeout is what a [Spec] without one has.
 const defaultCloseTimeout = 5 * time.Second
 
-// A Process is a running agent, or one that has ended. Its methods may be called from several goroutines at once.
+// A Process is a running agent, or one that has ended. Its methods may be called from several
+// goroutines at once.
 type Process struct {
 	cmd          *exec.Cmd
 	closeTimeout time.Duration
@@ -69,8 +72,8 @@ type Process struct {
 	exit    Exit // set by closing
 }
 
-// Start starts an agent. The error names the working directory or the binary, whichever can't be used, and then nothing
-// is left to clean up. The caller must close the process.
+// Start starts an agent. The error names the working directory or the binary, whichever can't be
+// used, and then nothing is left to clean up. The caller must close the process.
 func Start(spec *Spec) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -153,27 +156,31 @@ func (p *Process) signal(send func(*group)) bool {
 	return true
 }
 
-// PID returns the ID of the agent's process. After the agent has exited, the system may give it to another process.
+// PID returns the ID of the agent's process. After the agent has exited, the system may give it to
+// another process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Interrupt sends SIGINT to the agent. The agent then stops its work, writes its transcript and exits, whether or not
-// its input has ended. Interrupt fails if the agent has exited, and on Windows, which has no signals.
+// Interrupt sends SIGINT to the agent. The agent then stops its work, writes its transcript and
+// exits, whether or not its input has ended. Interrupt fails if the agent has exited, and on
+// Windows, which has no signals.
 func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
-// Done returns a channel that is closed when the agent itself has exited. Its output may still have to be read.
+// Done returns a channel that is closed when the agent itself has exited. Its output may still have
+// to be read.
 func (p *Process) Done() <-chan struct{} { return p.exited }
 
-// Read reads the agent's standard output. It blocks until there is some, and returns [io.EOF] at the end, even if the
-// agent died. After [Process.Close] it returns an [os.ErrClosed].
+// Read reads the agent's standard output. It blocks until there is some, and returns [io.EOF] at
+// the end, even if the agent died. After [Process.Close] it returns an [os.ErrClosed].
 func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
-// Write writes to the agent's standard input. It blocks while the agent does not read, until the agent has exited,
-// which gives an [os.ErrProcessDone], or [Process.CloseWrite] or [Process.Close] is called, which gives an
-// [os.ErrClosed]. Other errors come from an agent that has closed its input.
+// Write writes to the agent's standard input. It blocks while the agent does not read, until the
+// agent has exited, which gives an [os.ErrProcessDone], or [Process.CloseWrite] or [Process.Close]
+// is called, which gives an [os.ErrClosed]. Other errors come from an agent that has closed its
+// input.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// CloseWrite ends the agent's input, and the agent then exits normally. A Write that is blocked returns. CloseWrite may
-// be called more than once.
+// CloseWrite ends the agent's input, and the agent then exits normally. A Write that is blocked
+// returns. CloseWrite may be called more than once.
 func (p *Process) CloseWrite() error { return p.stdin.Close() }
 
 // killTimeout is how long a killed agent may take to end. Only the system itself can delay that.
@@ -185,21 +192,23 @@ type Exit struct {
 	Code int
 	// Signal is the signal that ended the agent, or nil.
 	Signal os.Signal
-	// Stderr is the end of the agent's standard error: the last 8 KB or a little more. It begins with a whole line, unless
-	// that is longer than 4 KB.
+	// Stderr is the end of the agent's standard error: the last 8 KB or a little more. It begins
+	// with a whole line, unless that is longer than 4 KB.
 	Stderr string
 	// Killed says that the agent did not exit at the end of its input and got a signal.
 	Killed bool
 }
 
-// Close ends the agent, releases its resources and returns how it ended. It ends the agent's input and waits for the
-// exit, then sends SIGTERM to its group and waits again, then sends SIGKILL. On Windows, which has no signals, it kills
-// after the first wait. Meanwhile it reads and drops the agent's output, so that a full pipe can't block the exit; a
-// concurrent Read may still get some of it.
+// Close ends the agent, releases its resources and returns how it ended. It ends the agent's input
+// and waits for the exit, then sends SIGTERM to its group and waits again, then sends SIGKILL. On
+// Windows, which has no signals, it kills after the first wait. Meanwhile it reads and drops the
+// agent's output, so that a full pipe can't block the exit; a concurrent Read may still get some of
+// it.
 //
-// Blocked reads and writes return. Concurrent calls of Close wait for the same end, and later ones return at once. When
-// Close returns, the process, its goroutines and its files are gone, with two exceptions: a process that the system does
-// not end within 10 seconds of SIGKILL, and a call of [Spec.Stderr] that does not return within a second.
+// Blocked reads and writes return. Concurrent calls of Close wait for the same end, and later ones
+// return at once. When Close returns, the process, its goroutines and its files are gone, with two
+// exceptions: a process that the system does not end within 10 seconds of SIGKILL, and a call of
+// [Spec.Stderr] that does not return within a second.
 func (p *Process) Close() Exit {
 	p.closing.Do(p.stop)
 	return p.exit
@@ -219,7 +228,8 @@ func (p *Process) stop() {
 	}
 }
 
-// end waits for the agent to exit, and sends stronger signals until it does. It reports whether a signal was needed.
+// end waits for the agent to exit, and sends stronger signals until it does. It reports whether a
+// signal was needed.
 func (p *Process) end() (killed bool) {
 	if doneWithin(p.exited, p.closeTimeout) {
 		return false
@@ -233,8 +243,8 @@ func (p *Process) end() (killed bool) {
 	return killed
 }
 
-// status returns the exit code and the signal of an agent that has exited. Its state is missing if other code in this
-// process has waited for it.
+// status returns the exit code and the signal of an agent that has exited. Its state is missing if
+// other code in this process has waited for it.
 func (p *Process) status() (int, os.Signal) {
 	state := p.cmd.ProcessState
 	if state == nil {
@@ -246,9 +256,10 @@ func (p *Process) status() (int, os.Signal) {
 	return state.ExitCode(), nil
 }
 
-// isBatch reports whether Windows may treat path as a batch file. It runs those in a shell, which reads their arguments
-// by different rules. Windows ignores dots and spaces at the end of a name, and a colon begins the name of a stream.
-// Every element of the path is checked, which saves a rule for where the name begins.
+// isBatch reports whether Windows may treat path as a batch file. It runs those in a shell, which
+// reads their arguments by different rules. Windows ignores dots and spaces at the end of a name,
+// and a colon begins the name of a stream. Every element of the path is checked, which saves a rule
+// for where the name begins.
 func isBatch(path string) bool {
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return strings.ContainsRune(`\/:`, r) }) {
 		part = strings.ToLower(strings.TrimRight(part, ". "))

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// check finds mistakes in s before anything is started, if the system's own error would be misleading.
+// check finds mistakes in s before anything is started, if the system's own error would be
+// misleading.
 func (s *Spec) check() error {
 	switch {
 	case !filepath.IsAbs(s.Path):
@@ -65,8 +66,9 @@ func (s *Spec) size() int {
 	return size
 }
 
-// If the agent has exited and another process holds its output open, a read waits for linger and all reads together for
-// maxLinger. Output that comes later is read up to lateBytes, which is more than a pipe holds.
+// If the agent has exited and another process holds its output open, a read waits for linger and
+// all reads together for maxLinger. Output that comes later is read up to lateBytes, which is more
+// than a pipe holds.
 const (
 	linger    = time.Second
 	maxLinger = 3 * linger
@@ -143,8 +145,8 @@ type output struct {
 	limit time.Time // when the last read ends, set when the agent has exited
 }
 
-// Read returns [io.EOF] at the end of the pipe. After the agent has exited, the pipe also ends when nothing was written
-// for the linger time.
+// Read returns [io.EOF] at the end of the pipe. After the agent has exited, the pipe also ends when
+// nothing was written for the linger time.
 func (o *output) Read(b []byte) (int, error) {
 	o.reading.Lock()
 	defer o.reading.Unlock()
@@ -165,8 +167,8 @@ func (o *output) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// expire makes reads, including one that is blocked, end after the linger time. Pipes have no deadlines on Windows, but
-// there no process can leave the agent's job and hold them open.
+// expire makes reads, including one that is blocked, end after the linger time. Pipes have no
+// deadlines on Windows, but there no process can leave the agent's job and hold them open.
 func (o *output) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

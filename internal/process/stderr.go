@@ -12,7 +12,8 @@ const (
 	maxStderrRead = 4 << 10
 )
 
-// A stderr reads the agent's standard error, keeps the end of it, and passes its lines to a callback.
+// A stderr reads the agent's standard error, keeps the end of it, and passes its lines to a
+// callback.
 type stderr struct {
 	source  *output
 	end     tail
@@ -50,8 +51,9 @@ func (s *stderr) drain() {
 	}
 }
 
-// finish waits a limited time until everything was read and passed on, and returns the end of it. If another process
-// holds the pipe open after the agent's exit and keeps writing, finish stops reading.
+// finish waits a limited time until everything was read and passed on, and returns the end of it.
+// If another process holds the pipe open after the agent's exit and keeps writing, finish stops
+// reading.
 func (s *stderr) finish() string {
 	doneWithin(s.drained, 3*linger)
 	s.source.Close()
@@ -135,7 +137,8 @@ func (l *lines) flush() {
 	l.open = l.open[:0]
 }
 
-// A queue passes lines to a callback, in order, on a goroutine that exists only while lines are waiting.
+// A queue passes lines to a callback, in order, on a goroutine that exists only while lines are
+// waiting.
 type queue struct {
 	call  func(line string)
 	note  func(text []byte) // gets the first panic of call
@@ -188,8 +191,8 @@ func (q *queue) take() []string {
 	return batch
 }
 
-// pass calls the callback and recovers from its panic. Only the first panic is recorded: more of them would push the
-// agent's own output out of the tail.
+// pass calls the callback and recovers from its panic. Only the first panic is recorded: more of
+// them would push the agent's own output out of the tail.
 func (q *queue) pass(line string) {
 	defer func() {
 		if v := recover(); v != nil && !q.noted {

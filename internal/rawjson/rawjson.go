@@ -60,8 +60,8 @@ type Loose struct {
 // UnmarshalJSON calls Decode.
 func (l *Loose) UnmarshalJSON(data []byte) error { return l.Decode(wire.JSON(data)) }
 
-// Decode decodes an object. The error is about data that is not an object, a required field that does
-// not fit, or a value that decodes itself.
+// Decode decodes an object. The error is about data that is not an object, a required field that
+// does not fit, or a value that decodes itself.
 func (l *Loose) Decode(data wire.JSON) error {
 	err := Decode(l.What, data, l.Value)
 	if _, ok := l.Value.(json.Unmarshaler); err == nil || ok {

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// group makes cmd the leader of a process group. When the context of cmd ends, the whole group is killed.
+// group makes cmd the leader of a process group. When the context of cmd ends, the whole group is
+// killed.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

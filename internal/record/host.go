@@ -11,8 +11,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Host drives the agent as a scenario says. It uses one goroutine and reads only while it waits for something, so that
-// both directions are recorded in one order. After the first error it does nothing more.
+// A Host drives the agent as a scenario says. It uses one goroutine and reads only while it waits
+// for something, so that both directions are recorded in one order. After the first error it does
+// nothing more.
 type Host struct {
 	*Stage
 
@@ -33,7 +34,8 @@ func (h *Host) Prompt(text string) {
 		quote(text)))
 }
 
-// Request writes a control request with this id and this JSON as its body. It does not wait for the answer.
+// Request writes a control request with this id and this JSON as its body. It does not wait for the
+// answer.
 func (h *Host) Request(id, body string) {
 	h.write(fmt.Sprintf(`{"type":"control_request","request_id":%s,"request":%s}`, quote(id), body))
 }
@@ -81,7 +83,8 @@ func (h *Host) await(done func(wire.Message) bool) {
 	}
 }
 
-// read records the next frame, and answers it if it is a question. It returns nil at the end and after an error.
+// read records the next frame, and answers it if it is a question. It returns nil at the end and
+// after an error.
 func (h *Host) read() wire.Message {
 	msg, err, ok := h.next()
 	if !ok || err != nil {

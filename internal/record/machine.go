@@ -40,8 +40,8 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// variants returns a replacement for each way in which the agent writes a path: as it was given, without links, and as the
-// name of a directory, with dashes.
+// variants returns a replacement for each way in which the agent writes a path: as it was given,
+// without links, and as the name of a directory, with dashes.
 func variants(pair [2]string) [][2]string {
 	list := [][2]string{pair}
 	if real, err := filepath.EvalSymlinks(pair[0]); err == nil && real != pair[0] {
@@ -60,8 +60,8 @@ var notInName = regexp.MustCompile(`[^a-zA-Z0-9]`)
 // directoryName returns the name of the directory in which the agent keeps its files about a path.
 func directoryName(path string) string { return notInName.ReplaceAllLiteralString(path, "-") }
 
-// ownTexts returns the strings of the host's frames, the scenario's Files and Own. It leaves out strings that repeat what
-// the agent said: they are texts of the agent.
+// ownTexts returns the strings of the host's frames, the scenario's Files and Own. It leaves out
+// strings that repeat what the agent said: they are texts of the agent.
 func ownTexts(s *Scenario, rec *Recording) []string {
 	own := slices.Clone(s.Own)
 	for _, content := range s.Files {
@@ -99,14 +99,15 @@ const (
 	redactedPID    = "4242"
 )
 
-// A Redactor removes traces of the machine, and long texts of the agent, from the frames of a dialogue. It changes only
-// strings and the ID of the agent's process; the rest stays byte for byte.
+// A Redactor removes traces of the machine, and long texts of the agent, from the frames of a
+// dialogue. It changes only strings and the ID of the agent's process; the rest stays byte for
+// byte.
 type Redactor struct {
-	// Replace holds pairs of an old text and its replacement. If two old texts begin at the same position, the longer
-	// one is replaced.
+	// Replace holds pairs of an old text and its replacement. If two old texts begin at the same
+	// position, the longer one is replaced.
 	Replace [][2]string
-	// Own holds the texts of the scenario. A text of the agent that has more than 100 characters without them is
-	// replaced by a note of its length.
+	// Own holds the texts of the scenario. A text of the agent that has more than 100 characters
+	// without them is replaced by a note of its length.
 	Own []string
 
 	replacer *strings.Replacer
@@ -152,7 +153,8 @@ func (r *Redactor) paths(text string) string {
 	return r.replacer.Replace(text)
 }
 
-// newReplacer returns a replacer of pairs, as plain text and escaped as in JSON. It prefers longer texts.
+// newReplacer returns a replacer of pairs, as plain text and escaped as in JSON. It prefers longer
+// texts.
 func newReplacer(pairs [][2]string) *strings.Replacer {
 	pairs = slices.Clone(pairs)
 	slices.SortStableFunc(pairs, func(a, b [2]string) int { return len(b[0]) - len(a[0]) })
@@ -177,7 +179,8 @@ func (r *Redactor) elide(raw string) string {
 	return fmt.Sprintf("(elided %d characters)", utf8.RuneCountInString(value))
 }
 
-// notProse matches what does not count for the length of a text: paths in a redacted dialogue, and tags.
+// notProse matches what does not count for the length of a text: paths in a redacted dialogue, and
+// tags.
 var notProse = regexp.MustCompile(regexp.QuoteMeta(redactedHome) + `[^\s"']*|</?[a-z-]+>`)
 
 // foreign returns a text without the texts of the scenario.
@@ -193,8 +196,9 @@ func (r *Redactor) foreign(text string) string {
 	return notProse.ReplaceAllLiteralString(text, "")
 }
 
-// editStrings replaces each string of a JSON text, also the names of members, by the result of edit. It calls edit with
-// the string without its quotes and with its escapes, and with whether it is a name. Everything else stays byte for byte.
+// editStrings replaces each string of a JSON text, also the names of members, by the result of
+// edit. It calls edit with the string without its quotes and with its escapes, and with whether it
+// is a name. Everything else stays byte for byte.
 func editStrings(text string, edit func(raw string, name bool) string) string {
 	var b strings.Builder
 	for {
@@ -215,7 +219,8 @@ func editStrings(text string, edit func(raw string, name bool) string) string {
 	}
 }
 
-// stringEnd returns the index of the quote that ends a string. The text begins after its first quote.
+// stringEnd returns the index of the quote that ends a string. The text begins after its first
+// quote.
 func stringEnd(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -160,8 +160,8 @@ func TestRedactKeepsTheRest(t *testing.T) {
 	}
 }
 
-// tokens returns the tokens of a JSON text. If blank is set, it replaces strings and whole numbers, which redaction may
-// change.
+// tokens returns the tokens of a JSON text. If blank is set, it replaces strings and whole numbers,
+// which redaction may change.
 func tokens(t *testing.T, text string, blank bool) []any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))

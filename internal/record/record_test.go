@@ -14,7 +14,8 @@ import (
 // recordedDir is where the dialogues of the pinned agent are kept.
 var recordedDir = filepath.Join("..", "..", "testdata", "recorded", clewtest.AgentVersion)
 
-// TestScenarios plays every scenario against the real agent and compares it with the recorded dialogue.
+// TestScenarios plays every scenario against the real agent and compares it with the recorded
+// dialogue.
 func TestScenarios(t *testing.T) {
 	clewtest.RealAgent(t)
 	for _, s := range Scenarios() {
@@ -90,8 +91,8 @@ func replace(path, text string) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// TestCompatibilityTable compares the table of the README with the scenarios of TestScenarios and with the recorded
-// dialogues. Each of these must decode in full.
+// TestCompatibilityTable compares the table of the README with the scenarios of TestScenarios and
+// with the recorded dialogues. Each of these must decode in full.
 func TestCompatibilityTable(t *testing.T) {
 	versions, err := filepath.Glob(filepath.Join(filepath.Dir(recordedDir), "*"))
 	if err != nil {
@@ -114,7 +115,8 @@ func TestCompatibilityTable(t *testing.T) {
 	}
 }
 
-// countDialogues returns how many dialogues in a directory decode with nothing unknown and nothing invalid.
+// countDialogues returns how many dialogues in a directory decode with nothing unknown and nothing
+// invalid.
 func countDialogues(t *testing.T, dir string) int {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))

@@ -1,11 +1,12 @@
-// Package record plays scenarios against the real Claude Code, over a scripted model, and records the frames of both
-// sides as dialogue files without traces of the machine.
+// Package record plays scenarios against the real Claude Code, over a scripted model, and records
+// the frames of both sides as dialogue files without traces of the machine.
 //
-// A [Scenario] is a model, a host and the arguments of the agent. [Run] plays it and returns a [Recording]. A [Redactor]
-// removes the traces of the machine. A [Shape] is what two recordings of one scenario have in common.
+// A [Scenario] is a model, a host and the arguments of the agent. [Run] plays it and returns a
+// [Recording]. A [Redactor] removes the traces of the machine. A [Shape] is what two recordings of
+// one scenario have in common.
 //
-// The tests of this package run every scenario and compare its shape with the dialogue that is kept for the version of
-// the agent. "make record" writes the dialogues again.
+// The tests of this package run every scenario and compare its shape with the dialogue that is kept
+// for the version of the agent. "make record" writes the dialogues again.
 package record
 
 import (
@@ -28,13 +29,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// runTimeout bounds a scenario. The longest takes a few seconds on an idle machine, and many times that on a busy one.
+// runTimeout bounds a scenario. The longest takes a few seconds on an idle machine, and many times
+// that on a busy one.
 const runTimeout = 5 * time.Minute
 
-// Run plays a scenario against the real agent, in a new directory and a clean environment. It returns the dialogue, and
-// the redactor for it. It blocks until the agent has ended, at most runTimeout. It skips or fails the test if there is no
-// agent, see [clewtest.RealAgent], and fails it if the agent does not keep to the scenario. No process of the agent is
-// left when it returns.
+// Run plays a scenario against the real agent, in a new directory and a clean environment. It
+// returns the dialogue, and the redactor for it. It blocks until the agent has ended, at most
+// runTimeout. It skips or fails the test if there is no agent, see [clewtest.RealAgent], and fails
+// it if the agent does not keep to the scenario. No process of the agent is left when it returns.
 func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	tb.Helper()
 	agent := clewtest.RealAgent(tb)
@@ -62,7 +64,8 @@ func Run(tb testing.TB, s *Scenario) (*Recording, *Redactor) {
 	return done, newRedactor(stage, s, p.rec)
 }
 
-// workDir makes the directory that the agent works in. Its path has no links, like the one that the agent reports.
+// workDir makes the directory that the agent works in. Its path has no links, like the one that the
+// agent reports.
 func workDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
@@ -178,8 +181,9 @@ func newStage(ctx context.Context, model *clewtest.Model, work string) *Stage {
 // Path returns the path of a file in the work directory.
 func (s *Stage) Path(name string) string { return filepath.Join(s.Work, name) }
 
-// Hold waits until Release is called with the same name, or until the run ends. A rule's match function calls it to put
-// answers in order, such as those to an agent and to its subagent, whose order is otherwise random. It returns true.
+// Hold waits until Release is called with the same name, or until the run ends. A rule's match
+// function calls it to put answers in order, such as those to an agent and to its subagent, whose
+// order is otherwise random. It returns true.
 func (s *Stage) Hold(name string) bool {
 	select {
 	case <-s.gate(name):
@@ -188,7 +192,8 @@ func (s *Stage) Hold(name string) bool {
 	return true
 }
 
-// Release ends all calls of Hold with this name, also later ones. It must be called once for a name.
+// Release ends all calls of Hold with this name, also later ones. It must be called once for a
+// name.
 func (s *Stage) Release(name string) { close(s.gate(name)) }
 
 func (s *Stage) gate(name string) chan struct{} {
@@ -200,8 +205,8 @@ func (s *Stage) gate(name string) chan struct{} {
 	return s.gates[name]
 }
 
-// leftovers describes the processes that still run with the settings directory of a model. It finds none on systems
-// without /proc.
+// leftovers describes the processes that still run with the settings directory of a model. It finds
+// none on systems without /proc.
 func leftovers(config string) []string {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -219,7 +224,8 @@ func leftovers(config string) []string {
 	return list
 }
 
-// Traces returns the names of the machine and of the run that a redacted text still has. There should be none.
+// Traces returns the names of the machine and of the run that a redacted text still has. There
+// should be none.
 func (r *Redactor) Traces(text string) []string {
 	found := traces(text, machineNames())
 	for _, pair := range r.Replace {
@@ -230,7 +236,8 @@ func (r *Redactor) Traces(text string) []string {
 	return found
 }
 
-// machineNames returns the directories of this machine, its name and the user's, except common ones.
+// machineNames returns the directories of this machine, its name and the user's, except common
+// ones.
 func machineNames() []string {
 	names := []string{os.TempDir(), os.Getenv("USER")}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -243,8 +250,8 @@ func machineNames() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(common, name) })
 }
 
-// traces returns the names that are in text as whole words. A path at the end of another path does not count, and neither
-// does a part of an encoded picture.
+// traces returns the names that are in text as whole words. A path at the end of another path does
+// not count, and neither does a part of an encoded picture.
 func traces(text string, names []string) []string {
 	var found []string
 	for _, name := range names {

@@ -9,7 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Scenario is one dialogue: the answers of the model, the frames of the host, and the arguments of the agent.
+// A Scenario is one dialogue: the answers of the model, the frames of the host, and the arguments
+// of the agent.
 type Scenario struct {
 	// Name is the name of the dialogue file, without its ending.
 	Name string
@@ -25,22 +26,24 @@ type Scenario struct {
 
 	// Model adds the rules of the model.
 	Model func(*Stage)
-	// Initialize holds the members of the initialize request after its subtype. Empty means that there are no hooks.
+	// Initialize holds the members of the initialize request after its subtype. Empty means that
+	// there are no hooks.
 	Initialize string
 	// Prompts are the prompts of the host. It sends each one after the result of the one before.
 	Prompts []string
-	// Play plays the host, if Prompts is not enough. It starts after the answer to the initialize request. When it
-	// returns, the host closes the agent's input.
+	// Play plays the host, if Prompts is not enough. It starts after the answer to the initialize
+	// request. When it returns, the host closes the agent's input.
 	Play func(*Host)
 
-	// Tool, Hook and MCP return the JSON of the response to the agent's requests can_use_tool, hook_callback and
-	// mcp_message. Without Tool the host allows everything, and without Hook it answers {}.
+	// Tool, Hook and MCP return the JSON of the response to the agent's requests can_use_tool,
+	// hook_callback and mcp_message. Without Tool the host allows everything, and without Hook it
+	// answers {}.
 	Tool func(*Question) string
 	Hook func(*Question) string
 	MCP  func(*Question) string
 
-	// Own holds texts of the scenario that the agent repeats and that are not in a frame of the host. They need not be
-	// redacted; see Redactor.Own.
+	// Own holds texts of the scenario that the agent repeats and that are not in a frame of the
+	// host. They need not be redacted; see Redactor.Own.
 	Own []string
 }
 
@@ -90,7 +93,8 @@ func (s *Scenario) arguments() []string { return slices.Concat(baseArgs, s.Args)
 // A Coverage says how much is tested with one version of the agent.
 type Coverage struct {
 	Version string
-	// Played is how many scenarios the tests run against this version. Only the pinned version has any.
+	// Played is how many scenarios the tests run against this version. Only the pinned version has
+	// any.
 	Played int
 	// Dialogues is how many recorded dialogues of this version decode in full.
 	Dialogues int
@@ -171,12 +175,12 @@ func Parse(text string) *Recording {
 	return r
 }
 
-// A Shape is what all recordings of a scenario have in common: the labels of the frames of each direction, in order, and
-// the exit code.
+// A Shape is what all recordings of a scenario have in common: the labels of the frames of each
+// direction, in order, and the exit code.
 //
-// It leaves out what depends on timing. Control requests are answered in any order, so their answers are separate. The
-// number of some frames in a row is random: several deltas of a block, counts of thinking tokens, or reports of a task's
-// progress in a row count as one.
+// It leaves out what depends on timing. Control requests are answered in any order, so their
+// answers are separate. The number of some frames in a row is random: several deltas of a block,
+// counts of thinking tokens, or reports of a task's progress in a row count as one.
 type Shape struct {
 	Host, Agent  []string
 	HostAnswers  []string

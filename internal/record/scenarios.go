@@ -214,8 +214,8 @@ func mustDecode(text string) string {
 	return string(data)
 }
 
-// cutPace is the time between the events of an answer that is cut off. The agent needs it to pass each event on before
-// the cut, or it would drop the event.
+// cutPace is the time between the events of an answer that is cut off. The agent needs it to pass
+// each event on before the cut, or it would drop the event.
 const cutPace = 300 * time.Millisecond
 
 // errorScenarios are about a model that fails.
@@ -249,7 +249,8 @@ var errorScenarios = []*Scenario{
 	},
 }
 
-// delegate makes the model start a subagent that counts files. The call also has the members of input.
+// delegate makes the model start a subagent that counts files. The call also has the members of
+// input.
 func delegate(s *Stage, command, input string) {
 	call := `{"description":"Count files","prompt":"INNER count","subagent_type":"general-purpose"` + input + `}`
 	s.Model.On("Delegate").Reply(clewtest.Text("Delegating."), clewtest.ToolUse("Agent", rawInput(call))).Usage(100, 42, 300, 20)
@@ -263,7 +264,8 @@ var agentScenarios = []*Scenario{
 		About: "A subagent works in the background; when it is done, a second result follows.",
 		Args:  allowAll,
 		Model: func(s *Stage) {
-			// The turn goes on after the subagent has begun, and the subagent after the turn has ended.
+			// The turn goes on after the subagent has begun, and the subagent after the turn has
+			// ended.
 			delegate(s, "until test -e go; do sleep 0.05; done; ls | wc -l", "")
 			s.Model.When(func(r *clewtest.Request) bool {
 				results := r.ToolResults()

@@ -16,7 +16,8 @@ const Masked = "***"
 // less harm than a key. The text may be anything, also invalid UTF-8. The cost is linear in its
 // length, and small for a text that has nothing like a secret.
 func Mask(text string) string {
-	// A replacement can complete a wider match. So the result is masked again, until it stays as it is.
+	// A replacement can complete a wider match. So the result is masked again, until it stays as it
+	// is.
 	for range maxRounds {
 		masked := maskOnce(text)
 		if masked == text {
@@ -73,7 +74,8 @@ var wideRules = []wideRule{
 	{[]string{"eyj"}, compiled(`\b(eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)},
 	// The user and the password of a URL.
 	{[]string{"://"}, compiled(`(://)[^\s/?#"'<>]+(@)`)},
-	// A header or a setting with the name of a secret. The authentication scheme before the value stays.
+	// A header or a setting with the name of a secret. The authentication scheme before the value
+	// stays.
 	{
 		[]string{"authorization", "key", "token", "secret", "password", "passwd"},
 		compiled(`(?i)((?:authorization|api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd)` +

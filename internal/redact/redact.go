@@ -26,8 +26,8 @@ import (
 // A Redactor removes secrets and personal data from texts, by [Rules], and counts what it removed.
 // The zero value is ready to use. A Redactor must not be used by several goroutines at once.
 type Redactor struct {
-	// Home is the user's home directory. It is needed only if it is unusual, such as /data/people/ann:
-	// the rules recognize the usual ones.
+	// Home is the user's home directory. It is needed only if it is unusual, such as
+	// /data/people/ann: the rules recognize the usual ones.
 	Home string
 
 	counts map[string]int
@@ -90,8 +90,9 @@ func (r *Redactor) ownHome(text string) string {
 }
 
 // JSON is like [Redactor.Text] for a JSON text. It replaces what the rules find in strings and in
-// the names of members, and each string whose member has the name of a secret. Everything else stays
-// as it is, byte for byte, so valid JSON stays valid. A text that is not JSON is passed to Text.
+// the names of members, and each string whose member has the name of a secret. Everything else
+// stays as it is, byte for byte, so valid JSON stays valid. A text that is not JSON is passed to
+// Text.
 func (r *Redactor) JSON(text string) string {
 	if !json.Valid([]byte(text)) {
 		return r.Text(text)

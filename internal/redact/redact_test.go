@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// redactions has, for each rule, texts in which it finds something, with their redacted forms, and texts
-// that it does not change.
+// redactions has, for each rule, texts in which it finds something, with their redacted forms, and
+// texts that it does not change.
 var redactions = map[string]struct {
 	found map[string]string
 	left  []string
@@ -277,7 +277,8 @@ func (c countingReader) ReadRune() (r rune, size int, err error) {
 	return c.Reader.ReadRune()
 }
 
-// No text makes a pattern read the same characters many times: the cost of a line is linear in its length.
+// No text makes a pattern read the same characters many times: the cost of a line is linear in its
+// length.
 func TestRedactReadsOnce(t *testing.T) {
 	t.Parallel()
 	for _, rule := range allRules() {

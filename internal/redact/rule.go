@@ -16,11 +16,12 @@ type Rule struct {
 	// personal marks data that names a person or an account and is not secret. Mask leaves it.
 	personal bool
 
-	// anchors are lower-case texts. Every match of the rule begins with one of them. The rule searches
-	// for the anchors and tries its pattern only there, which is many times as fast as trying it
-	// everywhere.
+	// anchors are lower-case texts. Every match of the rule begins with one of them. The rule
+	// searches for the anchors and tries its pattern only there, which is many times as fast as
+	// trying it everywhere.
 	anchors []string
-	// pattern matches at an anchor. The first group that matched is replaced, or else the whole match.
+	// pattern matches at an anchor. The first group that matched is replaced, or else the whole
+	// match.
 	pattern string
 	// with replaces the match; empty means the mark of the rule.
 	with string
@@ -28,7 +29,8 @@ type Rule struct {
 	before func(text string) bool
 	// wanted reports whether a match is a secret; nil means that every match is.
 	wanted func(match string) bool
-	// custom finds the matches in place of pattern, before and wanted, in texts that have an anchor.
+	// custom finds the matches in place of pattern, before and wanted, in texts that have an
+	// anchor.
 	custom func(text string) [][2]int
 
 	// match matches pattern at the beginning of a text. It returns the bounds of the match and its
@@ -59,8 +61,8 @@ func (r *Rule) compile() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.p
 // mark returns the text that a Redactor writes for a match.
 func (r *Rule) mark() string { return cmp.Or(r.with, mark(r.Name)) }
 
-// apply replaces the matches in text by with, and returns how many it replaced. lower is the text in
-// lower case.
+// apply replaces the matches in text by with, and returns how many it replaced. lower is the text
+// in lower case.
 func (r *Rule) apply(text, lower, with string) (string, int) {
 	var b strings.Builder
 	copied, n := 0, 0

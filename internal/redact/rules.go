@@ -194,8 +194,8 @@ func settingRules() []Rule {
 	}
 }
 
-// optionPattern finds secrets after a word and a space, or after a name that also has other meanings.
-// Rule option checks with isRandom that they look like secrets.
+// optionPattern finds secrets after a word and a space, or after a name that also has other
+// meanings. Rule option checks with isRandom that they look like secrets.
 const optionPattern = `(?i)\s-u\s*\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|--user[ =]\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|\s-b\s+\\*["']([^"'\s=]{1,64}=[^"'\\\r\n]{8,})` +
@@ -207,8 +207,8 @@ const optionPattern = `(?i)\s-u\s*\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
 	`|(?:` + secretWords + `)(?:[ \t]+is)?[ \t]+["']?([^\s"'\\<>(){}\[\],;:=]{8,})` +
 	`|(?:` + secretWords + `)[ \t]+=[ \t]+([^\s"'\\<>(){}\[\],;]{8,})[ \t]*(?:[\r\n]|$)`
 
-// isRandom is like isSecretValue, for a value where an ordinary word could stand. The value must have
-// both letters and digits, which words don't.
+// isRandom is like isSecretValue, for a value where an ordinary word could stand. The value must
+// have both letters and digits, which words don't.
 func isRandom(value string) bool {
 	letters := strings.ContainsFunc(value, unicode.IsLetter)
 	return letters && hasDigit(value) && isSecretValue(value) || isBasic(value)
@@ -235,7 +235,8 @@ var memberRules = sync.OnceValue(func() []memberRule {
 	}
 })
 
-// ruleOfMember returns the name of the rule that finds the value of a member by the member's name, or
+// ruleOfMember returns the name of the rule that finds the value of a member by the member's name,
+// or
 // "".
 func ruleOfMember(name, value string) string {
 	for _, rule := range memberRules() {
@@ -296,8 +297,8 @@ func personalRules() []Rule {
 	}
 }
 
-// homeStart reports whether a home directory can start after the given text: after a drive, or after a
-// character that does not belong to another path or word.
+// homeStart reports whether a home directory can start after the given text: after a drive, or
+// after a character that does not belong to another path or word.
 func homeStart(before string) bool {
 	n := len(before)
 	last := before[n-1]
@@ -332,8 +333,8 @@ func isLocal(r rune) bool { return isDomain(r) || r == '_' || r == '%' || r == '
 
 func isDomain(r rune) bool { return r < 0x80 && (isAlphanumeric(byte(r)) || r == '.' || r == '-') }
 
-// domainLength returns the length of the domain at the beginning of text, or 0 if there is none: labels
-// with dots between them, the last of letters only.
+// domainLength returns the length of the domain at the beginning of text, or 0 if there is none:
+// labels with dots between them, the last of letters only.
 func domainLength(text string) int {
 	text = strings.TrimRight(text, ".-")
 	last := strings.LastIndexByte(text, '.')

@@ -6,8 +6,8 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A Feed shows a transcript while it grows. It never changes text that it has returned: it shows the
-// items of the last chunk one by one, when each is complete, and starts again after a rewind.
+// A Feed shows a transcript while it grows. It never changes text that it has returned: it shows
+// the items of the last chunk one by one, when each is complete, and starts again after a rewind.
 type Feed struct {
 	Options
 	// Label is a clean line before each chunk, or "".
@@ -30,8 +30,8 @@ func (f *Feed) Skip(chunks []transcript.Chunk, n int) {
 	}
 }
 
-// Next returns the text of new items. first is the index of the first chunk that is new or has changed.
-// If final is set, nothing more follows, and incomplete items are shown as well.
+// Next returns the text of new items. first is the index of the first chunk that is new or has
+// changed. If final is set, nothing more follows, and incomplete items are shown as well.
 func (f *Feed) Next(chunks []transcript.Chunk, first int, final bool) string {
 	var b strings.Builder
 	if kept := f.kept(chunks, first); kept < len(f.begun) {
@@ -102,8 +102,8 @@ func (f *Feed) ready(c *transcript.Chunk) int {
 	return len(c.Items)
 }
 
-// show returns the new items of the next chunk. It leaves the chunk open if it is the last one, and an
-// answer that may grow.
+// show returns the new items of the next chunk. It leaves the chunk open if it is the last one, and
+// an answer that may grow.
 func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	var b strings.Builder
 	if !f.open {
@@ -151,7 +151,8 @@ func (f *Feed) end() {
 	f.chunks++
 }
 
-// A growth is the text of an answer that is shown while the model writes it, before it is in a chunk.
+// A growth is the text of an answer that is shown while the model writes it, before it is in a
+// chunk.
 type growth struct {
 	headed  bool // the head of the next chunk was shown
 	waiting bool // an earlier item of the open chunk is not complete, so the text can't be shown yet

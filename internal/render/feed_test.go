@@ -53,8 +53,8 @@ func TestFeedOpenAnswer(t *testing.T) {
 	}
 }
 
-// Items that were shown are not read again. Otherwise the time for a long answer would grow with the
-// square of its length.
+// Items that were shown are not read again. Otherwise the time for a long answer would grow with
+// the square of its length.
 func TestFeedLooksOnce(t *testing.T) {
 	t.Parallel()
 	f := &Feed{}

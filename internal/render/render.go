@@ -1,5 +1,5 @@
-// Package render formats the chunks of a transcript as text for a terminal. It is pure: chunks become
-// lines, and everything in them that a terminal would interpret is escaped.
+// Package render formats the chunks of a transcript as text for a terminal. It is pure: chunks
+// become lines, and everything in them that a terminal would interpret is escaped.
 package render
 
 import (
@@ -32,8 +32,8 @@ const (
 	shortLines = 3 // of a result that is not expanded
 )
 
-// Chunk returns the lines of a chunk, followed by an empty line. turn is the number of the prompt that
-// the chunk belongs to, and is shown at prompts.
+// Chunk returns the lines of a chunk, followed by an empty line. turn is the number of the prompt
+// that the chunk belongs to, and is shown at prompts.
 func (o Options) Chunk(c *transcript.Chunk, turn int) string {
 	var b strings.Builder
 	b.WriteString(o.head(c, turn))
@@ -282,8 +282,8 @@ func (o Options) styled(s style, line string) string {
 	return strings.Repeat(" ", o.indent) + line
 }
 
-// Diff returns the changes of a file, call by call. Lines are not wrapped, so that the result stays a
-// diff.
+// Diff returns the changes of a file, call by call. Lines are not wrapped, so that the result stays
+// a diff.
 func (o Options) Diff(f *transcript.FileChanges) string {
 	o.Width = 0
 	var b strings.Builder

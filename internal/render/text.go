@@ -135,8 +135,8 @@ func breakLine(line string, columns int) (head, rest string) {
 }
 
 // A flow wraps a text that comes in pieces, with the same result as for the complete text. It holds
-// back the last word, which may still become too long for its line, and white space, since the end of
-// the text is trimmed.
+// back the last word, which may still become too long for its line, and white space, since the end
+// of the text is trimmed.
 type flow struct {
 	Options
 	column int  // the width of the current line so far
@@ -215,8 +215,8 @@ func (f *flow) take() string {
 	return text
 }
 
-// JSON escapes the characters of a JSON text that a terminal might interpret or hide. They occur only
-// inside strings.
+// JSON escapes the characters of a JSON text that a terminal might interpret or hide. They occur
+// only inside strings.
 func JSON(text []byte) []byte {
 	if isPlain(text) {
 		return text

@@ -19,8 +19,9 @@ type dialogueParser struct {
 	group    *expectStep // the step that takes the next host frame in any order
 }
 
-// ReadDialogue reads a dialogue file; package clewtest describes the format. Reports name each step by its line number
-// after prefix, such as "line ". It blocks on r, and returns the first error of r or of the text, with its line.
+// ReadDialogue reads a dialogue file; package clewtest describes the format. Reports name each step
+// by its line number after prefix, such as "line ". It blocks on r, and returns the first error of
+// r or of the text, with its line.
 func ReadDialogue(r io.Reader, prefix string) (*Scenario, error) {
 	p := &dialogueParser{s: new(Scenario)}
 	lines := bufio.NewReader(r)
@@ -163,8 +164,8 @@ func (p *dialogueParser) fault(rest string) error {
 	return p.add(f)
 }
 
-// looksLikeArguments reports whether text consists of quoted strings, numbers and durations. Then the word before it is a
-// misspelled fault rather than prose.
+// looksLikeArguments reports whether text consists of quoted strings, numbers and durations. Then
+// the word before it is a misspelled fault rather than prose.
 func looksLikeArguments(text string) bool {
 	words, err := splitWords(text)
 	return err == nil && !slices.ContainsFunc(words, func(w word) bool {

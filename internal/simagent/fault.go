@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A Fault is a step in which the agent does something that an agent should not do. Its zero value is not a fault.
+// A Fault is a step in which the agent does something that an agent should not do. Its zero value
+// is not a fault.
 type Fault struct {
 	name string
 	args []string
@@ -52,7 +53,8 @@ var faultKinds = map[string]faultKind{
 	"request-unknown":      {"ss", false, playRequestUnknown},
 }
 
-// NewFault returns the fault with this name, such as "hang", after checking its arguments. Frames are given as JSON text.
+// NewFault returns the fault with this name, such as "hang", after checking its arguments. Frames
+// are given as JSON text.
 func NewFault(name string, args ...string) (Fault, error) {
 	kind, ok := faultKinds[name]
 	if !ok {

@@ -50,8 +50,8 @@ func decodeObject(text string) (map[string]any, error) {
 	return v, nil
 }
 
-// A matcher compares one host frame with one expected frame. It does not change the table of ids: the caller binds what
-// is in bindings if the frame fits.
+// A matcher compares one host frame with one expected frame. It does not change the table of ids:
+// the caller binds what is in bindings if the frame fits.
 type matcher struct {
 	ids      *idTable
 	head     frameHead // of the expected frame
@@ -158,8 +158,8 @@ func (m *matcher) requestID(at, want, got string) {
 	m.bindings = append(m.bindings, binding{idKey{requestID, want}, got})
 }
 
-// callbackID compares an id of a hook with the others in this frame. Earlier frames don't count: a later initialize may
-// choose other ids.
+// callbackID compares an id of a hook with the others in this frame. Earlier frames don't count: a
+// later initialize may choose other ids.
 func (m *matcher) callbackID(at, want, got string) {
 	key := idKey{callbackID, want}
 	for _, b := range m.bindings {
@@ -281,8 +281,8 @@ const (
 	sessionID         // of the session, which the agent chooses
 )
 
-// An idField is a field of frames that holds an id. A field with the same name in another place, such as in the input of
-// a tool, is a value like any other.
+// An idField is a field of frames that holds an id. A field with the same name in another place,
+// such as in the input of a tool, is a value like any other.
 type idField struct {
 	kind     idKind
 	types    []string // of frames; nil is any
@@ -301,8 +301,8 @@ var hostFields = []idField{
 	{kind: sessionID, pointer: "/session_id", optional: true},
 }
 
-// agentFields are the ids of the host that frames of the agent repeat. The ids of the agent's own requests are not
-// among them.
+// agentFields are the ids of the host that frames of the agent repeat. The ids of the agent's own
+// requests are not among them.
 var agentFields = []idField{
 	{kind: requestID, types: []string{"control_response"}, pointer: "/response/request_id"},
 	{kind: requestID, types: []string{"system"}, subtype: "control_request_progress", pointer: "/request_id"},
@@ -404,7 +404,8 @@ func (t *idTable) bind(bindings []binding) {
 	}
 }
 
-// actual returns the host's id for an id of the scenario. For Any it takes the oldest request without a name off the list.
+// actual returns the host's id for an id of the scenario. For Any it takes the oldest request
+// without a name off the list.
 func (t *idTable) actual(key idKey) (string, bool) {
 	if key == (idKey{requestID, Any}) && len(t.unnamed) > 0 {
 		id := t.unnamed[0]
@@ -415,8 +416,8 @@ func (t *idTable) actual(key idKey) (string, bool) {
 	return id, ok
 }
 
-// rewrite returns a frame of the agent with the host's ids in place of the scenario's. Everything else stays as it was
-// written, and so does text that is not JSON.
+// rewrite returns a frame of the agent with the host's ids in place of the scenario's. Everything
+// else stays as it was written, and so does text that is not JSON.
 func (t *idTable) rewrite(frame string) string {
 	if !t.mentioned(frame) {
 		return frame
@@ -444,7 +445,8 @@ func (t *idTable) rewrite(frame string) string {
 	return out.String()
 }
 
-// mentioned reports whether frame may hold an id that has to be replaced. It is a quick test that avoids most parsing.
+// mentioned reports whether frame may hold an id that has to be replaced. It is a quick test that
+// avoids most parsing.
 func (t *idTable) mentioned(frame string) bool {
 	escaped := strings.Contains(frame, `\`)
 	if len(t.unnamed) > 0 && (escaped || strings.Contains(frame, Any)) {

@@ -40,7 +40,8 @@ func (e *ExitError) Error() string {
 // ExitCode returns e.Code.
 func (e *ExitError) ExitCode() int { return e.Code }
 
-// Start starts an agent in memory, which reports to run. The caller has to end it, by one of Close, Signal and Stop.
+// Start starts an agent in memory, which reports to run. The caller has to end it, by one of Close,
+// Signal and Stop.
 func Start(s *Scenario, run *Run) *Conn {
 	m := &memory{
 		stdin: newPipe(), stdout: newPipe(), stderr: newPipe(),
@@ -61,21 +62,23 @@ func (c *Conn) Wait() error {
 	return nil
 }
 
-// Signal ends the agent by a signal, without waiting for it. Signal 0 does nothing, and neither does SIGTERM to an agent
-// that ignores it. The error is [os.ErrProcessDone] when the agent has ended.
+// Signal ends the agent by a signal, without waiting for it. Signal 0 does nothing, and neither
+// does SIGTERM to an agent that ignores it. The error is [os.ErrProcessDone] when the agent has
+// ended.
 func (c *Conn) Signal(sig os.Signal) error { return c.m.signal(sig) }
 
-// Stop ends the agent and waits for it. An agent that has input left reads it first, so that a host which has sent
-// everything does not fail. Calling it again does nothing.
+// Stop ends the agent and waits for it. An agent that has input left reads it first, so that a host
+// which has sent everything does not fail. Calling it again does nothing.
 //
-// An agent that was started in a bubble of testing/synctest can only be stopped in the same bubble. Elsewhere Stop
-// returns [ErrOtherBubble] if the agent has not ended by itself.
+// An agent that was started in a bubble of testing/synctest can only be stopped in the same bubble.
+// Elsewhere Stop returns [ErrOtherBubble] if the agent has not ended by itself.
 func (c *Conn) Stop() error { return c.m.stop() }
 
 // ErrOtherBubble is the error of [Conn.Stop] for an agent that runs in another bubble.
 var ErrOtherBubble = errors.New("the agent was started within a synctest bubble and has not ended with it")
 
-// closeTimeout is how long Close waits for an agent to end, first after the end of its input and again after SIGTERM.
+// closeTimeout is how long Close waits for an agent to end, first after the end of its input and
+// again after SIGTERM.
 const closeTimeout = 5 * time.Second
 
 // Read reads the agent's output. It drops what the agent writes to Stderr.
@@ -94,8 +97,8 @@ func (c *Conn) Write(p []byte) (int, error) { return c.Stdin.Write(p) }
 // CloseWrite ends the agent's input.
 func (c *Conn) CloseWrite() error { return c.Stdin.Close() }
 
-// Close ends the agent as a host should: it ends the input, waits, sends SIGTERM, waits, and kills the agent. It returns
-// the error of Wait.
+// Close ends the agent as a host should: it ends the input, waits, sends SIGTERM, waits, and kills
+// the agent. It returns the error of Wait.
 func (c *Conn) Close() error {
 	_ = c.Stdin.Close() // it may be closed already
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Kill} {
@@ -210,7 +213,8 @@ func (m *memory) stop() error {
 	return nil
 }
 
-// checkEnded is stop for another bubble, from which the runtime does not let anybody use the channels of this one.
+// checkEnded is stop for another bubble, from which the runtime does not let anybody use the
+// channels of this one.
 func (m *memory) checkEnded() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -250,8 +254,8 @@ const pipeBytes = 64 << 10
 // errTestEnded is the error of an agent that reads after its host has gone.
 var errTestEnded = errors.New("the test ended")
 
-// A pipe connects a writer and a reader in memory. Unlike [io.Pipe] it has a buffer: a host that writes before it reads
-// must not block where it would not with a process.
+// A pipe connects a writer and a reader in memory. Unlike [io.Pipe] it has a buffer: a host that
+// writes before it reads must not block where it would not with a process.
 type pipe struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -332,8 +336,8 @@ func (p *pipe) stopWrite() { p.change(func() { p.noWrite = true }) }
 // closeRead makes reading and writing fail.
 func (p *pipe) closeRead() { p.change(func() { p.noRead, p.buf = true, nil }) }
 
-// discard unblocks the writer for good. The reader keeps waiting: for it, the end comes with closeWrite, and must be
-// io.EOF whichever of the two goroutines runs first.
+// discard unblocks the writer for good. The reader keeps waiting: for it, the end comes with
+// closeWrite, and must be io.EOF whichever of the two goroutines runs first.
 func (p *pipe) discard() { p.change(func() { p.dropped = true }) }
 
 // abandon unblocks both ends for good. The reader gets the rest, and then errTestEnded.
@@ -361,8 +365,9 @@ func (r readEnd) Close() error {
 	return nil
 }
 
-// bubble returns a name of the synctest bubble that the calling goroutine is in, or "". No function of the runtime returns
-// it, but it is in the first line of a stack trace, "goroutine 7 [running, synctest bubble 1]:".
+// bubble returns a name of the synctest bubble that the calling goroutine is in, or "". No function
+// of the runtime returns it, but it is in the first line of a stack trace, "goroutine 7 [running,
+// synctest bubble 1]:".
 func bubble() string {
 	buf := make([]byte, 128)
 	line, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), "\n")

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// A reader of a pipe whose writer was unblocked keeps waiting, and gets io.EOF at the end. A reader of an abandoned pipe
-// gets the rest, and then an error.
+// A reader of a pipe whose writer was unblocked keeps waiting, and gets io.EOF at the end. A reader
+// of an abandoned pipe gets the rest, and then an error.
 func TestPipeEnds(t *testing.T) {
 	tests := []struct {
 		name    string

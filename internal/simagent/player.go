@@ -35,10 +35,11 @@ type mismatch struct{ text string }
 
 func (m *mismatch) Error() string { return m.text }
 
-// A Recorder follows an agent through its scenario. An agent calls it on one goroutine and waits for each call to return.
-// [Run] is the usual one.
+// A Recorder follows an agent through its scenario. An agent calls it on one goroutine and waits
+// for each call to return. [Run] is the usual one.
 type Recorder interface {
-	// Begin says that the step with this index begins. The index after the last one says that all steps are done.
+	// Begin says that the step with this index begins. The index after the last one says that all
+	// steps are done.
 	Begin(step int)
 	// Record adds lines to the dialogue.
 	Record(lines []byte)
@@ -50,7 +51,8 @@ type Recorder interface {
 	Finish()
 }
 
-// A Process is what runs the agent, a process of the operating system or a goroutine. Faults change it.
+// A Process is what runs the agent, a process of the operating system or a goroutine. Faults change
+// it.
 type Process interface {
 	// CloseStdout closes the agent's output.
 	CloseStdout() error
@@ -58,7 +60,8 @@ type Process interface {
 	IgnoreSIGTERM()
 	// LeaveGrandchild keeps the agent's output open after the agent has ended.
 	LeaveGrandchild() error
-	// Kill ends the agent by a signal. It returns nil only if the agent is to end with the signal by itself.
+	// Kill ends the agent by a signal. It returns nil only if the agent is to end with the signal
+	// by itself.
 	Kill(sig os.Signal) error
 }
 
@@ -68,8 +71,8 @@ type Environment struct {
 	Stdout, Stderr io.Writer
 	Process        Process
 	Recorder       Recorder
-	// Quit is closed when the agent has to end. It ends steps that wait for time to pass, and not those that read or
-	// write: these end with their streams.
+	// Quit is closed when the agent has to end. It ends steps that wait for time to pass, and not
+	// those that read or write: these end with their streams.
 	Quit <-chan struct{}
 }
 
@@ -146,14 +149,15 @@ func (p *player) hang() error {
 	return errStopped
 }
 
-// end reports that the agent ends as the scenario has it. The caller returns the error, which ends it.
+// end reports that the agent ends as the scenario has it. The caller returns the error, which ends
+// it.
 func (p *player) end(e *ending) error {
 	p.rec.Finish()
 	return e
 }
 
-// send writes one frame with the host's ids. It records the frame first, so that the dialogue has every frame that a host
-// has read.
+// send writes one frame with the host's ids. It records the frame first, so that the dialogue has
+// every frame that a host has read.
 func (p *player) send(frame string) error {
 	frame = p.ids.rewrite(frame)
 	p.rec.Record([]byte("< " + frame + "\n"))
@@ -169,8 +173,8 @@ func (p *player) write(text string) error {
 	return err
 }
 
-// next records the next frame of the host and returns it. It skips keep_alive frames unless keepAlive is set. The error
-// is errHostClosed at the end of input.
+// next records the next frame of the host and returns it. It skips keep_alive frames unless
+// keepAlive is set. The error is errHostClosed at the end of input.
 func (p *player) next(keepAlive bool) (wanted, error) {
 	for {
 		line, err := p.stdin.ReadString('\n')

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// A Run is the record of one agent that was started. It is a [Recorder] that keeps the dialogue, and it reports a host
-// that does not keep to the scenario. Its methods may be called from several goroutines.
+// A Run is the record of one agent that was started. It is a [Recorder] that keeps the dialogue,
+// and it reports a host that does not keep to the scenario. Its methods may be called from several
+// goroutines.
 type Run struct {
 	scenario *Scenario
 	args     []string
@@ -22,8 +23,8 @@ type Run struct {
 	reported bool
 }
 
-// NewRun returns the record of an agent that plays s, started with args. It calls report, at most once, with a text that
-// names the step, says what is wrong, and ends with the dialogue so far.
+// NewRun returns the record of an agent that plays s, started with args. It calls report, at most
+// once, with a text that names the step, says what is wrong, and ends with the dialogue so far.
 func NewRun(s *Scenario, args []string, report func(text string)) *Run {
 	r := &Run{scenario: s, args: args, report: report}
 	if len(args) > 0 {
@@ -98,8 +99,8 @@ func (r *Run) position() string {
 	return "after the last step"
 }
 
-// End says that the agent has ended, and why. If it did not end as the scenario has it, and the scenario expects more of
-// the host, that is a failure.
+// End says that the agent has ended, and why. If it did not end as the scenario has it, and the
+// scenario expects more of the host, that is a failure.
 func (r *Run) End(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,14 +14,18 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Any stands in an expected frame for a value that must be there and may be anything. Package clewtest describes it.
+// Any stands in an expected frame for a value that must be there and may be anything. Package
+// clewtest describes it.
 const Any = "<any>"
 
-// A Scenario is what the simulated agent does, step by step. Package clewtest describes how frames and ids are compared.
+// A Scenario is what the simulated agent does, step by step. Package clewtest describes how frames
+// and ids are compared.
 //
-// The zero value has no steps and is ready to use. A Scenario must not be changed while it is played.
+// The zero value has no steps and is ready to use. A Scenario must not be changed while it is
+// played.
 type Scenario struct {
-	// Args are the arguments that a recorded agent was started with, or nil. They are not compared with anything.
+	// Args are the arguments that a recorded agent was started with, or nil. They are not compared
+	// with anything.
 	Args []string
 
 	steps   []Step
@@ -59,11 +63,12 @@ func (s *Scenario) String() string {
 	return string(dst)
 }
 
-// Missing returns the first thing that the scenario expects of the host, as lines for a report. It is "" if the
-// scenario expects nothing.
+// Missing returns the first thing that the scenario expects of the host, as lines for a report. It
+// is "" if the scenario expects nothing.
 func (s *Scenario) Missing() string { return missing(s.steps) }
 
-// Expect returns a step that waits for host frames, in any order if there are several. There must be at least one.
+// Expect returns a step that waits for host frames, in any order if there are several. There must
+// be at least one.
 func Expect(frames ...any) (Step, error) {
 	if len(frames) == 0 {
 		return nil, errors.New("ExpectAny without frames")
@@ -98,8 +103,8 @@ func CloseStdin() Step { return closeStep{} }
 // Exit returns a step that ends the agent with a code from 0 to 255.
 func Exit(code int) (Step, error) { return exitStep(code), checkExitCode(code) }
 
-// Frame returns the line of JSON that v stands for: JSON text, a [wire.Message], or a value that marshals to a JSON
-// object. Text that is on one line already stays as it is.
+// Frame returns the line of JSON that v stands for: JSON text, a [wire.Message], or a value that
+// marshals to a JSON object. Text that is on one line already stays as it is.
 func Frame(v any) (string, error) {
 	data, err := frameBytes(v)
 	if err != nil {
@@ -161,8 +166,8 @@ func (e *expectStep) play(p *player) error {
 	return nil
 }
 
-// bestMatch returns the wanted frame with the fewest differences to got. Of several it takes the one that names the most
-// values of got, and of those the first.
+// bestMatch returns the wanted frame with the fewest differences to got. Of several it takes the
+// one that names the most values of got, and of those the first.
 func bestMatch(ids *idTable, open []wanted, got wanted) (int, *matcher) {
 	index, best := 0, match(ids, open[0], got.value)
 	for i, w := range open[1:] {

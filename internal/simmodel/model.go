@@ -1,7 +1,8 @@
-// Package simmodel is a scripted model: a server on the loopback interface that speaks the Messages API as Claude Code
-// uses it, and answers from rules.
+// Package simmodel is a scripted model: a server on the loopback interface that speaks the Messages
+// API as Claude Code uses it, and answers from rules.
 //
-// The package does not import testing, so the program can link it. Package clewtest is the public interface to it.
+// The package does not import testing, so the program can link it. Package clewtest is the public
+// interface to it.
 package simmodel
 
 import (
@@ -17,9 +18,11 @@ import (
 	"sync"
 )
 
-// A Reporter gets what a model finds wrong. A testing.TB is one. Its methods may be called from several goroutines.
+// A Reporter gets what a model finds wrong. A testing.TB is one. Its methods may be called from
+// several goroutines.
 type Reporter interface {
-	// Errorf reports a request that no rule matches, one that cannot be read, and a rule that fails.
+	// Errorf reports a request that no rule matches, one that cannot be read, and a rule that
+	// fails.
 	Errorf(format string, args ...any)
 	// Logf reports a background request that no rule matches. The model answers it nevertheless.
 	Logf(format string, args ...any)
@@ -47,8 +50,9 @@ type Model struct {
 	serial   int
 }
 
-// Start starts a model without rules on a free port of 127.0.0.1. The agent's home, its settings and its temporary
-// files get directories in dir, which must not have them yet. The caller has to close the model.
+// Start starts a model without rules on a free port of 127.0.0.1. The agent's home, its settings
+// and its temporary files get directories in dir, which must not have them yet. The caller has to
+// close the model.
 func Start(ctx context.Context, dir string, reporter Reporter) (*Model, error) {
 	m := &Model{
 		reporter: reporter, done: make(chan struct{}), arrived: make(chan struct{}), served: make(chan error, 1),
@@ -67,8 +71,8 @@ func Start(ctx context.Context, dir string, reporter Reporter) (*Model, error) {
 	return m, nil
 }
 
-// Close cuts all connections and waits for all requests to end: after it, the model reports nothing. It must be called
-// once. The error says that the server did not end as it should.
+// Close cuts all connections and waits for all requests to end: after it, the model reports
+// nothing. It must be called once. The error says that the server did not end as it should.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -85,7 +89,8 @@ func (m *Model) Close() error {
 	return err
 }
 
-// enter registers a request that is being answered; the caller calls m.active.Done. It returns false after Close.
+// enter registers a request that is being answered; the caller calls m.active.Done. It returns
+// false after Close.
 func (m *Model) enter() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,8 +111,8 @@ func (m *Model) Requests() []*Request {
 	return slices.Clone(m.requests)
 }
 
-// WaitRequest waits until there are n requests of the conversation and returns the nth, counted from 1. It blocks until
-// then, or until ctx or the model ends, which is the error.
+// WaitRequest waits until there are n requests of the conversation and returns the nth, counted
+// from 1. It blocks until then, or until ctx or the model ends, which is the error.
 func (m *Model) WaitRequest(ctx context.Context, n int) (*Request, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("requests count from 1, not %d", n)

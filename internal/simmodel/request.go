@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Request is one that a [Model] has received. It is not changed after it was recorded, and must not be. Package
-// clewtest describes the fields.
+// A Request is one that a [Model] has received. It is not changed after it was recorded, and must
+// not be. Package clewtest describes the fields.
 type Request struct {
 	Method   string
 	Host     string
@@ -95,7 +95,8 @@ func (r *Request) decode() error {
 // FromConversation reports whether r asks for an answer in a conversation.
 func (r *Request) FromConversation() bool { return r.forAnswer() && !r.background }
 
-// Background reports whether Claude Code made the request on its own behalf, beside the conversation.
+// Background reports whether Claude Code made the request on its own behalf, beside the
+// conversation.
 func (r *Request) Background() bool { return r.background }
 
 // forAnswer reports whether r asks for an answer.
@@ -103,7 +104,8 @@ func (r *Request) forAnswer() bool {
 	return !r.refused && r.Method == http.MethodPost && strings.TrimSuffix(r.Path, "/") == messagesPath
 }
 
-// Turn returns the blocks of the newest user turn: those of all user messages after the last answer.
+// Turn returns the blocks of the newest user turn: those of all user messages after the last
+// answer.
 func (r *Request) Turn() wire.Content {
 	start := 0
 	for i, msg := range r.Messages {
@@ -120,8 +122,8 @@ func (r *Request) Turn() wire.Content {
 	return turn
 }
 
-// Prompt returns the text of the newest user turn, its blocks joined by line breaks. It leaves out tool results, and what
-// Claude Code adds between system-reminder tags.
+// Prompt returns the text of the newest user turn, its blocks joined by line breaks. It leaves out
+// tool results, and what Claude Code adds between system-reminder tags.
 func (r *Request) Prompt() string {
 	var texts []string
 	for _, block := range r.Turn() {
@@ -162,37 +164,41 @@ type outputConfig struct {
 	} `json:"format"`
 }
 
-// probes are the prompts with which Claude Code checks that a key or a model works: "quota" and "test" for a key, "Hi"
-// and "." for a model.
+// probes are the prompts with which Claude Code checks that a key or a model works: "quota" and
+// "test" for a key, "Hi" and "." for a model.
 var probes = []string{"quota", "test", "Hi", "."}
 
-// isBackground reports whether Claude Code asked on its own behalf. Only requests that are known for certain count: one
-// that merely looks unusual, such as one without tools, may be a turn of the conversation.
+// isBackground reports whether Claude Code asked on its own behalf. Only requests that are known
+// for certain count: one that merely looks unusual, such as one without tools, may be a turn of the
+// conversation.
 func (r *Request) isBackground(body *requestBody) bool {
 	return strings.HasPrefix(r.Header.Get("User-Agent"), "claude-cli/") &&
 		(r.isProbe() || r.isWebSearch() || r.isTitle(&body.OutputConfig))
 }
 
-// isProbe reports whether r asks for one token, not streamed, with a fixed word as the whole prompt. A turn of the
-// conversation is streamed, and has reminders or tools.
+// isProbe reports whether r asks for one token, not streamed, with a fixed word as the whole
+// prompt. A turn of the conversation is streamed, and has reminders or tools.
 func (r *Request) isProbe() bool {
 	return r.MaxTokens == 1 && !r.Stream && len(r.Tools) == 0 && r.alone() && slices.Contains(probes, r.Turn().Text())
 }
 
-// isWebSearch reports whether r asks the API to search. The agent's conversations offer its own tool WebSearch instead.
+// isWebSearch reports whether r asks the API to search. The agent's conversations offer its own
+// tool WebSearch instead.
 func (r *Request) isWebSearch() bool {
 	return r.alone() && len(r.Tools) == 1 && strings.HasPrefix(r.Tools[0].Type, "web_search_")
 }
 
-// isTitle reports whether r asks for an object with nothing but a title, and its instructions mention a title. It can't
-// be the schema that a host gives for its results: that is a tool of the conversation.
+// isTitle reports whether r asks for an object with nothing but a title, and its instructions
+// mention a title. It can't be the schema that a host gives for its results: that is a tool of the
+// conversation.
 func (r *Request) isTitle(config *outputConfig) bool {
 	properties := config.Format.Schema.Properties
 	_, ok := properties["title"]
 	return ok && len(properties) == 1 && len(r.Tools) == 0 && r.alone() && strings.Contains(r.System.Text(), "title")
 }
 
-// alone reports whether r consists of a single block of text from the user, without a conversation before it.
+// alone reports whether r consists of a single block of text from the user, without a conversation
+// before it.
 func (r *Request) alone() bool {
 	return len(r.Messages) == 1 && r.Messages[0].Role == wire.RoleUser && len(r.Messages[0].Content) == 1
 }

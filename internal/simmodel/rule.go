@@ -22,7 +22,8 @@ type Rule struct {
 	answer Answer
 }
 
-// An Answer is what a rule does. A request takes a copy of it, so that later changes do not reach that request.
+// An Answer is what a rule does. A request takes a copy of it, so that later changes do not reach
+// that request.
 type Answer struct {
 	Kind   AnswerKind
 	Blocks []wire.Block
@@ -52,14 +53,14 @@ const (
 	AnswerHang
 )
 
-// NewAnswer returns an answer of a kind with the defaults. Its usage makes runs cost something, so that sums over them
-// can be checked.
+// NewAnswer returns an answer of a kind with the defaults. Its usage makes runs cost something, so
+// that sums over them can be checked.
 func NewAnswer(kind AnswerKind, blocks ...wire.Block) Answer {
 	return Answer{Kind: kind, Blocks: slices.Clone(blocks), Usage: Usage{Input: 10, Output: 5}, Cut: -1, Chunk: 20}
 }
 
-// Add adds a rule for the requests for which match returns true. It answers any number of them. The model calls match
-// from several goroutines, and match must not change the request.
+// Add adds a rule for the requests for which match returns true. It answers any number of them. The
+// model calls match from several goroutines, and match must not change the request.
 func (m *Model) Add(match func(*Request) bool, a Answer) *Rule {
 	rule := &Rule{model: m, match: match, left: -1, answer: a}
 	m.mu.Lock()
@@ -95,7 +96,8 @@ func PromptContains(words string) func(*Request) bool {
 	return func(r *Request) bool { return r.FromConversation() && strings.Contains(r.Prompt(), words) }
 }
 
-// ToolResultContains matches requests of the conversation whose newest turn has a tool result that contains words.
+// ToolResultContains matches requests of the conversation whose newest turn has a tool result that
+// contains words.
 func ToolResultContains(words string) func(*Request) bool {
 	return func(r *Request) bool {
 		for _, result := range r.ToolResults() {
@@ -110,8 +112,9 @@ func ToolResultContains(words string) func(*Request) bool {
 // errNoRule says that no rule matches a request.
 var errNoRule = errors.New("the scripted model has no rule for this request")
 
-// take returns the answer of the first rule that matches, and counts it against the rule's limit. The error is errNoRule,
-// or that of a match function. The lock is not held while these run: they may call the model.
+// take returns the answer of the first rule that matches, and counts it against the rule's limit.
+// The error is errNoRule, or that of a match function. The lock is not held while these run: they
+// may call the model.
 func (m *Model) take(req *Request) (Answer, error) {
 	m.mu.Lock()
 	rules := slices.Clone(m.rules)
@@ -137,7 +140,8 @@ func (m *Model) take(req *Request) (Answer, error) {
 	return Answer{}, errNoRule
 }
 
-// ask calls the rule's match function. A panic in it becomes an error, because the server would hide the panic.
+// ask calls the rule's match function. A panic in it becomes an error, because the server would
+// hide the panic.
 func (r *Rule) ask(req *Request) (matched bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -167,8 +171,8 @@ func (r *Rule) claim() (Answer, bool) {
 	return r.answer, true
 }
 
-// ToolUse returns a tool call. The input is anything that marshals to a JSON object, and nil is an empty one. ToolUse
-// panics if the input does not marshal.
+// ToolUse returns a tool call. The input is anything that marshals to a JSON object, and nil is an
+// empty one. ToolUse panics if the input does not marshal.
 func ToolUse(name string, input any) *wire.ToolUseBlock {
 	data, err := json.Marshal(input)
 	if err != nil {
@@ -180,14 +184,15 @@ func ToolUse(name string, input any) *wire.ToolUseBlock {
 	return &wire.ToolUseBlock{Name: name, Input: wire.JSON(data)}
 }
 
-// IsObject reports whether input can be the input of a tool. It may be empty: blocks that others made may have none.
+// IsObject reports whether input can be the input of a tool. It may be empty: blocks that others
+// made may have none.
 func IsObject(input wire.JSON) bool {
 	var members map[string]json.RawMessage
 	return input == "" || json.Unmarshal([]byte(input), &members) == nil && members != nil
 }
 
-// withID returns block, or a copy with a new ID if it is a tool use without one. The blocks of a rule stay unchanged: it
-// may answer again, and two calls of one conversation must not share an ID.
+// withID returns block, or a copy with a new ID if it is a tool use without one. The blocks of a
+// rule stay unchanged: it may answer again, and two calls of one conversation must not share an ID.
 func (m *Model) withID(block wire.Block) wire.Block {
 	use, ok := block.(*wire.ToolUseBlock)
 	if !ok || use.ID != "" {

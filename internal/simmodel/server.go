@@ -48,8 +48,8 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// loopback reports whether addr, a host with or without a port, is the loopback interface. A name other than localhost
-// does not count: anybody can make a name that resolves to this machine.
+// loopback reports whether addr, a host with or without a port, is the loopback interface. A name
+// other than localhost does not count: anybody can make a name that resolves to this machine.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -96,7 +96,8 @@ func (m *Model) serveAnswer(w http.ResponseWriter, r *http.Request, req *Request
 	}
 }
 
-// pause waits for d. If the client goes away or the model ends first, it cuts the connection and does not return.
+// pause waits for d. If the client goes away or the model ends first, it cuts the connection and
+// does not return.
 func (m *Model) pause(r *http.Request, d time.Duration) {
 	if d <= 0 {
 		return
@@ -132,8 +133,8 @@ func (m *Model) serveCount(w http.ResponseWriter, req *Request) {
 	writeJSON(w, http.StatusOK, map[string]int{"input_tokens": 1 + len(req.Body)/4})
 }
 
-// serveOther answers paths that a model does not serve: with an error under /v1/, and with an empty object elsewhere,
-// where the agent checks that the host is there or reports what it did.
+// serveOther answers paths that a model does not serve: with an error under /v1/, and with an empty
+// object elsewhere, where the agent checks that the host is there or reports what it did.
 func serveOther(w http.ResponseWriter, req *Request) {
 	if strings.HasPrefix(req.Path, "/v1/") {
 		writeError(w, http.StatusNotFound, fmt.Sprintf("clewtest: the scripted model has no %s %s", req.Method, req.Path))

@@ -162,8 +162,8 @@ func eventsOf(msg *replyMessage, chunk int) ([]sseEvent, error) {
 	return list.events, list.err
 }
 
-// addBlock appends the events of one block. Blocks of other types are not streamed in parts: they are whole in the event
-// that opens them.
+// addBlock appends the events of one block. Blocks of other types are not streamed in parts: they
+// are whole in the event that opens them.
 func (l *eventList) addBlock(index int, block wire.Block, chunk int) {
 	switch b := block.(type) {
 	case *wire.TextBlock:

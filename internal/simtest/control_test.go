@@ -108,7 +108,8 @@ func TestControlCallGivenUp(t *testing.T) {
 	})
 }
 
-// The cause of the end is in the error, and nothing is sent for a call whose context has ended before it.
+// The cause of the end is in the error, and nothing is sent for a call whose context has ended
+// before it.
 func TestControlCallCause(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(getSettings).Expect(controlCancel("s")), nil)
@@ -121,8 +122,8 @@ func TestControlCallCause(t *testing.T) {
 	})
 }
 
-// While a call waits for its answer, the session reads on, whatever there is unread. One that is over must not count,
-// however it ended: the agent is slowed down again.
+// While a call waits for its answer, the session reads on, whatever there is unread. One that is
+// over must not count, however it ended: the agent is slowed down again.
 func TestControlCallsAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const messages = 30_000
@@ -193,7 +194,8 @@ func TestPromptOfAnEndedContext(t *testing.T) {
 	})
 }
 
-// A prompt that is given up while the agent is getting it is a turn all the same: it is interrupted, and skipped.
+// A prompt that is given up while the agent is getting it is a turn all the same: it is
+// interrupted, and skipped.
 func TestPromptGivenUpHalfway(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Do(clewtest.Trickle(`{"type":"keep_alive"}`, time.Second)).
@@ -211,7 +213,8 @@ func TestPromptGivenUpHalfway(t *testing.T) {
 // longText does not fit into a pipe.
 var longText = strings.Repeat("long ", 40_000)
 
-// A turn that is given up while the agent still works on an abandoned one is removed from the queue.
+// A turn that is given up while the agent still works on an abandoned one is removed from the
+// queue.
 func TestTurnGivenUpBehindALeftOne(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
@@ -319,13 +322,14 @@ func TestHooksThatAreNotThere(t *testing.T) {
 	})
 }
 
-// canUse is the agent's question whether it may use a tool. An [obliging] host acts by the name of the tool.
+// canUse is the agent's question whether it may use a tool. An [obliging] host acts by the name of
+// the tool.
 func canUse(tool string) string {
 	return fmt.Sprintf(`{"subtype":"can_use_tool","tool_name":%q,"input":{"command":"ls"},"tool_use_id":"t1"}`, tool)
 }
 
-// withCallbacks returns options whose callbacks do what the request names: a tool, a kind of dialog, the callback of a hook
-// or a method of the server "own".
+// withCallbacks returns options whose callbacks do what the request names: a tool, a kind of
+// dialog, the callback of a hook or a method of the server "own".
 func withCallbacks() *clew.Options {
 	return &clew.Options{
 		CanUseTool:   decide,

@@ -300,7 +300,8 @@ func TestCloseInTheLoop(t *testing.T) {
 	}
 }
 
-// A callback may close the session that calls it. Close waits for callbacks, and so for this one, but not for ever.
+// A callback may close the session that calls it. Close waits for callbacks, and so for this one,
+// but not for ever.
 func TestCloseInACallback(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

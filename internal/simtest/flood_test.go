@@ -17,14 +17,17 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// controlLimit is how long a request may take while nobody reads. A request that waited for a reader would never end.
+// controlLimit is how long a request may take while nobody reads. A request that waited for a
+// reader would never end.
 const controlLimit = 5 * time.Minute
 
-// floodHeap is how far unread messages may let the heap grow: frames of 4 MiB, and what they are decoded to.
+// floodHeap is how far unread messages may let the heap grow: frames of 4 MiB, and what they are
+// decoded to.
 const floodHeap = 12 << 20
 
-// With 100,000 messages that nobody has read, an interrupt, a permission and a hook are answered as ever, memory stays
-// bounded, and no message is lost. It measures memory, and so runs while no other test does.
+// With 100,000 messages that nobody has read, an interrupt, a permission and a hook are answered as
+// ever, memory stays bounded, and no message is lost. It measures memory, and so runs while no
+// other test does.
 func TestFloodDelaysNoControlRequest(t *testing.T) {
 	const messages = 100_000
 	agent := clewtest.NewAgent(t, connected().
@@ -61,7 +64,8 @@ func TestFloodDelaysNoControlRequest(t *testing.T) {
 // A signals channel receives what has happened, in order.
 type signals chan string
 
-// signallingHost returns options of a host that signals each line on standard error, permission and hook.
+// signallingHost returns options of a host that signals each line on standard error, permission and
+// hook.
 func signallingHost() (*clew.Options, signals) {
 	events := make(signals, 10)
 	return &clew.Options{

@@ -14,13 +14,14 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// anAnswer is what the host says to a request of the agent. An agent that gets it has an open input.
+// anAnswer is what the host says to a request of the agent. An agent that gets it has an open
+// input.
 func anAnswer(id string) string {
 	return `{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `"}}`
 }
 
-// wantQuery runs a query over an agent in memory. A host that closes the agent's input too early does not keep to the
-// scenario, and one that never does so leaves the bubble in a deadlock.
+// wantQuery runs a query over an agent in memory. A host that closes the agent's input too early
+// does not keep to the scenario, and one that never does so leaves the bubble in a deadlock.
 func wantQuery[P clew.Prompt](t *testing.T, prompt P, opts *clew.Options, messages int) error {
 	t.Helper()
 	msgs, err := readOut(t, clew.Query(t.Context(), prompt, opts))

@@ -24,14 +24,15 @@ import (
 // quickly is a CloseTimeout for agents that don't end by themselves.
 const quickly = 50 * time.Millisecond
 
-// unhurried is a CloseTimeout for agents that must be given the time to end after SIGTERM, even on a busy machine.
+// unhurried is a CloseTimeout for agents that must be given the time to end after SIGTERM, even on
+// a busy machine.
 const unhurried = 10 * time.Second
 
 // longest is more than anything takes here, also on a slow machine.
 const longest = 5 * time.Minute
 
-// Whatever a caller does, no child, no file and no goroutine is left when it is over. Most agents here neither read nor
-// write once they were asked.
+// Whatever a caller does, no child, no file and no goroutine is left when it is over. Most agents
+// here neither read nor write once they were asked.
 func TestNothingOutlives(t *testing.T) {
 	hangs := func() *clewtest.Scenario { return asked().Send(aWord).Do(clewtest.Hang()) }
 	obeys := func() *clewtest.Scenario { return asked().Send(aWord).Expect(aInterrupt) }

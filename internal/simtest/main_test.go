@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// roleVariable makes the test binary another process than a test. Agents don't inherit it, since it begins with CLEW_.
+	// roleVariable makes the test binary another process than a test. Agents don't inherit it,
+	// since it begins with CLEW_.
 	roleVariable = "CLEW_TEST_ROLE"
 	// lifelineVariable is where a plain agent connects to, so that a test sees when it is gone.
 	lifelineVariable = "CLEW_TEST_LIFELINE"
@@ -54,8 +55,8 @@ func playRole(role string) int {
 	return 2
 }
 
-// plainAgent answers initialize and waits for the end of its input. The simulated agent costs its test a connection and
-// a goroutine; this one costs nothing but itself.
+// plainAgent answers initialize and waits for the end of its input. The simulated agent costs its
+// test a connection and a goroutine; this one costs nothing but itself.
 func plainAgent() int {
 	if address := os.Getenv(lifelineVariable); address != "" {
 		if _, err := new(net.Dialer).DialContext(context.Background(), "tcp", address); err != nil {
@@ -101,7 +102,8 @@ func plainOptions() (*clew.Options, error) {
 	return &clew.Options{AgentPath: path, Env: roleEnv("agent")}, err
 }
 
-// roleEnv makes the test binary play a role. It also keeps the race detector from sleeping before a process exits.
+// roleEnv makes the test binary play a role. It also keeps the race detector from sleeping before a
+// process exits.
 func roleEnv(role string) []string {
 	return []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}
 }
@@ -126,8 +128,8 @@ func bubbleOf(stack string) string {
 	return strings.TrimSuffix(name, "]:")
 }
 
-// ofSessions returns the stacks of goroutines that the package under test has started: of the caller's bubble, or, if
-// it is in none, outside of all.
+// ofSessions returns the stacks of goroutines that the package under test has started: of the
+// caller's bubble, or, if it is in none, outside of all.
 func ofSessions() []string {
 	all := stacks()
 	bubble := bubbleOf(all[0])
@@ -137,12 +139,12 @@ func ofSessions() []string {
 	})
 }
 
-// ofRuntime are words in the stacks of goroutines that stay: those of package testing, and the one for signals once it
-// was needed.
+// ofRuntime are words in the stacks of goroutines that stay: those of package testing, and the one
+// for signals once it was needed.
 var ofRuntime = []string{"\ntesting.(*M).Run(", "\ncreated by testing.", "\ncreated by os/signal."}
 
-// leftBehind returns the stacks of all goroutines that have not ended within limit, but for the caller's and those that
-// always stay.
+// leftBehind returns the stacks of all goroutines that have not ended within limit, but for the
+// caller's and those that always stay.
 func leftBehind(limit time.Duration) []string {
 	var left []string
 	eventually(limit, func() bool {
@@ -166,8 +168,8 @@ func eventually(limit time.Duration, done func() bool) bool {
 	return true
 }
 
-// wantNothingLeft checks that no child, file or goroutine of a session remains after f. Nothing else may run
-// meanwhile.
+// wantNothingLeft checks that no child, file or goroutine of a session remains after f. Nothing
+// else may run meanwhile.
 func wantNothingLeft(t *testing.T, f func()) {
 	t.Helper()
 	children, files := countChildren(t), countFiles(t)
@@ -175,7 +177,8 @@ func wantNothingLeft(t *testing.T, f func()) {
 	if got := countChildren(t); got > children {
 		t.Errorf("%d children before, %d after", children, got)
 	}
-	// A goroutine that has said its last word may still have to return, and the simulated agent to hang up.
+	// A goroutine that has said its last word may still have to return, and the simulated agent to
+	// hang up.
 	if !eventually(endLimit, func() bool { return len(ofSessions()) == 0 }) {
 		t.Errorf("goroutines are left:\n%s", strings.Join(ofSessions(), "\n\n"))
 	}

@@ -23,7 +23,8 @@ func firstFrame(t *testing.T, agent *clewtest.Agent, member string) any {
 	return frame.Request[member]
 }
 
-// Servers that complete the handshake in time are described in initialize. The agent connects to all others.
+// Servers that complete the handshake in time are described in initialize. The agent connects to
+// all others.
 func TestMCPManifests(t *testing.T) {
 	const oneTool = `{"tools":[{"name":"t"}]}`
 	noTools := strings.Replace(mcpHello, `"tools":{"listChanged":true}`, "", 1)
@@ -202,8 +203,8 @@ func setServers(id string) string { return controlRequest(id, `{"subtype":"mcp_s
 
 func serversSet(id string) string { return controlSuccess(id, `{"added":[],"removed":[],"errors":{}}`) }
 
-// A server that replaces another is used although the agent does not initialize it, and the agent is notified. One
-// that is set again keeps its connection, and one that is dropped loses it.
+// A server that replaces another is used although the agent does not initialize it, and the agent
+// is notified. One that is set again keeps its connection, and one that is dropped loses it.
 func TestSetMCPServersConnections(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		first, second := new(mcpServer), new(mcpServer)
@@ -242,7 +243,8 @@ func TestSetMCPServersConnections(t *testing.T) {
 	})
 }
 
-// A tool may replace its own server. Its context ends when everything is done, and so does its call.
+// A tool may replace its own server. Its context ends when everything is done, and so does its
+// call.
 func TestSetMCPServersInACall(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var s *clew.Session

@@ -33,7 +33,8 @@ func TestMCPCallsRunAtOnce(t *testing.T) {
 	})
 }
 
-// An id that is in use is refused, and the call that uses it goes on. Once that is answered, the id is free.
+// An id that is in use is refused, and the call that uses it goes on. Once that is answered, the id
+// is free.
 func TestMCPRequestIDInUse(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		proceed := make(chan struct{})
@@ -75,7 +76,8 @@ func TestMCPRequestIDWithdrawn(t *testing.T) {
 	})
 }
 
-// A call that the agent cancels is answered, and the session lives. The cancellation may come before its call.
+// A call that the agent cancels is answered, and the session lives. The cancellation may come
+// before its call.
 func TestMCPCancelled(t *testing.T) {
 	cancelled := toOwn("x", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 	call, taken := toOwn("a", toolCall("7")), mcpResult("x", "0", `{}`)
@@ -116,7 +118,8 @@ func TestMCPCancelledTooLate(t *testing.T) {
 	})
 }
 
-// Messages that a server sends during a call come before its reply, and its requests are answered by messages.
+// Messages that a server sends during a call come before its reply, and its requests are answered
+// by messages.
 func TestMCPServerSpeaks(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`
 	const roots = `{"jsonrpc":"2.0","id":"r","method":"roots/list"}`
@@ -141,7 +144,8 @@ func TestMCPServerSpeaks(t *testing.T) {
 	})
 }
 
-// A server that speaks before the agent is greeted waits for that, and one whose connection is closed is refused.
+// A server that speaks before the agent is greeted waits for that, and one whose connection is
+// closed is refused.
 func TestMCPServerSpeaksTooEarlyOrTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var sent []error
@@ -235,7 +239,8 @@ func TestMCPServerThatDoesNotOpen(t *testing.T) {
 const mcpHello = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
 	`"serverInfo":{"name":"own","version":"1"}}`
 
-// An mcpServer is an MCP server with connections. It answers handshakes by itself, and counts what comes and goes.
+// An mcpServer is an MCP server with connections. It answers handshakes by itself, and counts what
+// comes and goes.
 type mcpServer struct {
 	hello, tools string // "" for the usual
 	// handle handles all other messages. Nil replies with the name of the method.

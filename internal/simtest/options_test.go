@@ -39,7 +39,8 @@ func init() {
 	os.Exit(0)
 }
 
-// mirror is the whole of such an agent: it answers each request with what it sees, and ends with its input.
+// mirror is the whole of such an agent: it answers each request with what it sees, and ends with
+// its input.
 func mirror() error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -186,7 +187,8 @@ func TestEnvironmentOfTheProcessAlone(t *testing.T) {
 	}
 }
 
-// Options that can't be used are refused before anything starts, by whatever the session is opened with.
+// Options that can't be used are refused before anything starts, by whatever the session is opened
+// with.
 func TestRefusedOptionsStartNothing(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")

@@ -19,7 +19,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A fakeTransport starts simulated agents for a pool, and remembers them. Each answers every prompt with an echo, but for:
+// A fakeTransport starts simulated agents for a pool, and remembers them. Each answers every prompt
+// with an echo, but for:
 //
 //   - "wait", which it answers when the transport may continue
 //   - "die", at which it dies, and "fail", which fails
@@ -27,7 +28,8 @@ import (
 //   - "stubborn" and "stuck", after which /clear leaves the conversation or the session
 //   - "deaf", after which it answers nothing
 type fakeTransport struct {
-	// slow is how long an agent takes to start, and broken returns why the nth one, counted from 1, can't.
+	// slow is how long an agent takes to start, and broken returns why the nth one, counted from 1,
+	// can't.
 	slow   time.Duration
 	broken func(n int) error
 	// mirrors has the agents write something down at each /clear.
@@ -393,8 +395,8 @@ func TestPoolReuseAfterTheLastMessage(t *testing.T) {
 	})
 }
 
-// Agents that were used stay until they are idle for too long: the one that is taken next is the one that was used
-// last.
+// Agents that were used stay until they are idle for too long: the one that is taken next is the
+// one that was used last.
 func TestPoolReusesTheNewest(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newFakeTransport()
@@ -416,8 +418,8 @@ func TestPoolReusesTheNewest(t *testing.T) {
 	})
 }
 
-// The next caller does not hear of entries that the store has lost of an earlier conversation: the agent is not used again, and Close says
-// it.
+// The next caller does not hear of entries that the store has lost of an earlier conversation: the
+// agent is not used again, and Close says it.
 func TestPoolTellsNobodyElsesLosses(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newFakeTransport()

@@ -118,7 +118,8 @@ func TestPoolBacksOff(t *testing.T) {
 	})
 }
 
-// An agent that dies while it waits is replaced at once, and one that dies just before its prompt costs nothing.
+// An agent that dies while it waits is replaced at once, and one that dies just before its prompt
+// costs nothing.
 func TestPoolAgentDies(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		c := newFakeTransport()
@@ -331,7 +332,8 @@ func TestPoolClosesItself(t *testing.T) {
 	})
 }
 
-// Callers of all kinds come and go, agents die and fail to start, and all the while the rules are kept.
+// Callers of all kinds come and go, agents die and fail to start, and all the while the rules are
+// kept.
 func TestPoolUnderStress(t *testing.T) {
 	t.Parallel()
 	c := newFakeTransport()

@@ -15,7 +15,8 @@ import (
 	"github.com/clewdev/clew/screens"
 )
 
-// lostAgent returns agents of which the first has died, the second can't be started, and the third comes in half a second.
+// lostAgent returns agents of which the first has died, the second can't be started, and the third
+// comes in half a second.
 func lostAgent(t *testing.T, third *clewtest.Scenario) (*agentSequence, *clew.Session) {
 	t.Helper()
 	agents := startSequence(t, connected().Do(clewtest.Hang()), nil, third)
@@ -65,7 +66,8 @@ func TestReconnectWaitsWithinTheContext(t *testing.T) {
 	})
 }
 
-// A prompt that was being written when the agent died is lost. The one after it goes to the next agent.
+// A prompt that was being written when the agent died is lost. The one after it goes to the next
+// agent.
 func TestReconnectPromptsOnTheirWay(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Do(clewtest.Hang()), answers("behind"))
@@ -117,7 +119,8 @@ func TestReconnectAndControlRequests(t *testing.T) {
 	})
 }
 
-// The context of a callback ends with the agent that waits for it, and the next agent may use the same ID.
+// The context of a callback ends with the agent that waits for it, and the next agent may use the
+// same ID.
 func TestReconnectAndCallbacks(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		asks := connected().Expect(promptFrame("p", "Hi")).Send(controlRequest("q", canUse("Bash")))
@@ -340,7 +343,8 @@ func TestReconnectLimitsALoopOfDeaths(t *testing.T) {
 	})
 }
 
-// Output of an agent that never gets ready is part of the error of the attempt, and not an answer to a call.
+// Output of an agent that never gets ready is part of the error of the attempt, and not an answer
+// to a call.
 func TestReconnectAttemptsThatFail(t *testing.T) {
 	t.Parallel()
 	refusal := `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found"]}`

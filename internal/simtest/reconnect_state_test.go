@@ -23,7 +23,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// granting returns a scenario in which an agent gets requests, each as its subtype and fields, and grants them.
+// granting returns a scenario in which an agent gets requests, each as its subtype and fields, and
+// grants them.
 func granting(scenario *clewtest.Scenario, requests ...string) *clewtest.Scenario {
 	for i, request := range requests {
 		id := string(rune('a' + i))
@@ -32,8 +33,8 @@ func granting(scenario *clewtest.Scenario, requests ...string) *clewtest.Scenari
 	return scenario
 }
 
-// Changes that were made after the start are repeated to the new agent, the newest of each kind, in order, before any
-// prompt. Momentary requests are not repeated.
+// Changes that were made after the start are repeated to the new agent, the newest of each kind, in
+// order, before any prompt. Momentary requests are not repeated.
 func TestReconnectRepeatsChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		first := granting(connected(),
@@ -88,7 +89,8 @@ func TestReconnectRepeatsChanges(t *testing.T) {
 	})
 }
 
-// The permission mode is that of the old agent, also if that agent has changed it by itself. A mode that is already right is not sent.
+// The permission mode is that of the old agent, also if that agent has changed it by itself. A mode
+// that is already right is not sent.
 func TestReconnectKeepsThePermissionMode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -123,7 +125,8 @@ func TestReconnectKeepsThePermissionMode(t *testing.T) {
 	}
 }
 
-// A change that the new agent refuses is passed over, unless the agent could do what it may not without it.
+// A change that the new agent refuses is passed over, unless the agent could do what it may not
+// without it.
 func TestReconnectRefusedChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		toggle := `{"subtype":"mcp_toggle","serverName":"a","enabled":true}`
@@ -163,8 +166,8 @@ func TestReconnectRepeatsARewind(t *testing.T) {
 	})
 }
 
-// The agent resumes the conversation that the session is in. One that may not have been written down starts again if it
-// can't be resumed.
+// The agent resumes the conversation that the session is in. One that may not have been written
+// down starts again if it can't be resumed.
 func TestReconnectChoosesTheConversation(t *testing.T) {
 	t.Parallel()
 	turn := func(s *clewtest.Scenario, session string) *clewtest.Scenario {
@@ -229,7 +232,8 @@ func (ponger) HandleMCP(context.Context, clew.JSON) (clew.JSON, error) {
 	return `{"jsonrpc":"2.0","id":1,"result":{}}`, nil
 }
 
-// Hooks, servers and the rest of the greeting are the same for each agent, but for the title, which may have changed.
+// Hooks, servers and the rest of the greeting are the same for each agent, but for the title, which
+// may have changed.
 func TestReconnectGreetsAlike(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		greeting := `{"subtype":"initialize","agents":{"a":{"description":"d","prompt":"p"}},"sdkMcpServers":["m"]}`
@@ -257,7 +261,8 @@ func TestReconnectGreetsAlike(t *testing.T) {
 	})
 }
 
-// The greeting of a new agent names the in-process servers that there are, and not those that there were.
+// The greeting of a new agent names the in-process servers that there are, and not those that there
+// were.
 func TestReconnectGreetsWithTheServersOfNow(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		set := controlRequest("s", `{"subtype":"mcp_set_servers"}`)
@@ -303,7 +308,8 @@ func (m *randomAgent) die() {
 	_ = m.stdout.Close()
 }
 
-// A randomTransport starts random agents, one after the other, and counts the prompts that they received.
+// A randomTransport starts random agents, one after the other, and counts the prompts that they
+// received.
 type randomTransport struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -394,8 +400,8 @@ func (g *randomTransport) killAtRandom(stop <-chan struct{}) {
 	}
 }
 
-// Whatever dies when, every turn and every request ends, with an answer or an error that says why there is none, no
-// prompt reaches two agents, and nothing is left.
+// Whatever dies when, every turn and every request ends, with an answer or an error that says why
+// there is none, no prompt reaches two agents, and nothing is left.
 func TestReconnectUnderRandomDeaths(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {

@@ -20,8 +20,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An agentSequence has agents in memory that are started one after the other. A nil one can't be started, nor can one after
-// the last.
+// An agentSequence has agents in memory that are started one after the other. A nil one can't be
+// started, nor can one after the last.
 type agentSequence struct {
 	t      *testing.T
 	agents []*clewtest.Agent
@@ -74,7 +74,8 @@ func (c *agentSequence) open(opts *clew.Options) *clew.Session {
 	return dial(c.t, opts)
 }
 
-// kill ends the newest agent, in a bubble, once what it has sent is read, and waits until its end was noticed.
+// kill ends the newest agent, in a bubble, once what it has sent is read, and waits until its end
+// was noticed.
 func (c *agentSequence) kill() {
 	c.t.Helper()
 	synctest.Wait()
@@ -170,7 +171,8 @@ func isLostError(err error) bool {
 	return ok
 }
 
-// A turn that is cut off ends with an error that says so, after everything that the agent had said. The next turn continues the conversation.
+// A turn that is cut off ends with an error that says so, after everything that the agent had said.
+// The next turn continues the conversation.
 func TestReconnectAfterACutTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := startSequence(t, cut(), answers("two"))
@@ -198,7 +200,8 @@ func TestReconnectAfterACutTurn(t *testing.T) {
 	})
 }
 
-// Messages goes on, and names the prompts that are lost, also those that were in the queue of the agent.
+// Messages goes on, and names the prompts that are lost, also those that were in the queue of the
+// agent.
 func TestReconnectWhileAllIsRead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := startSequence(t,
@@ -239,7 +242,8 @@ func TestReconnectWhileAllIsRead(t *testing.T) {
 	})
 }
 
-// All turns that are cut end, also those that stand in line, and their contexts are of no concern any more.
+// All turns that are cut end, also those that stand in line, and their contexts are of no concern
+// any more.
 func TestReconnectEndsTurnsInLine(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := startSequence(t,
@@ -266,7 +270,8 @@ func TestReconnectEndsTurnsInLine(t *testing.T) {
 	})
 }
 
-// A turn that was left leaves a message about the new agent for the next turn, which skips all else.
+// A turn that was left leaves a message about the new agent for the next turn, which skips all
+// else.
 func TestReconnectBehindALeftTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agents := startSequence(t, connected().Expect(promptFrame("p1", "one")).
@@ -295,7 +300,8 @@ func TestReconnectAfterATurn(t *testing.T) {
 	})
 }
 
-// Messages from before the death may be on disk by the time they are read, as may the message about it.
+// Messages from before the death may be on disk by the time they are read, as may the message about
+// it.
 func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const messages = 40_000
@@ -325,8 +331,8 @@ func TestReconnectBehindABacklogOnDisk(t *testing.T) {
 	})
 }
 
-// An agent that ends in the middle of a turn has died, whatever its exit code. Between turns it has ended, and so does
-// the session.
+// An agent that ends in the middle of a turn has died, whatever its exit code. Between turns it has
+// ended, and so does the session.
 func TestReconnectAfterAnOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	t.Run("in a turn", func(t *testing.T) {
@@ -392,7 +398,8 @@ func TestReconnectIsNotForTheStart(t *testing.T) {
 	}
 }
 
-// Agents that are processes leave nothing, however many die, and errors have the end of their standard error.
+// Agents that are processes leave nothing, however many die, and errors have the end of their
+// standard error.
 func TestReconnectProcesses(t *testing.T) {
 	agent := clewtest.NewAgent(t, asked().Send(aWord).Stderr("out of memory\n").Do(clewtest.KilledBy(os.Kill)))
 	opts := asProcess(agent)
@@ -418,8 +425,8 @@ func TestReconnectProcesses(t *testing.T) {
 	})
 }
 
-// A store that hangs holds up the next agent no longer than one call may take, however much there is to copy, and what
-// is lost is told.
+// A store that hangs holds up the next agent no longer than one call may take, however much there
+// is to copy, and what is lost is told.
 func TestReconnectWhileTheStoreHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -438,7 +445,8 @@ func TestReconnectWhileTheStoreHangs(t *testing.T) {
 	})
 }
 
-// Closing while the store is waited for before the next agent is started takes no longer than one call may.
+// Closing while the store is waited for before the next agent is started takes no longer than one
+// call may.
 func TestCloseBetweenAgentsWhileTheStoreHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})

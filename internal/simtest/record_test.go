@@ -108,7 +108,8 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is f
 // smallFrames is a limit that ordinary frames of these tests keep.
 const smallFrames = 1000
 
-// A frame that can't be read, or that nobody knows, costs that frame: it comes as a message, and so does the rest.
+// A frame that can't be read, or that nobody knows, costs that frame: it comes as a message, and so
+// does the rest.
 func TestOddFrames(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

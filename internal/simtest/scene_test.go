@@ -61,7 +61,8 @@ func connected() *clewtest.Scenario {
 	return new(clewtest.Scenario).Expect(initialize).Send(controlSuccess("init", `{}`))
 }
 
-// inBubble runs a test with a fake clock: time passes when all goroutines wait, and a test that hangs fails at once.
+// inBubble runs a test with a fake clock: time passes when all goroutines wait, and a test that
+// hangs fails at once.
 func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()

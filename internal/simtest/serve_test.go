@@ -92,7 +92,8 @@ func TestNoAnswerToTheAgent(t *testing.T) {
 	}
 }
 
-// turnWith runs a turn in which the agent asks an obliging host, and goes on when the answer has come, if it wants one.
+// turnWith runs a turn in which the agent asks an obliging host, and goes on when the answer has
+// come, if it wants one.
 func turnWith(t *testing.T, request, answer string) *clewtest.Agent {
 	t.Helper()
 	scenario := connected().Expect(promptFrame("p1", "Hi")).Send(request)

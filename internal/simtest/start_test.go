@@ -159,7 +159,8 @@ func TestServersAreSetBeforeTheFirstPrompt(t *testing.T) {
 	})
 }
 
-// The agent reports the ID of a session in its first turn. Until then, it is the one of the options.
+// The agent reports the ID of a session in its first turn. Until then, it is the one of the
+// options.
 func TestSessionID(t *testing.T) {
 	t.Parallel()
 	const own, told = "11111111-2222-4333-8444-555555555555", "66666666-7777-4888-8999-000000000000"
@@ -197,7 +198,8 @@ func TestSessionID(t *testing.T) {
 	}
 }
 
-// An agent that does not answer the greeting is given up, after the time of the options or a minute.
+// An agent that does not answer the greeting is given up, after the time of the options or a
+// minute.
 func TestInitializeTimeout(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ limit, want time.Duration }{
@@ -237,7 +239,8 @@ func (d *deaf) Write(p []byte) (int, error) {
 	return d.Connection.Write(p)
 }
 
-// An agent that closes its input and lives on can be listened to, and nobody waits for its answers any more.
+// An agent that closes its input and lives on can be listened to, and nobody waits for its answers
+// any more.
 func TestAgentClosesItsInput(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		conn := &deaf{Connection: clewtest.NewAgent(t, greeted().
@@ -268,7 +271,8 @@ func TestAgentClosesItsInput(t *testing.T) {
 	})
 }
 
-// A turn inside of the loop over another one waits until its context ends, and does the outer one no harm.
+// A turn inside of the loop over another one waits until its context ends, and does the outer one
+// no harm.
 func TestTurnInsideOfATurn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(promptFrame("p1", "one")).Send(assistantFrame("1")).
@@ -294,8 +298,8 @@ func TestTurnInsideOfATurn(t *testing.T) {
 	})
 }
 
-// An agent that is too old is used nevertheless, with a warning. It reports its version when it is initialized, or in its
-// first turn.
+// An agent that is too old is used nevertheless, with a warning. It reports its version when it is
+// initialized, or in its first turn.
 func TestOldAgentIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for version, warned := range map[string]bool{

@@ -20,7 +20,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Entries from several frames are appended at once for each transcript, in order, and are not messages.
+// Entries from several frames are appended at once for each transcript, in order, and are not
+// messages.
 func TestMirrorBatches(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := &fakeStore{}
@@ -33,7 +34,8 @@ func TestMirrorBatches(t *testing.T) {
 	})
 }
 
-// A result is seen only when what came before it is in the store, and until then everything else works.
+// A result is seen only when what came before it is in the store, and until then everything else
+// works.
 func TestMirrorBeforeResult(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const slow = 30 * time.Second
@@ -110,7 +112,8 @@ func TestMirrorWithoutResult(t *testing.T) {
 	}
 }
 
-// Entries that the agent writes after its last result are in the store before the session has ended.
+// Entries that the agent writes after its last result are in the store before the session has
+// ended.
 func TestMirrorOfTheEnd(t *testing.T) {
 	scenario := func() *clewtest.Scenario {
 		return oneTurn(mirrorFrame("s", `{"a":1}`)).CloseStdin().
@@ -201,8 +204,8 @@ func TestMirrorOfWindows(t *testing.T) {
 	})
 }
 
-// However much the agent writes down while the store is stuck, control requests are answered, and all of it gets there:
-// what finds no room holds up the agent, but no answer.
+// However much the agent writes down while the store is stuck, control requests are answered, and
+// all of it gets there: what finds no room holds up the agent, but no answer.
 func TestMirrorFlood(t *testing.T) {
 	for name, room := range map[string]int64{"with room": 0, "without room": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +236,8 @@ func TestMirrorFlood(t *testing.T) {
 	}
 }
 
-// flooding adds to a scenario that much is written down, more than is kept in memory, and returns the entries.
+// flooding adds to a scenario that much is written down, more than is kept in memory, and returns
+// the entries.
 func flooding(scenario *clewtest.Scenario) (*clewtest.Scenario, []wire.JSON) {
 	text := strings.Repeat("a", 100<<10)
 	var entries []wire.JSON
@@ -300,8 +304,8 @@ type flood struct {
 	ended  bool
 }
 
-// newFlood returns an agent whose turns have so many answers: for each 20 pieces of it, the answer, and, if it is
-// mirrored, what is written down of it.
+// newFlood returns an agent whose turns have so many answers: for each 20 pieces of it, the answer,
+// and, if it is mirrored, what is written down of it.
 func newFlood(answers int, mirrored bool) *flood {
 	var b bytes.Buffer
 	text := strings.Repeat("All work and no play makes a dull answer. ", 25)
@@ -361,8 +365,9 @@ func (f *flood) CloseWrite() error {
 
 func (f *flood) Close() error { return f.CloseWrite() }
 
-// BenchmarkMirror has turns of 200 answers: without a store, with an agent that mirrors and the caller gets the frames,
-// and with a store in memory. The difference in MB/s is the cost of the store.
+// BenchmarkMirror has turns of 200 answers: without a store, with an agent that mirrors and the
+// caller gets the frames, and with a store in memory. The difference in MB/s is the cost of the
+// store.
 func BenchmarkMirror(b *testing.B) {
 	for _, bench := range []struct {
 		name     string

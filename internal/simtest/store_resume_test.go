@@ -75,7 +75,8 @@ func reporting(t *testing.T, opts clew.Options) *clew.Options {
 	return &opts
 }
 
-// A resumed session is written to a private directory, and nowhere else, which is removed at its end.
+// A resumed session is written to a private directory, and nowhere else, which is removed at its
+// end.
 func TestResumeFromStore(t *testing.T) {
 	temp := ownTemp(t)
 	store := storing(map[string][]wire.JSON{
@@ -208,7 +209,8 @@ func TestContinueFromStore(t *testing.T) {
 	}
 }
 
-// A session that is not in the store is left to the agent, which looks in its own directory. The log says so.
+// A session that is not in the store is left to the agent, which looks in its own directory. The
+// log says so.
 func TestResumeOfWhatIsNotInTheStore(t *testing.T) {
 	temp := ownTemp(t)
 	var log strings.Builder

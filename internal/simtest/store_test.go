@@ -127,7 +127,8 @@ func (s *fakeStore) wantCalls(t *testing.T, want int) {
 	}
 }
 
-// mirrorFrame is what an agent on another machine writes down in the transcript of a session, or below it.
+// mirrorFrame is what an agent on another machine writes down in the transcript of a session, or
+// below it.
 func mirrorFrame(transcript string, entries ...string) string {
 	return fmt.Sprintf(`{"type":"transcript_mirror","filePath":"/home/me/.claude/projects/p/%s.jsonl","entries":[%s]}`,
 		transcript, strings.Join(entries, ","))
@@ -191,7 +192,8 @@ func wantLostEntries(t *testing.T, err error, lost int, cause error) {
 	}
 }
 
-// A failed write is tried again. If it is lost, a message before the result reports it, and the session continues.
+// A failed write is tried again. If it is lost, a message before the result reports it, and the
+// session continues.
 func TestStoreFails(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -269,8 +271,8 @@ func failing(err error, calls ...int) func(context.Context, int) error {
 	}
 }
 
-// A store that does not look at its context is not waited for. Until it has returned, nothing else goes to the same
-// transcript, and so nothing changes places.
+// A store that does not look at its context is not waited for. Until it has returned, nothing else
+// goes to the same transcript, and so nothing changes places.
 func TestStoreThatDoesNotReturn(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -299,7 +301,8 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 	})
 }
 
-// Close waits for the store no longer than one call may take, whatever is left, and says what is lost.
+// Close waits for the store no longer than one call may take, whatever is left, and says what is
+// lost.
 func TestCloseWithAStoreThatHangs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -221,7 +221,8 @@ func failedFrame(prompt string) string {
 	return fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["no"],"user_message_uuids":[%q]}`, prompt)
 }
 
-// Most loops are left at the result. It is the last message of its turn, and an error would follow it.
+// Most loops are left at the result. It is the last message of its turn, and an error would follow
+// it.
 func TestTurnLeftAtItsLastMessage(t *testing.T) {
 	for name, last := range map[string]string{"failed": failedFrame("p1"), "cancelled": cancelledFrame("p1")} {
 		t.Run(name, func(t *testing.T) {
@@ -312,7 +313,8 @@ func TestRunOfACancelledPrompt(t *testing.T) {
 	})
 }
 
-// An agent that has answered and never ends keeps a run waiting for minutes, not for ever, and its answer counts.
+// An agent that has answered and never ends keeps a run waiting for minutes, not for ever, and its
+// answer counts.
 func TestRunOfAnAgentThatDoesNotEnd(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		agent := clewtest.NewAgent(t, connected().Expect(promptFrame("p1", "one")).

@@ -10,8 +10,8 @@ import (
 // keychainTimeout is how long the system may take. It may ask the user first.
 const keychainTimeout = 30 * time.Second
 
-// Keychain returns the credentials that the agent keeps in the keychain of macOS, or nil. It blocks until the system
-// answers or ctx ends.
+// Keychain returns the credentials that the agent keeps in the keychain of macOS, or nil. It blocks
+// until the system answers or ctx ends.
 func Keychain(ctx context.Context) []byte {
 	ctx, cancel := context.WithTimeout(ctx, keychainTimeout)
 	defer cancel()

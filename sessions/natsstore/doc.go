@@ -4,8 +4,8 @@
 // stream of a server or cluster, which keeps as many copies as it is configured to. For a single
 // machine, package sqlitestore is simpler: one file, and much less code in the program.
 //
-// [Open] connects to a server, version 2.12 or newer. It can also run a server in this process, on a
-// directory and without a port.
+// [Open] connects to a server, version 2.12 or newer. It can also run a server in this process, on
+// a directory and without a port.
 //
 // # Layout
 //
@@ -16,15 +16,15 @@
 //
 // Bytes other than letters, digits, '-', '_' and '/' are written as '=' and two hexadecimal digits.
 //
-// An append is one message, with an entry on each line of its body. Most servers limit messages to a
-// megabyte, so a larger append becomes several messages, which the server stores all or not at all
-// (an atomic batch). The first message of an append names the previous message on its subject, in
-// the header Nats-Expected-Last-Subject-Sequence. If another writer was faster, the server refuses
-// the append; and a reader can see that no message is missing. The last message has the
+// An append is one message, with an entry on each line of its body. Most servers limit messages to
+// a megabyte, so a larger append becomes several messages, which the server stores all or not at
+// all (an atomic batch). The first message of an append names the previous message on its subject,
+// in the header Nats-Expected-Last-Subject-Sequence. If another writer was faster, the server
+// refuses the append; and a reader can see that no message is missing. The last message has the
 // [sessions.Summary] of the session in the header Clew-Summary, unless the summary is very long.
 //
-// Messages that other programs put on these subjects are not skipped: Load returns an error with the
-// sequence number of a message that is not an append. Delete removes such messages as well.
+// Messages that other programs put on these subjects are not skipped: Load returns an error with
+// the sequence number of a message that is not an append. Delete removes such messages as well.
 //
 // # Cost
 //

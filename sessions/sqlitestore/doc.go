@@ -20,10 +20,11 @@
 // reliable.
 //
 // Any number of processes may use a file at the same time. One of them writes at a time; readers
-// neither wait for it nor delay it. Don't copy the file or open it by other means in such a process:
-// on Unix, closing it there releases the locks of the process. To copy it at any time, use the SQL
-// command "VACUUM INTO".
+// neither wait for it nor delay it. Don't copy the file or open it by other means in such a
+// process: on Unix, closing it there releases the locks of the process. To copy it at any time, use
+// the SQL command "VACUUM INTO".
 //
-// When Append returns, the entries are on disk (synchronous=FULL, and F_FULLFSYNC on macOS). Deleting
-// makes room for later appends. The file itself does not shrink until you run VACUUM on it.
+// When Append returns, the entries are on disk (synchronous=FULL, and F_FULLFSYNC on macOS).
+// Deleting makes room for later appends. The file itself does not shrink until you run VACUUM on
+// it.
 package sqlitestore

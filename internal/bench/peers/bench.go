@@ -82,7 +82,8 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// output runs a program and returns what it printed. The error has the last line that it complained with.
+// output runs a program and returns what it printed. The error has the last line that it complained
+// with.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var complaints strings.Builder
@@ -110,8 +111,8 @@ func (b *bench) simulated(load contest.Load) stage {
 // A series has what the hosts measured, by round.
 type series map[string][]contest.Query
 
-// measureRounds lets each host ask once unmeasured, to warm up what the system caches, and then round after round. Each
-// round begins with another host.
+// measureRounds lets each host ask once unmeasured, to warm up what the system caches, and then
+// round after round. Each round begins with another host.
 func (b *bench) measureRounds(ctx context.Context, on stage, hosts []host) (series, error) {
 	s := series{}
 	for round := range b.rounds + 1 {
@@ -156,7 +157,8 @@ func (s series) median(name string, figure func(contest.Query) float64) float64 
 	return benchreport.Median(s.figures(name, figure))
 }
 
-// ratio returns how many times as large as base's a figure of the host is: the median over the rounds.
+// ratio returns how many times as large as base's a figure of the host is: the median over the
+// rounds.
 func (s series) ratio(name, base string, figure func(contest.Query) float64) float64 {
 	ratios, bases := s.figures(name, figure), s.figures(base, figure)
 	for round := range ratios {
@@ -165,7 +167,8 @@ func (s series) ratio(name, base string, figure func(contest.Query) float64) flo
 	return benchreport.Median(ratios)
 }
 
-// difference returns how much larger than base's a figure of the host is: the median over the rounds.
+// difference returns how much larger than base's a figure of the host is: the median over the
+// rounds.
 func (s series) difference(name, base string, figure func(contest.Query) float64) float64 {
 	differences, bases := s.figures(name, figure), s.figures(base, figure)
 	for round := range differences {
@@ -204,8 +207,8 @@ func (b *bench) events(ctx context.Context) error {
 	return nil
 }
 
-// results measures a few large frames. Ours leaves the text of a result as it came until it is asked for; the SDKs
-// decode it in any case.
+// results measures a few large frames. Ours leaves the text of a result as it came until it is
+// asked for; the SDKs decode it in any case.
 func (b *bench) results(ctx context.Context) error {
 	rows, err := b.throughput(ctx, contest.Load{Kind: contest.Results, Count: 200}, b.reader)
 	if err != nil {
@@ -217,7 +220,8 @@ func (b *bench) results(ctx context.Context) error {
 	return nil
 }
 
-// throughput gives a load to ours, which is the first row, to more hosts of ours, and to those of others.
+// throughput gives a load to ours, which is the first row, to more hosts of ours, and to those of
+// others.
 func (b *bench) throughput(ctx context.Context, load contest.Load, more ...host) ([]throughputRow, error) {
 	if err := b.install(ctx); err != nil {
 		return nil, err
@@ -244,7 +248,8 @@ func (b *bench) throughput(ctx context.Context, load contest.Load, more ...host)
 	return rows, nil
 }
 
-// complete checks that a host got every message in every round. One that read the text must have seen all of it.
+// complete checks that a host got every message in every round. One that read the text must have
+// seen all of it.
 func (s series) complete(name string, load contest.Load) error {
 	for _, q := range s[name] {
 		if q.Load != load.Count || q.Text != 0 && q.Text != load.Count*load.TextBytes() {
@@ -254,14 +259,16 @@ func (s series) complete(name string, load contest.Load) error {
 	return nil
 }
 
-// messagesPerSecond counts from the first message to the result: the start of the agent is not in it.
+// messagesPerSecond counts from the first message to the result: the start of the agent is not in
+// it.
 func messagesPerSecond(q contest.Query) float64 {
 	return float64(q.Load) / (q.Result - q.First).Seconds()
 }
 
 func peakMB(q contest.Query) float64 { return float64(q.Peak) / 1e6 }
 
-// against adds the goals for how many times as fast as the hosts in rows ours is, by the name of the host.
+// against adds the goals for how many times as fast as the hosts in rows ours is, by the name of
+// the host.
 func (r *report) against(what string, rows []throughputRow, bounds map[string]float64) {
 	for _, row := range rows {
 		if bound, ok := bounds[row.Name]; ok {

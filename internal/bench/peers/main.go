@@ -1,15 +1,16 @@
-// Command peers compares driving an agent with Clew to driving it with the official SDKs for TypeScript and Python, and
-// to running the agent by itself; and it compares adding up the usage of all sessions to the program that people use for
-// that.
+// Command peers compares driving an agent with Clew to driving it with the official SDKs for
+// TypeScript and Python, and to running the agent by itself; and it compares adding up the usage of
+// all sessions to the program that people use for that.
 //
-// It installs the others, each at one version, into a directory that it removes at the end. A peer that cannot be installed is
-// left out, and the report says so. Each host is a separate program and starts again for each query. The hosts take
-// turns, over the same agent: a simulated one that writes as fast as its pipe takes it, or Claude Code over a scripted
-// model. Ratios are medians over the rounds of the ratio inside a round, so that noise from the rest of the machine
-// hits both sides.
+// It installs the others, each at one version, into a directory that it removes at the end. A peer
+// that cannot be installed is left out, and the report says so. Each host is a separate program and
+// starts again for each query. The hosts take turns, over the same agent: a simulated one that
+// writes as fast as its pipe takes it, or Claude Code over a scripted model. Ratios are medians
+// over the rounds of the ratio inside a round, so that noise from the rest of the machine hits both
+// sides.
 //
-// It runs on Linux and macOS. The report is Markdown, ready for
-// docs/benchmarks.md; -json prints the same as one object.
+// It runs on Linux and macOS. The report is Markdown, ready for docs/benchmarks.md; -json prints
+// the same as one object.
 package main
 
 import (
@@ -129,8 +130,8 @@ const (
 //go:embed scripts
 var scripts embed.FS
 
-// install puts the SDKs of others into the directory of the bench, unless they are there already. One that cannot be
-// installed is left out, with a note in the report.
+// install puts the SDKs of others into the directory of the bench, unless they are there already.
+// One that cannot be installed is left out, with a note in the report.
 func (b *bench) install(ctx context.Context) error {
 	if _, err := os.Stat(b.path("scripts")); err == nil {
 		return nil

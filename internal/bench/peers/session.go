@@ -17,8 +17,8 @@ type turnsRow struct {
 	Second  float64 `json:"second_ms"`
 }
 
-// turns measures sessions of ours. The simulated agent names its process as the session: it shows whether the second
-// turn came from the same one.
+// turns measures sessions of ours. The simulated agent names its process as the session: it shows
+// whether the second turn came from the same one.
 func (b *bench) turns(ctx context.Context) error {
 	row, same, err := b.twoTurns(ctx, "simulated", b.simulated(contest.Load{Kind: contest.Answer, Count: 1}))
 	if err != nil {
@@ -37,7 +37,8 @@ func (b *bench) turns(ctx context.Context) error {
 	})
 }
 
-// twoTurns returns the medians over the rounds, and whether all of them had both turns from one session.
+// twoTurns returns the medians over the rounds, and whether all of them had both turns from one
+// session.
 func (b *bench) twoTurns(ctx context.Context, agent string, on stage) (row turnsRow, same bool, err error) {
 	var connect, first, second []float64
 	same = true
@@ -129,8 +130,8 @@ func (b *bench) share(ctx context.Context) error {
 	return nil
 }
 
-// cold measures queries of Claude Code. Not all of the difference to Claude Code by itself is due to the host: the agent
-// works differently when it is asked through the protocol.
+// cold measures queries of Claude Code. Not all of the difference to Claude Code by itself is due
+// to the host: the agent works differently when it is asked through the protocol.
 func (b *bench) cold(ctx context.Context) error {
 	return b.withClaude(ctx, func(on stage) error {
 		rows, err := b.latency(ctx, on)

@@ -27,7 +27,8 @@ const (
 	ccusagePackage = "ccusage@20.0.24"
 )
 
-// A usageRow is how long one program took for the totals of all sessions, from its start to its end.
+// A usageRow is how long one program took for the totals of all sessions, from its start to its
+// end.
 type usageRow struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -70,8 +71,8 @@ func (b *bench) usage(ctx context.Context) error {
 	return nil
 }
 
-// installCcusage installs the package with its native program, which it returns as a command. The package has one for
-// the usual platforms only, and as a file that cannot be run yet.
+// installCcusage installs the package with its native program, which it returns as a command. The
+// package has one for the usual platforms only, and as a file that cannot be run yet.
 func (b *bench) installCcusage(ctx context.Context) ([]string, error) {
 	dir := b.path(ccusage)
 	_, err := output(ctx, "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
@@ -126,7 +127,8 @@ func checkTotals(out []byte, want corpus.Tokens) error {
 	return nil
 }
 
-// sumUsage makes the figures of the rounds. The first is to warm up what the system caches. Ours is the first row.
+// sumUsage makes the figures of the rounds. The first is to warm up what the system caches. Ours is
+// the first row.
 func sumUsage(rows []usageRow, size int64) []usageRow {
 	for i := range rows {
 		row := &rows[i]
@@ -157,8 +159,8 @@ func (r *report) writeUsage(b *strings.Builder) {
 	})
 }
 
-// withClaude calls measure with Claude Code over a scripted model that always says hello, in an empty directory. If
-// there is no Claude Code it leaves a note in the report instead.
+// withClaude calls measure with Claude Code over a scripted model that always says hello, in an
+// empty directory. If there is no Claude Code it leaves a note in the report instead.
 func (b *bench) withClaude(ctx context.Context, measure func(stage) error) error {
 	t := &test{ctx: ctx, dir: b.dir}
 	err := t.run(func() error { //nolint:contextcheck // clewtest takes the context from the test
@@ -182,7 +184,8 @@ func claudeVersion() string {
 	return clewtest.AgentVersion
 }
 
-// A test is the test that package clewtest wants, in a program that is none. It has the methods which that calls.
+// A test is the test that package clewtest wants, in a program that is none. It has the methods
+// which that calls.
 type test struct {
 	testing.TB // nil
 	ctx        context.Context

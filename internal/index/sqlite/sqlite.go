@@ -1,8 +1,8 @@
-// Package sqlite stores a full-text index in a SQLite file: the words of each passage, and no text. It is
-// only for package index, which defines passages.
+// Package sqlite stores a full-text index in a SQLite file: the words of each passage, and no text.
+// It is only for package index, which defines passages.
 //
-// Passages are stored in segments of one file each. In the database, segments are the table parts, and
-// their encoded locations the column places.
+// Passages are stored in segments of one file each. In the database, segments are the table parts,
+// and their encoded locations the column places.
 package sqlite
 
 import (
@@ -19,8 +19,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// version is the version of the schema and of the way in which transcripts are split into passages and
-// words. A file of another version must be rebuilt.
+// version is the version of the schema and of the way in which transcripts are split into passages
+// and words. A file of another version must be rebuilt.
 const version = 2
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
@@ -33,7 +33,8 @@ const SegmentSize = 1 << segmentBits
 var (
 	// ErrDamaged means that the file must be deleted: see [Remove].
 	ErrDamaged = errors.New("damaged")
-	// ErrVersion is an ErrDamaged for a file of another version, or one whose build was interrupted.
+	// ErrVersion is an ErrDamaged for a file of another version, or one whose build was
+	// interrupted.
 	ErrVersion = fmt.Errorf("%w: of another version", ErrDamaged)
 	// ErrBusy means that another process is writing.
 	ErrBusy = errors.New("in use by another process")
@@ -63,7 +64,8 @@ CREATE VIRTUAL TABLE words USING fts5(
 INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 `
 
-// Open opens the index in a file, and creates the file if it does not exist. Only its owner may read it.
+// Open opens the index in a file, and creates the file if it does not exist. Only its owner may
+// read it.
 func Open(ctx context.Context, path string) (*DB, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -145,8 +147,8 @@ func classify(err error) error {
 	return err
 }
 
-// Read begins a transaction: until Close, all calls see the index as it is now. Without it, each call takes
-// a separate lock.
+// Read begins a transaction: until Close, all calls see the index as it is now. Without it, each
+// call takes a separate lock.
 func (d *DB) Read(ctx context.Context) error {
 	_, err := d.conn.ExecContext(ctx, "BEGIN")
 	return classify(err)

@@ -79,8 +79,8 @@ func (w *Writer) Put(f *File) (int64, error) {
 	return result.LastInsertId()
 }
 
-// A Content has the data of the passages of a segment: encoded locations and filters, for [DB.Locations]
-// and [DB.Filters], and the words of each passage.
+// A Content has the data of the passages of a segment: encoded locations and filters, for
+// [DB.Locations] and [DB.Filters], and the words of each passage.
 type Content struct {
 	Locations, Filters []byte
 	Words              [][]byte

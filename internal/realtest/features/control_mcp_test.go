@@ -152,7 +152,8 @@ func (s *controlled) greeter(t *testing.T) clew.MCPServerStatus {
 	return list[0]
 }
 
-// serveLocked starts an MCP server that nobody gets in to without the token that its own login gives.
+// serveLocked starts an MCP server that nobody gets in to without the token that its own login
+// gives.
 func serveLocked(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -269,7 +270,8 @@ func TestRealMCPLate(t *testing.T) {
 	wantState(t, s, "late", clew.MCPStateConnected)
 }
 
-// An agent whose token is refused asks its host for another one, goes on with it, and has left no trace of it.
+// An agent whose token is refused asks its host for another one, goes on with it, and has left no
+// trace of it.
 func TestRealFreshToken(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{

@@ -24,8 +24,8 @@ type controlled struct {
 	dir string
 }
 
-// Every control request goes to the same session, after a first turn; the order of the parts does not matter, except
-// that the last one moves the session.
+// Every control request goes to the same session, after a first turn; the order of the parts does
+// not matter, except that the last one moves the session.
 func TestRealControl(t *testing.T) {
 	t.Parallel()
 	s := connectControlled(t)
@@ -67,7 +67,8 @@ func connectControlled(t *testing.T) *controlled {
 	}))
 	model.OnToolResult("").Reply(clewtest.Text("Done."))
 	model.On("Think").Reply(clewtest.Text("Yes."))
-	// The prompt of an interrupted turn is still part of the next one: this rule comes after the others.
+	// The prompt of an interrupted turn is still part of the next one: this rule comes after the
+	// others.
 	model.On("Wait for ever").Hang()
 	model.Reply("Yes.")
 	s, err := clew.Connect(t.Context(), &clew.Options{
@@ -85,7 +86,8 @@ func connectControlled(t *testing.T) *controlled {
 	return &controlled{s, model, dir}
 }
 
-// writeProject makes a project with a memory file, a subagent, a skill, and settings with a rule and a hook.
+// writeProject makes a project with a memory file, a subagent, a skill, and settings with a rule
+// and a hook.
 func writeProject(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range map[string]string{

@@ -143,7 +143,8 @@ func TestRealHookPostToolUse(t *testing.T) {
 	}
 }
 
-// The call is left open and the process ends. The next one takes the call up by itself, before it answers a prompt.
+// The call is left open and the process ends. The next one takes the call up by itself, before it
+// answers a prompt.
 func TestRealHookDefers(t *testing.T) {
 	t.Parallel()
 	model, hook, dir := clewtest.NewModel(t), new(hookCalls), t.TempDir()
@@ -211,7 +212,8 @@ func TestRealHookStop(t *testing.T) {
 	}
 }
 
-// A callback answers the agent as a test wants it, and keeps what it was asked. The zero value answers nothing.
+// A callback answers the agent as a test wants it, and keeps what it was asked. The zero value
+// answers nothing.
 type callback[In, Out any] struct {
 	mu     sync.Mutex
 	answer func(In) (Out, error)

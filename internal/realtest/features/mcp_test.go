@@ -93,7 +93,8 @@ func TestRealMCPInProcess(t *testing.T) {
 	wantText(t, "the result", result.Text(), "out of fingers")
 }
 
-// A registry is an MCP server over HTTP with a tool that asks the user for a name before it answers.
+// A registry is an MCP server over HTTP with a tool that asks the user for a name before it
+// answers.
 type registry struct{ names chan wire.JSON }
 
 func (s *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A setup is what an agent has in a project with a memory file, the subagent helper and the skill hello.
+// A setup is what an agent has in a project with a memory file, the subagent helper and the skill
+// hello.
 type setup struct {
 	Mode          clew.PermissionMode
 	Bash, Write   bool // the tools

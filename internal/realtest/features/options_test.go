@@ -219,8 +219,8 @@ func TestRealOptionsSystemPrompt(t *testing.T) {
 	}
 }
 
-// A host that is a tool of an agent starts another one as if it were none: the inner agent inherits nothing of what the
-// outer one gives its tools.
+// A host that is a tool of an agent starts another one as if it were none: the inner agent inherits
+// nothing of what the outer one gives its tools.
 func TestRealOptionsInsideAnAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no env command")
@@ -238,8 +238,8 @@ func TestRealOptionsInsideAnAgent(t *testing.T) {
 	}
 }
 
-// runForVariables runs an agent with the variables of this process, and returns the variables that it was given by option, and
-// those that it gave a tool.
+// runForVariables runs an agent with the variables of this process, and returns the variables that
+// it was given by option, and those that it gave a tool.
 func runForVariables(t *testing.T) (given, passedOn map[string]string) {
 	t.Helper()
 	model := clewtest.NewModel(t)

@@ -197,7 +197,8 @@ func TestRealQuestions(t *testing.T) {
 	}
 }
 
-// planFile is where the agent wants a plan, below its configuration directory. It says so in a reminder.
+// planFile is where the agent wants a plan, below its configuration directory. It says so in a
+// reminder.
 var planFile = regexp.MustCompile(`/plans/[a-z0-9-]+\.md`)
 
 // plans makes the model answer a prompt by writing a plan, to the file that the agent names.

@@ -133,8 +133,8 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// wantMade checks what became of a command that was to make the file name: made is the one there should be instead, or
-// empty for none.
+// wantMade checks what became of a command that was to make the file name: made is the one there
+// should be instead, or empty for none.
 func wantMade(t *testing.T, dir, name, made string) {
 	t.Helper()
 	if ran := exists(dir, name); ran != (name == made) {

@@ -47,7 +47,8 @@ func enter(t *testing.T, terminal *os.File, line string) {
 	}
 }
 
-// Whoever pipes a prompt in is asked on the terminal: what the agent wants to know, and whether it may.
+// Whoever pipes a prompt in is asked on the terminal: what the agent wants to know, and whether it
+// may.
 func TestRealRunAsks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -62,7 +62,8 @@ func eventually(t *testing.T, done func() bool, complaint func() string) {
 	}
 }
 
-// chat starts "clew chat" at a terminal, with an agent that writes its process down in the file pid.
+// chat starts "clew chat" at a terminal, with an agent that writes its process down in the file
+// pid.
 func (s *stage) chat(t *testing.T) (*exec.Cmd, *keyboard) {
 	t.Helper()
 	master, slave := openTerminal(t)

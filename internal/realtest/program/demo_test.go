@@ -65,8 +65,8 @@ func TestRecordDemo(t *testing.T) {
 	}
 }
 
-// recordDemo runs the demo with the real agent and returns the directory of the recording: the dialogue and the files of the
-// session, without traces of this machine.
+// recordDemo runs the demo with the real agent and returns the directory of the recording: the
+// dialogue and the files of the session, without traces of this machine.
 func recordDemo(t *testing.T, name string) string {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "slug")
@@ -119,7 +119,8 @@ func dashed(path string) string {
 	return regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(path, "-")
 }
 
-// demoTexts returns what is of the scenario's own: the files of the project, line by line, and what the model says.
+// demoTexts returns what is of the scenario's own: the files of the project, line by line, and what
+// the model says.
 func demoTexts(t *testing.T, dialogue string) []string {
 	t.Helper()
 	own := []string{demo.Prompt, demo.Finding, "FAIL  Hello, World!: got hello--world-, want hello-world"}
@@ -160,7 +161,8 @@ func blockTexts(t *testing.T, block wire.Block) []string {
 	return nil
 }
 
-// demoFiles returns the files of the only session below a settings directory, and their names in a recording.
+// demoFiles returns the files of the only session below a settings directory, and their names in a
+// recording.
 func demoFiles(t *testing.T, config string) map[string]string {
 	t.Helper()
 	mains, err := filepath.Glob(filepath.Join(config, "projects", "*", "*.jsonl"))
@@ -189,7 +191,8 @@ func withoutNotes(text string) string { return agentNotes.ReplaceAllString(text,
 // partialInput is a piece of a tool's input, in a separate frame.
 var partialInput = regexp.MustCompile(`"partial_json":"((?:[^"\\]|\\.)*)"`)
 
-// joinInputs makes one frame of the pieces of a tool's input: a path that is cut in two can't be found.
+// joinInputs makes one frame of the pieces of a tool's input: a path that is cut in two can't be
+// found.
 func joinInputs(lines []record.Line) []record.Line {
 	var joined []record.Line
 	begun := false
@@ -277,7 +280,8 @@ func demoOutline(t *testing.T, text string) []string {
 	return lines
 }
 
-// The agent itself does what the recording shows: the file is mended, and the session is there to be shown.
+// The agent itself does what the recording shows: the file is mended, and the session is there to
+// be shown.
 func TestRealDemo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

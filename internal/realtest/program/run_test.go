@@ -96,7 +96,8 @@ func TestRealRunText(t *testing.T) {
 	}
 }
 
-// Each line of stdout is an object, the last one is the result, and its session can be gone on with.
+// Each line of stdout is an object, the last one is the result, and its session can be gone on
+// with.
 func TestRealRunStreamJSON(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

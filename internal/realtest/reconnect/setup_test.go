@@ -13,8 +13,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// over returns options for a session over the model whose agent is replaced when it dies. opts may be
-// nil.
+// over returns options for a session over the model whose agent is replaced when it dies. opts may
+// be nil.
 func over(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options {
 	t.Helper()
 	opts = scene.Options(t, model, opts)

@@ -14,8 +14,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Options returns a copy of opts for Claude Code over a model: in an empty directory unless opts has
-// one, and without the caller's environment. opts may be nil.
+// Options returns a copy of opts for Claude Code over a model: in an empty directory unless opts
+// has one, and without the caller's environment. opts may be nil.
 func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options {
 	t.Helper()
 	var o clew.Options
@@ -30,7 +30,8 @@ func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Opti
 	return &o
 }
 
-// Dir returns a new directory. Its path has no symbolic links, since the agent knows it by that name.
+// Dir returns a new directory. Its path has no symbolic links, since the agent knows it by that
+// name.
 func Dir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -92,8 +93,8 @@ func Of[M wire.Message](messages []wire.Message) []M {
 	return found
 }
 
-// Said returns the texts of the user and of the model in a request, without those that the agent has
-// added.
+// Said returns the texts of the user and of the model in a request, without those that the agent
+// has added.
 func Said(r *clewtest.Request) []string {
 	var said []string
 	for _, msg := range r.Messages {
@@ -116,8 +117,8 @@ func Newest(model *clewtest.Model) *clewtest.Request {
 	return all[len(all)-1]
 }
 
-// Eventually waits until done returns true, and fails the test after minutes. Use it for changes that
-// nothing reports, such as a file that another process writes.
+// Eventually waits until done returns true, and fails the test after minutes. Use it for changes
+// that nothing reports, such as a file that another process writes.
 func Eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -15,8 +15,8 @@ import (
 	"github.com/clewdev/clew/tools"
 )
 
-// A tool is called with what the model says, and whatever goes wrong is for the model to read. The handshake was done
-// before the agent was greeted, and the agent asks for none.
+// A tool is called with what the model says, and whatever goes wrong is for the model to read. The
+// handshake was done before the agent was greeted, and the agent asks for none.
 func TestRealTool(t *testing.T) {
 	t.Parallel()
 	breaks := tools.New("break", "", func(context.Context, any) (string, error) { panic("out of order") })
@@ -133,7 +133,8 @@ func (st *stage) waitForTool(t *testing.T, name string) {
 	}
 }
 
-// Servers that come later are greeted by the agent itself, and one that takes the place of another is used at once.
+// Servers that come later are greeted by the agent itself, and one that takes the place of another
+// is used at once.
 func TestRealServersSetLater(t *testing.T) {
 	t.Parallel()
 	st := connect(t, tools.Server(adder("add")))
@@ -170,7 +171,8 @@ func TestRealServerSetByItsTool(t *testing.T) {
 	wantText(t, st.use(t, "plus", sum{2, 3}), "5", false)
 }
 
-// A tool that is always loaded is in the model's request from the start; others are found on request.
+// A tool that is always loaded is in the model's request from the start; others are found on
+// request.
 func TestRealAlwaysLoad(t *testing.T) {
 	t.Parallel()
 	st := connect(t, tools.Server(adder("here").AlwaysLoad(), adder("there").SearchHint("sums")))
@@ -240,8 +242,8 @@ func TestRealLongResults(t *testing.T) {
 	}
 }
 
-// A server of the SDK has resources as well as tools, and passes its results on as they are. The agent does not ask
-// for its prompts.
+// A server of the SDK has resources as well as tools, and passes its results on as they are. The
+// agent does not ask for its prompts.
 func TestRealMount(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)

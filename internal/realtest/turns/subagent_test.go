@@ -123,7 +123,8 @@ func TestRealQueryWaitsForSubagent(t *testing.T) {
 	}
 }
 
-// A command in the background is a task: its output can be read while it runs, and it can be stopped.
+// A command in the background is a task: its output can be read while it runs, and it can be
+// stopped.
 func TestRealBackgroundCommand(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)

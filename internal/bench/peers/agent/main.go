@@ -1,6 +1,6 @@
-// Command agent is the simulated agent of the comparison. It knows just enough of the protocol for the SDKs: it grants
-// every control request, and answers every prompt with its load, see package contest. It ends with its input; with -p
-// it takes the prompt as given, answers once and ends.
+// Command agent is the simulated agent of the comparison. It knows just enough of the protocol for
+// the SDKs: it grants every control request, and answers every prompt with its load, see package
+// contest. It ends with its input; with -p it takes the prompt as given, answers once and ends.
 package main
 
 import (

@@ -1,21 +1,24 @@
-// Package contest holds what the programs of the comparison share: the load that the simulated agent sends, and the
-// figures that a host prints.
+// Package contest holds what the programs of the comparison share: the load that the simulated
+// agent sends, and the figures that a host prints.
 package contest
 
 import "time"
 
 // A Query is what a host measured of one query. Times count from the call, in nanoseconds.
 type Query struct {
-	// Load is how many messages of the load came, and Text how many bytes of text the host read in them.
+	// Load is how many messages of the load came, and Text how many bytes of text the host read in
+	// them.
 	Load int `json:"load"`
 	Text int `json:"text"`
-	// First is when the first message came, Assistant when the first assistant message came, 0 for never.
+	// First is when the first message came, Assistant when the first assistant message came, 0 for
+	// never.
 	First     time.Duration `json:"first_ns"`
 	Assistant time.Duration `json:"assistant_ns"`
 	Result    time.Duration `json:"result_ns"`
 	// End is when the query was over, agent and all.
 	End time.Duration `json:"end_ns"`
-	// Peak is how many bytes of the host were in memory at most, or 0 if the system does not report it.
+	// Peak is how many bytes of the host were in memory at most, or 0 if the system does not report
+	// it.
 	Peak int `json:"peak_bytes"`
 }
 

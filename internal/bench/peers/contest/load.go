@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// LoadVariable is the environment variable with the load of the simulated agent, as [Load.String] writes it.
+// LoadVariable is the environment variable with the load of the simulated agent, as [Load.String]
+// writes it.
 const LoadVariable = "PEERS_LOAD"
 
 // The kinds of load.
@@ -21,7 +22,8 @@ const (
 	Answer  = "answer"  // one assistant message
 )
 
-// A Load is what the simulated agent says between the start of a turn and its result: so many frames of a kind.
+// A Load is what the simulated agent says between the start of a turn and its result: so many
+// frames of a kind.
 type Load struct {
 	Kind  string
 	Count int
@@ -73,7 +75,8 @@ func (l Load) Frames() *Frames {
 	}
 }
 
-// Write writes all frames as fast as w takes them. Each has its own ID, and all have the same length.
+// Write writes all frames as fast as w takes them. Each has its own ID, and all have the same
+// length.
 func (f *Frames) Write(w io.Writer) error {
 	for written := 0; written < f.count; {
 		n := min(f.count-written, len(f.batch)/f.size)

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// bare runs the agent as a shell script would, without an SDK: the prompt is an argument, nothing is asked back, and
-// the end of the messages is the exit of the agent.
+// bare runs the agent as a shell script would, without an SDK: the prompt is an argument, nothing
+// is asked back, and the end of the messages is the exit of the agent.
 func bare(ctx context.Context, agent string) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -1,5 +1,6 @@
-// Command host drives an agent with Clew and prints what it measured as JSON. It is a separate program, so that its
-// memory is that of a small host and of nothing else. It has the environment that the agent is to have.
+// Command host drives an agent with Clew and prints what it measured as JSON. It is a separate
+// program, so that its memory is that of a small host and of nothing else. It has the environment
+// that the agent is to have.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// measureQuery ranges over a query, which starts with that. It adds up what read makes of each message.
+// measureQuery ranges over a query, which starts with that. It adds up what read makes of each
+// message.
 func measureQuery(messages iter.Seq2[wire.Message, error], read func(wire.Message) int) (*contest.Query, error) {
 	q := new(contest.Query)
 	start := time.Now()
@@ -61,7 +62,8 @@ func textBytes(msg wire.Message) int {
 	return n
 }
 
-// peak returns how many bytes of this process were in memory at most, or 0 where the system has no such file.
+// peak returns how many bytes of this process were in memory at most, or 0 where the system has no
+// such file.
 func peak() int {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

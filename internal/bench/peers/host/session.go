@@ -29,7 +29,8 @@ func measureTurns(ctx context.Context, agent string) (turns *contest.Turns, err 
 	return turns, err
 }
 
-// measureTurn sets elapsed to the time from the prompt to the result, and returns the id of the session.
+// measureTurn sets elapsed to the time from the prompt to the result, and returns the id of the
+// session.
 func measureTurn(ctx context.Context, s *clew.Session, elapsed *time.Duration) (id string, err error) {
 	start := time.Now()
 	for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
@@ -46,8 +47,9 @@ func measureTurn(ctx context.Context, s *clew.Session, elapsed *time.Duration) (
 	return id, nil
 }
 
-// measureIdle opens 100 sessions, lets each of them answer once, and takes the difference to the time before. One
-// session has come and gone by then, so that what exists once for all of them is not counted.
+// measureIdle opens 100 sessions, lets each of them answer once, and takes the difference to the
+// time before. One session has come and gone by then, so that what exists once for all of them is
+// not counted.
 func measureIdle(ctx context.Context, agent string) (idle *contest.Idle, err error) {
 	const sessions = 100
 	s, err := answered(ctx, agent)
