@@ -22,7 +22,6 @@ import (
 // Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on and on. The
 // program is the real one: the race detector would take most of the memory, and minutes.
 func TestFaultHuge(t *testing.T) {
-	const most = 100 << 20
 	program := filepath.Join(t.TempDir(), "clew")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/clewdev/clew/cmd/clew")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -30,23 +29,31 @@ func TestFaultHuge(t *testing.T) {
 	}
 	p := newFaultPlace(t)
 	makeHole(t, p.file, int64(soak.Size(512<<20, 2<<30)), faultTranscript(2))
-	for _, u := range []faultUse{
-		{line: "ls --all"}, {line: "show ID"}, {line: "stats --all"},
-		{line: "show -", stdin: true}, {line: "inspect -", stdin: true},
+	for name, test := range map[string]struct {
+		line  string
+		stdin io.Reader
+		most  int
+	}{
+		"ls":            {"ls --all", nil, 100 << 20},
+		"show":          {"show ID", nil, 100 << 20},
+		"stats":         {"stats --all", nil, 100 << 20},
+		"show stdin":    {"show -", noisySession(128 << 20), 100 << 20},
+		"inspect stdin": {"inspect -", noisySession(128 << 20), 60 << 20},
+		"long frames":   {"inspect -", repeat(longResult(10_000_000), 8), 140 << 20},
 	} {
-		t.Run(u.line, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := p.command(t, faultUse{line: u.line})
+			cmd := p.command(t, faultUse{line: test.line})
 			cmd.Path = program
-			if u.stdin {
-				cmd.Stdin = noisySession(128 << 20)
+			if test.stdin != nil {
+				cmd.Stdin = test.stdin
 			}
 			o, peak := p.measured(t, cmd)
 			if o.code != exitDone || o.out == "" {
 				t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 			}
-			if t.Logf("%d MB", peak>>20); peak > most {
-				t.Errorf("%d MB of memory, want at most %d", peak>>20, most>>20)
+			if t.Logf("%d MB", peak>>20); peak > test.most {
+				t.Errorf("%d MB of memory, want at most %d", peak>>20, test.most>>20)
 			}
 		})
 	}
@@ -78,6 +85,12 @@ func noisySession(size int) io.Reader {
 	noise := fmt.Sprintf(`{"type":"progress","sessionId":%q,"uuid":"x","data":{"type":"hook_progress","text":%q}}`+"\n",
 		faultID, strings.Repeat("noise ", 20_000))
 	return io.MultiReader(strings.NewReader(text), repeat(noise, size/len(noise)), strings.NewReader(text))
+}
+
+// longResult is a frame with a tool result of so many bytes.
+func longResult(size int) string {
+	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":%q}]}}`+"\n",
+		strings.Repeat("word ", size/5))
 }
 
 // measured runs a command, and returns how much of it was in memory at most. It asks again and
