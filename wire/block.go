@@ -132,20 +132,21 @@ type Citation struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// CitedText is the passage.
 	CitedText string `json:"cited_text,omitzero"`
-	// DocumentIndex counts the documents of the prompt from 0, and DocumentTitle is the title of that document.
+	// DocumentIndex, DocumentTitle and FileID name the cited document.
 	DocumentIndex int    `json:"document_index,omitzero"`
 	DocumentTitle string `json:"document_title,omitzero"`
 	FileID        string `json:"file_id,omitzero"`
-	// StartCharIndex and EndCharIndex are set with char_location. The end is not included.
+	// StartCharIndex and EndCharIndex are set with char_location.
 	StartCharIndex int `json:"start_char_index,omitzero"`
 	EndCharIndex   int `json:"end_char_index,omitzero"`
-	// StartPageNumber and EndPageNumber are set with page_location. Pages count from 1.
+	// StartPageNumber and EndPageNumber are set with page_location.
 	StartPageNumber int `json:"start_page_number,omitzero"`
 	EndPageNumber   int `json:"end_page_number,omitzero"`
 	// StartBlockIndex and EndBlockIndex are set with content_block_location and search_result_location.
 	StartBlockIndex int `json:"start_block_index,omitzero"`
 	EndBlockIndex   int `json:"end_block_index,omitzero"`
-	// URL and Title are set with web_search_result_location.
+	// URL and EncryptedIndex are set with web_search_result_location. Title is set with that and
+	// with search_result_location, if there is one.
 	URL            string `json:"url,omitzero"`
 	Title          string `json:"title,omitzero"`
 	EncryptedIndex string `json:"encrypted_index,omitzero"`
@@ -160,7 +161,7 @@ type CacheControl struct {
 
 	// Type is "ephemeral".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// TTL is 5m or 1h.
+	// TTL is "5m", "1h" or empty.
 	TTL string `json:"ttl,omitzero" wire:"intern"`
 }
 
@@ -171,9 +172,9 @@ type CacheControl struct {
 type ThinkingBlock struct {
 	raw string
 
-	// Thinking is empty if the agent does not show it.
+	// Thinking is the text. Recent models leave it empty unless summaries are on.
 	Thinking string `json:"thinking" wire:"required"`
-	// Signature is opaque. Send it back as it came.
+	// Signature is opaque.
 	Signature string `json:"signature"`
 }
 
@@ -183,7 +184,7 @@ type ThinkingBlock struct {
 type RedactedThinkingBlock struct {
 	raw string
 
-	// Data is opaque. Send it back as it came.
+	// Data is opaque.
 	Data string `json:"data"`
 }
 
@@ -193,9 +194,9 @@ type RedactedThinkingBlock struct {
 type CompactionBlock struct {
 	raw string
 
-	// Content is the summary, or empty if only the API can read it.
+	// Content is the summary, or empty.
 	Content string `json:"content"`
-	// EncryptedContent is opaque. Send it back as it came.
+	// EncryptedContent is opaque, or empty.
 	EncryptedContent string `json:"encrypted_content"`
 }
 
@@ -205,7 +206,7 @@ type CompactionBlock struct {
 type FallbackBlock struct {
 	raw string
 
-	// From is the model that was asked, To the one that answered.
+	// From is the model that was asked first, and To the one that took over.
 	From *FallbackModel `json:"from"`
 	To   *FallbackModel `json:"to"`
 	// Trigger is why the model was changed.
@@ -223,9 +224,9 @@ type FallbackModel struct {
 type FallbackTrigger struct {
 	raw string
 
-	// Type is the kind of trigger, such as "refusal".
+	// Type is "refusal".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Category is the policy that the request touched, if it was a refusal.
+	// Category is the kind of refusal, as in [StopDetails].
 	Category string `json:"category,omitzero" wire:"intern"`
 }
 
@@ -249,11 +250,11 @@ type DocumentBlock struct {
 
 	// Source has the document itself, or where it is.
 	Source *Source `json:"source"`
-	// Title is shown in citations.
+	// Title is the document's title, which its citations repeat.
 	Title string `json:"title"`
-	// Context is a text about the document that is not cited.
+	// Context is text about the document.
 	Context string `json:"context"`
-	// Citations turns citations on. Nil leaves them off.
+	// Citations says whether the model may cite the document.
 	Citations    *CitationsConfig `json:"citations"`
 	CacheControl *CacheControl    `json:"cache_control"`
 }
@@ -271,9 +272,9 @@ type Source struct {
 
 	// Type is base64, text, content, url or file.
 	Type string `json:"type,omitzero" wire:"intern"`
-	// MediaType is a type such as "image/png".
+	// MediaType is a type such as "image/png", with the types base64 and text.
 	MediaType string `json:"media_type,omitzero" wire:"intern"`
-	// Data is base64 or plain text, by the type.
+	// Data is in base64 or plain text, depending on the type.
 	Data string `json:"data,omitzero"`
 	// URL is set with the type url, FileID with file.
 	URL    string `json:"url,omitzero"`
@@ -288,7 +289,7 @@ type Source struct {
 type SearchResultBlock struct {
 	raw string
 
-	// Source is where the passage is from, such as a URL.
+	// Source is where the passage is from.
 	Source string `json:"source"`
 	Title  string `json:"title"`
 	// Content is a list of text blocks, still JSON; see Blocks.
@@ -321,7 +322,7 @@ type ToolUseBlock struct {
 	Name string `json:"name" wire:"required,intern"`
 	// Input is the tool's input, still JSON; see DecodeInput.
 	Input JSON `json:"input"`
-	// Caller is set if a program at the API made the call.
+	// Caller says who made the call. It is nil if the API does not say.
 	Caller      *Caller `json:"caller"`
 	ToolsetName string  `json:"toolset_name" wire:"intern"`
 }
@@ -377,7 +378,9 @@ func decodeInput(input JSON, v any) error {
 type Caller struct {
 	raw string
 
-	Type   string `json:"type,omitzero" wire:"intern"`
+	// Type is "direct" for the model, or the tool that ran the code, such as "code_execution_20260120".
+	Type string `json:"type,omitzero" wire:"intern"`
+	// ToolID is set if code made the call.
 	ToolID string `json:"tool_id,omitzero"`
 }
 
@@ -390,8 +393,8 @@ type ToolResultBlock struct {
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of blocks, still JSON; see Text and Blocks.
 	Content JSON `json:"content"`
-	// IsError is nil where the wire does not say. Absent and false both mean
-	// success; Failed tells.
+	// IsError is nil if the frame does not say. Nil and false both mean success;
+	// use Failed to test for an error.
 	IsError      *bool         `json:"is_error"`
 	CacheControl *CacheControl `json:"cache_control"`
 	ToolsetName  string        `json:"toolset_name" wire:"intern"`

@@ -25,9 +25,9 @@ type WebSearchPage struct {
 	Type  string `json:"type,omitzero" wire:"intern"`
 	Title string `json:"title,omitzero"`
 	URL   string `json:"url,omitzero"`
-	// EncryptedContent is the text of the page, for the API only.
+	// EncryptedContent is the content in a form that only the API can read.
 	EncryptedContent string `json:"encrypted_content,omitzero"`
-	// PageAge is how old the page is, such as "3 days ago", or empty.
+	// PageAge is the age of the page, or empty.
 	PageAge string `json:"page_age,omitzero"`
 }
 
@@ -58,7 +58,7 @@ type WebFetchPage struct {
 	// Type is "web_fetch_result".
 	Type string `json:"type,omitzero" wire:"intern"`
 	URL  string `json:"url,omitzero"`
-	// RetrievedAt is when the page was fetched.
+	// RetrievedAt is when the page was fetched, or empty.
 	RetrievedAt string `json:"retrieved_at,omitzero"`
 	// Content is the page as a document.
 	Content *DocumentBlock `json:"content,omitzero"`
@@ -109,24 +109,26 @@ func (b *BashCodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error
 type CodeExecutionResult struct {
 	raw string
 
-	// Type is "code_execution_result", "bash_code_execution_result" or the encrypted form of one.
+	// Type is "code_execution_result", "encrypted_code_execution_result" or
+	// "bash_code_execution_result".
 	Type   string `json:"type,omitzero" wire:"intern"`
 	Stdout string `json:"stdout,omitzero"`
-	// EncryptedStdout stands for Stdout where only the API may read it.
+	// EncryptedStdout replaces Stdout in an encrypted_code_execution_result.
 	EncryptedStdout string `json:"encrypted_stdout,omitzero"`
 	Stderr          string `json:"stderr,omitzero"`
-	// ReturnCode is the exit code; 0 means success.
+	// ReturnCode is the program's exit code.
 	ReturnCode int `json:"return_code,omitzero"`
 	// Content lists the files that the program made.
 	Content []CodeExecutionOutput `json:"content,omitzero"`
 }
 
-// A CodeExecutionOutput is a file that a program left behind.
+// A CodeExecutionOutput is a file that a program made.
 type CodeExecutionOutput struct {
 	raw string
 
+	// Type is "code_execution_output" or "bash_code_execution_output".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// FileID is the id of the file at the Files API.
+	// FileID is the API's id of the file.
 	FileID string `json:"file_id,omitzero"`
 }
 
@@ -147,16 +149,18 @@ type TextEditorCodeExecutionToolResultBlock struct {
 type TextEditorResult struct {
 	raw string
 
+	// Type ends in "_view_result", "_create_result" or "_str_replace_result".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Content and the line counts below it belong to a file that was viewed.
+	// Content is the text of a view. FileType is "text", "image" or "pdf", and the three line
+	// numbers say which part of the file the view shows.
 	Content    string `json:"content,omitzero"`
 	FileType   string `json:"file_type,omitzero" wire:"intern"`
 	NumLines   int    `json:"num_lines,omitzero"`
 	StartLine  int    `json:"start_line,omitzero"`
 	TotalLines int    `json:"total_lines,omitzero"`
-	// FileUpdate says whether a file that was written existed before.
+	// FileUpdate says, in a create result, that the file existed before.
 	FileUpdate bool `json:"is_file_update,omitzero"`
-	// Lines and the positions below it describe a change.
+	// Lines and the positions below it describe the change of a str_replace result.
 	Lines    []string `json:"lines,omitzero"`
 	OldStart int      `json:"old_start,omitzero"`
 	OldLines int      `json:"old_lines,omitzero"`
@@ -184,6 +188,7 @@ type ToolSearchToolResultBlock struct {
 type ToolSearchMatches struct {
 	raw string
 
+	// Type is "tool_search_tool_search_result".
 	Type string `json:"type,omitzero" wire:"intern"`
 	// ToolReferences names the tools that were found.
 	ToolReferences []ToolReferenceBlock `json:"tool_references,omitzero"`
@@ -210,10 +215,11 @@ type AdvisorToolResultBlock struct {
 type AdvisorResult struct {
 	raw string
 
+	// Type is "advisor_result" or "advisor_redacted_result".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Text is the advice, or empty if only the API can read it.
+	// Text is the advice of an advisor_result.
 	Text string `json:"text,omitzero"`
-	// EncryptedContent is the advice in a form that only the API can read.
+	// EncryptedContent is the advice of an advisor_redacted_result, which only the API can read.
 	EncryptedContent string `json:"encrypted_content,omitzero"`
 	// StopReason is why the other model stopped.
 	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
@@ -228,9 +234,9 @@ func (b *AdvisorToolResultBlock) Result() (*AdvisorResult, error) {
 type ToolError struct {
 	// Type ends in "_error", such as "web_search_tool_result_error".
 	Type string `json:"type"`
-	// Code is a word, such as "max_uses_exceeded".
+	// Code is the API's word for the error.
 	Code string `json:"error_code"`
-	// Message describes the error, or is empty.
+	// Message describes the error. Only the text editor and the tool search give one.
 	Message string `json:"error_message"`
 }
 

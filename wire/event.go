@@ -28,20 +28,20 @@ type StreamEventMessage struct {
 	SessionID string `json:"session_id" wire:"required,intern"`
 }
 
-// StreamEventDetails is what comes with the first event of a turn, or of an
-// answer, and with one that gives up blocks. On the wire it is not an object of its
-// own.
+// StreamEventDetails are the members that come only with the first event of a turn or
+// of an answer, and with an event that gives up blocks. On the wire they are members of
+// the frame itself.
 type StreamEventDetails struct {
 	raw string
 
 	// TTFT is the time to the first token of the answer.
 	TTFT Millis `json:"ttft_ms,omitzero"`
-	// UserMessageUUID is the caller's id of the prompt that is answered; UserMessageUUIDs has all that the turn took up.
+	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are the ids of all prompts that the turn has taken up so far.
 	UserMessageUUID  string   `json:"user_message_uuid,omitzero" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
-	// ResumeReason is set when the turn goes on with one that a restart cut off.
+	// ResumeReason is set when the turn continues one that a restart cut off.
 	ResumeReason string `json:"resume_reason,omitzero" wire:"intern"`
-	// ThinkingDisplay is how thinking is shown: "summarized", "omitted" or "highlights".
+	// ThinkingDisplay is how thinking is shown, such as "updates".
 	ThinkingDisplay string `json:"thinking_display,omitzero" wire:"intern"`
 	// AbandonedBlocks names blocks of an answer that will not be finished.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
@@ -103,12 +103,12 @@ type MessageDeltaEvent struct {
 	ContextManagement *ContextManagement `json:"context_management"`
 }
 
-// A MessageDelta tells why the model stopped.
+// A MessageDelta says why the model stopped.
 type MessageDelta struct {
 	raw string
 
 	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
-	// StopSequence is the sequence that ended the answer, with StopReasonStopSequence.
+	// StopSequence is the stop sequence that ended the answer, or empty.
 	StopSequence string `json:"stop_sequence,omitzero"`
 	// StopDetails is set if the model refused.
 	StopDetails *StopDetails `json:"stop_details,omitzero"`
@@ -164,7 +164,7 @@ type ErrorEvent struct {
 type APIError struct {
 	raw string
 
-	// Type is a word such as "overloaded_error".
+	// Type is a word such as "invalid_request_error".
 	Type string `json:"type,omitzero" wire:"intern"`
 	// Message describes the error, for people.
 	Message string `json:"message,omitzero"`
@@ -192,7 +192,7 @@ type ThinkingDeltaEvent struct {
 	Index int
 	// Thinking is to be appended.
 	Thinking string `json:"thinking"`
-	// EstimatedTokens is how many tokens the piece stands for, also where its text is not shown.
+	// EstimatedTokens is an estimate of the tokens in the piece, or 0.
 	EstimatedTokens int `json:"estimated_tokens"`
 }
 

@@ -176,27 +176,30 @@ func (d *decoder) unknownMember(key []byte) {
 	d.Skip()
 }
 
-// An Origin tells where a prompt came from.
+// An Origin says where a prompt came from. Which fields are set depends on its kind.
 type Origin struct {
 	raw string
 
 	// Kind is the kind of sender.
 	Kind OriginKind `json:"kind" wire:"required,intern"`
 
-	// Server is set for OriginChannel: the MCP server that passed the prompt on.
+	// Server is the server of an OriginChannel.
 	Server string `json:"server,omitzero" wire:"intern"`
-	// From, FromMode, Name and FromSession describe a peer, another session of the user.
+	// From is the sender, with OriginPeer and OriginObserver. FromMode, Name and FromSession
+	// describe a peer further. FromMode is "bypass" or "prompting".
 	From        string `json:"from,omitzero" wire:"intern"`
 	FromMode    string `json:"fromMode,omitzero" wire:"intern"`
 	Name        string `json:"name,omitzero" wire:"intern"`
 	FromSession string `json:"fromSession,omitzero" wire:"intern"`
-	// SenderTaskID is the task that the prompt came from.
+	// SenderTaskID is the task of the sender, with OriginPeer and OriginObserver.
 	SenderTaskID string `json:"senderTaskId,omitzero" wire:"intern"`
-	// Body is the text without what was wrapped around it.
+	// Body is the body of a peer's message.
 	Body string `json:"body,omitzero"`
-	// VerifiedPeerPID is the process of the peer, if the system has vouched for it.
+	// VerifiedPeerPID is the process id of a peer, if it was verified.
 	VerifiedPeerPID int `json:"verifiedPeerPid,omitzero"`
-	// Subkind, FireReason, RunID and Producer say more about tasks and continuations.
+	// Subkind, FireReason, RunID and Producer come with OriginTaskNotification. Subkind is a word
+	// such as "scheduled-trigger". RunID is the run of the task, as in [TaskStartedMessage].
+	// Producer is a word such as "session-task".
 	Subkind    string `json:"subkind,omitzero" wire:"intern"`
 	FireReason string `json:"fireReason,omitzero" wire:"intern"`
 	RunID      string `json:"runId,omitzero" wire:"intern"`

@@ -8,10 +8,10 @@ package wire
 type InitMessage struct {
 	raw string
 
-	// CWD is the working directory. OriginalCWD is where the session began, if it has moved.
+	// CWD is the working directory, and OriginalCWD the one that the session began in.
 	CWD         string `json:"cwd" wire:"intern"`
 	OriginalCWD string `json:"original_cwd" wire:"intern"`
-	// AdditionalDirectories are the folders besides CWD that the agent may work in.
+	// AdditionalDirectories are the directories, in addition to CWD, that the agent may work in.
 	AdditionalDirectories []string `json:"additional_directories"`
 
 	// Version is that of Claude Code, such as "2.1.325".
@@ -19,7 +19,7 @@ type InitMessage struct {
 	// Model is the model of the main loop.
 	Model          string         `json:"model" wire:"intern"`
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	// APIKeySource says where the API key comes from. It is "none" for a login.
+	// APIKeySource says where the API key comes from.
 	APIKeySource APIKeySource `json:"apiKeySource" wire:"intern"`
 	// OutputStyle is the name of the output style, such as "default".
 	OutputStyle string `json:"output_style" wire:"intern"`
@@ -27,7 +27,7 @@ type InitMessage struct {
 	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
 	Effort Effort `json:"effort" wire:"intern"`
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it can't be.
+	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not available.
 	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
@@ -40,9 +40,9 @@ type InitMessage struct {
 	Skills []string `json:"skills"`
 	// SlashCommands are the commands that a prompt can start with, without the slash.
 	SlashCommands []string `json:"slash_commands"`
-	// TerminalSlashCommands are commands that belong to the terminal.
+	// TerminalSlashCommands are commands for the terminal, such as "focus".
 	TerminalSlashCommands []string `json:"terminal_slash_commands"`
-	// Plugins were loaded, and PluginErrors say which were not.
+	// Plugins are the plugins that were loaded, and PluginErrors say which were not.
 	Plugins      []Plugin      `json:"plugins"`
 	PluginErrors []PluginError `json:"plugin_errors"`
 	// Betas are the beta features of the API that are on.
@@ -51,18 +51,17 @@ type InitMessage struct {
 	// open; test for a name rather than for a version.
 	Capabilities []string `json:"capabilities"`
 
-	// MemoryPaths is nil if the agent keeps no memory.
+	// MemoryPaths says where the agent keeps its memory files.
 	MemoryPaths *MemoryPaths `json:"memory_paths"`
-	// MessagingSocketPath is where other sessions of the user can reach this one.
+	// MessagingSocketPath is the path of the agent's messaging socket.
 	MessagingSocketPath string `json:"messaging_socket_path" wire:"intern"`
-	// PerTurnEffortActive says that a prompt can set the effort of its turn.
-	PerTurnEffortActive bool `json:"per_turn_effort_active"`
-	// UltrathinkAvailable says that the word "ultrathink" has an effect, and UltrathinkTypedRaises that it raises the effort.
+	// The agent does not document the next three fields.
+	PerTurnEffortActive   bool `json:"per_turn_effort_active"`
 	UltrathinkAvailable   bool `json:"ultrathink_available"`
 	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises"`
-	// AnalyticsDisabled says that the agent reports no analytics.
+	// AnalyticsDisabled says that analytics are off.
 	AnalyticsDisabled bool `json:"analytics_disabled"`
-	// ProductFeedbackDisabled says that the agent must not ask for feedback.
+	// ProductFeedbackDisabled says that product feedback is off.
 	ProductFeedbackDisabled bool `json:"product_feedback_disabled"`
 
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
@@ -109,9 +108,9 @@ type InitMCPServer struct {
 
 	// Name is the name under which the server was configured.
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Status is "connected", "failed", "needs-auth", "pending" or "disabled".
+	// Status is the state of the connection, such as "connected", "failed", "needs-auth", "pending" or "disabled".
 	Status string `json:"status,omitzero" wire:"intern"`
-	// Source is where the server was configured.
+	// Source is where the server comes from, such as "sdk".
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
@@ -119,7 +118,7 @@ type InitMCPServer struct {
 type MemoryPaths struct {
 	raw string
 
-	// Auto is the folder of the notes that the agent writes by itself.
+	// Auto is the directory of the notes that the agent keeps for itself.
 	Auto string `json:"auto,omitzero" wire:"intern"`
 }
 
@@ -159,7 +158,7 @@ type SlashCommand struct {
 type LocalCommandOutputMessage struct {
 	raw string
 
-	// Content is the text, which may contain escape sequences of a terminal.
+	// Content is the text that the command printed.
 	Content   string `json:"content"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -197,13 +196,13 @@ const (
 type Plugin struct {
 	raw string
 
-	// Name is the name without the marketplace.
+	// Name is the plugin's name, such as "cc-plugin-privacy".
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Path is the plugin's folder, or "builtin".
+	// Path is the plugin's directory, or "builtin".
 	Path string `json:"path,omitzero" wire:"intern"`
 	// Version is empty if the plugin has none.
 	Version string `json:"version,omitzero" wire:"intern"`
-	// Source is the plugin's full name: name@marketplace.
+	// Source is the name and where the plugin comes from, such as "cc-plugin-privacy@builtin".
 	Source string `json:"source,omitzero" wire:"intern"`
 }
 
@@ -241,16 +240,16 @@ type PluginLock struct {
 type APIRetryMessage struct {
 	raw string
 
-	// Attempt is the number of the failed attempt, from 1, and MaxRetries the last one that will be made.
+	// Attempt is the number of the retry, from 1, and MaxRetries how many there will be at most.
 	Attempt    int `json:"attempt"`
 	MaxRetries int `json:"max_retries"`
-	// RetryDelay is how long the agent waits before the next attempt.
+	// RetryDelay is how long the agent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
 	ErrorStatus int `json:"error_status"`
 	// Error is the kind of failure, such as AssistantErrorOverloaded.
 	Error AssistantError `json:"error" wire:"intern"`
-	// NoResponse is set when the first byte did not come in time.
+	// NoResponse is set when the first byte of the response did not come in time.
 	NoResponse *NoResponse `json:"no_response"`
 	UUID       string      `json:"uuid"`
 	SessionID  string      `json:"session_id" wire:"intern"`
@@ -313,9 +312,9 @@ type ModelRefusalFallbackMessage struct {
 	// OriginalModel refused, and FallbackModel takes over.
 	OriginalModel string `json:"original_model" wire:"intern"`
 	FallbackModel string `json:"fallback_model" wire:"intern"`
-	// RequestID is the API's id of the refused request.
+	// RequestID is the id of the refused request, or empty.
 	RequestID string `json:"request_id"`
-	// RefusalCategory and RefusalExplanation are the API's reasons.
+	// RefusalCategory and RefusalExplanation are the API's reasons, as in [StopDetails].
 	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
 	RefusalExplanation string `json:"api_refusal_explanation"`
 	// RetractedMessageUUIDs are earlier messages to remove from the conversation.
@@ -356,9 +355,9 @@ type ModelRefusalNoFallbackMessage struct {
 
 	// OriginalModel is the model that refused.
 	OriginalModel string `json:"original_model" wire:"intern"`
-	// RequestID is the API's id of the refused request.
+	// RequestID is the id of the refused request, or empty.
 	RequestID string `json:"request_id"`
-	// RefusalCategory and RefusalExplanation are the API's reasons.
+	// RefusalCategory and RefusalExplanation are the API's reasons, as in [StopDetails].
 	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
 	RefusalExplanation string `json:"api_refusal_explanation"`
 	// RefusedUserMessageUUID is the prompt that was refused.
@@ -378,7 +377,7 @@ type ThinkingTokensMessage struct {
 
 	// EstimatedTokens is the running total of the thinking block.
 	EstimatedTokens int `json:"estimated_tokens"`
-	// EstimatedTokensDelta is what came since the message before.
+	// EstimatedTokensDelta is the increase since the previous message.
 	EstimatedTokensDelta int `json:"estimated_tokens_delta"`
 	// UserMessageUUID is the caller's id of the prompt that the turn answers.
 	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
@@ -398,9 +397,9 @@ type NotificationMessage struct {
 	Text string `json:"text"`
 	// Priority says how urgent it is.
 	Priority NotificationPriority `json:"priority" wire:"intern"`
-	// Color is a name of the agent's theme, or empty.
+	// Color is the color of the notice, or empty.
 	Color string `json:"color" wire:"intern"`
-	// Timeout is how long to show the notice; 0 leaves it to the reader.
+	// Timeout is how long to show the notice, or 0 if the agent does not say.
 	Timeout   Millis `json:"timeout_ms"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -462,7 +461,7 @@ type PermissionDeniedMessage struct {
 	ToolUseID string `json:"tool_use_id"`
 	// AgentID is the subagent that made the call, if one did.
 	AgentID string `json:"agent_id" wire:"intern"`
-	// DecisionReasonType is what kind of thing decided, for instance "mode".
+	// DecisionReasonType is the kind of reason, such as "mode".
 	DecisionReasonType string `json:"decision_reason_type" wire:"intern"`
 	// DecisionReason says why, for people.
 	DecisionReason string `json:"decision_reason"`
@@ -481,7 +480,7 @@ type ElicitationCompleteMessage struct {
 
 	// MCPServerName is the server that asked.
 	MCPServerName string `json:"mcp_server_name" wire:"intern"`
-	// ElicitationID is the server's id of the question.
+	// ElicitationID is the id of the question.
 	ElicitationID string `json:"elicitation_id"`
 	UUID          string `json:"uuid"`
 	SessionID     string `json:"session_id" wire:"intern"`
@@ -542,7 +541,7 @@ type FilesPersistedMessage struct {
 	// Files were stored, and Failed could not be.
 	Files  []PersistedFile `json:"files"`
 	Failed []FailedFile    `json:"failed"`
-	// ProcessedAt is a time such as "2026-01-02T15:04:05Z".
+	// ProcessedAt is when the files were processed, as a timestamp.
 	ProcessedAt string `json:"processed_at"`
 	UUID        string `json:"uuid"`
 	SessionID   string `json:"session_id" wire:"intern"`
@@ -552,9 +551,9 @@ type FilesPersistedMessage struct {
 type PersistedFile struct {
 	raw string
 
-	// Filename is the name that the file had.
+	// Filename is the name of the file.
 	Filename string `json:"filename,omitzero"`
-	// FileID is the id under which it is stored.
+	// FileID is the id of the stored file.
 	FileID string `json:"file_id,omitzero"`
 }
 

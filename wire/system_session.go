@@ -66,23 +66,21 @@ type SessionTitleChangedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A WorkerShuttingDownMessage says that the process behind the session is about
-// to end, and why.
+// A WorkerShuttingDownMessage says that the session's process is about to end, and why.
 //
 //wire:message system worker_shutting_down
 type WorkerShuttingDownMessage struct {
 	raw string
 
-	// Reason is a word, for instance of why a host stops its workers.
+	// Reason says why.
 	Reason    string `json:"reason" wire:"intern"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A SessionReconnectedMessage says that the agent died and that another one has
-// taken up the session in its place. What the old agent was at is gone: a turn,
-// and all that ran in the background. The library that drives the agent makes
-// it, not the agent.
+// A SessionReconnectedMessage says that the agent died and that a new agent continues
+// the session. The turn and the background tasks of the old agent are lost. The library
+// that drives the agent makes this message, not the agent.
 //
 //wire:message system session_reconnected
 type SessionReconnectedMessage struct {
@@ -94,18 +92,18 @@ type SessionReconnectedMessage struct {
 	ExitCode int `json:"exit_code"`
 	// Signal is the signal that ended the agent, such as "killed", or empty.
 	Signal string `json:"signal" wire:"intern"`
-	// Attempts is how many agents were started until one came up.
+	// Attempts is how many agents were started until one was ready.
 	Attempts int `json:"attempts"`
-	// Downtime is how long there was no agent.
+	// Downtime is how long the session was without an agent.
 	Downtime Millis `json:"downtime_ms"`
-	// LostPrompts are the ids of the prompts that the old agent had got and not
-	// answered. It may have acted on them, so they were not sent again.
+	// LostPrompts are the ids of the prompts that the old agent received and did not
+	// answer. It may have acted on them, so they were not sent again.
 	LostPrompts []string `json:"lost_prompts"`
 	UUID        string   `json:"uuid"`
-	// Resumed is false if the conversation begins anew: there was nothing of it on
-	// disk when the agent died, as in its first turn.
+	// Resumed is false if the conversation starts again: nothing of it was on disk when
+	// the agent died, for instance in its first turn.
 	Resumed bool `json:"resumed"`
-	// SessionID is empty if there was no turn yet.
+	// SessionID is empty before the first turn.
 	SessionID string `json:"session_id" wire:"intern"`
 }
 

@@ -26,18 +26,17 @@ type TaskStartedMessage struct {
 	WorkflowName string `json:"workflow_name" wire:"intern"`
 	// Backgrounded says that the agent does not wait for the task.
 	Backgrounded bool `json:"is_backgrounded"`
-	// SpawnDepth counts the agents above the task; the session's own agent starts tasks of depth 1.
+	// SpawnDepth is 1 for a task that the session's own agent started.
 	SpawnDepth int `json:"spawn_depth"`
 	// ParentTaskID is the task that started this one, or empty.
 	ParentTaskID string `json:"parent_task_id" wire:"intern"`
 	// Prompt is the prompt of a subagent.
 	Prompt string `json:"prompt"`
-	// SkipTranscript asks for the task to be left out of the displayed conversation.
-	SkipTranscript bool `json:"skip_transcript"`
-	// Ambient marks housekeeping of the agent's own.
-	Ambient   bool   `json:"ambient"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	// SkipTranscript says that the transcript should not show the task.
+	SkipTranscript bool   `json:"skip_transcript"`
+	Ambient        bool   `json:"ambient"`
+	UUID           string `json:"uuid"`
+	SessionID      string `json:"session_id" wire:"intern"`
 }
 
 // A TaskType says what kind of work a task is.
@@ -120,14 +119,14 @@ type TaskProgressMessage struct {
 	RunID  string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
-	// Description is what the task is doing now.
+	// Description is what the task is doing now, such as "Running Count".
 	Description  string `json:"description" wire:"required"`
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// Usage counts from the beginning of the task.
 	Usage TaskUsage `json:"usage" wire:"required"`
 	// LastToolName is the tool that the task used last.
 	LastToolName string `json:"last_tool_name" wire:"intern"`
-	// Summary is a sentence about the work so far, if the agent makes one.
+	// Summary is a sentence about the work so far, if the agent was asked for progress summaries.
 	Summary   string `json:"summary"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -137,7 +136,7 @@ type TaskProgressMessage struct {
 type TaskUsage struct {
 	raw string
 
-	// TotalTokens is the sum of input and output.
+	// TotalTokens is the sum of input, cached input and output.
 	TotalTokens int `json:"total_tokens,omitzero"`
 	// ToolUses is how many calls of tools there were.
 	ToolUses int `json:"tool_uses,omitzero"`
@@ -161,11 +160,11 @@ type TaskNotificationMessage struct {
 	Reason string `json:"reason" wire:"intern"`
 	// OutputFile is the path of a file with the output.
 	OutputFile string `json:"output_file" wire:"required"`
-	// Summary says how the task ended, for people.
+	// Summary is the outcome in words. For a subagent it is the final text.
 	Summary string `json:"summary"`
-	// Usage is nil if the agent does not know.
+	// Usage is what the task has used, or nil.
 	Usage *TaskUsage `json:"usage"`
-	// ResourceLinks are MCP resources that the task has made.
+	// ResourceLinks are MCP resources that the task has made, at most 50.
 	ResourceLinks []ResourceLink `json:"resource_links"`
 	// SkipTranscript and Ambient mean the same as in [TaskStartedMessage].
 	SkipTranscript bool   `json:"skip_transcript"`
@@ -230,7 +229,7 @@ type HookStartedMessage struct {
 
 	// HookID is shared by all messages about one run of the hook.
 	HookID string `json:"hook_id"`
-	// HookName is the event and a detail, as in SessionStart:startup.
+	// HookName is the event and a detail, such as "SessionStart:startup".
 	HookName string `json:"hook_name" wire:"intern"`
 	// HookEvent is the event, such as "PreToolUse".
 	HookEvent string `json:"hook_event" wire:"intern"`
@@ -257,7 +256,7 @@ type HookProgressMessage struct {
 	HookName      string `json:"hook_name" wire:"intern"`
 	HookEvent     string `json:"hook_event" wire:"intern"`
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Stdout and Stderr are the two streams, and Output is both in the order of writing.
+	// Stdout, Stderr and Output are what the hook has printed.
 	Stdout    string `json:"stdout"`
 	Stderr    string `json:"stderr"`
 	Output    string `json:"output"`
@@ -282,13 +281,13 @@ type HookResponseMessage struct {
 	HookName      string `json:"hook_name" wire:"intern"`
 	HookEvent     string `json:"hook_event" wire:"intern"`
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Output is what the hook printed; Stdout and Stderr are the two streams by themselves.
+	// Output, Stdout and Stderr are what the hook has printed.
 	Output string `json:"output"`
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 	// ExitCode is nil when the agent gave none.
 	ExitCode *int `json:"exit_code"`
-	// Outcome says whether the hook succeeded.
+	// Outcome says how the hook ended.
 	Outcome   HookOutcome `json:"outcome" wire:"intern"`
 	UUID      string      `json:"uuid"`
 	SessionID string      `json:"session_id" wire:"intern"`

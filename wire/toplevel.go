@@ -21,9 +21,9 @@ type ToolProgressMessage struct {
 	ElapsedSeconds float64 `json:"elapsed_time_seconds"`
 	// TaskID is the task that the call runs as, if it has one.
 	TaskID string `json:"task_id" wire:"intern"`
-	// Heartbeat marks a message that only says the call is alive.
+	// Heartbeat marks a message that only says that the call still runs.
 	Heartbeat bool `json:"heartbeat"`
-	// SubagentType is the kind of subagent that the call started, or empty.
+	// SubagentType is the kind of subagent, or empty.
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// SubagentRetry is set while a subagent waits to repeat a failed request.
 	SubagentRetry *SubagentRetry `json:"subagent_retry"`
@@ -125,7 +125,7 @@ const (
 type ActiveGoalMessage struct {
 	raw string
 
-	// Value is nil when there is no goal.
+	// Value is the goal, or nil if the agent has none.
 	Value     *ActiveGoal `json:"value"`
 	UUID      string      `json:"uuid"`
 	SessionID string      `json:"session_id" wire:"intern"`
@@ -136,15 +136,15 @@ type ActiveGoalMessage struct {
 type ActiveGoal struct {
 	raw string
 
-	// Condition is the goal, in the user's words.
+	// Condition is the goal.
 	Condition string `json:"condition,omitzero"`
-	// Iterations is how often the agent has checked it.
+	// Iterations is how many iterations the agent has made.
 	Iterations int `json:"iterations,omitzero"`
-	// SetAt is a Unix time.
+	// SetAt is when the goal was set, as a number.
 	SetAt int64 `json:"set_at,omitzero"`
-	// TokensAtStart is the size of the context when the goal was set.
+	// TokensAtStart is the agent's count of tokens at the start.
 	TokensAtStart int `json:"tokens_at_start,omitzero"`
-	// LastReason says why the goal was not yet met when it was last checked.
+	// LastReason is the latest reason that the agent gave, or empty.
 	LastReason string `json:"last_reason,omitzero"`
 }
 
@@ -188,8 +188,8 @@ const (
 	CommandStateCanceled  CommandState = "cancelled"
 )
 
-// An AutocompactStateMessage tells about automatic compaction. Its shape is not
-// published: what it holds is in its raw bytes.
+// An AutocompactStateMessage is about automatic compaction. Its shape is not
+// published; use Raw to read it.
 //
 //wire:message autocompact_state
 //wire:open
@@ -258,7 +258,7 @@ type ControlResponse struct {
 	Response JSON `json:"response,omitzero"`
 	// Error says why the request failed, for people.
 	Error string `json:"error,omitzero"`
-	// ErrorCode is unsupported_request for a request that the agent does not know.
+	// ErrorCode is a word such as "unsupported_request", which stands for a request that the agent does not know, or empty.
 	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
 	// The requests of the agent that still wait for an answer, on the answer to
@@ -268,7 +268,7 @@ type ControlResponse struct {
 	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
 }
 
-// A ControlCancelRequestMessage withdraws a request. There is no answer to it.
+// A ControlCancelRequestMessage withdraws a request. Nobody answers it.
 //
 //wire:message control_cancel_request
 type ControlCancelRequestMessage struct {
@@ -298,30 +298,30 @@ type RateLimitInfo struct {
 
 	// Status says whether requests still pass.
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
-	// ResetsAt is the Unix time at which the window starts anew.
+	// ResetsAt is when the limit starts again, as a Unix time.
 	ResetsAt int64 `json:"resetsAt,omitzero"`
 	// Type says which limit is meant.
 	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
-	// Utilization is the used share of the limit.
+	// Utilization is how much of the limit is used.
 	Utilization float64 `json:"utilization,omitzero"`
-	// SurpassedThreshold is the share whose passing caused a warning.
+	// SurpassedThreshold is the threshold that Utilization has passed.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
 	// OverageStatus and OverageResetsAt are the same for paid usage beyond the plan.
 	OverageStatus   RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
 	OverageResetsAt int64           `json:"overageResetsAt,omitzero"`
-	// OverageDisabledReason says why there is none.
+	// OverageDisabledReason says why overage is off.
 	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
-	// UsingOverage says that the plan is used up and further usage is paid.
+	// UsingOverage says that the account is using its overage.
 	UsingOverage   bool `json:"isUsingOverage,omitzero"`
 	OverageInUse   bool `json:"overageInUse,omitzero"`
 	OverageEnabled bool `json:"overageEnabled,omitzero"`
 
 	// Scope says with whom the limit is shared.
 	Scope RateLimitScope `json:"limitScope,omitzero" wire:"intern"`
-	// ErrorCode is "credits_required" when only credits let the account go on.
+	// ErrorCode is "credits_required" or empty.
 	ErrorCode string `json:"errorCode,omitzero" wire:"intern"`
-	// CanUserPurchaseCredits says whether it makes sense to offer credits to the user.
+	// CanUserPurchaseCredits says whether the user can buy credits.
 	CanUserPurchaseCredits          bool `json:"canUserPurchaseCredits,omitzero"`
 	HasChargeableSavedPaymentMethod bool `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
@@ -382,7 +382,7 @@ const (
 // A SessionKey names one transcript in a session store: that of a session, or
 // with a Subpath one below it, such as a subagent's.
 type SessionKey struct {
-	// Project is the folder name that the agent gives to a working folder.
+	// Project is the name that the agent derives from the working directory, such as "-home-dev-project".
 	Project string
 	// SessionID is the ID of the session.
 	SessionID string
@@ -400,8 +400,8 @@ func (k SessionKey) String() string {
 }
 
 // Check returns an error unless every part of the key can be the name of a file
-// inside a folder: a key may come from somebody else, and must not lead
-// elsewhere.
+// inside a directory. A key may come from an untrusted source, and must not name a
+// file elsewhere.
 func (k SessionKey) Check() error {
 	for _, part := range []string{k.Project, k.SessionID} {
 		if !fileName(part) {
@@ -419,13 +419,13 @@ func (k SessionKey) Check() error {
 	return nil
 }
 
-// fileName reports whether name is a file's name on every system, and no path.
+// fileName reports whether name is a file name on every system, and not a path.
 func fileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\:\x00") &&
 		utf8.ValidString(name)
 }
 
-// ContextUsage tells how full the context window is, and with what.
+// ContextUsage says how full the context window is, and what fills it.
 type ContextUsage struct {
 	raw string
 
@@ -446,7 +446,7 @@ type ContextUsage struct {
 	Skills      []ContextUsageSkill      `json:"skills,omitzero"`
 }
 
-// ContextUsageOverLimit tells by how much the context is too long.
+// ContextUsageOverLimit says by how much the context is too long.
 type ContextUsageOverLimit struct {
 	raw string
 
@@ -482,7 +482,7 @@ type ContextUsageMemoryFile struct {
 	raw string
 
 	Path string `json:"path,omitzero"`
-	// Type is a word such as "Project" or "User".
+	// Type is the kind of memory file.
 	Type   string `json:"type,omitzero" wire:"intern"`
 	Tokens int    `json:"tokens,omitzero"`
 }
@@ -502,19 +502,20 @@ type ContextUsageSkill struct {
 	raw string
 
 	Name string `json:"name,omitzero"`
-	// Source is where the skill is defined. PluginName is its plugin, if it has one.
+	// Source is where the skill is defined, such as "built-in". PluginName is its plugin, if it has one.
 	Source     string `json:"source,omitzero" wire:"intern"`
 	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
 	Tokens     int    `json:"tokens,omitzero"`
 }
 
-// A UsageCommandOutput tells what the session has cost and what is left of the limits.
+// A UsageCommandOutput says what the session has cost and how much of the limits is used. The
+// agent calls it experimental.
 type UsageCommandOutput struct {
 	raw string
 
 	// Session is what this session has used.
 	Session *SessionUsage `json:"session,omitzero"`
-	// RateLimits is left as JSON; its shape is not published.
+	// RateLimits is left as JSON: an object with the members limits and extra_usage, or null.
 	RateLimits JSON `json:"rate_limits,omitzero"`
 }
 
@@ -522,12 +523,12 @@ type UsageCommandOutput struct {
 type SessionUsage struct {
 	raw string
 
-	// TotalCostUSD is an estimate by list prices, in US dollars.
+	// TotalCostUSD is the agent's estimate of the cost, in US dollars.
 	TotalCostUSD float64 `json:"total_cost_usd,omitzero"`
 	// TotalAPIDuration is the time that API calls took, TotalDuration that of the session.
 	TotalAPIDuration Millis `json:"total_api_duration_ms,omitzero"`
 	TotalDuration    Millis `json:"total_duration_ms,omitzero"`
-	// The lines that tools have added to files, and removed from them.
+	// TotalLinesAdded and TotalLinesRemoved count the changed lines of files.
 	TotalLinesAdded   int `json:"total_lines_added,omitzero"`
 	TotalLinesRemoved int `json:"total_lines_removed,omitzero"`
 	// ModelUsage splits the usage by model.

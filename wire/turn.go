@@ -13,27 +13,27 @@ type APIMessage struct {
 
 	// ID is shared by the frames that carry the blocks of one answer.
 	ID string `json:"id" wire:"intern"`
-	// Role is who speaks. An agent of today sends it with every message.
+	// Role is who speaks: RoleAssistant in an answer, RoleUser in a prompt or a tool's result.
 	Role Role `json:"role" wire:"intern"`
-	// Model is the model that answered, such as "claude-opus-4-1". It is "<synthetic>" for a text that the agent wrote itself.
+	// Model is the model that answered, such as "claude-opus-5-5". It is "<synthetic>" for a message that the agent made up, such as an API error, and empty in user messages.
 	Model string `json:"model" wire:"intern"`
 	// Content is the list of blocks. Use [Content.Text] for the text alone.
 	Content Content `json:"content"`
 
 	// StopReason is empty while an answer streams: the reason comes with the result.
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
-	// StopSequence is the sequence that ended the answer, with StopReasonStopSequence.
+	// StopSequence is the stop sequence that ended the answer, or empty.
 	StopSequence string `json:"stop_sequence"`
-	// StopDetails is set if the model refused.
+	// StopDetails is set if the model refused, and nil otherwise.
 	StopDetails *StopDetails `json:"stop_details"`
-	// Usage counts the tokens of the API call. It is repeated on each frame of an answer.
+	// Usage counts the tokens of the API call. Each frame of an answer repeats it. It is provisional; the totals come with the result.
 	Usage *Usage `json:"usage"`
 
-	// Container is set if code ran at the API.
+	// Container is set if the API used a container for the answer.
 	Container *Container `json:"container"`
 	// ContextManagement is set if the API removed something from the context.
 	ContextManagement *ContextManagement `json:"context_management"`
-	// Diagnostics is left as JSON; its shape is not published.
+	// Diagnostics is left as JSON: an object with the member cache_miss_reason, or null.
 	Diagnostics JSON `json:"diagnostics"`
 }
 
@@ -43,45 +43,46 @@ type StopDetails struct {
 
 	// Type is "refusal".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Category is the policy that the request touched, if the API names it.
+	// Category is the kind of refusal, such as "cyber" or "bio", or empty.
 	Category string `json:"category,omitzero" wire:"intern"`
-	// Explanation is a sentence for people.
+	// Explanation is the API's explanation, or empty.
 	Explanation string `json:"explanation,omitzero"`
-	// RecommendedModel is a model that may answer instead.
+	// RecommendedModel is the model that the API recommends instead, or empty.
 	RecommendedModel string `json:"recommended_model,omitzero" wire:"intern"`
-	// FallbackCreditToken lets the call be repeated with another model at no cost.
+	// FallbackCreditToken and FallbackHasPrefillClaim are passed on as the API sent them.
 	FallbackCreditToken     string `json:"fallback_credit_token,omitzero"`
 	FallbackHasPrefillClaim bool   `json:"fallback_has_prefill_claim,omitzero"`
 }
 
-// A Container is the sandbox at the API in which code was run.
+// A Container is a container at the API, in which its tools run code.
 type Container struct {
 	raw string
 
-	// ID lets a later call use the same container.
+	// ID is the API's id of the container.
 	ID string `json:"id,omitzero"`
-	// ExpiresAt is a time such as "2026-01-02T15:04:05Z".
+	// ExpiresAt is when the container expires, as a timestamp.
 	ExpiresAt string `json:"expires_at,omitzero"`
-	// Skills are the skills that were loaded into it.
+	// Skills are the skills of the container.
 	Skills []ContainerSkill `json:"skills,omitzero"`
 }
 
-// A ContainerSkill is a skill loaded into a container.
+// A ContainerSkill is a skill of a container.
 type ContainerSkill struct {
 	raw string
 
+	// SkillID is the API's id of the skill.
 	SkillID string `json:"skill_id,omitzero"`
 	// Type is "anthropic" or "custom".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Version is the version of the skill, or "latest".
+	// Version is the version of the skill.
 	Version string `json:"version,omitzero" wire:"intern"`
 }
 
-// ContextManagement tells what the API removed from the context.
+// ContextManagement lists what the API removed from the context.
 type ContextManagement struct {
 	raw string
 
-	// AppliedEdits are the removals, in the order in which they were made.
+	// AppliedEdits are the removals.
 	AppliedEdits []AppliedEdit `json:"applied_edits,omitzero"`
 }
 
@@ -89,13 +90,13 @@ type ContextManagement struct {
 type AppliedEdit struct {
 	raw string
 
-	// Type names the rule, such as "clear_tool_uses_20250919".
+	// Type is "clear_tool_uses_20250919" or "clear_thinking_20251015".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// ClearedToolUses is how many calls of tools were removed.
+	// ClearedToolUses is how many tool calls were removed, with the first type.
 	ClearedToolUses int `json:"cleared_tool_uses,omitzero"`
-	// ClearedThinkingTurns is how many turns lost their thinking blocks.
+	// ClearedThinkingTurns is how many turns lost their thinking, with the second type.
 	ClearedThinkingTurns int `json:"cleared_thinking_turns,omitzero"`
-	// ClearedInputTokens is how many tokens that saved.
+	// ClearedInputTokens is how many input tokens were removed.
 	ClearedInputTokens int `json:"cleared_input_tokens,omitzero"`
 }
 
@@ -115,41 +116,43 @@ type AssistantMessage struct {
 	Error AssistantError `json:"error" wire:"intern"`
 	// APIErrorMessage says that the text is an error of the API, not an answer.
 	APIErrorMessage bool `json:"is_api_error_message"`
-	// APIErrorStatus is the HTTP status of the error, such as 529.
+	// APIErrorStatus is the HTTP status of the error, such as 400.
 	APIErrorStatus int `json:"api_error_status"`
-	// APIErrorType is the type that the API gave the error, such as "overloaded_error".
+	// APIErrorType is the type that the API gave the error, such as "invalid_request_error".
 	APIErrorType string `json:"api_error_type" wire:"intern"`
-	// RequestID is the API's id of the request. Anthropic's support asks for it.
+	// RequestID is the API's id of the request, from the request-id header of its response.
 	RequestID string `json:"request_id" wire:"intern"`
 
-	// UserMessageUUID is the caller's id of the prompt that is answered, on the
-	// first message of a turn; UserMessageUUIDs has all that the turn took up.
+	// UserMessageUUID is the caller's id of the prompt that is answered. It is set on the first
+	// message of a turn, except for subagents. UserMessageUUIDs are the ids of all prompts that the
+	// turn has taken up so far, at most 64.
 	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 
-	// ResumeReason is set when the turn goes on with one that a restart cut off.
+	// ResumeReason is set when the turn continues one that a restart cut off. It is
+	// "interrupted_turn" unless the environment variable CLAUDE_CODE_RESUME_REASON says otherwise.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
-	// ResumedFromIncompleteThinking says that the restart came while the model was thinking.
+	// ResumedFromIncompleteThinking says that the turn was resumed from incomplete thinking.
 	ResumedFromIncompleteThinking bool `json:"resumed_from_incomplete_thinking"`
-	// Supersedes are ids of earlier messages that this one replaces.
+	// Supersedes are the UUIDs of earlier messages that this one replaces, after a refusal or a tool call that could not be parsed. Remove them from the conversation.
 	Supersedes []string `json:"supersedes"`
-	// Aborted says that an interrupt cut the message.
+	// Aborted says that an interrupt cut the message off.
 	Aborted bool `json:"aborted"`
 
-	// AgentID is the subagent that speaks, or empty.
+	// AgentID is the subagent that speaks, or empty. It equals the TaskID of the subagent's task.
 	AgentID string `json:"agent_id" wire:"intern"`
-	// SubagentType is the kind of that subagent, such as "Explore".
+	// SubagentType is the kind of that subagent, such as "general-purpose".
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// TaskDescription is the short description that the subagent was started with.
 	TaskDescription string `json:"task_description" wire:"intern"`
 
 	// ThinkingDuration is how long the model was thinking.
 	ThinkingDuration Millis `json:"thinking_duration_ms"`
-	// ThinkingDisplay is how thinking is shown: "summarized", "omitted" or "highlights".
+	// ThinkingDisplay is how thinking is shown, such as "updates".
 	ThinkingDisplay string `json:"thinking_display" wire:"intern"`
-	// ToolUseMeta has display names for the calls of tools in the content.
+	// ToolUseMeta has display names for calls of MCP tools in the content.
 	ToolUseMeta []ToolUseMeta `json:"tool_use_meta"`
-	// Timestamp is when the message was made, such as "2026-01-02T15:04:05.000Z".
+	// Timestamp is when the message was made, such as "2026-11-15T00:44:58.807Z". Use it for display only.
 	Timestamp string `json:"timestamp"`
 
 	// ContextUsage is the answer to /context, UsageReport that to /usage.
@@ -160,17 +163,17 @@ type AssistantMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// ToolUseMeta tells how to show a call of a tool.
+// ToolUseMeta says how to show a call of a tool.
 type ToolUseMeta struct {
 	raw string
 
 	// ID is the ID of the [ToolUseBlock].
 	ID string `json:"id,omitzero"`
-	// DisplayName is the tool's name for people.
+	// DisplayName is the tool's name for people, such as "Add".
 	DisplayName string `json:"display_name,omitzero" wire:"intern"`
 	// ServerDisplayName is the name of its MCP server for people.
 	ServerDisplayName string `json:"server_display_name,omitzero" wire:"intern"`
-	// ToolName is the tool's name at its MCP server.
+	// ToolName is the tool's name at its MCP server, such as "add" for mcp__calc__add.
 	ToolName string `json:"tool_name,omitzero" wire:"intern"`
 }
 
@@ -186,7 +189,7 @@ type UserMessage struct {
 
 	// ParentToolUseID is the call that started the subagent that is spoken to.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
-	// Synthetic says that nobody typed this.
+	// Synthetic says that the agent made the message up, such as the summary after a compaction.
 	Synthetic bool `json:"isSynthetic"`
 	// Replay marks a prompt that the agent repeats to its host.
 	Replay bool `json:"isReplay"`
@@ -194,7 +197,7 @@ type UserMessage struct {
 	// ToolUseResult is the structured result of the tool; its shape depends on
 	// the tool.
 	ToolUseResult JSON `json:"tool_use_result"`
-	// ToolResultMeta says, for each result in the content, whether the tool ran and who allowed it.
+	// ToolResultMeta says, for each tool result in the content, who allowed or refused the call.
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta"`
 
 	// Priority is now, next or later.
@@ -203,54 +206,54 @@ type UserMessage struct {
 	Origin *Origin `json:"origin" wire:"lenient"`
 	// ShouldQuery, when false, adds to the transcript without starting a turn.
 	ShouldQuery *bool `json:"shouldQuery"`
-	// ClientComposed delivers the text as it is: no paths, no commands expanded.
+	// ClientComposed delivers the text as it is: @path is not expanded and slash commands do not run.
 	ClientComposed bool `json:"client_composed"`
-	// PastedContent are texts, or lists of blocks, appended to what was typed.
+	// PastedContent are strings, or lists of blocks, appended after the typed text. The agent ignores more than 1,000 of them.
 	PastedContent []JSON `json:"pasted_content"`
-	// InlinePastes are texts that were pasted in the middle of what was typed.
+	// InlinePastes are the pasted parts of the typed text. The agent looks at the first 100.
 	InlinePastes []string `json:"inline_pastes"`
-	// FileAttachments are files that the prompt comes with.
+	// FileAttachments comes with a replay; its shape is not published.
 	FileAttachments []JSON `json:"file_attachments"`
 
-	// AgentID is the subagent whose tool has the result, or empty.
+	// AgentID is the subagent that the message belongs to, or empty.
 	AgentID string `json:"agent_id" wire:"intern"`
-	// SubagentType is the kind of that subagent, such as "Explore".
+	// SubagentType is the kind of that subagent, such as "general-purpose".
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// TaskDescription is the short description that the subagent was started with.
 	TaskDescription string `json:"task_description" wire:"intern"`
-	// Timestamp is when the message was made, such as "2026-01-02T15:04:05.000Z".
+	// Timestamp is when the message was made, such as "2026-11-15T05:38:19.103Z".
 	Timestamp string `json:"timestamp"`
 
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// ToolResultMeta tells how a call of a tool came to its result.
+// ToolResultMeta describes how a tool call came to its result.
 type ToolResultMeta struct {
 	raw string
 
 	// ID is the ToolUseID of the [ToolResultBlock].
 	ID string `json:"id,omitzero"`
-	// PermissionDecision is nil if nobody had to decide.
+	// PermissionDecision says whether the call was allowed. Calls that the permission mode allows have one as well.
 	PermissionDecision *PermissionDecision `json:"permission_decision,omitzero"`
-	// NonExecutionKind says why the tool did not run. It is empty if it ran.
+	// NonExecutionKind says why the tool did not run, such as "permission-rule". It is empty if it ran.
 	NonExecutionKind string `json:"non_execution_kind,omitzero" wire:"intern"`
 }
 
-// A PermissionDecision tells who let a tool run, or did not.
+// A PermissionDecision says whether a tool was allowed to run, and by whom.
 type PermissionDecision struct {
 	raw string
 
-	// Decision is what was decided, such as "allow" or "deny".
+	// Decision is "accept" or "reject".
 	Decision string `json:"decision,omitzero" wire:"intern"`
-	// Source is who decided, such as a rule or the user.
+	// Source is who decided, such as "config", "hook", "user_temporary" or "user_reject".
 	Source string `json:"source,omitzero" wire:"intern"`
-	// ReasonType is the kind of reason, such as "mode" or "rule".
+	// ReasonType is the kind of reason, such as "mode", "hook" or "other", or empty.
 	ReasonType string `json:"reason_type,omitzero" wire:"intern"`
 }
 
 // A ResultMessage ends a turn, whether it went well or not. One run can yield
-// several: a background task that finishes starts a turn of its own.
+// several: a background task that finishes starts another turn.
 //
 //wire:message result
 type ResultMessage struct {
@@ -258,80 +261,85 @@ type ResultMessage struct {
 
 	// Subtype says how the turn ended; see also [ResultMessage.Failed].
 	Subtype ResultSubtype `json:"subtype" wire:"required,intern"`
-	// IsError says that the turn failed, if need be on a success: then the API did.
+	// IsError says that the turn failed. It can be set with ResultSuccess: the turn then ended on an API error.
 	IsError bool `json:"is_error"`
-	// Result is the final text, or the text of the error of a turn that failed.
+	// Result is the final text, or the text of the error if IsError is set. Only ResultSuccess has it.
 	Result string `json:"result"`
-	// Errors are the messages of a result that is not a success.
+	// Errors are the error messages of the other subtypes, such as "Reached maximum number of turns (1)".
 	Errors []string `json:"errors" wire:"lenient"`
 
-	// Duration is the time of the turn, and APIDuration the part of it that API calls took.
+	// Duration is how long the turn took. APIDuration is the time spent in API calls. It adds up
+	// over the turns of a session and includes subagents, so it can be longer than Duration.
 	Duration    Millis `json:"duration_ms"`
 	APIDuration Millis `json:"duration_api_ms"`
-	// NumTurns is how many times the model was called in the turn.
+	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls:
+	// two calls with three parallel tool results between them count as 4.
 	NumTurns int `json:"num_turns"`
-	// StopReason is why the model stopped at last.
+	// StopReason is why the model stopped at the end of the turn. It is empty if the turn was interrupted.
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
-	// TerminalReason says what ended the agent's loop, in more detail than Subtype.
+	// TerminalReason says what ended the agent's loop. It is empty for local slash commands.
 	TerminalReason TerminalReason `json:"terminal_reason" wire:"intern"`
 	// APIErrorStatus and APIErrorType describe the API error that ended the turn, if one did.
 	APIErrorStatus int    `json:"api_error_status"`
 	APIErrorType   string `json:"api_error_type" wire:"intern"`
 
-	// TotalCostUSD is an estimate over the whole session: read the latest, don't
-	// add up.
+	// TotalCostUSD is an estimate over the whole session, in US dollars. Read the latest one;
+	// don't add them up. /clear resets it.
 	TotalCostUSD float64 `json:"total_cost_usd"`
 	// Usage is of this turn and of the main loop alone; ModelUsage is of the
 	// session and of every call, which makes it the one to account by.
 	Usage      *Usage                `json:"usage"`
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
-	// ModelUsageSinceLastResult is the part of ModelUsage that came since the result before.
+	// ModelUsageSinceLastResult is what ModelUsage has gained since the previous result.
 	ModelUsageSinceLastResult map[string]ModelUsage `json:"model_usage_since_last_result"`
 
-	// PermissionDenials are all calls of tools in the turn that were not allowed.
+	// PermissionDenials are the tool calls that were not allowed.
 	PermissionDenials []PermissionDenial `json:"permission_denials"`
 	// StructuredOutput is the answer in the schema that the caller asked for.
 	StructuredOutput JSON `json:"structured_output"`
-	// DeferredToolUse is the call that a hook has deferred to the host.
+	// DeferredToolUse is a tool call that was deferred, as a PreToolUse hook can decide.
 	DeferredToolUse *DeferredToolUse `json:"deferred_tool_use"`
-	// LocalCommand is the slash command that was run without the model.
+	// LocalCommand is the slash command that the turn ran, such as "compact".
 	LocalCommand string `json:"local_command" wire:"intern"`
-	// SubagentStats counts the subagents of the session.
+	// SubagentStats counts the subagents of the session so far.
 	SubagentStats *SubagentStats `json:"subagent_stats"`
-	// SafetyStops is how often a safety check stopped the model.
-	SafetyStops int `json:"safety_stops"`
+	SafetyStops   int            `json:"safety_stops"`
 
-	// QueuedTurnCount is how many prompts still wait.
+	// QueuedTurnCount is how many prompts are still queued.
 	QueuedTurnCount int `json:"queued_turn_count"`
 	// ResultIndex counts the results from 0; a gap means that one was lost.
 	ResultIndex int `json:"result_index"`
-	// UserMessageUUID is the caller's id of the prompt that is answered; UserMessageUUIDs has all that the turn took up.
+	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are the ids of all prompts that the turn took up.
 	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids"`
-	// ResumeReason is set when the turn went on with one that a restart cut off.
+	// ResumeReason is set when the turn continued one that a restart cut off.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
 	// Origin is where the prompt came from, if that is known.
 	Origin *Origin `json:"origin" wire:"lenient"`
 
-	// The size of the turn's first request: tokens that were not cached, and those read from the cache.
+	// FirstRequestInputTokens and FirstRequestCacheReadInputTokens are the counters of the first
+	// request's [Usage].
 	FirstRequestInputTokens          int `json:"first_request_input_tokens"`
 	FirstRequestCacheReadInputTokens int `json:"first_request_cache_read_input_tokens"`
 
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it can't be.
+	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not available.
 	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
-	// CredentialExpiresAt is when the login ends, for logins at claude.ai.
+	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have it.
 	CredentialExpiresAt string `json:"credential_expires_at"`
-	// WarmSpareClaimed says that the session runs in a process that was started ahead.
+	// WarmSpareClaimed says that the session claimed a spare process that was started in advance.
 	WarmSpareClaimed bool `json:"warm_spare_claimed"`
 
-	// StartupFailureReason tells why the agent did not start.
+	// StartupFailureReason says why the agent did not start. Most reasons are reported only if the
+	// environment variable CLAUDE_CODE_STARTUP_FAILURE_RESULTS is set.
 	StartupFailureReason StartupFailureReason `json:"startup_failure_reason" wire:"intern"`
 	// InvalidConfigFile is set with StartupConfigFileInvalid.
 	InvalidConfigFile *InvalidConfigFile `json:"invalid_config_file"`
 
-	// When the first answer to the prompt took which step: by their names, spans of
-	// time, and moments in Unix time for TimeOrigin and those that end in Wall.
+	// The timings of the turn's first request and first output, in milliseconds. Only ResultSuccess
+	// has them, and an agent on a pipe sends just TTFT, TTFTStream, TimeToRequest and
+	// FirstContentFrame. The two QueuedBehind fields are "durable_post", "ephemeral_post",
+	// "retry_backoff", "hold" or "none".
 	TTFT                        Millis `json:"ttft_ms"`
 	TTFTStream                  Millis `json:"ttft_stream_ms"`
 	TimeToRequest               Millis `json:"time_to_request_ms"`
@@ -456,11 +464,11 @@ type DeferredToolUse struct {
 type InvalidConfigFile struct {
 	raw string
 
-	// Path is the file that can't be read.
+	// Path is the invalid file.
 	Path string `json:"path,omitzero"`
-	// Global says that it is the user's file, not that of a project.
+	// Global says that it is the global config file.
 	Global bool `json:"is_global,omitzero"`
-	// BackupSearched says that the agent has looked for a backup, and BackupPath where it found one.
+	// BackupSearched says that the agent has looked for a backup. BackupPath is the backup, if there is one.
 	BackupSearched bool   `json:"backup_searched,omitzero"`
 	BackupPath     string `json:"backup_path,omitzero"`
 }
@@ -471,20 +479,20 @@ type SubagentStats struct {
 
 	// Spawned is how many subagents were started.
 	Spawned int `json:"spawned,omitzero"`
-	// Requested splits the requests by what was said about the background.
+	// Requested counts the requests by whether they asked for the background.
 	Requested           *SubagentRequested `json:"requested,omitzero"`
 	StartedInBackground int                `json:"started_in_background,omitzero"`
 	// MaxDepth is the deepest nesting of subagents.
 	MaxDepth int `json:"max_depth,omitzero"`
 	// SpawnedBySubagents is how many were started by another subagent.
 	SpawnedBySubagents int `json:"spawned_by_subagents,omitzero"`
-	// Completed, Failed and Killed split those that have ended.
+	// Completed, Failed and Killed count the subagents that have ended.
 	Completed int             `json:"completed,omitzero"`
 	Failed    int             `json:"failed,omitzero"`
 	Killed    *SubagentKilled `json:"killed,omitzero"`
 	// Refused counts the requests that a limit prevented.
 	Refused *SubagentRefused `json:"refused,omitzero"`
-	// ByType counts the started ones by SubagentType.
+	// ByType counts the started subagents by type, such as "general-purpose".
 	ByType map[string]int `json:"by_type,omitzero"`
 }
 
@@ -521,9 +529,9 @@ type SubagentRefused struct {
 type Usage struct {
 	raw string
 
-	// InputTokens are those that were neither read from the cache nor written to it.
+	// InputTokens does not include the tokens that were read from the cache or written to it.
 	InputTokens int `json:"input_tokens,omitzero"`
-	// OutputTokens include thinking.
+	// OutputTokens includes thinking.
 	OutputTokens int `json:"output_tokens,omitzero"`
 	// CacheCreationInputTokens were written to the cache, and CacheReadInputTokens read from it.
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
@@ -531,20 +539,20 @@ type Usage struct {
 
 	// CacheCreation splits CacheCreationInputTokens by lifetime.
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
-	// ServerToolUse counts the calls of tools that run at the API. They cost extra.
+	// ServerToolUse counts the calls of tools that run at the API. Web searches have a separate price.
 	ServerToolUse       *ServerToolUsage     `json:"server_tool_use,omitzero"`
 	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details,omitzero"`
 
-	// ServiceTier is "standard", "priority" or "batch".
+	// ServiceTier is "standard", "priority" or "batch". It may be empty outside a result.
 	ServiceTier string `json:"service_tier,omitzero" wire:"intern"`
-	// Speed is "fast" in fast mode.
+	// Speed is "standard", or "fast", which costs more.
 	Speed string `json:"speed,omitzero" wire:"intern"`
-	// InferenceGeo is the region in which the model ran.
+	// InferenceGeo is where the model ran, or empty if the API does not say.
 	InferenceGeo string `json:"inference_geo,omitzero" wire:"intern"`
 
-	// Iterations splits the call into the samplings that it consisted of.
+	// Iterations lists the parts of the call. Don't add them to the counters above.
 	Iterations []UsageIteration `json:"iterations,omitzero"`
-	// FallbackCredit is left as JSON; its shape is not published.
+	// FallbackCredit is left as JSON: an object with the member status, or null.
 	FallbackCredit JSON `json:"fallback_credit,omitzero"`
 }
 
@@ -573,20 +581,21 @@ type ServerToolUsage struct {
 	WebFetchRequests  int `json:"web_fetch_requests,omitzero"`
 }
 
-// OutputTokensDetails tells what the output tokens were spent on.
+// OutputTokensDetails says what the output tokens were spent on.
 type OutputTokensDetails struct {
 	raw string
 
+	// ThinkingTokens is the part of OutputTokens that went into thinking.
 	ThinkingTokens int `json:"thinking_tokens,omitzero"`
 }
 
-// A UsageIteration is the usage of one sampling inside a call.
+// A UsageIteration is the usage of one part of a call.
 type UsageIteration struct {
 	raw string
 
 	// Type is message, compaction, advisor_message or fallback_message.
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Model is the model that was sampled.
+	// Model is the model of this part. It is empty for a compaction.
 	Model string `json:"model,omitzero" wire:"intern"`
 	// The counters mean the same as those of [Usage].
 	InputTokens              int            `json:"input_tokens,omitzero"`
@@ -606,11 +615,11 @@ type ModelUsage struct {
 	OutputTokens             int `json:"outputTokens,omitzero"`
 	CacheReadInputTokens     int `json:"cacheReadInputTokens,omitzero"`
 	CacheCreationInputTokens int `json:"cacheCreationInputTokens,omitzero"`
-	// WebSearchRequests is how many web searches the API ran.
+	// WebSearchRequests is how many web searches were requested.
 	WebSearchRequests int `json:"webSearchRequests,omitzero"`
-	// CostUSD is an estimate by list prices, in US dollars.
+	// CostUSD is the agent's estimate of the cost, in US dollars. CostBasis says by which prices.
 	CostUSD float64 `json:"costUSD,omitzero"`
-	// ContextWindow is how many tokens the model can take, and MaxOutputTokens how many it may write.
+	// ContextWindow is the size of the model's context window in tokens, such as 1000000. MaxOutputTokens is the longest answer, such as 128000.
 	ContextWindow   int `json:"contextWindow,omitzero"`
 	MaxOutputTokens int `json:"maxOutputTokens,omitzero"`
 
@@ -620,10 +629,10 @@ type ModelUsage struct {
 	CacheCreationEphemeral5mInputTokens int `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
 	CacheCreationEphemeral1hInputTokens int `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
 
-	// CanonicalModel is the model's name without provider and date.
+	// CanonicalModel is the model's canonical name, such as "claude-opus-5-5".
 	CanonicalModel string `json:"canonicalModel,omitzero" wire:"intern"`
-	// Provider is who serves the model, such as "firstParty" or "bedrock".
+	// Provider is the API that serves the model, such as "firstParty".
 	Provider string `json:"provider,omitzero" wire:"intern"`
-	// CostBasis is list, managed or unknown.
+	// CostBasis is "list", "managed" or "unknown".
 	CostBasis string `json:"costBasis,omitzero" wire:"intern"`
 }
