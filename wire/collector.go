@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Collector puts together what a turn says. It is fed with the messages of a
-// stream, in order, and counts what is streamed and then comes again as a whole
-// only once. Messages of subagents are left out.
+// A Collector assembles the text and the tool calls of a turn. The caller adds the
+// messages of a stream in order. Text that is streamed first and then comes again as a
+// whole counts once. Messages of subagents are left out.
 //
-// It holds the newest turn alone, and needs memory for its text, its calls of
-// tools and the newest result. A result ends the turn, and what belongs to another
-// one makes the Collector start anew: an [InitMessage], an [AssistantMessage], the
-// start of a streamed answer or of a block, streamed text, or another result. A
-// [TextLine] does not: one that follows a result joins what the ended turn has
-// accumulated, while Text stays what the result says.
+// A Collector holds only the newest turn, and needs memory for its text, its tool
+// calls and its result. A result ends the turn. The next turn begins with an
+// [InitMessage], an [AssistantMessage], the start of a streamed answer or of a block,
+// streamed text, or another result, and discards the one before. A [TextLine] does not
+// begin a turn: one that follows a result is added to the accumulated text of the ended
+// turn, while Text still returns the text of the result.
 //
 // The zero value is ready to use. A Collector is for one goroutine at a time.
 type Collector struct {
@@ -88,7 +88,7 @@ func (c *Collector) meet(session string) {
 	}
 }
 
-// begin starts anew if the last turn has ended.
+// begin discards the last turn if it has ended.
 func (c *Collector) begin() {
 	if c.done {
 		c.parts, c.pending, c.current, c.message, c.done = nil, 0, 0, "", false
@@ -139,7 +139,7 @@ func (c *Collector) abandon(blocks *AbandonedBlocks) {
 	}
 }
 
-// restart begins another API message, even if nothing tells its id.
+// restart begins another API message, even if its id is unknown.
 func (c *Collector) restart(id string, msg *APIMessage) {
 	if msg != nil && msg.ID != "" {
 		id = msg.ID
@@ -147,8 +147,8 @@ func (c *Collector) restart(id string, msg *APIMessage) {
 	c.message, c.pending = id, len(c.parts)
 }
 
-// stream notes which API message is being streamed. What was streamed of an
-// earlier one stays as it is.
+// stream notes which API message is being streamed. It keeps the text that an
+// earlier one has streamed.
 func (c *Collector) stream(id string) {
 	if id != "" && id != c.message {
 		c.message = id
@@ -246,7 +246,7 @@ func (c *Collector) Text() string {
 	return c.Accumulated()
 }
 
-// Accumulated returns all that the turn has said so far: the text blocks of its
+// Accumulated returns the text of the turn so far: the text blocks of its
 // messages, in order, and the lines that are not JSON, each with a line end.
 func (c *Collector) Accumulated() string {
 	var text strings.Builder

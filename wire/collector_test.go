@@ -14,7 +14,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// lines puts frames on lines of their own.
+// lines returns the frames, each on a separate line.
 func lines(frames ...string) string { return strings.Join(frames, "\n") + "\n" }
 
 // collect feeds a stream to a collector and returns what Add returned.
@@ -403,8 +403,8 @@ func TestCollectorRecorded(t *testing.T) {
 }
 
 // TestCollectorIsLinear checks that four times the events need about four times
-// the memory, all allocations counted. A collector that put its text together anew
-// for each event would need sixteen times as much.
+// the memory, counting all allocations. A collector that built its text again for each
+// event would need sixteen times as much.
 func TestCollectorIsLinear(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -125,8 +125,8 @@ func parseRow(t *testing.T, table, line string) coverageRow {
 	return coverageRow{table: table, id: cells[0], shownBy: cells[2], note: cells[3]}
 }
 
-// TestSpecCoverageIsComplete checks that every behaviour, section and case has one
-// row, and that there are no others.
+// TestSpecCoverageIsComplete checks that every behavior, section and case has exactly
+// one row, and that no other row exists.
 func TestSpecCoverageIsComplete(t *testing.T) {
 	got := map[string][]string{}
 	for _, row := range coverageRows(t) {

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// Decode decodes one frame. A frame that does not decode, or with anything but
-// white space behind it, is an [*InvalidFrame]. The message shares no memory
+// Decode decodes one frame. A frame that does not decode, or is followed by anything
+// but white space, is an [*InvalidFrame]. The message shares no memory
 // with data. Decode may be called from several goroutines.
 func Decode(data []byte) Message {
 	d := decoders.Get().(*Decoder)
@@ -235,8 +235,7 @@ func (d *decoder) forgive(m mark) bool {
 
 // Content decodes the content of a message or of a tool's result, as
 // [DecodeContent] does, without changing data. With [ReaderOptions.DiscardRaw]
-// each block has memory of its own, so that one which is kept does not hold on
-// to the others.
+// each block has separate memory, so that keeping one block does not keep the others.
 func (d *Decoder) Content(data []byte) (Content, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -336,8 +335,8 @@ func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start
 	return m
 }
 
-// firstKey enters the frame, or goes on behind the event that quickDelta has
-// read: past the members that follow it as usual.
+// firstKey enters the frame. If quickDelta has read the event, it continues after the
+// event and the members that usually follow it.
 func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
 	if v.Event == nil {
 		return d.FirstKey()

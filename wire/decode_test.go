@@ -130,7 +130,7 @@ func TestTypesOfAnotherKind(t *testing.T) {
 	}
 }
 
-// Garbage behind a frame with a bad field is a syntax error, as inside of it.
+// Garbage after a frame with a bad field is a syntax error, like garbage inside it.
 func TestGarbageBehindABadField(t *testing.T) {
 	for _, frame := range []string{`{"type":5} x`, `{"type":"result"}}`, `{} {}`, `5 x`} {
 		var syntax *wire.SyntaxError
@@ -240,7 +240,7 @@ func apiMessage(t testing.TB, msg wire.Message) (m wire.APIMessage, session stri
 	return
 }
 
-// The flat shape is written flat again without its raw bytes, too.
+// The flat shape is also written flat again when its raw bytes are gone.
 func TestFlatShapeWithoutRaw(t *testing.T) {
 	const frame = `{"type":"user","role":"user","content":"Hi.","session_id":"s"}`
 	msg := wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true}).Decode([]byte(frame))

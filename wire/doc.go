@@ -53,10 +53,10 @@
 // reported, and the frame is delivered at once. Only a transcript_mirror, whose
 // entries look like frames, goes on.
 //
-// A line that does not begin with an object is text as a whole, even if a frame
-// stands in it, since it may quote one; behind an object that is not JSON, the rest
-// of its line belongs to it. A line that is JSON and no object, such as 42, is an
-// [*InvalidFrame].
+// A line that does not begin with an object is text as a whole. It may contain a frame,
+// but only as a quotation. If a line begins with an object that is not valid JSON, the
+// rest of the line belongs to that object. A line that is JSON but not an object, such
+// as 42, is an [*InvalidFrame].
 package wire
 
 //go:generate go run ../internal/wiregen .

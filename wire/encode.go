@@ -443,8 +443,8 @@ func writeStructDict[T any, P structNode[T]](e *encoder, name string, all map[st
 	})
 }
 
-// The methods of this file write one member each. What was read is written as it
-// was as long as the value is what it stands for.
+// The methods below write one member each. They write the text that the member was
+// read from as long as the value has not changed.
 
 // none writes a member that has no value, if it was read as null.
 func (e *encoder) none(name string) {

@@ -260,7 +260,7 @@ func TestChangedResults(t *testing.T) {
 	}
 }
 
-// tail closes a frame behind members, which may be none.
+// tail closes a frame after the given members, which may be empty.
 func tail(members string) string {
 	if members == "" {
 		return `"z":0}`

@@ -153,7 +153,7 @@ func TestTextDeltaWithoutText(t *testing.T) {
 	}
 }
 
-// The member that tells the type may come last, and the index behind the delta.
+// The member type may come last, and the index after the delta.
 func TestEventMembersInAnyOrder(t *testing.T) {
 	const frame = `{"session_id":"s","uuid":"e","event":{"delta":{"text":"a","type":"text_delta"},"index":3,` +
 		`"type":"content_block_delta"},"type":"stream_event"}`

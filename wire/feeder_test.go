@@ -262,7 +262,7 @@ func TestFramingIsNotPoisoned(t *testing.T) {
 	}
 }
 
-// A good frame behind a cut one is there as soon as its line is.
+// A good frame after a cut one is delivered as soon as its line is complete.
 func TestFeederDeliversAtOnce(t *testing.T) {
 	const cut = `{"type":"assistant","message":{"content":"ab` + "\n"
 	f := wire.NewFeeder(nil)

@@ -237,7 +237,7 @@ func TestBareNoticesAndNewTypes(t *testing.T) {
 	}
 }
 
-// A bad frame does not touch those behind it.
+// A bad frame does not affect the frames after it.
 func TestBadFrameAmongGoodOnes(t *testing.T) {
 	stream := `{"type":"assistant"}
 {"type":"assistant","message":{"content":"hi"}}

@@ -79,7 +79,7 @@ func (f *framer) space(want int) []byte {
 	return f.buf[len(f.buf):cap(f.buf)]
 }
 
-// Buffers of the two usual sizes, for whoever reads at the moment.
+// Buffers of the two usual sizes, shared by all framers.
 var (
 	smallBuffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
 	largeBuffers = sync.Pool{New: func() any { return new([maxIdleBuffer]byte) }}
@@ -217,7 +217,7 @@ func (f *framer) frameAhead() Message {
 	return msg
 }
 
-// pass goes behind the line that ends at end.
+// pass moves to the line after the one that ends at end.
 func (f *framer) pass(end int) {
 	f.start, f.scanned = end+1, end+1
 	f.line++
@@ -419,9 +419,8 @@ func (f *framer) step() {
 	}
 }
 
-// nextSegment goes on behind NUL bytes, which cut off what is open. White space
-// at the end may lie inside of a string, except for the carriage return of the
-// line end.
+// nextSegment continues after NUL bytes, which cut off an open object. White space at
+// the end may be part of a string, except for the carriage return of the line end.
 func (f *framer) nextSegment() {
 	f.abandon()
 	f.rest.drop(paddingLen(f.rest.text))

@@ -95,7 +95,7 @@ func hasRepeatedKeys(data []byte) bool {
 	return repeated
 }
 
-// walkValue passes over one value, and returns false behind the last.
+// walkValue skips one value. It returns false after the last one.
 func walkValue(d *json.Decoder, repeated *bool) bool {
 	token, err := d.Token()
 	if err != nil {

@@ -78,7 +78,7 @@ func TestJoiningIsLinear(t *testing.T) {
 	}
 }
 
-// What nothing else has is kept even where raw text is not.
+// DiscardRaw keeps the raw text of values that no field holds.
 func TestDiscardRawKeepsWhatNothingElseHas(t *testing.T) {
 	d := wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})
 	for _, frame := range []string{

@@ -117,8 +117,8 @@ func TestFramesWithBadFields(t *testing.T) {
 	}
 }
 
-// What a number field cannot hold is an error, never another number. Where the
-// number lies in a part that stays JSON, it is kept.
+// A number that its field cannot hold is an error; it never becomes another number. A
+// number in a part that stays JSON is kept.
 func TestNumbersThatDoNotFit(t *testing.T) {
 	for _, number := range []string{"1.5", "1e19", "1e400", "-1e400", "9223372036854775808", "1e-7", "12345678901234567890123"} {
 		var got *wire.FieldError
@@ -196,7 +196,7 @@ func TestSyntaxErrorsComeFirst(t *testing.T) {
 	}
 }
 
-// An invalid frame tells what it claims to be.
+// An invalid frame has the kind that its text claims.
 func TestInvalidFrameKind(t *testing.T) {
 	for frame, want := range map[string]string{
 		`{"type":"result"}`: "result",

@@ -33,11 +33,11 @@ type wholeLine struct {
 	object     piece
 	start, end int      // of the line in the joiner's text
 	before     int64    // the stream's offset of the end of the line before it
-	next       Position // of the line behind it
+	next       Position // of the line after it
 }
 
-// maxWholeLines is how many of them are remembered. What lies behind is reported
-// in one piece if it comes to that.
+// maxWholeLines is how many of them are remembered. If the lines have to be reported
+// one by one, those after the limit come in one piece.
 const maxWholeLines = 10_000
 
 func (j *joiner) active() bool { return j.size > 0 }

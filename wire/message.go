@@ -63,7 +63,7 @@ type Kind struct {
 	Subtype string
 }
 
-// String returns the type, and behind a slash the subtype if there is one.
+// String returns the type. If there is a subtype, a slash and the subtype follow.
 func (k Kind) String() string {
 	if k.Subtype == "" {
 		return k.Type
@@ -143,8 +143,8 @@ func (m *TextLine) Raw() string { return m.raw }
 func (m *TextLine) sealed() {}
 
 // UnknownFields returns the fields that msg was read with and that this package
-// does not know, each as its path: names joined by dots, [] behind a list. A path
-// appears once. It takes as long as decoding the message.
+// does not know, each as its path: names joined by dots, with [] after the name of a
+// list. Each path appears once. UnknownFields takes as long as decoding the message.
 func UnknownFields(msg Message) []string {
 	switch msg.(type) {
 	case *UnknownMessage, *CustomMessage, *InvalidFrame, *TextLine:
@@ -224,8 +224,8 @@ const (
 	OriginVoiceCall        OriginKind = "voice-call"
 )
 
-// JSON is a JSON text that is left as it is until somebody asks for what it
-// says. The empty JSON is no value at all, and is written as null.
+// JSON is a JSON text that is not decoded until a caller asks for it. The empty JSON
+// stands for a missing value, and is written as null.
 //
 // It converts to and from []byte and [json.RawMessage].
 type JSON string

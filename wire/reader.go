@@ -52,8 +52,8 @@ func (r *Reader) Reset(src io.Reader) {
 // nil message. Bad data never ends the stream: it comes as [*InvalidFrame],
 // [*TextLine] or an unknown variant.
 //
-// A caller that stops early can call Messages again to go on behind the message
-// it saw last.
+// A caller that stops early can call Messages again to continue after the last
+// message it saw.
 func (r *Reader) Messages() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -86,9 +86,8 @@ func (r *Reader) Position() Position { return r.framer.last }
 
 // A Feeder turns bytes into messages for a caller that owns the read loop: the
 // caller reads and feeds, or lets FeedFrom do one read, and handles the messages
-// of that read before the next one. What comes out does not depend on how the
-// bytes are cut. A Feeder may be used from several goroutines: each call is one
-// step.
+// of that read before the next one. The messages do not depend on how the bytes are
+// cut. A Feeder may be used from several goroutines: each call is one step.
 type Feeder struct {
 	mu sync.Mutex
 	input

@@ -237,8 +237,8 @@ func (r *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What is passed over must not be kept. All that is allocated counts, kept or
-// not, so that the test does not depend on the collector of garbage.
+// Skipped text must not be kept. The test counts every allocation, kept or not, so that
+// it does not depend on the garbage collector.
 func TestReaderMemoryIsBounded(t *testing.T) {
 	const limit = 1 << 20
 	tests := []struct {
@@ -267,8 +267,8 @@ func TestReaderMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A frame spread over very many lines is put together in one pass: a reader that
-// began anew with each line would not come to an end here.
+// A frame spread over very many lines is joined in one pass. A reader that started
+// again with each line would not finish this test.
 func TestReaderJoinsManyLines(t *testing.T) {
 	const n = 200_000
 	stream := "{\"type\":\"strange\",\"list\":[\n" + strings.Repeat("\"x\",\n", n) + "\"x\"]}\n" + alive
@@ -343,7 +343,7 @@ func TestReaderFlows(t *testing.T) {
 	}
 }
 
-// A waitingReader is a stream that tells when it is asked for more than there is.
+// A waitingReader is a stream that signals when it is asked for more than it has.
 type waitingReader struct {
 	data    io.Reader
 	waiting chan struct{} // closed when there is no more
