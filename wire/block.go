@@ -84,7 +84,7 @@ func (b *UnknownBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil
 func (b *UnknownBlock) encode(e *encoder) { e.verbatim(b.raw) }
 
 // An InvalidBlock is a block that is not an object, has no type, or does not fit
-// its type. It costs the message nothing but itself.
+// its type. The other blocks of its message are not affected.
 type InvalidBlock struct {
 	raw    string
 	kind   string

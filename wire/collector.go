@@ -13,7 +13,7 @@ import (
 // A Collector holds only the newest turn, and needs memory for its text, its tool
 // calls and its result. A result ends the turn. The next turn begins with an
 // [InitMessage], an [AssistantMessage], the start of a streamed answer or of a block,
-// streamed text, or another result, and discards the one before. A [TextLine] does not
+// streamed text, or another result, and replaces the one before. A [TextLine] does not
 // begin a turn: one that follows a result is added to the accumulated text of the ended
 // turn, while Text still returns the text of the result.
 //
@@ -40,13 +40,14 @@ type part struct {
 	tool    *ToolUseBlock
 }
 
-// Add takes the next message and returns the text that is new with it, to be
-// shown at once: that of a delta, a block that was not streamed, or a line that
-// is not JSON, with a line end. Where a block differs from what was streamed of
-// it, Add returns what it adds at the end, or nothing if it does not begin alike.
-// Text that was shown can be taken back: by a message that replaces others, after
-// a refusal of the model, or with blocks that are abandoned while they stream.
-// Accumulated is without it.
+// Add takes the next message and returns its new text, to be shown at once: the text of a
+// delta, of a block that was not streamed, or of a line that is not JSON, with a line
+// end. If a finished block is longer than its streamed text, Add returns the rest; if it
+// begins differently, Add returns "".
+//
+// Text that Add has returned can become invalid later: a message replaces others, the
+// model refuses and another one takes over, or the agent abandons blocks of a stream.
+// Accumulated does not include such text.
 func (c *Collector) Add(msg Message) string {
 	switch msg := msg.(type) {
 	case *StreamEventMessage:
@@ -201,8 +202,8 @@ func (c *Collector) drop(uuids []string) {
 	}
 }
 
-// finish takes the whole text of a block, in place of what was streamed of it,
-// and returns what is new.
+// finish replaces the streamed text of a block by the whole one, and returns the new
+// part of it.
 func (c *Collector) finish(streamed bool, uuid, text string) string {
 	var p *part
 	if streamed {
@@ -220,8 +221,8 @@ func (c *Collector) finish(streamed bool, uuid, text string) string {
 	return fresh
 }
 
-// firstPending returns the first part that was streamed and whose frame has not
-// come, and counts on its coming now. It returns nil if there is none.
+// firstPending returns the first streamed part whose frame has not come yet, or nil. The
+// next call starts after that part.
 func (c *Collector) firstPending() *part {
 	for c.pending < len(c.parts) {
 		p := &c.parts[c.pending]
@@ -233,9 +234,9 @@ func (c *Collector) firstPending() *part {
 	return nil
 }
 
-// Text returns what the turn came to. Once it has ended, that is the text of its
-// result or, of a failed one that has none, its errors. While it lasts, or if the
-// result has neither, it is what Accumulated returns.
+// Text returns the outcome of the turn. After the turn has ended, that is the text of its
+// result, or the errors of a failed result without text. Before that, or if the result
+// has neither, Text returns the same as Accumulated.
 func (c *Collector) Text() string {
 	if c.done && c.result.Result != "" {
 		return c.result.Result
@@ -276,8 +277,8 @@ func (c *Collector) Done() bool { return c.done }
 // IsError reports whether the turn has ended with a result that is [ResultMessage.Failed].
 func (c *Collector) IsError() bool { return c.done && c.result.Failed() }
 
-// Result returns the newest result, or nil. It is that of the turn before as
-// long as Done is false.
+// Result returns the newest result, or nil. While Done is false, it is the result of the
+// previous turn.
 func (c *Collector) Result() *ResultMessage { return c.result }
 
 // Duration returns how long the turn of the newest result took.
@@ -299,5 +300,5 @@ func (c *Collector) CostUSD() float64 {
 // Invalid returns how many frames did not decode since the last Reset.
 func (c *Collector) Invalid() int { return c.invalid }
 
-// Reset makes c as new.
+// Reset returns c to its zero state.
 func (c *Collector) Reset() { *c = Collector{} }

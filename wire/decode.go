@@ -86,9 +86,8 @@ func (d *decoder) configure(opts *ReaderOptions) {
 	}
 }
 
-// frame decodes the frame at the start of data and returns how much of data it
-// takes, also where it is JSON but does not decode. data may be changed
-// afterwards.
+// frame decodes the frame at the start of data and returns its length, even if it is JSON
+// that does not decode. The caller may change data afterwards.
 func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 	d.load(data)
 	msg := d.message()
@@ -250,9 +249,9 @@ func (d *Decoder) Content(data []byte) (Content, error) {
 	return content, nil
 }
 
-// Nearly every frame of a stream is a delta, and begins with the same bytes in
-// the same order. This file reads those without looking for members one by one.
-// Whatever is different, in the least, goes the ordinary way.
+// Nearly every frame of a stream is a delta, and begins with the same bytes in the same
+// order. quickDelta reads those without looking for members one by one. Frames that
+// differ in any way are decoded like all others.
 
 const (
 	streamEventStart = `{"type":"stream_event",`
@@ -364,7 +363,7 @@ func (v *StreamEventMessage) check(d *decoder, start int) {
 	}
 }
 
-// The methods of this file decode one value each. A null is the zero value.
+// The methods below decode one value each. A null is the zero value.
 
 func (d *decoder) str() string { return d.StringOrNull() }
 
@@ -489,7 +488,7 @@ func structDict[T any, P shape[T]](d *decoder) map[string]T {
 
 // A nameTable shares strings that come again and again: ids of a session, names
 // of models and tools, values of enums. A newcomer takes the slot of its hash,
-// so that the table stays small. Readers that wait have none.
+// so that the table stays small. A reader that waits for input has no table.
 type nameTable struct {
 	slots *[nameSlots]string
 }
@@ -515,7 +514,7 @@ func (t *nameTable) get(b []byte) string {
 	return *slot
 }
 
-// free leaves the names to others.
+// free returns the table to the pool.
 func (t *nameTable) free() {
 	if t.slots != nil {
 		nameTables.Put(t.slots)

@@ -113,7 +113,7 @@ func TestPointersAmongEqualValues(t *testing.T) {
 	}
 }
 
-// A type that is there, but no string, is not missing.
+// A type that is present but not a string is not reported as missing.
 func TestTypesOfAnotherKind(t *testing.T) {
 	for frame, want := range map[string]string{
 		`{"type":"stream_event","event":{"type":5},"uuid":"u","session_id":"s"}`: "/event/type",
@@ -203,8 +203,8 @@ func TestFlatFrameWithNullMessage(t *testing.T) {
 // fill puts text in the place of % in a frame.
 func fill(frame, text string) string { return strings.Replace(frame, "%", text, 1) }
 
-// The content has been nested under message, and flat on the frame; a string,
-// and a list.
+// Agents have sent the content under message and directly on the frame, as a string and as
+// a list.
 func TestShapesOfContent(t *testing.T) {
 	for _, kind := range []string{"assistant", "user"} {
 		for _, shape := range []string{

@@ -17,41 +17,40 @@
 //		}
 //	}
 //
-// A [Feeder] does the same for a caller that owns the read loop, [Decode] for one
-// frame, and a [Collector] puts the text of an answer together.
+// A [Feeder] does the same for a caller that owns the read loop. [Decode] decodes one
+// frame. A [Collector] assembles the text of a turn.
 //
 // # Nothing is lost
 //
-// Bad data is data: a frame that does not decode is an [*InvalidFrame], a line
-// that is not JSON a [*TextLine], a kind that this package does not know an
-// [*UnknownMessage]. A block that does not fit its type is an [*InvalidBlock] in
-// an otherwise good message. None of them ends the stream.
+// Bad data does not end the stream. A frame that does not decode is an
+// [*InvalidFrame], a line that is not JSON is a [*TextLine], and a frame of an unknown
+// type is an [*UnknownMessage]. A block that does not fit its type is an
+// [*InvalidBlock] in an otherwise good message.
 //
-// Every message keeps the text that it was read from, see [Message.Raw], and with
-// it the fields that this package does not know. [Append] writes them all.
+// Every message keeps the text that it was read from; see [Message.Raw]. That text
+// includes the fields that this package does not know, and [Append] writes them again.
 //
 // # Reading
 //
-// Fields come in any order; a field that is null or absent is zero. Names are
-// matched exactly: "Type" is not "type". An integer may be written as 3.0 or 1e3.
-// Of a member that appears twice the last
-// one counts, except for "type" and "subtype", which decide on the variant before
-// the frame is read: of them it is the first. Numbers that do not fit their Go
-// type make the frame invalid, and so does nesting deeper than 10,000 levels.
-// Bytes that are not UTF-8, and halves of surrogate pairs, are U+FFFD in strings
-// and untouched in Raw.
+// Fields may come in any order. A field that is null or absent is zero. Names are
+// matched exactly: "Type" is not "type". An integer may be written as 3.0 or 1e3. If a
+// member appears twice, the last one counts. For "type" and "subtype" the first one
+// counts, because they select the variant before the frame is read. Numbers that do not
+// fit their Go type make the frame invalid, and so does nesting deeper than 10,000
+// levels. Bytes that are not UTF-8, and halves of surrogate pairs, become U+FFFD in
+// strings and stay unchanged in Raw.
 //
 // # Lines
 //
-// One line holds one frame as a rule, but several on a line, and one on several
-// lines, are read too. A line break inside of an object is dropped, even inside of
-// a string. Byte-order marks, blank lines, carriage returns and runs of NUL bytes
-// between frames are passed over.
+// A line usually holds one frame. Several frames on one line, and a frame spread over
+// several lines, are read as well. A line break inside an object is dropped, even inside
+// a string. Byte-order marks, blank lines, carriage returns and runs of NUL bytes between
+// frames are skipped.
 //
-// While an object is open, the next line continues it if it can. A line that is a
-// frame of a known kind by itself does not: then the open object was cut off, is
-// reported, and the frame is delivered at once. Only a transcript_mirror, whose
-// entries look like frames, goes on.
+// While an object is open, the next line continues it if possible. If that line is itself
+// a frame of a known kind, the open object was cut off: it is reported as invalid, and
+// the frame is delivered at once. A transcript_mirror is the exception, because its
+// entries look like frames.
 //
 // A line that does not begin with an object is text as a whole. It may contain a frame,
 // but only as a quotation. If a line begins with an object that is not valid JSON, the

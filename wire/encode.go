@@ -13,14 +13,14 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// Append appends the frame of msg to dst, as one line of JSON without the line
-// end. A message that was decoded and not changed gives the JSON value that it
-// was read from, unknown fields included. A changed field gives its new value; a
-// field set to its zero value is left out, unless its frame cannot do without.
+// Append appends the frame of msg to dst, as one line of JSON without the line end. A
+// message that was decoded and not changed is written as the JSON value that it was read
+// from, including unknown fields. A changed field is written with its new value. A field
+// set to its zero value is left out, unless its frame requires it.
 //
-// [*TextLine] and [*InvalidFrame] have no frame: for them, for a raw value that
-// is not JSON, and for a part that is missing, Append returns an error and dst as
-// it was.
+// Append returns an error and leaves dst unchanged for a [*TextLine] or an
+// [*InvalidFrame], which have no frame, for a raw value that is not JSON, and for a
+// message that lacks a required part.
 func Append(dst []byte, msg Message) ([]byte, error) {
 	switch msg := msg.(type) {
 	case node:
@@ -103,8 +103,8 @@ func unmarshalDelta[T any](data []byte, v *T) error {
 	return nil
 }
 
-// An encoder writes objects over the bytes that they were read from: what a
-// typed field says goes first, what was read fills in the rest.
+// An encoder merges the typed fields of an object with the bytes that it was read from.
+// The fields take precedence; the bytes supply the rest.
 type encoder struct {
 	out     []byte
 	members []member // of the objects that are open, the innermost last
@@ -423,8 +423,8 @@ func writeDict[T any](e *encoder, name string, all map[string]T, elem func(strin
 	e.end()
 }
 
-// discard drops the members of the object that nobody has written: keys that
-// were removed from a map.
+// discard drops the members of the object that were not written: keys that were removed
+// from a map.
 func (e *encoder) discard() {
 	e.members = e.members[:e.objects[len(e.objects)-1].members]
 }
@@ -453,8 +453,8 @@ func (e *encoder) none(name string) {
 	}
 }
 
-// bent writes a lenient member that has no value because it was read with one
-// of another shape, which read does not take, and reports whether it did.
+// bent writes a lenient member that has no value because its JSON had another shape, one
+// that read does not accept. It reports whether it wrote the member.
 func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
 	raw := e.take(name)
 	if !absent || raw == nil || isNull(raw) {
@@ -470,8 +470,8 @@ func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
 	return true
 }
 
-// scalar writes a member: what was read if the value is zero and was then, or
-// nothing if it is zero and need not be there, or else text.
+// scalar writes a member. A zero value is written as it was read, if it was zero then, and
+// left out if it is not required. Any other value is written as text.
 func (e *encoder) scalar(name string, text []byte, zero, required bool) {
 	raw := e.take(name)
 	spared := raw == nil && !e.objects[len(e.objects)-1].fresh // it was read without
@@ -605,7 +605,7 @@ func isZero(raw []byte) bool {
 	return err == nil && f == 0
 }
 
-// The structs of this file don't write their members alone.
+// The structs below write more than their members.
 
 func (v *StreamEventMessage) encode(e *encoder) {
 	if v.Event == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Frames whose values have several spellings, or say nothing: all of it is kept.
+// Values with several spellings, and values without meaning, are kept as they were read.
 func TestUnchangedFramesAreTheSame(t *testing.T) {
 	for name, frame := range map[string]string{
 		"null fields": `{"type":"result","subtype":"success","is_error":null,"result":null,"errors":null,"duration_ms":null,
@@ -192,8 +192,8 @@ func TestAppendAppends(t *testing.T) {
 	}
 }
 
-// A changed field shows, one set to its zero value is left out, and everything
-// else stays what it was.
+// A changed field is written, a field set to its zero value is left out, and everything
+// else stays the same.
 func TestChangedResults(t *testing.T) {
 	const head = `{"type":"result","subtype":"success","new":1,`
 	for _, tt := range []struct {
@@ -391,7 +391,7 @@ func TestNestedValuesArePlain(t *testing.T) {
 	}
 }
 
-// A field of a nested value that has no value is left out, unless the agent can't do without it.
+// An empty field of a nested value is left out, unless the agent requires it.
 func TestNestedValuesLeaveOutZero(t *testing.T) {
 	for want, v := range map[string]any{
 		`{}`:                                   wire.Usage{},

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// describe says what a message is, where, and from which bytes.
+// describe returns a message's kind, its place and its bytes.
 func describe(msg wire.Message) string {
 	switch msg := msg.(type) {
 	case *wire.TextLine:
@@ -109,7 +109,7 @@ func readAll(t testing.TB, r *wire.Reader) []wire.Message {
 	return all
 }
 
-// framed checks what comes out of a stream at every kind of cut.
+// framed checks the messages of a stream that is cut in every way.
 func framed(t *testing.T, stream string, opts *wire.ReaderOptions, want []string) {
 	t.Helper()
 	for _, size := range []int{1, 2, 3, 7, 64, 4096, len(stream) + 1} {

@@ -225,7 +225,7 @@ func TestConversationResetFrames(t *testing.T) {
 	}
 }
 
-// Notices need none of their fields, and a type from the future comes as it is.
+// Notices have no required fields, and a frame of an unknown type comes unchanged.
 func TestBareNoticesAndNewTypes(t *testing.T) {
 	decodeAs[*wire.ToolProgressMessage](t, `{"type":"tool_progress"}`)
 	decodeAs[*wire.AuthStatusMessage](t, `{"type":"auth_status"}`)

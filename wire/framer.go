@@ -12,9 +12,8 @@ import (
 
 // A framer cuts a stream into lines and lines into frames.
 //
-// Nearly every line is one frame, and goes straight from the buffer to the
-// decoder. A line that is anything else, several objects, a part of one, text, is
-// taken apart step by step.
+// Nearly every line is one frame, and goes directly from the buffer to the decoder.
+// Any other line (several objects, a part of an object, text) is split step by step.
 type framer struct {
 	decoder
 	max      int
@@ -22,14 +21,14 @@ type framer struct {
 
 	buf     []byte // what was read and not yet taken
 	start   int    // the first byte of buf that is not taken
-	scanned int    // up to here, buf has no line end behind start
+	scanned int    // up to here, buf has no line end after start
 	base    int64  // the stream's offset of buf[0]
 	line    int    // how many line ends lie before start
-	ended   bool   // nothing will be read any more
-	err     error  // what ended the stream, if not its end
+	ended   bool   // the stream has ended
+	err     error  // the read error that ended the stream, or nil
 
 	skip    *oversize // the line at start is too long, and is being dropped
-	segment piece     // of the line that is being taken apart
+	segment piece     // of the line that is being split
 	rest    piece     // what follows the segment
 	join    joiner
 	queue   []placed
@@ -44,7 +43,7 @@ type placed struct {
 
 const (
 	minBuffer = 64 << 10
-	// maxIdleBuffer is the largest buffer that outlives the frame it grew for.
+	// maxIdleBuffer is the largest buffer that is kept after the frame it grew for.
 	maxIdleBuffer = 1 << 20
 	// largeBuffer is where a buffer begins to grow fourfold.
 	largeBuffer = 4 << 20
@@ -96,7 +95,7 @@ func newBuffer(size int) []byte {
 	return make([]byte, 0, size)
 }
 
-// freeBuffer takes back what newBuffer has returned. Nothing may point to it any more.
+// freeBuffer returns a buffer of newBuffer to its pool. The caller must not use it afterwards.
 func freeBuffer(buf []byte) {
 	switch cap(buf) {
 	case minBuffer:
@@ -106,7 +105,7 @@ func freeBuffer(buf []byte) {
 	}
 }
 
-// park gives the buffer back if nothing in it is needed any more, and reports whether it did.
+// park frees the buffer if its bytes are no longer needed, and reports whether it did.
 func (f *framer) park() bool {
 	if f.start < len(f.buf) || f.join.active() || f.skip != nil {
 		return false
@@ -121,10 +120,9 @@ func (f *framer) park() bool {
 	return true
 }
 
-// makeRoom moves what is still needed to the start of the buffer, the text of an
-// open object and the bytes that are not taken, or into a larger one if that is
-// more than half of it. A large buffer becomes four times as large at once: what
-// is copied is what growing costs.
+// makeRoom moves the bytes that are still needed, the text of an open object and the
+// bytes that are not taken, to the start of the buffer, or into a larger one if they fill
+// more than half of it. A large buffer grows fourfold, because growing costs copying.
 func (f *framer) makeRoom(want int) {
 	open, rest := f.join.text, f.buf[f.start:]
 	need := len(open) + len(rest)
@@ -223,7 +221,7 @@ func (f *framer) pass(end int) {
 	f.line++
 }
 
-// take begins with a line: with what is open, if anything is.
+// take begins with a line. If an object is open, the line continues it.
 func (f *framer) take(line piece) {
 	if f.join.active() {
 		f.resume(line)
@@ -325,9 +323,9 @@ func (f *framer) oversize(line []byte, pos Position) *oversize {
 	return &oversize{pos, bytes.Clone(line[:min(headBytes, f.max)])}
 }
 
-// lead returns how much of a line's start says nothing. While an object is open
-// that is nothing at all, since the line may go on inside of a string, unless a
-// NUL byte shows that it cannot go on with the object.
+// lead returns the length of the padding at the start of a line. It is 0 while an object
+// is open, because the line may continue inside a string, unless a NUL byte shows that
+// the line cannot continue the object.
 func (f *framer) lead(line []byte) int {
 	n := paddingLen(line)
 	if f.join.active() {
@@ -396,8 +394,8 @@ func (p piece) head(n int) piece {
 	return p
 }
 
-// step takes one object, or the text that stands there, off the line that is
-// being taken apart. NUL bytes separate like line ends, since no JSON has them.
+// step takes one object, or one text, off the line that is being split. NUL bytes
+// separate like line ends, because JSON cannot contain them.
 func (f *framer) step() {
 	if len(f.segment.text) == 0 {
 		f.nextSegment()
@@ -467,7 +465,7 @@ func (f *framer) deliver(p piece) {
 func (f *framer) textLine(p piece) {
 	p.trim()
 	if jsonlex.Valid(p.text) == nil {
-		f.deliver(p) // JSON, but no object: the decoder says so
+		f.deliver(p) // JSON, but not an object: the decoder reports that
 		return
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(p.text), "\uFFFD"))

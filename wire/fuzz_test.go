@@ -158,8 +158,8 @@ func sameNumber(a, b json.Number) bool {
 	return a == b || err1 == nil && err2 == nil && x == y
 }
 
-// FuzzFraming checks that what comes out of a stream does not depend on how it
-// is cut, and that no byte of it is lost.
+// FuzzFraming checks that the messages of a stream do not depend on how it is cut, and
+// that no byte is lost.
 func FuzzFraming(f *testing.F) {
 	for pair := range slices.Chunk(seedFrames(f), 2) {
 		f.Add(bytes.Join(pair, []byte("\n")), []byte{6, 99}, uint16(0))
@@ -176,8 +176,8 @@ func FuzzFraming(f *testing.F) {
 	f.Fuzz(checkCuts)
 }
 
-// TestFramingOfFragments does what FuzzFraming does, on streams made of what is
-// difficult.
+// TestFramingOfFragments does what FuzzFraming does, on streams made of difficult
+// fragments.
 func TestFramingOfFragments(t *testing.T) {
 	fragments := []string{
 		alive, strange, greeting("é"), alive, "\n", "\n", "\n", "\r\n", "\r", " ", "\x00", "\x00\x00\x00", "\uFEFF", "\xef\xbb", "text", "\u00a0",
@@ -198,9 +198,8 @@ func TestFramingOfFragments(t *testing.T) {
 	}
 }
 
-// checkCuts compares what comes out of a stream as a whole with what comes out
-// of it in pieces. Each cut is the size of a piece less one. The limit 0 is the
-// default one.
+// checkCuts compares the messages of a whole stream with those of the stream in pieces.
+// Each cut is the size of a piece less one. The limit 0 means the default.
 func checkCuts(t *testing.T, stream, cuts []byte, limit uint16) {
 	opts := &wire.ReaderOptions{MaxFrameBytes: int(limit)}
 	whole := placedAll(t, bytes.NewReader(stream), opts)

@@ -12,8 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// Work grows with the input, not with its square: each of these inputs is small,
-// and took minutes or more where every part of it was looked for from its start.
+// The time grows with the input, not with its square. Each of these inputs is small, and
+// would take minutes if every part of it were searched for from the start.
 func TestCostIsLinear(t *testing.T) {
 	many := func(n int, part string) string { return strings.Repeat(part, n) }
 	numbered := func(n int, format string) string {
@@ -49,8 +49,8 @@ func TestCostIsLinear(t *testing.T) {
 	}
 }
 
-// explain asks up to 20 invalid blocks for their errors. Each answer takes a walk
-// through the frame, so nobody asks all of a great many.
+// explain asks up to 20 invalid blocks for their errors, not all of them, because each
+// answer takes a walk through the frame.
 func explain(t *testing.T, content wire.Content) {
 	t.Helper()
 	for _, b := range content[:min(20, len(content))] {
@@ -161,7 +161,7 @@ func TestRegistryDecodesOnce(t *testing.T) {
 	}
 }
 
-// A frame that was cut or is too large says what it was going to be.
+// A frame that was cut off or is too large still has its kind.
 func TestKindOfCutFrames(t *testing.T) {
 	f := wire.NewFeeder(&wire.ReaderOptions{MaxFrameBytes: 60})
 	f.Feed([]byte(`{"type":"system","subtype":"init","cwd":"/x`))

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// ErrFrameTooLarge is what an [InvalidFrame] wraps when a frame is longer than
+// ErrFrameTooLarge is wrapped by the [InvalidFrame] of a frame that is longer than
 // [ReaderOptions.MaxFrameBytes].
 var ErrFrameTooLarge = errors.New("wire: frame too large")
 
@@ -31,7 +31,7 @@ type InvalidFrame struct {
 func (m *InvalidFrame) Kind() Kind { return m.kind }
 
 // Raw returns the frame as it was read, which may not be JSON, without the line
-// ends inside of it. Of a frame that was too large it is the beginning.
+// ends inside it. For a frame that was too large it returns only the beginning.
 func (m *InvalidFrame) Raw() string { return m.raw }
 
 // Error returns the place of the frame and what is wrong with it.
@@ -69,7 +69,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-// A FieldError says that a frame is JSON, but not what its kind asks for.
+// A FieldError says that a frame is JSON, but a field does not have the shape that the
+// frame's kind requires.
 type FieldError struct {
 	// Pointer is the JSON pointer of the field, empty for the frame itself.
 	Pointer string

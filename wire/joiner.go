@@ -7,16 +7,15 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A joiner puts an object together that is spread over several lines. It does not
-// parse what it has for every line: a tracker follows the structure through the
-// lines as they come, and the decoder runs once, on the whole. Only the batch of
-// lines in which an object ends, or breaks off, is followed twice.
+// A joiner joins an object that is spread over several lines. It does not parse the text
+// again for every line: a tracker follows the structure line by line, and the decoder
+// runs once, on the whole object. Only the batch of lines in which an object ends, or
+// breaks off, is tracked twice.
 //
-// Lines are joined as they are, without their line ends. So an object may be cut
-// anywhere, between tokens as a pretty-printer does it, or inside of a string as
-// a terminal does. They are joined where they are: the text of an open object
-// lies in the framer's buffer, in front of what is not taken, and a line moves
-// up to its end.
+// Lines are joined without their line ends, so an object may be cut anywhere: between
+// tokens, as a pretty-printer does, or inside a string, as a terminal does. They are
+// joined in place: the text of an open object is in the framer's buffer, before the bytes
+// that are not taken, and each line moves up to its end.
 type joiner struct {
 	tracker jsonlex.Tracker
 	text    []byte   // the lines so far, as long as they are within the limit
@@ -81,9 +80,9 @@ func (j *joiner) keep(object piece, n int) {
 	})
 }
 
-// resume takes a line while an object is open. The line goes on with the object
-// if it can. It does not if it is a frame of a known kind: the open object was
-// cut off then, and what follows must not wait for more.
+// resume takes a line while an object is open. The line continues the object if
+// possible. If the line is itself a frame of a known kind, the open object was cut off,
+// and the frame is delivered at once.
 func (f *framer) resume(line piece) {
 	j := &f.join
 	if n := len(line.text); n > 0 && line.text[n-1] == '\r' {
@@ -113,8 +112,8 @@ func (f *framer) resume(line piece) {
 	}
 }
 
-// frame returns the piece without what surrounds it, and reports whether that
-// is one JSON object that can be a frame.
+// frame returns the piece without the padding around it, and reports whether it is one
+// JSON object that can be a frame.
 func (p piece) frame() (piece, bool) {
 	if isInner(p.text) {
 		return piece{}, false
@@ -151,16 +150,15 @@ func (f *framer) isKnown(text []byte) bool {
 	return Known(kind) || f.registry.lookup(kind) != nil
 }
 
-// minBatch and maxBatch bound how much resumeLines takes at once: about as much
-// as it has, so that taking it in vain costs no more than what went before.
+// minBatch and maxBatch limit the bytes that resumeLines takes at once: about as many as
+// the joiner holds, so that a failed batch about doubles the work.
 const (
 	minBatch = 1 << 10
 	maxBatch = 64 << 10
 )
 
-// resumeLines takes the lines that are ahead in the buffer, as far as resume
-// would just add them to the open object, and does so all at once. Lines with
-// which the object ends, or cannot go on, it leaves to resume.
+// resumeLines adds the next lines of the buffer to the open object, all at once, as far as
+// resume would only add them. It leaves the lines that end or break the object to resume.
 func (f *framer) resumeLines() {
 	j := &f.join
 	for !j.single && j.size+maxBatch <= f.max {
@@ -235,8 +233,8 @@ func (f *framer) abandon() {
 	j.reset()
 }
 
-// salvage reports what the joiner holds, in order, as runs of lines that are
-// invalid and the objects between them.
+// salvage reports the joiner's lines in order: invalid runs of lines, and the objects
+// between them.
 func (f *framer) salvage() {
 	j := &f.join
 	from, pos := 0, j.pos

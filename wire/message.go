@@ -42,14 +42,13 @@ import (
 //   - [*InvalidFrame], for a frame that does not decode
 //   - [*TextLine], for a line that is not JSON
 //
-// A message does not change after it was decoded, unless its owner changes it,
-// and may be read by several goroutines.
+// A decoded message changes only if its owner changes it. Several goroutines may read it.
 type Message interface {
 	// Kind returns the frame's type, and its subtype if it has one.
 	Kind() Kind
-	// Raw returns the text that the message was read from, without the line ends
-	// of a frame that was spread over lines; "" for a message made by hand, or read
-	// with [ReaderOptions.DiscardRaw].
+	// Raw returns the text that the message was read from, without the line ends of a
+	// frame that was spread over lines. It returns "" for a message that was made by hand
+	// or read with [ReaderOptions.DiscardRaw].
 	Raw() string
 
 	sealed()
@@ -166,8 +165,8 @@ func UnknownFields(msg Message) []string {
 
 var surveyors = sync.Pool{New: func() any { return &decoder{survey: true} }}
 
-// unknownMember passes over a member that no field stands for. The type is known
-// everywhere: it has chosen the struct.
+// unknownMember skips a member that has no field. The member type is never unknown: it has
+// selected the struct.
 func (d *decoder) unknownMember(key []byte) {
 	if d.survey && string(key) != "type" {
 		d.Peek()
@@ -336,7 +335,7 @@ const (
 // A FastModeDisabledReason says why fast mode cannot be turned on.
 type FastModeDisabledReason string
 
-// The reasons for fast mode being out of reach.
+// The reasons why fast mode is not available.
 const (
 	FastModeDisabledFree               FastModeDisabledReason = "free"
 	FastModeDisabledPreference         FastModeDisabledReason = "preference"
@@ -358,10 +357,10 @@ type Registry struct {
 	decoders map[Kind]func(json.RawMessage) (any, error)
 }
 
-// Add makes frames of a kind come as [*CustomMessage], with what decode returns
-// as its Value. An error or a panic of decode makes the frame an
-// [*InvalidFrame]. A kind has a type alone, or the type system and a subtype.
-// Add refuses kinds that this package or an earlier Add knows.
+// Add registers a decoder for frames of a kind. They come as [*CustomMessage], with the
+// result of decode as its Value. If decode returns an error or panics, the frame is an
+// [*InvalidFrame]. A kind is a type, or the type system with a subtype. Add returns an
+// error for a kind that this package knows or that was added before.
 func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error)) error {
 	if kind.Type == "" || (kind.Type == "system") != (kind.Subtype != "") {
 		return fmt.Errorf("wire: a registered kind is a type, or system and a subtype, not %q", kind)

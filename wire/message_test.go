@@ -106,8 +106,7 @@ func TestExamplesRoundTrip(t *testing.T) {
 	}
 }
 
-// Without the raw bytes the typed fields are the same, and what they hold is
-// written all the same.
+// Without the raw bytes the typed fields have the same values, and are written with them.
 func TestExamplesDecodeWithoutRaw(t *testing.T) {
 	for _, ex := range examples() {
 		t.Run(ex.kind, func(t *testing.T) {

@@ -148,8 +148,8 @@ func agreeScalar(t testing.TB, path string, v reflect.Value, want any) {
 	}
 }
 
-// Each field of each struct that the examples reach has a value in one of them,
-// so that the comparisons of the other tests are about every field.
+// Each field of each struct in the examples has a value in one of them, so that the other
+// tests compare every field.
 func TestExamplesFillEveryField(t *testing.T) {
 	all, filled := map[string]bool{}, map[string]bool{}
 	for _, ex := range examples() {

@@ -8,23 +8,23 @@ import (
 
 // ReaderOptions configures a [Reader], a [Feeder] or a [Decoder].
 type ReaderOptions struct {
-	// MaxFrameBytes is the length of the longest frame that is decoded; 0 and less means
-	// [DefaultMaxFrameBytes]. A longer one is passed over in bounded memory, and
-	// comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several frames on
-	// a line count as one, and so does a frame on several lines.
+	// MaxFrameBytes is the length of the longest frame that is decoded. If it is 0 or
+	// less, the limit is [DefaultMaxFrameBytes]. A longer frame is skipped in bounded
+	// memory, and comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several
+	// frames on a line count as one, and so does a frame on several lines.
 	MaxFrameBytes int
-	// DiscardRaw saves memory and time: messages don't keep the text that they
-	// were read from, nor, with it, the fields that this package does not know.
-	// Raw returns "" then, except where nothing else has what was read: of what
-	// could not be decoded, of what is unknown, and of control requests.
+	// DiscardRaw saves memory and time. Messages don't keep the text that they were read
+	// from, and lose the fields that this package does not know. Raw then returns "",
+	// except for frames, blocks and events that are invalid or unknown, for control
+	// requests, and for [*AutocompactStateMessage].
 	DiscardRaw bool
-	// HideText drops the lines that are not JSON, for the sake of clean pipes.
+	// HideText drops the lines that are not JSON. By default they come as [*TextLine].
 	HideText bool
 	// Registry holds decoders for further kinds of frames; nil means none.
 	Registry *Registry
 }
 
-// DefaultMaxFrameBytes is the limit of a frame where none is set.
+// DefaultMaxFrameBytes is the default of [ReaderOptions.MaxFrameBytes].
 const DefaultMaxFrameBytes = 64 << 20
 
 // A Reader reads the messages of a stream. It starts no goroutine, and is for
@@ -47,9 +47,9 @@ func (r *Reader) Reset(src io.Reader) {
 	r.framer.reset()
 }
 
-// Messages returns the messages, in order. It blocks in reads of the underlying
-// reader, and ends where that ends. If that fails, the error comes last, with a
-// nil message. Bad data never ends the stream: it comes as [*InvalidFrame],
+// Messages returns the messages, in order. The iterator blocks while it reads from the
+// underlying reader, and ends when that ends. If a read fails, the error comes last, with
+// a nil message. Bad data never ends the stream: it comes as an [*InvalidFrame], a
 // [*TextLine] or an unknown variant.
 //
 // A caller that stops early can call Messages again to continue after the last
@@ -78,10 +78,10 @@ func (r *Reader) Messages() iter.Seq2[Message, error] {
 type Position struct {
 	Line   int   // counted from 1
 	Offset int64 // in bytes, counted from 0
-	Bytes  int64 // how many bytes there are, line ends inside included
+	Bytes  int64 // the length in bytes, including line ends inside
 }
 
-// Position returns where in the stream the message lies that came last.
+// Position returns the place of the last message in the stream.
 func (r *Reader) Position() Position { return r.framer.last }
 
 // A Feeder turns bytes into messages for a caller that owns the read loop: the
@@ -115,11 +115,11 @@ func (f *Feeder) Feed(chunk []byte) []Message {
 	return all
 }
 
-// FeedFrom reads from src once, straight into the feeder's buffer, and returns
-// the messages that the read completes. There may be none: a frame can take
-// several reads. At the end of src the error is io.EOF, and if src fails it is
-// that of src. The messages are then those that Drain returns, and the feeder is
-// as new. A read that is blocked blocks the feeder's other methods.
+// FeedFrom reads from src once, directly into the feeder's buffer, and returns the
+// messages that the read completes. The list may be empty, because a frame can take
+// several reads. At the end of src the error is io.EOF; if src fails, FeedFrom returns
+// its error. In both cases the messages include those that Drain would return, and the
+// feeder is empty again. While a read blocks, so do the feeder's other methods.
 func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,9 +132,9 @@ func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	return all, err
 }
 
-// Drain ends the stream and returns the messages that were still to come: a last
-// line without a line end, and, as an [*InvalidFrame], a frame that was cut off.
-// The feeder is as new then.
+// Drain ends the stream and returns the remaining messages: a last line without a line
+// end, and a frame that was cut off, as an [*InvalidFrame]. The feeder is then empty and
+// can be used for another stream.
 func (f *Feeder) Drain() []Message {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +144,8 @@ func (f *Feeder) Drain() []Message {
 	return all
 }
 
-// Reset drops what has been fed and makes f as new.
+// Reset discards everything that has been fed. The feeder can then be used for another
+// stream.
 func (f *Feeder) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,13 +163,12 @@ func (f *Feeder) collect(all []Message) []Message {
 type input struct {
 	framer framer
 	first  [512]byte // the buffer of a read while the framer has none
-	more   bool      // the last read filled its buffer, so that there may be more at once
+	more   bool      // the last read filled its buffer, so more bytes may be waiting
 }
 
-// fill reads from src once, into the framer's buffer, and returns the error of
-// the read. While there is nothing to take, the framer has no buffer, and a small
-// one waits for the first bytes: a stream that is silent for hours costs next to
-// nothing.
+// fill reads from src once, into the framer's buffer, and returns the error of the read.
+// A framer without pending bytes has no buffer. Then fill reads the first bytes into a
+// small one, so that an idle stream needs almost no memory.
 func (in *input) fill(src io.Reader) error {
 	parked := !in.more && in.framer.park()
 	dst := in.first[:]

@@ -213,7 +213,7 @@ func TestMaxFrameBytesDefault(t *testing.T) {
 	}
 }
 
-// An endless reader brings one character, size times, and then tail.
+// An endless reader returns one character, size times, and then tail.
 type endless struct {
 	text string
 	size int
@@ -359,7 +359,7 @@ func (r *waitingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A reader that waits for the next frame holds on to nothing of the last one.
+// A reader that waits for the next frame keeps no memory of the last one.
 func TestReaderLetsGoWhileItWaits(t *testing.T) {
 	const size = 16 << 20
 	frame := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + strings.Repeat("x", size) + `"}]}}` + "\n"

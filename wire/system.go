@@ -164,8 +164,8 @@ type LocalCommandOutputMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A PluginInstallMessage follows the installation of plugins at start-up. It
-// can come before the first InitMessage.
+// A PluginInstallMessage reports a step in the installation of plugins. It can come before
+// the first InitMessage.
 //
 //wire:message system plugin_install
 type PluginInstallMessage struct {
@@ -255,19 +255,19 @@ type APIRetryMessage struct {
 	SessionID  string      `json:"session_id" wire:"intern"`
 }
 
-// A NoResponse says how long a request stayed without an answer, and how long
-// its repetition will be waited for.
+// A NoResponse says how long the agent waited for a request, and how long it will wait for
+// the retry.
 type NoResponse struct {
 	raw string
 
-	// Waited is how long the request had no answer.
+	// Waited is how long the agent waited for the first byte.
 	Waited Millis `json:"waited_ms,omitzero"`
-	// RetryWait is how long the agent will wait for the next one.
+	// RetryWait is how long it will wait for the first byte of the retry.
 	RetryWait Millis `json:"retry_wait_ms,omitzero"`
 }
 
-// A ControlRequestProgressMessage says that a control request of the caller is
-// being worked on. Only side_question requests are reported so far.
+// A ControlRequestProgressMessage reports progress on a control request of the caller. The
+// agent sends it only for side_question requests so far.
 //
 //wire:message system control_request_progress
 type ControlRequestProgressMessage struct {
@@ -305,7 +305,7 @@ type ModelRefusalFallbackMessage struct {
 
 	// Trigger is "refusal".
 	Trigger string `json:"trigger" wire:"intern"`
-	// Direction is FallbackRetry with the agents of today.
+	// Direction is FallbackRetry with current agents.
 	Direction FallbackDirection `json:"direction" wire:"intern"`
 	// Scope is how far the change reaches; empty means FallbackScopeSession.
 	Scope FallbackScope `json:"scope" wire:"intern"`
@@ -330,7 +330,7 @@ type ModelRefusalFallbackMessage struct {
 // A FallbackDirection says which way the model changes after a refusal.
 type FallbackDirection string
 
-// The directions. Of these, agents of today send only FallbackRetry.
+// The directions. Current agents send only FallbackRetry.
 const (
 	FallbackRetry  FallbackDirection = "retry"
 	FallbackRevert FallbackDirection = "revert"
@@ -368,8 +368,8 @@ type ModelRefusalNoFallbackMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A ThinkingTokensMessage says how much the model has thought so far, while it
-// thinks.
+// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it has
+// used for that so far.
 //
 //wire:message system thinking_tokens
 type ThinkingTokensMessage struct {
@@ -416,8 +416,8 @@ const (
 	NotificationPriorityImmediate NotificationPriority = "immediate"
 )
 
-// An InformationalMessage is a line of the agent's own, shown between the
-// messages of the conversation.
+// An InformationalMessage is a text that the agent shows between the messages of the
+// conversation.
 //
 //wire:message system informational
 type InformationalMessage struct {
@@ -427,9 +427,9 @@ type InformationalMessage struct {
 	Content string `json:"content"`
 	// Level says how important it is.
 	Level InformationLevel `json:"level" wire:"intern"`
-	// ToolUseID is the tool call that the line is about, if any.
+	// ToolUseID is the tool call that the text is about, if any.
 	ToolUseID string `json:"tool_use_id"`
-	// PreventContinuation says that the turn does not go on after this.
+	// PreventContinuation says that the turn does not continue after this message.
 	PreventContinuation bool   `json:"prevent_continuation"`
 	Tag                 string `json:"tag" wire:"intern"`
 	UUID                string `json:"uuid"`
@@ -447,9 +447,9 @@ const (
 	InformationLevelWarning    InformationLevel = "warning"
 )
 
-// A PermissionDeniedMessage says that a tool call was refused, at the moment it
-// was. It does not come for every refusal: the complete list is in the
-// permission denials of the ResultMessage.
+// A PermissionDeniedMessage says that a tool call has just been refused. It does not come for
+// every refusal, for instance not for those of PreToolUse hooks. The complete list is
+// [ResultMessage.PermissionDenials].
 //
 //wire:message system permission_denied
 type PermissionDeniedMessage struct {
@@ -471,8 +471,8 @@ type PermissionDeniedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// An ElicitationCompleteMessage says that a question which an MCP server put to
-// the user has been dealt with.
+// An ElicitationCompleteMessage says that a question of an MCP server to the user has been
+// settled.
 //
 //wire:message system elicitation_complete
 type ElicitationCompleteMessage struct {

@@ -1,7 +1,7 @@
 package wire
 
-// A StatusMessage says what the agent is busy with, how a compaction ended, or
-// that the permission mode has changed.
+// A StatusMessage says what the agent is doing, how a compaction ended, or that the
+// permission mode has changed.
 //
 //wire:message system status
 type StatusMessage struct {
@@ -20,10 +20,10 @@ type StatusMessage struct {
 	SessionID        string   `json:"session_id" wire:"intern"`
 }
 
-// A SessionStatus is what the agent is busy with.
+// A SessionStatus is what the agent is doing.
 type SessionStatus string
 
-// The occupations that a StatusMessage reports.
+// The activities that a StatusMessage reports.
 const (
 	SessionStatusCompacting SessionStatus = "compacting"
 	SessionStatusRequesting SessionStatus = "requesting"

@@ -59,8 +59,8 @@ type TaskUpdatedMessage struct {
 
 	TaskID string `json:"task_id" wire:"intern"`
 	RunID  string `json:"run_id" wire:"intern"`
-	// Patch is to be merged into what is known of the task. It is empty when
-	// the agent sent something else than an object.
+	// Patch holds the changes. Merge it into your state of the task. It is empty if the agent
+	// sent something other than an object.
 	Patch     TaskPatch `json:"patch" wire:"lenient"`
 	UUID      string    `json:"uuid"`
 	SessionID string    `json:"session_id" wire:"intern"`
@@ -71,7 +71,7 @@ type TaskUpdatedMessage struct {
 type TaskPatch struct {
 	raw string
 
-	// Status is the new stage.
+	// Status is the new state.
 	Status      TaskStatus `json:"status,omitzero" wire:"intern"`
 	Description string     `json:"description,omitzero"`
 	// EndTime is a Unix time in milliseconds.
@@ -80,15 +80,15 @@ type TaskPatch struct {
 	TotalPaused Millis `json:"total_paused_ms,omitzero"`
 	// Error says why the task failed.
 	Error string `json:"error,omitzero"`
-	// Backgrounded is nil when the task stays where it is.
+	// Backgrounded says whether the task now runs in the background. Nil means no change.
 	Backgrounded *bool `json:"is_backgrounded,omitzero"`
 }
 
-// A TaskStatus is a stage in the life of a task.
+// A TaskStatus is the state of a task.
 type TaskStatus string
 
-// The stages of a task. Killed comes with a TaskUpdatedMessage only, stopped
-// with a TaskNotificationMessage only.
+// The states of a task. Only a TaskUpdatedMessage has TaskStatusKilled, and only a
+// TaskNotificationMessage has TaskStatusStopped.
 const (
 	TaskStatusPending   TaskStatus = "pending"
 	TaskStatusRunning   TaskStatus = "running"
@@ -126,7 +126,7 @@ type TaskProgressMessage struct {
 	Usage TaskUsage `json:"usage" wire:"required"`
 	// LastToolName is the tool that the task used last.
 	LastToolName string `json:"last_tool_name" wire:"intern"`
-	// Summary is a sentence about the work so far, if the agent was asked for progress summaries.
+	// Summary describes the work so far, if the agent was asked for progress summaries.
 	Summary   string `json:"summary"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -140,7 +140,7 @@ type TaskUsage struct {
 	TotalTokens int `json:"total_tokens,omitzero"`
 	// ToolUses is how many calls of tools there were.
 	ToolUses int `json:"tool_uses,omitzero"`
-	// Duration is how long the task has run.
+	// Duration is how long the task has been running.
 	Duration Millis `json:"duration_ms,omitzero"`
 }
 

@@ -47,31 +47,31 @@ type SubagentRetry struct {
 	ErrorCategory string `json:"error_category,omitzero" wire:"intern"`
 }
 
-// A ToolUseSummaryMessage sums up, in one sentence, the tool calls before it.
+// A ToolUseSummaryMessage sums up the tool calls before it.
 //
 //wire:message tool_use_summary
 type ToolUseSummaryMessage struct {
 	raw string
 
-	// Summary is the sentence.
+	// Summary is the text.
 	Summary string `json:"summary"`
-	// PrecedingToolUseIDs are the calls that it is about.
+	// PrecedingToolUseIDs are the IDs of the calls that it is about.
 	PrecedingToolUseIDs []string `json:"preceding_tool_use_ids"`
 	UUID                string   `json:"uuid"`
 	SessionID           string   `json:"session_id" wire:"intern"`
 }
 
-// An AuthStatusMessage follows a login.
+// An AuthStatusMessage reports the progress of a login.
 //
 //wire:message auth_status
 type AuthStatusMessage struct {
 	raw string
 
-	// Authenticating says that the login is not over yet.
+	// Authenticating says that the login has not finished.
 	Authenticating bool `json:"isAuthenticating"`
-	// Output is what the login has printed, by lines.
+	// Output is the output of the login, as a list of texts.
 	Output []string `json:"output"`
-	// Error says why the login failed.
+	// Error says why the login failed, or is empty.
 	Error     string `json:"error"`
 	UUID      string `json:"uuid"`
 	SessionID string `json:"session_id" wire:"intern"`
@@ -90,8 +90,8 @@ type PromptSuggestionMessage struct {
 	SessionID  string `json:"session_id" wire:"intern"`
 }
 
-// A ConversationResetMessage says that the conversation starts afresh under a
-// new id. SessionID is still the old one.
+// A ConversationResetMessage says that the conversation starts again under a new id.
+// SessionID is still the old one.
 //
 //wire:message conversation_reset
 type ConversationResetMessage struct {
@@ -207,7 +207,8 @@ type AutocompactStateMessage struct {
 type KeepAliveMessage struct {
 	raw string
 
-	// StartupMark names the point of its start-up that the agent has reached, where it reports them.
+	// StartupMark names the point that the agent has reached while it starts. It is set only if the
+	// environment variable CLAUDE_CODE_SDK_READS_STARTUP_MARKS is set.
 	StartupMark string `json:"startup_mark" wire:"intern"`
 }
 
@@ -220,7 +221,7 @@ type ControlRequestMessage struct {
 
 	// RequestID is what the answer and a cancellation refer to.
 	RequestID string `json:"request_id"`
-	// Request is empty if the agent sent something else than an object.
+	// Request is empty if the agent sent something other than an object.
 	Request ControlRequest `json:"request" wire:"lenient"`
 }
 
@@ -291,12 +292,12 @@ type RateLimitMessage struct {
 	SessionID string        `json:"session_id" wire:"intern"`
 }
 
-// RateLimitInfo is an account's standing against one limit, and against its
-// overage: paid usage beyond the plan.
+// RateLimitInfo says how an account stands against one limit and against its overage, which
+// is paid usage beyond the plan.
 type RateLimitInfo struct {
 	raw string
 
-	// Status says whether requests still pass.
+	// Status says whether requests are still allowed.
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is when the limit starts again, as a Unix time.
 	ResetsAt int64 `json:"resetsAt,omitzero"`
@@ -307,7 +308,7 @@ type RateLimitInfo struct {
 	// SurpassedThreshold is the threshold that Utilization has passed.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
-	// OverageStatus and OverageResetsAt are the same for paid usage beyond the plan.
+	// OverageStatus and OverageResetsAt are the status and the reset time of the overage.
 	OverageStatus   RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
 	OverageResetsAt int64           `json:"overageResetsAt,omitzero"`
 	// OverageDisabledReason says why overage is off.
@@ -326,7 +327,7 @@ type RateLimitInfo struct {
 	HasChargeableSavedPaymentMethod bool `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
 
-// A RateLimitStatus says whether requests still pass.
+// A RateLimitStatus says whether requests are still allowed.
 type RateLimitStatus string
 
 // The standings against a limit.
@@ -450,7 +451,7 @@ type ContextUsage struct {
 type ContextUsageOverLimit struct {
 	raw string
 
-	// TokensOver is how many tokens are too many.
+	// TokensOver is the number of tokens above the limit.
 	TokensOver int `json:"tokens_over,omitzero"`
 	// Kind is hard_limit or compaction_window.
 	Kind string `json:"kind,omitzero" wire:"intern"`

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// An APIMessage is a message of the Messages API, as it lies inside an
-// assistant or user frame or a message_start event.
+// An APIMessage is a message of the Messages API. Assistant and user frames and the
+// message_start event contain one.
 //
 //wire:methods
 type APIMessage struct {

@@ -239,7 +239,7 @@ func TestControlResponseWithoutBody(t *testing.T) {
 	}
 }
 
-// A request that is nothing we can read still has to be answered: its id counts.
+// A request that does not decode still needs an answer, so its id is kept.
 func TestControlRequestOfUnknownShape(t *testing.T) {
 	for _, request := range []string{`null`, `"interrupt"`, `[]`, `{}`, `{"subtype":5}`, `{"subtype":"brand_new"}`} {
 		frame := `{"type":"control_request","request_id":"q","request":` + request + `}`
@@ -311,8 +311,8 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// Of a member that comes twice the last one counts, but it is the first type,
-// and the first subtype, that decide what the frame is.
+// If a member appears twice, the last one counts. For type and subtype the first one
+// counts.
 func TestDuplicateKeys(t *testing.T) {
 	msg := decodeAs[*wire.PromptSuggestionMessage](t,
 		`{"suggestion":"a","type":"prompt_suggestion","suggestion":"b","type":"keep_alive"}`)
