@@ -269,13 +269,14 @@ type ResultMessage struct {
 	Errors []string `json:"errors" wire:"lenient"`
 
 	// Duration is how long the turn took. APIDuration is the time spent in API calls. It adds up
-	// over the turns of a session and includes subagents, so it can be longer than Duration.
+	// over the turns of a session, so it can be longer than Duration, but a local command such as
+	// /compact reports 0.
 	Duration    Millis `json:"duration_ms"`
 	APIDuration Millis `json:"duration_api_ms"`
 	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls:
 	// two calls with three parallel tool results between them count as 4.
 	NumTurns int `json:"num_turns"`
-	// StopReason is why the model stopped at the end of the turn. It is empty if the turn was interrupted.
+	// StopReason is why the model stopped at the end of the turn. It is empty after an interrupt and after /compact.
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
 	// TerminalReason says what ended the agent's loop. It is empty for local slash commands.
 	TerminalReason TerminalReason `json:"terminal_reason" wire:"intern"`

@@ -57,8 +57,8 @@ func TestListPackagesFindsC(t *testing.T) {
 	}
 }
 
-// watchSources reads every source directory, so that go test does not answer from its cache after an import changed:
-// it notices what the test itself opens, and not what go list opens for it.
+// watchSources reads every source directory, so that go test does not use a cached result after an import has changed.
+// The cache depends on the files that the test itself opens, not on those that go list opens.
 func watchSources(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func watchSources(t *testing.T) {
 	}
 }
 
-// listPackages returns the packages of the module in dir and all that they depend on, as built with the settings.
+// listPackages returns the packages of the module in dir and all their dependencies, as built with the settings.
 func listPackages(t *testing.T, dir string, settings ...string) []node {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Name,Imports", "./...")

@@ -17,7 +17,7 @@ type node struct {
 	Imports    []string
 }
 
-// A graph holds packages by import path: those of this module, unless it says otherwise.
+// A graph holds packages by import path. They are those of this module unless stated otherwise.
 type graph map[string]node
 
 var (
@@ -37,22 +37,22 @@ var (
 	// pipePackages talk to an agent, and must run over an in-memory pipe as well.
 	pipePackages = []string{module + "/internal/control", module + "/internal/mcphost"}
 
-	// impureTrees reach the world outside the process. The packages below each are meant too: log/slog, net/http.
-	// io/ioutil is another name for os; unsafe and C can reach anything.
+	// impureTrees can do I/O, and so can the packages below them, such as log/slog and net/http. io/ioutil is another
+	// name for os; unsafe and C can do anything.
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
-	// programFolders hold what only the program needs.
+	// programFolders are the directories of packages that only the program needs.
 	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "lineedit", "render"}
 
-	// engines are what the test kit and the demo of the program have in common. They are not public, because the test kit
-	// is their interface; the demo can't use that, because it imports testing.
+	// engines are the packages that the test kit and the program's demo share. They are internal because users reach
+	// them through the test kit. The demo can't use the test kit, because that imports testing.
 	engines = []string{"simagent", "simmodel"}
 
-	// toolFolders hold what serves the development of this module and is linked into nothing else.
+	// toolFolders are the directories of packages for the development of this module. Nothing else links them.
 	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "simtest", "soak", "wiregen"}
 
-	// sharedPackages are internal, and yet used by the libraries and by the program: each is one decision that both must
-	// make in the same way.
+	// sharedPackages are internal, and both the libraries and the program use them: each makes one decision that must be
+	// the same in both.
 	sharedPackages = []string{module + "/internal/redact", module + "/internal/version"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
@@ -97,7 +97,7 @@ func check(nodes []node) []string {
 	return append(broken, testless(all)...)
 }
 
-// pure keeps wire and transcript, and what they stand on, free of I/O and of other modules.
+// pure keeps the pure packages and their dependencies free of I/O and of other modules.
 func pure(g graph, n node) []string {
 	if !slices.Contains(purePackages, n.ImportPath) {
 		return nil
@@ -157,7 +157,7 @@ func pipe(g graph, n node) []string {
 		"it starts no process")
 }
 
-// customer lets the program use public packages, as any other customer does, its own packages and the shared ones.
+// customer lets the program import only public packages, its own packages and the shared ones.
 func customer(_ graph, n node) []string {
 	if !program(n.ImportPath) {
 		return nil
@@ -168,7 +168,7 @@ func customer(_ graph, n node) []string {
 	}, "the program builds on the public packages")
 }
 
-// demoEngine reports whether p is the demo and imp is what it plays its agent with.
+// demoEngine reports whether p is the demo and imp is an engine that simulates its agent.
 func demoEngine(p, imp string) bool {
 	return within(p, module+"/internal/demo") && inFolders(imp, engines)
 }
@@ -195,8 +195,8 @@ func toolless(_ graph, n node) []string {
 	return direct(n, tool, "only a tool imports a tool")
 }
 
-// public keeps the examples to packages that their readers can import, and the test kit to wire and its engines, so that
-// the tests of every other package can use it.
+// public allows the examples only packages that their readers can import, and the test kit only wire and its engines, so
+// that the tests of every other package can use the test kit.
 func public(_ graph, n node) []string {
 	switch {
 	case within(n.ImportPath, module+"/examples"):
@@ -260,7 +260,7 @@ func sentence(n node, imp, why string) string {
 	return fmt.Sprintf("%s imports %s: %s", n.ImportPath, imp, why)
 }
 
-// below is sentence for an import found in n on behalf of from, which it names when they differ.
+// below is sentence for an import of n that was found for from. It names from if that is another package.
 func below(from, n node, imp, why string) string {
 	if n.ImportPath == from.ImportPath {
 		return sentence(n, imp, why)
@@ -276,7 +276,7 @@ func program(p string) bool {
 	return inFolders(p, programFolders)
 }
 
-// tool reports whether p serves the development of this module and is linked into nothing else.
+// tool reports whether p is a package for the development of this module, which nothing else links.
 func tool(p string) bool { return inFolders(p, toolFolders) }
 
 // inFolders reports whether p is in one of those directories of internal.

@@ -86,7 +86,7 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	w.line("")
 }
 
-// members returns the field itself, or the fields of the struct that is inline.
+// members returns the field itself, or the fields of an inline struct.
 func (s *schema) members(f field) []field {
 	if !f.inline {
 		return []field{f}

@@ -122,7 +122,7 @@ func (st *structType) readDirective(text string) error {
 	return nil
 }
 
-// flag returns what a directive without arguments sets, or nil if there is no such directive.
+// flag returns the field that a directive without arguments sets, or nil for any other directive.
 func (st *structType) flag(word string) *bool {
 	switch word {
 	case "open":

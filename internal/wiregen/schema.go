@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A schema is what the files of package wire say about the wire.
+// A schema describes the frames of the wire, as read from the files of package wire.
 type schema struct {
 	structs []*structType
 	strings map[string]bool // the named string types, without JSON
@@ -27,13 +27,13 @@ type structType struct {
 	kind    string // message, block, event, delta, or empty for a nested value
 	args    []string
 	fields  []field
-	flat    bool // its API message may lie flat on the frame
+	flat    bool // the members of its API message may be on the frame itself
 	open    bool // it may have members without a field
 	methods bool // it has the exported methods although it is a nested value
 }
 
-// plain reports whether users meet the struct as an ordinary one, without the methods Raw,
-// MarshalJSON and UnmarshalJSON. Then encoding/json reads and writes it by its tags.
+// plain reports whether the struct has no methods Raw, MarshalJSON and UnmarshalJSON, so that
+// encoding/json reads and writes it by its tags.
 func (st *structType) plain() bool { return st.kind == "" && !st.methods }
 
 // A field is a member of the object.
@@ -117,8 +117,8 @@ func (s *schema) addTypes(decl *ast.GenDecl) error {
 	return nil
 }
 
-// typeDoc returns the doc comment of a type, which precedes the keyword if the
-// type does not stand in a group.
+// typeDoc returns the doc comment of a type, which precedes the keyword unless the type is
+// in a group.
 func typeDoc(decl *ast.GenDecl, spec *ast.TypeSpec) *ast.CommentGroup {
 	if decl.Lparen.IsValid() {
 		return spec.Doc
