@@ -18,13 +18,13 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Packages in which nothing runs at once, and those whose tests start many processes of this
-# module. The race detector makes them up to ten times as slow, so they are tested without it;
-# "make soak" tests them with it.
+# Packages in which nothing runs at once, and internal/cli and examples, whose tests start many
+# processes of this module. The race detector makes them up to ten times as slow, so they are tested
+# without it; "make soak" tests them with it.
 PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli ./internal/config \
-	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/index/... ./internal/jsonlex \
+	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/jsonlex \
 	./internal/lineedit ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
-	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage ./wire
+	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage
 # Packages with tests that "make soak" makes longer.
 SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
 
@@ -58,7 +58,7 @@ lint-if-there:
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
 
 .PHONY: record
-record: agent ## Record the dialogues in testdata anew, from the pinned Claude Code over a scripted model
+record: agent ## Record the dialogues in testdata again, from the pinned Claude Code over a scripted model
 	CLEW_RECORD=1 go test ./internal/record ./internal/realtest/program -run TestRecord -count=1
 
 .PHONY: bench
@@ -79,7 +79,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 	done <<<"$$targets"
 
 .PHONY: generate
-generate: ## Write the generated code anew
+generate: ## Write the generated code again
 	go generate ./...
 
 .PHONY: fmtcheck
@@ -101,7 +101,7 @@ demo: ## Show the whole tour of the program, without key, network or agent
 	go run ./cmd/clew demo
 
 .PHONY: pictures
-pictures: ## Make the pictures in docs/pictures and the output in the README anew, with a chromium
+pictures: ## Make the pictures in docs/pictures and the output in the README again, with a chromium
 	go run ./internal/pictures
 
 $(AGENT):

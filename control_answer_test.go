@@ -125,7 +125,7 @@ var smallAnswers = []struct {
 	{"interrupt", `{"still_queued":["u1"]}`, &InterruptReceipt{StillQueued: []string{"u1"}}},
 	{
 		"interrupt all", `{"still_queued":[],"cancelled":["u1"]}`,
-		&InterruptReceipt{StillQueued: []string{}, Cancelled: []string{"u1"}},
+		&InterruptReceipt{StillQueued: []string{}, Canceled: []string{"u1"}},
 	},
 	{"cancel a prompt", `{"cancelled":true}`, &cancelPromptAnswer{true}},
 	{"set a model", `{"model":"claude-sonnet-5-5"}`, &setModelAnswer{"claude-sonnet-5-5"}},

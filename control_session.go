@@ -80,8 +80,8 @@ type setHasSubscribersRequest struct {
 	HasSubscribers *bool `json:"has_subscribers"`
 }
 
-// SetPromptSuggestions pauses the suggestions for the next prompt, or resumes them. The session
-// must have been started with [Options.PromptSuggestions].
+// SetPromptSuggestions turns the suggestions for the next prompt on or off. The session must have
+// been started with [Options.PromptSuggestions].
 func (s *Session) SetPromptSuggestions(ctx context.Context, enabled bool) error {
 	return s.Control(ctx, "set_prompt_suggestions_paused", pauseSuggestionsRequest{!enabled}, nil)
 }

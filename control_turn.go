@@ -34,8 +34,8 @@ type interruptRequest struct {
 type InterruptReceipt struct {
 	// StillQueued are the prompts that will run.
 	StillQueued []string `json:"still_queued"`
-	// Cancelled are the prompts that [InterruptOptions.CancelQueued] has removed.
-	Cancelled []string `json:"cancelled"`
+	// Canceled are the prompts that [InterruptOptions.CancelQueued] has removed.
+	Canceled []string `json:"cancelled"`
 }
 
 // CancelPrompt removes a prompt from the queue and reports whether it was still there. It does not
@@ -45,7 +45,7 @@ func (s *Session) CancelPrompt(ctx context.Context, uuid string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return answer.Cancelled, nil
+	return answer.Canceled, nil
 }
 
 type cancelPromptRequest struct {
@@ -53,7 +53,7 @@ type cancelPromptRequest struct {
 }
 
 type cancelPromptAnswer struct {
-	Cancelled bool `json:"cancelled"`
+	Canceled bool `json:"cancelled"`
 }
 
 // SetModel changes the model of the following turns and returns the ID of the model: an alias such

@@ -246,8 +246,8 @@ type UserDialogResult struct {
 	// Result is the user's choice: anything that marshals to JSON. Its shape depends on the kind of
 	// the dialog.
 	Result any
-	// Cancelled is true if the user closed the dialog. Result is ignored then.
-	Cancelled bool
+	// Canceled is true if the user closed the dialog. Result is ignored then.
+	Canceled bool
 }
 
 func (c *callbacks) userDialog(ctx context.Context, body wire.JSON) (wire.JSON, error) {
@@ -265,7 +265,7 @@ func (c *callbacks) userDialog(ctx context.Context, body wire.JSON) (wire.JSON, 
 			return nil, err
 		case result == nil:
 			return nil, errNoAnswer
-		case result.Cancelled:
+		case result.Canceled:
 			return map[string]any{"behavior": "cancelled"}, nil
 		}
 		return map[string]any{"behavior": "completed", "result": result.Result}, nil

@@ -165,7 +165,7 @@ func TestUserDialogAnswers(t *testing.T) {
 	for want, result := range map[string]*UserDialogResult{
 		`{"behavior":"completed","result":{"choice":2}}`: {Result: map[string]int{"choice": 2}},
 		`{"behavior":"completed","result":null}`:         {},
-		`{"behavior":"cancelled"}`:                       {Cancelled: true},
+		`{"behavior":"cancelled"}`:                       {Canceled: true},
 	} {
 		wantAnswer(t, shows(result, nil), dialogRequest, want)
 	}

@@ -1,7 +1,6 @@
 package clew
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -38,7 +37,7 @@ func (s *Session) readOutput(p *agentProcess) error {
 		clear(read[len(batch):])
 		s.deliver(batch)
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // io.Reader promises io.EOF itself; one that is wrapped is a failure
 			return nil
 		case err != nil:
 			return err

@@ -136,15 +136,21 @@ const flushTimeout = time.Second
 // agent had to be killed, and a [*StoreError] if entries are missing in the store and no message
 // has reported that.
 func (s *Session) Close() error {
-	if s.ending.beginClose() {
-		s.shutDown()
-	}
-	<-s.ending.closeDone
+	s.close(false)
 	lost := s.mirror.unreported()
 	if exit := s.ending.exit; exit != nil && exit.Forced {
 		return join(exit, lost)
 	}
 	return lost
+}
+
+// close ends the session unless it is being ended already, and waits for its end. silent is the
+// reason, if that is an agent that was silent for too long.
+func (s *Session) close(silent bool) {
+	if s.ending.beginClose(silent) {
+		s.shutDown()
+	}
+	<-s.ending.closeDone
 }
 
 // closeForLosses closes the session and returns the store losses that have not been reported yet.
@@ -203,20 +209,16 @@ func newEnding() *ending {
 	return &ending{over: make(chan struct{}), closeDone: make(chan struct{})}
 }
 
-// beginClose notes that the session is being closed. It reports whether this is the first time.
-func (e *ending) beginClose() (first bool) {
+// beginClose notes that the session is being closed, because its agent is silent or because the
+// caller wants it. The first call decides which. It reports whether this is the first one.
+func (e *ending) beginClose(silent bool) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	first = !e.closed
-	e.closed = true
-	return first
-}
-
-// markSilent notes that the session is about to be closed because its agent is silent.
-func (e *ending) markSilent() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.silent = true
+	if e.closed {
+		return false
+	}
+	e.closed, e.silent = true, silent
+	return true
 }
 
 // closing reports whether Close was called.

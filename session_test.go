@@ -79,7 +79,7 @@ func TestEnding(t *testing.T) {
 	if e.err() != nil || e.closing() {
 		t.Errorf("a new session has ended: %v", e.err())
 	}
-	if !e.beginClose() || e.beginClose() || !e.closing() || !errors.Is(e.err(), ErrClosed) {
+	if !e.beginClose(false) || e.beginClose(true) || !e.closing() || !errors.Is(e.err(), ErrClosed) {
 		t.Errorf("while it is closed: %v", e.err())
 	}
 	exit := &ExitError{Forced: true}
@@ -90,18 +90,14 @@ func TestEnding(t *testing.T) {
 	}
 
 	e = newEnding()
-	e.markSilent()
-	if e.err() != nil {
-		t.Errorf("before it is closed: %v", e.err())
-	}
-	if e.beginClose(); !errors.Is(e.err(), ErrIdle) {
+	if !e.beginClose(true) || e.beginClose(false) || !errors.Is(e.err(), ErrIdle) {
 		t.Errorf("a silent one that is closed: %v", e.err())
 	}
 
 	e = newEnding()
 	e.settle(nil, endState{})
 	close(e.over)
-	if e.beginClose(); errors.Is(e.err(), ErrClosed) {
+	if e.beginClose(false); errors.Is(e.err(), ErrClosed) {
 		t.Error("Close changes how the session ended")
 	}
 }
@@ -273,7 +269,7 @@ func TestReconnectWanted(t *testing.T) {
 		{name: "exited in a turn", want: true, set: func(s *Session, p *agentProcess) { p.exit = nil; s.progress.sent("p") }},
 		{name: "exited before it was ready", want: true, set: func(_ *Session, p *agentProcess) { p.exit = nil; p.ready.Store(false) }},
 		{name: "never initialized", set: func(s *Session, _ *agentProcess) { s.agent.info.Store(nil) }},
-		{name: "closed", set: func(s *Session, _ *agentProcess) { s.ending.beginClose() }},
+		{name: "closed", set: func(s *Session, _ *agentProcess) { s.ending.beginClose(false) }},
 		{name: "of a pool", set: func(s *Session, _ *agentProcess) { s.agent.noReconnect.Store(true) }},
 	}
 	for _, tt := range tests {

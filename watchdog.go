@@ -106,8 +106,7 @@ func (s *Session) expectsOutput() bool {
 func (s *Session) agentIsSilent(silence time.Duration) {
 	if s.opts.OnIdle == nil {
 		s.log.Warn("the agent is silent in the middle of a turn", "for", silence)
-		s.ending.markSilent()
-		s.Close() //nolint:errcheck // the session ends with ErrIdle
+		s.close(true)
 		return
 	}
 	defer func() {

@@ -73,8 +73,8 @@ func (d *Drift) Findings() []Finding {
 		all = append(all, *f)
 	}
 	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(version.Compare(a.Version, b.Version), strings.Compare(a.Version, b.Version), strings.Compare(string(a.Kind), string(b.Kind)),
-			strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
+		return cmp.Or(version.Compare(a.Version, b.Version), strings.Compare(a.Version, b.Version),
+			strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

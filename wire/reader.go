@@ -126,8 +126,7 @@ func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	err := f.fill(src)
 	all := f.collect(nil)
 	if err != nil {
-		f.framer.reset()
-		f.more = false
+		f.reset()
 	}
 	return all, err
 }
@@ -140,7 +139,7 @@ func (f *Feeder) Drain() []Message {
 	defer f.mu.Unlock()
 	f.framer.end(nil)
 	all := f.collect(nil)
-	f.framer.reset()
+	f.reset()
 	return all
 }
 
@@ -149,7 +148,7 @@ func (f *Feeder) Drain() []Message {
 func (f *Feeder) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.framer.reset()
+	f.reset()
 }
 
 func (f *Feeder) collect(all []Message) []Message {
@@ -164,6 +163,12 @@ type input struct {
 	framer framer
 	first  [512]byte // the buffer of a read while the framer has none
 	more   bool      // the last read filled its buffer, so more bytes may be waiting
+}
+
+// reset makes the input ready for another stream.
+func (in *input) reset() {
+	in.framer.reset()
+	in.more = false
 }
 
 // fill reads from src once, into the framer's buffer, and returns the error of the read.

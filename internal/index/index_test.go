@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/index/sqlite"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -90,7 +91,7 @@ func wordsOf(t *testing.T, files []sessions.File, random *rand.Rand) (list, pair
 func TestIndexEqualsScan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := corpus.Projects(dir, 7, 1_000_000); err != nil {
+	if _, err := corpus.Projects(dir, 7, soak.Size(300_000, 1_000_000)); err != nil {
 		t.Fatal(err)
 	}
 	d := newFixture(t)

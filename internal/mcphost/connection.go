@@ -69,7 +69,7 @@ func (c *connection) call(ctx context.Context, head *rpcHead, message wire.JSON)
 	defer c.finish(head.ID, call)
 	reply, err := c.end.HandleMCP(ctx, message)
 	if err != nil && (ctx.Err() != nil || c.ctx.Err() != nil) {
-		return rawjson.Encode(rpcFailure(head.ID, rpcCancelled, "the request was cancelled"))
+		return rawjson.Encode(rpcFailure(head.ID, rpcCanceled, "the request was cancelled"))
 	}
 	return reply, err
 }

@@ -102,7 +102,7 @@ const (
 	rpcInvalidRequest = -32600
 	rpcMethodNotFound = -32601
 	rpcInternalError  = -32603
-	rpcCancelled      = -32800
+	rpcCanceled       = -32800
 )
 
 func rpcFailure(id wire.JSON, code int, message string) *rpcResponse {

@@ -181,6 +181,35 @@ func TestProcessClosesItsOutput(t *testing.T) {
 	}
 }
 
+// A read error that only wraps io.EOF, such as that of a connection that broke, is a failure.
+func TestBrokenConnectionIsAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		agent := clewtest.NewAgent(t, greeted().Exit(0))
+		s := connectTo(t, overConn(&wrappedEOF{agent.Conn()}))
+		var last error
+		for _, err := range s.Messages(t.Context()) {
+			last = err
+		}
+		if exit := wantExit(t, last); !strings.Contains(exit.Reason, "can't be read from: header: EOF") {
+			t.Errorf("got %+v", exit)
+		}
+		_ = s.Close()
+		wantNoGoroutine(t)
+	})
+}
+
+// wrappedEOF is a connection whose read error at the end wraps io.EOF.
+type wrappedEOF struct{ clew.Connection }
+
+func (c *wrappedEOF) Read(p []byte) (int, error) {
+	n, err := c.Connection.Read(p)
+	if err != nil {
+		err = fmt.Errorf("header: %w", err)
+	}
+	return n, err
+}
+
 // A child of the agent may hold its output open after the agent has exited.
 func TestGrandchildHoldsTheOutput(t *testing.T) {
 	t.Parallel()

@@ -156,7 +156,7 @@ var faultTests = map[string]func(*testing.T, sessions.Store){
 		checkLoad(t, s, agent, numbered(0, 1))
 	},
 	"an append that is cancelled is whole or not there": func(t *testing.T, s sessions.Store) {
-		const n = 100
+		const n = 300
 		for i := range 30 {
 			key := wire.SessionKey{Project: main.Project, SessionID: fmt.Sprintf("cancelled-%d", i)}
 			mustAppend(t, s, key, numbered(0, 1)...)

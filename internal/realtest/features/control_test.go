@@ -186,7 +186,7 @@ func (s *controlled) testInterrupt(t *testing.T) {
 		t.Errorf("the turn was not interrupted: %v", result)
 	}
 	receipt := must(s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true}))(t)
-	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}, Cancelled: []string{}}, receipt); diff != "" {
+	if diff := cmp.Diff(&clew.InterruptReceipt{StillQueued: []string{}, Canceled: []string{}}, receipt); diff != "" {
 		t.Errorf("nothing to interrupt (-want +got):\n%s", diff)
 	}
 	if must(s.CancelPrompt(t.Context(), "7cb18dcc-06c9-4dfa-bd34-35be9a182d60"))(t) {

@@ -136,7 +136,7 @@ func TestRealInterruptAll(t *testing.T) {
 	s := scene.Connect(t, options(t, model))
 	got := queueTwo(t, s, model, func(waiting []string) {
 		receipt, err := s.Interrupt(t.Context(), &clew.InterruptOptions{CancelQueued: true})
-		want := &clew.InterruptReceipt{StillQueued: []string{}, Cancelled: waiting}
+		want := &clew.InterruptReceipt{StillQueued: []string{}, Canceled: waiting}
 		if diff := cmp.Diff(want, receipt); err != nil || diff != "" {
 			t.Errorf("receipt: %v (-want +got):\n%s", err, diff)
 		}
