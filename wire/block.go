@@ -130,7 +130,7 @@ type Citation struct {
 	// Type is char_location, page_location, content_block_location,
 	// web_search_result_location or search_result_location.
 	Type string `json:"type,omitzero" wire:"intern"`
-	// CitedText is the passage.
+	// CitedText is the cited passage.
 	CitedText string `json:"cited_text,omitzero"`
 	// DocumentIndex, DocumentTitle and FileID name the cited document.
 	DocumentIndex int    `json:"document_index,omitzero"`
@@ -209,7 +209,7 @@ type FallbackBlock struct {
 	// From is the model that was asked first, and To the one that took over.
 	From *FallbackModel `json:"from"`
 	To   *FallbackModel `json:"to"`
-	// Trigger is why the model was changed.
+	// Trigger says why the model changed.
 	Trigger *FallbackTrigger `json:"trigger"`
 }
 
@@ -236,7 +236,7 @@ type FallbackTrigger struct {
 type ImageBlock struct {
 	raw string
 
-	// Source has the picture itself, or where it is.
+	// Source is the picture, or a reference to it.
 	Source          *Source       `json:"source"`
 	CacheControl    *CacheControl `json:"cache_control"`
 	Transformations JSON          `json:"transformations"`
@@ -248,7 +248,7 @@ type ImageBlock struct {
 type DocumentBlock struct {
 	raw string
 
-	// Source has the document itself, or where it is.
+	// Source is the document, or a reference to it.
 	Source *Source `json:"source"`
 	// Title is the document's title, which its citations repeat.
 	Title string `json:"title"`
@@ -276,7 +276,7 @@ type Source struct {
 	MediaType string `json:"media_type,omitzero" wire:"intern"`
 	// Data is in base64 or plain text, depending on the type.
 	Data string `json:"data,omitzero"`
-	// URL is set with the type url, FileID with file.
+	// URL is set with the type url, and FileID with file.
 	URL    string `json:"url,omitzero"`
 	FileID string `json:"file_id,omitzero"`
 	// Content is a string or a list of blocks, still JSON; see DecodeContent.

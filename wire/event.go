@@ -53,7 +53,7 @@ type StreamEventDetails struct {
 type AbandonedBlocks struct {
 	raw string
 
-	// APIMessageID is the answer.
+	// APIMessageID is the [APIMessage.ID] of the answer.
 	APIMessageID string `json:"api_message_id,omitzero" wire:"intern"`
 	// FromBlockIndex is the first block that will not be finished.
 	FromBlockIndex int `json:"from_block_index,omitzero"`
@@ -130,7 +130,7 @@ type ContentBlockStartEvent struct {
 
 	// Index is the place of the block in the content, from 0.
 	Index int `json:"index"`
-	// ContentBlock is the block as it begins, mostly without text.
+	// ContentBlock is the block at its start, usually without text.
 	ContentBlock Block `json:"content_block"`
 }
 
@@ -178,7 +178,7 @@ type TextDeltaEvent struct {
 
 	// Index is the place of the block in the content, from 0.
 	Index int
-	// Text is to be appended.
+	// Text is the piece to append.
 	Text string `json:"text"`
 }
 
@@ -190,7 +190,7 @@ type ThinkingDeltaEvent struct {
 
 	// Index is the place of the block in the content, from 0.
 	Index int
-	// Thinking is to be appended.
+	// Thinking is the piece to append.
 	Thinking string `json:"thinking"`
 	// EstimatedTokens is an estimate of the tokens in the piece, or 0.
 	EstimatedTokens int `json:"estimated_tokens"`
@@ -214,7 +214,7 @@ type InputJSONDeltaEvent struct {
 	raw string
 
 	Index int
-	// PartialJSON is to be appended.
+	// PartialJSON is the piece to append.
 	PartialJSON string `json:"partial_json"`
 }
 

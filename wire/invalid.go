@@ -95,7 +95,7 @@ func (e *FieldError) Unwrap() error { return e.Err }
 // A TooLargeError says how long a frame was that passed the limit. It wraps
 // [ErrFrameTooLarge].
 type TooLargeError struct {
-	// Size is the length of the frame in bytes, and Limit the one that is allowed.
+	// Size is the length of the frame in bytes, and Limit the longest that is allowed.
 	Size  int64
 	Limit int
 }

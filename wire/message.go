@@ -78,7 +78,7 @@ func (k Kind) String() string {
 type SystemMessage struct {
 	raw string
 
-	// Subtype is the one that this package does not know.
+	// Subtype is the unknown subtype, such as "task_summary".
 	Subtype   string `json:"subtype" wire:"required,intern"`
 	UUID      string `json:"uuid" wire:"lenient"`
 	SessionID string `json:"session_id" wire:"lenient,intern"`

@@ -14,7 +14,7 @@ type InitMessage struct {
 	// AdditionalDirectories are the directories, in addition to CWD, that the agent may work in.
 	AdditionalDirectories []string `json:"additional_directories"`
 
-	// Version is that of Claude Code, such as "2.1.325".
+	// Version is the version of Claude Code, such as "2.1.325".
 	Version string `json:"claude_code_version" wire:"intern"`
 	// Model is the model of the main loop.
 	Model          string         `json:"model" wire:"intern"`
@@ -35,7 +35,7 @@ type InitMessage struct {
 	Tools []string `json:"tools"`
 	// MCPServers are the MCP servers with the state of their connections.
 	MCPServers []InitMCPServer `json:"mcp_servers"`
-	// Agents are the kinds of subagents that can be started, Skills the skills.
+	// Agents are the kinds of subagents, such as "general-purpose", and Skills the skills.
 	Agents []string `json:"agents"`
 	Skills []string `json:"skills"`
 	// SlashCommands are the commands that a prompt can start with, without the slash.
@@ -216,7 +216,7 @@ type PluginError struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// Message describes the problem, for people.
 	Message string `json:"message,omitzero"`
-	// Path is the file or directory that has the problem, if one has.
+	// Path is the file or directory that has the problem, or empty.
 	Path string `json:"path,omitzero" wire:"intern"`
 	// ManagedLock is set when managed settings decide about the plugin.
 	ManagedLock *PluginLock `json:"managed_lock,omitzero"`
@@ -309,7 +309,7 @@ type ModelRefusalFallbackMessage struct {
 	Direction FallbackDirection `json:"direction" wire:"intern"`
 	// Scope is how far the change reaches; empty means FallbackScopeSession.
 	Scope FallbackScope `json:"scope" wire:"intern"`
-	// OriginalModel refused, and FallbackModel takes over.
+	// OriginalModel is the model that refused, and FallbackModel the one that takes over.
 	OriginalModel string `json:"original_model" wire:"intern"`
 	FallbackModel string `json:"fallback_model" wire:"intern"`
 	// RequestID is the id of the refused request, or empty.
@@ -494,7 +494,7 @@ type MemoryRecallMessage struct {
 
 	// Mode says whether the memories themselves or a summary of them were used.
 	Mode MemoryRecallMode `json:"mode" wire:"intern"`
-	// Memories are those that were recalled.
+	// Memories are the recalled memories.
 	Memories  []RecalledMemory `json:"memories"`
 	UUID      string           `json:"uuid"`
 	SessionID string           `json:"session_id" wire:"intern"`
@@ -538,7 +538,7 @@ const (
 type FilesPersistedMessage struct {
 	raw string
 
-	// Files were stored, and Failed could not be.
+	// Files are the stored files, and Failed those that could not be stored.
 	Files  []PersistedFile `json:"files"`
 	Failed []FailedFile    `json:"failed"`
 	// ProcessedAt is when the files were processed, as a timestamp.

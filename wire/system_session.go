@@ -7,11 +7,11 @@ package wire
 type StatusMessage struct {
 	raw string
 
-	// Status is empty when the agent is no longer busy.
+	// Status is empty if the agent is doing neither, and in a message about the permission mode.
 	Status SessionStatus `json:"status" wire:"intern"`
 	// PermissionMode is the new mode after a change.
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	// CompactResult is set when a compaction has ended, and CompactError says why it failed.
+	// CompactResult is set when a compaction has ended. CompactError says why it failed.
 	CompactResult CompactResult `json:"compact_result" wire:"intern"`
 	CompactError  string        `json:"compact_error"`
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
@@ -114,15 +114,16 @@ type SessionReconnectedMessage struct {
 type CompactBoundaryMessage struct {
 	raw string
 
-	// Metadata says why the compaction ran and what it left.
+	// Metadata describes the compaction.
 	Metadata CompactMetadata `json:"compact_metadata"`
-	// LogicalParentUUID is the last message before the boundary.
+	// LogicalParentUUID is the last transcript entry before the boundary. The stream may not show
+	// that entry.
 	LogicalParentUUID string `json:"logical_parent_uuid"`
 	UUID              string `json:"uuid"`
 	SessionID         string `json:"session_id" wire:"intern"`
 }
 
-// CompactMetadata describes a compaction: why it ran and what it left.
+// CompactMetadata describes a compaction: its cause, its size and the messages it kept.
 type CompactMetadata struct {
 	raw string
 
@@ -133,10 +134,10 @@ type CompactMetadata struct {
 	PostTokens int `json:"post_tokens,omitzero"`
 	// CumulativeDroppedTokens counts over all compactions of the session.
 	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
-	// Duration is how long it took.
+	// Duration is how long the compaction took.
 	Duration Millis `json:"duration_ms,omitzero"`
-	// PreservedSegment is the older form of PreservedMessages; where both are
-	// set, PreservedMessages counts.
+	// PreservedSegment is the older form of PreservedMessages. If both are set, use
+	// PreservedMessages.
 	PreservedSegment  *PreservedSegment  `json:"preserved_segment,omitzero"`
 	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
 }
@@ -209,8 +210,8 @@ type MirrorKey struct {
 }
 
 // A SessionWritesLostMessage says that the disk was full and part of the
-// session was not written. It comes at most once, when the agent exits, and the
-// exit code is 0 all the same.
+// session was not written. It comes at most once, when the agent exits. The exit code
+// is still 0.
 //
 //wire:message system session_writes_lost
 type SessionWritesLostMessage struct {
@@ -229,7 +230,7 @@ type SessionWritesLostMessage struct {
 // A WriteErrorCode is the system's reason for a failed write.
 type WriteErrorCode string
 
-// The reasons: no space left on the disk, or none left to the user.
+// The reasons: the disk is full, or the user's quota is used up.
 const (
 	WriteErrorNoSpace WriteErrorCode = "ENOSPC"
 	WriteErrorQuota   WriteErrorCode = "EDQUOT"

@@ -36,7 +36,7 @@ type ToolProgressMessage struct {
 type SubagentRetry struct {
 	raw string
 
-	// AgentID is the subagent.
+	// AgentID is the id of the subagent.
 	AgentID string `json:"agent_id,omitzero" wire:"intern"`
 	// Attempt and the fields below it mean the same as in an [APIRetryMessage].
 	Attempt    int    `json:"attempt,omitzero"`
@@ -251,9 +251,9 @@ type ControlResponseMessage struct {
 type ControlResponse struct {
 	raw string
 
-	// Subtype is success or error.
+	// Subtype is "success" or "error".
 	Subtype string `json:"subtype" wire:"required,intern"`
-	// RequestID is that of the request.
+	// RequestID is the id of the request that is answered.
 	RequestID string `json:"request_id" wire:"required"`
 	// Response is the answer; some successes have none.
 	Response JSON `json:"response,omitzero"`
@@ -262,8 +262,8 @@ type ControlResponse struct {
 	// ErrorCode is a word such as "unsupported_request", which stands for a request that the agent does not know, or empty.
 	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
-	// The requests of the agent that still wait for an answer, on the answer to
-	// initialize.
+	// The pending lists are the agent's requests that still wait for an answer. They come with
+	// the answer to initialize.
 	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
 	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
 	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
@@ -275,7 +275,7 @@ type ControlResponse struct {
 type ControlCancelRequestMessage struct {
 	raw string
 
-	// RequestID is that of the request.
+	// RequestID is the id of the request that is withdrawn.
 	RequestID string `json:"request_id" wire:"required"`
 }
 
@@ -286,7 +286,7 @@ type ControlCancelRequestMessage struct {
 type RateLimitMessage struct {
 	raw string
 
-	// Info is the account's standing.
+	// Info says how the account stands.
 	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
 	UUID      string        `json:"uuid"`
 	SessionID string        `json:"session_id" wire:"intern"`
@@ -301,7 +301,7 @@ type RateLimitInfo struct {
 	Status RateLimitStatus `json:"status" wire:"required,intern"`
 	// ResetsAt is when the limit starts again, as a Unix time.
 	ResetsAt int64 `json:"resetsAt,omitzero"`
-	// Type says which limit is meant.
+	// Type is the limit, such as RateLimitFiveHour.
 	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
 	// Utilization is how much of the limit is used.
 	Utilization float64 `json:"utilization,omitzero"`
@@ -318,7 +318,7 @@ type RateLimitInfo struct {
 	OverageInUse   bool `json:"overageInUse,omitzero"`
 	OverageEnabled bool `json:"overageEnabled,omitzero"`
 
-	// Scope says with whom the limit is shared.
+	// Scope is the scope of the limit.
 	Scope RateLimitScope `json:"limitScope,omitzero" wire:"intern"`
 	// ErrorCode is "credits_required" or empty.
 	ErrorCode string `json:"errorCode,omitzero" wire:"intern"`
@@ -350,7 +350,7 @@ const (
 	RateLimitOverage                 RateLimitType = "overage"
 )
 
-// A RateLimitScope says whom a limit is shared with.
+// A RateLimitScope is the scope of a limit.
 type RateLimitScope string
 
 // The scopes of a limit.
@@ -439,7 +439,7 @@ type ContextUsage struct {
 	Percentage float64 `json:"percentage,omitzero"`
 	// OverLimit is nil if the context fits.
 	OverLimit *ContextUsageOverLimit `json:"over_limit,omitzero"`
-	// Categories split the window by what it is used for. The lists below it have the details.
+	// Categories split the window by use. The lists below it have the details.
 	Categories  []ContextUsageCategory   `json:"categories,omitzero"`
 	MCPTools    []ContextUsageMCPTool    `json:"mcp_tools,omitzero"`
 	MemoryFiles []ContextUsageMemoryFile `json:"memory_files,omitzero"`
@@ -526,7 +526,7 @@ type SessionUsage struct {
 
 	// TotalCostUSD is the agent's estimate of the cost, in US dollars.
 	TotalCostUSD float64 `json:"total_cost_usd,omitzero"`
-	// TotalAPIDuration is the time that API calls took, TotalDuration that of the session.
+	// TotalAPIDuration is the time spent in API calls, and TotalDuration that of the whole session.
 	TotalAPIDuration Millis `json:"total_api_duration_ms,omitzero"`
 	TotalDuration    Millis `json:"total_duration_ms,omitzero"`
 	// TotalLinesAdded and TotalLinesRemoved count the changed lines of files.

@@ -112,7 +112,7 @@ type AssistantMessage struct {
 
 	// ParentToolUseID is the call that started the subagent that speaks, or empty.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
-	// Error is set if the message stands for a failed API call. The text says what happened.
+	// Error is set if the message reports a failed API call. The text describes the error.
 	Error AssistantError `json:"error" wire:"intern"`
 	// APIErrorMessage says that the text is an error of the API, not an answer.
 	APIErrorMessage bool `json:"is_api_error_message"`
@@ -202,7 +202,8 @@ type UserMessage struct {
 
 	// Priority is now, next or later.
 	Priority string `json:"priority" wire:"intern"`
-	// Origin is where the prompt came from. Nil means that nothing was said about it.
+	// Origin is where the prompt came from. It is nil if the sender did not say. A host that passes
+	// on what a person typed should set OriginHuman.
 	Origin *Origin `json:"origin" wire:"lenient"`
 	// ShouldQuery, when false, adds to the transcript without starting a turn.
 	ShouldQuery *bool `json:"shouldQuery"`
@@ -485,7 +486,7 @@ type SubagentStats struct {
 	StartedInBackground int                `json:"started_in_background,omitzero"`
 	// MaxDepth is the deepest nesting of subagents.
 	MaxDepth int `json:"max_depth,omitzero"`
-	// SpawnedBySubagents is how many were started by another subagent.
+	// SpawnedBySubagents is how many of them other subagents started.
 	SpawnedBySubagents int `json:"spawned_by_subagents,omitzero"`
 	// Completed, Failed and Killed count the subagents that have ended.
 	Completed int             `json:"completed,omitzero"`
@@ -534,7 +535,7 @@ type Usage struct {
 	InputTokens int `json:"input_tokens,omitzero"`
 	// OutputTokens includes thinking.
 	OutputTokens int `json:"output_tokens,omitzero"`
-	// CacheCreationInputTokens were written to the cache, and CacheReadInputTokens read from it.
+	// CacheCreationInputTokens counts the tokens written to the cache, and CacheReadInputTokens those read from it.
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
 	CacheReadInputTokens     int `json:"cache_read_input_tokens,omitzero"`
 
