@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
