@@ -57,9 +57,8 @@ type cancelPromptAnswer struct {
 }
 
 // SetModel changes the model of the following turns and returns the ID of the model: an alias such
-// as
-// "sonnet" becomes an ID. An empty name goes back to the model that the session started with. The agent
-// refuses a model that it may not use. [Session.Models] lists those that it may.
+// as "sonnet" becomes an ID. An empty name goes back to the model that the session started with.
+// The agent refuses a model that it may not use. [Session.Models] lists those that it may.
 func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
 	var req setModelRequest
 	if model != "" {

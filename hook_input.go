@@ -10,11 +10,12 @@ import (
 //
 //   - [*PreToolUseInput], [*PostToolUseInput], [*PostToolUseFailureInput], [*PostToolBatchInput],
 //     [*PermissionRequestInput], [*PermissionDeniedInput]
-//   - [*UserPromptSubmitInput], [*UserPromptExpansionInput], [*MessageDisplayInput], [*NotificationInput],
-//     [*StopInput], [*StopFailureInput]
-//   - [*SetupInput], [*SessionStartInput], [*SessionEndInput], [*PreCompactInput], [*PostCompactInput],
-//     [*PreModelSwitchInput], [*PostModelSwitchInput]
-//   - [*SubagentStartInput], [*SubagentStopInput], [*TeammateIdleInput], [*TaskCreatedInput], [*TaskCompletedInput]
+//   - [*UserPromptSubmitInput], [*UserPromptExpansionInput], [*MessageDisplayInput],
+//     [*NotificationInput], [*StopInput], [*StopFailureInput]
+//   - [*SetupInput], [*SessionStartInput], [*SessionEndInput], [*PreCompactInput],
+//     [*PostCompactInput], [*PreModelSwitchInput], [*PostModelSwitchInput]
+//   - [*SubagentStartInput], [*SubagentStopInput], [*TeammateIdleInput], [*TaskCreatedInput],
+//     [*TaskCompletedInput]
 //   - [*ElicitationInput], [*ElicitationResultInput]
 //   - [*ConfigChangeInput], [*InstructionsLoadedInput], [*CWDChangedInput], [*DirectoryAddedInput],
 //     [*FileChangedInput], [*WorktreeCreateInput], [*WorktreeRemoveInput]

@@ -117,7 +117,8 @@ func encodeSpecific(output HookSpecificOutput) (wire.JSON, error) {
 
 // A HookSpecificOutput is the part of an output that only one event has. Its variants are
 //
-//   - [*PreToolUseOutput], [*PostToolUseOutput], [*PermissionRequestOutput], [*PermissionDeniedOutput]
+//   - [*PreToolUseOutput], [*PostToolUseOutput], [*PermissionRequestOutput],
+//     [*PermissionDeniedOutput]
 //   - [*UserPromptSubmitOutput], [*UserPromptExpansionOutput], [*MessageDisplayOutput]
 //   - [*SessionStartOutput], [*PreModelSwitchOutput]
 //   - [*ElicitationOutput], [*ElicitationResultOutput]

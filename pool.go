@@ -28,7 +28,8 @@ import (
 //   - if a task of the run is still running,
 //   - if the prompt was a command,
 //   - if the agent used a tool that may leave more than files, such as a schedule,
-//   - if the permission rules, the permission mode, the directories, the tools or the model have changed.
+//   - if the permission rules, the permission mode, the directories, the tools or the model have
+//     changed.
 //
 // Two things remain: the next conversation begins with a note about the /clear, and the agent keeps
 // some things in memory, such as web pages that it has fetched. Hooks see the end and the start of

@@ -1,10 +1,12 @@
 // Package clewtest tests programs that drive Claude Code: without network, key or cost, and with
 // the same outcome every time. It can replace either side of the agent:
 //
-//   - A [Model] replaces the API. The agent is the real one, and so are its tools, permissions, hooks and transcripts;
-//     only the answers of the model are scripted. Use it to test that a program and Claude Code work together.
-//   - An [Agent] replaces Claude Code itself. It plays a dialogue, needs no binary, and can do things that a real agent
-//     hardly ever does: exit in the middle of an answer, hang, write garbage. Use it to test how a program handles them.
+//   - A [Model] replaces the API. The agent is the real one, and so are its tools, permissions,
+//     hooks and transcripts; only the answers of the model are scripted. Use it to test that a
+//     program and Claude Code work together.
+//   - An [Agent] replaces Claude Code itself. It plays a dialogue, needs no binary, and can do
+//     things that a real agent hardly ever does: exit in the middle of an answer, hang, write
+//     garbage. Use it to test how a program handles them.
 //
 // Both work for any program, in any language, and whether or not it uses other packages of this
 // module: a program reaches a model through its environment, and a simulated agent can be a

@@ -24,12 +24,13 @@ const modulePath = "github.com/clewdev/clew"
 // RealAgent returns the absolute path of the claude binary, version [AgentVersion]. It looks in
 // this order:
 //
-//   - CLEW_AGENT names a binary. It may have another version than AgentVersion, which is logged. A name without a slash
-//     is looked up in PATH. A relative path starts in the working directory of the test, which "go test" sets to the
-//     directory of the package.
-//   - .cache/agent/VERSION in the Clew repository, if the test runs inside it. "make agent" installs it there.
-//   - clew/agent/VERSION in the user's cache directory, see [os.UserCacheDir]. Nothing installs it there: put a binary
-//     there by hand to use it in all projects.
+//   - CLEW_AGENT names a binary. It may have another version than AgentVersion, which is logged. A
+//     name without a slash is looked up in PATH. A relative path starts in the working directory of
+//     the test, which "go test" sets to the directory of the package.
+//   - .cache/agent/VERSION in the Clew repository, if the test runs inside it. "make agent"
+//     installs it there.
+//   - clew/agent/VERSION in the user's cache directory, see [os.UserCacheDir]. Nothing installs it
+//     there: put a binary there by hand to use it in all projects.
 //
 // If there is no binary, RealAgent skips the test, or fails it if the variable CI is "true". It
 // also fails the test if CLEW_AGENT does not name a binary that runs, or if a cache holds another

@@ -44,12 +44,14 @@ const Any = "<any>"
 // A host chooses its own ids, and they differ from those of a recorded dialogue. So these ids need
 // not be the same:
 //
-//   - The request_id of a control request fits any string the first time, is remembered, and must be the same from then
-//     on. The agent answers with it in place of the scenario's.
-//   - The hookCallbackIds of initialize fit any strings, by position. The agent's hook_callback requests carry them.
-//   - The uuid of a frame fits any string and may be missing, and so do references to it in rewind_files and
-//     cancel_async_message. Where the agent refers to the host's message (user_message_uuid, user_message_uuids,
-//     command_uuid and the like, and the uuid of a replay), it uses the host's, if there is one.
+//   - The request_id of a control request fits any string the first time, is remembered, and must
+//     be the same from then on. The agent answers with it in place of the scenario's.
+//   - The hookCallbackIds of initialize fit any strings, by position. The agent's hook_callback
+//     requests carry them.
+//   - The uuid of a frame fits any string and may be missing, and so do references to it in
+//     rewind_files and cancel_async_message. Where the agent refers to the host's message
+//     (user_message_uuid, user_message_uuids, command_uuid and the like, and the uuid of a replay),
+//     it uses the host's, if there is one.
 //   - The session_id of a frame fits any string and may be missing. The agent keeps its own.
 //
 // This holds only where the protocol has these ids. Elsewhere they are values like any other: a

@@ -70,7 +70,7 @@ type AppliedSettings struct {
 	UltracodeRequested bool `json:"ultracodeRequested"`
 	// UltracodeAvailable is whether the user could turn that on.
 	UltracodeAvailable bool `json:"ultracodeAvailable"`
-	// UltrathinkAvailable is whether the word "ultrathink" in a prompt has an effect.
+	// UltrathinkAvailable is the field of that name in the agent's answer.
 	UltrathinkAvailable bool `json:"ultrathinkAvailable"`
 
 	// OutsideFileToolReadsBlocked is whether the file tools can't read outside the working

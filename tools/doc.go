@@ -43,7 +43,8 @@
 // Claude Code 2.1.325 treats its content as follows:
 //
 //   - Text and images are what the model gets.
-//   - A resource with text, and the name and URI of a link, become text. A resource that is a picture becomes an image.
+//   - A resource with text, and the name and URI of a link, become text. A resource that is a
+//     picture becomes an image.
 //   - Audio and other bytes of a resource are written to a file, and the model gets its name.
 //   - Structured content, as JSON, takes the place of all text.
 //

@@ -322,8 +322,8 @@ func hookText(attachment []byte) string {
 	return trimOutput(firstText(attachment, "blockingError", "content", "stderr", "stdout", "error", "message"))
 }
 
-// apiError says in a sentence what went wrong with a call of the API, as in
-// "API error 529: Overloaded (retry 1 of 10 in 515ms)".
+// apiError says in a sentence what went wrong with a call of the API, as in "API error 529:
+// Overloaded (retry 1 of 10 in 515ms)".
 func apiError(entry []byte) string {
 	text := "API error"
 	if status := intAt(entry, "error", "status"); status != 0 {

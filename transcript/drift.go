@@ -65,8 +65,7 @@ const (
 )
 
 // Findings returns what was found, by version, kind and name. Beyond 1,000 of them, the rest is
-// counted under the name
-// "*" of each kind. Long names are cut.
+// counted under the name "*" of each kind. Long names are cut.
 func (d *Drift) Findings() []Finding {
 	all := make([]Finding, 0, len(d.found))
 	for _, f := range d.found {

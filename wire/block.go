@@ -30,8 +30,8 @@ type Block interface {
 	encode(*encoder)
 }
 
-// Content is the list of blocks of a message. Where the wire has a plain string
-// instead of a list, it is one [*TextBlock], and is written as a string again.
+// Content is the list of blocks of a message. Where the wire has a plain string instead of a list,
+// it is one [*TextBlock], and is written as a string again.
 type Content []Block
 
 // Text returns the text of all text blocks, in order.
@@ -83,8 +83,8 @@ func (b *UnknownBlock) MarshalJSON() ([]byte, error) { return []byte(b.raw), nil
 
 func (b *UnknownBlock) encode(e *encoder) { e.verbatim(b.raw) }
 
-// An InvalidBlock is a block that is not an object, has no type, or does not fit
-// its type. The other blocks of its message are not affected.
+// An InvalidBlock is a block that is not an object, has no type, or does not fit its type. The
+// other blocks of its message are not affected.
 type InvalidBlock struct {
 	raw    string
 	kind   string
@@ -98,8 +98,8 @@ func (b *InvalidBlock) BlockType() string { return b.kind }
 // Raw returns the whole block.
 func (b *InvalidBlock) Raw() string { return b.raw }
 
-// Err returns what is wrong with the block: a [*FieldError] with a JSON pointer
-// into the frame, or, with [ReaderOptions.DiscardRaw], into the block.
+// Err returns what is wrong with the block: a [*FieldError] with a JSON pointer into the frame, or,
+// with [ReaderOptions.DiscardRaw], into the block.
 func (b *InvalidBlock) Err() error { return b.faults.err(b.fault) }
 
 // MarshalJSON returns the block as it was read.
@@ -122,13 +122,12 @@ type TextBlock struct {
 	CacheControl *CacheControl `json:"cache_control"`
 }
 
-// A Citation is a place that a text relies on. Which fields are set depends on
-// its type.
+// A Citation is a place that a text relies on. Which fields are set depends on its type.
 type Citation struct {
 	raw string
 
-	// Type is char_location, page_location, content_block_location,
-	// web_search_result_location or search_result_location.
+	// Type is char_location, page_location, content_block_location, web_search_result_location or
+	// search_result_location.
 	Type string `json:"type,omitzero" wire:"intern"`
 	// CitedText is the cited passage.
 	CitedText string `json:"cited_text,omitzero"`
@@ -142,7 +141,8 @@ type Citation struct {
 	// StartPageNumber and EndPageNumber are set with page_location.
 	StartPageNumber int `json:"start_page_number,omitzero"`
 	EndPageNumber   int `json:"end_page_number,omitzero"`
-	// StartBlockIndex and EndBlockIndex are set with content_block_location and search_result_location.
+	// StartBlockIndex and EndBlockIndex are set with content_block_location and
+	// search_result_location.
 	StartBlockIndex int `json:"start_block_index,omitzero"`
 	EndBlockIndex   int `json:"end_block_index,omitzero"`
 	// URL and EncryptedIndex are set with web_search_result_location. Title is set with that and
@@ -165,8 +165,8 @@ type CacheControl struct {
 	TTL string `json:"ttl,omitzero" wire:"intern"`
 }
 
-// A ThinkingBlock is the model's reasoning. The signature lets the API check
-// that it comes back unchanged.
+// A ThinkingBlock is the model's reasoning. The signature lets the API check that it comes back
+// unchanged.
 //
 //wire:block thinking
 type ThinkingBlock struct {
@@ -327,12 +327,11 @@ type ToolUseBlock struct {
 	ToolsetName string  `json:"toolset_name" wire:"intern"`
 }
 
-// DecodeInput decodes the input into v. A call without input counts as one with
-// an empty object.
+// DecodeInput decodes the input into v. A call without input counts as one with an empty object.
 func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
 
-// A ServerToolUseBlock is the model's call of a tool that runs at the API, such
-// as web_search or code_execution.
+// A ServerToolUseBlock is the model's call of a tool that runs at the API, such as web_search or
+// code_execution.
 //
 //wire:block server_tool_use
 type ServerToolUseBlock struct {
@@ -349,8 +348,8 @@ type ServerToolUseBlock struct {
 // DecodeInput decodes the input into v.
 func (b *ServerToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
 
-// An MCPToolUseBlock is the model's call of a tool of an MCP server that the API
-// itself is connected to.
+// An MCPToolUseBlock is the model's call of a tool of an MCP server that the API itself is
+// connected to.
 //
 //wire:block mcp_tool_use
 type MCPToolUseBlock struct {
@@ -378,7 +377,8 @@ func decodeInput(input JSON, v any) error {
 type Caller struct {
 	raw string
 
-	// Type is "direct" for the model, or the tool that ran the code, such as "code_execution_20260120".
+	// Type is "direct" for the model, or the tool that ran the code, such as
+	// "code_execution_20260120".
 	Type string `json:"type,omitzero" wire:"intern"`
 	// ToolID is set if code made the call.
 	ToolID string `json:"tool_id,omitzero"`
@@ -393,8 +393,8 @@ type ToolResultBlock struct {
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of blocks, still JSON; see Text and Blocks.
 	Content JSON `json:"content"`
-	// IsError is nil if the frame does not say. Nil and false both mean success;
-	// use Failed to test for an error.
+	// IsError is nil if the frame does not say. Nil and false both mean success; use Failed to test
+	// for an error.
 	IsError      *bool         `json:"is_error"`
 	CacheControl *CacheControl `json:"cache_control"`
 	ToolsetName  string        `json:"toolset_name" wire:"intern"`

@@ -31,8 +31,7 @@ type WebSearchPage struct {
 	PageAge string `json:"page_age,omitzero"`
 }
 
-// Results returns the pages found. The error is a [*ToolError] when the search
-// failed.
+// Results returns the pages found. The error is a [*ToolError] when the search failed.
 func (b *WebSearchToolResultBlock) Results() ([]WebSearchPage, error) {
 	var pages []WebSearchPage
 	err := readToolResult(b.Content, func(d *decoder) { pages = structs[WebSearchPage](d) })
@@ -69,8 +68,7 @@ func (b *WebFetchToolResultBlock) Result() (*WebFetchPage, error) {
 	return toolResult[WebFetchPage](b.Content)
 }
 
-// A CodeExecutionToolResultBlock is what a program printed that the model ran at
-// the API.
+// A CodeExecutionToolResultBlock is what a program printed that the model ran at the API.
 //
 //wire:block code_execution_tool_result
 type CodeExecutionToolResultBlock struct {
@@ -81,14 +79,12 @@ type CodeExecutionToolResultBlock struct {
 	Content JSON `json:"content"`
 }
 
-// Result returns the output. The error is a [*ToolError] when the program could
-// not be run.
+// Result returns the output. The error is a [*ToolError] when the program could not be run.
 func (b *CodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
 	return toolResult[CodeExecutionResult](b.Content)
 }
 
-// A BashCodeExecutionToolResultBlock is what a shell command printed that the
-// model ran at the API.
+// A BashCodeExecutionToolResultBlock is what a shell command printed that the model ran at the API.
 //
 //wire:block bash_code_execution_tool_result
 type BashCodeExecutionToolResultBlock struct {
@@ -99,8 +95,7 @@ type BashCodeExecutionToolResultBlock struct {
 	Content JSON `json:"content"`
 }
 
-// Result returns the output. The error is a [*ToolError] when the command could
-// not be run.
+// Result returns the output. The error is a [*ToolError] when the command could not be run.
 func (b *BashCodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
 	return toolResult[CodeExecutionResult](b.Content)
 }
@@ -132,8 +127,7 @@ type CodeExecutionOutput struct {
 	FileID string `json:"file_id,omitzero"`
 }
 
-// A TextEditorCodeExecutionToolResultBlock is what viewing or changing a file at
-// the API gave.
+// A TextEditorCodeExecutionToolResultBlock is what viewing or changing a file at the API gave.
 //
 //wire:block text_editor_code_execution_tool_result
 type TextEditorCodeExecutionToolResultBlock struct {
@@ -144,8 +138,8 @@ type TextEditorCodeExecutionToolResultBlock struct {
 	Content JSON `json:"content"`
 }
 
-// A TextEditorResult is a file that was viewed, written or changed; which fields
-// are set depends on its type.
+// A TextEditorResult is a file that was viewed, written or changed; which fields are set depends on
+// its type.
 type TextEditorResult struct {
 	raw string
 
@@ -194,8 +188,7 @@ type ToolSearchMatches struct {
 	ToolReferences []ToolReferenceBlock `json:"tool_references,omitzero"`
 }
 
-// Result returns the tools found. The error is a [*ToolError] when the search
-// failed.
+// Result returns the tools found. The error is a [*ToolError] when the search failed.
 func (b *ToolSearchToolResultBlock) Result() (*ToolSearchMatches, error) {
 	return toolResult[ToolSearchMatches](b.Content)
 }

@@ -184,8 +184,7 @@ func TestMarshalWhatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-// A block that does not fit its type does not affect its neighbors, and is written as it
-// was read.
+// A block that does not fit its type does not affect its neighbors, and is written as it was read.
 func TestInvalidBlocks(t *testing.T) {
 	for _, tt := range []struct{ block, kind, pointer string }{
 		{`"text"`, "", "/message/content/1"},

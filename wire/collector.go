@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Collector assembles the text and the tool calls of a turn. The caller adds the
-// messages of a stream in order. Text that is streamed first and then comes again as a
-// whole counts once. Messages of subagents are left out.
+// A Collector assembles the text and the tool calls of a turn. The caller adds the messages of a
+// stream in order. Text that is streamed first and then comes again as a whole counts once.
+// Messages of subagents are left out.
 //
-// A Collector holds only the newest turn, and needs memory for its text, its tool
-// calls and its result. A result ends the turn. The next turn begins with an
-// [InitMessage], an [AssistantMessage], the start of a streamed answer or of a block,
-// streamed text, or another result, and replaces the one before. A [TextLine] does not
-// begin a turn: one that follows a result is added to the accumulated text of the ended
-// turn, while Text still returns the text of the result.
+// A Collector holds only the newest turn, and needs memory for its text, its tool calls and its
+// result. A result ends the turn. The next turn begins with an [InitMessage], an
+// [AssistantMessage], the start of a streamed answer or of a block, streamed text, or another
+// result, and replaces the one before. A [TextLine] does not begin a turn: one that follows a
+// result is added to the accumulated text of the ended turn, while Text still returns the text of
+// the result.
 //
 // The zero value is ready to use. A Collector is for one goroutine at a time.
 type Collector struct {
@@ -40,14 +40,14 @@ type part struct {
 	tool    *ToolUseBlock
 }
 
-// Add takes the next message and returns its new text, to be shown at once: the text of a
-// delta, of a block that was not streamed, or of a line that is not JSON, with a line
-// end. If a finished block is longer than its streamed text, Add returns the rest; if it
-// begins differently, Add returns "".
+// Add takes the next message and returns its new text, to be shown at once: the text of a delta, of
+// a block that was not streamed, or of a line that is not JSON, with a line end. If a finished
+// block is longer than its streamed text, Add returns the rest; if it begins differently, Add
+// returns "".
 //
-// Text that Add has returned can become invalid later: a message replaces others, the
-// model refuses and another one takes over, or the agent abandons blocks of a stream.
-// Accumulated does not include such text.
+// Text that Add has returned can become invalid later: a message replaces others, the model refuses
+// and another one takes over, or the agent abandons blocks of a stream. Accumulated does not
+// include such text.
 func (c *Collector) Add(msg Message) string {
 	switch msg := msg.(type) {
 	case *StreamEventMessage:
@@ -123,8 +123,8 @@ func (c *Collector) event(msg *StreamEventMessage) string {
 	return ""
 }
 
-// abandon empties the parts of blocks that will not be finished. Without an id,
-// they are of the message that is being streamed.
+// abandon empties the parts of blocks that will not be finished. Without an id, they are of the
+// message that is being streamed.
 func (c *Collector) abandon(blocks *AbandonedBlocks) {
 	if blocks == nil {
 		return
@@ -148,8 +148,8 @@ func (c *Collector) restart(id string, msg *APIMessage) {
 	c.message, c.pending = id, len(c.parts)
 }
 
-// stream notes which API message is being streamed. It keeps the text that an
-// earlier one has streamed.
+// stream notes which API message is being streamed. It keeps the text that an earlier one has
+// streamed.
 func (c *Collector) stream(id string) {
 	if id != "" && id != c.message {
 		c.message = id
@@ -202,8 +202,7 @@ func (c *Collector) drop(uuids []string) {
 	}
 }
 
-// finish replaces the streamed text of a block by the whole one, and returns the new
-// part of it.
+// finish replaces the streamed text of a block by the whole one, and returns the new part of it.
 func (c *Collector) finish(streamed bool, uuid, text string) string {
 	var p *part
 	if streamed {
@@ -221,8 +220,8 @@ func (c *Collector) finish(streamed bool, uuid, text string) string {
 	return fresh
 }
 
-// firstPending returns the first streamed part whose frame has not come yet, or nil. The
-// next call starts after that part.
+// firstPending returns the first streamed part whose frame has not come yet, or nil. The next call
+// starts after that part.
 func (c *Collector) firstPending() *part {
 	for c.pending < len(c.parts) {
 		p := &c.parts[c.pending]
@@ -234,9 +233,9 @@ func (c *Collector) firstPending() *part {
 	return nil
 }
 
-// Text returns the outcome of the turn. After the turn has ended, that is the text of its
-// result, or the errors of a failed result without text. Before that, or if the result
-// has neither, Text returns the same as Accumulated.
+// Text returns the outcome of the turn. After the turn has ended, that is the text of its result,
+// or the errors of a failed result without text. Before that, or if the result has neither, Text
+// returns the same as Accumulated.
 func (c *Collector) Text() string {
 	if c.done && c.result.Result != "" {
 		return c.result.Result
@@ -247,8 +246,8 @@ func (c *Collector) Text() string {
 	return c.Accumulated()
 }
 
-// Accumulated returns the text of the turn so far: the text blocks of its
-// messages, in order, and the lines that are not JSON, each with a line end.
+// Accumulated returns the text of the turn so far: the text blocks of its messages, in order, and
+// the lines that are not JSON, each with a line end.
 func (c *Collector) Accumulated() string {
 	var text strings.Builder
 	for _, p := range c.parts {
@@ -277,8 +276,8 @@ func (c *Collector) Done() bool { return c.done }
 // IsError reports whether the turn has ended with a result that is [ResultMessage.Failed].
 func (c *Collector) IsError() bool { return c.done && c.result.Failed() }
 
-// Result returns the newest result, or nil. While Done is false, it is the result of the
-// previous turn.
+// Result returns the newest result, or nil. While Done is false, it is the result of the previous
+// turn.
 func (c *Collector) Result() *ResultMessage { return c.result }
 
 // Duration returns how long the turn of the newest result took.

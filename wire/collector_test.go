@@ -365,8 +365,8 @@ func TestCollectorAccumulated(t *testing.T) {
 	}
 }
 
-// TestCollectorRecorded checks that what a collector puts together from the
-// agent's frames is what the agent itself gives as the result.
+// TestCollectorRecorded checks that what a collector puts together from the agent's frames is what
+// the agent itself gives as the result.
 func TestCollectorRecorded(t *testing.T) {
 	want := map[string]string{
 		"compact":             "",
@@ -402,9 +402,9 @@ func TestCollectorRecorded(t *testing.T) {
 	}
 }
 
-// TestCollectorIsLinear checks that four times the events need about four times
-// the memory, counting all allocations. A collector that built its text again for each
-// event would need sixteen times as much.
+// TestCollectorIsLinear checks that four times the events need about four times the memory,
+// counting all allocations. A collector that built its text again for each event would need sixteen
+// times as much.
 func TestCollectorIsLinear(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -429,8 +429,7 @@ func TestCollectorIsLinear(t *testing.T) {
 	}
 }
 
-// collectedBytes returns how much is allocated to add the messages n times and
-// ask for the text.
+// collectedBytes returns how much is allocated to add the messages n times and ask for the text.
 func collectedBytes(msgs []wire.Message, n int) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -19,8 +19,8 @@ import (
 
 const coverageFile = "../docs/spec-coverage.md"
 
-// specifiedRows returns the rows that each table of the coverage document has, in
-// order: the behaviours and sections of the documents, and the cases.
+// specifiedRows returns the rows that each table of the coverage document has, in order: the
+// behaviours and sections of the documents, and the cases.
 func specifiedRows() map[string][]string {
 	rows := map[string][]string{
 		"REQ_002.1: text deltas":             numbered(".1.", 11),
@@ -88,8 +88,8 @@ func numbered(prefix string, n int) []string {
 // A coverageRow is a row of a table: what it is about, and what shows it.
 type coverageRow struct{ table, id, shownBy, note string }
 
-// coverageRows returns the rows of all tables of the coverage document. A table is
-// called after the heading above it.
+// coverageRows returns the rows of all tables of the coverage document. A table is called after the
+// heading above it.
 func coverageRows(t *testing.T) []coverageRow {
 	t.Helper()
 	text, err := os.ReadFile(coverageFile)
@@ -125,8 +125,8 @@ func parseRow(t *testing.T, table, line string) coverageRow {
 	return coverageRow{table: table, id: cells[0], shownBy: cells[2], note: cells[3]}
 }
 
-// TestSpecCoverageIsComplete checks that every behavior, section and case has exactly
-// one row, and that no other row exists.
+// TestSpecCoverageIsComplete checks that every behavior, section and case has exactly one row, and
+// that no other row exists.
 func TestSpecCoverageIsComplete(t *testing.T) {
 	got := map[string][]string{}
 	for _, row := range coverageRows(t) {
@@ -142,8 +142,8 @@ var (
 	notApplicable = regexp.MustCompile(`^not applicable: .+`)
 )
 
-// TestSpecCoverageNamesTests checks that every row names a test, or says why there
-// is none, and that the tests and subtests that are named exist.
+// TestSpecCoverageNamesTests checks that every row names a test, or says why there is none, and
+// that the tests and subtests that are named exist.
 func TestSpecCoverageNamesTests(t *testing.T) {
 	packages := map[string]declared{}
 	for _, row := range coverageRows(t) {
@@ -258,8 +258,8 @@ var flowRows = map[string][]string{
 	},
 }
 
-// declared has the tests, fuzz targets and examples of a package, each with the
-// names of its subtests.
+// declared has the tests, fuzz targets and examples of a package, each with the names of its
+// subtests.
 type declared map[string]map[string]bool
 
 // declaredTests returns the tests of the package in a directory of the module: "" is this package,
@@ -311,9 +311,9 @@ func isTest(f *ast.FuncDecl) bool {
 	return f.Recv == nil && testSignature.MatchString(f.Name.Name+types.ExprString(f.Type))
 }
 
-// subtestNames returns the strings that can be names of subtests in a test that
-// has some, by itself or by a function that it calls: those in the test, and in
-// the variables of its package that it uses.
+// subtestNames returns the strings that can be names of subtests in a test that has some, by itself
+// or by a function that it calls: those in the test, and in the variables of its package that it
+// uses.
 func subtestNames(files []*ast.File, test *ast.FuncDecl) map[string]bool {
 	names, used := map[string]bool{}, map[string]bool{}
 	ast.Inspect(test, func(n ast.Node) bool {
@@ -373,8 +373,8 @@ func isRun(call *ast.CallExpr) bool {
 	return ok && fun.Sel.Name == "Run" && len(call.Args) == 2
 }
 
-// addNames adds the string that has the place of a name in n: the first argument
-// of Run, or the key or the first field of an element of a table.
+// addNames adds the string that has the place of a name in n: the first argument of Run, or the key
+// or the first field of an element of a table.
 func addNames(names map[string]bool, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.CallExpr:

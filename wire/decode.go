@@ -9,9 +9,9 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// Decode decodes one frame. A frame that does not decode, or is followed by anything
-// but white space, is an [*InvalidFrame]. The message shares no memory
-// with data. Decode may be called from several goroutines.
+// Decode decodes one frame. A frame that does not decode, or is followed by anything but white
+// space, is an [*InvalidFrame]. The message shares no memory with data. Decode may be called from
+// several goroutines.
 func Decode(data []byte) Message {
 	d := decoders.Get().(*Decoder)
 	defer decoders.Put(d)
@@ -20,14 +20,13 @@ func Decode(data []byte) Message {
 
 var decoders = sync.Pool{New: func() any { return NewDecoder(nil) }}
 
-// A Decoder decodes frames that have been separated already, with options. It is
-// for one goroutine at a time.
+// A Decoder decodes frames that have been separated already, with options. It is for one goroutine
+// at a time.
 type Decoder struct {
 	d decoder
 }
 
-// NewDecoder returns a decoder. Of the options, which may be nil, it takes
-// DiscardRaw and Registry.
+// NewDecoder returns a decoder. Of the options, which may be nil, it takes DiscardRaw and Registry.
 func NewDecoder(opts *ReaderOptions) *Decoder {
 	d := new(Decoder)
 	d.d.configure(opts)
@@ -50,8 +49,8 @@ func (d *Decoder) Decode(data []byte) Message {
 	return msg
 }
 
-// DecodeContent decodes the content of a message or of a tool's result: a
-// string, which becomes one [*TextBlock], or a list of blocks.
+// DecodeContent decodes the content of a message or of a tool's result: a string, which becomes one
+// [*TextBlock], or a list of blocks.
 func DecodeContent(data JSON) (Content, error) {
 	if data == "" {
 		return nil, nil
@@ -86,8 +85,8 @@ func (d *decoder) configure(opts *ReaderOptions) {
 	}
 }
 
-// frame decodes the frame at the start of data and returns its length, even if it is JSON
-// that does not decode. The caller may change data afterwards.
+// frame decodes the frame at the start of data and returns its length, even if it is JSON that does
+// not decode. The caller may change data afterwards.
 func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 	d.load(data)
 	msg := d.message()
@@ -115,8 +114,8 @@ func (d *decoder) unload() {
 	d.Reset(nil)
 }
 
-// graver returns the error of a text that is not even JSON in place of the one
-// that decoding met first.
+// graver returns the error of a text that is not even JSON in place of the one that decoding met
+// first.
 func (d *decoder) graver(err *jsonlex.Error) *jsonlex.Error {
 	if err.Syntax() {
 		return err
@@ -219,8 +218,8 @@ func (d *decoder) mark() mark {
 	return mark{d.Pos(), d.Depth(), len(d.unknown)}
 }
 
-// forgive passes over the value at m if decoding it failed because of its shape,
-// and reports whether it did.
+// forgive passes over the value at m if decoding it failed because of its shape, and reports
+// whether it did.
 func (d *decoder) forgive(m mark) bool {
 	err := d.Err()
 	if err == nil || err.Syntax() {
@@ -232,9 +231,9 @@ func (d *decoder) forgive(m mark) bool {
 	return d.Err() == nil
 }
 
-// Content decodes the content of a message or of a tool's result, as
-// [DecodeContent] does, without changing data. With [ReaderOptions.DiscardRaw]
-// each block has separate memory, so that keeping one block does not keep the others.
+// Content decodes the content of a message or of a tool's result, as [DecodeContent] does, without
+// changing data. With [ReaderOptions.DiscardRaw] each block has separate memory, so that keeping
+// one block does not keep the others.
 func (d *Decoder) Content(data []byte) (Content, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -249,9 +248,9 @@ func (d *Decoder) Content(data []byte) (Content, error) {
 	return content, nil
 }
 
-// Nearly every frame of a stream is a delta, and begins with the same bytes in the same
-// order. quickDelta reads those without looking for members one by one. Frames that
-// differ in any way are decoded like all others.
+// Nearly every frame of a stream is a delta, and begins with the same bytes in the same order.
+// quickDelta reads those without looking for members one by one. Frames that differ in any way are
+// decoded like all others.
 
 const (
 	streamEventStart = `{"type":"stream_event",`
@@ -273,8 +272,8 @@ func (d *decoder) streamEvent() Message {
 	return msg
 }
 
-// quickDelta reads the event of a frame that begins as usual, up to the event's
-// end, into one allocation with its message. Otherwise it returns nil.
+// quickDelta reads the event of a frame that begins as usual, up to the event's end, into one
+// allocation with its message. Otherwise it returns nil.
 func (d *decoder) quickDelta() *StreamEventMessage {
 	start := d.Pos() + len(eventStart)
 	if !d.Literal(deltaStart) || d.Peek() < '0' || d.Peek() > '9' {
@@ -334,8 +333,8 @@ func (d *decoder) quickEnd(m *StreamEventMessage, event deltaEvent, index, start
 	return m
 }
 
-// firstKey enters the frame. If quickDelta has read the event, it continues after the
-// event and the members that usually follow it.
+// firstKey enters the frame. If quickDelta has read the event, it continues after the event and the
+// members that usually follow it.
 func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
 	if v.Event == nil {
 		return d.FirstKey()
@@ -429,8 +428,8 @@ func (d *decoder) rawJSONs() []JSON { return list(d, d.anyJSON) }
 
 func (d *decoder) nameList() []string { return list(d, d.name) }
 
-// list decodes an array, each element with elem. It is nil for null, and not nil
-// for an empty array.
+// list decodes an array, each element with elem. It is nil for null, and not nil for an empty
+// array.
 func list[T any](d *decoder, elem func() T) []T {
 	if d.Null() {
 		return nil
@@ -486,9 +485,9 @@ func structDict[T any, P shape[T]](d *decoder) map[string]T {
 	return dict(d, func() T { return structOf[T, P](d) })
 }
 
-// A nameTable shares strings that come again and again: ids of a session, names
-// of models and tools, values of enums. A newcomer takes the slot of its hash,
-// so that the table stays small. A reader that waits for input has no table.
+// A nameTable shares strings that come again and again: ids of a session, names of models and
+// tools, values of enums. A newcomer takes the slot of its hash, so that the table stays small. A
+// reader that waits for input has no table.
 type nameTable struct {
 	slots *[nameSlots]string
 }

@@ -203,8 +203,7 @@ func TestFlatFrameWithNullMessage(t *testing.T) {
 // fill puts text in the place of % in a frame.
 func fill(frame, text string) string { return strings.Replace(frame, "%", text, 1) }
 
-// Agents have sent the content under message and directly on the frame, as a string and as
-// a list.
+// Agents have sent the content under message and directly on the frame, as a string and as a list.
 func TestShapesOfContent(t *testing.T) {
 	for _, kind := range []string{"assistant", "user"} {
 		for _, shape := range []string{

@@ -114,16 +114,15 @@ func (d *decoder) unknownEvent(kind []byte) Event {
 	return &UnknownEvent{raw: d.keep(start), kind: d.names.get(kind)}
 }
 
-// A deltaEvent is an event whose fields lie in the object "delta" of a
-// content_block_delta.
+// A deltaEvent is an event whose fields lie in the object "delta" of a content_block_delta.
 type deltaEvent interface {
 	Event
 	decode(*decoder)
 	place(index int, raw string)
 }
 
-// delta decodes a content_block_delta. One without a delta, or with a delta of
-// an unknown type, is an [*UnknownEvent].
+// delta decodes a content_block_delta. One without a delta, or with a delta of an unknown type, is
+// an [*UnknownEvent].
 func (d *decoder) delta() Event {
 	start := d.Pos()
 	index := 0

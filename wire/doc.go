@@ -1,8 +1,7 @@
-// Package wire turns the stream-json of Claude Code into typed Go values and
-// back.
+// Package wire turns the stream-json of Claude Code into typed Go values and back.
 //
-// The agent writes one JSON object, a frame, on each line of its output. A
-// [Reader] reads any such stream, from a pipe or from a file:
+// The agent writes one JSON object, a frame, on each line of its output. A [Reader] reads any such
+// stream, from a pipe or from a file:
 //
 //	r := wire.NewReader(os.Stdin, nil)
 //	for msg, err := range r.Messages() {
@@ -17,45 +16,40 @@
 //		}
 //	}
 //
-// A [Feeder] does the same for a caller that owns the read loop. [Decode] decodes one
-// frame. A [Collector] assembles the text of a turn.
+// A [Feeder] does the same for a caller that owns the read loop. [Decode] decodes one frame. A
+// [Collector] assembles the text of a turn.
 //
 // # Nothing is lost
 //
-// Bad data does not end the stream. A frame that does not decode is an
-// [*InvalidFrame], a line that is not JSON is a [*TextLine], and a frame of an unknown
-// type is an [*UnknownMessage]. A block that does not fit its type is an
-// [*InvalidBlock] in an otherwise good message.
+// Bad data does not end the stream. A frame that does not decode is an [*InvalidFrame], a line that
+// is not JSON is a [*TextLine], and a frame of an unknown type is an [*UnknownMessage]. A block
+// that does not fit its type is an [*InvalidBlock] in an otherwise good message.
 //
-// Every message keeps the text that it was read from; see [Message.Raw]. That text
-// includes the fields that this package does not know, and [Append] writes them again.
+// Every message keeps the text that it was read from; see [Message.Raw]. That text includes the
+// fields that this package does not know, and [Append] writes them again.
 //
 // # Reading
 //
-// Fields may come in any order. A field that is null or absent is zero. Names are
-// matched exactly: "Type" is not "type". An integer may be written as 3.0 or 1e3. If a
-// member appears twice, the last one counts. For "type" and "subtype" the first one
-// counts, because they select the variant before the frame is read. Numbers that do not
-// fit their Go type make the frame invalid, and so does nesting deeper than 10,000
-// levels. Bytes that are not UTF-8, and halves of surrogate pairs, become U+FFFD in
-// strings and stay unchanged in Raw.
+// Fields may come in any order. A field that is null or absent is zero. Names are matched exactly:
+// "Type" is not "type". An integer may be written as 3.0 or 1e3. If a member appears twice, the
+// last one counts. For "type" and "subtype" the first one counts, because they select the variant
+// before the frame is read. Numbers that do not fit their Go type make the frame invalid, and so
+// does nesting deeper than 10,000 levels. Bytes that are not UTF-8, and halves of surrogate pairs,
+// become U+FFFD in strings and stay unchanged in Raw.
 //
 // # Lines
 //
-// A line usually holds one frame. Several frames on one line, and a frame spread over
-// several lines, are read as well. A line break inside an object is dropped, even inside
-// a string. Byte-order marks, blank lines, carriage returns and runs of NUL bytes between
-// frames are skipped.
+// A line usually holds one frame. Several frames on one line, and a frame spread over several
+// lines, are read as well. A line break inside an object is dropped, even inside a string.
+// Byte-order marks, blank lines, carriage returns and runs of NUL bytes between frames are skipped.
 //
-// While an object is open, the next line continues it if possible. If that line is itself
-// a frame of a known kind, the open object was cut off: it is reported as invalid, and
-// the frame is delivered at once. A transcript_mirror is the exception, because its
-// entries look like frames.
+// While an object is open, the next line continues it if possible. If that line is itself a frame
+// of a known kind, the open object was cut off: it is reported as invalid, and the frame is
+// delivered at once. A transcript_mirror is the exception, because its entries look like frames.
 //
-// A line that does not begin with an object is text as a whole. It may contain a frame,
-// but only as a quotation. If a line begins with an object that is not valid JSON, the
-// rest of the line belongs to that object. A line that is JSON but not an object, such
-// as 42, is an [*InvalidFrame].
+// A line that does not begin with an object is text as a whole. It may contain a frame, but only as
+// a quotation. If a line begins with an object that is not valid JSON, the rest of the line belongs
+// to that object. A line that is JSON but not an object, such as 42, is an [*InvalidFrame].
 package wire
 
 //go:generate go run ../internal/wiregen .

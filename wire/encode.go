@@ -13,14 +13,13 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// Append appends the frame of msg to dst, as one line of JSON without the line end. A
-// message that was decoded and not changed is written as the JSON value that it was read
-// from, including unknown fields. A changed field is written with its new value. A field
-// set to its zero value is left out, unless its frame requires it.
+// Append appends the frame of msg to dst, as one line of JSON without the line end. A message that
+// was decoded and not changed is written as the JSON value that it was read from, including unknown
+// fields. A changed field is written with its new value. A field set to its zero value is left out,
+// unless its frame requires it.
 //
-// Append returns an error and leaves dst unchanged for a [*TextLine] or an
-// [*InvalidFrame], which have no frame, for a raw value that is not JSON, and for a
-// message that lacks a required part.
+// Append returns an error and leaves dst unchanged for a [*TextLine] or an [*InvalidFrame], which
+// have no frame, for a raw value that is not JSON, and for a message that lacks a required part.
 func Append(dst []byte, msg Message) ([]byte, error) {
 	switch msg := msg.(type) {
 	case node:
@@ -45,9 +44,8 @@ func appendNode(dst []byte, n node) ([]byte, error) {
 	return append(dst, oneLine(e.out)...), nil
 }
 
-// oneLine changes JSON into one line, which it may not have been when it was
-// read, and into UTF-8: a byte that does not fit is U+FFFD, as it was when its
-// string was decoded.
+// oneLine changes JSON into one line, which it may not have been when it was read, and into UTF-8:
+// a byte that does not fit is U+FFFD, as it was when its string was decoded.
 func oneLine(text []byte) []byte {
 	if bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
 		for i, c := range text {
@@ -64,8 +62,7 @@ func oneLine(text []byte) []byte {
 
 func marshal(n node) ([]byte, error) { return appendNode(nil, n) }
 
-// unmarshal does what encoding/json asks of an Unmarshaler: a null changes
-// nothing.
+// unmarshal does what encoding/json asks of an Unmarshaler: a null changes nothing.
 func unmarshal(data []byte, v interface{ decode(*decoder) }) error {
 	if isNull(data) {
 		return nil
@@ -74,8 +71,8 @@ func unmarshal(data []byte, v interface{ decode(*decoder) }) error {
 	return d.whole(data, func() { v.decode(&d) })
 }
 
-// unmarshalKind is unmarshal for a value of a type, and of a subtype if that is
-// not empty, and fails for one of another.
+// unmarshalKind is unmarshal for a value of a type, and of a subtype if that is not empty, and
+// fails for one of another.
 func unmarshalKind(data []byte, v interface{ decode(*decoder) }, kind, subtype string) error {
 	for _, want := range []struct{ name, value string }{{"type", kind}, {"subtype", subtype}} {
 		got, ok := jsonlex.Unquote(jsonlex.Lookup(data, 0, want.name))
@@ -103,8 +100,8 @@ func unmarshalDelta[T any](data []byte, v *T) error {
 	return nil
 }
 
-// An encoder merges the typed fields of an object with the bytes that it was read from.
-// The fields take precedence; the bytes supply the rest.
+// An encoder merges the typed fields of an object with the bytes that it was read from. The fields
+// take precedence; the bytes supply the rest.
 type encoder struct {
 	out     []byte
 	members []member // of the objects that are open, the innermost last
@@ -151,8 +148,7 @@ func (e *encoder) begin(raw string) {
 	e.objects = append(e.objects, open)
 }
 
-// read notes the members of an object, and returns where the last of each name
-// is.
+// read notes the members of an object, and returns where the last of each name is.
 func (e *encoder) read(text []byte) map[string]int {
 	index := map[string]int{}
 	var l jsonlex.Lexer
@@ -185,8 +181,8 @@ func (e *encoder) end() {
 	e.out = append(e.out, '}')
 }
 
-// take returns the value that the object was read with for a member, or nil, and
-// marks the member as written.
+// take returns the value that the object was read with for a member, or nil, and marks the member
+// as written.
 func (e *encoder) take(name string) []byte {
 	e.value = nil
 	i, ok := e.objects[len(e.objects)-1].index[name]
@@ -259,8 +255,8 @@ func (e *encoder) enter(name string) {
 	e.begin(string(raw))
 }
 
-// writeList writes an array, each element with elem. A nil list is a member
-// without a value, an empty one an empty array.
+// writeList writes an array, each element with elem. A nil list is a member without a value, an
+// empty one an empty array.
 func writeList[T any](e *encoder, name string, all []T, elem func(i int, v T)) {
 	if all == nil {
 		e.none(name)
@@ -313,8 +309,8 @@ func (e *encoder) jsons(name string, all []JSON) {
 	})
 }
 
-// content writes a list of blocks, or a string if it was read as one. An API
-// message that was made by hand always has it.
+// content writes a list of blocks, or a string if it was read as one. An API message that was made
+// by hand always has it.
 func (e *encoder) content(name string, c Content) {
 	if text, ok := c.plain(); ok {
 		e.str(name, text, true)
@@ -332,8 +328,7 @@ func (e *encoder) content(name string, c Content) {
 	})
 }
 
-// plain returns the string that the content was read as, unless there is more
-// to it now.
+// plain returns the string that the content was read as, unless there is more to it now.
 func (c Content) plain() (string, bool) {
 	if len(c) != 1 {
 		return "", false
@@ -406,8 +401,8 @@ func blank[T any, P structNode[T]](v P) bool {
 	return err == nil && string(got) == string(zero)
 }
 
-// writeDict writes an object with the keys of all, in order. A nil map is a
-// member without a value, an empty one an empty object.
+// writeDict writes an object with the keys of all, in order. A nil map is a member without a value,
+// an empty one an empty object.
 func writeDict[T any](e *encoder, name string, all map[string]T, elem func(string, T)) {
 	if all == nil {
 		e.none(name)
@@ -423,8 +418,7 @@ func writeDict[T any](e *encoder, name string, all map[string]T, elem func(strin
 	e.end()
 }
 
-// discard drops the members of the object that were not written: keys that were removed
-// from a map.
+// discard drops the members of the object that were not written: keys that were removed from a map.
 func (e *encoder) discard() {
 	e.members = e.members[:e.objects[len(e.objects)-1].members]
 }
@@ -443,8 +437,8 @@ func writeStructDict[T any, P structNode[T]](e *encoder, name string, all map[st
 	})
 }
 
-// The methods below write one member each. They write the text that the member was
-// read from as long as the value has not changed.
+// The methods below write one member each. They write the text that the member was read from as
+// long as the value has not changed.
 
 // none writes a member that has no value, if it was read as null.
 func (e *encoder) none(name string) {
@@ -453,8 +447,8 @@ func (e *encoder) none(name string) {
 	}
 }
 
-// bent writes a lenient member that has no value because its JSON had another shape, one
-// that read does not accept. It reports whether it wrote the member.
+// bent writes a lenient member that has no value because its JSON had another shape, one that read
+// does not accept. It reports whether it wrote the member.
 func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
 	raw := e.take(name)
 	if !absent || raw == nil || isNull(raw) {
@@ -470,8 +464,8 @@ func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
 	return true
 }
 
-// scalar writes a member. A zero value is written as it was read, if it was zero then, and
-// left out if it is not required. Any other value is written as text.
+// scalar writes a member. A zero value is written as it was read, if it was zero then, and left out
+// if it is not required. Any other value is written as text.
 func (e *encoder) scalar(name string, text []byte, zero, required bool) {
 	raw := e.take(name)
 	spared := raw == nil && !e.objects[len(e.objects)-1].fresh // it was read without
@@ -560,8 +554,8 @@ func (e *encoder) check(name string, v JSON) {
 	}
 }
 
-// object writes a member that is a struct. One that comes out empty is left out
-// if it was not read, and null if it was read as that, unless it is required.
+// object writes a member that is a struct. One that comes out empty is left out if it was not read,
+// and null if it was read as that, unless it is required.
 func (e *encoder) object(name string, v node, required bool) {
 	raw := e.take(name)
 	before, filled := len(e.out), e.objects[len(e.objects)-1].filled
@@ -592,8 +586,8 @@ func (e *encoder) node(name string, v node) {
 // isNull reports whether a value that was read, if any, is null.
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
-// isZero reports whether a value that was read is null, or what the zero value
-// of a string, a bool or a number is written as.
+// isZero reports whether a value that was read is null, or what the zero value of a string, a bool
+// or a number is written as.
 func isZero(raw []byte) bool {
 	switch raw[0] {
 	case 'n', 'f':

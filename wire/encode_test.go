@@ -192,8 +192,8 @@ func TestAppendAppends(t *testing.T) {
 	}
 }
 
-// A changed field is written, a field set to its zero value is left out, and everything
-// else stays the same.
+// A changed field is written, a field set to its zero value is left out, and everything else stays
+// the same.
 func TestChangedResults(t *testing.T) {
 	const head = `{"type":"result","subtype":"success","new":1,`
 	for _, tt := range []struct {

@@ -2,12 +2,11 @@ package wire
 
 import "encoding/json"
 
-// A StreamEventMessage carries a piece of an answer while the model writes it.
-// The complete block follows as an [AssistantMessage], before its
-// [*ContentBlockStopEvent].
+// A StreamEventMessage carries a piece of an answer while the model writes it. The complete block
+// follows as an [AssistantMessage], before its [*ContentBlockStopEvent].
 //
-// An API event that stands on a line by itself, without the frame around it, is
-// a StreamEventMessage as well.
+// An API event that stands on a line by itself, without the frame around it, is a
+// StreamEventMessage as well.
 //
 //wire:message stream_event
 type StreamEventMessage struct {
@@ -28,15 +27,15 @@ type StreamEventMessage struct {
 	SessionID string `json:"session_id" wire:"required,intern"`
 }
 
-// StreamEventDetails are the members that come only with the first event of a turn or
-// of an answer, and with an event that gives up blocks. On the wire they are members of
-// the frame itself.
+// StreamEventDetails are the members that come only with the first event of a turn or of an answer,
+// and with an event that gives up blocks. On the wire they are members of the frame itself.
 type StreamEventDetails struct {
 	raw string
 
 	// TTFT is the time to the first token of the answer.
 	TTFT Millis `json:"ttft_ms,omitzero"`
-	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are the ids of all prompts that the turn has taken up so far.
+	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are
+	// the ids of all prompts that the turn has taken up so far.
 	UserMessageUUID  string   `json:"user_message_uuid,omitzero" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
 	// ResumeReason is set when the turn continues one that a restart cut off.
@@ -70,8 +69,7 @@ type AbandonedBlocks struct {
 //   - [*UnknownEvent], for an event or a delta of a type that this package does
 //     not know
 type Event interface {
-	// EventType returns the event's type on the wire. It is
-	// "content_block_delta" for every delta.
+	// EventType returns the event's type on the wire. It is "content_block_delta" for every delta.
 	EventType() string
 	// Raw returns the text that the event was read from, or "".
 	Raw() string
@@ -206,8 +204,8 @@ type SignatureDeltaEvent struct {
 	Signature string `json:"signature"`
 }
 
-// An InputJSONDeltaEvent appends to the input of a tool. The pieces are JSON
-// only when put together.
+// An InputJSONDeltaEvent appends to the input of a tool. The pieces are JSON only when put
+// together.
 //
 //wire:delta input_json_delta
 type InputJSONDeltaEvent struct {
@@ -239,15 +237,13 @@ type CompactionDeltaEvent struct {
 	EncryptedContent string `json:"encrypted_content"`
 }
 
-// An UnknownEvent is an event, or a delta, of a type that this package does not
-// know.
+// An UnknownEvent is an event, or a delta, of a type that this package does not know.
 type UnknownEvent struct {
 	raw  string
 	kind string
 }
 
-// EventType returns the unknown type, or "content_block_delta" for an unknown
-// delta.
+// EventType returns the unknown type, or "content_block_delta" for an unknown delta.
 func (e *UnknownEvent) EventType() string { return e.kind }
 
 // Raw returns the whole event.

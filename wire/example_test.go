@@ -131,8 +131,8 @@ func ExampleDecode() {
 	// wire: invalid frame: /num_turns: expected number, found string
 }
 
-// Append writes unchanged fields as they were read, including the fields that this
-// package does not know.
+// Append writes unchanged fields as they were read, including the fields that this package does not
+// know.
 func ExampleAppend() {
 	msg := wire.Decode([]byte(`{"type":"user","message":{"content":"hello","mood":"good"}}`)).(*wire.UserMessage)
 	msg.SessionID = "5f2c"

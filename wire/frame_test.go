@@ -260,8 +260,7 @@ func TestBadFrameAmongGoodOnes(t *testing.T) {
 	}
 }
 
-// recorded returns the frames of the recorded dialogues, both directions, by
-// dialogue.
+// recorded returns the frames of the recorded dialogues, both directions, by dialogue.
 func recorded(t testing.TB) map[string][][]byte {
 	t.Helper()
 	paths, err := filepath.Glob("../testdata/recorded/*/*.txt")

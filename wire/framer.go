@@ -12,8 +12,8 @@ import (
 
 // A framer cuts a stream into lines and lines into frames.
 //
-// Nearly every line is one frame, and goes directly from the buffer to the decoder.
-// Any other line (several objects, a part of an object, text) is split step by step.
+// Nearly every line is one frame, and goes directly from the buffer to the decoder. Any other line
+// (several objects, a part of an object, text) is split step by step.
 type framer struct {
 	decoder
 	max      int
@@ -69,8 +69,8 @@ func (f *framer) reset() {
 	}
 }
 
-// space returns room at the end of the buffer to read into: at least one byte,
-// and want bytes if that does not pass the limit of a frame.
+// space returns room at the end of the buffer to read into: at least one byte, and want bytes if
+// that does not pass the limit of a frame.
 func (f *framer) space(want int) []byte {
 	if f.start == len(f.buf) && !f.join.active() || len(f.buf) == cap(f.buf) {
 		f.makeRoom(min(want, f.max))
@@ -120,9 +120,9 @@ func (f *framer) park() bool {
 	return true
 }
 
-// makeRoom moves the bytes that are still needed, the text of an open object and the
-// bytes that are not taken, to the start of the buffer, or into a larger one if they fill
-// more than half of it. A large buffer grows fourfold, because growing costs copying.
+// makeRoom moves the bytes that are still needed, the text of an open object and the bytes that are
+// not taken, to the start of the buffer, or into a larger one if they fill more than half of it. A
+// large buffer grows fourfold, because growing costs copying.
 func (f *framer) makeRoom(want int) {
 	open, rest := f.join.text, f.buf[f.start:]
 	need := len(open) + len(rest)
@@ -163,8 +163,8 @@ func (f *framer) end(err error) {
 	}
 }
 
-// next returns the next message, or false when more input is needed or, once the
-// stream has ended, when there is none.
+// next returns the next message, or false when more input is needed or, once the stream has ended,
+// when there is none.
 func (f *framer) next() (Message, bool) {
 	for {
 		switch {
@@ -230,8 +230,8 @@ func (f *framer) take(line piece) {
 	f.rest = line
 }
 
-// nextLine takes the next line out of the buffer. At the end of the stream it
-// settles what is left, and returns false when that is done.
+// nextLine takes the next line out of the buffer. At the end of the stream it settles what is left,
+// and returns false when that is done.
 func (f *framer) nextLine() (piece, bool) {
 	nl := bytes.IndexByte(f.buf[f.scanned:], '\n')
 	if nl < 0 {
@@ -275,8 +275,8 @@ type oversize struct {
 // headBytes is how much of a frame that is too large is kept to show.
 const headBytes = 1 << 10
 
-// bound keeps the buffer from growing past the limit: it drops the padding at
-// the start of a line, and all but the head of a line that is too long.
+// bound keeps the buffer from growing past the limit: it drops the padding at the start of a line,
+// and all but the head of a line that is too long.
 func (f *framer) bound() {
 	if f.skip == nil {
 		f.start += f.lead(f.buf[f.start:])
@@ -290,8 +290,8 @@ func (f *framer) bound() {
 	f.start = len(f.buf)
 }
 
-// admit lets a line through unless it is too long; then it reports that, and
-// lets an empty line through.
+// admit lets a line through unless it is too long; then it reports that, and lets an empty line
+// through.
 func (f *framer) admit(line piece) piece {
 	if f.skip == nil && !f.exceeds(line.text) {
 		return line
@@ -312,8 +312,8 @@ func (f *framer) admit(line piece) piece {
 	return piece{}
 }
 
-// exceeds reports whether a line is too long, no matter what follows. The
-// carriage return of a line end does not count.
+// exceeds reports whether a line is too long, no matter what follows. The carriage return of a line
+// end does not count.
 func (f *framer) exceeds(line []byte) bool {
 	n := len(line)
 	return n > f.max+1 || n == f.max+1 && line[n-1] != '\r'
@@ -323,9 +323,9 @@ func (f *framer) oversize(line []byte, pos Position) *oversize {
 	return &oversize{pos, bytes.Clone(line[:min(headBytes, f.max)])}
 }
 
-// lead returns the length of the padding at the start of a line. It is 0 while an object
-// is open, because the line may continue inside a string, unless a NUL byte shows that
-// the line cannot continue the object.
+// lead returns the length of the padding at the start of a line. It is 0 while an object is open,
+// because the line may continue inside a string, unless a NUL byte shows that the line cannot
+// continue the object.
 func (f *framer) lead(line []byte) int {
 	n := paddingLen(line)
 	if f.join.active() {
@@ -344,16 +344,15 @@ type piece struct {
 	pos  Position
 }
 
-// isPadding reports whether c is white space of JSON or one of the NUL bytes
-// that a crash leaves in a file.
+// isPadding reports whether c is white space of JSON or one of the NUL bytes that a crash leaves in
+// a file.
 func isPadding(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0
 }
 
 const byteOrderMark = "\uFEFF"
 
-// paddingLen returns the length of the padding and the byte-order marks that a
-// text starts with.
+// paddingLen returns the length of the padding and the byte-order marks that a text starts with.
 func paddingLen(text []byte) int {
 	n := 0
 	for n < len(text) {
@@ -394,8 +393,8 @@ func (p piece) head(n int) piece {
 	return p
 }
 
-// step takes one object, or one text, off the line that is being split. NUL bytes
-// separate like line ends, because JSON cannot contain them.
+// step takes one object, or one text, off the line that is being split. NUL bytes separate like
+// line ends, because JSON cannot contain them.
 func (f *framer) step() {
 	if len(f.segment.text) == 0 {
 		f.nextSegment()
@@ -417,8 +416,8 @@ func (f *framer) step() {
 	}
 }
 
-// nextSegment continues after NUL bytes, which cut off an open object. White space at
-// the end may be part of a string, except for the carriage return of the line end.
+// nextSegment continues after NUL bytes, which cut off an open object. White space at the end may
+// be part of a string, except for the carriage return of the line end.
 func (f *framer) nextSegment() {
 	f.abandon()
 	f.rest.drop(paddingLen(f.rest.text))
@@ -433,8 +432,8 @@ func (f *framer) nextSegment() {
 	}
 }
 
-// objectEnd returns the length of the object at the start of p. It returns 0 if
-// there is none, and then has reported it or given it to the joiner.
+// objectEnd returns the length of the object at the start of p. It returns 0 if there is none, and
+// then has reported it or given it to the joiner.
 func (f *framer) objectEnd(p piece) int {
 	f.Reset(p.text)
 	f.Skip()
@@ -475,8 +474,8 @@ func (f *framer) textLine(p piece) {
 	f.push(&TextLine{Text: text, Line: p.pos.Line, Offset: p.pos.Offset, raw: string(p.text)}, p.pos)
 }
 
-// isRecorderLine reports whether a line comes from the terminal recorder script,
-// which frames what it records.
+// isRecorderLine reports whether a line comes from the terminal recorder script, which frames what
+// it records.
 func isRecorderLine(text string) bool {
 	return strings.HasPrefix(text, "Script started") || strings.HasPrefix(text, "Script done")
 }

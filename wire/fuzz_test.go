@@ -17,8 +17,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// seedFrames returns the first recorded frame of each kind, with its event's
-// type, that is short.
+// seedFrames returns the first recorded frame of each kind, with its event's type, that is short.
 func seedFrames(f *testing.F) [][]byte {
 	f.Helper()
 	seen := map[string]bool{}
@@ -39,8 +38,8 @@ func seedFrames(f *testing.F) [][]byte {
 	return frames
 }
 
-// FuzzDecode checks that decoding agrees with encoding/json on what is JSON, and
-// on the texts of a message.
+// FuzzDecode checks that decoding agrees with encoding/json on what is JSON, and on the texts of a
+// message.
 func FuzzDecode(f *testing.F) {
 	for _, frame := range seedFrames(f) {
 		f.Add(frame)
@@ -118,10 +117,9 @@ func walkValue(d *json.Decoder, repeated *bool) bool {
 	return err == nil
 }
 
-// FuzzRoundTrip checks that a frame that was decoded is written as the same
-// value, and that writing it once more changes nothing. The value may differ
-// where a key is repeated, since one of them counts, and where bytes are not
-// UTF-8, since they are replaced.
+// FuzzRoundTrip checks that a frame that was decoded is written as the same value, and that writing
+// it once more changes nothing. The value may differ where a key is repeated, since one of them
+// counts, and where bytes are not UTF-8, since they are replaced.
 func FuzzRoundTrip(f *testing.F) {
 	for _, frame := range seedFrames(f) {
 		f.Add(frame)
@@ -158,8 +156,8 @@ func sameNumber(a, b json.Number) bool {
 	return a == b || err1 == nil && err2 == nil && x == y
 }
 
-// FuzzFraming checks that the messages of a stream do not depend on how it is cut, and
-// that no byte is lost.
+// FuzzFraming checks that the messages of a stream do not depend on how it is cut, and that no byte
+// is lost.
 func FuzzFraming(f *testing.F) {
 	for pair := range slices.Chunk(seedFrames(f), 2) {
 		f.Add(bytes.Join(pair, []byte("\n")), []byte{6, 99}, uint16(0))
@@ -176,8 +174,7 @@ func FuzzFraming(f *testing.F) {
 	f.Fuzz(checkCuts)
 }
 
-// TestFramingOfFragments does what FuzzFraming does, on streams made of difficult
-// fragments.
+// TestFramingOfFragments does what FuzzFraming does, on streams made of difficult fragments.
 func TestFramingOfFragments(t *testing.T) {
 	fragments := []string{
 		alive, strange, greeting("é"), alive, "\n", "\n", "\n", "\r\n", "\r", " ", "\x00", "\x00\x00\x00", "\uFEFF", "\xef\xbb", "text", "\u00a0",
@@ -198,8 +195,8 @@ func TestFramingOfFragments(t *testing.T) {
 	}
 }
 
-// checkCuts compares the messages of a whole stream with those of the stream in pieces.
-// Each cut is the size of a piece less one. The limit 0 means the default.
+// checkCuts compares the messages of a whole stream with those of the stream in pieces. Each cut is
+// the size of a piece less one. The limit 0 means the default.
 func checkCuts(t *testing.T, stream, cuts []byte, limit uint16) {
 	opts := &wire.ReaderOptions{MaxFrameBytes: int(limit)}
 	whole := placedAll(t, bytes.NewReader(stream), opts)
@@ -239,8 +236,8 @@ func placedAll(t *testing.T, src io.Reader, opts *wire.ReaderOptions) []place {
 	return all
 }
 
-// checkPlaces checks that places are in order, that they hold what they say, and
-// that nothing but padding and the lines of a terminal recorder lies between.
+// checkPlaces checks that places are in order, that they hold what they say, and that nothing but
+// padding and the lines of a terminal recorder lies between.
 func checkPlaces(t *testing.T, stream []byte, all []place) {
 	t.Helper()
 	end := int64(0)
@@ -279,8 +276,7 @@ func checkGap(t *testing.T, gap []byte) {
 	}
 }
 
-// A patternReader reads pieces as its cuts say, one after the other and over
-// again.
+// A patternReader reads pieces as its cuts say, one after the other and over again.
 type patternReader struct {
 	src  io.Reader
 	cuts []byte

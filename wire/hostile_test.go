@@ -12,8 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// The time grows with the input, not with its square. Each of these inputs is small, and
-// would take minutes if every part of it were searched for from the start.
+// The time grows with the input, not with its square. Each of these inputs is small, and would take
+// minutes if every part of it were searched for from the start.
 func TestCostIsLinear(t *testing.T) {
 	many := func(n int, part string) string { return strings.Repeat(part, n) }
 	numbered := func(n int, format string) string {
@@ -49,8 +49,8 @@ func TestCostIsLinear(t *testing.T) {
 	}
 }
 
-// explain asks up to 20 invalid blocks for their errors, not all of them, because each
-// answer takes a walk through the frame.
+// explain asks up to 20 invalid blocks for their errors, not all of them, because each answer takes
+// a walk through the frame.
 func explain(t *testing.T, content wire.Content) {
 	t.Helper()
 	for _, b := range content[:min(20, len(content))] {

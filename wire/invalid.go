@@ -12,11 +12,11 @@ import (
 // [ReaderOptions.MaxFrameBytes].
 var ErrFrameTooLarge = errors.New("wire: frame too large")
 
-// An InvalidFrame is a frame that does not decode. It is an error as well, and
-// wraps a [*SyntaxError], a [*FieldError] or a [*TooLargeError].
+// An InvalidFrame is a frame that does not decode. It is an error as well, and wraps a
+// [*SyntaxError], a [*FieldError] or a [*TooLargeError].
 type InvalidFrame struct {
-	// Line is the line that the frame starts on, counted from 1; Offset is its
-	// first byte, counted from 0. Both are 0 for a frame decoded by itself.
+	// Line is the line that the frame starts on, counted from 1; Offset is its first byte, counted
+	// from 0. Both are 0 for a frame decoded by itself.
 	Line   int
 	Offset int64
 	// Err says what is wrong.
@@ -26,12 +26,11 @@ type InvalidFrame struct {
 	kind Kind
 }
 
-// Kind returns the type and subtype that the frame claims, as far as they could
-// be read.
+// Kind returns the type and subtype that the frame claims, as far as they could be read.
 func (m *InvalidFrame) Kind() Kind { return m.kind }
 
-// Raw returns the frame as it was read, which may not be JSON, without the line
-// ends inside it. For a frame that was too large it returns only the beginning.
+// Raw returns the frame as it was read, which may not be JSON, without the line ends inside it. For
+// a frame that was too large it returns only the beginning.
 func (m *InvalidFrame) Raw() string { return m.raw }
 
 // Error returns the place of the frame and what is wrong with it.
@@ -47,8 +46,7 @@ func (m *InvalidFrame) Unwrap() error { return m.Err }
 
 func (m *InvalidFrame) sealed() {}
 
-// kindOf returns the type and subtype that a frame claims, as far as they can be
-// read.
+// kindOf returns the type and subtype that a frame claims, as far as they can be read.
 func kindOf(text []byte) Kind {
 	kind, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "type"))
 	subtype, _ := jsonlex.Unquote(jsonlex.Lookup(text, 0, "subtype"))
@@ -69,8 +67,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
 
-// A FieldError says that a frame is JSON, but a field does not have the shape that the
-// frame's kind requires.
+// A FieldError says that a frame is JSON, but a field does not have the shape that the frame's kind
+// requires.
 type FieldError struct {
 	// Pointer is the JSON pointer of the field, empty for the frame itself.
 	Pointer string
@@ -92,8 +90,7 @@ func (e *FieldError) Error() string {
 // Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// A TooLargeError says how long a frame was that passed the limit. It wraps
-// [ErrFrameTooLarge].
+// A TooLargeError says how long a frame was that passed the limit. It wraps [ErrFrameTooLarge].
 type TooLargeError struct {
 	// Size is the length of the frame in bytes, and Limit the longest that is allowed.
 	Size  int64
@@ -107,8 +104,7 @@ func (e *TooLargeError) Error() string {
 // Unwrap returns ErrFrameTooLarge.
 func (e *TooLargeError) Unwrap() error { return ErrFrameTooLarge }
 
-// frameError turns an error of the lexer into one for callers. text is what the
-// lexer read.
+// frameError turns an error of the lexer into one for callers. text is what the lexer read.
 func frameError(text []byte, err *jsonlex.Error) error {
 	if err.Syntax() {
 		return &SyntaxError{Offset: err.Offset, Truncated: err.Fault == jsonlex.Incomplete, Reason: err.Reason}
@@ -116,8 +112,7 @@ func frameError(text []byte, err *jsonlex.Error) error {
 	return fieldError(jsonlex.Pointer(text, err.Offset), err)
 }
 
-// fieldError is frameError for a text that is JSON, and a value in it that the
-// pointer points to.
+// fieldError is frameError for a text that is JSON, and a value in it that the pointer points to.
 func fieldError(pointer string, err *jsonlex.Error) *FieldError {
 	if err.Fault == jsonlex.Missing {
 		return &FieldError{Pointer: pointer + "/" + err.Name, Missing: true, Reason: "required field is missing"}
@@ -125,8 +120,8 @@ func fieldError(pointer string, err *jsonlex.Error) *FieldError {
 	return &FieldError{Pointer: pointer, Reason: err.Reason, Err: err.Cause}
 }
 
-// faults are the errors of a text's invalid blocks. All their pointers are found
-// in one walk, when the first is asked for.
+// faults are the errors of a text's invalid blocks. All their pointers are found in one walk, when
+// the first is asked for.
 type faults struct {
 	text     string
 	errs     []*jsonlex.Error // in the order of their offsets

@@ -117,8 +117,8 @@ func TestFramesWithBadFields(t *testing.T) {
 	}
 }
 
-// A number that its field cannot hold is an error; it never becomes another number. A
-// number in a part that stays JSON is kept.
+// A number that its field cannot hold is an error; it never becomes another number. A number in a
+// part that stays JSON is kept.
 func TestNumbersThatDoNotFit(t *testing.T) {
 	for _, number := range []string{"1.5", "1e19", "1e400", "-1e400", "9223372036854775808", "1e-7", "12345678901234567890123"} {
 		var got *wire.FieldError
@@ -175,8 +175,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A frame that is not JSON is reported as that, even if a field before the
-// fault is bad as well.
+// A frame that is not JSON is reported as that, even if a field before the fault is bad as well.
 func TestSyntaxErrorsComeFirst(t *testing.T) {
 	for _, frame := range []string{
 		`{"type":"result","subtype":5,"a":nil}`,

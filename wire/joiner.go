@@ -7,15 +7,14 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
-// A joiner joins an object that is spread over several lines. It does not parse the text
-// again for every line: a tracker follows the structure line by line, and the decoder
-// runs once, on the whole object. Only the batch of lines in which an object ends, or
-// breaks off, is tracked twice.
+// A joiner joins an object that is spread over several lines. It does not parse the text again for
+// every line: a tracker follows the structure line by line, and the decoder runs once, on the whole
+// object. Only the batch of lines in which an object ends, or breaks off, is tracked twice.
 //
-// Lines are joined without their line ends, so an object may be cut anywhere: between
-// tokens, as a pretty-printer does, or inside a string, as a terminal does. They are
-// joined in place: the text of an open object is in the framer's buffer, before the bytes
-// that are not taken, and each line moves up to its end.
+// Lines are joined without their line ends, so an object may be cut anywhere: between tokens, as a
+// pretty-printer does, or inside a string, as a terminal does. They are joined in place: the text
+// of an open object is in the framer's buffer, before the bytes that are not taken, and each line
+// moves up to its end.
 type joiner struct {
 	tracker jsonlex.Tracker
 	text    []byte   // the lines so far, as long as they are within the limit
@@ -35,8 +34,8 @@ type wholeLine struct {
 	next       Position // of the line after it
 }
 
-// maxWholeLines is how many of them are remembered. If the lines have to be reported
-// one by one, those after the limit come in one piece.
+// maxWholeLines is how many of them are remembered. If the lines have to be reported one by one,
+// those after the limit come in one piece.
 const maxWholeLines = 10_000
 
 func (j *joiner) active() bool { return j.size > 0 }
@@ -71,8 +70,7 @@ func (j *joiner) add(p piece, limit int) {
 	j.pos.Bytes = p.pos.Offset + p.pos.Bytes - j.pos.Offset
 }
 
-// keep remembers that the line that comes next, of n bytes, is an object by
-// itself.
+// keep remembers that the line that comes next, of n bytes, is an object by itself.
 func (j *joiner) keep(object piece, n int) {
 	object.text = bytes.Clone(object.text)
 	j.whole = append(j.whole, wholeLine{
@@ -80,9 +78,9 @@ func (j *joiner) keep(object piece, n int) {
 	})
 }
 
-// resume takes a line while an object is open. The line continues the object if
-// possible. If the line is itself a frame of a known kind, the open object was cut off,
-// and the frame is delivered at once.
+// resume takes a line while an object is open. The line continues the object if possible. If the
+// line is itself a frame of a known kind, the open object was cut off, and the frame is delivered
+// at once.
 func (f *framer) resume(line piece) {
 	j := &f.join
 	if n := len(line.text); n > 0 && line.text[n-1] == '\r' {
@@ -112,8 +110,8 @@ func (f *framer) resume(line piece) {
 	}
 }
 
-// frame returns the piece without the padding around it, and reports whether it is one
-// JSON object that can be a frame.
+// frame returns the piece without the padding around it, and reports whether it is one JSON object
+// that can be a frame.
 func (p piece) frame() (piece, bool) {
 	if isInner(p.text) {
 		return piece{}, false
@@ -122,8 +120,8 @@ func (p piece) frame() (piece, bool) {
 	return p, len(p.text) > 0 && jsonlex.Valid(p.text) == nil
 }
 
-// isInner reports whether a line cannot be a frame by itself, and can only be a
-// part of an object, or text: it has no type, or not the brackets of an object.
+// isInner reports whether a line cannot be a frame by itself, and can only be a part of an object,
+// or text: it has no type, or not the brackets of an object.
 func isInner(line []byte) bool {
 	if len(line) > 0 && line[0] > ' ' && line[0] < '{' {
 		return true
@@ -139,8 +137,7 @@ func isInner(line []byte) bool {
 	return line[last] != '}' || !bytes.Contains(line, []byte(`"type"`))
 }
 
-// isKnown reports whether a frame is of a kind that this package, or the
-// registry, knows.
+// isKnown reports whether a frame is of a kind that this package, or the registry, knows.
 func (f *framer) isKnown(text []byte) bool {
 	kind := kindOf(text)
 	if kind.Type == "system" {
@@ -150,15 +147,15 @@ func (f *framer) isKnown(text []byte) bool {
 	return Known(kind) || f.registry.lookup(kind) != nil
 }
 
-// minBatch and maxBatch limit the bytes that resumeLines takes at once: about as many as
-// the joiner holds, so that a failed batch about doubles the work.
+// minBatch and maxBatch limit the bytes that resumeLines takes at once: about as many as the joiner
+// holds, so that a failed batch about doubles the work.
 const (
 	minBatch = 1 << 10
 	maxBatch = 64 << 10
 )
 
-// resumeLines adds the next lines of the buffer to the open object, all at once, as far as
-// resume would only add them. It leaves the lines that end or break the object to resume.
+// resumeLines adds the next lines of the buffer to the open object, all at once, as far as resume
+// would only add them. It leaves the lines that end or break the object to resume.
 func (f *framer) resumeLines() {
 	j := &f.join
 	for !j.single && j.size+maxBatch <= f.max {
@@ -182,9 +179,9 @@ func (f *framer) resumeLines() {
 	}
 }
 
-// collectLines puts the next lines together in the batch: at most limit bytes,
-// and none that could be something else than a part of the object. It returns
-// where in the buffer the last of them ends, and how many they are.
+// collectLines puts the next lines together in the batch: at most limit bytes, and none that could
+// be something else than a part of the object. It returns where in the buffer the last of them
+// ends, and how many they are.
 func (f *framer) collectLines(limit int) (end, lines int) {
 	batch := slices.Grow(f.join.batch[:0], limit)
 	for start := f.start; ; start = end + 1 {
@@ -199,8 +196,8 @@ func (f *framer) collectLines(limit int) (end, lines int) {
 	}
 }
 
-// trimReturn returns where the line ends whose line feed is at end: before the
-// carriage return, if there is one.
+// trimReturn returns where the line ends whose line feed is at end: before the carriage return, if
+// there is one.
 func trimReturn(buf []byte, end int) int {
 	if end > 0 && buf[end-1] == '\r' {
 		return end - 1
@@ -218,8 +215,8 @@ func (f *framer) finish() {
 	f.join.reset()
 }
 
-// abandon gives up the open object, if there is one: its lines are reported as
-// invalid, but those that are objects by themselves are delivered.
+// abandon gives up the open object, if there is one: its lines are reported as invalid, but those
+// that are objects by themselves are delivered.
 func (f *framer) abandon() {
 	j := &f.join
 	if !j.active() {
@@ -233,8 +230,7 @@ func (f *framer) abandon() {
 	j.reset()
 }
 
-// salvage reports the joiner's lines in order: invalid runs of lines, and the objects
-// between them.
+// salvage reports the joiner's lines in order: invalid runs of lines, and the objects between them.
 func (f *framer) salvage() {
 	j := &f.join
 	from, pos := 0, j.pos

@@ -46,9 +46,9 @@ import (
 type Message interface {
 	// Kind returns the frame's type, and its subtype if it has one.
 	Kind() Kind
-	// Raw returns the text that the message was read from, without the line ends of a
-	// frame that was spread over lines. It returns "" for a message that was made by hand
-	// or read with [ReaderOptions.DiscardRaw].
+	// Raw returns the text that the message was read from, without the line ends of a frame that
+	// was spread over lines. It returns "" for a message that was made by hand or read with
+	// [ReaderOptions.DiscardRaw].
 	Raw() string
 
 	sealed()
@@ -70,8 +70,8 @@ func (k Kind) String() string {
 	return k.Type + "/" + k.Subtype
 }
 
-// A SystemMessage is a frame of type system whose subtype this package does not
-// know. Its fields are in Raw.
+// A SystemMessage is a frame of type system whose subtype this package does not know. Its fields
+// are in Raw.
 //
 //wire:message system
 //wire:open
@@ -121,8 +121,7 @@ func (m *CustomMessage) MarshalJSON() ([]byte, error) { return []byte(m.raw), ni
 
 func (m *CustomMessage) sealed() {}
 
-// A TextLine is a line that is not JSON: a warning of the shell, the plain
-// output of a program.
+// A TextLine is a line that is not JSON: a warning of the shell, the plain output of a program.
 type TextLine struct {
 	// Text is the line without the white space around it.
 	Text string
@@ -141,9 +140,9 @@ func (m *TextLine) Raw() string { return m.raw }
 
 func (m *TextLine) sealed() {}
 
-// UnknownFields returns the fields that msg was read with and that this package
-// does not know, each as its path: names joined by dots, with [] after the name of a
-// list. Each path appears once. UnknownFields takes as long as decoding the message.
+// UnknownFields returns the fields that msg was read with and that this package does not know, each
+// as its path: names joined by dots, with [] after the name of a list. Each path appears once.
+// UnknownFields takes as long as decoding the message.
 func UnknownFields(msg Message) []string {
 	switch msg.(type) {
 	case *UnknownMessage, *CustomMessage, *InvalidFrame, *TextLine:
@@ -165,8 +164,8 @@ func UnknownFields(msg Message) []string {
 
 var surveyors = sync.Pool{New: func() any { return &decoder{survey: true} }}
 
-// unknownMember skips a member that has no field. The member type is never unknown: it has
-// selected the struct.
+// unknownMember skips a member that has no field. The member type is never unknown: it has selected
+// the struct.
 func (d *decoder) unknownMember(key []byte) {
 	if d.survey && string(key) != "type" {
 		d.Peek()
@@ -208,8 +207,7 @@ type Origin struct {
 // An OriginKind is a kind of sender.
 type OriginKind string
 
-// The kinds of sender. A host that passes on what a person typed has to say so
-// with OriginHuman.
+// The kinds of sender. A host that passes on what a person typed has to say so with OriginHuman.
 const (
 	OriginHuman            OriginKind = "human"
 	OriginChannel          OriginKind = "channel"
@@ -223,8 +221,8 @@ const (
 	OriginVoiceCall        OriginKind = "voice-call"
 )
 
-// JSON is a JSON text that is not decoded until a caller asks for it. The empty JSON
-// stands for a missing value, and is written as null.
+// JSON is a JSON text that is not decoded until a caller asks for it. The empty JSON stands for a
+// missing value, and is written as null.
 //
 // It converts to and from []byte and [json.RawMessage].
 type JSON string
@@ -246,8 +244,7 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Millis is a duration as the wire gives it: a number of milliseconds, which
-// may have a fraction.
+// Millis is a duration as the wire gives it: a number of milliseconds, which may have a fraction.
 type Millis float64
 
 // Duration returns m as a time.Duration, or the longest there is if m is longer.
@@ -272,8 +269,8 @@ const (
 	RoleSystem    Role = "system"
 )
 
-// A StopReason says why the model stopped. It is empty on the assistant
-// messages of a stream: the reason comes with the result.
+// A StopReason says why the model stopped. It is empty on the assistant messages of a stream: the
+// reason comes with the result.
 type StopReason string
 
 // The stop reasons of the API.
@@ -288,8 +285,7 @@ const (
 	StopReasonContextWindowExceeded StopReason = "model_context_window_exceeded"
 )
 
-// An AssistantError says what went wrong when an assistant message stands for a
-// failed API call.
+// An AssistantError says what went wrong when an assistant message stands for a failed API call.
 type AssistantError string
 
 // The errors that the agent reports.
@@ -349,18 +345,17 @@ const (
 	FastModeDisabledPending            FastModeDisabledReason = "pending"
 )
 
-// A Registry holds decoders for kinds of frames that this package does not know
-// yet. The zero value is empty and ready to use. It may be used from several
-// goroutines.
+// A Registry holds decoders for kinds of frames that this package does not know yet. The zero value
+// is empty and ready to use. It may be used from several goroutines.
 type Registry struct {
 	mu       sync.RWMutex
 	decoders map[Kind]func(json.RawMessage) (any, error)
 }
 
-// Add registers a decoder for frames of a kind. They come as [*CustomMessage], with the
-// result of decode as its Value. If decode returns an error or panics, the frame is an
-// [*InvalidFrame]. A kind is a type, or the type system with a subtype. Add returns an
-// error for a kind that this package knows or that was added before.
+// Add registers a decoder for frames of a kind. They come as [*CustomMessage], with the result of
+// decode as its Value. If decode returns an error or panics, the frame is an [*InvalidFrame]. A
+// kind is a type, or the type system with a subtype. Add returns an error for a kind that this
+// package knows or that was added before.
 func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error)) error {
 	if kind.Type == "" || (kind.Type == "system") != (kind.Subtype != "") {
 		return fmt.Errorf("wire: a registered kind is a type, or system and a subtype, not %q", kind)

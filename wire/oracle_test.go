@@ -12,8 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// agree checks the typed fields of v, by their tags, against the JSON value that
-// it was decoded from.
+// agree checks the typed fields of v, by their tags, against the JSON value that it was decoded
+// from.
 func agree(t testing.TB, path string, v reflect.Value, want any) {
 	t.Helper()
 	switch x := v.Interface().(type) {
@@ -148,8 +148,8 @@ func agreeScalar(t testing.TB, path string, v reflect.Value, want any) {
 	}
 }
 
-// Each field of each struct in the examples has a value in one of them, so that the other
-// tests compare every field.
+// Each field of each struct in the examples has a value in one of them, so that the other tests
+// compare every field.
 func TestExamplesFillEveryField(t *testing.T) {
 	all, filled := map[string]bool{}, map[string]bool{}
 	for _, ex := range examples() {

@@ -8,15 +8,15 @@ import (
 
 // ReaderOptions configures a [Reader], a [Feeder] or a [Decoder].
 type ReaderOptions struct {
-	// MaxFrameBytes is the length of the longest frame that is decoded. If it is 0 or
-	// less, the limit is [DefaultMaxFrameBytes]. A longer frame is skipped in bounded
-	// memory, and comes as an [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several
-	// frames on a line count as one, and so does a frame on several lines.
+	// MaxFrameBytes is the length of the longest frame that is decoded. If it is 0 or less, the
+	// limit is [DefaultMaxFrameBytes]. A longer frame is skipped in bounded memory, and comes as an
+	// [*InvalidFrame] that wraps [ErrFrameTooLarge]. Several frames on a line count as one, and so
+	// does a frame on several lines.
 	MaxFrameBytes int
-	// DiscardRaw saves memory and time. Messages don't keep the text that they were read
-	// from, and lose the fields that this package does not know. Raw then returns "",
-	// except for frames, blocks and events that are invalid or unknown, for control
-	// requests, and for [*AutocompactStateMessage].
+	// DiscardRaw saves memory and time. Messages don't keep the text that they were read from, and
+	// lose the fields that this package does not know. Raw then returns "", except for frames,
+	// blocks and events that are invalid or unknown, for control requests, and for
+	// [*AutocompactStateMessage].
 	DiscardRaw bool
 	// HideText drops the lines that are not JSON. By default they come as [*TextLine].
 	HideText bool
@@ -27,8 +27,8 @@ type ReaderOptions struct {
 // DefaultMaxFrameBytes is the default of [ReaderOptions.MaxFrameBytes].
 const DefaultMaxFrameBytes = 64 << 20
 
-// A Reader reads the messages of a stream. It starts no goroutine, and is for
-// one goroutine at a time.
+// A Reader reads the messages of a stream. It starts no goroutine, and is for one goroutine at a
+// time.
 type Reader struct {
 	src io.Reader
 	input
@@ -47,13 +47,11 @@ func (r *Reader) Reset(src io.Reader) {
 	r.framer.reset()
 }
 
-// Messages returns the messages, in order. The iterator blocks while it reads from the
-// underlying reader, and ends when that ends. If a read fails, the error comes last, with
-// a nil message. Bad data never ends the stream: it comes as an [*InvalidFrame], a
-// [*TextLine] or an unknown variant.
+// Messages returns the messages, in order. The iterator blocks while it reads from the underlying
+// reader, and ends when that ends. If a read fails, the error comes last, with a nil message. Bad
+// data never ends the stream: it comes as an [*InvalidFrame], a [*TextLine] or an unknown variant.
 //
-// A caller that stops early can call Messages again to continue after the last
-// message it saw.
+// A caller that stops early can call Messages again to continue after the last message it saw.
 func (r *Reader) Messages() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -84,10 +82,10 @@ type Position struct {
 // Position returns the place of the last message in the stream.
 func (r *Reader) Position() Position { return r.framer.last }
 
-// A Feeder turns bytes into messages for a caller that owns the read loop: the
-// caller reads and feeds, or lets FeedFrom do one read, and handles the messages
-// of that read before the next one. The messages do not depend on how the bytes are
-// cut. A Feeder may be used from several goroutines: each call is one step.
+// A Feeder turns bytes into messages for a caller that owns the read loop: the caller reads and
+// feeds, or lets FeedFrom do one read, and handles the messages of that read before the next one.
+// The messages do not depend on how the bytes are cut. A Feeder may be used from several
+// goroutines: each call is one step.
 type Feeder struct {
 	mu sync.Mutex
 	input
@@ -100,8 +98,8 @@ func NewFeeder(opts *ReaderOptions) *Feeder {
 	return f
 }
 
-// Feed takes the next piece of the stream, of any size, and returns the messages
-// that it completes. The feeder keeps no reference to chunk.
+// Feed takes the next piece of the stream, of any size, and returns the messages that it completes.
+// The feeder keeps no reference to chunk.
 func (f *Feeder) Feed(chunk []byte) []Message {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,11 +113,11 @@ func (f *Feeder) Feed(chunk []byte) []Message {
 	return all
 }
 
-// FeedFrom reads from src once, directly into the feeder's buffer, and returns the
-// messages that the read completes. The list may be empty, because a frame can take
-// several reads. At the end of src the error is io.EOF; if src fails, FeedFrom returns
-// its error. In both cases the messages include those that Drain would return, and the
-// feeder is empty again. While a read blocks, so do the feeder's other methods.
+// FeedFrom reads from src once, directly into the feeder's buffer, and returns the messages that
+// the read completes. The list may be empty, because a frame can take several reads. At the end of
+// src the error is io.EOF; if src fails, FeedFrom returns its error. In both cases the messages
+// include those that Drain would return, and the feeder is empty again. While a read blocks, so do
+// the feeder's other methods.
 func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,9 +129,9 @@ func (f *Feeder) FeedFrom(src io.Reader) ([]Message, error) {
 	return all, err
 }
 
-// Drain ends the stream and returns the remaining messages: a last line without a line
-// end, and a frame that was cut off, as an [*InvalidFrame]. The feeder is then empty and
-// can be used for another stream.
+// Drain ends the stream and returns the remaining messages: a last line without a line end, and a
+// frame that was cut off, as an [*InvalidFrame]. The feeder is then empty and can be used for
+// another stream.
 func (f *Feeder) Drain() []Message {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,8 +141,7 @@ func (f *Feeder) Drain() []Message {
 	return all
 }
 
-// Reset discards everything that has been fed. The feeder can then be used for another
-// stream.
+// Reset discards everything that has been fed. The feeder can then be used for another stream.
 func (f *Feeder) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,9 +168,9 @@ func (in *input) reset() {
 	in.more = false
 }
 
-// fill reads from src once, into the framer's buffer, and returns the error of the read.
-// A framer without pending bytes has no buffer. Then fill reads the first bytes into a
-// small one, so that an idle stream needs almost no memory.
+// fill reads from src once, into the framer's buffer, and returns the error of the read. A framer
+// without pending bytes has no buffer. Then fill reads the first bytes into a small one, so that an
+// idle stream needs almost no memory.
 func (in *input) fill(src io.Reader) error {
 	parked := !in.more && in.framer.park()
 	dst := in.first[:]

@@ -237,8 +237,8 @@ func (r *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Skipped text must not be kept. The test counts every allocation, kept or not, so that
-// it does not depend on the garbage collector.
+// Skipped text must not be kept. The test counts every allocation, kept or not, so that it does not
+// depend on the garbage collector.
 func TestReaderMemoryIsBounded(t *testing.T) {
 	const limit = 1 << 20
 	tests := []struct {
@@ -267,8 +267,8 @@ func TestReaderMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A frame spread over very many lines is joined in one pass. A reader that started
-// again with each line would not finish this test.
+// A frame spread over very many lines is joined in one pass. A reader that started again with each
+// line would not finish this test.
 func TestReaderJoinsManyLines(t *testing.T) {
 	const n = 200_000
 	stream := "{\"type\":\"strange\",\"list\":[\n" + strings.Repeat("\"x\",\n", n) + "\"x\"]}\n" + alive
@@ -278,8 +278,8 @@ func TestReaderJoinsManyLines(t *testing.T) {
 	}
 }
 
-// flow returns the kinds of a stream's messages, with the types of their blocks;
-// a call that failed has a mark. Notices and control frames are left out.
+// flow returns the kinds of a stream's messages, with the types of their blocks; a call that failed
+// has a mark. Notices and control frames are left out.
 func flow(t *testing.T, stream []byte) []string {
 	t.Helper()
 	var steps []string

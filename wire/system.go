@@ -1,8 +1,7 @@
 package wire
 
-// An InitMessage describes the session as the agent has set it up: its tools,
-// servers, commands and modes. One comes at the start of every turn, none
-// before the first prompt.
+// An InitMessage describes the session as the agent has set it up: its tools, servers, commands and
+// modes. One comes at the start of every turn, none before the first prompt.
 //
 //wire:message system init
 type InitMessage struct {
@@ -27,7 +26,8 @@ type InitMessage struct {
 	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
 	Effort Effort `json:"effort" wire:"intern"`
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not available.
+	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not
+	// available.
 	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
@@ -47,8 +47,8 @@ type InitMessage struct {
 	PluginErrors []PluginError `json:"plugin_errors"`
 	// Betas are the beta features of the API that are on.
 	Betas []string `json:"betas"`
-	// Capabilities names the protocol features that this agent has. The set is
-	// open; test for a name rather than for a version.
+	// Capabilities names the protocol features that this agent has. The set is open; test for a
+	// name rather than for a version.
 	Capabilities []string `json:"capabilities"`
 
 	// MemoryPaths says where the agent keeps its memory files.
@@ -108,7 +108,8 @@ type InitMCPServer struct {
 
 	// Name is the name under which the server was configured.
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Status is the state of the connection, such as "connected", "failed", "needs-auth", "pending" or "disabled".
+	// Status is the state of the connection, such as "connected", "failed", "needs-auth", "pending"
+	// or "disabled".
 	Status string `json:"status,omitzero" wire:"intern"`
 	// Source is where the server comes from, such as "sdk".
 	Source string `json:"source,omitzero" wire:"intern"`
@@ -122,8 +123,8 @@ type MemoryPaths struct {
 	Auto string `json:"auto,omitzero" wire:"intern"`
 }
 
-// A CommandsChangedMessage gives the slash commands that the session now has.
-// The list replaces the one before it.
+// A CommandsChangedMessage gives the slash commands that the session now has. The list replaces the
+// one before it.
 //
 //wire:message system commands_changed
 type CommandsChangedMessage struct {
@@ -151,8 +152,7 @@ type SlashCommand struct {
 	Builtin bool `json:"builtin,omitzero"`
 }
 
-// A LocalCommandOutputMessage carries what a slash command printed that ran
-// without the model.
+// A LocalCommandOutputMessage carries what a slash command printed that ran without the model.
 //
 //wire:message system local_command_output
 type LocalCommandOutputMessage struct {
@@ -164,8 +164,8 @@ type LocalCommandOutputMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A PluginInstallMessage reports a step in the installation of plugins. It can come before
-// the first InitMessage.
+// A PluginInstallMessage reports a step in the installation of plugins. It can come before the
+// first InitMessage.
 //
 //wire:message system plugin_install
 type PluginInstallMessage struct {
@@ -233,8 +233,7 @@ type PluginLock struct {
 	Marketplace string `json:"marketplace,omitzero" wire:"intern"`
 }
 
-// An APIRetryMessage says that a request to the model has failed and will be
-// sent again.
+// An APIRetryMessage says that a request to the model has failed and will be sent again.
 //
 //wire:message system api_retry
 type APIRetryMessage struct {
@@ -255,8 +254,8 @@ type APIRetryMessage struct {
 	SessionID  string      `json:"session_id" wire:"intern"`
 }
 
-// A NoResponse says how long the agent waited for a request, and how long it will wait for
-// the retry.
+// A NoResponse says how long the agent waited for a request, and how long it will wait for the
+// retry.
 type NoResponse struct {
 	raw string
 
@@ -266,8 +265,8 @@ type NoResponse struct {
 	RetryWait Millis `json:"retry_wait_ms,omitzero"`
 }
 
-// A ControlRequestProgressMessage reports progress on a control request of the caller. The
-// agent sends it only for side_question requests so far.
+// A ControlRequestProgressMessage reports progress on a control request of the caller. The agent
+// sends it only for side_question requests so far.
 //
 //wire:message system control_request_progress
 type ControlRequestProgressMessage struct {
@@ -277,8 +276,8 @@ type ControlRequestProgressMessage struct {
 	RequestID string `json:"request_id"`
 	// Status is the step that was reached.
 	Status ControlRequestStatus `json:"status" wire:"intern"`
-	// Attempt and the fields below are set with ControlRequestAPIRetry and mean the
-	// same as in an APIRetryMessage.
+	// Attempt and the fields below are set with ControlRequestAPIRetry and mean the same as in an
+	// APIRetryMessage.
 	Attempt     int    `json:"attempt"`
 	MaxRetries  int    `json:"max_retries"`
 	RetryDelay  Millis `json:"retry_delay_ms"`
@@ -296,8 +295,7 @@ const (
 	ControlRequestAPIRetry ControlRequestStatus = "api_retry"
 )
 
-// A ModelRefusalFallbackMessage says that the model refused a request and
-// another model takes over.
+// A ModelRefusalFallbackMessage says that the model refused a request and another model takes over.
 //
 //wire:message system model_refusal_fallback
 type ModelRefusalFallbackMessage struct {
@@ -346,8 +344,8 @@ const (
 	FallbackScopeLocal   FallbackScope = "local"
 )
 
-// A ModelRefusalNoFallbackMessage says that the model refused a request and no
-// other model takes over.
+// A ModelRefusalNoFallbackMessage says that the model refused a request and no other model takes
+// over.
 //
 //wire:message system model_refusal_no_fallback
 type ModelRefusalNoFallbackMessage struct {
@@ -368,8 +366,8 @@ type ModelRefusalNoFallbackMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it has
-// used for that so far.
+// A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it has used
+// for that so far.
 //
 //wire:message system thinking_tokens
 type ThinkingTokensMessage struct {
@@ -416,8 +414,7 @@ const (
 	NotificationPriorityImmediate NotificationPriority = "immediate"
 )
 
-// An InformationalMessage is a text that the agent shows between the messages of the
-// conversation.
+// An InformationalMessage is a text that the agent shows between the messages of the conversation.
 //
 //wire:message system informational
 type InformationalMessage struct {
@@ -447,8 +444,8 @@ const (
 	InformationLevelWarning    InformationLevel = "warning"
 )
 
-// A PermissionDeniedMessage says that a tool call has just been refused. It does not come for
-// every refusal, for instance not for those of PreToolUse hooks. The complete list is
+// A PermissionDeniedMessage says that a tool call has just been refused. It does not come for every
+// refusal, for instance not for those of PreToolUse hooks. The complete list is
 // [ResultMessage.PermissionDenials].
 //
 //wire:message system permission_denied
@@ -471,8 +468,7 @@ type PermissionDeniedMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// An ElicitationCompleteMessage says that a question of an MCP server to the user has been
-// settled.
+// An ElicitationCompleteMessage says that a question of an MCP server to the user has been settled.
 //
 //wire:message system elicitation_complete
 type ElicitationCompleteMessage struct {
@@ -531,8 +527,8 @@ const (
 	MemoryScopeOrganization MemoryScope = "organization"
 )
 
-// A FilesPersistedMessage says which of the session's files have been stored
-// and which could not be.
+// A FilesPersistedMessage says which of the session's files have been stored and which could not
+// be.
 //
 //wire:message system files_persisted
 type FilesPersistedMessage struct {

@@ -1,7 +1,7 @@
 package wire
 
-// A StatusMessage says what the agent is doing, how a compaction ended, or that the
-// permission mode has changed.
+// A StatusMessage says what the agent is doing, how a compaction ended, or that the permission mode
+// has changed.
 //
 //wire:message system status
 type StatusMessage struct {
@@ -29,8 +29,8 @@ const (
 	SessionStatusRequesting SessionStatus = "requesting"
 )
 
-// A SessionStateChangedMessage says that the session has become idle, busy or
-// blocked on the caller. The idle state is the reliable sign that a turn is over.
+// A SessionStateChangedMessage says that the session has become idle, busy or blocked on the
+// caller. The idle state is the reliable sign that a turn is over.
 //
 //wire:message system session_state_changed
 type SessionStateChangedMessage struct {
@@ -78,9 +78,9 @@ type WorkerShuttingDownMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A SessionReconnectedMessage says that the agent died and that a new agent continues
-// the session. The turn and the background tasks of the old agent are lost. The library
-// that drives the agent makes this message, not the agent.
+// A SessionReconnectedMessage says that the agent died and that a new agent continues the session.
+// The turn and the background tasks of the old agent are lost. The library that drives the agent
+// makes this message, not the agent.
 //
 //wire:message system session_reconnected
 type SessionReconnectedMessage struct {
@@ -96,19 +96,18 @@ type SessionReconnectedMessage struct {
 	Attempts int `json:"attempts"`
 	// Downtime is how long the session was without an agent.
 	Downtime Millis `json:"downtime_ms"`
-	// LostPrompts are the ids of the prompts that the old agent received and did not
-	// answer. It may have acted on them, so they were not sent again.
+	// LostPrompts are the ids of the prompts that the old agent received and did not answer. It may
+	// have acted on them, so they were not sent again.
 	LostPrompts []string `json:"lost_prompts"`
 	UUID        string   `json:"uuid"`
-	// Resumed is false if the conversation starts again: nothing of it was on disk when
-	// the agent died, for instance in its first turn.
+	// Resumed is false if the conversation starts again: nothing of it was on disk when the agent
+	// died, for instance in its first turn.
 	Resumed bool `json:"resumed"`
 	// SessionID is empty before the first turn.
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A CompactBoundaryMessage marks the place where the conversation was replaced
-// by a summary of it.
+// A CompactBoundaryMessage marks the place where the conversation was replaced by a summary of it.
 //
 //wire:message system compact_boundary
 type CompactBoundaryMessage struct {
@@ -160,8 +159,7 @@ const (
 	CompactResultFailed  CompactResult = "failed"
 )
 
-// A PreservedSegment names, by its ends, the run of messages that a compaction
-// kept word for word.
+// A PreservedSegment names, by its ends, the run of messages that a compaction kept word for word.
 type PreservedSegment struct {
 	raw string
 
@@ -183,8 +181,8 @@ type PreservedMessages struct {
 	UUIDs []string `json:"uuids,omitzero"`
 }
 
-// A MirrorErrorMessage says that transcript entries could not be copied to the
-// session store. The library that drives the agent makes it, not the agent.
+// A MirrorErrorMessage says that transcript entries could not be copied to the session store. The
+// library that drives the agent makes it, not the agent.
 //
 //wire:message system mirror_error
 type MirrorErrorMessage struct {
@@ -209,9 +207,8 @@ type MirrorKey struct {
 	Subpath string `json:"subpath,omitzero"`
 }
 
-// A SessionWritesLostMessage says that the disk was full and part of the
-// session was not written. It comes at most once, when the agent exits. The exit code
-// is still 0.
+// A SessionWritesLostMessage says that the disk was full and part of the session was not written.
+// It comes at most once, when the agent exits. The exit code is still 0.
 //
 //wire:message system session_writes_lost
 type SessionWritesLostMessage struct {

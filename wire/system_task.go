@@ -4,9 +4,9 @@ import (
 	"cmp"
 )
 
-// A TaskStartedMessage says that a task has begun: a subagent, a shell command
-// in the background, a workflow. A task that is resumed keeps its TaskID and
-// gets a new RunID; the run ids of one task sort in the order of its runs.
+// A TaskStartedMessage says that a task has begun: a subagent, a shell command in the background, a
+// workflow. A task that is resumed keeps its TaskID and gets a new RunID; the run ids of one task
+// sort in the order of its runs.
 //
 //wire:message system task_started
 type TaskStartedMessage struct {
@@ -59,15 +59,14 @@ type TaskUpdatedMessage struct {
 
 	TaskID string `json:"task_id" wire:"intern"`
 	RunID  string `json:"run_id" wire:"intern"`
-	// Patch holds the changes. Merge it into your state of the task. It is empty if the agent
-	// sent something other than an object.
+	// Patch holds the changes. Merge it into your state of the task. It is empty if the agent sent
+	// something other than an object.
 	Patch     TaskPatch `json:"patch" wire:"lenient"`
 	UUID      string    `json:"uuid"`
 	SessionID string    `json:"session_id" wire:"intern"`
 }
 
-// A TaskPatch holds the changed properties of a task; those left at zero have
-// not changed.
+// A TaskPatch holds the changed properties of a task; those left at zero have not changed.
 type TaskPatch struct {
 	raw string
 
@@ -99,8 +98,8 @@ const (
 	TaskStatusStopped   TaskStatus = "stopped"
 )
 
-// Terminal reports whether a run with this status is over. A status that is
-// not known is not terminal.
+// Terminal reports whether a run with this status is over. A status that is not known is not
+// terminal.
 func (s TaskStatus) Terminal() bool {
 	switch s {
 	case TaskStatusCompleted, TaskStatusFailed, TaskStatusKilled, TaskStatusStopped:
@@ -190,9 +189,8 @@ type ResourceLink struct {
 	Annotations JSON `json:"annotations,omitzero"`
 }
 
-// A BackgroundTasksChangedMessage gives all tasks that now run in the
-// background. The list replaces the one before it, and is empty again after a
-// restart of the process.
+// A BackgroundTasksChangedMessage gives all tasks that now run in the background. The list replaces
+// the one before it, and is empty again after a restart of the process.
 //
 //wire:message system background_tasks_changed
 type BackgroundTasksChangedMessage struct {
@@ -218,10 +216,9 @@ type RunningTask struct {
 	Ambient      bool     `json:"ambient,omitzero"`
 }
 
-// A HookStartedMessage says that a shell hook has begun to run. Those of
-// SessionStart and Setup are always reported, the others only when the agent
-// was asked to include hook events. Hooks that are callbacks of the caller are
-// not reported.
+// A HookStartedMessage says that a shell hook has begun to run. Those of SessionStart and Setup are
+// always reported, the others only when the agent was asked to include hook events. Hooks that are
+// callbacks of the caller are not reported.
 //
 //wire:message system hook_started
 type HookStartedMessage struct {
@@ -239,8 +236,8 @@ type HookStartedMessage struct {
 	SessionID     string `json:"session_id" wire:"intern"`
 }
 
-// Event returns the event that the hook answers to: HookEvent, or else
-// HookName, or else HookEventName.
+// Event returns the event that the hook answers to: HookEvent, or else HookName, or else
+// HookEventName.
 func (m *HookStartedMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
@@ -264,8 +261,8 @@ type HookProgressMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// Event returns the event that the hook answers to: HookEvent, or else
-// HookName, or else HookEventName.
+// Event returns the event that the hook answers to: HookEvent, or else HookName, or else
+// HookEventName.
 func (m *HookProgressMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }
@@ -293,8 +290,8 @@ type HookResponseMessage struct {
 	SessionID string      `json:"session_id" wire:"intern"`
 }
 
-// Event returns the event that the hook answers to: HookEvent, or else
-// HookName, or else HookEventName.
+// Event returns the event that the hook answers to: HookEvent, or else HookName, or else
+// HookEventName.
 func (m *HookResponseMessage) Event() string {
 	return cmp.Or(m.HookEvent, m.HookName, m.HookEventName)
 }

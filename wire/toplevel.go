@@ -31,8 +31,7 @@ type ToolProgressMessage struct {
 	SessionID     string         `json:"session_id" wire:"intern"`
 }
 
-// A SubagentRetry says that a subagent's request to the model has failed and
-// will be sent again.
+// A SubagentRetry says that a subagent's request to the model has failed and will be sent again.
 type SubagentRetry struct {
 	raw string
 
@@ -77,8 +76,8 @@ type AuthStatusMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A PromptSuggestionMessage proposes what the user might ask next. At most one
-// comes in a turn, after its result.
+// A PromptSuggestionMessage proposes what the user might ask next. At most one comes in a turn,
+// after its result.
 //
 //wire:message prompt_suggestion
 type PromptSuggestionMessage struct {
@@ -90,8 +89,8 @@ type PromptSuggestionMessage struct {
 	SessionID  string `json:"session_id" wire:"intern"`
 }
 
-// A ConversationResetMessage says that the conversation starts again under a new id.
-// SessionID is still the old one.
+// A ConversationResetMessage says that the conversation starts again under a new id. SessionID is
+// still the old one.
 //
 //wire:message conversation_reset
 type ConversationResetMessage struct {
@@ -131,8 +130,7 @@ type ActiveGoalMessage struct {
 	SessionID string      `json:"session_id" wire:"intern"`
 }
 
-// An ActiveGoal is a condition that the agent works to fulfil, and how the work
-// stands.
+// An ActiveGoal is a condition that the agent works to fulfil, and how the work stands.
 type ActiveGoal struct {
 	raw string
 
@@ -148,9 +146,9 @@ type ActiveGoal struct {
 	LastReason string `json:"last_reason,omitzero"`
 }
 
-// A TranscriptMirrorMessage carries entries that the agent has appended to a
-// transcript file, for a session store. It comes only when the agent was started
-// with its session mirror on, and has neither id nor session id.
+// A TranscriptMirrorMessage carries entries that the agent has appended to a transcript file, for a
+// session store. It comes only when the agent was started with its session mirror on, and has
+// neither id nor session id.
 //
 //wire:message transcript_mirror
 type TranscriptMirrorMessage struct {
@@ -162,8 +160,8 @@ type TranscriptMirrorMessage struct {
 	Entries []JSON `json:"entries"`
 }
 
-// A CommandLifecycleMessage says that a user message which came with an id has
-// been queued, started, completed or cancelled.
+// A CommandLifecycleMessage says that a user message which came with an id has been queued,
+// started, completed or cancelled.
 //
 //wire:message command_lifecycle
 type CommandLifecycleMessage struct {
@@ -188,8 +186,8 @@ const (
 	CommandStateCanceled  CommandState = "cancelled"
 )
 
-// An AutocompactStateMessage is about automatic compaction. Its shape is not
-// published; use Raw to read it.
+// An AutocompactStateMessage is about automatic compaction. Its shape is not published; use Raw to
+// read it.
 //
 //wire:message autocompact_state
 //wire:open
@@ -200,8 +198,7 @@ type AutocompactStateMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// A KeepAliveMessage says that the agent is alive. It has neither id nor
-// session id.
+// A KeepAliveMessage says that the agent is alive. It has neither id nor session id.
 //
 //wire:message keep_alive
 type KeepAliveMessage struct {
@@ -212,8 +209,8 @@ type KeepAliveMessage struct {
 	StartupMark string `json:"startup_mark" wire:"intern"`
 }
 
-// A ControlRequestMessage asks the other side for something: the host asks the
-// agent, or the agent its host.
+// A ControlRequestMessage asks the other side for something: the host asks the agent, or the agent
+// its host.
 //
 //wire:message control_request
 type ControlRequestMessage struct {
@@ -225,8 +222,8 @@ type ControlRequestMessage struct {
 	Request ControlRequest `json:"request" wire:"lenient"`
 }
 
-// A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and
-// fields that depend on it, still JSON in [ControlRequest.Raw].
+// A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and fields that depend on
+// it, still JSON in [ControlRequest.Raw].
 //
 //wire:open
 //wire:methods
@@ -259,11 +256,12 @@ type ControlResponse struct {
 	Response JSON `json:"response,omitzero"`
 	// Error says why the request failed, for people.
 	Error string `json:"error,omitzero"`
-	// ErrorCode is a word such as "unsupported_request", which stands for a request that the agent does not know, or empty.
+	// ErrorCode is a word such as "unsupported_request", which stands for a request that the agent
+	// does not know, or empty.
 	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
-	// The pending lists are the agent's requests that still wait for an answer. They come with
-	// the answer to initialize.
+	// The pending lists are the agent's requests that still wait for an answer. They come with the
+	// answer to initialize.
 	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
 	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
 	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
@@ -279,8 +277,8 @@ type ControlCancelRequestMessage struct {
 	RequestID string `json:"request_id" wire:"required"`
 }
 
-// A RateLimitMessage says how an account stands against its usage limits. It
-// comes when that changes.
+// A RateLimitMessage says how an account stands against its usage limits. It comes when that
+// changes.
 //
 //wire:message rate_limit_event
 type RateLimitMessage struct {
@@ -292,8 +290,8 @@ type RateLimitMessage struct {
 	SessionID string        `json:"session_id" wire:"intern"`
 }
 
-// RateLimitInfo says how an account stands against one limit and against its overage, which
-// is paid usage beyond the plan.
+// RateLimitInfo says how an account stands against one limit and against its overage, which is paid
+// usage beyond the plan.
 type RateLimitInfo struct {
 	raw string
 
@@ -380,15 +378,16 @@ const (
 	OverageDisabledForUnknownReason OverageDisabledReason = "unknown"
 )
 
-// A SessionKey names one transcript in a session store: that of a session, or
-// with a Subpath one below it, such as a subagent's.
+// A SessionKey names one transcript in a session store: that of a session, or with a Subpath one
+// below it, such as a subagent's.
 type SessionKey struct {
-	// Project is the name that the agent derives from the working directory, such as "-home-dev-project".
+	// Project is the name that the agent derives from the working directory, such as
+	// "-home-dev-project".
 	Project string
 	// SessionID is the ID of the session.
 	SessionID string
-	// Subpath is a path with slashes, without an extension, such as
-	// "subagents/agent-1". It is empty for the session's own transcript.
+	// Subpath is a path with slashes, without an extension, such as "subagents/agent-1". It is
+	// empty for the session's own transcript.
 	Subpath string
 }
 
@@ -400,9 +399,8 @@ func (k SessionKey) String() string {
 	return k.Project + "/" + k.SessionID + "/" + k.Subpath
 }
 
-// Check returns an error unless every part of the key can be the name of a file
-// inside a directory. A key may come from an untrusted source, and must not name a
-// file elsewhere.
+// Check returns an error unless every part of the key can be the name of a file inside a directory.
+// A key may come from an untrusted source, and must not name a file elsewhere.
 func (k SessionKey) Check() error {
 	for _, part := range []string{k.Project, k.SessionID} {
 		if !fileName(part) {
@@ -503,14 +501,15 @@ type ContextUsageSkill struct {
 	raw string
 
 	Name string `json:"name,omitzero"`
-	// Source is where the skill is defined, such as "built-in". PluginName is its plugin, if it has one.
+	// Source is where the skill is defined, such as "built-in". PluginName is its plugin, if it has
+	// one.
 	Source     string `json:"source,omitzero" wire:"intern"`
 	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
 	Tokens     int    `json:"tokens,omitzero"`
 }
 
-// A UsageCommandOutput says what the session has cost and how much of the limits is used. The
-// agent calls it experimental.
+// A UsageCommandOutput says what the session has cost and how much of the limits is used. The agent
+// calls it experimental.
 type UsageCommandOutput struct {
 	raw string
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// An APIMessage is a message of the Messages API. Assistant and user frames and the
-// message_start event contain one.
+// An APIMessage is a message of the Messages API. Assistant and user frames and the message_start
+// event contain one.
 //
 //wire:methods
 type APIMessage struct {
@@ -15,7 +15,8 @@ type APIMessage struct {
 	ID string `json:"id" wire:"intern"`
 	// Role is who speaks: RoleAssistant in an answer, RoleUser in a prompt or a tool's result.
 	Role Role `json:"role" wire:"intern"`
-	// Model is the model that answered, such as "claude-opus-5-5". It is "<synthetic>" for a message that the agent made up, such as an API error, and empty in user messages.
+	// Model is the model that answered, such as "claude-opus-5-5". It is "<synthetic>" for a
+	// message that the agent made up, such as an API error, and empty in user messages.
 	Model string `json:"model" wire:"intern"`
 	// Content is the list of blocks. Use [Content.Text] for the text alone.
 	Content Content `json:"content"`
@@ -26,7 +27,8 @@ type APIMessage struct {
 	StopSequence string `json:"stop_sequence"`
 	// StopDetails is set if the model refused, and nil otherwise.
 	StopDetails *StopDetails `json:"stop_details"`
-	// Usage counts the tokens of the API call. Each frame of an answer repeats it. It is provisional; the totals come with the result.
+	// Usage counts the tokens of the API call. Each frame of an answer repeats it. It is
+	// provisional; the totals come with the result.
 	Usage *Usage `json:"usage"`
 
 	// Container is set if the API used a container for the answer.
@@ -100,8 +102,8 @@ type AppliedEdit struct {
 	ClearedInputTokens int `json:"cleared_input_tokens,omitzero"`
 }
 
-// An AssistantMessage carries what the model said: one finished block while the
-// answer streams, so that several frames share one [APIMessage.ID].
+// An AssistantMessage carries what the model said: one finished block while the answer streams, so
+// that several frames share one [APIMessage.ID].
 //
 //wire:message assistant
 type AssistantMessage struct {
@@ -134,7 +136,8 @@ type AssistantMessage struct {
 	ResumeReason string `json:"resume_reason" wire:"intern"`
 	// ResumedFromIncompleteThinking says that the turn was resumed from incomplete thinking.
 	ResumedFromIncompleteThinking bool `json:"resumed_from_incomplete_thinking"`
-	// Supersedes are the UUIDs of earlier messages that this one replaces, after a refusal or a tool call that could not be parsed. Remove them from the conversation.
+	// Supersedes are the UUIDs of earlier messages that this one replaces, after a refusal or a
+	// tool call that could not be parsed. Remove them from the conversation.
 	Supersedes []string `json:"supersedes"`
 	// Aborted says that an interrupt cut the message off.
 	Aborted bool `json:"aborted"`
@@ -152,7 +155,8 @@ type AssistantMessage struct {
 	ThinkingDisplay string `json:"thinking_display" wire:"intern"`
 	// ToolUseMeta has display names for calls of MCP tools in the content.
 	ToolUseMeta []ToolUseMeta `json:"tool_use_meta"`
-	// Timestamp is when the message was made, such as "2026-11-15T00:44:58.807Z". Use it for display only.
+	// Timestamp is when the message was made, such as "2026-11-15T00:44:58.807Z". Use it for
+	// display only.
 	Timestamp string `json:"timestamp"`
 
 	// ContextUsage is the answer to /context, UsageReport that to /usage.
@@ -177,8 +181,8 @@ type ToolUseMeta struct {
 	ToolName string `json:"tool_name,omitzero" wire:"intern"`
 }
 
-// A UserMessage is a prompt on its way to the agent, or, from the agent, the
-// results of tools and other content in the user's role.
+// A UserMessage is a prompt on its way to the agent, or, from the agent, the results of tools and
+// other content in the user's role.
 //
 //wire:message user
 type UserMessage struct {
@@ -194,8 +198,7 @@ type UserMessage struct {
 	// Replay marks a prompt that the agent repeats to its host.
 	Replay bool `json:"isReplay"`
 
-	// ToolUseResult is the structured result of the tool; its shape depends on
-	// the tool.
+	// ToolUseResult is the structured result of the tool; its shape depends on the tool.
 	ToolUseResult JSON `json:"tool_use_result"`
 	// ToolResultMeta says, for each tool result in the content, who allowed or refused the call.
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta"`
@@ -207,9 +210,11 @@ type UserMessage struct {
 	Origin *Origin `json:"origin" wire:"lenient"`
 	// ShouldQuery, when false, adds to the transcript without starting a turn.
 	ShouldQuery *bool `json:"shouldQuery"`
-	// ClientComposed delivers the text as it is: @path is not expanded and slash commands do not run.
+	// ClientComposed delivers the text as it is: @path is not expanded and slash commands do not
+	// run.
 	ClientComposed bool `json:"client_composed"`
-	// PastedContent are strings, or lists of blocks, appended after the typed text. The agent ignores more than 1,000 of them.
+	// PastedContent are strings, or lists of blocks, appended after the typed text. The agent
+	// ignores more than 1,000 of them.
 	PastedContent []JSON `json:"pasted_content"`
 	// InlinePastes are the pasted parts of the typed text. The agent looks at the first 100.
 	InlinePastes []string `json:"inline_pastes"`
@@ -235,9 +240,11 @@ type ToolResultMeta struct {
 
 	// ID is the ToolUseID of the [ToolResultBlock].
 	ID string `json:"id,omitzero"`
-	// PermissionDecision says whether the call was allowed. Calls that the permission mode allows have one as well.
+	// PermissionDecision says whether the call was allowed. Calls that the permission mode allows
+	// have one as well.
 	PermissionDecision *PermissionDecision `json:"permission_decision,omitzero"`
-	// NonExecutionKind says why the tool did not run, such as "permission-rule". It is empty if it ran.
+	// NonExecutionKind says why the tool did not run, such as "permission-rule". It is empty if it
+	// ran.
 	NonExecutionKind string `json:"non_execution_kind,omitzero" wire:"intern"`
 }
 
@@ -253,8 +260,8 @@ type PermissionDecision struct {
 	ReasonType string `json:"reason_type,omitzero" wire:"intern"`
 }
 
-// A ResultMessage ends a turn, whether it went well or not. One run can yield
-// several: a background task that finishes starts another turn.
+// A ResultMessage ends a turn, whether it went well or not. One run can yield several: a background
+// task that finishes starts another turn.
 //
 //wire:message result
 type ResultMessage struct {
@@ -262,11 +269,14 @@ type ResultMessage struct {
 
 	// Subtype says how the turn ended; see also [ResultMessage.Failed].
 	Subtype ResultSubtype `json:"subtype" wire:"required,intern"`
-	// IsError says that the turn failed. It can be set with ResultSuccess: the turn then ended on an API error.
+	// IsError says that the turn failed. It can be set with ResultSuccess: the turn then ended on
+	// an API error.
 	IsError bool `json:"is_error"`
-	// Result is the final text, or the text of the error if IsError is set. Only ResultSuccess has it.
+	// Result is the final text, or the text of the error if IsError is set. Only ResultSuccess has
+	// it.
 	Result string `json:"result"`
-	// Errors are the error messages of the other subtypes, such as "Reached maximum number of turns (1)".
+	// Errors are the error messages of the other subtypes, such as "Reached maximum number of turns
+	// (1)".
 	Errors []string `json:"errors" wire:"lenient"`
 
 	// Duration is how long the turn took. APIDuration is the time spent in API calls. It adds up
@@ -274,10 +284,11 @@ type ResultMessage struct {
 	// /compact reports 0.
 	Duration    Millis `json:"duration_ms"`
 	APIDuration Millis `json:"duration_api_ms"`
-	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls:
-	// two calls with three parallel tool results between them count as 4.
+	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls: two
+	// calls with three parallel tool results between them count as 4.
 	NumTurns int `json:"num_turns"`
-	// StopReason is why the model stopped at the end of the turn. It is empty after an interrupt and after /compact.
+	// StopReason is why the model stopped at the end of the turn. It is empty after an interrupt
+	// and after /compact.
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
 	// TerminalReason says what ended the agent's loop. It is empty for local slash commands.
 	TerminalReason TerminalReason `json:"terminal_reason" wire:"intern"`
@@ -285,11 +296,11 @@ type ResultMessage struct {
 	APIErrorStatus int    `json:"api_error_status"`
 	APIErrorType   string `json:"api_error_type" wire:"intern"`
 
-	// TotalCostUSD is an estimate over the whole session, in US dollars. Read the latest one;
-	// don't add them up. /clear resets it.
+	// TotalCostUSD is an estimate over the whole session, in US dollars. Read the latest one; don't
+	// add them up. /clear resets it.
 	TotalCostUSD float64 `json:"total_cost_usd"`
-	// Usage is of this turn and of the main loop alone; ModelUsage is of the
-	// session and of every call, which makes it the one to account by.
+	// Usage is of this turn and of the main loop alone; ModelUsage is of the session and of every
+	// call, which makes it the one to account by.
 	Usage      *Usage                `json:"usage"`
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
 	// ModelUsageSinceLastResult is what ModelUsage has gained since the previous result.
@@ -311,7 +322,8 @@ type ResultMessage struct {
 	QueuedTurnCount int `json:"queued_turn_count"`
 	// ResultIndex counts the results from 0; a gap means that one was lost.
 	ResultIndex int `json:"result_index"`
-	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are the ids of all prompts that the turn took up.
+	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are
+	// the ids of all prompts that the turn took up.
 	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 	// ResumeReason is set when the turn continued one that a restart cut off.
@@ -324,10 +336,12 @@ type ResultMessage struct {
 	FirstRequestInputTokens          int `json:"first_request_input_tokens"`
 	FirstRequestCacheReadInputTokens int `json:"first_request_cache_read_input_tokens"`
 
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not available.
+	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not
+	// available.
 	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
-	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have it.
+	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have
+	// it.
 	CredentialExpiresAt string `json:"credential_expires_at"`
 	// WarmSpareClaimed says that the session claimed a spare process that was started in advance.
 	WarmSpareClaimed bool `json:"warm_spare_claimed"`
@@ -363,14 +377,14 @@ type ResultMessage struct {
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
-// Failed reports whether the turn has failed: the result has the flag, or a subtype
-// that begins with "error", since agents may leave out the flag.
+// Failed reports whether the turn has failed: the result has the flag, or a subtype that begins
+// with "error", since agents may leave out the flag.
 func (m *ResultMessage) Failed() bool {
 	return m.IsError || strings.HasPrefix(string(m.Subtype), "error")
 }
 
-// A ResultSubtype says how a turn ended. A success can still have IsError set:
-// the turn ended in order, on an error of the API.
+// A ResultSubtype says how a turn ended. A success can still have IsError set: the turn ended in
+// order, on an error of the API.
 type ResultSubtype string
 
 // The ways in which a turn ends.
@@ -470,7 +484,8 @@ type InvalidConfigFile struct {
 	Path string `json:"path,omitzero"`
 	// Global says that it is the global config file.
 	Global bool `json:"is_global,omitzero"`
-	// BackupSearched says that the agent has looked for a backup. BackupPath is the backup, if there is one.
+	// BackupSearched says that the agent has looked for a backup. BackupPath is the backup, if
+	// there is one.
 	BackupSearched bool   `json:"backup_searched,omitzero"`
 	BackupPath     string `json:"backup_path,omitzero"`
 }
@@ -525,9 +540,8 @@ type SubagentRefused struct {
 	Budget           int `json:"budget,omitzero"`
 }
 
-// Usage counts the tokens of one API call, or of one turn when it comes with a
-// result. Frames that share an API message repeat its usage: count it once per
-// [APIMessage.ID].
+// Usage counts the tokens of one API call, or of one turn when it comes with a result. Frames that
+// share an API message repeat its usage: count it once per [APIMessage.ID].
 type Usage struct {
 	raw string
 
@@ -535,13 +549,15 @@ type Usage struct {
 	InputTokens int `json:"input_tokens,omitzero"`
 	// OutputTokens includes thinking.
 	OutputTokens int `json:"output_tokens,omitzero"`
-	// CacheCreationInputTokens counts the tokens written to the cache, and CacheReadInputTokens those read from it.
+	// CacheCreationInputTokens counts the tokens written to the cache, and CacheReadInputTokens
+	// those read from it.
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
 	CacheReadInputTokens     int `json:"cache_read_input_tokens,omitzero"`
 
 	// CacheCreation splits CacheCreationInputTokens by lifetime.
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
-	// ServerToolUse counts the calls of tools that run at the API. Web searches have a separate price.
+	// ServerToolUse counts the calls of tools that run at the API. Web searches have a separate
+	// price.
 	ServerToolUse       *ServerToolUsage     `json:"server_tool_use,omitzero"`
 	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details,omitzero"`
 
@@ -558,8 +574,7 @@ type Usage struct {
 	FallbackCredit JSON `json:"fallback_credit,omitzero"`
 }
 
-// TotalTokens returns all tokens that went in and came out, cached or not. It is
-// 0 for a nil Usage.
+// TotalTokens returns all tokens that went in and came out, cached or not. It is 0 for a nil Usage.
 func (u *Usage) TotalTokens() int {
 	if u == nil {
 		return 0
@@ -607,8 +622,7 @@ type UsageIteration struct {
 	CacheCreation            *CacheCreation `json:"cache_creation,omitzero"`
 }
 
-// ModelUsage is what a session has used of one model, all calls of the agent
-// included.
+// ModelUsage is what a session has used of one model, all calls of the agent included.
 type ModelUsage struct {
 	raw string
 
@@ -621,7 +635,8 @@ type ModelUsage struct {
 	WebSearchRequests int `json:"webSearchRequests,omitzero"`
 	// CostUSD is the agent's estimate of the cost, in US dollars. CostBasis says by which prices.
 	CostUSD float64 `json:"costUSD,omitzero"`
-	// ContextWindow is the size of the model's context window in tokens, such as 1000000. MaxOutputTokens is the longest answer, such as 128000.
+	// ContextWindow is the size of the model's context window in tokens, such as 1000000.
+	// MaxOutputTokens is the longest answer, such as 128000.
 	ContextWindow   int `json:"contextWindow,omitzero"`
 	MaxOutputTokens int `json:"maxOutputTokens,omitzero"`
 

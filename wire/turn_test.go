@@ -207,8 +207,8 @@ var controlExamples = []example{
 	}`},
 }
 
-// The body of a request depends on its subtype: it stays JSON, for the caller to
-// decode, and none of its fields counts as unknown.
+// The body of a request depends on its subtype: it stays JSON, for the caller to decode, and none
+// of its fields counts as unknown.
 func TestControlRequestBody(t *testing.T) {
 	msg := decodeAs[*wire.ControlRequestMessage](t, controlExamples[0].frame)
 	var body struct {
@@ -261,8 +261,8 @@ func TestControlRequestMadeByHand(t *testing.T) {
 	}
 }
 
-// Bytes that are not UTF-8, and halves of surrogate pairs, are U+FFFD in the
-// string and untouched in the raw bytes.
+// Bytes that are not UTF-8, and halves of surrogate pairs, are U+FFFD in the string and untouched
+// in the raw bytes.
 func TestTextThatIsNotUnicode(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"stray byte":              {"a\xffb", "a\uFFFDb"},
@@ -311,8 +311,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// If a member appears twice, the last one counts. For type and subtype the first one
-// counts.
+// If a member appears twice, the last one counts. For type and subtype the first one counts.
 func TestDuplicateKeys(t *testing.T) {
 	msg := decodeAs[*wire.PromptSuggestionMessage](t,
 		`{"suggestion":"a","type":"prompt_suggestion","suggestion":"b","type":"keep_alive"}`)

@@ -21,7 +21,8 @@ const root = "../.."
 func TestImportRules(t *testing.T) {
 	watchSources(t)
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		// Without cgo, a file that imports C is not part of its package; with cgo, another may not be.
+		// Without cgo, a file that imports C is not part of its package; with cgo, another may not
+		// be.
 		for _, cgo := range []string{"0", "1"} {
 			t.Run(goos+"/cgo="+cgo, func(t *testing.T) { checkPlatform(t, goos, cgo) })
 		}
@@ -57,8 +58,9 @@ func TestListPackagesFindsC(t *testing.T) {
 	}
 }
 
-// watchSources reads every source directory, so that go test does not use a cached result after an import has changed.
-// The cache depends on the files that the test itself opens, not on those that go list opens.
+// watchSources reads every source directory, so that go test does not use a cached result after an
+// import has changed. The cache depends on the files that the test itself opens, not on those that
+// go list opens.
 func watchSources(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -75,7 +77,8 @@ func watchSources(t *testing.T) {
 	}
 }
 
-// listPackages returns the packages of the module in dir and all their dependencies, as built with the settings.
+// listPackages returns the packages of the module in dir and all their dependencies, as built with
+// the settings.
 func listPackages(t *testing.T, dir string, settings ...string) []node {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Name,Imports", "./...")
@@ -106,7 +109,8 @@ func decodeNodes(t *testing.T, out []byte) []node {
 	}
 }
 
-// imports returns a node of this module. Paths that begin with a slash are of this module too, and "" is its root.
+// imports returns a node of this module. Paths that begin with a slash are of this module too, and
+// "" is its root.
 func imports(importPath string, imps ...string) node {
 	n := node{ImportPath: module + importPath}
 	for _, imp := range imps {
@@ -297,8 +301,8 @@ func TestDesignListsImports(t *testing.T) {
 	}
 }
 
-// importTable returns a Markdown table of the packages of this module and their imports of it, without tools and
-// examples.
+// importTable returns a Markdown table of the packages of this module and their imports of it,
+// without tools and examples.
 func importTable(nodes []node) string {
 	rows := "| package | imports of this module |\n|---|---|\n"
 	for _, n := range slices.SortedFunc(slices.Values(nodes), byPath) {

@@ -37,22 +37,24 @@ var (
 	// pipePackages talk to an agent, and must run over an in-memory pipe as well.
 	pipePackages = []string{module + "/internal/control", module + "/internal/mcphost"}
 
-	// impureTrees can do I/O, and so can the packages below them, such as log/slog and net/http. io/ioutil is another
-	// name for os; unsafe and C can do anything.
+	// impureTrees can do I/O, and so can the packages below them, such as log/slog and net/http.
+	// io/ioutil is another name for os; unsafe and C can do anything.
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
 	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "lineedit", "render"}
 
-	// engines are the packages that the test kit and the program's demo share. They are internal because users reach
-	// them through the test kit. The demo can't use the test kit, because that imports testing.
+	// engines are the packages that the test kit and the program's demo share. They are internal
+	// because users reach them through the test kit. The demo can't use the test kit, because that
+	// imports testing.
 	engines = []string{"simagent", "simmodel"}
 
-	// toolFolders are the directories of packages for the development of this module. Nothing else links them.
+	// toolFolders are the directories of packages for the development of this module. Nothing else
+	// links them.
 	toolFolders = []string{"archtest", "bench", "corpus", "pictures", "pty", "realtest", "record", "simtest", "soak", "wiregen"}
 
-	// sharedPackages are internal, and both the libraries and the program use them: each makes one decision that must be
-	// the same in both.
+	// sharedPackages are internal, and both the libraries and the program use them: each makes one
+	// decision that must be the same in both.
 	sharedPackages = []string{module + "/internal/redact", module + "/internal/version"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
@@ -60,7 +62,8 @@ var (
 		"charm.land", "github.com/charmbracelet", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 	}
 
-	// engineTrees name, for each database or queue library, the word that its importer's name must contain.
+	// engineTrees name, for each database or queue library, the word that its importer's name must
+	// contain.
 	engineTrees = map[string]string{
 		"database/sql":       "sql",
 		"modernc.org/sqlite": "sqlite",
@@ -173,7 +176,8 @@ func demoEngine(p, imp string) bool {
 	return within(p, module+"/internal/demo") && inFolders(imp, engines)
 }
 
-// testless keeps package testing out of the program, in other modules as well. all has the packages of all modules.
+// testless keeps package testing out of the program, in other modules as well. all has the packages
+// of all modules.
 func testless(all graph) []string {
 	return all.reach(all[module+"/cmd/clew"], func(imp string) bool { return within(imp, "testing") },
 		"the program does not link testing")
@@ -195,8 +199,8 @@ func toolless(_ graph, n node) []string {
 	return direct(n, tool, "only a tool imports a tool")
 }
 
-// public allows the examples only packages that their readers can import, and the test kit only wire and its engines, so
-// that the tests of every other package can use the test kit.
+// public allows the examples only packages that their readers can import, and the test kit only
+// wire and its engines, so that the tests of every other package can use the test kit.
 func public(_ graph, n node) []string {
 	switch {
 	case within(n.ImportPath, module+"/examples"):
@@ -260,7 +264,8 @@ func sentence(n node, imp, why string) string {
 	return fmt.Sprintf("%s imports %s: %s", n.ImportPath, imp, why)
 }
 
-// below is sentence for an import of n that was found for from. It names from if that is another package.
+// below is sentence for an import of n that was found for from. It names from if that is another
+// package.
 func below(from, n node, imp, why string) string {
 	if n.ImportPath == from.ImportPath {
 		return sentence(n, imp, why)
@@ -284,7 +289,8 @@ func inFolders(p string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return within(p, module+"/internal/"+f) })
 }
 
-// standard reports whether p belongs to the standard library: the first element of any other path has a dot.
+// standard reports whether p belongs to the standard library: the first element of any other path
+// has a dot.
 func standard(p string) bool {
 	first, _, _ := strings.Cut(p, "/")
 	return !strings.Contains(first, ".")

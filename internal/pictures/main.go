@@ -1,7 +1,6 @@
 // Command pictures runs the program to make what the README shows of it: a recording of "clew demo"
 // on a terminal as an animated picture, a picture of the page that the demo exports, and a block of
-// text with the output of its commands.
-// "make pictures" runs it.
+// text with the output of its commands. "make pictures" runs it.
 package main
 
 import (

@@ -3,8 +3,8 @@
 //
 // It has two users with different needs, and so two entry points:
 //
-//   - [Mask] and [MaskJSON] are for errors, logs and recordings. These texts are short, and machines
-//     wrote them. A value that only might be a secret is replaced by ***.
+//   - [Mask] and [MaskJSON] are for errors, logs and recordings. These texts are short, and
+//     machines wrote them. A value that only might be a secret is replaced by ***.
 //   - A [Redactor] is for conversations that a person exports. They are long and full of code and
 //     prose, and should stay readable. A value is replaced by [redacted:rule] if a rule is sure.
 //     Personal data, such as e-mail addresses and home directories, is replaced as well.

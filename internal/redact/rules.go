@@ -236,8 +236,7 @@ var memberRules = sync.OnceValue(func() []memberRule {
 })
 
 // ruleOfMember returns the name of the rule that finds the value of a member by the member's name,
-// or
-// "".
+// or "".
 func ruleOfMember(name, value string) string {
 	for _, rule := range memberRules() {
 		if rule.names.MatchString(name) && rule.wanted(value) {

@@ -12,8 +12,8 @@ func writeDecoders(w *writer, s *schema) {
 	}
 }
 
-// writeSeen writes names for the bits of the required members, for a method
-// firstKey that reads some of them itself.
+// writeSeen writes names for the bits of the required members, for a method firstKey that reads
+// some of them itself.
 func writeSeen(w *writer, st *structType) {
 	w.line("const (")
 	bit := 0

@@ -61,8 +61,8 @@ func writeMembers(w *writer, s *schema, st *structType) {
 	w.line("")
 }
 
-// writeInlineMethods writes the methods that return the inline structs, and make them if
-// they are nil.
+// writeInlineMethods writes the methods that return the inline structs, and make them if they are
+// nil.
 func writeInlineMethods(w *writer, st *structType) {
 	for _, f := range st.fields {
 		if f.inline {

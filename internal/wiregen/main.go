@@ -1,11 +1,10 @@
 // Command wiregen writes the decoders and encoders of package wire.
 //
-// The Go structs of that package are the schema: their fields with the tags
-// json and wire say how an object looks, and the directives //wire:message,
-// //wire:block, //wire:event and //wire:delta say which type on the wire a
-// struct stands for; //wire:open says that there may be members other than its
-// fields. wiregen reads the package's files in the given directory, and
-// writes decode_gen.go, encode_gen.go and kinds_gen.go there.
+// The Go structs of that package are the schema: their fields with the tags json and wire say how
+// an object looks, and the directives //wire:message, //wire:block, //wire:event and //wire:delta
+// say which type on the wire a struct stands for; //wire:open says that there may be members other
+// than its fields. wiregen reads the package's files in the given directory, and writes
+// decode_gen.go, encode_gen.go and kinds_gen.go there.
 package main
 
 import (
@@ -91,8 +90,7 @@ func directives(doc *ast.CommentGroup) []*ast.Comment {
 	})
 }
 
-// maxArgs is how many arguments the directive of a kind has at most. The first
-// is required.
+// maxArgs is how many arguments the directive of a kind has at most. The first is required.
 var maxArgs = map[string]int{"message": 2, "block": 1, "event": 1, "delta": 1}
 
 // readDirective reads //wire:open, //wire:methods, or //wire:kind args, of which a struct has at

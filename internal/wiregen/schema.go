@@ -117,8 +117,8 @@ func (s *schema) addTypes(decl *ast.GenDecl) error {
 	return nil
 }
 
-// typeDoc returns the doc comment of a type, which precedes the keyword unless the type is
-// in a group.
+// typeDoc returns the doc comment of a type, which precedes the keyword unless the type is in a
+// group.
 func typeDoc(decl *ast.GenDecl, spec *ast.TypeSpec) *ast.CommentGroup {
 	if decl.Lparen.IsValid() {
 		return spec.Doc

@@ -140,8 +140,8 @@ func TestRealRunInterrupted(t *testing.T) {
 	}
 }
 
-// "claude -p --output-format stream-json | clew show -" shows the turn, while it is written if that is asked for, and
-// "clew run --output-format stream-json" can take the place of the agent there.
+// "claude -p --output-format stream-json | clew show -" shows the turn, while it is written if that
+// is asked for, and "clew run --output-format stream-json" can take the place of the agent there.
 func TestRealShowStream(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
