@@ -12,6 +12,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/realtest/scene"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -79,22 +80,23 @@ func TestRealPoolAsksForPermission(t *testing.T) {
 	}
 }
 
-// Fifty callers at once share four agents, and each gets its own answer.
+// Many callers at once share four agents, and each gets its own answer.
 func TestRealPoolOfFour(t *testing.T) {
+	callers := soak.Size(10, 50)
 	for name, test := range map[string]struct{ uses, started int }{
-		"an agent for each":     {1, 54},
-		"agents that serve ten": {10, 12},
+		"an agent for each":     {1, callers + 4},
+		"agents that serve ten": {10, callers/10 + 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := clewtest.NewModel(t)
-			for i := range 50 {
+			for i := range callers {
 				model.On(fmt.Sprintf("number %d.", i)).Reply(clewtest.Text(fmt.Sprintf("It is %d.", i)))
 			}
 			processes := new(counter)
 			opts := scene.Options(t, model, &clew.Options{Transport: processes})
 			p := open(t, opts, &clew.PoolOptions{Warm: 4, MaxAgents: 4, MaxUses: test.uses})
 			var all sync.WaitGroup
-			for i := range 50 {
+			for i := range callers {
 				all.Go(func() {
 					result, err := p.Run(t.Context(), clew.Text(fmt.Sprintf("Say number %d.", i)))
 					if err != nil || result.Result != fmt.Sprintf("It is %d.", i) {
@@ -110,10 +112,10 @@ func TestRealPoolOfFour(t *testing.T) {
 			if alive, most := processes.counts(); alive != 0 || most > 4 {
 				t.Errorf("%d processes are left, there were %d at once", alive, most)
 			}
-			if stats.Served != 50 || stats.Started > test.started || stats.Failed+stats.Died > 0 {
+			if stats.Served != callers || stats.Started > test.started || stats.Failed+stats.Died > 0 {
 				t.Errorf("%+v", stats)
 			}
-			if got := len(model.Requests()); got != 50 {
+			if got := len(model.Requests()); got != callers {
 				t.Errorf("the model was asked %d times", got)
 			}
 		})
