@@ -103,7 +103,7 @@ type Coverage struct {
 // Table returns the compatibility table of the README, in Markdown.
 func Table(list []Coverage) string {
 	var b strings.Builder
-	b.WriteString("| Claude Code | scenarios run against it in every test run | recorded dialogues that decode in full |\n|---|---|---|\n")
+	b.WriteString("| Claude Code | scenarios run against it in CI | recorded dialogues that decode in full |\n|---|---|---|\n")
 	for _, c := range list {
 		fmt.Fprintf(&b, "| %s | %d | %d |\n", c.Version, c.Played, c.Dialogues)
 	}
