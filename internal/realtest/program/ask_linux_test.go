@@ -32,7 +32,7 @@ func waitFor(t *testing.T, from *os.File, text string) string {
 	var all bytes.Buffer
 	for b := make([]byte, 1); !strings.HasSuffix(all.String(), text); {
 		if _, err := from.Read(b); err != nil {
-			t.Fatalf("%v behind %q, want %q", err, all.String(), text)
+			t.Fatalf("%v after %q, want %q", err, all.String(), text)
 		}
 		all.Write(b)
 	}
@@ -71,7 +71,7 @@ func TestRealRunAsks(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if question := waitFor(t, user, "pass over: "); !strings.Contains(question, "2. Blue: cold") {
+	if question := waitFor(t, user, "skip: "); !strings.Contains(question, "2. Blue: cold") {
 		t.Errorf("it asks %q", question)
 	}
 	enter(t, user, "2")

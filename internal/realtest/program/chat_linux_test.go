@@ -115,7 +115,7 @@ func TestRealChat(t *testing.T) {
 	k.see(t, "Hello.")
 	k.see(t, "context")
 	k.press(t, "/model sonnet\r")
-	k.see(t, "the model is claude-sonnet-")
+	k.see(t, "the model is now claude-sonnet-")
 	k.see(t, "context")
 	k.press(t, "touch it\r")
 	k.see(t, "Allow it?")

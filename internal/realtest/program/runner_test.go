@@ -169,7 +169,7 @@ func TestRealShowStream(t *testing.T) {
 		for _, want := range []string{"\n  I'll read it.\n", "\n  ! Read ", "\n  It isn't there.\n"} {
 			before, after, found := strings.Cut(answer, want)
 			if !found || strings.Contains(after, strings.TrimSpace(want)) {
-				t.Errorf("%v: %q is not there once behind %q:\n%s", agent.Args, want, before, stdout)
+				t.Errorf("%v: %q is not there once after %q:\n%s", agent.Args, want, before, stdout)
 			}
 			answer = "\n" + after
 		}
