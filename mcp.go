@@ -290,6 +290,7 @@ func hosted(servers map[string]*MCPInProcessServer) map[string]mcphost.Server {
 	return usable
 }
 
+// Open opens a connection for a session.
 func (s hostedServer) Open(peer *mcphost.Peer) (mcphost.Conn, error) {
 	if s.Opener == nil {
 		return statelessConn{s.Handler}, nil
@@ -301,8 +302,10 @@ func (s hostedServer) Open(peer *mcphost.Peer) (mcphost.Conn, error) {
 	return conn, nil
 }
 
+// Stateful reports whether the server has a connection for each session.
 func (s hostedServer) Stateful() bool { return s.Opener != nil }
 
+// Same reports whether other stands for the same server.
 func (s hostedServer) Same(other mcphost.Server) bool {
 	o, ok := other.(hostedServer)
 	return ok && same(s.Handler, o.Handler) && same(s.Opener, o.Opener)
@@ -319,4 +322,5 @@ func same(a, b any) bool {
 // A statelessConn is a connection of a server that has only a handler.
 type statelessConn struct{ MCPHandler }
 
+// Close does nothing.
 func (statelessConn) Close() error { return nil }

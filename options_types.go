@@ -99,8 +99,8 @@ type PluginConfig struct {
 // AllSkills as the only name in [Options.Skills] means every skill that the agent finds.
 const AllSkills = "*"
 
-// SystemPromptDynamicBoundary, as an element of [SystemPrompt.Custom], separates the blocks that
-// are the same in every session, and can be cached across sessions, from those that are not.
+// SystemPromptDynamicBoundary separates, as an element of [SystemPrompt.Custom], the blocks that are
+// the same in every session, and can be cached across sessions, from those that are not.
 const SystemPromptDynamicBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 // A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the

@@ -84,7 +84,7 @@ func (p *Pool) watch(a *poolAgent) error {
 		case state == agentEnding:
 			return a.session.Close()
 		case state == agentClearing:
-			p.clear(a)
+			p.recycle(a)
 			continue
 		case state == agentWarm && !checked:
 			checked = true
@@ -465,8 +465,8 @@ func (p *Pool) giveBack(a *poolAgent) bool {
 	return true
 }
 
-// clear clears an agent and makes it ready again. An agent that can't be cleared is dismissed.
-func (p *Pool) clear(a *poolAgent) {
+// recycle clears an agent and makes it ready again. An agent that can't be cleared is dismissed.
+func (p *Pool) recycle(a *poolAgent) {
 	ctx, cancel := context.WithTimeout(p.open, clearTimeout)
 	defer cancel()
 	err := a.clear(ctx)

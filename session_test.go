@@ -229,7 +229,7 @@ func TestAgentProcess(t *testing.T) {
 	if len(early) != 2 || p.keepEarly(failed) {
 		t.Errorf("%d early messages", len(early))
 	}
-	if err := p.startError(exit); err != error(exit) {
+	if err := p.startError(exit); !errors.Is(err, exit) {
 		t.Errorf("without messages: %v", err)
 	}
 	for _, tt := range []struct {

@@ -295,8 +295,17 @@ func (l *link) send(e event) {
 	}
 }
 
-func (l *link) Begin(step int)      { l.send(event{Kind: eventBegin, Step: step}) }
+// Begin reports that a step begins.
+func (l *link) Begin(step int) { l.send(event{Kind: eventBegin, Step: step}) }
+
+// Record reports lines of the dialogue.
 func (l *link) Record(lines []byte) { l.send(event{Kind: eventRecord, Lines: lines}) }
-func (l *link) Await(want string)   { l.send(event{Kind: eventAwait, Lines: []byte(want)}) }
-func (l *link) Fail(text string)    { l.send(event{Kind: eventFail, Lines: []byte(text)}) }
-func (l *link) Finish()             { l.send(event{Kind: eventFinish}) }
+
+// Await reports what the agent waits for.
+func (l *link) Await(want string) { l.send(event{Kind: eventAwait, Lines: []byte(want)}) }
+
+// Fail reports what the host did wrong.
+func (l *link) Fail(text string) { l.send(event{Kind: eventFail, Lines: []byte(text)}) }
+
+// Finish reports the end of the scenario.
+func (l *link) Finish() { l.send(event{Kind: eventFinish}) }

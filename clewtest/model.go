@@ -46,8 +46,11 @@ func NewModel(tb testing.TB) *Model {
 // A reporter reports to a test what a model finds wrong.
 type reporter struct{ tb testing.TB }
 
+// Errorf fails the test.
 func (r reporter) Errorf(format string, args ...any) { r.tb.Errorf("clewtest: "+format, args...) }
-func (r reporter) Logf(format string, args ...any)   { r.tb.Logf("clewtest: "+format, args...) }
+
+// Logf logs to the test.
+func (r reporter) Logf(format string, args ...any) { r.tb.Logf("clewtest: "+format, args...) }
 
 // URL returns the address of the model, such as http://127.0.0.1:40123, for ANTHROPIC_BASE_URL; see
 // [Model.Env].

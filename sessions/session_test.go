@@ -1,7 +1,6 @@
 package sessions_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,11 +10,6 @@ import (
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
-
-func quote(text string) []byte {
-	quoted, _ := json.Marshal(text)
-	return quoted
-}
 
 func openSession(t *testing.T, dir string) *sessions.Session {
 	t.Helper()

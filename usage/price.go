@@ -354,7 +354,7 @@ func (p Price) long(above int, price Price) Price {
 	return p
 }
 
-// A UsageSum counts the tokens of several calls.
+// A Sum counts the tokens of several calls.
 type Sum struct {
 	InputTokens         int `json:"inputTokens"`
 	OutputTokens        int `json:"outputTokens"`

@@ -74,7 +74,7 @@ func feedFrom(t testing.TB, f *wire.Feeder, src io.Reader) []wire.Message {
 		batch, err := f.FeedFrom(src)
 		all = append(all, batch...)
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Errorf("after %d messages: %v", len(all), err)
 			}
 			return all
@@ -341,7 +341,7 @@ func TestFeederFeedFrom(t *testing.T) {
 		{"a reader that returns nothing", emptyReader{}, nil, io.ErrNoProgress},
 	} {
 		got, err := f.FeedFrom(test.src)
-		if diff := cmp.Diff(test.want, describeAll(got)); diff != "" || err != test.err {
+		if diff := cmp.Diff(test.want, describeAll(got)); diff != "" || !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v; messages (-want +got):\n%s", test.name, err, test.err, diff)
 		}
 	}

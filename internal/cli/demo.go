@@ -79,7 +79,7 @@ func (o *demoOptions) run(ctx context.Context, _ []string) error {
 	config := filepath.Join(dir, "claude")
 	t := &tour{demoOptions: o, ctx: ctx, dir: dir, config: config}
 	t.print(o.introduction())
-	if err := t.task(); err != nil { //nolint:contextcheck // a tour has its own
+	if err := t.task(); err != nil {
 		o.discard(dir)
 		return err
 	}

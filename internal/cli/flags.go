@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata"
+	_ "time/tzdata" // for systems without a database of time zones
 
 	"github.com/spf13/cobra"
 

@@ -126,6 +126,7 @@ func LeadingTag(text string) string {
 	return ""
 }
 
+// IsTagLetter reports whether c may be in the name of a tag.
 func IsTagLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // StartTag returns the length of the tag <name> if text starts with it, or 0.
@@ -158,7 +159,7 @@ func indexTag(text, open, name string) int {
 	}
 }
 
-// cutElement cuts the element of that name from the start of text. One without an end goes on to
+// CutElement cuts the element of that name from the start of text. One without an end goes on to
 // the end of text, and is not closed.
 func CutElement(text, name string) (inner, rest string, closed bool) {
 	inner = text[StartTag(text, name):]
