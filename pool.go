@@ -87,15 +87,15 @@ func NewPool(ctx context.Context, opts *Options, config *PoolOptions) (*Pool, er
 
 // start waits for the first agent.
 func (p *Pool) start(ctx context.Context) error {
-	first, err := p.await(ctx, p.join(p.config.Warm-1))
+	first, err := p.await(ctx, p.join(p.config.Warm-1)) //nolint:contextcheck // agents live as long as the pool
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wanted = p.config.Warm
-	p.pause(0) // no agent is in use yet
-	p.putBack(first)
+	p.pause(0)       // no agent is in use yet
+	p.putBack(first) //nolint:contextcheck // agents live as long as the pool
 	return nil
 }
 
@@ -273,7 +273,7 @@ var ErrPoolClosed = errors.New("clew: pool closed")
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	p.draining, p.wanted = true, 0
-	p.balance()
+	p.balance() //nolint:contextcheck // agents live as long as the pool
 	p.mu.Unlock()
 	select {
 	case <-p.idle:
@@ -366,7 +366,7 @@ func (p *Pool) run(ctx context.Context, c *poolRun, yield func(wire.Message, err
 	if c.last {
 		s.oneShot.allSent()
 	}
-	for msg, err := range s.Messages(ctx) {
+	for msg, err := range s.Messages(ctx) { //nolint:contextcheck // agents live as long as the pool
 		if err != nil {
 			yield(nil, join(err, s.closeForLosses()))
 			return

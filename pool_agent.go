@@ -222,7 +222,7 @@ func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 		return nil, context.Cause(ctx)
 	}
 	begin := time.Now()
-	a, err := p.await(ctx, p.join(p.config.Warm))
+	a, err := p.await(ctx, p.join(p.config.Warm)) //nolint:contextcheck // agents live as long as the pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.WaitTime += time.Since(begin)
@@ -262,11 +262,12 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	defer p.mu.Unlock()
 	if i := slices.Index(p.line, w); i >= 0 {
 		p.line = slices.Delete(p.line, i, i+1)
-		p.balance() // Drain may wait for this one
+		// Drain may wait for this one.
+		p.balance() //nolint:contextcheck // agents live as long as the pool
 		return nil, context.Cause(ctx)
 	}
 	if w.err == nil && ctx.Err() != nil {
-		p.putBack(w.agent)
+		p.putBack(w.agent) //nolint:contextcheck // agents live as long as the pool
 		return nil, context.Cause(ctx)
 	}
 	return w.agent, w.err
