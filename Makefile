@@ -29,7 +29,7 @@ PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli 
 # agent rather than of this module, and "make soak" runs them.
 DRIFT := ./internal/record ./internal/realtest/costs
 # Packages with tests that "make soak" makes longer.
-SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
+SIZED := $(filter-out ./internal/cli,$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
 TIMEOUT := 30m
