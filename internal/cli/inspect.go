@@ -110,8 +110,7 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 	return nil
 }
 
-// An inspection is one run over an input. One goroutine decodes frames while another examines them,
-// which takes as long: on two processors, a plain loop would need half as much time again.
+// An inspection is one run over an input. One goroutine decodes frames while another examines them.
 type inspection struct {
 	in     *input
 	out    *bufio.Writer
