@@ -22,6 +22,7 @@ type progress struct {
 	id      string              // of the session
 	mode    wire.PermissionMode // empty if the agent does not report it
 
+	between   bool // the last turn has its result, and nothing of another one has come
 	spoken    bool // the model has answered in this turn
 	answers   int  // how many turns of this conversation have an answer of the model
 	reset     bool // it is not the conversation that the session began with
@@ -49,21 +50,22 @@ func (p *progress) see(msg wire.Message) bool {
 	defer p.mu.Unlock()
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
-		p.failed, p.spoken = nil, true
+		p.failed, p.spoken, p.between = nil, true, false
 		return false
 	case *wire.StreamEventMessage, *wire.UserMessage:
-		p.failed = nil
+		p.failed, p.between = nil, false
 		return false
 	case *wire.ResultMessage:
 		p.result(m)
 		return true
 	case *wire.InitMessage:
+		p.between = false
 		p.setSession(m.SessionID)
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.StatusMessage:
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.SessionStateChangedMessage:
-		p.state = m.State
+		p.state, p.between = m.State, false
 		p.prompts.see(m)
 		return m.State == wire.SessionStateIdle
 	case *wire.CommandLifecycleMessage:
@@ -77,7 +79,7 @@ func (p *progress) see(msg wire.Message) bool {
 func (p *progress) result(m *wire.ResultMessage) {
 	settled := p.prompts.see(m)
 	p.succeeded = p.succeeded || len(settled) > 0 && !m.Failed()
-	p.failed, p.owed = nil, false
+	p.failed, p.owed, p.between = nil, false, true
 	if m.Failed() {
 		p.failed = m
 	}
@@ -158,11 +160,13 @@ func (p *progress) expectsOutput() bool {
 }
 
 // working reports whether the agent is in a turn, or waits for something in the background before
-// it ends.
+// it ends. An agent that reports states becomes idle some time after the result of its turn: in
+// between it does not work, so that a caller who has seen the result closes an idle agent.
 func (p *progress) working() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.running || p.turnRuns()
+	done := p.between && len(p.prompts.open) == 0 && len(p.tasks) == 0 && !p.owed
+	return p.running || p.turnRuns() && !done
 }
 
 func (p *progress) turnRuns() bool {

@@ -145,6 +145,28 @@ func TestCloseInsists(t *testing.T) {
 	}
 }
 
+// An agent that has answered is not interrupted, although it reports only later that it is idle.
+func TestCloseAfterTheResult(t *testing.T) {
+	t.Parallel()
+	const running = `{"type":"system","subtype":"session_state_changed","state":"running"}`
+	for name, test := range map[string]*clewtest.Scenario{
+		"between the turns":   asked().Send(running, aWord, aResult),
+		"in the turn":         asked().Send(running, aWord, aResult, aWord, ready).Expect(aInterrupt),
+		"another state since": asked().Send(running, aWord, aResult, running, ready).Expect(aInterrupt),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				s := connectTo(t, overMemory(clewtest.NewAgent(t, test)))
+				if _, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi"))); err != nil {
+					t.Error(err)
+				}
+				synctest.Wait()
+				wantClosed(t, s)
+			})
+		})
+	}
+}
+
 // wantForced checks how an agent that Close has ended did end. Nil means by itself.
 func wantForced(t *testing.T, err error, want os.Signal) {
 	t.Helper()
