@@ -18,18 +18,19 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Packages in which nothing runs at once, and internal/cli and examples, whose tests start many
-# processes of this module. The race detector makes them up to ten times as slow, so they are tested
-# without it; "make soak" tests internal/cli with it.
-PLAIN := ./examples/... ./internal/archtest ./internal/bench/... ./internal/cli ./internal/config \
+# Packages that the race detector makes up to ten times as slow. "make soak" tests them with it.
+RACED := ./internal/cli ./internal/index/... ./sessions/sqlitestore ./wire
+# Packages that are tested without the race detector: these, those in which nothing runs at once, and
+# the examples, whose tests start processes.
+PLAIN := $(RACED) ./examples/... ./internal/archtest ./internal/bench/... ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/jsonlex \
 	./internal/lineedit ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
 	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage
 # Packages that compare the pinned agent with what was recorded of it. They find changes of the
 # agent rather than of this module, and "make soak" runs them.
 DRIFT := ./internal/record ./internal/realtest/costs
-# Packages with tests that "make soak" makes longer.
-SIZED := $(filter-out ./internal/cli,$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
+# Other packages with tests that "make soak" makes longer.
+SIZED := $(filter-out $(RACED:/...=),$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
 TIMEOUT := 30m
@@ -38,12 +39,12 @@ TIMEOUT := 30m
 test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run every test
 	@plain=$$(go list $(PLAIN)); \
 	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT))"); \
-	echo "go test $(PLAIN)"; go test -timeout $(TIMEOUT) $$plain && \
-	echo "go test -race, all other packages" && go test -race -timeout $(TIMEOUT) $$others
+	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
+	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
 .PHONY: soak
 soak: agent ## Compare the agent with its recordings, run long tests and fuzz targets, 10 minutes at most
-	.ci/soak "$(DRIFT)" ./internal/cli "$(SIZED)"
+	.ci/soak "$(DRIFT)" "$(RACED)" "$(SIZED)"
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
