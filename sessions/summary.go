@@ -217,12 +217,24 @@ func (s *Summary) followResults(message, structured []byte) bool {
 		}
 		found = true
 		r := entryfacts.Result{
-			Structured: wire.JSON(structured), Text: unquoted(jsonlex.Lookup(block, 0, "content")),
+			Structured: wire.JSON(mayEndTurn(structured)), Text: unquoted(mayEndTurn(jsonlex.Lookup(block, 0, "content"))),
 		}
 		s.answered(unquoted(jsonlex.Lookup(block, 0, "tool_use_id")), r.EndsTurn())
 	}
 	return found
 }
+
+// mayEndTurn returns a value, or nil if it is too long for a result that ends a turn. Most results
+// are longer, and copying them would be most of the work of a list.
+func mayEndTurn(value []byte) []byte {
+	if len(value) > maxEndingResult {
+		return nil
+	}
+	return value
+}
+
+// maxEndingResult is more than the length of every result that ends a turn.
+const maxEndingResult = 512
 
 // wantsAnswer reports whether the agent answers a text in the user's role.
 func wantsAnswer(text string) bool {
@@ -259,8 +271,9 @@ func (s *Summary) followBlock(block []byte, goesOn bool) {
 			s.setTurn(goesOn)
 		}
 	case "tool_use":
-		input := wire.JSON(jsonlex.Lookup(block, 0, "input"))
-		ends := entryfacts.CallEndsTurn(unquoted(jsonlex.Lookup(block, 0, "name")), input)
+		ends := entryfacts.CallEndsTurn(unquoted(jsonlex.Lookup(block, 0, "name")), func() wire.JSON {
+			return wire.JSON(jsonlex.Lookup(block, 0, "input"))
+		})
 		s.setTurn(!ends)
 		s.called(unquoted(jsonlex.Lookup(block, 0, "id")), ends)
 	}

@@ -337,7 +337,7 @@ func endsTurn(item *DisplayItem) bool {
 	r := entryfacts.Result{
 		Tool: item.ToolName, Succeeded: item.HasResult && !item.ToolError, Structured: item.Structured, Text: item.ToolResult,
 	}
-	return entryfacts.CallEndsTurn(item.ToolName, item.ToolInput) || r.EndsTurn()
+	return entryfacts.CallEndsTurn(item.ToolName, func() wire.JSON { return item.ToolInput }) || r.EndsTurn()
 }
 
 // SpillPath returns the path of the file with the whole output of a call, if the result was too

@@ -23,13 +23,14 @@ func Chained(kind string) bool {
 }
 
 // CallEndsTurn reports whether a call of a tool is the last thing that an agent does before the
-// user's next prompt: it presents a plan and waits, or it shuts down.
-func CallEndsTurn(tool string, input wire.JSON) bool {
+// user's next prompt: it presents a plan and waits, or it shuts down. input returns the call's
+// input, and is called only for the tools that need it.
+func CallEndsTurn(tool string, input func() wire.JSON) bool {
 	switch tool {
 	case "ExitPlanMode":
 		return true
 	case "SendMessage":
-		in, _ := tooluse.DecodeInput(tool, input)
+		in, _ := tooluse.DecodeInput(tool, input())
 		message, ok := in.(*tooluse.SendMessageInput)
 		return ok && message.ApprovesShutdown()
 	}

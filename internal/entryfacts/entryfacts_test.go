@@ -27,7 +27,7 @@ func TestCallEndsTurn(t *testing.T) {
 		{"StructuredOutput", `{}`, false},
 	}
 	for _, tt := range tests {
-		if got := CallEndsTurn(tt.tool, tt.input); got != tt.want {
+		if got := CallEndsTurn(tt.tool, func() wire.JSON { return tt.input }); got != tt.want {
 			t.Errorf("CallEndsTurn(%s, %s) = %v, want %v", tt.tool, tt.input, got, tt.want)
 		}
 	}
