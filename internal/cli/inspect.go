@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,8 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer in.Close()
+	// Almost nothing stays in memory, so that a collection would come every few megabytes.
+	defer debug.SetGCPercent(debug.SetGCPercent(200))
 	return o.inspect(ctx, in)
 }
 
