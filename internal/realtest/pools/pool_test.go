@@ -82,7 +82,7 @@ func TestRealPoolAsksForPermission(t *testing.T) {
 
 // Many callers at once share four agents, and each gets its own answer.
 func TestRealPoolOfFour(t *testing.T) {
-	callers := soak.Size(10, 50)
+	callers := soak.Size(6, 50)
 	for name, test := range map[string]struct{ uses, started int }{
 		"an agent for each":     {1, callers + 4},
 		"agents that serve ten": {10, callers/10 + 7},
