@@ -40,8 +40,8 @@ const (
 	errand = "Read slug.sh and say why \"Hello, World!\" becomes hello--world- and not hello-world."
 
 	// Finding is the report of the subagent.
-	Finding = "Line 3 of slug.sh is the cause: tr -c turns every other character into a hyphen of its own, so a comma " +
-		"with a blank behind it gives two, and the exclamation mark leaves one at the end."
+	Finding = "Line 3 of slug.sh is the cause: tr -c turns every other character into a separate hyphen, so a comma and a " +
+		"space give two, and the exclamation mark leaves one at the end."
 
 	fixed = "Fixed: all three tests pass. In slug.sh, tr -cs now makes one hyphen of several characters, and sed cuts " +
 		"those at the beginning and the end."
