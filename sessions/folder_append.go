@@ -3,6 +3,7 @@ package sessions
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -48,9 +49,6 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 		return err
 	}
 	defer root.Close()
-	if err := root.MkdirAll(path.Dir(sessionfile.Path(a.key)), 0o700); err != nil {
-		return err
-	}
 	t := f.indexes.acquire(a.key)
 	defer f.indexes.release(a.key, t)
 	if err := ctx.Err(); err != nil {
@@ -66,12 +64,34 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	return nil
 }
 
+// maxMoves is how often an append is repeated because its file was moved.
+const maxMoves = 100
+
+// errMoved means that a file was moved or removed during an append to it.
+var errMoved = errors.New("the file was moved during the append")
+
 // appendLines writes the lines that the file does not have yet, all or none. The function that it
 // returns removes them again.
+//
+// Another process may delete or restore the session at the same time. The lines would then be in a
+// file that is no longer the transcript. So appendLines repeats the append until the file has its
+// name after it.
 func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
-	undo = func() error { return nil }
+	for range maxMoves {
+		if err := root.MkdirAll(path.Dir(sessionfile.Path(a.key)), 0o700); err != nil {
+			return nil, err
+		}
+		if undo, err = f.appendOnce(ctx, root, t, a); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return undo, err
+}
+
+// appendOnce is one attempt of appendLines. It returns errMoved if the file was moved.
+func (f *Folder) appendOnce(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	if len(a.lines) == 0 {
-		return undo, nil
+		return func() error { return nil }, nil
 	}
 	name := sessionfile.Path(a.key)
 	if err := ignoreNotExist(checkRegular(root, name)); err != nil {
@@ -87,6 +107,10 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a
 	}
 	text := a.newLines(t, ended)
 	n, err := f.writeAll(file, text)
+	if err == nil && !hasName(root, file, name) {
+		t.file = nil
+		return nil, errors.Join(errMoved, file.Close())
+	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		t.file = nil
 		return nil, errors.Join(err, undoAppend(root, name, size, n))
@@ -98,6 +122,13 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a
 		t.file = nil
 		return undoAppend(root, name, size, n)
 	}, nil
+}
+
+// hasName reports whether a name is that of an open file.
+func hasName(root *os.Root, file *os.File, name string) bool {
+	info, err := file.Stat()
+	named, nameErr := root.Stat(name)
+	return err == nil && nameErr == nil && os.SameFile(info, named)
 }
 
 // writeAll writes text with one call. A short write is an error.
@@ -131,7 +162,7 @@ func undoAppend(root *os.Root, name string, size int64, n int) error {
 
 // replace writes a file so that readers see either the old content or the new one.
 func replace(root *os.Root, name string, content []byte) error {
-	draft := name + ".new"
+	draft := name + "." + rand.Text() // another process may write a draft as well
 	err := root.WriteFile(draft, content, 0o600)
 	if err == nil {
 		err = root.Rename(draft, name)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,8 +119,9 @@ func (o *Options) trashed(ctx context.Context) ([]foundTrash, error) {
 
 // Restore moves the session with that ID back from the trash, to the project that it was in. If it
 // was deleted more than once, the last one is restored. If the project has a session with that ID
-// again, Restore returns an error and changes nothing. If there is no such session in the trash,
-// the error wraps [ErrNotFound].
+// again, Restore returns an error that wraps [fs.ErrExist] and changes nothing, also if another
+// process creates the session at the same time. If there is no such session in the trash, the error
+// wraps [ErrNotFound].
 func Restore(ctx context.Context, id string, opts *Options) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -347,50 +349,96 @@ func (f *Folder) restore(ctx context.Context, t TrashedSession) error {
 	return nil
 }
 
-// moveOut moves the files of a session back to where they were.
+// moveOut moves the files of a session back to where they were. The main transcript gets its name
+// first, so that nobody else can create one, and the trash loses it last. If that was interrupted,
+// the same file has both names, and moveOut does the rest.
 func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
-	to := b.livePaths(key)
+	from, to := b.trashPaths(dir, key), b.livePaths(key)
 	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
 		return err
 	}
-	if err := b.reserve(to.file); err != nil {
+	begun := b.same(from.file, to.file)
+	if !begun {
+		if _, err := b.Lstat(to.dir); err == nil {
+			return existsError(to.dir)
+		}
+		if err := b.nameBack(from.file, to.file); err != nil {
+			return err
+		}
+	}
+	if err := ignoreNotExist(b.Rename(from.dir, to.dir)); err != nil {
+		if !begun && b.same(from.file, to.file) { // the file keeps its name in the trash
+			err = errors.Join(err, b.Remove(to.file))
+		}
 		return err
 	}
-	err := b.moveBack(b.trashPaths(dir, key), to)
-	if err != nil {
-		b.unreserve(to.file)
-		return err
-	}
+	err := ignoreNotExist(b.Remove(from.file))
 	b.removeIfEmpty(dir)
-	return nil
-}
-
-// moveBack is move, but fails if there is a directory at the destination.
-func (b *trashDir) moveBack(from, to sessionPaths) error {
-	if _, err := b.Lstat(to.dir); err == nil {
-		return fmt.Errorf("%s: %w", to.dir, fs.ErrExist)
-	}
-	return b.move(from, to)
-}
-
-// reserve creates an empty file, so that nobody else can create one of that name. An empty file
-// that is already there is used; it does not count as a session.
-func (b *trashDir) reserve(name string) error {
-	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return file.Close()
-	}
-	if b.empty(name) {
-		return nil
-	}
 	return err
 }
 
-// unreserve removes a file that reserve has created, unless somebody has written to it.
-func (b *trashDir) unreserve(name string) {
-	if b.empty(name) {
-		_ = b.Remove(name)
+// existsError says that there is something where a session should be restored to.
+func existsError(name string) error {
+	return fmt.Errorf("there is another session with this ID, in %s: %w", name, fs.ErrExist)
+}
+
+// same reports whether two names are those of one file.
+func (b *trashDir) same(one, other string) bool {
+	info, err := b.Lstat(one)
+	otherInfo, otherErr := b.Lstat(other)
+	return err == nil && otherErr == nil && os.SameFile(info, otherInfo)
+}
+
+// nameBack gives a file of the trash its old name, unless there is a file of that name. An empty
+// file does not count as a session. Unlike a rename, a link never replaces a file that was created
+// or written in the meantime.
+func (b *trashDir) nameBack(from, to string) error {
+	if b.empty(to) {
+		if err := b.removeEmpty(to, path.Join(path.Dir(from), rand.Text()+transcriptExtension)); err != nil {
+			return err
+		}
 	}
+	err := b.Link(from, to)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return existsError(to)
+	}
+	// Some file systems have no links. An append to the file that is created here notices that it
+	// was replaced: see [Folder.appendLines].
+	file, err := b.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return existsError(to)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return b.Rename(from, to)
+}
+
+// removeEmpty removes an empty file. Somebody may write to it at the same time. So it first moves
+// the file aside, and if it is no longer empty then, it puts the content back.
+func (b *trashDir) removeEmpty(name, aside string) error {
+	if err := b.Rename(name, aside); err != nil {
+		return ignoreNotExist(err)
+	}
+	if b.empty(aside) {
+		return b.Remove(aside)
+	}
+	text, err := b.ReadFile(aside)
+	if err != nil {
+		return err
+	}
+	file, err := b.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return errors.Join(existsError(name), b.Remove(aside))
 }
 
 // empty reports whether name is an empty regular file.

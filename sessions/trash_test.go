@@ -2,16 +2,21 @@ package sessions_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
 )
 
 // tree returns the files in a directory with their contents. Only the user may have permissions for
@@ -240,5 +245,88 @@ func TestTrashOfOtherStores(t *testing.T) {
 	none := &sessions.Options{Store: sessions.NewFolder(filepath.Join(t.TempDir(), "none", "projects"))}
 	if trashed, err := sessions.Trash(t.Context(), none); err != nil || len(trashed) != 0 {
 		t.Errorf("of no folder: got %+v, %v", trashed, err)
+	}
+}
+
+// Several processes append to a session, delete it and restore it. Each has a Folder of its own
+// here. What was appended is in the session or in the trash.
+func TestRestoreLosesNoAppend(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "projects")
+	appends := soak.Size(400, 4000)
+	var appending, moving sync.WaitGroup
+	done := make(chan struct{})
+	appended := make([][]string, 3) // UUIDs
+	for i := range appended {
+		appending.Go(func() {
+			store := sessions.NewFolder(dir)
+			for n := range appends {
+				uuid := fmt.Sprintf("%d-%d", i, n)
+				if store.Append(t.Context(), keyA, []wire.JSON{user(uuid, "")}) == nil {
+					appended[i] = append(appended[i], uuid)
+				}
+			}
+		})
+	}
+	for range 3 {
+		moving.Go(func() {
+			opts := &sessions.Options{Store: sessions.NewFolder(dir)}
+			for {
+				select {
+				case <-done:
+					return
+				default: // another goroutine may be faster
+					_ = sessions.Delete(t.Context(), idA, opts)
+					_ = sessions.Restore(t.Context(), idA, opts)
+				}
+			}
+		})
+	}
+	appending.Wait()
+	close(done)
+	moving.Wait()
+	left := ""
+	for _, where := range []string{dir, dir + "-trash"} {
+		for _, text := range tree(t, where) {
+			left += text
+		}
+	}
+	count := 0
+	for _, uuids := range appended {
+		for _, uuid := range uuids {
+			if count++; !strings.Contains(left, `"uuid":"`+uuid+`"`) {
+				t.Errorf("%s was appended and is lost", uuid)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("nothing was appended")
+	}
+}
+
+// A restore that was interrupted after the file had its name again can be repeated.
+func TestRestoreAfterInterruption(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	before := tree(t, dir)
+	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	trashed, err := sessions.Trash(t.Context(), opts)
+	if err != nil || len(trashed) != 1 {
+		t.Fatalf("got %+v, %v", trashed, err)
+	}
+	name := idA + ".jsonl"
+	if err := os.Link(filepath.Join(trashed[0].Path, name), filepath.Join(dir, "p", name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	if left := tree(t, dir+"-trash"); len(left) != 0 {
+		t.Errorf("in the trash are still %v", left)
 	}
 }
