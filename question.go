@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/rawjson"
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -24,28 +25,13 @@ type QuestionRequest struct {
 	Permission *PermissionRequest `json:"-"`
 }
 
-// A Question is a question to the user. The user may choose one of the options or answer freely.
-type Question struct {
-	// Question is the full text. It is the key of the answer in [QuestionResult.Answers].
-	Question string `json:"question"`
-	// Header is a word or two for the question.
-	Header string `json:"header"`
-	// Options are the answers to choose from.
-	Options []QuestionOption `json:"options"`
-	// MultiSelect allows more than one option.
-	MultiSelect bool `json:"multiSelect"`
-}
+// A Question is a question to the user, who may choose one of the options or answer freely. Its
+// text is the key of the answer in [QuestionResult.Answers]. [Options.QuestionPreview] sets the
+// format of the previews of its options.
+type Question = tooluse.Question
 
 // A QuestionOption is one answer to choose.
-type QuestionOption struct {
-	// Label is the answer.
-	Label string `json:"label"`
-	// Description explains it.
-	Description string `json:"description"`
-	// Preview shows the result of the option, in the format of [Options.QuestionPreview], or is
-	// empty.
-	Preview string `json:"preview"`
-}
+type QuestionOption = tooluse.QuestionOption
 
 // A QuestionResult is the user's answer to a [QuestionRequest].
 type QuestionResult struct {

@@ -8,12 +8,12 @@ import (
 
 // Context returns how full the context window is, and with what, as /context shows it. Nil options
 // have the API count the tokens of each category, which takes a moment.
-func Context(ctx context.Context, c Controller, opts *ContextOptions) (*ContextWindow, error) {
+func Context(ctx context.Context, c Controller, opts *ContextOptions) (*ContextFill, error) {
 	request := contextRequest{"full"}
 	if opts != nil && opts.Estimate {
 		request.Detail = "summary"
 	}
-	return ask[ContextWindow](ctx, c, "get_context_usage", request)
+	return ask[ContextFill](ctx, c, "get_context_usage", request)
 }
 
 // ContextOptions configure [Context].
@@ -27,8 +27,8 @@ type contextRequest struct {
 	Detail string `json:"detail"`
 }
 
-// A ContextWindow is how full the context window is, and with what.
-type ContextWindow struct {
+// A ContextFill is how full the context window is, and with what.
+type ContextFill struct {
 	// Model is the model whose window it is.
 	Model string `json:"model"`
 	// TotalTokens is how many tokens are used.
@@ -205,7 +205,7 @@ type ContextToolCalls struct {
 	ResultTokens int `json:"resultTokens"`
 }
 
-// A ContextSquare is one square of [ContextWindow.Grid], a share of the window.
+// A ContextSquare is one square of [ContextFill.Grid], a share of the window.
 type ContextSquare struct {
 	// Category is the name of the category for people.
 	Category string `json:"categoryName"`

@@ -108,9 +108,9 @@ type ConversationText struct {
 	DefaultFilename string `json:"default_filename"`
 }
 
-// Files returns the files and directories of the project whose path begins with query, the best
+// SuggestFiles returns the files and directories of the project whose path begins with query, the best
 // match first, as the agent completes a path after "@".
-func Files(ctx context.Context, c Controller, query string) (*FileSuggestions, error) {
+func SuggestFiles(ctx context.Context, c Controller, query string) (*FileSuggestions, error) {
 	return ask[FileSuggestions](ctx, c, "file_suggestions", filesRequest{query})
 }
 
@@ -166,8 +166,8 @@ type Skill struct {
 	Tokens int `json:"tokens"`
 }
 
-// Memory returns the instructions and memories that the session can have.
-func Memory(ctx context.Context, c Controller) (*MemoryReport, error) {
+// MemoryFiles returns the instructions and memories that the session can have.
+func MemoryFiles(ctx context.Context, c Controller) (*MemoryReport, error) {
 	return ask[MemoryReport](ctx, c, "get_memory_dialog", nil)
 }
 

@@ -53,11 +53,11 @@ var requests = []struct {
 	{"Conversation", "export_conversation", `null`, func(ctx context.Context, c Controller) (any, error) {
 		return Conversation(ctx, c)
 	}},
-	{"Files", "file_suggestions", `{"query":"no"}`, func(ctx context.Context, c Controller) (any, error) {
-		return Files(ctx, c, "no")
+	{"SuggestFiles", "file_suggestions", `{"query":"no"}`, func(ctx context.Context, c Controller) (any, error) {
+		return SuggestFiles(ctx, c, "no")
 	}},
 	{"Skills", "get_skills_dialog", `null`, func(ctx context.Context, c Controller) (any, error) { return Skills(ctx, c) }},
-	{"Memory", "get_memory_dialog", `null`, func(ctx context.Context, c Controller) (any, error) { return Memory(ctx, c) }},
+	{"MemoryFiles", "get_memory_dialog", `null`, func(ctx context.Context, c Controller) (any, error) { return MemoryFiles(ctx, c) }},
 	{"Chrome", "get_chrome_dialog", `null`, func(ctx context.Context, c Controller) (any, error) { return Chrome(ctx, c) }},
 	{"WorkspaceDiff", "get_workspace_diff", `null`, func(ctx context.Context, c Controller) (any, error) {
 		return WorkspaceDiff(ctx, c)
@@ -147,7 +147,7 @@ func TestRecordedAnswers(t *testing.T) {
 	}}
 	settings := wire.JSON(`{"permissions":{"allow":["Bash(npm run:*)"],"deny":["Read(./secret)"]},"hooks":` +
 		`{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true","timeout":5}]}]}}`)
-	preToolUse := HookEvent{Name: "PreToolUse", Summary: "Before tool execution", SupportsMatcher: true}
+	preToolUse := EventHooks{Name: "PreToolUse", Summary: "Before tool execution", SupportsMatcher: true}
 	hooked := preToolUse
 	hooked.HookCount = 1
 	tests := []struct {
@@ -165,10 +165,10 @@ func TestRecordedAnswers(t *testing.T) {
 				CommandText: "true", ContentLabel: "Command", DisplayText: "true",
 				Editable: &EditableHook{Matcher: "Bash", Config: `{"type":"command","command":"true","timeout":5}`},
 			}},
-			Events: []HookEvent{hooked}, Catalog: []HookEvent{preToolUse}, Errors: badFile,
+			Events: []EventHooks{hooked}, Catalog: []EventHooks{preToolUse}, Errors: badFile,
 		}},
 		{"list_permission_rules", &permissionAnswer{PermissionReport{
-			Rules: []Rule{{
+			Rules: []PermissionRule{{
 				Rule: "Read(./secret)", Behavior: "deny", Source: string(LayerProject), Editability: "persistent",
 			}},
 			Directories: []Directory{}, OriginalCWD: "/home/dev/project", Errors: badFile,
@@ -190,8 +190,8 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-func recordedContext() *ContextWindow {
-	return &ContextWindow{
+func recordedContext() *ContextFill {
+	return &ContextFill{
 		Model: "claude-opus-5-5", TotalTokens: 10_237, MaxTokens: 1_000_000, RawMaxTokens: 1_000_000, Percentage: 1,
 		AutoCompactEnabled: true, AutoCompactThreshold: 967_000, AutoCompactSource: "model-default",
 		Categories: []ContextCategory{

@@ -109,7 +109,7 @@ type permissionAnswer struct {
 // A PermissionReport lists the permission rules and working directories of a session.
 type PermissionReport struct {
 	// Rules are all rules, including those that are not in effect.
-	Rules []Rule `json:"rules"`
+	Rules []PermissionRule `json:"rules"`
 	// Directories are those that the agent may work in, in addition to its own.
 	Directories []Directory `json:"workspaceDirectories"`
 	// OriginalCWD is the directory that the session started in.
@@ -122,8 +122,8 @@ type PermissionReport struct {
 	Withheld bool `json:"withheld"`
 }
 
-// A Rule is a permission rule and where it comes from.
-type Rule struct {
+// A PermissionRule is a permission rule and where it comes from.
+type PermissionRule struct {
 	// Rule is the rule as it was written, such as "Bash(npm run:*)". It can hold control
 	// characters.
 	Rule string `json:"rule"`
@@ -171,9 +171,9 @@ type HooksReport struct {
 	// Hooks are all hooks, in the order of their events in a session.
 	Hooks []Hook `json:"hooks"`
 	// Events are the events that have hooks.
-	Events []HookEvent `json:"events"`
+	Events []EventHooks `json:"events"`
 	// Catalog are all events that hooks can run on.
-	Catalog []HookEvent `json:"eventCatalog"`
+	Catalog []EventHooks `json:"eventCatalog"`
 
 	// Policy is what an administrator has decided about hooks.
 	Policy HooksPolicy `json:"policy"`
@@ -194,8 +194,8 @@ type HooksReport struct {
 	Errors []SettingsError `json:"errors"`
 }
 
-// A HookEvent describes an event that hooks can run on.
-type HookEvent struct {
+// An EventHooks describes an event that hooks can run on.
+type EventHooks struct {
 	// Name is the name of the event.
 	Name clew.HookEvent `json:"name"`
 	// Summary says when the event happens.

@@ -285,19 +285,26 @@ type AskUserQuestionInput struct {
 	Questions []Question `json:"questions"`
 }
 
-// A Question is one that the user is asked.
+// A Question is a question to the user. The user may choose one of the options or answer freely.
 type Question struct {
-	Question    string           `json:"question"`
-	Header      string           `json:"header"`
-	Options     []QuestionOption `json:"options"`
-	MultiSelect bool             `json:"multiSelect"`
+	// Question is the full text. Answers name it.
+	Question string `json:"question"`
+	// Header is a word or two for the question, such as "Database".
+	Header string `json:"header"`
+	// Options are the answers to choose from.
+	Options []QuestionOption `json:"options"`
+	// MultiSelect allows more than one option.
+	MultiSelect bool `json:"multiSelect"`
 }
 
-// A QuestionOption is an answer to choose.
+// A QuestionOption is one answer to choose.
 type QuestionOption struct {
-	Label       string `json:"label"`
+	// Label is the answer.
+	Label string `json:"label"`
+	// Description explains it.
 	Description string `json:"description"`
-	Preview     string `json:"preview"`
+	// Preview shows the result of the option, as Markdown or HTML, or is empty.
+	Preview string `json:"preview"`
 }
 
 // An AskUserQuestionResult is what the user answered.

@@ -2,8 +2,8 @@
 //
 // A [Call] is one answer of the model. Package transcript returns the calls of a session, and
 // sessions.ScanUsage those of all sessions. [Cost] prices them, [NewReport] groups them by model,
-// day, project and so on, and [Blocks] returns the five-hour blocks that subscriptions are limited
-// by:
+// day, project and so on, and [FiveHourBlocks] returns the blocks of five hours that subscriptions
+// are limited by:
 //
 //	calls := t.Calls()
 //	costs := usage.Cost(calls, usage.DefaultPrices())

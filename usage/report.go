@@ -16,7 +16,7 @@ const (
 	ByModel Dimension = iota
 	ByDay
 	ByHour
-	ByBlock // of five hours, see [Blocks]
+	ByBlock // of five hours, see [FiveHourBlocks]
 	ByProject
 	BySession
 	ByAgent // the subagents of all sessions; the main conversations are one group
@@ -298,9 +298,9 @@ func (a *account) totals() Totals {
 // blockLength is how long a block is, and how long a pause ends one.
 const blockLength = 5 * time.Hour
 
-// A Block is a stretch of five hours in which the agent was used, as subscriptions count it, or a
-// gap between two.
-type Block struct {
+// A FiveHourBlock is a stretch of five hours in which the agent was used, as subscriptions count
+// it, or a gap between two.
+type FiveHourBlock struct {
 	// Start and End are the bounds. A block begins at a full hour in UTC; a gap begins five hours
 	// after the last call.
 	Start time.Time `json:"start"`
@@ -334,29 +334,29 @@ type Projection struct {
 	Cost      Money         `json:"cost"`
 }
 
-// BlockOptions say what calls cost and what time it is. Nil means the default prices, and that no
-// block is active.
-type BlockOptions struct {
+// FiveHourBlockOptions say what calls cost and what time it is. Nil means the default prices, and
+// that no block is active.
+type FiveHourBlockOptions struct {
 	// Prices are what models cost; nil means [DefaultPrices].
 	Prices *Prices
 	// Now is the time that active blocks are judged by. Zero means that none is.
 	Now time.Time
 }
 
-// Blocks returns the blocks that calls fall into, with the gaps between them, by time. A block
-// begins at the full hour before its first call. The next one begins with a call that is more than
-// five hours after that, or more than five hours after the call before. Calls may come in any
+// FiveHourBlocks returns the blocks that calls fall into, with the gaps between them, by time. A
+// block begins at the full hour before its first call. The next one begins with a call that is more
+// than five hours after that, or more than five hours after the call before. Calls may come in any
 // order; those without a time are left out. opts may be nil.
-func Blocks(calls []Call, opts *BlockOptions) []Block {
+func FiveHourBlocks(calls []Call, opts *FiveHourBlockOptions) []FiveHourBlock {
 	if opts == nil {
-		opts = new(BlockOptions)
+		opts = new(FiveHourBlockOptions)
 	}
 	n := pricer{prices: pricesOr(opts.Prices)}
-	var blocks []Block
+	var blocks []FiveHourBlock
 	starts := blockStarts(calls)
 	for rest := byTime(calls); len(rest) > 0; {
 		start := starts[rest[0]]
-		b := Block{Start: start, End: start.Add(blockLength), First: calls[rest[0]].Time}
+		b := FiveHourBlock{Start: start, End: start.Add(blockLength), First: calls[rest[0]].Time}
 		var sums account
 		for len(rest) > 0 && starts[rest[0]].Equal(start) {
 			c := &calls[rest[0]]
@@ -375,19 +375,19 @@ func Blocks(calls []Call, opts *BlockOptions) []Block {
 }
 
 // gapBefore returns the gap between the last block and the next, if there is one.
-func gapBefore(blocks []Block, next *Block) (Block, bool) {
+func gapBefore(blocks []FiveHourBlock, next *FiveHourBlock) (FiveHourBlock, bool) {
 	if len(blocks) == 0 {
-		return Block{}, false
+		return FiveHourBlock{}, false
 	}
 	last := blocks[len(blocks)-1].Last
 	if next.First.Sub(last) <= blockLength {
-		return Block{}, false
+		return FiveHourBlock{}, false
 	}
-	return Block{Start: last.Add(blockLength), End: next.First, Gap: true}, true
+	return FiveHourBlock{Start: last.Add(blockLength), End: next.First, Gap: true}, true
 }
 
 // judge sets what depends on the times of the block.
-func (b *Block) judge(now time.Time) {
+func (b *FiveHourBlock) judge(now time.Time) {
 	b.Active = !now.Before(b.Start) && now.Before(b.End) && now.Sub(b.Last) < blockLength
 	took := b.Last.Sub(b.First)
 	if took <= 0 {

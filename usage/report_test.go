@@ -316,7 +316,7 @@ func TestBlocks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []span
-		for _, b := range Blocks(tt.calls, nil) {
+		for _, b := range FiveHourBlocks(tt.calls, nil) {
 			got = append(got, span{b.Start, b.End, b.Gap, b.Calls})
 			if b.Active || b.Projection != nil {
 				t.Errorf("%s: a block is active at no time", tt.name)
@@ -333,7 +333,7 @@ func TestBlocksBeginAtHoursOfUTC(t *testing.T) {
 	t.Parallel()
 	calls := callsAt("10:10:00")
 	calls[0].Time = calls[0].Time.In(time.FixedZone("half", 30*60))
-	if got := Blocks(calls, nil)[0].Start; !got.Equal(clockAt("10:00:00")) {
+	if got := FiveHourBlocks(calls, nil)[0].Start; !got.Equal(clockAt("10:00:00")) {
 		t.Errorf("it begins at %v", got)
 	}
 }
@@ -344,20 +344,20 @@ func TestBlockActive(t *testing.T) {
 	calls = append(calls, Call{Model: "unknown", Time: clockAt("11:30:00"), Usage: Usage{InputTokens: 1000}})
 	tests := map[string]bool{"11:30:00": true, "14:59:59": true, "15:00:00": false, "20:00:00": false}
 	for clock, active := range tests {
-		b := Blocks(calls, &BlockOptions{Now: clockAt(clock)})[0]
+		b := FiveHourBlocks(calls, &FiveHourBlockOptions{Now: clockAt(clock)})[0]
 		if b.Active != active || (b.Projection != nil) != active {
 			t.Errorf("at %s: active %v, projection %v", clock, b.Active, b.Projection)
 		}
 	}
 	// Two calls with a price and three thousand tokens in an hour, and two hours and a half are
 	// left.
-	got := Blocks(calls, &BlockOptions{Now: clockAt("12:30:00")})[0]
-	want := Block{
+	got := FiveHourBlocks(calls, &FiveHourBlockOptions{Now: clockAt("12:30:00")})[0]
+	want := FiveHourBlock{
 		Active: true, First: clockAt("10:30:00"), Last: clockAt("11:30:00"),
 		Burn:       &Burn{TokensPerMinute: 50, CostPerHour: Dollar * 8 / 1000},
 		Projection: &Projection{Remaining: 150 * time.Minute, Tokens: 3000 + 7500, Cost: Dollar * 28 / 1000},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Block{}, "Totals", "Start", "End")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(FiveHourBlock{}, "Totals", "Start", "End")); diff != "" {
 		t.Errorf("block (-want +got):\n%s", diff)
 	}
 	if !got.UnknownCost || got.Cost != Dollar*8/1000 {
@@ -369,7 +369,7 @@ func TestBlockActive(t *testing.T) {
 func TestBlockBeforeItsStart(t *testing.T) {
 	t.Parallel()
 	active := 0
-	for _, b := range Blocks(callsAt("04:30:00", "10:30:00", "18:30:00"), &BlockOptions{Now: clockAt("04:40:00")}) {
+	for _, b := range FiveHourBlocks(callsAt("04:30:00", "10:30:00", "18:30:00"), &FiveHourBlockOptions{Now: clockAt("04:40:00")}) {
 		if b.Active {
 			active++
 		}
@@ -387,7 +387,7 @@ func TestBlockWithoutEndOfTokens(t *testing.T) {
 	for i := range calls {
 		calls[i].Usage = Usage{InputTokens: math.MaxInt64 / 4}
 	}
-	b := Blocks(calls, &BlockOptions{Now: clockAt("10:31:00")})[0]
+	b := FiveHourBlocks(calls, &FiveHourBlockOptions{Now: clockAt("10:31:00")})[0]
 	if p := b.Projection; p == nil || p.Tokens != math.MaxInt || p.Cost != maxMoney || b.Burn.CostPerHour != maxMoney {
 		t.Errorf("got %+v, %+v", b.Burn, p)
 	}
@@ -395,13 +395,13 @@ func TestBlockWithoutEndOfTokens(t *testing.T) {
 
 func TestBlockWithOneTimeHasNoSpeed(t *testing.T) {
 	t.Parallel()
-	b := Blocks(callsAt("10:30:00", "10:30:00"), &BlockOptions{Now: clockAt("10:40:00")})[0]
+	b := FiveHourBlocks(callsAt("10:30:00", "10:30:00"), &FiveHourBlockOptions{Now: clockAt("10:40:00")})[0]
 	if !b.Active || b.Burn != nil || b.Projection != nil {
 		t.Errorf("got %+v", b)
 	}
 }
 
-// Blocks hold all calls that have a time, don't overlap, and gaps lie between them.
+// FiveHourBlocks hold all calls that have a time, don't overlap, and gaps lie between them.
 func TestBlocksAddUp(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -413,8 +413,8 @@ func TestBlocksAddUp(t *testing.T) {
 			}
 		}
 		var sum Totals
-		var last Block
-		for _, b := range Blocks(calls, nil) {
+		var last FiveHourBlock
+		for _, b := range FiveHourBlocks(calls, nil) {
 			if !last.Gap && b.Start.Before(last.End) && !b.Gap || b.First.Before(last.Last) && !b.Gap {
 				t.Errorf("seed %d: %v follows %v", seed, b.Start, last.Start)
 			}

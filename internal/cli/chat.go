@@ -288,7 +288,7 @@ type chatStatus struct {
 	mode     wire.PermissionMode
 	cost     float64
 	counted  bool // the cost is known
-	context  *screens.ContextWindow
+	context  *screens.ContextFill
 	commands []wire.SlashCommand
 	models   []clew.ModelInfo
 }

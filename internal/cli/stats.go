@@ -264,11 +264,11 @@ type statsReport struct {
 	Rows       []statsRow   `json:"rows"`
 	Total      usage.Totals `json:"total"`
 	// Blocks are set if answers are grouped by block only.
-	Blocks   []usage.Block `json:"blocks,omitempty"`
-	Files    int           `json:"files"`
-	Bytes    int64         `json:"bytes"`
-	BadLines int           `json:"badLines"`
-	Unread   int           `json:"unread"`
+	Blocks   []usage.FiveHourBlock `json:"blocks,omitempty"`
+	Files    int                   `json:"files"`
+	Bytes    int64                 `json:"bytes"`
+	BadLines int                   `json:"badLines"`
+	Unread   int                   `json:"unread"`
 	// LeftOut is the number of rows beyond the limit.
 	LeftOut int `json:"leftOut,omitempty"`
 
@@ -293,7 +293,7 @@ func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now tim
 		r.Rows[i].Row = row
 	}
 	if slices.Equal(opts.By, []usage.Dimension{usage.ByBlock}) {
-		r.Blocks = usage.Blocks(calls, &usage.BlockOptions{Prices: opts.Prices, Now: now})
+		r.Blocks = usage.FiveHourBlocks(calls, &usage.FiveHourBlockOptions{Prices: opts.Prices, Now: now})
 	}
 	return r
 }

@@ -81,7 +81,7 @@ func (s *controlled) testFiles(t *testing.T) {
 	if err := s.SeedReadState(t.Context(), notes, time.Now()); err != nil {
 		t.Error(err)
 	}
-	files := must(screens.Files(t.Context(), s, ""))(t)
+	files := must(screens.SuggestFiles(t.Context(), s, ""))(t)
 	if !slices.Contains(files.Suggestions, screens.FileSuggestion{Path: "CLAUDE.md"}) || files.CWD != s.dir {
 		t.Errorf("suggestions %+v", files)
 	}
@@ -314,7 +314,7 @@ func (s *controlled) testRules(t *testing.T) {
 		t.Errorf("hooks %+v", hooks)
 	}
 	rules := must(screens.PermissionRules(t.Context(), s))(t)
-	want := screens.Rule{
+	want := screens.PermissionRule{
 		Rule: "Read(./secret)", Behavior: "deny", Source: string(screens.LayerProject), Editability: "persistent",
 	}
 	if !slices.Contains(rules.Rules, want) || rules.OriginalCWD != s.dir {
@@ -323,7 +323,7 @@ func (s *controlled) testRules(t *testing.T) {
 }
 
 func (s *controlled) testContext(t *testing.T) {
-	for name, report := range map[string]*screens.ContextWindow{
+	for name, report := range map[string]*screens.ContextFill{
 		"usage": must(screens.Context(t.Context(), s, nil))(t), "summary": must(screens.Context(t.Context(), s, &screens.ContextOptions{Estimate: true}))(t),
 	} {
 		if report.Model == "" || report.TotalTokens == 0 || report.MaxTokens == 0 || len(report.Grid) == 0 ||

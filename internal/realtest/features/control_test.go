@@ -295,7 +295,7 @@ func TestRealThinking(t *testing.T) {
 func TestRealControlDialogs(t *testing.T) {
 	t.Parallel()
 	s := connectControlled(t)
-	memory := must(screens.Memory(t.Context(), s))(t)
+	memory := must(screens.MemoryFiles(t.Context(), s))(t)
 	if !slices.ContainsFunc(memory.Files, func(f screens.MemoryFile) bool { return f.Kind == "project" && f.Exists }) ||
 		len(memory.Folders) == 0 || memory.AutoMemory.Status == "" {
 		t.Errorf("memory %+v", memory)
