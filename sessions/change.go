@@ -118,12 +118,12 @@ func Fork(ctx context.Context, id string, opts *ForkOptions) (string, error) {
 	}
 	f := &fork{id: newUUID(), from: id, upTo: opts.UpTo, title: opts.Title}
 	for entry, err := range s.store.Load(ctx, key) {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return "", err
 		}
 		f.add(entry)
 	}
-	entries, err := f.entries()
+	entries, err := f.entries(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -189,11 +189,13 @@ func (f *fork) addReplacements(entry wire.JSON) {
 }
 
 // entries returns the entries of the fork.
-func (f *fork) entries() ([]wire.JSON, error) {
+func (f *fork) entries(ctx context.Context) ([]wire.JSON, error) {
 	if f.upTo != "" && !f.complete {
 		return nil, &notFoundError{what: fmt.Sprintf("message %q of session %s", f.upTo, f.from)}
 	}
-	f.dropUnanswered()
+	if err := f.dropUnanswered(ctx); err != nil {
+		return nil, err
+	}
 	ids := f.newIDs()
 	nodes := slices.DeleteFunc(slices.Clone(f.nodes), func(n forkNode) bool { return n.dropped })
 	if !slices.ContainsFunc(nodes, func(n forkNode) bool { return n.isMessage() }) {
@@ -203,7 +205,7 @@ func (f *fork) entries() ([]wire.JSON, error) {
 	var entries []wire.JSON
 	for _, n := range nodes {
 		entry, err := f.entry(n, ids)
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		entries = append(entries, entry)
@@ -229,24 +231,74 @@ func (f *fork) newTitle() string {
 }
 
 // dropUnanswered drops tool calls without a result, and results without a call. Dropping an entry
-// may leave others without a result, so it repeats until nothing changes.
-func (f *fork) dropUnanswered() {
-	for left := true; left; {
-		made, answered := map[string]bool{}, map[string]bool{}
-		for _, n := range f.nodes {
-			if !n.dropped {
-				addAll(made, n.calls.made)
-				addAll(answered, n.calls.results)
-			}
-		}
-		left = false
-		for i := range f.nodes {
-			n := &f.nodes[i]
-			if !n.dropped && (lacks(answered, n.calls.made) || lacks(made, n.calls.results)) {
-				n.dropped, left = true, true
-			}
+// may leave others without a call or a result, which are dropped in turn. Each entry is dropped
+// once, so the work grows with the number of calls and results.
+func (f *fork) dropUnanswered(ctx context.Context) error {
+	made, answered := newCallUsers(), newCallUsers()
+	for i := range f.nodes {
+		if n := &f.nodes[i]; !n.dropped {
+			made.add(n.calls.made, i)
+			answered.add(n.calls.results, i)
 		}
 	}
+	var lost []int // entries to drop
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if !n.dropped && (answered.lacks(n.calls.made) || made.lacks(n.calls.results)) {
+			lost = append(lost, i)
+		}
+	}
+	for len(lost) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := &f.nodes[lost[len(lost)-1]]
+		lost = lost[:len(lost)-1]
+		if n.dropped {
+			continue
+		}
+		n.dropped = true
+		for _, id := range made.remove(n.calls.made) {
+			lost = append(lost, answered.nodes[id]...)
+		}
+		for _, id := range answered.remove(n.calls.results) {
+			lost = append(lost, made.nodes[id]...)
+		}
+	}
+	return nil
+}
+
+// callUsers are the entries that make some calls, or have their results, by the ID of the call.
+type callUsers struct {
+	nodes map[string][]int // indexes of fork.nodes
+	left  map[string]int   // how many of them were not dropped
+}
+
+func newCallUsers() callUsers { return callUsers{nodes: map[string][]int{}, left: map[string]int{}} }
+
+// add records that a node has the calls ids.
+func (u callUsers) add(ids []string, node int) {
+	for _, id := range ids {
+		u.nodes[id] = append(u.nodes[id], node)
+		u.left[id]++
+	}
+}
+
+// remove records that a node with the calls ids was dropped, and returns those that no other node
+// has.
+func (u callUsers) remove(ids []string) []string {
+	var gone []string
+	for _, id := range ids {
+		if u.left[id]--; u.left[id] == 0 {
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// lacks reports whether any of the calls ids is in no node.
+func (u callUsers) lacks(ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return u.left[id] == 0 })
 }
 
 // addAll adds ids to a set.
@@ -254,11 +306,6 @@ func addAll(set map[string]bool, ids []string) {
 	for _, id := range ids {
 		set[id] = true
 	}
-}
-
-// lacks reports whether any of ids is missing from a set.
-func lacks(set map[string]bool, ids []string) bool {
-	return slices.ContainsFunc(ids, func(id string) bool { return !set[id] })
 }
 
 // newIDs returns the new UUID for each old one. A dropped entry gets that of its parent, so that

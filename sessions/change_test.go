@@ -1,14 +1,18 @@
 package sessions_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -311,5 +315,66 @@ func TestForkKeepsWhatACompactionKept(t *testing.T) {
 	fork := wire.SessionKey{Project: keyA.Project, SessionID: id}
 	if all := fmt.Sprint(mustLoad(t, s, fork)); !strings.Contains(all, `"preTokens":12345678901234567`) {
 		t.Error("a number is not as it was")
+	}
+}
+
+// unansweredChain returns n answers, each with the result of the call before it and another call.
+// The last call has no result, so the first answer depends on the last.
+func unansweredChain(n int) []wire.JSON {
+	entries := []wire.JSON{user("first", "")}
+	for i := range n {
+		entries = append(entries, entry("assistant", fmt.Sprint("a", i), "first", fmt.Sprintf(
+			`,"message":{"content":[{"type":"tool_result","tool_use_id":"t%d"},{"type":"tool_use","id":"t%d"}]}`, i, i+1)))
+	}
+	return append(entries, entry("assistant", "c", "first", `,"message":{"content":[{"type":"tool_use","id":"t0"}]}`))
+}
+
+// Forking a session with n calls that all lack a result takes memory in proportion to n.
+func TestForkGrowth(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	var perCall []uint64
+	for n := 250; n <= soak.Size(4000, 32000); n *= 2 {
+		s := sessions.NewMemory()
+		mustAppend(t, s, keyA, unansweredChain(n)...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := sessions.Fork(t.Context(), idA, &sessions.ForkOptions{Store: s}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		perCall = append(perCall, (after.TotalAlloc-before.TotalAlloc)/uint64(n))
+	}
+	if first, last := perCall[0], perCall[len(perCall)-1]; last > 2*first {
+		t.Errorf("bytes for each call: %d", perCall)
+	}
+}
+
+// endingStore ends a context when a session was loaded, and appends without looking at it.
+type endingStore struct {
+	sessions.Store
+	end func()
+}
+
+func (s *endingStore) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
+	return func(yield func(wire.JSON, error) bool) {
+		defer s.end()
+		s.Store.Load(ctx, key)(yield)
+	}
+}
+
+func (s *endingStore) Append(ctx context.Context, key wire.SessionKey, entries []wire.JSON) error {
+	return s.Store.Append(context.WithoutCancel(ctx), key, entries)
+}
+
+func TestForkEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	memory := sessions.NewMemory()
+	mustAppend(t, memory, keyA, unansweredChain(10)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &endingStore{Store: memory, end: cancel}
+	if _, err := sessions.Fork(ctx, idA, &sessions.ForkOptions{Store: s, ProjectName: "p"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if found, _ := memory.Sessions(t.Context(), "p"); len(found) != 1 {
+		t.Errorf("there are %d sessions, want 1", len(found))
 	}
 }
