@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
@@ -225,15 +227,27 @@ func csvFigures(t *usage.Totals) []string {
 	return append(list, t.Cost.Decimal(), strconv.FormatBool(t.UnknownCost))
 }
 
-// csvNames escapes names that a spreadsheet would read as formulas.
+// csvNames escapes names that a spreadsheet would read as formulas. The other cells are numbers of
+// our own.
 func csvNames(names []string) []string {
 	for i, name := range names {
-		names[i] = printable(name)
-		if strings.IndexAny(name, "=+@") == 0 {
+		if names[i] = printable(name); startsFormula(name) {
 			names[i] = "'" + names[i]
 		}
 	}
 	return names
+}
+
+// startsFormula reports whether a spreadsheet may read a cell as a formula. It may skip space and
+// quotes before the sign, and read a full-width sign like an ASCII one.
+func startsFormula(cell string) bool {
+	if strings.HasPrefix(cell, "\t") || strings.HasPrefix(cell, "\r") {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(cell, func(r rune) bool {
+		return r == '"' || r == '\'' || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	}))
+	return strings.ContainsRune("=+-@\uff1d\uff0b\uff0d\uff20\u2212", first)
 }
 
 // maxPrices is the maximum size of a price file.

@@ -174,3 +174,27 @@ func TestStatsInterrupted(t *testing.T) {
 		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
 	}
 }
+
+// A name that a spreadsheet would run as a formula follows an apostrophe. Other names don't, nor do
+// numbers.
+func TestCSVFormulas(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"=1+1", "+1", "-2+3+cmd|' /C calc'!A0", "-", "@SUM(1)", "\t=1", "\tx", "\r=1", "\rx", " =1", "\u00a0-1", "\u200b=1",
+		"\ufeff+1", "\"=1", "'=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20x", "\u22121", "\n=1",
+	} {
+		if got := csvNames([]string{name})[0]; got != "'"+printable(name) {
+			t.Errorf("%q becomes %q", name, got)
+		}
+	}
+	for _, name := range []string{"", "a", "claude-opus-5-5", "2026-11-01", "a=1", "/-x", "1-2", " x"} {
+		if got := csvNames([]string{name})[0]; got != printable(name) {
+			t.Errorf("%q becomes %q", name, got)
+		}
+	}
+	for i, figure := range csvFigures(&usage.Totals{Calls: -1, Cost: -1}) {
+		if strings.HasPrefix(figure, "'") {
+			t.Errorf("figure %d is %q", i, figure)
+		}
+	}
+}
