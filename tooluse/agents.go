@@ -9,57 +9,86 @@ import (
 
 // An AgentInput starts a subagent. It is that of Agent, and of Task, which is its older name.
 type AgentInput struct {
-	Description     string `json:"description"`
-	Prompt          string `json:"prompt"`
-	SubagentType    string `json:"subagent_type"`
-	Model           string `json:"model"`
-	Effort          string `json:"effort"`
-	RunInBackground bool   `json:"run_in_background"`
-	Isolation       string `json:"isolation"`
-	Mode            string `json:"mode"`
-	// Name and TeamName are those of a member of a team.
-	Name     string `json:"name"`
+	// Description is a title of a few words, for people.
+	Description string `json:"description"`
+	// Prompt is the task of the subagent.
+	Prompt string `json:"prompt"`
+	// SubagentType is the kind of subagent, such as "general-purpose" or "Explore". Empty leaves
+	// the choice to the agent.
+	SubagentType string `json:"subagent_type"`
+	// Model is sonnet, opus, haiku or fable. Empty means the model of the subagent's definition, or
+	// else the default.
+	Model string `json:"model"`
+	// Effort is how much work the model puts into an answer, such as "high". Empty means the usual
+	// effort.
+	Effort string `json:"effort"`
+	// RunInBackground asks the agent not to wait for the subagent. It is false also if the model
+	// left it out; [AgentResult.Status] reports how the subagent was started.
+	RunInBackground bool `json:"run_in_background"`
+	// Isolation is worktree, for a temporary git worktree, or remote, for a machine in the cloud.
+	// Empty means neither.
+	Isolation string `json:"isolation"`
+	// Mode is a permission mode, such as "plan". Current agents ignore it.
+	Mode string `json:"mode"`
+	// Name is the name that other agents can send messages to. It is empty for most subagents.
+	Name string `json:"name"`
+	// TeamName is the team that the subagent joins. Current agents ignore it.
 	TeamName string `json:"team_name"`
 }
 
 // An AgentResult is what became of a subagent. Which fields are set depends on Status.
 type AgentResult struct {
 	// Status is completed, async_launched, remote_launched, teammate_spawned or another word.
-	Status      string `json:"status"`
-	AgentID     string `json:"agentId"`
-	AgentType   string `json:"agentType"`
+	Status string `json:"status"`
+	// AgentID is the subagent's ID. Its transcript is subagents/agent-ID.jsonl below the session.
+	AgentID string `json:"agentId"`
+	// AgentType is the kind of subagent, such as "general-purpose". Older agents leave it out.
+	AgentType string `json:"agentType"`
+	// Description is that of the input. It comes with async_launched and remote_launched.
 	Description string `json:"description"`
-	Prompt      string `json:"prompt"`
-	Model       string `json:"resolvedModel"`
+	// Prompt is the task that the subagent was given.
+	Prompt string `json:"prompt"`
+	// Model is the model that the subagent was started with, or "" if the agent does not report it.
+	Model string `json:"resolvedModel"`
 
-	// Content is the answer of one that has completed.
-	Content           []AgentText `json:"content"`
-	TotalDuration     wire.Millis `json:"totalDurationMs"`
-	TotalTokens       int         `json:"totalTokens"`
-	TotalToolUseCount int         `json:"totalToolUseCount"`
-	ToolsUsed         []string    `json:"toolsUsed"`
+	// Content is the answer. It comes with completed; see [AgentResult.Text].
+	Content []AgentText `json:"content"`
+	// TotalDuration is how long the subagent ran. It comes with completed.
+	TotalDuration wire.Millis `json:"totalDurationMs"`
+	// TotalTokens is the agent's count of tokens. It comes with completed.
+	TotalTokens int `json:"totalTokens"`
+	// TotalToolUseCount is how many calls of tools the subagent made. It comes with completed.
+	TotalToolUseCount int `json:"totalToolUseCount"`
+	// ToolsUsed names the tools that the subagent called. Older agents leave it out.
+	ToolsUsed []string `json:"toolsUsed"`
 	// Usage is that of the last answer, as the API writes it: see usage.Decode.
-	Usage          wire.JSON `json:"usage"`
-	WorktreePath   string    `json:"worktreePath"`
-	WorktreeBranch string    `json:"worktreeBranch"`
+	Usage wire.JSON `json:"usage"`
+	// WorktreePath is the directory of a subagent that ran in its own git worktree, or "".
+	WorktreePath string `json:"worktreePath"`
+	// WorktreeBranch is the branch of that worktree, or "".
+	WorktreeBranch string `json:"worktreeBranch"`
 
-	// OutputFile is where one in the background writes.
+	// OutputFile is the path of the file that a subagent in the background writes to.
 	OutputFile string `json:"outputFile"`
-	// TaskID and SessionURL are those of one that runs elsewhere.
-	TaskID     string `json:"taskId"`
+	// TaskID is the task of a subagent that runs elsewhere. It comes with remote_launched.
+	TaskID string `json:"taskId"`
+	// SessionURL is the web page of that session. It comes with remote_launched.
 	SessionURL string `json:"sessionUrl"`
 
-	// The fields below are set for members of a team. TeammateID is "name@team".
+	// TeammateID is "name@team". It and the fields below come with teammate_spawned.
 	TeammateID string `json:"agent_id"`
-	Name       string `json:"name"`
-	TeamName   string `json:"team_name"`
-	Color      string `json:"color"`
+	// Name is the name of a member of a team.
+	Name string `json:"name"`
+	// TeamName is the team that the member has joined.
+	TeamName string `json:"team_name"`
+	// Color is the color in which the agent shows the member, such as "blue".
+	Color string `json:"color"`
 }
 
 // An AgentText is a block of a subagent's answer.
 type AgentText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type string `json:"type"` // "text"
+	Text string `json:"text"` // the text, or "" for a block of another type
 }
 
 // Text returns the answer of the subagent.
@@ -75,95 +104,136 @@ func (r *AgentResult) Text() string {
 
 // A SkillInput starts a skill.
 type SkillInput struct {
+	// Skill is the name of the skill, such as "code-review".
 	Skill string `json:"skill"`
-	Args  string `json:"args"`
+	// Args are the arguments, as one string. Most calls have none.
+	Args string `json:"args"`
 	// Command is what older agents write for Skill.
 	Command string `json:"command"`
 }
 
 // A SkillResult says that a skill was started, or what it gave if it ran as a subagent.
 type SkillResult struct {
-	Success      bool     `json:"success"`
-	CommandName  string   `json:"commandName"`
+	// Success says that the skill exists, or, for one that ran as a subagent, that it succeeded.
+	Success bool `json:"success"`
+	// CommandName is the name of the skill.
+	CommandName string `json:"commandName"`
+	// AllowedTools are the tools that the skill allows, or nil.
 	AllowedTools []string `json:"allowedTools"`
-	Model        string   `json:"model"`
-	// Status is forked if it ran as the subagent AgentID, and Result what that answered.
-	Status  string `json:"status"`
+	// Model is the model that the skill runs on if it asks for one, and "" otherwise.
+	Model string `json:"model"`
+	// Status is forked if the skill ran as a subagent. Otherwise it is inline or "".
+	Status string `json:"status"`
+	// AgentID is the ID of that subagent. It comes with forked.
 	AgentID string `json:"agentId"`
-	Result  string `json:"result"`
+	// Result is the answer of that subagent. It comes with forked.
+	Result string `json:"result"`
 }
 
 // A WorkflowInput starts a workflow: one with a name, or a script.
 type WorkflowInput struct {
-	Name            string    `json:"name"`
-	Title           string    `json:"title"`
-	Description     string    `json:"description"`
-	Script          string    `json:"script"`
-	ScriptPath      string    `json:"scriptPath"`
-	Args            wire.JSON `json:"args"`
-	ResumeFromRunID string    `json:"resumeFromRunId"`
+	// Name is the name of a saved workflow, or "" with Script and ScriptPath.
+	Name string `json:"name"`
+	// Title is accepted and ignored by current agents.
+	Title string `json:"title"`
+	// Description is accepted and ignored by current agents.
+	Description string `json:"description"`
+	// Script is the source of a workflow, or "".
+	Script string `json:"script"`
+	// ScriptPath is a file with the source of a workflow, or "".
+	ScriptPath string `json:"scriptPath"`
+	// Args is the value that the workflow is called with, or "".
+	Args wire.JSON `json:"args"`
+	// ResumeFromRunID is the [WorkflowResult.RunID] of the run to resume, or "" for a new run.
+	ResumeFromRunID string `json:"resumeFromRunId"`
 }
 
 // A WorkflowResult says that a workflow was started.
 type WorkflowResult struct {
 	// Status is async_launched or remote_launched.
-	Status       string `json:"status"`
-	TaskID       string `json:"taskId"`
-	TaskType     string `json:"taskType"`
+	Status string `json:"status"`
+	// TaskID is the task that runs the workflow, as in messages about tasks.
+	TaskID string `json:"taskId"`
+	// TaskType is local_workflow or remote_agent. Older agents leave it out.
+	TaskType string `json:"taskType"`
+	// WorkflowName is the name that the script gives itself. Older agents leave it out.
 	WorkflowName string `json:"workflowName"`
-	// RunID names the directory of its subagents.
-	RunID         string `json:"runId"`
-	Summary       string `json:"summary"`
+	// RunID is the run, for [WorkflowInput.ResumeFromRunID]. It also names the directory of the
+	// run's subagents. It is "" with remote_launched.
+	RunID string `json:"runId"`
+	// Summary is a text about the workflow, or "".
+	Summary string `json:"summary"`
+	// TranscriptDir is the directory of the subagents' transcripts.
 	TranscriptDir string `json:"transcriptDir"`
-	ScriptPath    string `json:"scriptPath"`
-	SessionURL    string `json:"sessionUrl"`
-	Warning       string `json:"warning"`
-	Error         string `json:"error"`
+	// ScriptPath is the file in which the agent saved the script.
+	ScriptPath string `json:"scriptPath"`
+	// SessionURL is the web page of the session. It comes with remote_launched.
+	SessionURL string `json:"sessionUrl"`
+	// Warning is a text for people about a problem that did not stop the workflow, or "".
+	Warning string `json:"warning"`
+	// Error says why the workflow could not be started, or is "".
+	Error string `json:"error"`
 }
 
 // A Todo is an item of a list of things to do.
 type Todo struct {
+	// Content says what to do, such as "Run the tests".
 	Content string `json:"content"`
 	// Status is pending, in_progress or completed.
-	Status     string `json:"status"`
+	Status string `json:"status"`
+	// ActiveForm is the text to show while the item is in progress, such as "Running the tests".
 	ActiveForm string `json:"activeForm"`
 }
 
 // A TodoWriteInput is the new list of things to do.
 type TodoWriteInput struct {
+	// Todos is the whole list. It replaces the one before.
 	Todos []Todo `json:"todos"`
 }
 
 // A TodoWriteResult is the list of things to do, before and after.
 type TodoWriteResult struct {
-	OldTodos []Todo `json:"oldTodos"`
-	NewTodos []Todo `json:"newTodos"`
+	OldTodos []Todo `json:"oldTodos"` // the list before the call
+	NewTodos []Todo `json:"newTodos"` // the list after the call
 }
 
 // A TaskCreateInput puts a task on the board.
 type TaskCreateInput struct {
-	Subject     string    `json:"subject"`
-	Description string    `json:"description"`
-	ActiveForm  string    `json:"activeForm"`
-	Metadata    wire.JSON `json:"metadata"`
+	// Subject is the title of the task, such as "Fix the login test".
+	Subject string `json:"subject"`
+	// Description says what has to be done.
+	Description string `json:"description"`
+	// ActiveForm is the text to show while the task is in progress, or "".
+	ActiveForm string `json:"activeForm"`
+	// Metadata is an object of the model's choice, or "".
+	Metadata wire.JSON `json:"metadata"`
 }
 
 // A TaskUpdateInput changes a task. Fields that are "" or nil stay as they are.
 type TaskUpdateInput struct {
-	TaskID      string `json:"taskId"`
-	Subject     string `json:"subject"`
+	// TaskID is the [TaskRecord.ID] of the task to change.
+	TaskID string `json:"taskId"`
+	// Subject is the new title.
+	Subject string `json:"subject"`
+	// Description is the new description.
 	Description string `json:"description"`
-	ActiveForm  string `json:"activeForm"`
-	// Status is pending, in_progress, completed or deleted.
-	Status       string    `json:"status"`
-	Owner        string    `json:"owner"`
-	AddBlocks    []string  `json:"addBlocks"`
-	AddBlockedBy []string  `json:"addBlockedBy"`
-	Metadata     wire.JSON `json:"metadata"`
+	// ActiveForm is the new text to show while the task is in progress.
+	ActiveForm string `json:"activeForm"`
+	// Status is pending, in_progress, completed, or deleted, which removes the task.
+	Status string `json:"status"`
+	// Owner is the agent that takes the task over, by name.
+	Owner string `json:"owner"`
+	// AddBlocks are IDs of tasks that can't start before this one is completed.
+	AddBlocks []string `json:"addBlocks"`
+	// AddBlockedBy are IDs of tasks that must be completed before this one can start.
+	AddBlockedBy []string `json:"addBlockedBy"`
+	// Metadata is an object to merge into the task's own. A member that is null removes one.
+	Metadata wire.JSON `json:"metadata"`
 }
 
 // A TaskGetInput asks for a task.
 type TaskGetInput struct {
+	// TaskID is the [TaskRecord.ID] of the task.
 	TaskID string `json:"taskId"`
 }
 
@@ -172,85 +242,111 @@ type TaskListInput struct{}
 
 // A TaskRecord is a task as a tool reports it.
 type TaskRecord struct {
-	ID          string   `json:"id"`
-	Subject     string   `json:"subject"`
-	Description string   `json:"description"`
-	Status      string   `json:"status"`
-	Owner       string   `json:"owner"`
-	Blocks      []string `json:"blocks"`
-	BlockedBy   []string `json:"blockedBy"`
+	// ID is a number as a string, such as "1".
+	ID string `json:"id"`
+	// Subject is the title of the task.
+	Subject string `json:"subject"`
+	// Description says what has to be done. TaskList does not report it.
+	Description string `json:"description"`
+	// Status is pending, in_progress or completed. TaskCreate does not report it.
+	Status string `json:"status"`
+	// Owner is the agent that works on the task, or "". Only TaskList reports it.
+	Owner string `json:"owner"`
+	// Blocks are IDs of tasks that wait for this one. Only TaskGet reports them.
+	Blocks []string `json:"blocks"`
+	// BlockedBy are IDs of tasks that this one waits for. TaskCreate does not report them.
+	BlockedBy []string `json:"blockedBy"`
 }
 
 // A TaskCreateResult is a task that was put on the board.
 type TaskCreateResult struct {
+	// Task is the new task. Only its ID, Subject and, with some agents, Description are set.
 	Task TaskRecord `json:"task"`
 }
 
 // A TaskUpdateResult says what was changed.
 type TaskUpdateResult struct {
-	Success       bool        `json:"success"`
-	TaskID        string      `json:"taskId"`
-	UpdatedFields []string    `json:"updatedFields"`
-	StatusChange  *TaskChange `json:"statusChange"`
-	Error         string      `json:"error"`
+	// Success is false if the task was not changed. Error then says why.
+	Success bool `json:"success"`
+	// TaskID is the [TaskRecord.ID] of the task.
+	TaskID string `json:"taskId"`
+	// UpdatedFields names the members of the input that changed the task, such as "status".
+	UpdatedFields []string `json:"updatedFields"`
+	// StatusChange is nil if the status stayed the same.
+	StatusChange *TaskChange `json:"statusChange"`
+	// Error says why the update failed, or is "".
+	Error string `json:"error"`
 }
 
 // A TaskChange is a change of a task's status.
 type TaskChange struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string `json:"from"` // the old status, such as "pending"
+	To   string `json:"to"`   // the new status, such as "in_progress"
 }
 
 // A TaskGetResult is a task, or nil if there is none with that ID.
 type TaskGetResult struct {
-	Task *TaskRecord `json:"task"`
+	Task *TaskRecord `json:"task"` // nil if there is no such task
 }
 
 // A TaskListResult are all tasks.
 type TaskListResult struct {
-	Tasks []TaskRecord `json:"tasks"`
+	Tasks []TaskRecord `json:"tasks"` // empty if there are none
 }
 
 // A TeamCreateInput makes a team.
 type TeamCreateInput struct {
-	TeamName    string `json:"team_name"`
+	// TeamName is the name of the team.
+	TeamName string `json:"team_name"`
+	// Description says what the team is for, or is "".
 	Description string `json:"description"`
-	AgentType   string `json:"agent_type"`
+	// AgentType is the kind of agent that leads the team, or "".
+	AgentType string `json:"agent_type"`
 }
 
 // A TeamCreateResult is a team that was made.
 type TeamCreateResult struct {
-	TeamName     string `json:"team_name"`
+	// TeamName is the name that the team got.
+	TeamName string `json:"team_name"`
+	// TeamFilePath is the file in which the agent keeps the team's configuration.
 	TeamFilePath string `json:"team_file_path"`
-	LeadAgentID  string `json:"lead_agent_id"`
+	// LeadAgentID is the ID of the agent that leads the team: "name@team".
+	LeadAgentID string `json:"lead_agent_id"`
 }
 
 // A TeamDeleteInput ends a team.
 type TeamDeleteInput struct {
-	TeamName string `json:"team_name"`
+	TeamName string `json:"team_name"` // the team to end, or "" if the model did not name one
 }
 
 // A TeamDeleteResult says whether a team was ended.
 type TeamDeleteResult struct {
-	Success  bool   `json:"success"`
-	Message  string `json:"message"`
-	TeamName string `json:"team_name"`
+	Success  bool   `json:"success"`   // whether the team was ended
+	Message  string `json:"message"`   // what happened, for people
+	TeamName string `json:"team_name"` // the team, or ""
 }
 
 // A SendMessageInput is a message to another agent.
 type SendMessageInput struct {
-	// To is whom it is for: an agent's name or ID, or "*" for all. Older agents write Recipient.
-	To        string `json:"to"`
+	// To is the receiver: an agent's name or ID, or "*" for all agents. Older agents write
+	// Recipient.
+	To string `json:"to"`
+	// Recipient is what older agents write for To. It is "" with current ones.
 	Recipient string `json:"recipient"`
-	Summary   string `json:"summary"`
+	// Summary is a short version of the message, for people, or "".
+	Summary string `json:"summary"`
 	// Message is a string, or an object with a type such as shutdown_request. Older agents write
-	// Content and Type.
+	// Content and Type. See [SendMessageInput.Text].
 	Message wire.JSON `json:"message"`
-	Content string    `json:"content"`
-	Type    string    `json:"type"`
-	// RequestID and Approve answer a request.
+	// Content is the text in the form of older agents.
+	Content string `json:"content"`
+	// Type is the kind of message in the form of older agents, such as "message", "broadcast" or
+	// "shutdown_response". Objects in Message have it as well.
+	Type string `json:"type"`
+	// RequestID is the request that the message answers, or "".
 	RequestID string `json:"request_id"`
-	Approve   bool   `json:"approve"`
+	// Approve is the answer to that request. See [SendMessageInput.ApprovesShutdown].
+	Approve bool `json:"approve"`
 }
 
 // Text returns the text of the message, or "" if it has none.
@@ -274,14 +370,19 @@ func (in *SendMessageInput) ApprovesShutdown() bool {
 
 // A SendMessageResult says whether a message was sent.
 type SendMessageResult struct {
-	Success   bool   `json:"success"`
-	Message   string `json:"message"`
+	// Success says whether the message was sent.
+	Success bool `json:"success"`
+	// Message says what happened, for people.
+	Message string `json:"message"`
+	// RequestID is the ID of a request that was sent, such as one to shut down, or "".
 	RequestID string `json:"request_id"`
-	Target    string `json:"target"`
+	// Target is the receiver of such a request, or "".
+	Target string `json:"target"`
 }
 
 // An AskUserQuestionInput asks the user.
 type AskUserQuestionInput struct {
+	// Questions are one to four questions.
 	Questions []Question `json:"questions"`
 }
 
@@ -309,25 +410,30 @@ type QuestionOption struct {
 
 // An AskUserQuestionResult is what the user answered.
 type AskUserQuestionResult struct {
+	// Questions are those of the input.
 	Questions []Question `json:"questions"`
-	// Answers are the answers by question.
+	// Answers are the answers by the text of the question.
 	Answers map[string]string `json:"answers"`
-	// Response is what the user wrote instead.
+	// Response is what the user wrote instead of choosing answers, or "".
 	Response string `json:"response"`
 }
 
 // An ExitPlanModeInput shows a plan to the user.
 type ExitPlanModeInput struct {
-	// Plan is "" if it is in a file.
-	Plan         string `json:"plan"`
+	// Plan is the plan, as Markdown. It is "" if it is in a file.
+	Plan string `json:"plan"`
+	// PlanFilePath is the file with the plan, or "".
 	PlanFilePath string `json:"planFilePath"`
 }
 
 // An ExitPlanModeResult is the plan that was agreed on.
 type ExitPlanModeResult struct {
-	Plan     string `json:"plan"`
+	// Plan is the plan, as Markdown, or "".
+	Plan string `json:"plan"`
+	// FilePath is the file in which the agent saved the plan, or "".
 	FilePath string `json:"filePath"`
-	IsAgent  bool   `json:"isAgent"`
-	// PlanWasEdited says that the user changed it.
+	// IsAgent says that a subagent made the plan, not the agent of the session.
+	IsAgent bool `json:"isAgent"`
+	// PlanWasEdited says that the user changed the plan before agreeing to it.
 	PlanWasEdited bool `json:"planWasEdited"`
 }

@@ -6,76 +6,96 @@ import (
 
 // A BashInput is that of Bash, and of PowerShell.
 type BashInput struct {
-	Command     string `json:"command"`
+	// Command is the command line, for the shell.
+	Command string `json:"command"`
+	// Description says in a few words what the command does, or is "".
 	Description string `json:"description"`
-	// Timeout is 0 for the agent's default.
-	Timeout         wire.Millis `json:"timeout"`
-	RunInBackground bool        `json:"run_in_background"`
-	DisableSandbox  bool        `json:"dangerouslyDisableSandbox"`
+	// Timeout is how long the command may run. 0 means the agent's default.
+	Timeout wire.Millis `json:"timeout"`
+	// RunInBackground asks the agent not to wait for the command.
+	RunInBackground bool `json:"run_in_background"`
+	// DisableSandbox asks the agent to run the command outside its sandbox.
+	DisableSandbox bool `json:"dangerouslyDisableSandbox"`
 }
 
 // A BashResult is that of Bash, and of PowerShell.
 type BashResult struct {
 	// Stdout is what the command wrote, its errors included where the agent does not part them.
-	Stdout      string `json:"stdout"`
-	Stderr      string `json:"stderr"`
-	Interrupted bool   `json:"interrupted"`
+	Stdout string `json:"stdout"`
+	// Stderr is what the command wrote to its standard error, or "". The agent may put that into
+	// Stdout.
+	Stderr string `json:"stderr"`
+	// Interrupted says that the command was stopped before its end.
+	Interrupted bool `json:"interrupted"`
 	// IsImage says that Stdout is a picture, as a data URL.
-	IsImage          bool `json:"isImage"`
+	IsImage bool `json:"isImage"`
+	// NoOutputExpected says that such a command prints nothing if it succeeds, like mv.
 	NoOutputExpected bool `json:"noOutputExpected"`
-	// ReturnCodeInterpretation says what the exit code means, such as "No matches found".
-	ReturnCodeInterpretation string      `json:"returnCodeInterpretation"`
-	TimedOutAfter            wire.Millis `json:"timedOutAfterMs"`
+	// ReturnCodeInterpretation says what the exit code means, such as "No matches found". It is ""
+	// for most commands.
+	ReturnCodeInterpretation string `json:"returnCodeInterpretation"`
+	// TimedOutAfter is the timeout of a command that reached it and was moved to the background, or
+	// 0.
+	TimedOutAfter wire.Millis `json:"timedOutAfterMs"`
 
-	// BackgroundTaskID is set if the command goes on in the background.
-	BackgroundTaskID   string `json:"backgroundTaskId"`
-	BackgroundedByUser bool   `json:"backgroundedByUser"`
+	// BackgroundTaskID is set if the command goes on in the background, and "" if it has ended.
+	BackgroundTaskID string `json:"backgroundTaskId"`
+	// BackgroundedByUser says that the user moved the command to the background.
+	BackgroundedByUser bool `json:"backgroundedByUser"`
 
 	// PersistedOutputPath is the file with the whole output, if that was too long: see [SpillPath].
 	PersistedOutputPath string `json:"persistedOutputPath"`
-	PersistedOutputSize int64  `json:"persistedOutputSize"`
+	// PersistedOutputSize is the size of that file in bytes, or 0 if there is none.
+	PersistedOutputSize int64 `json:"persistedOutputSize"`
 
+	// GitOperation is nil unless the command changed a git repository in a way that the agent
+	// noticed.
 	GitOperation *GitOperation `json:"gitOperation"`
-	EditDiff     *BashEditDiff `json:"bashEditDiff"`
+	// EditDiff is nil if the agent does not report which files the command changed.
+	EditDiff *BashEditDiff `json:"bashEditDiff"`
 }
 
 // A GitOperation is what a command did to a repository. Operations that it did not perform are nil.
 type GitOperation struct {
-	Commit *GitCommit `json:"commit"`
-	Push   *GitPush   `json:"push"`
-	Branch *GitBranch `json:"branch"`
-	PR     *GitPR     `json:"pr"`
+	Commit *GitCommit `json:"commit"` // git commit or git cherry-pick
+	Push   *GitPush   `json:"push"`   // git push
+	Branch *GitBranch `json:"branch"` // git merge or git rebase
+	PR     *GitPR     `json:"pr"`     // a gh pr command
 }
 
-// A GitCommit is a commit that was made. Kind is committed, amended or cherry-picked.
+// A GitCommit is a commit that was made.
 type GitCommit struct {
-	SHA    string `json:"sha"`
-	Kind   string `json:"kind"`
-	Branch string `json:"branch"`
+	SHA    string `json:"sha"`    // the hash, which may be abbreviated
+	Kind   string `json:"kind"`   // committed, amended or cherry-picked
+	Branch string `json:"branch"` // the branch of the commit, or ""
 }
 
 // A GitPush is a branch that was pushed.
 type GitPush struct {
-	Branch string `json:"branch"`
+	Branch string `json:"branch"` // the branch that was pushed
 }
 
 // A GitBranch is a branch that was merged or rebased.
 type GitBranch struct {
-	Ref    string `json:"ref"`
-	Action string `json:"action"`
+	Ref    string `json:"ref"`    // the branch or commit in the command
+	Action string `json:"action"` // merged or rebased
 }
 
 // A GitPR is a pull request that was created, merged or changed in another way.
 type GitPR struct {
-	Number int    `json:"number"`
-	URL    string `json:"url"`
+	// Number is the number of the pull request, such as 123.
+	Number int `json:"number"`
+	// URL is its web page, or "".
+	URL string `json:"url"`
+	// Action is a word such as created, edited, merged, commented, closed or reopened.
 	Action string `json:"action"`
 }
 
 // A BashEditDiff lists the files that a command changed.
 type BashEditDiff struct {
+	// Files are the changes. There may be more than the agent reports: see MoreFiles.
 	Files []BashFileDiff `json:"files"`
-	// MoreFiles is how many others there are.
+	// MoreFiles is how many changed files are not in Files.
 	MoreFiles int `json:"moreFiles"`
 	// ChangedFiles are the paths of those that the agent noticed.
 	ChangedFiles []string `json:"changedFiles"`
@@ -83,50 +103,67 @@ type BashEditDiff struct {
 
 // A BashFileDiff is what a command changed in a file.
 type BashFileDiff struct {
-	FilePath string `json:"filePath"`
-	Hunks    []Hunk `json:"hunks"`
-	Created  bool   `json:"created"`
-	Deleted  bool   `json:"deleted"`
+	FilePath string `json:"filePath"` // the path of the file
+	Hunks    []Hunk `json:"hunks"`    // the changed pieces of the file
+	Created  bool   `json:"created"`  // the file did not exist before
+	Deleted  bool   `json:"deleted"`  // the file does not exist any more
 }
 
 // A BashOutputInput asks for the output of a command in the background.
 type BashOutputInput struct {
+	// BashID is the [BashResult.BackgroundTaskID] of the command.
 	BashID string `json:"bash_id"`
+	// Filter is a regular expression for the lines to return. Empty means all lines.
 	Filter string `json:"filter"`
 }
 
 // A BashOutputResult is what a command in the background has written since it was last asked.
 type BashOutputResult struct {
+	// ShellID is the ID of the command that the input named.
 	ShellID string `json:"shellId"`
+	// Command is the command line.
 	Command string `json:"command"`
 	// Status is running, completed, failed or killed.
 	Status string `json:"status"`
 	// ExitCode is nil while the command runs.
-	ExitCode *int   `json:"exitCode"`
-	Stdout   string `json:"stdout"`
-	Stderr   string `json:"stderr"`
+	ExitCode *int `json:"exitCode"`
+	// Stdout is the new output.
+	Stdout string `json:"stdout"`
+	// Stderr is the new error output.
+	Stderr string `json:"stderr"`
 }
 
 // A TaskStopInput ends what runs in the background. It is that of TaskStop, and of KillShell before
 // it.
 type TaskStopInput struct {
-	TaskID  string `json:"task_id"`
+	// TaskID is the task to end, as in [BashResult.BackgroundTaskID].
+	TaskID string `json:"task_id"`
+	// ShellID is what KillShell has for TaskID. Current agents call this member deprecated.
 	ShellID string `json:"shell_id"`
 }
 
 // A TaskStopResult says what was ended.
 type TaskStopResult struct {
-	Message  string `json:"message"`
-	TaskID   string `json:"task_id"`
-	ShellID  string `json:"shell_id"`
+	// Message says what happened, for people.
+	Message string `json:"message"`
+	// TaskID is the task that was ended. KillShell has ShellID.
+	TaskID string `json:"task_id"`
+	// ShellID is the command that KillShell ended, or "".
+	ShellID string `json:"shell_id"`
+	// TaskType is the kind of task, such as "local_bash".
 	TaskType string `json:"task_type"`
-	Command  string `json:"command"`
+	// Command is the command line, or the description of another task. It may be "".
+	Command string `json:"command"`
 }
 
 // A TaskOutputInput asks for the output of what runs in the background.
 type TaskOutputInput struct {
-	TaskID  string      `json:"task_id"`
-	Block   bool        `json:"block"`
+	// TaskID is the task, as in [BashResult.BackgroundTaskID].
+	TaskID string `json:"task_id"`
+	// Block asks the agent to wait until the task has ended. It is false also if the model left it
+	// out.
+	Block bool `json:"block"`
+	// Timeout is how long to wait at most. 0 means the agent's default.
 	Timeout wire.Millis `json:"timeout"`
 }
 
@@ -140,31 +177,46 @@ type TaskOutputResult struct {
 
 // A BackgroundTask is something that runs in the background, or did.
 type BackgroundTask struct {
-	ID          string `json:"task_id"`
-	Type        string `json:"task_type"`
-	Status      string `json:"status"`
+	// ID is the task that the input named.
+	ID string `json:"task_id"`
+	// Type is the kind of task, such as "local_bash" or "local_agent".
+	Type string `json:"task_type"`
+	// Status is running, completed, failed or another word.
+	Status string `json:"status"`
+	// Description says what the task is for.
 	Description string `json:"description"`
-	Output      string `json:"output"`
-	ExitCode    *int   `json:"exitCode"`
+	// Output is what the task has written, or a part of it.
+	Output string `json:"output"`
+	// ExitCode is nil while a command runs, and for a task that is not a command.
+	ExitCode *int `json:"exitCode"`
 }
 
 // A MonitorInput has a command or a web socket watched.
 type MonitorInput struct {
-	Description string         `json:"description"`
-	Command     string         `json:"command"`
-	Socket      *MonitorSocket `json:"ws"`
-	Timeout     wire.Millis    `json:"timeout_ms"`
+	// Description says what is watched, for people.
+	Description string `json:"description"`
+	// Command is the command whose output is watched, or "" with Socket.
+	Command string `json:"command"`
+	// Socket is nil if a command is watched.
+	Socket *MonitorSocket `json:"ws"`
+	// Timeout is how long to watch. 0 means the agent's default.
+	Timeout wire.Millis `json:"timeout_ms"`
 }
 
 // A MonitorSocket is a web socket.
 type MonitorSocket struct {
-	URL       string   `json:"url"`
+	// URL is the address of the socket.
+	URL string `json:"url"`
+	// Protocols are the subprotocols to ask for, or nil.
 	Protocols []string `json:"protocols"`
 }
 
 // A MonitorResult names the task that watches.
 type MonitorResult struct {
-	TaskID     string      `json:"taskId"`
-	Timeout    wire.Millis `json:"timeoutMs"`
-	Persistent bool        `json:"persistent"`
+	// TaskID is the task that watches, for TaskStop.
+	TaskID string `json:"taskId"`
+	// Timeout is how long it watches, or 0 if Persistent is set.
+	Timeout wire.Millis `json:"timeoutMs"`
+	// Persistent says that the watch goes on until it is stopped or the session ends.
+	Persistent bool `json:"persistent"`
 }

@@ -16,8 +16,8 @@ type Input interface{ toolInput() }
 // An OtherInput is the input of a tool without a specific type, such as one of an MCP server, or
 // one that is not a JSON object.
 type OtherInput struct {
-	Name string
-	Raw  wire.JSON
+	Name string    // the name of the tool, such as "mcp__calc__add"
+	Raw  wire.JSON // the whole input
 }
 
 // DecodeInput decodes the input of a tool. Members that are unknown, or not of the type that the
@@ -121,7 +121,9 @@ func (*ExitPlanModeInput) toolInput()    {}
 type Result interface{ toolResult() }
 
 // A TextResult is a text alone. Calls that failed or were refused have one.
-type TextResult struct{ Text string }
+type TextResult struct {
+	Text string // such as "Error: …" or "User rejected tool use"
+}
 
 // Rejected reports whether the user did not let the tool run.
 func (r *TextResult) Rejected() bool { return r.Text == entrylex.Rejected }
@@ -136,12 +138,14 @@ func (r *TextResult) Failure() string {
 }
 
 // A ContentResult is a list of blocks. Tools of MCP servers give one.
-type ContentResult struct{ Content wire.Content }
+type ContentResult struct {
+	Content wire.Content // the blocks, in order
+}
 
 // An OtherResult is the result of a tool without a specific type.
 type OtherResult struct {
-	Name string
-	Raw  wire.JSON
+	Name string    // the name of the tool
+	Raw  wire.JSON // the whole result, which may be null
 }
 
 // DecodeResult decodes the structured result of a tool. Members that are unknown, or not of the
