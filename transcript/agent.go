@@ -14,7 +14,8 @@ import (
 
 // An Agent is a subagent: an agent that a tool of another one has started, with its own transcript.
 //
-// The caller that found the agent fills in the first four fields. Only the ID is required.
+// The caller that found the agent fills in the first four fields. Only the ID is required. Then
+// [Link] finds the call that started it.
 type Agent struct {
 	// ID is the ID in the file name agent-<ID>.jsonl, or name@team for a teammate that has a
 	// separate session.
@@ -23,7 +24,8 @@ type Agent struct {
 	Meta AgentMeta
 	// Transcript is nil if the agent has not written one yet.
 	Transcript *Transcript
-	// Workflow is the ID of the run that the agent belongs to, or "".
+	// Workflow is the ID of the run that the agent belongs to, or "". It is the name of the
+	// directory below subagents/workflows.
 	Workflow string
 
 	// [Link] fills in the following fields.
@@ -31,8 +33,9 @@ type Agent struct {
 	// LinkedBy says how [Link] found the call that started the agent, or is "" if it has not found
 	// one.
 	LinkedBy LinkedBy
-	// CallID is the ID of that call, and ParentID the agent that made it; "" is the session itself.
-	CallID   string
+	// CallID is the ID of that call, as in [DisplayItem.ToolID], or "" if LinkedBy is.
+	CallID string
+	// ParentID is the ID of the agent that made the call; "" is the session itself.
 	ParentID string
 
 	call callFacts
@@ -49,16 +52,20 @@ type AgentKind string
 // The kinds of agents. Only the first works on what the user wants: the others are made by the
 // agent for itself, repeat the conversation, and are not listed under the items of a transcript.
 const (
-	AgentWork       AgentKind = "work"
+	// AgentWork is an agent that works on what the user wants.
+	AgentWork AgentKind = "work"
+	// AgentCompaction summarizes the conversation for a compaction.
 	AgentCompaction AgentKind = "compaction"
-	AgentWarmup     AgentKind = "warmup"
+	// AgentWarmup is an agent whose first prompt is "Warmup".
+	AgentWarmup AgentKind = "warmup"
 	// AgentAside answers a question that the user has asked beside the conversation.
 	AgentAside AgentKind = "aside"
 	// AgentSuggestion guesses what the user will say next.
 	AgentSuggestion AgentKind = "suggestion"
 )
 
-// Kind returns what the agent is for.
+// Kind returns what the agent is for. It depends on the ID, the type and the first prompt. A
+// transcript that is missing makes no difference except for [AgentWarmup].
 func (a *Agent) Kind() AgentKind {
 	switch {
 	case strings.HasPrefix(a.ID, "acompact"):
@@ -76,10 +83,12 @@ func (a *Agent) Kind() AgentKind {
 // Type returns the type of the agent, such as Explore, or "" if it is not known.
 func (a *Agent) Type() string { return cmp.Or(a.Meta.AgentType, a.call.kind) }
 
-// Description returns what the agent was started for, in a few words.
+// Description returns what the agent was started for, in a few words. The metadata comes first,
+// then the call that started the agent. It is "" if neither has it.
 func (a *Agent) Description() string { return cmp.Or(a.Meta.Description, a.call.description) }
 
-// Color returns the color that a teammate is shown in, or "".
+// Color returns the color that a teammate is shown in, or "". It comes from the metadata, the first
+// message to the teammate, or the result of the call.
 func (a *Agent) Color() string {
 	greeted := ""
 	if g := a.greeting(); g != nil {
@@ -178,40 +187,60 @@ func InlineAgents(t *Transcript) []*Agent {
 // An AgentMeta is what the agent wrote down beside the transcript of a subagent, in
 // agent-<id>.meta.json. Older versions write fewer fields, and the oldest none at all.
 type AgentMeta struct {
-	AgentType   string
+	// AgentType is the type of the agent, such as "general-purpose" or "Explore".
+	AgentType string
+	// Description is the work of the agent in a few words, from the call that started it.
 	Description string
-	// Name is what other agents call it, if it has a name.
+	// Name is the name by which other agents call it, or "" if it has none.
 	Name string
 
-	// ToolUseID is the call that started the agent, and ParentAgentID the agent that made the call;
-	// "" is the session itself.
-	ToolUseID     string
+	// ToolUseID is the ID of the call that started the agent. It is "" in older versions: then
+	// [Link] looks for the call.
+	ToolUseID string
+	// ParentAgentID is the ID of the agent that made the call; "" is the session itself.
 	ParentAgentID string
-	// ParentSessionID is the session that a fork was made of.
+	// ParentSessionID is the ID of the session that a fork was made of, or "" if the agent is not a
+	// fork.
 	ParentSessionID string
-	// SpawnDepth is 1 for an agent that the session itself has started.
+	// SpawnDepth is 1 for an agent that the session itself has started, and 2 for one that such an
+	// agent has started. It is 0 if it is not known.
 	SpawnDepth int
 
+	// Model is the model of the agent, copied from the member model. Many files don't have it: then
+	// [Info.Model] of the transcript is the model that answered.
 	Model string
 	// PickedEffortModel is the model that the effort was picked for.
 	PickedEffortModel string
-	// RequestShape is background or foreground.
+	// RequestShape is "background" or "foreground".
 	RequestShape string
-	// TaskKind is a word such as in_process_teammate.
-	TaskKind       string
-	TeamName       string
-	Color          string
+	// TaskKind is a word such as "in_process_teammate". It is "" for most agents.
+	TaskKind string
+	// TeamName is the name of the team of a teammate, or "".
+	TeamName string
+	// Color is the color in which the agent shows a teammate, such as "blue", or "".
+	Color string
+	// PermissionMode is the permission mode of the agent, such as "plan", or "" if the file has
+	// none.
 	PermissionMode string
 
-	CWD            string
-	WorktreePath   string
+	// CWD is the working directory of the agent, if it is written down: that of an agent with its
+	// own worktree.
+	CWD string
+	// WorktreePath is the path of the git worktree that was made for the agent, or "".
+	WorktreePath string
+	// WorktreeBranch is the branch of that worktree, or "".
 	WorktreeBranch string
 
-	IsFork                bool
-	IsBuiltIn             bool
-	LaunchedWithDefaults  bool
+	// IsFork reports whether the agent is a fork of a session: see ParentSessionID.
+	IsFork bool
+	// IsBuiltIn reports whether the type of the agent comes with Claude Code. It is copied from the
+	// member isBuiltIn.
+	IsBuiltIn bool
+	// LaunchedWithDefaults is copied from the member launchedWithDefaults.
+	LaunchedWithDefaults bool
+	// RequestNonInteractive is copied from the member requestNonInteractive.
 	RequestNonInteractive bool
-	// Finished reports whether the agent has ended.
+	// Finished reports whether the agent has ended. It is false in older versions.
 	Finished bool
 
 	// Raw is the whole text, with the fields that this package does not know.
@@ -219,7 +248,8 @@ type AgentMeta struct {
 }
 
 // DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that
-// the agent gives them count as absent. It returns an error if data is not a JSON object.
+// the agent gives them count as absent. It returns an error if data is not a JSON object. The
+// caller passes the whole file and sets [Agent.Meta].
 func DecodeAgentMeta(data []byte) (AgentMeta, error) {
 	m := AgentMeta{Raw: wire.JSON(data)}
 	var l jsonlex.Lexer

@@ -14,108 +14,175 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A ChunkType says what a chunk is.
+// A ChunkType says what a chunk is. Its zero value is [UserChunk]. As text and JSON it is a word,
+// such as "ai".
 type ChunkType int
 
 // The types of chunks.
 const (
+	// UserChunk is a prompt of the user, or a slash command that the user typed.
 	UserChunk ChunkType = iota
+	// AIChunk is one or more answers of the model, with their calls, the results of these and the
+	// messages of teammates that came meanwhile.
 	AIChunk
+	// SystemChunk is the output of a command, or a notice of the agent such as an API error.
 	SystemChunk
+	// CompactChunk is a compaction: its boundary, its summary, or both.
 	CompactChunk
 )
 
-// A Chunk is one visible unit of a conversation.
+// A Chunk is one visible unit of a conversation. Type says which of the fields are set: the comment
+// of each field names the types of chunks that have it, and in other chunks it is the zero value.
 type Chunk struct {
-	Type      ChunkType
+	// Type says what the chunk is, and so which of the following fields can be set.
+	Type ChunkType
+	// Timestamp is the time of the first message of the chunk that has a time, or the zero time if
+	// none has one.
 	Timestamp time.Time
-	// Text is the prompt, the answer, the output of a command, or the summary of a compaction.
+	// Text is the prompt, the answer, the output of a command, or the summary of a compaction. The
+	// texts of several answers are joined by line feeds. The text of an AI chunk is "" if the model
+	// only called tools.
 	Text string
 
-	// PermissionMode, Images, Documents and Queued are those of a user chunk's [UserMsg].
+	// PermissionMode is the mode in which the user sent the prompt, such as "default",
+	// "acceptEdits" or "plan". It is "" if the entry does not record a mode, and for chunks that
+	// are not user chunks.
 	PermissionMode string
-	Images         int
-	Documents      int
-	Queued         bool
+	// Images is the number of pictures in a prompt. The pictures themselves are in the entries at
+	// Lines.
+	Images int
+	// Documents is the number of documents in a prompt, such as PDF files.
+	Documents int
+	// Queued reports whether the user typed the prompt while the agent was working. Such a prompt
+	// does not begin a turn.
+	Queued bool
 
 	// The following fields are set for AI chunks.
 
-	Model         string
+	// Model is the model of the first answer in the chunk, such as "claude-opus-5-5". It is "" if
+	// the chunk has no answer, for example only results whose calls are missing.
+	Model string
+	// ThinkingCount is the number of thinking blocks in the chunk, including those whose text the
+	// API has left out.
 	ThinkingCount int
-	ToolCalls     []ToolCall
-	Items         []DisplayItem
+	// ToolCalls are the calls of the chunk that have an ID and a name, in their order. Items has
+	// the same calls with their inputs and results.
+	ToolCalls []ToolCall
+	// Items are the parts of the chunk in the order in which they were written: thinking, text,
+	// calls, messages of teammates. A result is in the item of its call.
+	Items []DisplayItem
 	// Usage is that of the last answer that has one, and not a sum: it shows how full the context
-	// was.
-	Usage      usage.Usage
+	// was. It is the zero value if no answer has a usage. To add up tokens and cost, use
+	// [Transcript.Calls].
+	Usage usage.Usage
+	// StopReason is why the last answer ended, such as "end_turn", "tool_use" or "max_tokens". It
+	// is "" if no entry has it: the answer was interrupted, or the messages come from a running
+	// session.
 	StopReason string
-	// DurationMs is the time from the first to the last message that has a time.
+	// DurationMs is the time from the first to the last message that has a time, in milliseconds.
+	// It is set for AI chunks.
 	DurationMs int64
 
-	// Stderr and IsError are those of a system chunk's [SystemMsg].
-	Stderr  string
+	// Stderr is the standard error of a command that also has standard output, in a system chunk.
+	// If a command has only standard error, that is in Text.
+	Stderr string
+	// IsError reports whether a system chunk is about something that failed: a command with
+	// standard error, a hook, a request to the API, or a task that was killed.
 	IsError bool
-	// Compaction is set for compaction chunks.
+	// Compaction has the numbers of a compaction. It is set for compaction chunks, and nil for
+	// others.
 	Compaction *Compaction
 
 	// Interrupted reports whether the user stopped the agent here. The chunk has the answer up to
 	// then.
 	Interrupted bool
 	// Injected are texts that the agent put into the conversation for the model, such as that of a
-	// skill which the user called. Those that belong to a call are in its item.
+	// skill which the user called. Those that belong to a call are in its item. Don't show them as
+	// words of the user or of the model.
 	Injected []string
 
-	// Lines are the numbers of the lines that the chunk is made of, as far as they are known. Each
-	// line that means something is in one chunk.
+	// Lines are the numbers of the lines that the chunk is made of, from 1, as far as they are
+	// known. Each line that means something is in one chunk. [BuildChunks] does not know them.
 	Lines []int
 }
 
-// A Compaction describes how the agent made the context smaller.
+// A Compaction describes how the agent made the context smaller. All fields are copied from the
+// member compactMetadata of the entry.
 type Compaction struct {
-	// Trigger is auto or manual.
-	Trigger    string
-	PreTokens  int
+	// Trigger is "auto" if the agent decided to compact, and "manual" if the user asked for it. It
+	// is "" if the transcript only has the summary.
+	Trigger string
+	// PreTokens is the size of the context before the compaction, in tokens, or 0 if the agent did
+	// not write it down.
+	PreTokens int
+	// PostTokens is the size of the context after it, in tokens. Older agents did not write it
+	// down: then it is 0, and [ContextCompaction.After] has the input of the next answer.
 	PostTokens int
-	Duration   time.Duration
+	// Duration is how long the compaction took, or 0 if the agent did not write it down.
+	Duration time.Duration
 }
 
-// A DisplayItemType says what an item is.
+// A DisplayItemType says what an item is. As text and JSON it is a word, such as "tool".
 type DisplayItemType int
 
 // The types of items.
 const (
+	// ItemThinking is a block of thinking. Its text is "" if the API has left it out.
 	ItemThinking DisplayItemType = iota
+	// ItemOutput is text of an answer, a block of another kind, or a result whose call is missing.
 	ItemOutput
+	// ItemToolCall is a call of a tool, with its result once there is one.
 	ItemToolCall
+	// ItemSubagent is a call of Agent, or of Task in older versions, which starts a subagent.
 	ItemSubagent
+	// ItemTeammateMessage is a message of another agent of the team.
 	ItemTeammateMessage
 )
 
 // A DisplayItem is one element of an AI chunk. A result whose call is not there is an output, with
 // the call's ToolID.
 type DisplayItem struct {
-	Type      DisplayItemType
+	// Type says what the item is, and so which of the following fields can be set.
+	Type DisplayItemType
+	// Timestamp is the time of the entry that the item comes from; for a call, that of the call and
+	// not of its result. It is the zero time if the entry has none.
 	Timestamp time.Time
-	// Text is that of thinking, output and a teammate's message.
+	// Text is the text of thinking, output and a teammate's message. It is "" for calls.
 	Text string
 
 	// The following fields are set for calls of tools, including those that start subagents.
 
-	ToolName    string
-	ToolID      string
-	ToolInput   wire.JSON
+	// ToolName is the name of the tool, such as "Bash" or "mcp__github__list_issues".
+	ToolName string
+	// ToolID is the ID of the call, such as "toolu_01A…". It is "" if the call has none: then no
+	// result can be matched to it.
+	ToolID string
+	// ToolInput is the input as the model wrote it, usually a JSON object. [DisplayItem.Input]
+	// decodes it.
+	ToolInput wire.JSON
+	// ToolSummary describes the call in one line, such as "project/hello.txt - 1 line". See the
+	// function [ToolSummary].
 	ToolSummary string
-	// ToolResult is the text of the result, once HasResult is set.
+	// ToolResult is the text of the result, once HasResult is set. It is "" if the result is empty
+	// or has only pictures.
 	ToolResult string
-	HasResult  bool
-	ToolError  bool
-	// ResultImages counts the pictures in the result.
+	// HasResult reports whether the result of the call has arrived. It stays false for a call that
+	// was interrupted before its result was written.
+	HasResult bool
+	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
+	// rejected. Then ToolResult says why.
+	ToolError bool
+	// ResultImages is the number of pictures in the result.
 	ResultImages int
-	// Structured is the structured result, or "" if it is longer than [ReadOptions.MaxResultBytes]:
-	// then read the entry at ResultAt. Patch is the part of it that shows what changed in a file.
-	// It is always kept.
+	// Structured is the structured result, which has more detail than ToolResult. It is "" if the
+	// agent wrote none, or if it is longer than [ReadOptions.MaxResultBytes]: then read the entry
+	// at ResultAt. [DisplayItem.Result] decodes it.
 	Structured wire.JSON
-	Patch      wire.JSON
-	// Status is the status in the structured result, such as completed or async_launched.
+	// Patch is the part of the structured result that shows what changed in a file. It is kept even
+	// if Structured is not. [DisplayItem.Diff] decodes it.
+	Patch wire.JSON
+	// Status is the status in the structured result, such as "completed" or "async_launched". Only
+	// some tools have one; otherwise it is "".
 	Status string
 	// SpillPath is the file with the whole output, if the structured result names one: see
 	// [SpillPath].
@@ -123,26 +190,39 @@ type DisplayItem struct {
 	// Injected are texts that the call put into the conversation for the model, such as that of a
 	// skill.
 	Injected []string
-	// CallAt and ResultAt are the positions of the entries with the call and with its result.
-	CallAt   wire.Position
+	// CallAt is the position of the entry with the call. It is the zero value if the position is
+	// not known, as after [BuildChunks].
+	CallAt wire.Position
+	// ResultAt is the position of the entry with the result. sessions.Session.Entry reads the
+	// entry.
 	ResultAt wire.Position
 
-	// DurationMs is the time from the call to its result. If a subagent ran in the same turn, it is
-	// 0 for other calls of more than a minute: their results are written late.
+	// DurationMs is the time from the call to its result, in milliseconds. If a subagent ran in the
+	// same turn, it is 0 for other calls of more than a minute: their results are written late.
 	DurationMs int64
-	// TokenCount is an estimate from the length of the text.
+	// TokenCount is an estimate from the length of the text, or for a call from that of its input
+	// and result: four bytes count as one token.
 	TokenCount int
 
+	// SubagentType is the type of the subagent that the call starts, such as "Explore". It is "" if
+	// neither the call nor the subagent names one.
 	SubagentType string
+	// SubagentDesc is the description of the subagent's work in a few words, as the call or, after
+	// [Link], the metadata of the subagent gives it.
 	SubagentDesc string
-	// AgentID is the ID of the subagent that the call started, if the result has it.
+	// AgentID is the ID of the subagent that the call started, if the result has it. It is
+	// "name@team" for a teammate.
 	AgentID string
-	// Agents are the subagents that the call started, once they were linked: see [Link].
+	// Agents are the subagents that the call started, once they were linked: see [Link]. A workflow
+	// can start several. Their conversations are in [Agent.Transcript].
 	Agents []*Agent
 
-	TeammateID    string
+	// TeammateID is the name of the teammate that sent a message, see [TeammateMsg.TeammateID].
+	TeammateID string
+	// TeammateColor is the color in which the agent shows the teammate, such as "blue". It is "" if
+	// the message does not have it.
 	TeammateColor string
-	// TeammateSummary is what the message is about, in a few words.
+	// TeammateSummary is the subject of the message in a few words, or "" if it has none.
 	TeammateSummary string
 }
 
@@ -204,16 +284,18 @@ func parseWord(text string, words []string, what string) (int, error) {
 }
 
 // ErrNotKept is returned if the structured result of a call is not in memory: it was too long, or
-// the agent wrote none.
+// the agent wrote none. Read the entry at [DisplayItem.ResultAt], or set
+// [ReadOptions.MaxResultBytes] before reading.
 var ErrNotKept = errors.New("transcript: the structured result was not kept")
 
-// ErrNoResult is returned for a call that has no result yet.
+// ErrNoResult is returned for a call that has no result yet. The tool still runs, or the turn was
+// interrupted.
 var ErrNoResult = errors.New("transcript: no result")
 
 var errNoCall = errors.New("transcript: item is not a tool call")
 
 // Input returns the input of the tool. It returns an error for an item that is not a call, and for
-// an input that is not JSON.
+// an input that is not JSON. The dynamic type depends on the tool, such as [*tooluse.EditInput].
 func (i *DisplayItem) Input() (tooluse.Input, error) {
 	if !i.isCall() {
 		return nil, errNoCall
@@ -238,27 +320,34 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 
 func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
 
-// A LastOutputType says where the last output of a turn comes from.
+// A LastOutputType says where the last output of a turn comes from. Its zero value is
+// [LastOutputText].
 type LastOutputType int
 
 // The types of last outputs.
 const (
+	// LastOutputText is text that the model wrote.
 	LastOutputText LastOutputType = iota
+	// LastOutputToolResult is the result of a tool or a subagent.
 	LastOutputToolResult
 )
 
 // A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no
 // answer.
 type LastOutput struct {
+	// Type says whether Text is an answer or the result of a tool.
 	Type LastOutputType
+	// Text is the text of the answer or of the result. It is never blank.
 	Text string
-	// ToolName is the tool that gave the result, and IsError reports whether it failed.
+	// ToolName is the tool that gave the result, such as "Bash", or "" for an answer.
 	ToolName string
-	IsError  bool
+	// IsError reports whether the tool failed. It can also be set for a text that is the result of
+	// a call which is missing.
+	IsError bool
 }
 
 // FindLastOutput returns the last output that has text, else the last result of a tool or a
-// subagent that has text, else nil.
+// subagent that has text, else nil. A collapsed view of a turn can show it in place of all items.
 func FindLastOutput(items []DisplayItem) *LastOutput {
 	var result *LastOutput
 	for i := len(items) - 1; i >= 0; i-- {

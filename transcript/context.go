@@ -11,27 +11,34 @@ import (
 )
 
 // A ContextReport shows how the model's context filled up in the course of a session.
+// [Transcript.Context] returns it.
 type ContextReport struct {
-	Turns       []ContextTurn
+	// Turns has one element for each turn of the conversation with an answer, in order. A
+	// compaction in the middle of a turn makes two of it.
+	Turns []ContextTurn
+	// Compactions are the places where the context was made smaller, in order.
 	Compactions []ContextCompaction
 }
 
 // A ContextTurn is how full the context was at the last answer of a turn.
 type ContextTurn struct {
-	// Line and Time are those of the answer's first entry, and Model is the model that answered.
-	Line  int
-	Time  time.Time
+	// Line is the line of the answer's first entry, from 1.
+	Line int
+	// Time is the time of that entry, or the zero time if it has none.
+	Time time.Time
+	// Model is the model that answered, such as "claude-opus-5-5".
 	Model string
 	// Tokens is the input of the answer, cached or not, as the API has counted it.
 	Tokens int
-	// Window is the size of the model's context, and Percent how much of it was full. Both are 0
-	// where the size is not known.
-	Window  int
+	// Window is the size of the model's context in tokens, or 0 if it is not known. It is that of
+	// [ContextWindow], or 1,000,000 if the model took in more than 200,000 tokens in any turn.
+	Window int
+	// Percent is how much of the window was full, from 0 to 100. It is 0 if Window is 0.
 	Percent float64
 	// By splits the tokens into classes. The classes add up to Tokens, but each is an estimate:
 	// four bytes count as a token, and the result is scaled. Older transcripts don't contain the
 	// system prompt and the definitions of tools: the part of the first input that nothing else
-	// explains is in [ContextSystem].
+	// explains is in [ContextSystem]. Classes that are empty are left out.
 	By map[ContextClass]int
 }
 
@@ -52,7 +59,8 @@ const (
 	ContextFiles ContextClass = "files"
 	// ContextToolCalls is all other calls of tools, and their results.
 	ContextToolCalls ContextClass = "tool_calls"
-	ContextThinking  ContextClass = "thinking"
+	// ContextThinking is the thinking of the model.
+	ContextThinking ContextClass = "thinking"
 	// ContextConversation is prompts, answers and summaries.
 	ContextConversation ContextClass = "conversation"
 	// ContextSystem is the system prompt, and reminders of any other kind.
@@ -61,14 +69,18 @@ const (
 
 // A ContextCompaction is a place where the context was made smaller.
 type ContextCompaction struct {
+	// Line is the line of the entry that records the compaction, from 1.
 	Line int
+	// Time is the time of that entry, or the zero time if it has none.
 	Time time.Time
-	// Trigger is auto or manual.
+	// Trigger is "auto" if the agent decided to compact, "manual" if the user asked for it, or "".
 	Trigger string
-	// Before and After are the tokens that the agent reports, or else the inputs of the answers
-	// before and after.
+	// Before is the size of the context before, in tokens: as the agent reports it, or else the
+	// input of the last answer before.
 	Before int
-	After  int
+	// After is the size after, in tokens: as the agent reports it, or else the input of the next
+	// answer. It is 0 if there is none yet.
+	After int
 	// Duration is how long the compaction took, or 0 if the agent does not report it.
 	Duration time.Duration
 	// Micro reports whether only old results of tools were removed, and the conversation continued.
@@ -83,7 +95,8 @@ const (
 
 // ContextWindow returns the size of a model's context in tokens. It returns false for a model whose
 // context is not known. A model that has both sizes has the smaller one, unless its name ends in
-// [1m].
+// [1m]. For example, it returns 200,000 for "claude-sonnet-4-5" and 1,000,000 for
+// "claude-sonnet-4-5[1m]".
 func ContextWindow(model string) (tokens int, ok bool) {
 	_, name, found := strings.Cut(model, "claude-")
 	if !found {

@@ -11,16 +11,22 @@ import (
 
 // A FileDiff is what a call changed in a file.
 type FileDiff struct {
+	// Path is the path of the file as the call or its result names it, usually an absolute one. It
+	// comes from the transcript and is not checked.
 	Path string
-	// Created and Deleted report whether the call made or deleted the file.
+	// Created reports whether the call made the file.
 	Created bool
+	// Deleted reports whether the call deleted the file. Only commands do.
 	Deleted bool
-	Hunks   []tooluse.Hunk
-	// Added and Removed count the lines.
-	Added   int
+	// Hunks are the changes in the order of the file, usually with three unchanged lines before and
+	// after each. It is empty if an empty file was made, and if Unknown is set.
+	Hunks []tooluse.Hunk
+	// Added is the number of lines that the change adds.
+	Added int
+	// Removed is the number of lines that it removes. A changed line counts in both.
 	Removed int
 	// Relative reports whether line numbers count from the piece that was replaced, since the file
-	// is not known.
+	// is not known. Such a diff can be shown, but [FileDiff.Apply] returns an error.
 	Relative bool
 	// Unknown reports whether it is only known that the file was changed. Then Hunks is empty.
 	Unknown bool
@@ -44,7 +50,8 @@ func newFileDiff(path string, hunks []tooluse.Hunk) *FileDiff {
 	return d
 }
 
-// String returns the change as a unified diff.
+// String returns the change as a unified diff. A file that was made or deleted has the name
+// /dev/null on one side. Without hunks it is only the two lines with the names.
 func (d *FileDiff) String() string {
 	var b strings.Builder
 	b.WriteString("--- " + diffName("a/", d.Path, d.Created) + "\n")

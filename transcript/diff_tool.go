@@ -126,7 +126,8 @@ func (i *DisplayItem) Diff() (*FileDiff, bool) {
 	return &diffs[0], true
 }
 
-// Diffs returns what the call changed, file by file.
+// Diffs returns what the call changed, file by file. It returns nil where [DisplayItem.Diff]
+// returns false. The diffs are computed at each call and belong to the caller.
 func (i *DisplayItem) Diffs() []FileDiff {
 	if !i.isCall() || !i.HasResult || i.ToolError {
 		return nil
@@ -336,32 +337,39 @@ func editedFiles(e *tooluse.BashEditDiff) []FileDiff {
 	return diffs
 }
 
-// A CallDiff is what one call changed in a file.
+// A CallDiff is what one call changed in a file. The embedded [FileDiff] is the change.
 type CallDiff struct {
 	FileDiff
 
-	ToolName  string
-	ToolID    string
+	// ToolName is the name of the tool, such as "Edit".
+	ToolName string
+	// ToolID is the ID of the call, as in [DisplayItem.ToolID].
+	ToolID string
+	// Timestamp is the time of the call, or the zero time if its entry has none.
 	Timestamp time.Time
-	// Agent is the subagent that made the call, or nil.
+	// Agent is the subagent that made the call, or nil for the session itself.
 	Agent *Agent
 }
 
-// FileChanges are all changes of a file, in order.
+// FileChanges are all changes of a file, in order. [Diffs] returns one for each file.
 type FileChanges struct {
-	Path  string
+	// Path is the path of the file, as in [FileDiff.Path]. Two spellings of a path are two files.
+	Path string
+	// Calls are the changes in the order of the conversation. It has at least one element.
 	Calls []CallDiff
-	// Created reports whether the first call made the file, and Deleted whether the last one
-	// deleted it.
+	// Created reports whether the first call made the file.
 	Created bool
+	// Deleted reports whether the last call deleted the file.
 	Deleted bool
-	// Added and Removed are the sums over the calls.
-	Added   int
+	// Added is the sum of the lines that the calls add, including those that a later call removes
+	// again.
+	Added int
+	// Removed is the sum of the lines that the calls remove.
 	Removed int
 }
 
 // ChunkDiffs returns what a chunk changed, call by call. The calls of a subagent follow the call
-// that started it.
+// that started it. It returns nil for a chunk that is not an AI chunk, or that changed nothing.
 func ChunkDiffs(c *Chunk) []FileDiff {
 	var diffs []FileDiff
 	w := diffWalk{yield: func(d CallDiff) { diffs = append(diffs, d.FileDiff) }}
@@ -370,7 +378,8 @@ func ChunkDiffs(c *Chunk) []FileDiff {
 }
 
 // Diffs returns what chunks changed, file by file, in the order in which the files were first
-// changed. Subagents are included once they were linked: see [Link].
+// changed. Subagents are included once they were linked: see [Link]. Pass [Transcript.Chunks];
+// branches don't count unless their chunks are passed.
 func Diffs(chunks []Chunk) []FileChanges {
 	var files []FileChanges
 	index := map[string]int{}

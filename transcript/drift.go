@@ -13,24 +13,32 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// An Unknown is something in an entry that this package does not know.
+// An Unknown is something in an entry that this package does not know. As JSON it is
+// {"kind":"attachment","name":"some_name"}.
 type Unknown struct {
+	// Kind says what is unknown, such as [UnknownAttachment] for a type of attachments.
 	Kind UnknownKind `json:"kind"`
-	Name string      `json:"name"`
+	// Name is the unknown name, as the agent wrote it. It can be empty.
+	Name string `json:"name"`
 }
 
 // An UnknownKind says what kind of thing is unknown.
 type UnknownKind string
 
-// The kinds of unknown things: types of entries, subtypes of system entries, types of attachments,
-// of the data of progress entries and of blocks, and members of entries of the conversation's tree.
+// The kinds of unknown things.
 const (
-	UnknownEntry      UnknownKind = "entry"
-	UnknownSystem     UnknownKind = "system"
+	// UnknownEntry is a type of entries.
+	UnknownEntry UnknownKind = "entry"
+	// UnknownSystem is a subtype of system entries.
+	UnknownSystem UnknownKind = "system"
+	// UnknownAttachment is a type of attachments.
 	UnknownAttachment UnknownKind = "attachment"
-	UnknownProgress   UnknownKind = "progress"
-	UnknownBlock      UnknownKind = "block"
-	UnknownField      UnknownKind = "field"
+	// UnknownProgress is a type of the data of progress entries.
+	UnknownProgress UnknownKind = "progress"
+	// UnknownBlock is a type of blocks in messages.
+	UnknownBlock UnknownKind = "block"
+	// UnknownField is a member of entries of the conversation's tree.
+	UnknownField UnknownKind = "field"
 )
 
 // Drift counts what this package does not know, by version of the agent: how far the agent's format
@@ -43,9 +51,10 @@ type Drift struct {
 
 // A Finding is something unknown that entries of one version have.
 type Finding struct {
-	// Version is the version of the agent, or "" if no entry had one yet.
+	// Version is the version of the agent, such as "2.1.325", or "" if no entry had one yet.
 	Version string `json:"version"`
 	Unknown
+	// Count is the number of times that it was found.
 	Count int `json:"count"`
 	// First is the position of the first entry that has it.
 	First wire.Position `json:"first"`

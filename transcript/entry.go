@@ -15,78 +15,106 @@ import (
 // count as absent.
 //
 // Raw members, which are of type []byte or [json.RawMessage], share the memory of the line that was
-// decoded.
+// decoded. docs/transcript-format.md in the repository lists the members that the agent writes.
 type Entry struct {
-	// Type is user, assistant, system, attachment or progress for entries of the conversation's
-	// tree, and another word for what the agent keeps beside it, such as ai-title or cost-state.
+	// Type is "user", "assistant", "system", "attachment" or "progress" for entries of the
+	// conversation's tree, and another word for records that the agent keeps beside it, such as
+	// "ai-title" or "cost-state". It is "" if the line has no type.
 	Type string
-	// Subtype is the kind of a system entry, such as compact_boundary or turn_duration.
+	// Subtype is the kind of a system entry, such as "compact_boundary" or "turn_duration". The
+	// oldest system entries have none.
 	Subtype string
 
-	// UUID identifies the entry. Entries beside the conversation have none.
+	// UUID identifies the entry within the transcript. Entries beside the conversation have none.
 	UUID string
-	// ParentUUID is the UUID of the entry before this one in the conversation. Root reports whether
-	// the agent wrote null.
+	// ParentUUID is the UUID of the entry before this one in the conversation. It is "" for the
+	// first entry, and for a compact_boundary.
 	ParentUUID string
-	Root       bool
-	// LogicalParentUUID is the last entry before a compaction.
+	// Root reports whether the agent wrote null for the parent, which distinguishes the first entry
+	// of a tree from an entry without the member.
+	Root bool
+	// LogicalParentUUID is the UUID of the last entry before a compaction. A compact_boundary has
+	// one.
 	LogicalParentUUID string
-	// LeafUUID is the end of the conversation that a summary or last-prompt is about.
+	// LeafUUID is the UUID of the entry at the end of the conversation that a summary or
+	// last-prompt is about.
 	LeafUUID string
 
-	// Timestamp is when the entry was written, or the zero time if it has no valid time.
+	// Timestamp is when the entry was written, or the zero time if it has no valid time. The agent
+	// writes UTC with milliseconds.
 	Timestamp time.Time
+	// SessionID is the ID of the session, a UUID. In the file of a subagent it is the ID of the
+	// session that started it. In a fork it is that of the fork.
 	SessionID string
 	// AgentID is the ID of the subagent that the entry belongs to, or "" for the session itself.
 	AgentID string
-	// CWD, GitBranch, Version and PermissionMode are the working directory, the git branch, the
-	// version of the agent, such as 2.1.325, and the permission mode, such as plan, when the entry
-	// was written.
-	CWD            string
-	GitBranch      string
-	Version        string
+	// CWD is the working directory when the entry was written, such as "/home/me/code".
+	CWD string
+	// GitBranch is the git branch when the entry was written, such as "main". Outside of a
+	// repository the agent writes "HEAD".
+	GitBranch string
+	// Version is the version of the agent that wrote the entry, such as "2.1.325". A session that
+	// was continued after an update has several.
+	Version string
+	// PermissionMode is the permission mode, such as "default", "acceptEdits", "plan" or
+	// "bypassPermissions". Prompts and permission-mode entries have it.
 	PermissionMode string
-	// PromptID is shared by the entries of a turn, and RequestID is the ID of the request to the
-	// API.
-	PromptID  string
+	// PromptID is shared by the entries of a turn, from its prompt on. It is "" if the entry has
+	// none.
+	PromptID string
+	// RequestID is the ID of the request to the API that an answer came from, such as "req_011C…".
+	// Some gateways give none.
 	RequestID string
-	// TeamName and AgentName name the member of a team that wrote the entry.
-	TeamName  string
+	// TeamName is the name of the team whose member wrote the entry, or "".
+	TeamName string
+	// AgentName is the name of that member. The agent of a session without a team may also have a
+	// name.
 	AgentName string
 
-	// IsSidechain reports whether the entry belongs to a subagent.
+	// IsSidechain reports whether the entry belongs to a subagent. AgentID says which one, except
+	// in older transcripts.
 	IsSidechain bool
-	// IsMeta reports whether the agent, and not the user, wrote a message in the user's role.
+	// IsMeta reports whether the agent, and not the user, wrote a message in the user's role. Such
+	// a message is for the model, not for a person.
 	IsMeta bool
-	// IsCompactSummary reports whether the message is the summary of a compaction.
+	// IsCompactSummary reports whether the message is the summary of a compaction. Some versions
+	// don't mark it; [Classify] also knows the sentence that such a message begins with.
 	IsCompactSummary bool
 	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an
-	// answer.
+	// answer. The agent wrote it, not the model.
 	IsAPIErrorMessage bool
-	// Forked reports whether the line was copied from another session.
+	// Forked reports whether the line was copied from another session. Its answer is also in that
+	// session and must not be paid for twice: see [usage.Call.Forked].
 	Forked bool
 
-	// CostUSD is the cost of the answer in dollars. Only older agents wrote it.
+	// CostUSD is the cost of the answer in dollars. Only older agents wrote it. It is 0 in newer
+	// transcripts: use [usage.Cost].
 	CostUSD float64
 
-	// SourceToolUseID is the call that the entry comes from, such as a skill's.
+	// SourceToolUseID is the ID of the call that the entry comes from, such as that of the skill
+	// whose text the message is. It is "" for other entries.
 	SourceToolUseID string
 	// Supersedes are the UUIDs of entries that this one retracts or replaces.
 	Supersedes []string
 
-	// Message is nil unless the entry has one.
+	// Message is the message to or from the model. It is nil unless the entry has one: user and
+	// assistant entries do.
 	Message *Message
-	// ToolUseResult is the structured result of a tool: an object, a list or a string.
+	// ToolUseResult is the structured result of a tool: an object, a list or a string. It is nil if
+	// the entry has none. Package tooluse decodes it.
 	ToolUseResult json.RawMessage
-	// Attachment is that of an entry of type attachment, and AttachmentType its type.
-	Attachment     json.RawMessage
+	// Attachment is the object that an entry of type attachment adds for the model.
+	Attachment json.RawMessage
+	// AttachmentType is the type in Attachment, such as "queued_command", "file" or "hook_success".
 	AttachmentType string
-	// Content is that of a system entry or a queue-operation: usually a string.
+	// Content is the content of a system entry or a queue-operation: usually a JSON string.
 	Content json.RawMessage
-	// Data is that of a progress entry, and DataType its type.
-	Data     json.RawMessage
+	// Data is the object of a progress entry.
+	Data json.RawMessage
+	// DataType is the type in Data, such as "bash_progress" or "agent_progress".
 	DataType string
-	// CompactMetadata is that of a compact_boundary.
+	// CompactMetadata is the object with the numbers of a compact_boundary: its trigger, the tokens
+	// before and after, and the messages that it has kept.
 	CompactMetadata json.RawMessage
 
 	// Unknown are the names in the entry that this package does not know, up to 1,000.
@@ -94,29 +122,42 @@ type Entry struct {
 
 	facts resultFacts // what ToolUseResult tells
 
-	// Raw is the whole line.
+	// Raw is the whole line. Members that this type does not have can be decoded from it.
 	Raw []byte
 	// Position is the position of the line in the file, if the caller has set it: see
 	// [LineSplitter].
 	Position wire.Position
 }
 
-// A Message is the message of an entry, to or from the model.
+// A Message is the message of an entry, to or from the model. Prompts and results of tools have
+// only a role and a content.
 type Message struct {
-	ID         string
-	Role       string
-	Model      string
+	// ID is the ID that the API gave to the answer, such as "msg_01B…". All entries of one answer
+	// have the same. It is "" for prompts.
+	ID string
+	// Role is "user" or "assistant". Results of tools and texts that the agent added also have the
+	// role "user".
+	Role string
+	// Model is the model that answered, such as "claude-opus-5-5", or "<synthetic>" for a text that
+	// the agent made up. It is "" for prompts.
+	Model string
+	// StopReason is why the answer ended, such as "end_turn" or "tool_use". It is "" where the
+	// agent wrote null: the answer was interrupted, or, in older versions, it continues in the next
+	// entry.
 	StopReason string
-	// Content is a string or a list of blocks: see [wire.DecodeContent].
+	// Content is a JSON string or a list of blocks: see [wire.DecodeContent].
 	Content json.RawMessage
-	Usage   *usage.Usage
+	// Usage counts the tokens of the answer, or is nil if the message has none. Each entry of an
+	// answer repeats it, so add up calls, see [CallOf] and [usage.Tally], and not entries.
+	Usage *usage.Usage
 }
 
 // Usage counts the tokens of one answer of the model. It is the type of package usage under the
 // name that messages and chunks know it by.
 type Usage = usage.Usage
 
-// Chained reports whether the entry is part of the conversation's tree.
+// Chained reports whether the entry is part of the conversation's tree. It returns false for
+// records beside the conversation, which have no UUID or another type.
 func (e *Entry) Chained() bool {
 	return e.UUID != "" && entryfacts.Chained(e.Type)
 }

@@ -188,3 +188,28 @@ func ExampleTranscript_Context() {
 	// line 5: 9350 of 1000000 tokens, 0.94%
 	// line 7: 9360 of 1000000 tokens, 0.94%
 }
+
+// A subagent has a separate file. Link finds the call that started it.
+func ExampleLink() {
+	call := `{"type":"tool_use","id":"t1","name":"Agent","input":{"subagent_type":"Explore","description":"Find the logger"}}`
+	session, err := transcript.Read(strings.NewReader(
+		`{"type":"assistant","uuid":"1","parentUuid":null,"message":{"id":"m","content":[`+call+`]}}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	meta, err := transcript.DecodeAgentMeta([]byte(`{"agentType":"Explore","toolUseId":"t1"}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	agents := []*transcript.Agent{{ID: "a1", Meta: meta}, {ID: "a2"}}
+	session.Unlinked = transcript.Link(session, agents)
+	for _, item := range session.Chunks[0].Items {
+		for _, agent := range item.Agents {
+			fmt.Println(item.ToolSummary, "-", agent.ID, "by", agent.LinkedBy)
+		}
+	}
+	fmt.Println("not linked:", session.Unlinked[0].ID)
+	// Output:
+	// Explore - Find the logger - a1 by sidecar
+	// not linked: a2
+}

@@ -8,7 +8,8 @@ import (
 )
 
 // A ClassifiedMsg is what an entry means to a person. Its variants are [*UserMsg], [*AIMsg],
-// [*SystemMsg], [*TeammateMsg] and [*CompactMsg].
+// [*SystemMsg], [*TeammateMsg] and [*CompactMsg]. The type is sealed: a type switch over these five
+// is complete.
 type ClassifiedMsg interface {
 	// Time returns the time of the message, or the zero time.
 	Time() time.Time
@@ -17,15 +18,21 @@ type ClassifiedMsg interface {
 
 // A UserMsg is a prompt of the user.
 type UserMsg struct {
+	// Timestamp is when the prompt was sent, or the zero time if the entry has none.
 	Timestamp time.Time
-	// Text is what to show: without what the agent added for the model, and a command as it was
-	// typed. Where there are only pictures or documents it says so, as in "[2 images]".
-	Text           string
+	// Text is the text to show: without what the agent added for the model, and a command as it was
+	// typed, such as "/review main.go". Where there are only pictures or documents it says so, as
+	// in "[2 images]".
+	Text string
+	// PermissionMode is the mode in which the prompt was sent, such as "plan", or "" if the entry
+	// does not record it.
 	PermissionMode string
-	// Images and Documents are the numbers of pictures and of other files in the prompt.
-	Images    int
+	// Images is the number of pictures in the prompt.
+	Images int
+	// Documents is the number of other files in the prompt, such as PDF files.
 	Documents int
-	// Queued reports whether the user typed it while the agent worked.
+	// Queued reports whether the user typed it while the agent worked. It then belongs to the turn
+	// that was running.
 	Queued bool
 }
 
@@ -35,33 +42,49 @@ type UserMsg struct {
 // Text and ToolCalls are those of an answer. Content that went back to the model is only in Blocks,
 // so that it is not taken for a part of the answer.
 type AIMsg struct {
+	// Timestamp is when the entry was written, or the zero time if it has none.
 	Timestamp time.Time
-	// MessageID is shared by the entries of one answer.
+	// MessageID is the ID that the API gave to the answer. The entries of one answer share it. It
+	// is "" if IsMeta is set.
 	MessageID string
-	// RequestID is the ID of the request to the API, and Model the model that answered, such as
-	// claude-opus-4-5.
+	// RequestID is the ID of the request to the API. It is "" if a gateway gave none, and if IsMeta
+	// is set.
 	RequestID string
-	Model     string
-	// Text has the texts of the text blocks, each on a new line.
+	// Model is the model that answered, such as "claude-opus-5-5". It is "" if IsMeta is set.
+	Model string
+	// Text has the texts of the text blocks, each on a new line. It is "" if there are none, and if
+	// IsMeta is set.
 	Text string
 	// ThinkingCount is the number of thinking blocks, including redacted ones.
 	ThinkingCount int
 	// ToolCalls are the calls in Blocks that have an ID and a name, including those of tools that
-	// run at the API.
-	ToolCalls  []ToolCall
-	Blocks     wire.Content
-	Usage      usage.Usage
+	// run at the API. The blocks have their inputs.
+	ToolCalls []ToolCall
+	// Blocks are the decoded blocks of the entry, in their order. Usually an entry of an answer has
+	// one.
+	Blocks wire.Content
+	// Usage counts the tokens of the whole answer. Each of its entries repeats it, so don't add it
+	// up: see [usage.Tally]. It is the zero value if the entry has none.
+	Usage usage.Usage
+	// StopReason is why the answer ended, such as "end_turn", or "" if the entry does not say.
 	StopReason string
-	IsMeta     bool
+	// IsMeta reports whether the message went to the model instead of coming from it: results of
+	// tools, or text that the agent added.
+	IsMeta bool
 	// ToolUseResult is the structured result of the tool whose result is among the blocks, or ""
 	// where it is longer than [ReadOptions.MaxResultBytes].
 	ToolUseResult wire.JSON
-	// Patch, AgentID, ResultStatus and PersistedOutputPath are members of the structured result,
-	// however long it is: what changed in a file, the subagent that was started, how its work
-	// stands, and the file that has the whole output.
-	Patch               wire.JSON
-	AgentID             string
-	ResultStatus        string
+	// Patch is the list of hunks in the structured result that shows what changed in a file,
+	// however long the result is. It is "" if nothing changed.
+	Patch wire.JSON
+	// AgentID is the ID of the subagent that the call started, from the structured result. It is ""
+	// for other tools, and "name@team" for a teammate.
+	AgentID string
+	// ResultStatus is the status in the structured result, such as "completed", "async_launched" or
+	// "teammate_spawned", or "".
+	ResultStatus string
+	// PersistedOutputPath is the path of the file that has the whole output, if it was too long for
+	// the conversation, or "". The path is not checked: see [SpillPath].
 	PersistedOutputPath string
 	// SourceToolUseID is the call that this belongs to, such as the one of the skill whose text it
 	// is.
@@ -69,41 +92,64 @@ type AIMsg struct {
 }
 
 // A ToolCall names a call of a tool.
-type ToolCall struct{ ID, Name string }
+type ToolCall struct {
+	// ID is the ID of the call, which its result repeats.
+	ID string
+	// Name is the name of the tool, such as "Bash".
+	Name string
+}
 
 // A SystemMsg is the output of a command, or a notice of the agent.
 type SystemMsg struct {
+	// Timestamp is when the entry was written, or the zero time if it has none.
 	Timestamp time.Time
-	// Output is the text to show. For a command it is its standard output, or its standard error if
-	// that is empty.
+	// Output is the text to show, and never empty. For a command it is its standard output, or its
+	// standard error if that is empty.
 	Output string
-	// Stderr is the standard error of a command that also has standard output.
-	Stderr  string
+	// Stderr is the standard error of a command that also has standard output. Otherwise it is "".
+	Stderr string
+	// IsError reports whether the message is about something that failed. A command with any
+	// standard error counts as failed.
 	IsError bool
 }
 
 // A TeammateMsg is a message of another agent of the team.
 type TeammateMsg struct {
-	Timestamp  time.Time
-	Text       string
+	// Timestamp is when the entry was written, or the zero time if it has none.
+	Timestamp time.Time
+	// Text is the message without the tags around it. Several messages in one entry are joined, and
+	// those of other teammates begin with their names.
+	Text string
+	// TeammateID is the name of the teammate that wrote the message, or the first one. It is copied
+	// from the attribute teammate_id and never empty.
 	TeammateID string
-	Color      string
-	// Summary is the subject of the message, in the teammate's words.
+	// Color is the color in which the agent shows the teammate, such as "blue", or "".
+	Color string
+	// Summary is the subject of the message, in the teammate's words. It is "" if the message has
+	// none.
 	Summary string
 }
 
 // A CompactMsg is the place where the conversation was compacted, or the summary that takes the
 // place of what was said before: the two come one after the other, and make one chunk.
 type CompactMsg struct {
+	// Timestamp is when the entry was written, or the zero time if it has none.
 	Timestamp time.Time
-	Text      string
-	// Summary reports whether Text is the summary.
+	// Text is the summary, or at the boundary the notice of the agent, such as "Conversation
+	// compacted".
+	Text string
+	// Summary reports whether Text is the summary. Otherwise the message is the boundary, and only
+	// that has the following fields.
 	Summary bool
-	// Trigger is auto or manual.
-	Trigger    string
-	PreTokens  int
+	// Trigger is "auto" if the agent decided to compact, and "manual" if the user asked for it.
+	Trigger string
+	// PreTokens is the size of the context before the compaction in tokens, or 0 if it is not
+	// known.
+	PreTokens int
+	// PostTokens is the size of the context after it in tokens, or 0 if it is not known.
 	PostTokens int
-	Duration   time.Duration
+	// Duration is how long the compaction took, or 0 if it is not known.
+	Duration time.Duration
 }
 
 // Time returns the time of the message.

@@ -9,22 +9,34 @@ import (
 	"time"
 )
 
-// A Team is a group of agents that one session leads, and the board of their tasks.
+// A Team is a group of agents that one session leads, and the board of their tasks. [Teams] finds
+// them in the calls of the session.
 type Team struct {
-	Name        string
+	// Name is the name of the team, such as "red". It is the part after the @ in the ID of a
+	// teammate.
+	Name string
+	// Description is the purpose of the team, in the words of the leader. It is "" if the leader
+	// has not described it, or has not created the team by a call.
 	Description string
-	Members     []Member
-	Tasks       []Task
+	// Members are the teammates in the order in which they were started, each name once.
+	Members []Member
+	// Tasks are the tasks on the board in the order in which they were created, including deleted
+	// ones.
+	Tasks []Task
 	// Closed reports whether the team was ended. Later tasks are not on its board.
 	Closed bool
 }
 
 // A Member is a teammate that the leader has started.
 type Member struct {
-	Name  string
-	Type  string
+	// Name is the name of the teammate, such as "scout". It is the part before the @ in its ID.
+	Name string
+	// Type is the type of the agent, such as "Explore", or "" if it is not known.
+	Type string
+	// Color is the color in which the agent shows the teammate, such as "green", or "" if it is not
+	// known.
 	Color string
-	// Agent is the last agent of that name, or nil if none was found.
+	// Agent is the last agent of that name, or nil if none was found among those passed to [Teams].
 	Agent *Agent
 	// Ongoing reports whether the agent seems to be working, see [Agent.Ongoing].
 	Ongoing bool
@@ -32,9 +44,12 @@ type Member struct {
 
 // A Task is one task of a team.
 type Task struct {
-	// ID is a number, counted from 1 in each team.
-	ID          string
-	Subject     string
+	// ID is a number in decimal, such as "1", counted from 1 in each team unless the agent reports
+	// another ID.
+	ID string
+	// Subject is the title of the task.
+	Subject string
+	// Description is the text of the task, or "" if it has none.
 	Description string
 	// Status is pending, in_progress, completed or deleted.
 	Status string
@@ -43,7 +58,8 @@ type Task struct {
 }
 
 // Teams returns the teams that a session has led, in their order. The agents are those of the
-// session, which were linked before: see [Link].
+// session, which were linked before: see [Link]. It returns nil for a session that has led none.
+// Link first, since the type and the color of a member may only be known from its agent.
 func Teams(t *Transcript, agents []*Agent) []*Team {
 	var b board
 	for _, event := range boardEvents(t, agents) {

@@ -12,19 +12,24 @@ import (
 )
 
 // A Transcript is the transcript of one session or subagent. Each entry is in one chunk, one branch
-// or one sidechain, or is counted as noise.
+// or one sidechain, or is counted as noise. [Read] and [Builder.Transcript] return one. A
+// transcript that is made by hand has no usage and no context: Calls and Context need the entries.
 type Transcript struct {
+	// Chunks are the conversation as it stands at the end of the file, in its order. It is empty if
+	// nobody has said anything.
 	Chunks []Chunk
 	// Branches are parts of the conversation that a rewind or a new attempt has removed, in the
-	// order of the file.
+	// order of the file. It is empty if there are none.
 	Branches []Branch
 	// Invalid are the lines that are not entries, up to 1,000. Further ones are counted in Noise as
-	// "invalid".
+	// "invalid". They don't affect the other lines: show them as a warning.
 	Invalid []InvalidLine
 	// Noise counts the entries that show nothing, by what they are, such as "progress" or
-	// "attachment:environment". Beyond 1,000 names, and where a name is long, they are "other".
+	// "attachment:environment". Beyond 1,000 names, and where a name is long, they are "other". Use
+	// it to see what a transcript has that Chunks does not show.
 	Noise map[string]int
 	// Sidechains are the conversations of subagents that older agents wrote into the same file.
+	// Pass them to [Link] by way of [InlineAgents].
 	Sidechains []*Transcript
 	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it
 	// to the result of [Link], as sessions.Read does.
@@ -32,7 +37,8 @@ type Transcript struct {
 	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far
 	// as reports of the tasks name them.
 	TaskCalls map[string]string
-	// Drift counts what this package does not know.
+	// Drift counts what this package does not know. It is usually empty unless the agent is newer
+	// than this package.
 	Drift Drift
 
 	Info
@@ -40,7 +46,8 @@ type Transcript struct {
 	assembly *assembly // nil for one that was made by hand
 }
 
-// Context returns a report of how the model's context filled up.
+// Context returns a report of how the model's context filled up. It takes time in proportion to the
+// number of entries. The report is empty for a transcript that was made by hand.
 func (t *Transcript) Context() ContextReport {
 	if t.assembly == nil {
 		return ContextReport{}
@@ -48,22 +55,28 @@ func (t *Transcript) Context() ContextReport {
 	return t.assembly.context.report(t.assembly.conversation.shownLines())
 }
 
-// A Branch is a part of the conversation that a rewind or a new attempt has removed.
+// A Branch is a part of the conversation that a rewind or a new attempt has removed. The model does
+// not see it any more, but its calls of tools did run.
 type Branch struct {
-	// FromLine is the line of the entry at which the branch begins, or 0 if the branch has its own
-	// root.
+	// FromLine is the line of the entry at which the branch begins, from 1, or 0 if the branch has
+	// its own root.
 	FromLine int
-	Chunks   []Chunk
+	// Chunks are the part of the conversation that was removed, in its order. They don't repeat the
+	// chunks before FromLine.
+	Chunks []Chunk
 }
 
 // An InvalidLine is a line of a transcript that is not an entry.
 type InvalidLine struct {
+	// Position is the line number, offset and length of the line.
 	Position wire.Position
-	Err      error
-	// Head is the beginning of the line.
+	// Err says why the line is not an entry, with the offset of the problem in the line. It wraps
+	// [ErrLineTooLong] for a line that is too long.
+	Err error
+	// Head is the beginning of the line, up to 1 KiB.
 	Head string
 	// Torn reports whether it is the last line and incomplete: the agent is writing it, or a crash
-	// has cut it.
+	// has cut it. A builder reads it again when more bytes arrive.
 	Torn bool
 }
 
@@ -101,7 +114,8 @@ func (o *ReadOptions) maxLine() int {
 }
 
 // Read reads a whole transcript. It returns an error only if r does, together with the transcript
-// up to then. Invalid lines are in [Transcript.Invalid]. opts may be nil.
+// up to then. Invalid lines are in [Transcript.Invalid]. opts may be nil. It holds the whole
+// conversation in memory, without long structured results; use [Stream] if that is too much.
 func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	b := NewBuilder(opts)
 	_, err := io.CopyBuffer(b, struct{ io.Reader }{r}, make([]byte, copyBuffer)) // a plain reader, so that the buffer is used
@@ -112,28 +126,50 @@ func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 // Info are the properties of the session that its entries contain. If entries differ, the last one
 // counts, except for Created and CWD. Entries of subagents in the same file only change the times.
 type Info struct {
+	// SessionID is the ID of the session, a UUID. In the transcript of a subagent it is the ID of
+	// the session that started it.
 	SessionID string
-	AgentID   string
-	// ToolUseID is the call that started the subagent, in a running session.
+	// AgentID is the ID of the subagent whose transcript it is, or "" for a session.
+	AgentID string
+	// ToolUseID is the ID of the call that started the subagent. It is set in
+	// [Transcript.Sidechains] of a running session, and "" otherwise.
 	ToolUseID string
-	// Title is the title that the user gave, AITitle the one that the agent generated, and Recap
-	// that of an older agent.
-	Title      string
-	AITitle    string
-	Recap      string
+	// Title is the title that the user gave, or "". It goes before AITitle.
+	Title string
+	// AITitle is the title that the agent generated, such as "Say hello", or "" if it has not
+	// generated one.
+	AITitle string
+	// Recap is the title that older agents wrote, in an entry of type summary, or "".
+	Recap string
+	// LastPrompt is the last text that the user wrote, as the agent recorded it. Older agents did
+	// not: use the last user chunk.
 	LastPrompt string
-	Tag        string
-	CWD        string
-	GitBranch  string
-	Version    string
-	// Model is the model that answered last.
-	Model          string
+	// Tag is the tag that the user gave to the session, or "" if it has none.
+	Tag string
+	// CWD is the working directory of the first entry that has one, such as "/home/me/code".
+	CWD string
+	// GitBranch is the last git branch, such as "main". It is "HEAD" outside of a repository.
+	GitBranch string
+	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
+	Version string
+	// Model is the model that answered last, such as "claude-opus-5-5", or "" if none has answered.
+	// Texts that the agent made up don't count.
+	Model string
+	// PermissionMode is the last permission mode, such as "plan", or "" if no entry has one.
 	PermissionMode string
-	TeamName       string
-	AgentName      string
-	Created        time.Time
-	Modified       time.Time
-	// CostStates are the agent's own accounts of what it has used, in their order.
+	// TeamName is the name of the team, if the session is that of a teammate, or "". See
+	// [TeamAgent].
+	TeamName string
+	// AgentName is the name of the teammate, or a name that the agent of the session was given, or
+	// "".
+	AgentName string
+	// Created is the time of the first entry that has a time, or the zero time.
+	Created time.Time
+	// Modified is the time of the last entry that has a time, or the zero time. It is the time of
+	// an entry, not that of the file.
+	Modified time.Time
+	// CostStates are the agent's own accounts of what it has used, in their order. The agent writes
+	// one when its process ends normally. Pass them to [usage.Reconcile].
 	CostStates []usage.CostState
 }
 
