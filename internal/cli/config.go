@@ -24,20 +24,24 @@ type configOptions struct {
 
 const configHelp = `Show all settings and where each value comes from: the default, a line of a file,
 or an environment variable. Flags take precedence over variables, and variables
-over the file. The variable for model is CLEW_MODEL, and so on, with two
-exceptions: CLEW_AGENT for agent_path and CLAUDE_CONFIG_DIR for config_dirs.
+over files. The variable for model is CLEW_MODEL, and so on, with two exceptions:
+CLEW_AGENT for agent_path and CLAUDE_CONFIG_DIR for config_dirs.
 
-Clew reads the file that --config names, or the first of these that exists:
-  ./clew.yaml            settings of the project
-  clew/clew.yaml         your settings, in a directory such as ~/.config
+Clew reads only the file that --config names, or all of these that exist:
   /etc/clew/clew.yaml    settings of the machine
-Only one file is read. Settings that it does not contain have their defaults.
-Relative paths in it start from its directory, and ~ is your home directory.
+  clew/clew.yaml         your settings, in a directory such as ~/.config
+  ./clew.yaml            settings of the project
+Your file overrides that of the machine. Relative paths in a file start from its
+directory, and ~ is your home directory.
 
 Since a project may come from someone else, its file cannot set what runs
 programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
 settings, setting_sources, agent_path, config_dirs, prices and color. It can set
-permission_mode only to default, plan or dontAsk.
+permission_mode only to default, plan or dontAsk. What your file restricts, it can
+only restrict more: the stricter permission_mode and the lower timeout, max_turns
+and max_budget_usd are used, tools in both lists of tools, tools in either list of
+disallowed_tools, and strict_mcp_config if either switches it on. It overrides
+your file in everything else.
 
 An unknown key or a value of the wrong type is an error. Except for doctor, demo,
 man, completion, version and help, all commands then exit with code 4, or with
@@ -101,15 +105,21 @@ func (o *configOptions) printProblems(problems []config.Problem) {
 func (o *configOptions) text(c *config.Config) string {
 	var b strings.Builder
 	columns := textWidth(o.streams.Out, 0)
-	b.WriteString(wrapped("File: "+printable(cmp.Or(c.File, "none")), columns))
-	for _, path := range c.PassedOver {
-		b.WriteString(wrapped("Not read, because that file comes first: "+printable(path), columns))
+	for _, path := range c.Files {
+		b.WriteString(wrapped("File: "+printable(path), columns))
+	}
+	if len(c.Files) == 0 {
+		b.WriteString("File: none\n")
+	}
+	for _, v := range c.Ignored {
+		text := fmt.Sprintf("Not used: %s %s of %s, because %s is stricter", v.Setting.Key, v.String(), v.Sources(), v.For.Sources())
+		b.WriteString(wrapped(printable(text), columns))
 	}
 	t := newTable("SETTING", "VALUE", "FROM")
 	for _, s := range config.All() {
 		shown, from := cmp.Or(s.Default, "-"), "default"
 		if v, ok := c.Values[s.Key]; ok {
-			shown, from = cmp.Or(v.String(), `""`), v.Origin.String()
+			shown, from = cmp.Or(v.String(), `""`), v.Sources()
 		}
 		t.add(s.Key, shown, from)
 	}
@@ -131,22 +141,36 @@ func isSet(variable string) string {
 
 // A configReport is the JSON output.
 type configReport struct {
-	File       string          `json:"file"`
-	PassedOver []string        `json:"passed_over"`
-	APIKeySet  bool            `json:"api_key_set"`
-	Settings   []settingRecord `json:"settings"`
-	Problems   []problemRecord `json:"problems"`
+	Files     []string        `json:"files"`
+	APIKeySet bool            `json:"api_key_set"`
+	Settings  []settingRecord `json:"settings"`
+	Ignored   []ignoredRecord `json:"ignored"` // values of the project that are less strict
+	Problems  []problemRecord `json:"problems"`
 }
 
 type settingRecord struct {
-	Key      string `json:"key"`
-	Value    any    `json:"value"` // null if it is not set
-	From     string `json:"from"`  // default, file or variable
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Variable string `json:"variable"`
-	Flag     string `json:"flag,omitempty"`
-	Personal bool   `json:"personal"` // the file of a project cannot set it
+	Key   string `json:"key"`
+	Value any    `json:"value"` // null if it is not set
+	From  string `json:"from"`  // default, file or variable
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	// With is where further parts of the value come from.
+	With     []originRecord `json:"with,omitempty"`
+	Variable string         `json:"variable"`
+	Flag     string         `json:"flag,omitempty"`
+	Personal bool           `json:"personal"` // the file of a project cannot set it
+}
+
+type originRecord struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+type ignoredRecord struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	File  string `json:"file"`
+	Line  int    `json:"line"`
 }
 
 type problemRecord struct {
@@ -160,21 +184,14 @@ type problemRecord struct {
 
 func newConfigReport(c *config.Config) configReport {
 	r := configReport{
-		File: c.File, PassedOver: append([]string{}, c.PassedOver...), APIKeySet: os.Getenv(keyVariable) != "",
-		Problems: []problemRecord{},
+		Files: append([]string{}, c.Files...), APIKeySet: os.Getenv(keyVariable) != "",
+		Ignored: []ignoredRecord{}, Problems: []problemRecord{},
 	}
 	for _, s := range config.All() {
-		record := settingRecord{Key: s.Key, From: "default", Variable: s.Variable, Personal: s.Personal}
-		if s.Flag != "" {
-			record.Flag = "--" + s.Flag
-		}
-		if v, ok := c.Values[s.Key]; ok {
-			record.Value, record.From, record.File, record.Line = v.Data(), "file", v.File, v.Line
-			if v.Origin.Variable != "" {
-				record.From = "variable"
-			}
-		}
-		r.Settings = append(r.Settings, record)
+		r.Settings = append(r.Settings, newSettingRecord(c, &s))
+	}
+	for _, v := range c.Ignored {
+		r.Ignored = append(r.Ignored, ignoredRecord{Key: v.Setting.Key, Value: v.Data(), File: v.File, Line: v.Line})
 	}
 	for _, p := range c.Problems {
 		r.Problems = append(r.Problems, problemRecord{
@@ -182,6 +199,25 @@ func newConfigReport(c *config.Config) configReport {
 		})
 	}
 	return r
+}
+
+func newSettingRecord(c *config.Config, s *config.Setting) settingRecord {
+	record := settingRecord{Key: s.Key, From: "default", Variable: s.Variable, Personal: s.Personal}
+	if s.Flag != "" {
+		record.Flag = "--" + s.Flag
+	}
+	v, ok := c.Values[s.Key]
+	if !ok {
+		return record
+	}
+	record.Value, record.From, record.File, record.Line = v.Data(), "file", v.File, v.Line
+	if v.Origin.Variable != "" {
+		record.From = "variable"
+	}
+	for _, other := range v.Others {
+		record.With = append(record.With, originRecord{File: other.File, Line: other.Line})
+	}
+	return record
 }
 
 type configInitOptions struct {

@@ -387,15 +387,19 @@ func checkSettings(c *config.Config) []diagnosis {
 		return all
 	}
 	found := "no clew.yaml; \"clew config init --user\" writes one"
-	if c.File != "" {
-		found = fmt.Sprintf("%s is valid", c.File)
+	switch len(c.Files) {
+	case 0:
+	case 1:
+		found = c.Files[0] + " is valid"
+	default:
+		found = strings.Join(c.Files, " and ") + " are valid"
 	}
 	all = append(all, diagnosis{State: stateOK, Found: found})
-	if len(c.PassedOver) > 0 {
+	for _, v := range c.Ignored {
 		all = append(all, diagnosis{
 			State:  stateNote,
-			Found:  strings.Join(c.PassedOver, " and ") + " not read, because " + c.File + " comes first",
-			Advice: "Choose a file with --config, or put all settings into one file.",
+			Found:  fmt.Sprintf("%s of %s not used, because %s is stricter", v.Setting.Key, v.Sources(), v.For.Sources()),
+			Advice: "Your own settings hold in every project. Use a flag for a single run.",
 		})
 	}
 	return append(all, strangeVariables(os.Environ())...)

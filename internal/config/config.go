@@ -17,9 +17,9 @@ import (
 type Sources struct {
 	// File is the only file that is read, if it is not empty. It may set everything.
 	File string
-	// Otherwise the first of Project, User and System that exists is read. An empty name is
-	// skipped. The file of the project may come with someone else's repository, and can't set
-	// everything: see [Setting.Personal].
+	// Otherwise System, User and Project are read, if they exist. An empty name is skipped. User
+	// overrides System. The file of the project may come with someone else's repository: it can't
+	// set everything, and only restrict what the others set: see [Setting.Personal] and [Merge].
 	Project, User, System string
 	// Home replaces ~ in paths.
 	Home string
@@ -29,15 +29,14 @@ type Sources struct {
 
 // A Config holds the settings that Load found.
 type Config struct {
-	// File is the file that was read, or "" if there is none.
-	File string
-	// IsProject reports whether File is the file of the project.
-	IsProject bool
-	// PassedOver are files that exist but were not read, since another one comes first.
-	PassedOver []string
+	// Files are the files that were read, in order: a later one overrides an earlier one or, if it
+	// is that of the project, restricts it.
+	Files []string
 	// Values are the settings that have a value, by key.
 	Values map[string]Value
-	// Problems are the errors of the file, in order, then those of variables, at most 20. Settings
+	// Ignored are values of the project's file that a stricter one overrides.
+	Ignored []Ignored
+	// Problems are the errors of the files, in order, then those of variables, at most 20. Settings
 	// with a problem are not in Values.
 	Problems []Problem
 }
@@ -48,6 +47,8 @@ type Value struct {
 	// Texts are the elements of a list, or the one text of anything else.
 	Texts []string
 	Origin
+	// Others are the origins of further parts of the value.
+	Others []Origin
 }
 
 // An Origin is where a value comes from: a position in a file, or a variable.
@@ -84,35 +85,27 @@ func (p Problem) Error() string {
 	return where + ": " + p.Reason
 }
 
-// Load reads the file and the variables. Variables override the file.
+// Load reads the files and the variables. Variables override the files.
 func Load(sources Sources) *Config {
 	c := &Config{Values: map[string]Value{}}
-	c.loadFile(sources)
+	c.loadFiles(sources)
 	c.loadVariables(sources.Getenv)
 	return c
 }
 
-func (c *Config) loadFile(sources Sources) {
+func (c *Config) loadFiles(sources Sources) {
 	if sources.File != "" {
-		c.File = sources.File
-		c.read(sources)
+		c.read(&parser{config: c, file: sources.File, home: sources.Home}, true)
 		return
 	}
 	project := sources.Project
 	if sameFile(project, sources.User) {
 		project = ""
 	}
-	for _, path := range []string{project, sources.User, sources.System} {
-		switch {
-		case path == "" || !exists(path):
-		case c.File != "":
-			c.PassedOver = append(c.PassedOver, path)
-		default:
-			c.File, c.IsProject = path, path == project
+	for _, path := range []string{sources.System, sources.User, project} {
+		if path != "" && exists(path) {
+			c.read(&parser{config: c, file: path, home: sources.Home, project: path == project}, false)
 		}
-	}
-	if c.File != "" {
-		c.read(sources)
 	}
 }
 
@@ -129,17 +122,18 @@ func exists(path string) bool {
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
-func (c *Config) read(sources Sources) {
-	data, err := readFile(c.File, sources.File != "")
+// read reads a file, which the user may have named, and adds its settings.
+func (c *Config) read(p *parser, named bool) {
+	c.Files = append(c.Files, p.file)
+	data, err := readFile(p.file, named)
 	if err != nil {
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err
 		}
-		c.complain(Origin{File: c.File}, "it cannot be read: "+err.Error(), "")
+		c.complain(Origin{File: p.file}, "it cannot be read: "+err.Error(), "")
 		return
 	}
-	p := &parser{config: c, file: c.File, home: sources.Home}
-	p.parse(data)
+	c.add(p.parse(data), p.project)
 }
 
 const (

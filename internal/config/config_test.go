@@ -24,33 +24,134 @@ func environment(variables map[string]string) func(string) string {
 	return func(name string) string { return variables[name] }
 }
 
-func TestLoadFirstFile(t *testing.T) {
+// All files are read. The user's overrides that of the machine, and the project's both.
+func TestLoadFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	sources := Sources{
 		Project: write(t, dir, "project", "model: a"),
 		User:    write(t, dir, "user", "model: b\neffort: high"),
-		System:  write(t, dir, "system", "model: c"),
-		Getenv:  environment(nil),
+		System:  write(t, dir, "system", "model: c\neffort: low\nthinking: true"),
+		Getenv:  environment(map[string]string{"CLEW_EXPAND": "true"}),
 	}
+	got := map[string]string{}
 	c := Load(sources)
-	if c.File != sources.Project || !c.IsProject || c.Values["model"].String() != "a" || len(c.Values) != 1 {
-		t.Errorf("with all: %+v", c)
+	for key, v := range c.Values {
+		got[key] = v.String() + " from " + filepath.Base(v.Sources())
 	}
-	if diff := cmp.Diff([]string{sources.User, sources.System}, c.PassedOver); diff != "" {
-		t.Errorf("passed over (-want +got):\n%s", diff)
+	want := map[string]string{
+		"model": "a from project:1", "effort": "high from user:2", "thinking": "true from system:3",
+		"expand": "true from CLEW_EXPAND",
 	}
-	sources.Project = filepath.Join(dir, "none")
-	if c := Load(sources); c.File != sources.User || c.IsProject || c.Values["model"].String() != "b" {
-		t.Errorf("without one of the project: %+v", c)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	sources.User = ""
-	if c := Load(sources); c.File != sources.System || c.Values["model"].String() != "c" {
-		t.Errorf("without one of the user: %+v", c)
+	if diff := cmp.Diff([]string{sources.System, sources.User, sources.Project}, c.Files); diff != "" || len(c.Ignored) > 0 {
+		t.Errorf("files (-want +got):\n%s, ignored %v", diff, c.Ignored)
+	}
+	sources.Project, sources.User = filepath.Join(dir, "none"), ""
+	if c := Load(sources); len(c.Files) != 1 || c.Values["model"].String() != "c" {
+		t.Errorf("with one of the machine only: %+v", c)
 	}
 	sources.System = filepath.Join(dir, "system", "below")
-	if c := Load(sources); c.File != "" || len(c.Problems) > 0 {
+	if c := Load(sources); len(c.Files) > 0 || len(c.Problems) > 0 {
 		t.Errorf("without any: %+v", c)
+	}
+}
+
+// A mergeCase has the values of a setting in the user's file and in the project's, and the one that
+// is used, with its origin.
+type mergeCase struct{ user, project, want, from string }
+
+// The file of a project adds to the user's, and restricts it. It takes no restriction away.
+func TestProjectOnlyRestricts(t *testing.T) {
+	t.Parallel()
+	for key, cases := range map[string][]mergeCase{
+		"model":          {{"opus", "haiku", "haiku", "project"}, {"opus", "", "opus", "user"}, {"", "haiku", "haiku", "project"}},
+		"fallback_model": {{"[a]", "[b]", "[b]", "project"}},
+		"timeout": {
+			{"5m", "90s", "90s", "project"}, {"5m", "10m", "5m", "user"}, {"5m", "0s", "5m", "user"}, {"0s", "1h", "1h", "project"},
+		},
+		"max_turns": {{"5", "3", "3", "project"}, {"5", "50", "5", "user"}, {"5", "0", "5", "user"}, {"0", "7", "7", "project"}},
+		"max_budget_usd": {
+			{"2.5", "1", "1", "project"}, {"2.5", "1000", "2.5", "user"}, {"2.5", "0", "2.5", "user"}, {"", "3", "3", "project"},
+		},
+		"permission_mode": {
+			{"plan", "default", "plan", "user"}, {"default", "plan", "plan", "project"}, {"plan", "dontAsk", "plan", "user"},
+			{"dontAsk", "plan", "dontAsk", "user"}, {"dontAsk", "default", "dontAsk", "user"},
+			{"bypassPermissions", "default", "default", "project"}, {"auto", "dontAsk", "dontAsk", "project"},
+			{"acceptEdits", "default", "default", "project"}, {"newMode", "default", "newMode", "user"},
+			{"", "plan", "plan", "project"},
+		},
+		"tools": {
+			{"[Read, Grep]", "[Grep, Bash]", "[Grep]", "user and project"}, {"[Read]", "[Read, Bash]", "[Read]", "user"},
+			{"[]", "[Bash]", "[]", "user"}, {"[Read]", "[]", "[]", "user and project"}, {"[Read]", "[default]", "[Read]", "user"},
+			{"[default]", "[Read]", "[Read]", "project"}, {"", "[Read]", "[Read]", "project"},
+		},
+		"disallowed_tools": {
+			{"[Bash]", "[WebFetch, Bash]", "[Bash, WebFetch]", "user and project"}, {"[Bash]", "[]", "[Bash]", "user"},
+			{"[]", "[Bash]", "[Bash]", "user and project"}, {"", "[Bash]", "[Bash]", "project"},
+		},
+		"strict_mcp_config": {
+			{"true", "false", "true", "user"}, {"false", "true", "true", "project"}, {"", "true", "true", "project"},
+		},
+	} {
+		for _, tt := range cases {
+			t.Run(key+" "+tt.user+" "+tt.project, func(t *testing.T) {
+				t.Parallel()
+				tt.check(t, key)
+			})
+		}
+	}
+}
+
+func (tt mergeCase) check(t *testing.T, key string) {
+	t.Helper()
+	dir := t.TempDir()
+	c := Load(Sources{
+		User: write(t, dir, "user", key+": "+tt.user), Project: write(t, dir, "project", key+": "+tt.project),
+		Getenv: environment(nil),
+	})
+	v := c.Values[key]
+	from := strings.NewReplacer(dir+string(filepath.Separator), "", ":1", "").Replace(v.Sources())
+	if len(c.Problems) > 0 || v.String() != tt.want || from != tt.from {
+		t.Errorf("got %s from %s, want %s from %s; problems %v", v, from, tt.want, tt.from, c.Problems)
+	}
+	isList := v.Setting.Merge == Joins
+	if ignored := tt.from == "user" && tt.project != "" && !isList; ignored != (len(c.Ignored) == 1) {
+		t.Errorf("ignored: %v", c.Ignored)
+	}
+}
+
+// What only the user can set stays as the user has set it, and what a project can set has a rule:
+// those that let the agent do more or less have one of their own.
+func TestProjectKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := Load(Sources{
+		User: write(t, dir, "user", "permission_mode: plan\ndisallowed_tools: [Bash]\ntools: [Read]\n"+
+			"setting_sources: [user]\nstrict_mcp_config: true\nmax_budget_usd: 1\nallowed_tools: [Read]"),
+		Project: write(t, dir, "project", "model: haiku"),
+		Getenv:  environment(nil),
+	})
+	got := map[string]string{}
+	for key, v := range c.Values {
+		got[key] = v.String()
+	}
+	want := map[string]string{
+		"permission_mode": "plan", "disallowed_tools": "[Bash]", "tools": "[Read]", "setting_sources": "[user]",
+		"strict_mcp_config": "true", "max_budget_usd": "1", "allowed_tools": "[Read]", "model": "haiku",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	free := map[string]bool{
+		"model": true, "fallback_model": true, "effort": true, "expand": true, "thinking": true, "timezone": true,
+	}
+	for _, s := range All() {
+		if !s.Personal && (s.Merge == Replaces) != free[s.Key] {
+			t.Errorf("a project replaces %s", s.Key)
+		}
 	}
 }
 
@@ -59,7 +160,7 @@ func TestLoadProjectIsUser(t *testing.T) {
 	t.Parallel()
 	path := write(t, t.TempDir(), "clew.yaml", "agent_path: x")
 	c := Load(Sources{Project: path, User: path, Getenv: environment(nil)})
-	if c.IsProject || len(c.Problems) > 0 || len(c.PassedOver) > 0 {
+	if len(c.Problems) > 0 || len(c.Files) != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -239,8 +340,8 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c := &Config{IsProject: true, Values: map[string]Value{}}
-		(&parser{config: c, file: "clew.yaml"}).parse([]byte(text))
+		c := &Config{Values: map[string]Value{}}
+		c.add((&parser{config: c, file: "clew.yaml", project: true}).parse([]byte(text)), true)
 		for key, v := range c.Values {
 			if v.Setting.Personal || v.Line < 1 || key == "permission_mode" && !v.Setting.mayBeInProject(v.Texts) {
 				t.Errorf("%s is %v, from %v", key, v.Texts, v.Origin)

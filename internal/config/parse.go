@@ -16,9 +16,11 @@ import (
 
 // A parser reads settings from a YAML file: one mapping, with plain values and lists of them.
 type parser struct {
-	config *Config
-	file   string
-	home   string
+	config  *Config // gets the problems
+	file    string
+	home    string
+	project bool // the file is that of a project
+	values  map[string]Value
 }
 
 func (p *parser) at(t *token.Token) Origin {
@@ -29,7 +31,9 @@ func (p *parser) at(t *token.Token) Origin {
 	return at
 }
 
-func (p *parser) parse(data []byte) {
+// parse returns the settings of a file.
+func (p *parser) parse(data []byte) map[string]Value {
+	p.values = map[string]Value{}
 	tree, err := read(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if err != nil {
 		at, reason := Origin{File: p.file}, err.Error()
@@ -37,7 +41,7 @@ func (p *parser) parse(data []byte) {
 			at, reason = p.at(syntax.Token), syntax.Message
 		}
 		p.config.complain(at, "it is not YAML: "+reason, "")
-		return
+		return p.values
 	}
 	documents := 0
 	for _, doc := range tree.Docs {
@@ -46,10 +50,11 @@ func (p *parser) parse(data []byte) {
 		}
 		if documents++; documents > 1 {
 			p.config.complain(p.at(doc.Start), "it has more than one document", "Leave out the line ---.")
-			return
+			break
 		}
 		p.settings(doc.Body)
 	}
+	return p.values
 }
 
 // read parses YAML. A panic of the library is returned as an error.
@@ -105,11 +110,11 @@ func (p *parser) setting(entry *ast.MappingValueNode) {
 		p.config.complain(p.at(entry.Value.GetToken()), reason, "")
 		return
 	}
-	if p.config.IsProject && !s.mayBeInProject(texts) {
+	if p.project && !s.mayBeInProject(texts) {
 		p.refuse(s, key)
 		return
 	}
-	p.config.Values[s.Key] = Value{Setting: s, Texts: p.resolved(s, texts), Origin: p.at(key)}
+	p.values[s.Key] = Value{Setting: s, Texts: p.resolved(s, texts), Origin: p.at(key)}
 }
 
 // refuse reports a setting that the file of a project cannot set.

@@ -58,6 +58,8 @@ type Setting struct {
 	Personal bool
 	// Harmless, if not empty, are the only values that the file of a project can set it to.
 	Harmless []string
+	// Merge says what the file of a project does to a value of the user.
+	Merge Merge
 }
 
 // IsList reports whether the value is a list.
@@ -233,24 +235,29 @@ var table = []Setting{
 	},
 	{
 		Key: "timeout", Kind: Duration, Variable: "CLEW_TIMEOUT", Flag: "timeout", Commands: toAgent, Example: "10m",
-		Doc: "The longest time for a turn; 0s means no limit.",
+		Doc:   "The longest time for a turn; 0s means no limit.",
+		Merge: Lowers,
 	},
 	{
 		Key: "max_turns", Kind: Count, Variable: "CLEW_MAX_TURNS", Flag: "max-turns", Commands: toAgent, Example: "50",
-		Doc: "The most answers of the model for a prompt; 0 means no limit.",
+		Doc:   "The most answers of the model for a prompt; 0 means no limit.",
+		Merge: Lowers,
 	},
 	{
 		Key: "max_budget_usd", Kind: Amount, Variable: "CLEW_MAX_BUDGET_USD", Flag: "max-budget-usd", Commands: toAgent,
 		Example: "2.5", Doc: "The most dollars that a session may cost; 0 means no limit.",
+		Merge: Lowers,
 	},
 	{
 		Key: "permission_mode", Variable: "CLEW_PERMISSION_MODE", Flag: "permission-mode", Commands: toAgent,
 		OverriddenBy: []string{"dangerously-skip-permissions"}, Example: "plan", Harmless: []string{"default", "plan", "dontAsk"},
-		Doc: "Permission mode: default, acceptEdits, plan, dontAsk, auto or\nbypassPermissions.",
+		Doc:   "Permission mode: default, acceptEdits, plan, dontAsk, auto or\nbypassPermissions.",
+		Merge: Tightens,
 	},
 	{
 		Key: "tools", Kind: List, Variable: "CLEW_TOOLS", Flag: "tools", Commands: toAgent,
 		Example: "[Read, Grep, Glob]", Doc: "The built-in tools of the agent; an empty list means none.",
+		Merge: Shrinks,
 	},
 	{
 		Key: "allowed_tools", Kind: List, Variable: "CLEW_ALLOWED_TOOLS", Flag: "allowedTools", Commands: toAgent,
@@ -261,6 +268,7 @@ var table = []Setting{
 		Key: "disallowed_tools", Kind: List, Variable: "CLEW_DISALLOWED_TOOLS", Flag: "disallowedTools", Commands: toAgent,
 		OverriddenBy: []string{"disallowed-tools"},
 		Example:      "[WebFetch]", Doc: "Rules for tools that may not run.",
+		Merge: Joins,
 	},
 	{
 		Key: "add_dirs", Kind: FileList, Variable: "CLEW_ADD_DIRS", Flag: "add-dir", Commands: toAgent,
@@ -273,7 +281,8 @@ var table = []Setting{
 	{
 		Key: "strict_mcp_config", Kind: Switch, Variable: "CLEW_STRICT_MCP_CONFIG", Flag: "strict-mcp-config",
 		Commands: toAgent, Default: "false", Example: "true",
-		Doc: "Whether to use only the MCP servers of --mcp-config and mcp_config.",
+		Doc:   "Whether to use only the MCP servers of --mcp-config and mcp_config.",
+		Merge: SwitchesOn,
 	},
 	{
 		Key: "settings", Kind: File, Variable: "CLEW_SETTINGS", Flag: "settings", Commands: toAgent,
@@ -327,13 +336,14 @@ func find(key string) *Setting {
 }
 
 const head = `# Settings of clew. Remove the # of a line to set it. Flags override environment
-# variables, and those override this file. "clew config" prints the settings.
+# variables, and those override files. "clew config" prints the settings.
 `
 
 const projectHead = `#
 # This file belongs to a project: everyone who works there gets these settings
-# instead of those in their own file. Settings that run programs, widen
-# permissions or name files elsewhere cannot be set here.
+# with those in their own file. It can restrict the agent more than their own
+# file does, but not less. Settings that run programs, widen permissions or name
+# files elsewhere cannot be set here.
 `
 
 // Template returns a file with all settings as comments, of a project or of a user.
