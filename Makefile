@@ -29,6 +29,8 @@ PLAIN := $(RACED) ./examples/... ./internal/archtest ./internal/bench/... ./inte
 # Packages that compare the pinned agent with what was recorded of it. They find changes of the
 # agent rather than of this module, and "make soak" runs them.
 DRIFT := ./internal/record ./internal/realtest/costs
+# Packages whose tests open pages in Chromium, which "make soak" installs.
+PAGES := ./internal/browsertest
 # Other packages with tests that "make soak" makes longer.
 SIZED := $(filter-out $(RACED:/...=),$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
 
@@ -38,13 +40,13 @@ TIMEOUT := 30m
 .PHONY: test
 test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run every test
 	@plain=$$(go list $(PLAIN)); \
-	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT))"); \
+	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT) $(PAGES))"); \
 	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
 	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
 .PHONY: soak
-soak: agent ## Compare the agent with its recordings, run long tests and fuzz targets, 10 minutes at most
-	.ci/soak "$(DRIFT)" "$(RACED)" "$(SIZED)"
+soak: agent browser ## Compare the agent with its recordings, open pages, run long tests and fuzz targets, 10 minutes at most
+	.ci/soak "$(DRIFT) $(PAGES)" "$(RACED)" "$(SIZED)"
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
@@ -60,6 +62,10 @@ lint-if-there:
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
+
+.PHONY: browser
+browser: ## Install Chromium with apt, unless there is one or CHROME names one
+	@.ci/install-browser
 
 .PHONY: record
 record: agent ## Record the dialogues in testdata again, from the pinned Claude Code over a scripted model

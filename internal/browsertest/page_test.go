@@ -1,0 +1,222 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/transcript"
+)
+
+// browser returns the program that CHROME names, or the first of its kind in PATH.
+func browser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("CHROME"), "chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("there is no Chromium in PATH: make browser installs it, and CHROME names another")
+	return ""
+}
+
+// A site serves pages, and notes every other request: an attack that worked makes one.
+type site struct {
+	*httptest.Server
+	pages map[string]string
+
+	mu   sync.Mutex
+	hits []string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{pages: map[string]string{}}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if page, ok := s.pages[r.URL.Path]; ok {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(page)) // the browser may have gone
+		return
+	}
+	if r.URL.Path == "/favicon.ico" {
+		return // which a browser asks for by itself
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hits = append(s.hits, r.URL.Path)
+}
+
+// open opens a page in the browser, and returns the requests that the page made, and its elements
+// after its scripts have run.
+func (s *site) open(t *testing.T, page string) (hits []string, dom string) {
+	t.Helper()
+	s.pages["/page"] = page
+	s.hits = nil
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
+		"--virtual-time-budget=5000", "--dump-dom", s.URL+"/page")
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, complaints.String())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits, string(out)
+}
+
+// attacks are texts that make a request to /hit/N or run a script if they reach a page as markup.
+// %[1]s is the address of the site, and %[2]d the number of the attack.
+var attacks = []string{
+	`<script>fetch("%[1]s/hit/%[2]d")</script>`,
+	`</pre></code></script></style></textarea></title><script>fetch("%[1]s/hit/%[2]d")</script>`,
+	`<img src="%[1]s/hit/%[2]d">`,
+	`<img src=x onerror='fetch("%[1]s/hit/%[2]d")'>`,
+	`" onload="fetch('%[1]s/hit/%[2]d')" autofocus onfocus="fetch('%[1]s/hit/%[2]d')" x="`,
+	`' onmouseover='fetch("%[1]s/hit/%[2]d")' style='background:url(%[1]s/hit/%[2]d)`,
+	`<svg onload="fetch('%[1]s/hit/%[2]d')"><animate onbegin="fetch('%[1]s/hit/%[2]d')" attributeName=x dur=1s>`,
+	`<iframe src="%[1]s/hit/%[2]d"></iframe><object data="%[1]s/hit/%[2]d"></object><embed src="%[1]s/hit/%[2]d">`,
+	`<style>@import url("%[1]s/hit/%[2]d"); *{background:url("%[1]s/hit/%[2]d")}</style>`,
+	`<link rel=stylesheet href="%[1]s/hit/%[2]d"><link rel=prefetch href="%[1]s/hit/%[2]d">`,
+	`<meta http-equiv=refresh content="0;url=%[1]s/hit/%[2]d">`,
+	`<base href="%[1]s/hit/%[2]d/">`,
+	`<video poster="%[1]s/hit/%[2]d" src="%[1]s/hit/%[2]d" autoplay></video><audio src="%[1]s/hit/%[2]d" autoplay></audio>`,
+	`<input autofocus onfocus="fetch('%[1]s/hit/%[2]d')"><details open ontoggle="fetch('%[1]s/hit/%[2]d')">`,
+	"![picture](%[1]s/hit/%[2]d) and ![ref]\n\n[ref]: %[1]s/hit/%[2]d",
+	"[link](javascript:fetch('%[1]s/hit/%[2]d')) [b](JaVaScRiPt&#58;fetch('%[1]s/hit/%[2]d')) <javascript:fetch('%[1]s/hit/%[2]d')>",
+	"[c](data:text/html,<script>fetch('%[1]s/hit/%[2]d')</script>) [d](java\tscript:fetch('%[1]s/hit/%[2]d'))",
+	"```html\" onload=\"fetch('%[1]s/hit/%[2]d')\n</code></pre><script>fetch('%[1]s/hit/%[2]d')</script>\n```",
+	"| <img src=\"%[1]s/hit/%[2]d\"> | b |\n|:-:|--:|\n| <script>fetch('%[1]s/hit/%[2]d')</script> | y |",
+	"- a\n  ```\n<script>fetch('%[1]s/hit/%[2]d')</script>\n",
+	"<!--><script>fetch('%[1]s/hit/%[2]d')</script>-->",
+	"<math><mtext></form><form><mglyph><style></math><img src onerror=fetch('%[1]s/hit/%[2]d')>",
+	"<noscript><p title=\"</noscript><img src=x onerror=fetch('%[1]s/hit/%[2]d')>\">",
+	"<a href=\"%[1]s\" ping=\"%[1]s/hit/%[2]d\" onclick=\"fetch('%[1]s/hit/%[2]d')\">a</a>",
+	"\x00<scr\x00ipt>fetch('%[1]s/hit/%[2]d')</script>\xff<script\u2028>fetch('%[1]s/hit/%[2]d')</script>",
+}
+
+// hostile returns a transcript with every attack in every kind of text that a page shows.
+func hostile(t *testing.T, url string) *transcript.Transcript {
+	t.Helper()
+	var lines bytes.Buffer
+	parent := ""
+	add := func(entry map[string]any) {
+		entry["uuid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", bytes.Count(lines.Bytes(), []byte("\n")))
+		entry["timestamp"], entry["sessionId"], entry["version"] = "2026-11-15T10:00:00.000Z", "s", "2.1.325"
+		if parent != "" {
+			entry["parentUuid"] = parent
+		}
+		parent = entry["uuid"].(string)
+		line, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	for n, attack := range attacks {
+		text := fmt.Sprintf(attack, url, n)
+		calls := []any{
+			map[string]any{"type": "thinking", "thinking": text, "signature": "s"},
+			map[string]any{"type": "text", "text": text},
+		}
+		var results []any
+		for tool, input := range map[string]any{
+			"Bash": map[string]any{"command": text, "description": text}, "Read": map[string]any{"file_path": text},
+			"Edit":  map[string]any{"file_path": text, "old_string": "a", "new_string": text},
+			"Write": map[string]any{"file_path": "a.html", "content": text}, text: map[string]any{text: text},
+			"TodoWrite": map[string]any{"todos": []any{map[string]any{"content": text, "status": text}}},
+		} {
+			id := fmt.Sprintf("call-%d-%d", n, len(results))
+			calls = append(calls, map[string]any{"type": "tool_use", "id": id, "name": tool, "input": input})
+			results = append(results, map[string]any{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": n%2 == 0})
+		}
+		add(map[string]any{
+			"type": "user", "cwd": text, "gitBranch": text,
+			"message": map[string]any{"role": "user", "content": text},
+		})
+		add(map[string]any{"type": "assistant", "message": map[string]any{
+			"role": "assistant", "id": fmt.Sprintf("m%d", n), "model": text, "content": calls, "stop_reason": "tool_use",
+			"usage": map[string]any{"input_tokens": 1, "output_tokens": 1},
+		}})
+		add(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": results}})
+		add(map[string]any{"type": "system", "subtype": "local_command", "content": text})
+	}
+	read, err := transcript.Read(&lines, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// provoke is a script at the end of a page that uses everything a user could touch, except links to
+// other sites.
+const provoke = `<script>
+for (const e of document.querySelectorAll("details")) e.open = true;
+for (const e of document.querySelectorAll("*")) {
+	for (const name of ["mouseover", "mouseenter", "focus", "toggle", "pointerdown"]) e.dispatchEvent(new Event(name));
+	if (!(e instanceof HTMLAnchorElement) || !/^https?:/.test(e.href)) e.click();
+}
+document.documentElement.dataset.provoked = "yes";
+</script>`
+
+var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`)
+
+// A page of a hostile transcript makes no request and runs no script, neither under its policy nor
+// when that is taken out.
+func TestPagesDoNothing(t *testing.T) {
+	s := newSite(t)
+	doc := export.New(hostile(t, s.URL), nil)
+	for name, view := range map[string]*export.View{"short": nil, "full": {Thinking: true, Expand: true, Full: true}} {
+		var page strings.Builder
+		if err := export.Write(&page, doc, export.HTML, view); err != nil {
+			t.Fatal(err)
+		}
+		if !policy.MatchString(page.String()) {
+			t.Fatalf("%s: the page has no policy", name)
+		}
+		if hits, _ := s.open(t, page.String()); len(hits) > 0 {
+			t.Errorf("%s: requests %q", name, hits)
+		}
+		bare := policy.ReplaceAllString(page.String(), "") + provoke
+		hits, dom := s.open(t, bare)
+		if len(hits) > 0 {
+			t.Errorf("%s, without the policy: requests %q", name, hits)
+		}
+		if !strings.Contains(dom, `data-provoked="yes"`) {
+			t.Errorf("%s, without the policy: the page was not used to its end", name)
+		}
+		if n := strings.Count(dom, "fetch("); n < len(attacks) {
+			t.Errorf("%s: the page shows %d attacks", name, n)
+		}
+		t.Logf("%s: %d attacks in %d bytes, no request", name, len(attacks), page.Len())
+	}
+}
+
+// The attacks work on a page that does not escape them, so that TestPagesDoNothing can fail.
+func TestAttacksWork(t *testing.T) {
+	s := newSite(t)
+	for n, attack := range attacks[:4] {
+		if hits, _ := s.open(t, "<!doctype html><body>"+fmt.Sprintf(attack, s.URL, n)); len(hits) == 0 {
+			t.Errorf("no request by %s", attack)
+		}
+	}
+}
