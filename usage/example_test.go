@@ -66,3 +66,57 @@ func ExamplePrices_With() {
 	fmt.Println(cost, known)
 	// Output: $0.0005 true
 }
+
+// Two lines of one answer count once, with the final count.
+func ExampleTally() {
+	var tally usage.Tally
+	for _, line := range []string{
+		`{"type":"user","message":{"role":"user","content":"Hi"}}`,
+		`{"type":"assistant","requestId":"r","message":{"id":"m","model":"claude-opus-5-5","usage":{"output_tokens":1}}}`,
+		`{"type":"assistant","requestId":"r","message":{"id":"m","model":"claude-opus-5-5","usage":{"output_tokens":90}}}`,
+	} {
+		if err := tally.AddLine([]byte(line)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	sum, answers := tally.Total()
+	fmt.Println(answers, "answer,", sum.OutputTokens, "tokens")
+	// Output: 1 answer, 90 tokens
+}
+
+func ExampleFiveHourBlocks() {
+	morning := time.Date(2026, 11, 15, 9, 20, 0, 0, time.UTC)
+	tokens := usage.Usage{OutputTokens: 30_000}
+	calls := []usage.Call{
+		{Model: "claude-opus-5-5", Time: morning, Usage: tokens},
+		{Model: "claude-opus-5-5", Time: morning.Add(time.Hour), Usage: tokens},
+	}
+	now := morning.Add(2 * time.Hour)
+	for _, block := range usage.FiveHourBlocks(calls, &usage.FiveHourBlockOptions{Now: now}) {
+		fmt.Println(block.Start.Format(time.Kitchen), block.Usage.OutputTokens, block.Cost, block.Burn.TokensPerMinute)
+		if block.Active {
+			fmt.Println(block.Projection.Remaining, "left,", block.Projection.Cost, "at the end")
+		}
+	}
+	// Output:
+	// 9:00AM 60000 $1.2000 1000
+	// 2h40m0s left, $4.4000 at the end
+}
+
+// The agent also counts calls that leave no line in a transcript.
+func ExampleReconcile() {
+	state, err := usage.DecodeCostState([]byte(`{"type":"cost-state","totalCostUSD":0.03,
+		"modelUsage":{"claude-opus-5-5":{"outputTokens":1500,"costUSD":0.03}}}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	calls := []usage.Call{{Model: "claude-opus-5-5", Usage: usage.Usage{OutputTokens: 1000}}}
+	r := usage.Reconcile(calls, []usage.CostState{state}, usage.DefaultPrices())
+	fmt.Println(r.Agent, "-", r.Computed, "=", r.Difference)
+	for _, m := range r.Models {
+		fmt.Println(m.Computed.Model, m.Usage.OutputTokens, m.Reason)
+	}
+	// Output:
+	// $0.0300 - $0.0200 = $0.0100
+	// claude-opus-5-5 500 unwritten
+}

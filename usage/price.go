@@ -15,29 +15,38 @@ import (
 	"strings"
 )
 
-// Rates are prices of a million tokens.
+// Rates are prices of a million tokens. In JSON they are in dollars.
 type Rates struct {
-	Input        Money `json:"input"`
-	Output       Money `json:"output"`
-	CacheRead    Money `json:"cacheRead"`
+	// Input is the price of tokens that are not cached, see [Usage.InputTokens].
+	Input Money `json:"input"`
+	// Output is the price of tokens that the model writes, including thinking.
+	Output Money `json:"output"`
+	// CacheRead is the price of tokens that are read from the cache.
+	CacheRead Money `json:"cacheRead"`
+	// CacheWrite5m is the price of tokens that are written to the cache for five minutes, and of
+	// those whose lifetime is not reported.
 	CacheWrite5m Money `json:"cacheWrite5m"`
+	// CacheWrite1h is the price of tokens that are written to the cache for an hour.
 	CacheWrite1h Money `json:"cacheWrite1h"`
 }
 
-// A Price is what a model costs.
+// A Price is what a model costs. The embedded [Rates] are those of tokens.
 type Price struct {
 	Rates
-	// WebSearch is the price of one search.
+	// WebSearch is the price of one search, usually a cent.
 	WebSearch Money `json:"webSearch"`
 	// FastMultiplier is how many times as much tokens cost in fast mode; 0 means 1.
 	FastMultiplier int `json:"fastMultiplier,omitempty"`
-	// LongPrompt has other rates for calls with long prompts; nil means none.
+	// LongPrompt has other rates for calls with long prompts; nil means none. "claude-haiku-5-5"
+	// has them, for example.
 	LongPrompt *LongPrompt `json:"longPrompt,omitempty"`
 }
 
 // A LongPrompt has the rates of a call, all of it, whose prompt has more than so many tokens,
 // cached or not.
 type LongPrompt struct {
+	// AboveTokens is the number of tokens in the prompt above which the rates hold, such as
+	// 100,000. It is more than 0.
 	AboveTokens int `json:"aboveTokens"`
 	Rates
 }
@@ -55,7 +64,7 @@ type Prices struct {
 }
 
 // With returns a table in which the overrides replace or extend the prices of the table. Both
-// arguments stay as they are.
+// arguments stay as they are. An override replaces the whole price of a model.
 func (p Prices) With(overrides map[string]Price) Prices {
 	models := maps.Clone(p.Models)
 	if models == nil {
@@ -76,7 +85,8 @@ func (p Prices) Lookup(model string) (Price, bool) {
 }
 
 // Name returns the name under which the table has a model, or, if it does not, model itself without
-// the mark [1m].
+// the mark [1m]. For example, it returns "claude-sonnet-4-5" for
+// "us.anthropic.claude-sonnet-4-5-20250929-v1:0".
 func (p Prices) Name(model string) string {
 	if _, ok := p.Models[model]; ok {
 		return model
@@ -158,18 +168,20 @@ func (n *pricer) cost(c *Call) (Money, bool) {
 	return m.price.of(&c.Usage, n.prices.USPercent), true
 }
 
-// Costs are what calls cost.
+// Costs are what calls cost. The function [Cost] returns them.
 type Costs struct {
 	// Calls are the costs of the calls, in their order. One of unknown cost counts as 0.
 	Calls []Money `json:"-"`
-	// Total is the sum, and Usage what was used for it: without the calls of unknown cost.
+	// Total is the sum, without the calls of unknown cost.
 	Total Money `json:"total"`
-	Usage Sum   `json:"usage"`
-	// Unknown are the calls of unknown cost, by model.
+	// Usage is what was used for Total, without the calls of unknown cost.
+	Usage Sum `json:"usage"`
+	// Unknown are the calls of unknown cost, by model. It is empty if Total is complete.
 	Unknown []ModelCost `json:"unknown,omitempty"`
 }
 
-// Cost returns what calls cost, each and together.
+// Cost returns what calls cost, each and together. It does not change the calls. A model without a
+// price does not make it fail: see [Costs.Unknown].
 func Cost(calls []Call, prices Prices) Costs {
 	n := pricer{prices: prices}
 	costs := Costs{Calls: make([]Money, len(calls))}
@@ -295,7 +307,8 @@ func withoutMark(model string) string {
 }
 
 // DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with. A
-// test with the agent itself keeps them right.
+// test with the agent itself keeps them right. The table is new at each call, so the caller may
+// change it.
 func DefaultPrices() Prices {
 	opus4, opus45, sonnet4 := dollars(15, 75, 1.5), dollars(5, 25, 0.5), dollars(3, 15, 0.3)
 	fable5, fable51, fable52 := dollars(10, 50, 1), dollars(10, 50, 0.25), dollars(8, 40, 0.2).fast(2)
@@ -354,21 +367,31 @@ func (p Price) long(above int, price Price) Price {
 	return p
 }
 
-// A Sum counts the tokens of several calls.
+// A Sum counts the tokens of several calls. It has the counts of [Usage] that can be added. In a
+// [Reconciliation] they may be negative.
 type Sum struct {
-	InputTokens         int `json:"inputTokens"`
-	OutputTokens        int `json:"outputTokens"`
-	CacheReadTokens     int `json:"cacheReadTokens"`
+	// InputTokens is the number of tokens that went in and were not cached.
+	InputTokens int `json:"inputTokens"`
+	// OutputTokens is the number of tokens that the model wrote, including thinking.
+	OutputTokens int `json:"outputTokens"`
+	// CacheReadTokens is the number of tokens that were read from the cache.
+	CacheReadTokens int `json:"cacheReadTokens"`
+	// CacheCreationTokens is the number of tokens that were written to the cache. Where an answer
+	// only reports the parts by lifetime, their sum counts.
 	CacheCreationTokens int `json:"cacheCreationTokens"`
 
-	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by
-	// lifetime, as far as the agent reports them.
+	// CacheCreation5mTokens is the part of CacheCreationTokens with a lifetime of five minutes, as
+	// far as the agent reports it.
 	CacheCreation5mTokens int `json:"cacheCreation5mTokens"`
+	// CacheCreation1hTokens is the part of CacheCreationTokens with a lifetime of an hour, as far
+	// as the agent reports it.
 	CacheCreation1hTokens int `json:"cacheCreation1hTokens"`
-	// ThinkingTokens are a part of OutputTokens.
+	// ThinkingTokens is the part of OutputTokens that is thinking.
 	ThinkingTokens int `json:"thinkingTokens"`
-	WebSearches    int `json:"webSearches"`
-	WebFetches     int `json:"webFetches"`
+	// WebSearches is the number of searches that ran at the API.
+	WebSearches int `json:"webSearches"`
+	// WebFetches is the number of pages that were fetched at the API.
+	WebFetches int `json:"webFetches"`
 }
 
 // TotalTokens returns all tokens that went in and came out, cached or not.
@@ -418,7 +441,8 @@ func writesOf(u *Usage) cacheWrites {
 
 // Money is an amount of US dollars, in units of 10⁻¹² dollars: the price of a token is a whole
 // number of them, so sums are exact, whatever their order. The largest amount is a little more than
-// nine million dollars, and sums end there. As JSON it is a decimal number of dollars.
+// nine million dollars, and sums end there. As JSON it is a decimal number of dollars. A difference
+// can be negative.
 type Money int64
 
 // Dollar is one dollar.
@@ -462,10 +486,12 @@ func moneyOf(dollars float64) Money {
 	return Money(units)
 }
 
-// Dollars returns the amount as a number, which may be rounded.
+// Dollars returns the amount as a number, which may be rounded. Don't add such numbers up: add the
+// amounts.
 func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
 
-// String returns the amount for people, rounded to a hundredth of a cent: $1.2345.
+// String returns the amount for people, rounded to a hundredth of a cent: $1.2345. Negative amounts
+// are written as -$1.2345.
 func (m Money) String() string {
 	const unit = Dollar / 10_000
 	sign, abs := m.split()

@@ -12,13 +12,17 @@ import (
 )
 
 // A Reconciliation sets what the calls of transcripts cost against the agent's own account.
-// Differences are what the agent counts minus what the transcripts have.
+// Differences are what the agent counts minus what the transcripts have. A positive difference
+// means that the agent counts more.
 type Reconciliation struct {
+	// Models are the comparisons by model, sorted by name. A model that only one side has is there
+	// as well.
 	Models []ModelReconciliation `json:"models"`
-	// Computed is what the calls cost by the table of prices, Agent what they cost by the agent's
-	// account.
-	Computed   Money `json:"computed"`
-	Agent      Money `json:"agent"`
+	// Computed is the cost of the calls by the table of prices.
+	Computed Money `json:"computed"`
+	// Agent is the cost by the agent's account.
+	Agent Money `json:"agent"`
+	// Difference is Agent minus Computed.
 	Difference Money `json:"difference"`
 	// UnknownCost says that Computed is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
@@ -30,13 +34,17 @@ type Reconciliation struct {
 // A ModelReconciliation is the part of a [Reconciliation] that is about one model.
 type ModelReconciliation struct {
 	// Computed is the sum over the transcripts. Its model is the name as the table of prices has
-	// it.
-	Computed ModelCost  `json:"computed"`
-	Agent    ModelState `json:"agent"`
-	// Usage and Cost are the differences. Of the usage only what the agent is billed for is
-	// compared: parts of other counts and web fetches are 0.
-	Usage  Sum    `json:"usage"`
-	Cost   Money  `json:"cost"`
+	// it. Its counts are 0 if the transcripts have no call of the model.
+	Computed ModelCost `json:"computed"`
+	// Agent is the agent's account of the model, under all names that the table has for it. It is
+	// the zero value if the account does not have the model.
+	Agent ModelState `json:"agent"`
+	// Usage is the difference of the counts. Only what the agent is billed for is compared: parts
+	// of other counts and web fetches are 0.
+	Usage Sum `json:"usage"`
+	// Cost is the difference of the costs.
+	Cost Money `json:"cost"`
+	// Reason says how the two differ, or is "" if they agree.
 	Reason Reason `json:"reason,omitempty"`
 }
 
@@ -218,8 +226,10 @@ func (s *CostState) includes(o *CostState) bool {
 // takes care of that. A fork that a program has made, as sessions.Fork does, begins a separate
 // account.
 type CostState struct {
+	// SessionID is the ID of the session that the account is written in.
 	SessionID string `json:"sessionId"`
-	TotalCost Money  `json:"totalCost"`
+	// TotalCost is the cost of all models, as the agent computed it.
+	TotalCost Money `json:"totalCost"`
 	// Models are what was used of each model, by the name that the agent asked for. It may be an
 	// alias of the name that the answers have.
 	Models map[string]ModelState `json:"models"`
@@ -227,24 +237,32 @@ type CostState struct {
 	// model at the price of its main model.
 	HasUnknownModelCost bool `json:"hasUnknownModelCost,omitempty"`
 
-	// Start is when the session began, and Duration how long it ran, pauses between processes left
-	// out.
-	Start    time.Time     `json:"start,omitzero"`
+	// Start is when the session began, or the zero time if the line does not have it. A session
+	// that was resumed keeps it.
+	Start time.Time `json:"start,omitzero"`
+	// Duration is how long the session ran, without pauses between processes.
 	Duration time.Duration `json:"duration"`
-	// APIDuration is the time of all calls of the model, and APIDurationWithoutRetries that of
-	// those that succeeded.
-	APIDuration               time.Duration `json:"apiDuration"`
+	// APIDuration is the time of all calls of the model.
+	APIDuration time.Duration `json:"apiDuration"`
+	// APIDurationWithoutRetries is the time of the calls of the model that succeeded.
 	APIDurationWithoutRetries time.Duration `json:"apiDurationWithoutRetries"`
-	ToolDuration              time.Duration `json:"toolDuration"`
+	// ToolDuration is the time of all calls of tools, from totalToolDuration.
+	ToolDuration time.Duration `json:"toolDuration"`
 
-	LinesAdded   int `json:"linesAdded"`
+	// LinesAdded is the number of lines that the agent added to files, from totalLinesAdded.
+	LinesAdded int `json:"linesAdded"`
+	// LinesRemoved is the number of lines that the agent removed from files, from
+	// totalLinesRemoved.
 	LinesRemoved int `json:"linesRemoved"`
 }
 
-// A ModelState is what was used of a model, by the agent's own account.
+// A ModelState is what was used of a model, by the agent's own account. It comes from the member
+// modelUsage.
 type ModelState struct {
-	Usage Sum   `json:"usage"`
-	Cost  Money `json:"cost"`
+	// Usage counts the tokens and searches. The agent does not count web fetches: that is 0.
+	Usage Sum `json:"usage"`
+	// Cost is the cost in the agent's account.
+	Cost Money `json:"cost"`
 }
 
 // costStateLine is a CostState as the agent writes it. Durations are milliseconds, and not always
@@ -276,7 +294,8 @@ type modelUsage struct {
 }
 
 // DecodeCostState decodes a line of a transcript whose type is cost-state. It returns an error if
-// the line is not a JSON object or a count is not a number. It does not check the type.
+// the line is not a JSON object or a count is not a number. It does not check the type. Members
+// that are missing are 0.
 func DecodeCostState(data []byte) (CostState, error) {
 	var line costStateLine
 	if err := json.Unmarshal(data, &line); err != nil {

@@ -8,19 +8,25 @@ import (
 	"time"
 )
 
-// A Dimension is what calls are grouped by.
+// A Dimension is what calls are grouped by. Several can be combined, see [ReportOptions.By].
 type Dimension int
 
 // The dimensions of reports.
 const (
+	// ByModel groups by the name that the table of prices has for the model.
 	ByModel Dimension = iota
+	// ByDay groups by day, in [ReportOptions.Location].
 	ByDay
+	// ByHour groups by hour. Where clocks are set back, an hour comes twice.
 	ByHour
 	ByBlock // of five hours, see [FiveHourBlocks]
+	// ByProject groups by [Call.Project].
 	ByProject
+	// BySession groups by session. Subagents belong to the session that started them.
 	BySession
 	ByAgent // the subagents of all sessions; the main conversations are one group
 	ByWeek  // from Monday on
+	// ByMonth groups by month.
 	ByMonth
 )
 
@@ -35,7 +41,8 @@ func (d Dimension) String() string {
 	return dimensionNames[d]
 }
 
-// ParseDimension returns the dimension for a word, see [Dimension.String].
+// ParseDimension returns the dimension for a word, see [Dimension.String]. The error lists the
+// words.
 func ParseDimension(word string) (Dimension, error) {
 	i := slices.Index(dimensionNames[:], word)
 	if i < 0 {
@@ -55,7 +62,8 @@ type ReportOptions struct {
 	Prices *Prices
 }
 
-// A Report has sums over groups of calls.
+// A Report has sums over groups of calls. [NewReport] returns it. As JSON it is
+// {"rows":[…],"total":{…}}.
 type Report struct {
 	// Rows are sorted by time, then by the other parts of their keys.
 	Rows []Row `json:"rows"`
@@ -65,25 +73,34 @@ type Report struct {
 
 // A Row has the sums over a group of calls.
 type Row struct {
+	// Key says which calls the row has.
 	Key Key `json:"key"`
 	Totals
-	// First and Last are the times of the first and the last call, or zero if no call has one.
+	// First is the time of the first call, or the zero time if no call has one.
 	First time.Time `json:"first,omitzero"`
-	Last  time.Time `json:"last,omitzero"`
+	// Last is the time of the last call, or the zero time if no call has one.
+	Last time.Time `json:"last,omitzero"`
 }
 
-// A Key says what the calls of a row have in common. Only the dimensions of the report are set.
+// A Key says what the calls of a row have in common. Only the dimensions of the report are set. Two
+// rows of a report never have the same key.
 type Key struct {
-	// Month is written as 2026-11, and Day as 2026-11-15; Week is the Monday that it begins with,
-	// written as a day. They are empty, and Hour and Block are zero, for calls without a time.
+	// Month is written as "2026-11". It is "" for calls without a time.
 	Month string `json:"month,omitempty"`
-	Week  string `json:"week,omitempty"`
-	Day   string `json:"day,omitempty"`
-	// Hour and Block are the times at which these begin.
-	Hour    time.Time `json:"hour,omitzero"`
-	Block   time.Time `json:"block,omitzero"`
-	Project string    `json:"project,omitempty"`
-	Session string    `json:"session,omitempty"`
+	// Week is the Monday that the week begins with, written as a day. It is "" for calls without a
+	// time.
+	Week string `json:"week,omitempty"`
+	// Day is written as "2026-11-15". It is "" for calls without a time.
+	Day string `json:"day,omitempty"`
+	// Hour is the time at which the hour begins. It is the zero time for calls without a time.
+	Hour time.Time `json:"hour,omitzero"`
+	// Block is the time at which the block begins, see [FiveHourBlock.Start]. It is the zero time
+	// for calls without a time.
+	Block time.Time `json:"block,omitzero"`
+	// Project is the name of the project, as in [Call.Project], such as "-home-me-code".
+	Project string `json:"project,omitempty"`
+	// Session is the ID of the session, as in [Call.SessionID].
+	Session string `json:"session,omitempty"`
 	// Agent is the ID of a subagent, and empty for the main conversation.
 	Agent string `json:"agent,omitempty"`
 	// Model is the name as the table of prices has it, or else as the transcript has it.
@@ -91,7 +108,8 @@ type Key struct {
 }
 
 // NewReport groups calls and adds them up. Calls may come in any order; each counts, so they should
-// be those of a [Tally]. opts may be nil.
+// be those of a [Tally]. opts may be nil. A call whose cost is not known counts with its tokens,
+// and sets UnknownCost of its row and of the total.
 func NewReport(calls []Call, opts *ReportOptions) *Report {
 	g := newGrouping(calls, opts)
 	groups := make(map[Key]*group)
@@ -241,11 +259,14 @@ func (g *grouping) hour(at time.Time) time.Time {
 	return begin
 }
 
-// Totals are sums over calls.
+// Totals are sums over calls. Models has them by model.
 type Totals struct {
-	Calls int   `json:"calls"`
-	Usage Sum   `json:"usage"`
-	Cost  Money `json:"cost"`
+	// Calls is the number of calls.
+	Calls int `json:"calls"`
+	// Usage counts the tokens and searches of all calls, including those of unknown cost.
+	Usage Sum `json:"usage"`
+	// Cost is the cost of the calls whose cost is known.
+	Cost Money `json:"cost"`
 	// UnknownCost says that Cost is not all: the price of a model is not known.
 	UnknownCost bool `json:"unknownCost,omitempty"`
 	// Models are the same sums by model, sorted by name.
@@ -256,9 +277,12 @@ type Totals struct {
 type ModelCost struct {
 	// Model is the name as the table of prices has it, or else as the transcript has it.
 	Model string `json:"model"`
-	Calls int    `json:"calls"`
-	Usage Sum    `json:"usage"`
-	Cost  Money  `json:"cost"`
+	// Calls is the number of calls of the model.
+	Calls int `json:"calls"`
+	// Usage counts their tokens and searches.
+	Usage Sum `json:"usage"`
+	// Cost is their cost, as far as it is known.
+	Cost Money `json:"cost"`
 	// UnknownCost says that the price of the model is not known: calls whose cost the agent did not
 	// write down are not in Cost.
 	UnknownCost bool `json:"unknownCost,omitempty"`
@@ -299,19 +323,22 @@ func (a *account) totals() Totals {
 const blockLength = 5 * time.Hour
 
 // A FiveHourBlock is a stretch of five hours in which the agent was used, as subscriptions count
-// it, or a gap between two.
+// it, or a gap between two. [FiveHourBlocks] returns both, in one list. A gap has no calls, so its
+// totals are zero.
 type FiveHourBlock struct {
-	// Start and End are the bounds. A block begins at a full hour in UTC; a gap begins five hours
-	// after the last call.
+	// Start is when the block begins: at a full hour in UTC. A gap begins five hours after the last
+	// call.
 	Start time.Time `json:"start"`
-	End   time.Time `json:"end"`
+	// End is when it ends: a block five hours after Start, and a gap at the next call.
+	End time.Time `json:"end"`
 	// Gap says that nothing was used.
 	Gap bool `json:"gap,omitempty"`
-	// Active says that the block goes on.
+	// Active says that the block goes on, by [FiveHourBlockOptions.Now]. At most one does.
 	Active bool `json:"active,omitempty"`
-	// First and Last are the times of the first and the last call.
+	// First is the time of the first call, or the zero time for a gap.
 	First time.Time `json:"first,omitzero"`
-	Last  time.Time `json:"last,omitzero"`
+	// Last is the time of the last call, or the zero time for a gap.
+	Last time.Time `json:"last,omitzero"`
 	Totals
 	// Burn is how fast the block was used up, from its first call to its last; nil if it has no two
 	// times.
@@ -321,17 +348,23 @@ type FiveHourBlock struct {
 	Projection *Projection `json:"projection,omitempty"`
 }
 
-// Burn is a speed.
+// Burn is a speed. It is that of a block from its first call to its last.
 type Burn struct {
+	// TokensPerMinute is the number of tokens in a minute, cached or not.
 	TokensPerMinute float64 `json:"tokensPerMinute"`
-	CostPerHour     Money   `json:"costPerHour"`
+	// CostPerHour is the cost in an hour. It is too low if [Totals.UnknownCost] is set.
+	CostPerHour Money `json:"costPerHour"`
 }
 
-// A Projection is what will have been used.
+// A Projection is what an active block will have used at its end, if it goes on like this.
 type Projection struct {
+	// Remaining is the time from [FiveHourBlockOptions.Now] to the end of the block. In JSON it is
+	// in nanoseconds.
 	Remaining time.Duration `json:"remaining"`
-	Tokens    int           `json:"tokens"`
-	Cost      Money         `json:"cost"`
+	// Tokens is the number of tokens at the end of the block, including those used so far.
+	Tokens int `json:"tokens"`
+	// Cost is the cost at the end of the block, including that of the calls so far.
+	Cost Money `json:"cost"`
 }
 
 // FiveHourBlockOptions say what calls cost and what time it is. Nil means the default prices, and

@@ -9,31 +9,48 @@ import (
 	"github.com/clewdev/clew/internal/entrylex"
 )
 
-// Usage counts the tokens of one answer of the model.
+// Usage counts the tokens of one answer of the model. The fields are copied from the member usage
+// of a message. A count that the API did not report is 0.
 type Usage struct {
-	InputTokens         int
-	OutputTokens        int
-	CacheReadTokens     int
+	// InputTokens is the number of tokens of the prompt that were neither read from the cache nor
+	// written to it, from input_tokens.
+	InputTokens int
+	// OutputTokens is the number of tokens that the model wrote, including thinking, from
+	// output_tokens. In the first lines of an answer it may be lower than in the last.
+	OutputTokens int
+	// CacheReadTokens is the number of tokens of the prompt that were read from the cache, from
+	// cache_read_input_tokens. They cost less than InputTokens.
+	CacheReadTokens int
+	// CacheCreationTokens is the number of tokens of the prompt that were written to the cache,
+	// from cache_creation_input_tokens. They cost more than InputTokens.
 	CacheCreationTokens int
 
-	// CacheCreation5mTokens and CacheCreation1hTokens are the parts of CacheCreationTokens by
-	// lifetime, as far as the agent reports them.
+	// CacheCreation5mTokens is the part of CacheCreationTokens that the cache keeps for five
+	// minutes, as far as the agent reports it.
 	CacheCreation5mTokens int
+	// CacheCreation1hTokens is the part of CacheCreationTokens that the cache keeps for an hour, as
+	// far as the agent reports it. It costs more than the other part.
 	CacheCreation1hTokens int
-	// ThinkingTokens are a part of OutputTokens.
+	// ThinkingTokens is the part of OutputTokens that is thinking. Don't add it to them.
 	ThinkingTokens int
-	WebSearches    int
-	WebFetches     int
-	// Fast says that the answer was given in fast mode.
+	// WebSearches is the number of searches that ran at the API. Each has a price, see
+	// [Price.WebSearch].
+	WebSearches int
+	// WebFetches is the number of pages that were fetched at the API. They cost nothing but tokens.
+	WebFetches int
+	// Fast says that the answer was given in fast mode. Its tokens cost [Price.FastMultiplier]
+	// times as much.
 	Fast bool
 	// InferenceUS says that the answer was computed in the US only, as was asked for. That costs
-	// more.
+	// more, see [Prices.USPercent].
 	InferenceUS bool
-	// ServiceTier is standard, priority, batch or another word.
+	// ServiceTier is "standard", "priority", "batch" or another word, or "" if the API did not
+	// report it. It does not change the cost that this package computes.
 	ServiceTier string
 }
 
 // TotalTokens returns all tokens that went in and came out, cached or not. It is 0 for nil.
+// ThinkingTokens and the parts by lifetime are included, since they are parts of other counts.
 func (u *Usage) TotalTokens() int {
 	if u == nil {
 		return 0
@@ -42,7 +59,7 @@ func (u *Usage) TotalTokens() int {
 }
 
 // ContextTokens returns how much of the model's context the call took: all that went in. It is 0
-// for nil.
+// for nil. For the share of a context that is full, see transcript.ContextWindow.
 func (u *Usage) ContextTokens() int {
 	if u == nil {
 		return 0
@@ -64,13 +81,14 @@ func Decode(data []byte) *Usage {
 	return u
 }
 
-// A CallDecoder reads of a line only what [CallOf] needs, many times as fast as the line can be
-// decoded. The zero value is ready. It should be used for many lines: neighbours have much in
-// common. It is for one goroutine at a time.
+// A CallDecoder reads of a line only what transcript.CallOf needs, many times as fast as the line
+// can be decoded. The zero value is ready. It should be used for many lines: neighbours have much
+// in common. It is for one goroutine at a time.
 type CallDecoder struct{ scan callScanner }
 
-// Decode returns what CallOf returns for the entry of the line. It returns an error if the line is
-// not a JSON object.
+// Decode returns what transcript.CallOf returns for the entry of the line. It returns false,
+// without an error, for a line that is not an answer with a usage. It returns an error if the line
+// is not a JSON object.
 func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	s := &d.scan
 	s.Reset(line)
@@ -86,7 +104,8 @@ func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	return c, ok, nil
 }
 
-// EntryType returns the type of the entry that was decoded last.
+// EntryType returns the type of the entry that was decoded last, such as "assistant" or
+// "cost-state", or "" if the line has none.
 func (d *CallDecoder) EntryType() string { return d.scan.kind }
 
 // A callScanner does the work of a CallDecoder. It holds what was read of a line so far.
@@ -280,7 +299,8 @@ func (t *Tally) Add(c Call) {
 }
 
 // AddLine takes note of the answer that a line of a transcript counts for, if it counts for one. It
-// returns an error if the line is not a JSON object.
+// returns an error if the line is not a JSON object. For many lines, a [CallDecoder] and
+// [Tally.Add] are faster.
 func (t *Tally) AddLine(line []byte) error {
 	var d CallDecoder
 	c, ok, err := d.Decode(line)
@@ -301,7 +321,8 @@ func (t *Tally) Merge(o *Tally) {
 	t.unnamed = append(t.unnamed, o.unnamed...)
 }
 
-// Calls returns each answer once, by time, then by ID.
+// Calls returns each answer once, by time, then by ID. The list is new at each call. Pass it to
+// [Cost] or [NewReport].
 func (t *Tally) Calls() []Call {
 	calls := t.calls()
 	slices.SortFunc(calls, func(a, b Call) int {
@@ -348,7 +369,7 @@ func (t *Tally) rivals() map[string]*Call {
 	return best
 }
 
-// Total returns the sum of all answers and how many there are.
+// Total returns the sum of all answers and how many there are. Both are 0 for an empty tally.
 func (t *Tally) Total() (Sum, int) {
 	var sum Sum
 	calls := t.calls()
@@ -358,15 +379,24 @@ func (t *Tally) Total() (Sum, int) {
 	return sum, len(calls)
 }
 
-// A Call is one answer of the model, and what it used.
+// A Call is one answer of the model, and what it used. transcript.CallOf and a [CallDecoder] make
+// it from a line.
 type Call struct {
+	// MessageID is the ID that the API gave to the answer, such as "msg_01B…". All lines of an
+	// answer have the same. It is "" if the line has none.
 	MessageID string
+	// RequestID is the ID of the request, such as "req_011C…". Some gateways give none: then it is
+	// "".
 	RequestID string
 	// UUID is that of the entry where MessageID is empty, and empty otherwise.
-	UUID  string
+	UUID string
+	// Model is the model that answered, as the transcript names it, such as "claude-opus-5-5" or
+	// "us.anthropic.claude-sonnet-4-5-20250929-v1:0". [Prices.Name] returns the usual name.
 	Model string
-	// Time is that of the line: in a [Tally], of the last one that has the final count.
-	Time  time.Time
+	// Time is that of the line, or the zero time if it has none. In a [Tally] it is that of the
+	// last line that has the final count.
+	Time time.Time
+	// Usage counts the tokens of the whole answer, as this line has them.
 	Usage Usage
 	// Sidechain says that a subagent was answered.
 	Sidechain bool
@@ -374,12 +404,17 @@ type Call struct {
 	// progress of a subagent, whose own transcript also has it.
 	Forked bool
 
+	// SessionID is the ID of the session that has the line. For a subagent it is the ID of the
+	// session that started it.
 	SessionID string
-	AgentID   string
-	// Project is the name of the directory of the transcript. The line itself does not have it.
+	// AgentID is the ID of the subagent that was answered, or "" for the main conversation.
+	AgentID string
+	// Project is the name of the directory of the transcript, such as "-home-me-code". The line
+	// itself does not have it: sessions.ScanUsage fills it in. Otherwise it is "".
 	Project string
 
-	// CostUSD is what the answer cost, where an older agent wrote that down.
+	// CostUSD is the cost of the answer in dollars, where an older agent wrote it down, and 0
+	// otherwise. [Prices.Cost] then uses it in place of the table.
 	CostUSD float64
 }
 
