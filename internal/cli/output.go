@@ -82,14 +82,14 @@ func jsonLine(v any) ([]byte, error) {
 // characters and bytes that are not UTF-8 as in a Go string, so that the text stays on its line.
 func printable(s string) string {
 	quoted := strconv.Quote(s)
-	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return render.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
 }
 
 // escaped is like printable, for a text of ours that quotes an untrusted one: it returns the text
 // unchanged if nothing in it needs escaping.
 func escaped(s string) string {
 	for _, r := range s {
-		if !strconv.IsPrint(r) || r == utf8.RuneError {
+		if !render.IsVisible(r) || r == utf8.RuneError {
 			return printable(s)
 		}
 	}

@@ -81,9 +81,10 @@ func (p *textPrinter) grow(text string) error {
 		}
 		p.said.next()
 	}
+	clean := render.CleanPieceExactly(p.streamed, text)
 	p.streamed = append(p.streamed, text...)
 	p.said.add(text)
-	return p.screen.write(cleanText(text))
+	return p.screen.write(clean)
 }
 
 // complete writes the rest of the blocks of a complete message.

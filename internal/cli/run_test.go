@@ -175,7 +175,8 @@ func TestHarmless(t *testing.T) {
 		"a\tb\nc":                 "a\tb\nc",
 		"\x1b[2J\r\x07\x7f\u009b": `\x1b[2J\r\a\x7f\u009b`,
 		"a\u202eb\u2066\u200f":    `a\u202eb\u2066\u200f`,
-		"\u00a0é\u200d\U0001F469": "\u00a0é\u200d\U0001F469",
+		"\u00a0é\u200d\U0001F469": "\u00a0é\\u200d\U0001F469",
+		"می\u200cخواهم a\u200cb":  "می\u200cخواهم a\\u200cb",
 		"\u2028\U000E0041":        `\u2028\U000e0041`,
 		"back\\slash":             "back\\slash",
 	} {

@@ -74,8 +74,6 @@ func (v *View) time(at time.Time, layout string) string {
 	return at.Local().Format(layout)
 }
 
-const joiner = '\u200d' // joins two emoji into one
-
 // clean makes untrusted text visible: it removes color sequences, and escapes other control
 // characters, invisible ones and those that change the direction of text, as in a Go string. Line
 // ends and tabs stay.
@@ -113,7 +111,7 @@ func isClean(text string) bool {
 	return true
 }
 
-func isVisible(r rune) bool { return r == '\n' || r == '\t' || r == joiner || strconv.IsPrint(r) }
+func isVisible(r rune) bool { return r == '\n' || r == '\t' || render.IsVisible(r) }
 
 // colorCode returns the length of the escape sequence at the beginning of a text, if it only sets a
 // color, and otherwise 0.

@@ -169,7 +169,7 @@ func (e *Editor) layOut(columns int) view {
 		wide, prefix = 0, gap
 	}
 	for i, r := range e.text {
-		cell := cellOf(r)
+		cell := cellOf(e.text[:i], r)
 		w := render.Width(cell)
 		if r != '\n' && wide+w > room && wide > 0 {
 			end()
@@ -191,10 +191,10 @@ func (e *Editor) layOut(columns int) view {
 	return v
 }
 
-// cellOf returns how a character is shown.
-func cellOf(r rune) string {
+// cellOf returns how a character is shown after the others.
+func cellOf(before []rune, r rune) string {
 	if r == '\n' {
 		return ""
 	}
-	return render.Clean(string(r))
+	return render.CleanPiece(string(before[max(0, len(before)-3):]), string(r))
 }

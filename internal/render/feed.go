@@ -174,8 +174,9 @@ func (f *Feed) Grow(model, piece string) string {
 	if f.flow == nil {
 		f.flow = &flow{Options: f.in(2)}
 	}
+	before := f.grown.String()
 	f.grown.WriteString(piece)
-	return text + f.flow.add(Clean(piece))
+	return text + f.flow.add(CleanPiece(before, piece))
 }
 
 // Interject returns a line that is not part of the conversation.
@@ -227,7 +228,7 @@ func (f *Feed) next(i *transcript.DisplayItem) string {
 	switch {
 	case i.Type != transcript.ItemOutput:
 	case begun:
-		return f.flow.add(Clean(rest)) + f.Stop()
+		return f.flow.add(CleanPiece(grown, rest)) + f.Stop()
 	case strings.TrimSpace(i.Text) == strings.TrimSpace(grown):
 		return f.Stop()
 	}

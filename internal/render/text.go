@@ -1,54 +1,12 @@
 package render
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
-
-const (
-	tabStop = 4
-	joiner  = '\u200d' // joins two emoji into one
-
-	nonJoiner = '\u200c' // keeps letters from being joined
-)
-
-// Clean makes untrusted text safe for a terminal. Line breaks stay, tabs and unusual spaces become
-// spaces, and characters that a terminal might interpret or hide are escaped as in a Go string.
-func Clean(s string) string { return clean(s, false) }
-
-// CleanExactly is like [Clean], but keeps tabs, all kinds of spaces, and the joiners of scripts and
-// emoji. It is for text that is printed as it is, without wrapping.
-func CleanExactly(s string) string { return clean(s, true) }
-
-func clean(s string, exactly bool) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(s[i]), 16))
-		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"):
-		case r == '\n', r == joiner, strconv.IsPrint(r), exactly && isLayout(r):
-			b.WriteRune(r)
-		case r == '\t':
-			b.WriteString(strings.Repeat(" ", tabStop))
-		case unicode.Is(unicode.Zs, r):
-			b.WriteByte(' ')
-		default:
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		i += size
-	}
-	return b.String()
-}
-
-// isLayout reports whether an invisible rune only separates others.
-func isLayout(r rune) bool { return r == '\t' || r == nonJoiner || unicode.Is(unicode.Zs, r) }
 
 // Line is like [Clean], and joins the words of the text into one line.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
@@ -224,7 +182,7 @@ func JSON(text []byte) []byte {
 	escaped := make([]byte, 0, len(text)+16)
 	for _, r := range string(text) {
 		switch {
-		case strconv.IsPrint(r) || r == '\n':
+		case IsVisible(r) || r == '\n':
 			escaped = utf8.AppendRune(escaped, r)
 		case r <= 0xFFFF:
 			escaped = appendUnit(escaped, r)
