@@ -35,7 +35,8 @@ type File struct {
 
 // Files returns all files of the sessions that opts describe, in no particular order. It leaves out
 // files that are not regular, and transcripts of compactions, since these repeat a conversation. It
-// reads directories, but does not open files.
+// reads directories, but does not open files. The directory of a project may be a symbolic link;
+// other links are not followed.
 //
 //	var size int64
 //	for f, err := range sessions.Files(ctx, nil) {
@@ -76,11 +77,10 @@ func (w *fileWalk) scope(s scope) error {
 	if !ok {
 		return errors.New("sessions: the store does not keep files")
 	}
-	for _, project := range w.read(folder.dir) {
-		if !project.IsDir() || len(s.names) > 0 && !s.wants(project.Name()) {
-			continue
-		}
-		if err := w.project(filepath.Join(folder.dir, project.Name()), project.Name()); err != nil {
+	projects, err := folder.projectDirs(func(name string) bool { return len(s.names) == 0 || s.wants(name) })
+	w.noteError(err)
+	for _, project := range projects {
+		if err := w.project(filepath.Join(folder.dir, project), project); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (w *fileWalk) project(dir, project string) error {
 
 // session walks the directory of a session. The files in it get the fields of like.
 func (w *fileWalk) session(dir string, like File) error {
-	if err := w.below(filepath.Join(dir, agentFolder), func(dir string, entry fs.DirEntry) error {
+	if err := w.inside(filepath.Join(dir, agentFolder), func(dir string, entry fs.DirEntry) error {
 		f := like
 		f.AgentID = strings.TrimPrefix(strings.TrimSuffix(entry.Name(), transcriptExtension), agentPrefix)
 		if !strings.HasPrefix(entry.Name(), agentPrefix) {
@@ -121,9 +121,19 @@ func (w *fileWalk) session(dir string, like File) error {
 		return err
 	}
 	like.Spill = true
-	return w.below(filepath.Join(dir, spillFolder), func(dir string, entry fs.DirEntry) error {
+	return w.inside(filepath.Join(dir, spillFolder), func(dir string, entry fs.DirEntry) error {
 		return w.found(dir, entry, like)
 	})
+}
+
+// inside is below, but does nothing if dir is a symbolic link.
+func (w *fileWalk) inside(dir string, visit func(dir string, entry fs.DirEntry) error) error {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		w.noteError(err)
+		return nil
+	}
+	return w.below(dir, visit)
 }
 
 // below calls visit for each file in a directory and its subdirectories.

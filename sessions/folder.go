@@ -9,7 +9,6 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +24,10 @@ import (
 // transcripts of its subagents. So a Folder can also be used on the agent's own files: see
 // [AgentFolder]. A Folder is also a [ProjectLister].
 //
-// Only the user can read the files and directories that a Folder creates. It never leaves its
-// directory: a symbolic link that leads out of it is an error. Several goroutines may use one
-// Folder. Other processes may append to the same files, as the agent does, if they write whole
+// Only the user can read the files and directories that a Folder creates. The directory of a
+// project may be a symbolic link, which the agent follows as well. Other symbolic links never lead
+// a Folder out of its directory, or out of that of a linked project: such a link is an error.
+// Several goroutines may use one Folder. Other processes may append to the same files, as the agent does, if they write whole
 // lines; but only one process at a time should write to a file.
 //
 // An append is one write. If it fails, the part that was written is cut off again. A Folder does
@@ -74,104 +74,9 @@ func (f *Folder) skip(l SkippedLine) {
 	}
 }
 
-// root opens the directory. It returns nil if the directory does not exist.
-func (f *Folder) root() (*os.Root, error) {
-	root, err := os.OpenRoot(f.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", err)
-	}
-	return root, nil
-}
-
-// Projects returns the names of the projects that have sessions, sorted. It includes projects that
-// the user may not read; for these, Sessions returns the error. See [ProjectLister].
-func (f *Folder) Projects(ctx context.Context) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	root, err := f.root()
-	if root == nil {
-		return nil, err
-	}
-	defer root.Close()
-	folders, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", err)
-	}
-	var projects []string
-	for _, folder := range folders {
-		if !folder.IsDir() || projectKey(folder.Name()).Check() != nil {
-			continue
-		}
-		found := false
-		err := eachSession(root, folder.Name(), func(string, fs.FileInfo) bool {
-			found = true
-			return false
-		})
-		if err != nil && !errors.Is(err, fs.ErrPermission) {
-			return nil, err
-		}
-		if found || err != nil {
-			projects = append(projects, folder.Name())
-		}
-	}
-	return projects, ctx.Err()
-}
-
-// Sessions returns the sessions of a project with the modification times of their files. Empty
-// files are left out. See [Store].
-func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
-	if err := checkKey(ctx, projectKey(project)); err != nil {
-		return nil, err
-	}
-	root, err := f.root()
-	if root == nil {
-		return nil, err
-	}
-	defer root.Close()
-	times := map[string]time.Time{}
-	err = eachSession(root, project, func(id string, info fs.FileInfo) bool {
-		times[id] = info.ModTime()
-		return true
-	})
-	return times, err
-}
-
-// eachSession calls visit with the ID and the file of each session of a project, until visit
-// returns false.
-func eachSession(root *os.Root, project string, visit func(id string, info fs.FileInfo) bool) error {
-	entries, err := fs.ReadDir(root.FS(), project)
-	if ignoreNotExist(err) != nil {
-		return fmt.Errorf("sessions: %w", err)
-	}
-	for _, entry := range entries {
-		key, err := sessionfile.Key(path.Join(project, entry.Name()))
-		if err != nil {
-			continue
-		}
-		if info, _ := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
-			break
-		}
-	}
-	return nil
-}
-
-// sessionFile returns the file of a session, or nil if there is none. It ignores empty files, since
-// the agent sometimes leaves one.
-func sessionFile(root *os.Root, key wire.SessionKey) (fs.FileInfo, error) {
-	info, err := root.Stat(sessionfile.Path(key))
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil, err
-	}
-	return info, nil
-}
-
 // modified returns the modification time of a session's file, or the zero time if there is none.
 func (f *Folder) modified(key wire.SessionKey) (time.Time, error) {
-	root, err := f.root()
+	root, err := f.project(key.Project)
 	if root == nil {
 		return time.Time{}, err
 	}
@@ -193,7 +98,7 @@ func (f *Folder) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 	if err := checkKey(ctx, key); err != nil {
 		return nil, err
 	}
-	root, err := f.root()
+	root, err := f.project(key.Project)
 	if root == nil {
 		return nil, err
 	}
@@ -207,16 +112,16 @@ func (f *Folder) Subpaths(ctx context.Context, key wire.SessionKey) ([]string, e
 }
 
 // subpaths walks the directory of a session and returns the subpaths of the transcripts in it.
-func subpaths(ctx context.Context, root *os.Root, session wire.SessionKey) ([]string, error) {
+func subpaths(ctx context.Context, root *projectRoot, session wire.SessionKey) ([]string, error) {
 	var found []string
-	err := fs.WalkDir(root.FS(), session.String(), func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(root.FS(), root.session(session), func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil || !entry.Type().IsRegular() {
 			return errors.Join(err, ctx.Err())
 		}
-		rel := strings.TrimPrefix(name, session.String()+"/")
+		rel := strings.TrimPrefix(name, root.session(session)+"/")
 		subpath, ok := sessionfile.Subpath(rel)
 		info, err := entry.Info()
 		if ok && err == nil && info.Size() > 0 {
@@ -235,17 +140,17 @@ func (f *Folder) Delete(ctx context.Context, key wire.SessionKey) error {
 	}
 	f.deletes.Lock()
 	defer f.deletes.Unlock()
-	root, err := f.root()
+	root, err := f.project(key.Project)
 	if root == nil {
 		return err
 	}
 	defer root.Close()
 	f.indexes.forgetSession(key)
-	err = ignoreNotExist(root.Remove(sessionfile.Path(key)))
+	err = ignoreNotExist(root.Remove(root.file(key)))
 	if key.Subpath == "" {
-		err = errors.Join(err, root.RemoveAll(key.String()))
+		err = errors.Join(err, root.RemoveAll(root.session(key)))
 	} else {
-		err = errors.Join(err, ignoreNotExist(root.Remove(sessionfile.SidecarPath(key))))
+		err = errors.Join(err, ignoreNotExist(root.Remove(root.sidecar(key))))
 	}
 	if err != nil {
 		return fmt.Errorf("sessions: delete %s: %w", key, err)
@@ -275,7 +180,7 @@ func (f *Folder) load(ctx context.Context, key wire.SessionKey, skipped func(Ski
 			yield("", err)
 			return
 		}
-		root, err := f.root()
+		root, err := f.project(key.Project)
 		if err != nil {
 			yield("", err)
 		}
@@ -304,8 +209,8 @@ func (l *loader) fail(err error) { l.yield("", fmt.Errorf("sessions: load %s: %w
 
 // sidecar yields the entry for the metadata file next to a subagent's transcript. It reports
 // whether the loop continues.
-func (l *loader) sidecar(root *os.Root) bool {
-	content, err := root.ReadFile(sessionfile.SidecarPath(l.key))
+func (l *loader) sidecar(root *projectRoot) bool {
+	content, err := root.ReadFile(root.sidecar(l.key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
@@ -322,7 +227,7 @@ func (l *loader) sidecar(root *os.Root) bool {
 }
 
 // file yields the entries of the transcript's file.
-func (l *loader) file(f *Folder, root *os.Root) {
+func (l *loader) file(f *Folder, root *projectRoot) {
 	file, size, err := f.open(root, l.key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -352,13 +257,13 @@ func (l *loader) file(f *Folder, root *os.Root) {
 
 // open opens a transcript and returns its size. It waits for an append in this process to finish,
 // so that the size never includes a part of one.
-func (f *Folder) open(root *os.Root, key wire.SessionKey) (*os.File, int64, error) {
+func (f *Folder) open(root *projectRoot, key wire.SessionKey) (*os.File, int64, error) {
 	t := f.indexes.acquire(key)
 	defer f.indexes.release(key, t)
-	if err := checkRegular(root, sessionfile.Path(key)); err != nil {
+	if err := checkRegular(root.Root, root.file(key)); err != nil {
 		return nil, 0, err
 	}
-	file, err := root.Open(sessionfile.Path(key))
+	file, err := root.Open(root.file(key))
 	if err != nil {
 		return nil, 0, err
 	}

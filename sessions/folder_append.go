@@ -44,7 +44,10 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(f.dir)
+	root, err := f.project(a.key.Project)
+	if err == nil && root == nil {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return err
 	}
@@ -58,7 +61,7 @@ func (f *Folder) append(ctx context.Context, a *pendingAppend) error {
 	if err != nil || a.sidecar == nil {
 		return err
 	}
-	if err := replace(root, sessionfile.SidecarPath(a.key), a.sidecar); err != nil {
+	if err := replace(root.Root, root.sidecar(a.key), a.sidecar); err != nil {
 		return errors.Join(err, undo())
 	}
 	return nil
@@ -76,9 +79,9 @@ var errMoved = errors.New("the file was moved during the append")
 // Another process may delete or restore the session at the same time. The lines would then be in a
 // file that is no longer the transcript. So appendLines repeats the append until the file has its
 // name after it.
-func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
+func (f *Folder) appendLines(ctx context.Context, root *projectRoot, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	for range maxMoves {
-		if err := root.MkdirAll(path.Dir(sessionfile.Path(a.key)), 0o700); err != nil {
+		if err := root.MkdirAll(path.Dir(root.file(a.key)), 0o700); err != nil {
 			return nil, err
 		}
 		if undo, err = f.appendOnce(ctx, root, t, a); !errors.Is(err, errMoved) {
@@ -89,12 +92,12 @@ func (f *Folder) appendLines(ctx context.Context, root *os.Root, t *uuidIndex, a
 }
 
 // appendOnce is one attempt of appendLines. It returns errMoved if the file was moved.
-func (f *Folder) appendOnce(ctx context.Context, root *os.Root, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
+func (f *Folder) appendOnce(ctx context.Context, root *projectRoot, t *uuidIndex, a *pendingAppend) (undo func() error, err error) {
 	if len(a.lines) == 0 {
 		return func() error { return nil }, nil
 	}
-	name := sessionfile.Path(a.key)
-	if err := ignoreNotExist(checkRegular(root, name)); err != nil {
+	name := root.file(a.key)
+	if err := ignoreNotExist(checkRegular(root.Root, name)); err != nil {
 		return nil, err
 	}
 	file, err := root.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
@@ -107,20 +110,20 @@ func (f *Folder) appendOnce(ctx context.Context, root *os.Root, t *uuidIndex, a 
 	}
 	text := a.newLines(t, ended)
 	n, err := f.writeAll(file, text)
-	if err == nil && !hasName(root, file, name) {
+	if err == nil && !hasName(root.Root, file, name) {
 		t.file = nil
 		return nil, errors.Join(errMoved, file.Close())
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		t.file = nil
-		return nil, errors.Join(err, undoAppend(root, name, size, n))
+		return nil, errors.Join(err, undoAppend(root.Root, name, size, n))
 	}
 	if a.hasUUID() {
 		t.wrote(size, text)
 	}
 	return func() error {
 		t.file = nil
-		return undoAppend(root, name, size, n)
+		return undoAppend(root.Root, name, size, n)
 	}, nil
 }
 

@@ -28,7 +28,7 @@ var windows = sync.Pool{New: func() any { return new([window]byte) }}
 // and the size of the file. Titles and the state of the last turn are at the end; the working
 // directory and the first prompt are at the beginning. So the middle of a long file is not needed.
 func (f *Folder) summary(ctx context.Context, key wire.SessionKey) (summary Summary, size int64, err error) {
-	root, err := f.root()
+	root, err := f.project(key.Project)
 	if err == nil && root == nil {
 		err = fs.ErrNotExist
 	}

@@ -236,39 +236,6 @@ func TestFolderCancelledWhileItReads(t *testing.T) {
 	}
 }
 
-func TestFolderLinksOutside(t *testing.T) {
-	t.Parallel()
-	outside, dir := t.TempDir(), t.TempDir()
-	write(t, outside, idA+".jsonl", "{\"secret\":1}\n")
-	write(t, dir, "q/x", "")
-	if err := os.Symlink(outside, filepath.Join(dir, "p")); err != nil {
-		t.Skip("no symbolic links here: " + err.Error())
-	}
-	if err := os.Symlink(filepath.Join(outside, idA+".jsonl"), filepath.Join(dir, "q", idB+".jsonl")); err != nil {
-		t.Fatal(err)
-	}
-	s := sessions.NewFolder(dir)
-	for _, key := range []wire.SessionKey{keyA, {Project: "q", SessionID: idB}} {
-		if err := s.Append(t.Context(), key, []wire.JSON{`{}`}); err == nil {
-			t.Errorf("%s: appended", key)
-		}
-		for entry, err := range s.Load(t.Context(), key) {
-			if err == nil {
-				t.Errorf("%s: got %s", key, entry)
-			}
-		}
-	}
-	if err := s.Delete(t.Context(), keyA); err == nil {
-		t.Error("deleted")
-	}
-	if got := read(t, outside, idA+".jsonl"); got != "{\"secret\":1}\n" {
-		t.Errorf("the file outside is now %q", got)
-	}
-	if projects, err := s.Projects(t.Context()); err != nil || len(projects) != 0 {
-		t.Errorf("got projects %q, %v", projects, err)
-	}
-}
-
 func TestFolderListsOnlySessions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -47,12 +47,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	if s.fill(ctx, &info); info.Err != nil {
 		return nil, info.Err
 	}
-	root, err := os.OpenRoot(folder.dir)
-	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", err)
-	}
-	defer root.Close()
-	project, err := root.OpenRoot(key.Project)
+	project, err := os.OpenRoot(filepath.Join(folder.dir, key.Project))
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}

@@ -34,8 +34,8 @@ type TrashedSession struct {
 // Delete removes a session and its subagents. In a [Folder], which includes the agent's own files,
 // it moves all files of the session to a trash directory, from which [Restore] brings them back.
 // The trash is next to the directory of the projects, with "-trash" added to its name, such as
-// ~/.claude/projects-trash, and only the user can read it. If the files can't be moved, Delete
-// returns an error and the session stays where it is.
+// ~/.claude/projects-trash, and only the user can read it. If the files can't be moved, as those of
+// a project that is a symbolic link, Delete returns an error and the session stays where it is.
 //
 // Other stores have no trash, and delete the session for good. To do that in a Folder, use [Erase].
 //
@@ -233,6 +233,9 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 // moveIn moves a session to a new directory in the trash, together with its record. The main
 // transcript is moved last: without it, the other files could no longer be found.
 func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
+	if info, err := b.Lstat(path.Join(b.projects, key.Project)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return errors.New("the project is a symbolic link; its sessions have no trash, and can only be erased")
+	}
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err

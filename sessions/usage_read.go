@@ -33,6 +33,7 @@ const segmentSize = 4 << 20
 type usageSegment struct {
 	root       *os.Root
 	dir        string // the path of root
+	linked     string // the name of the project, if root is what a symbolic link leads to
 	name       string // of the file in root, with slashes
 	start, end int64
 
@@ -126,21 +127,29 @@ func (run *usageRun) list(ctx context.Context, in scope) error {
 		return err
 	}
 	run.roots = append(run.roots, root)
-	projects := []string{"."}
-	if len(in.names) > 0 {
-		if projects, err = in.projects(ctx); err != nil {
-			return err
-		}
+	projects, err := folder.projectDirs(func(name string) bool { return len(in.names) == 0 || in.wants(name) })
+	if err != nil {
+		run.report.Unread = append(run.report.Unread, fmt.Errorf("sessions: %w", err))
 	}
 	for _, project := range projects {
-		if err := run.walk(ctx, usageSegment{root: root, dir: folder.dir}, project); err != nil {
+		at, err := resolve(root, folder.dir, project)
+		if err != nil {
+			run.report.Unread = append(run.report.Unread, fmt.Errorf("sessions: %w", err))
+			continue
+		}
+		like := usageSegment{root: at.Root, dir: folder.dir}
+		if at.Root != root {
+			run.roots = append(run.roots, at.Root)
+			like.dir, like.linked = filepath.Join(folder.dir, project), project
+		}
+		if err := run.walk(ctx, like, at.prefix); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// walk adds the transcripts in a directory. Their segments get root and dir from like.
+// walk adds the transcripts in a directory. Their segments get root, dir and linked from like.
 func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) error {
 	return fs.WalkDir(like.root.FS(), dir, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -153,14 +162,15 @@ func (run *usageRun) walk(ctx context.Context, like usageSegment, dir string) er
 			}
 			return nil
 		}
+		inProjects := path.Join(like.linked, name)
 		if entry.IsDir() {
-			if path.Base(name) == "tool-results" {
+			if strings.Count(inProjects, "/") == 2 && path.Base(name) != agentFolder {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if segment, ok := newUsageSegment(name); ok {
-			segment.root, segment.dir = like.root, like.dir
+		if segment, ok := newUsageSegment(inProjects); ok {
+			segment.root, segment.dir, segment.linked, segment.name = like.root, like.dir, like.linked, name
 			run.add(segment)
 		}
 		return nil
