@@ -131,28 +131,37 @@ type Citation struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// CitedText is the cited passage.
 	CitedText string `json:"cited_text,omitzero"`
-	// DocumentIndex, DocumentTitle and FileID name the cited document.
-	DocumentIndex int    `json:"document_index,omitzero"`
+	// DocumentIndex is the place of the cited document in the request, from 0. It and the next two
+	// fields are set with the first three types.
+	DocumentIndex int `json:"document_index,omitzero"`
+	// DocumentTitle is the title of that document, or empty.
 	DocumentTitle string `json:"document_title,omitzero"`
-	FileID        string `json:"file_id,omitzero"`
-	// StartCharIndex and EndCharIndex are set with char_location.
+	// FileID is the API's id of that document if it was uploaded as a file, or empty.
+	FileID string `json:"file_id,omitzero"`
+	// StartCharIndex is the first character of the passage, from 0, with char_location.
 	StartCharIndex int `json:"start_char_index,omitzero"`
-	EndCharIndex   int `json:"end_char_index,omitzero"`
-	// StartPageNumber and EndPageNumber are set with page_location.
+	// EndCharIndex is the first character after the passage, with char_location.
+	EndCharIndex int `json:"end_char_index,omitzero"`
+	// StartPageNumber is the first page of the passage, from 1, with page_location.
 	StartPageNumber int `json:"start_page_number,omitzero"`
-	EndPageNumber   int `json:"end_page_number,omitzero"`
-	// StartBlockIndex and EndBlockIndex are set with content_block_location and
+	// EndPageNumber is the first page after the passage, with page_location.
+	EndPageNumber int `json:"end_page_number,omitzero"`
+	// StartBlockIndex is the first block of the passage, from 0, with content_block_location and
 	// search_result_location.
 	StartBlockIndex int `json:"start_block_index,omitzero"`
-	EndBlockIndex   int `json:"end_block_index,omitzero"`
-	// URL and EncryptedIndex are set with web_search_result_location. Title is set with that and
-	// with search_result_location, if there is one.
-	URL            string `json:"url,omitzero"`
-	Title          string `json:"title,omitzero"`
+	// EndBlockIndex is the first block after the passage, with the same two types.
+	EndBlockIndex int `json:"end_block_index,omitzero"`
+	// URL is the cited page, with web_search_result_location.
+	URL string `json:"url,omitzero"`
+	// Title is the title of the page or of the search result, with web_search_result_location and
+	// search_result_location, or empty.
+	Title string `json:"title,omitzero"`
+	// EncryptedIndex is opaque, with web_search_result_location.
 	EncryptedIndex string `json:"encrypted_index,omitzero"`
-	// Source and SearchResultIndex are set with search_result_location.
-	Source            string `json:"source,omitzero"`
-	SearchResultIndex int    `json:"search_result_index,omitzero"`
+	// Source is [SearchResultBlock.Source] of the cited result, with search_result_location.
+	Source string `json:"source,omitzero"`
+	// SearchResultIndex is the place of that result in the request, from 0.
+	SearchResultIndex int `json:"search_result_index,omitzero"`
 }
 
 // CacheControl asks the API to cache the prompt up to its block.
@@ -206,9 +215,10 @@ type CompactionBlock struct {
 type FallbackBlock struct {
 	raw string
 
-	// From is the model that was asked first, and To the one that took over.
+	// From is the model that was asked first.
 	From *FallbackModel `json:"from"`
-	To   *FallbackModel `json:"to"`
+	// To is the model that took over.
+	To *FallbackModel `json:"to"`
 	// Trigger says why the model changed.
 	Trigger *FallbackTrigger `json:"trigger"`
 }
@@ -217,7 +227,7 @@ type FallbackBlock struct {
 type FallbackModel struct {
 	raw string
 
-	Model string `json:"model,omitzero" wire:"intern"`
+	Model string `json:"model,omitzero" wire:"intern"` // such as "claude-opus-5-5"
 }
 
 // A FallbackTrigger says what caused a fallback.
@@ -237,9 +247,11 @@ type ImageBlock struct {
 	raw string
 
 	// Source is the picture, or a reference to it.
-	Source          *Source       `json:"source"`
-	CacheControl    *CacheControl `json:"cache_control"`
-	Transformations JSON          `json:"transformations"`
+	Source *Source `json:"source"`
+	// CacheControl is set in prompts only.
+	CacheControl *CacheControl `json:"cache_control"`
+	// Transformations is left as JSON. Only prompts have it, and few do.
+	Transformations JSON `json:"transformations"`
 }
 
 // A DocumentBlock is a document: a PDF or plain text.
@@ -255,15 +267,16 @@ type DocumentBlock struct {
 	// Context is text about the document.
 	Context string `json:"context"`
 	// Citations says whether the model may cite the document.
-	Citations    *CitationsConfig `json:"citations"`
-	CacheControl *CacheControl    `json:"cache_control"`
+	Citations *CitationsConfig `json:"citations"`
+	// CacheControl is set in prompts only.
+	CacheControl *CacheControl `json:"cache_control"`
 }
 
 // CitationsConfig turns citations of a document on.
 type CitationsConfig struct {
 	raw string
 
-	Enabled bool `json:"enabled,omitzero"`
+	Enabled bool `json:"enabled,omitzero"` // whether the model may cite the document
 }
 
 // A Source is where a picture or a document comes from.
@@ -276,8 +289,9 @@ type Source struct {
 	MediaType string `json:"media_type,omitzero" wire:"intern"`
 	// Data is in base64 or plain text, depending on the type.
 	Data string `json:"data,omitzero"`
-	// URL is set with the type url, and FileID with file.
-	URL    string `json:"url,omitzero"`
+	// URL is the address, with the type url.
+	URL string `json:"url,omitzero"`
+	// FileID is the API's id of an uploaded file, with the type file.
 	FileID string `json:"file_id,omitzero"`
 	// Content is a string or a list of blocks, still JSON; see DecodeContent.
 	Content JSON `json:"content,omitzero"`
@@ -291,11 +305,14 @@ type SearchResultBlock struct {
 
 	// Source is where the passage is from.
 	Source string `json:"source"`
-	Title  string `json:"title"`
+	// Title is the title of the result.
+	Title string `json:"title"`
 	// Content is a list of text blocks, still JSON; see Blocks.
-	Content      JSON             `json:"content"`
-	Citations    *CitationsConfig `json:"citations"`
-	CacheControl *CacheControl    `json:"cache_control"`
+	Content JSON `json:"content"`
+	// Citations says whether the model may cite the passage.
+	Citations *CitationsConfig `json:"citations"`
+	// CacheControl is set in prompts only.
+	CacheControl *CacheControl `json:"cache_control"`
 }
 
 // Blocks returns the passage as blocks.
@@ -307,6 +324,7 @@ func (b *SearchResultBlock) Blocks() (Content, error) { return DecodeContent(b.C
 type ContainerUploadBlock struct {
 	raw string
 
+	// FileID is the API's id of the file.
 	FileID string `json:"file_id"`
 }
 
@@ -323,8 +341,9 @@ type ToolUseBlock struct {
 	// Input is the tool's input, still JSON; see DecodeInput.
 	Input JSON `json:"input"`
 	// Caller says who made the call. It is nil if the API does not say.
-	Caller      *Caller `json:"caller"`
-	ToolsetName string  `json:"toolset_name" wire:"intern"`
+	Caller *Caller `json:"caller"`
+	// ToolsetName is the toolset that the tool belongs to. The API leaves it out for most tools.
+	ToolsetName string `json:"toolset_name" wire:"intern"`
 }
 
 // DecodeInput decodes the input into v. A call without input counts as one with an empty object.
@@ -340,8 +359,10 @@ type ServerToolUseBlock struct {
 	// ID is what the result's block refers to.
 	ID string `json:"id" wire:"required"`
 	// Name is the tool, such as "web_search".
-	Name   string  `json:"name" wire:"required,intern"`
-	Input  JSON    `json:"input"`
+	Name string `json:"name" wire:"required,intern"`
+	// Input is the tool's input, still JSON; see DecodeInput.
+	Input JSON `json:"input"`
+	// Caller says who made the call. It is nil if the API does not say.
 	Caller *Caller `json:"caller"`
 }
 
@@ -356,11 +377,13 @@ type MCPToolUseBlock struct {
 	raw string
 
 	// ID is what the [MCPToolResultBlock] refers to.
-	ID   string `json:"id" wire:"required"`
+	ID string `json:"id" wire:"required"`
+	// Name is the tool's name at its server.
 	Name string `json:"name" wire:"required,intern"`
 	// ServerName is the MCP server of the tool.
 	ServerName string `json:"server_name" wire:"intern"`
-	Input      JSON   `json:"input"`
+	// Input is the tool's input, still JSON; see DecodeInput.
+	Input JSON `json:"input"`
 }
 
 // DecodeInput decodes the input into v.
@@ -390,14 +413,17 @@ type Caller struct {
 type ToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of blocks, still JSON; see Text and Blocks.
 	Content JSON `json:"content"`
 	// IsError is nil if the frame does not say. Nil and false both mean success; use Failed to test
 	// for an error.
-	IsError      *bool         `json:"is_error"`
+	IsError *bool `json:"is_error"`
+	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`
-	ToolsetName  string        `json:"toolset_name" wire:"intern"`
+	// ToolsetName is that of the call, or empty.
+	ToolsetName string `json:"toolset_name" wire:"intern"`
 }
 
 // Failed reports whether the tool reported an error.
@@ -415,9 +441,11 @@ func (b *ToolResultBlock) Text() string { return textOf(b.Content) }
 type MCPToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [MCPToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is a string or a list of text blocks, still JSON.
-	Content JSON  `json:"content"`
+	Content JSON `json:"content"`
+	// IsError is nil if the frame does not say; use Failed to test for an error.
 	IsError *bool `json:"is_error"`
 }
 
@@ -444,5 +472,5 @@ func textOf(content JSON) string {
 type ToolReferenceBlock struct {
 	raw string
 
-	ToolName string `json:"tool_name" wire:"intern"`
+	ToolName string `json:"tool_name" wire:"intern"` // such as "mcp__calc__add"
 }

@@ -11,10 +11,12 @@ import (
 type WebSearchToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Results.
-	Content JSON    `json:"content"`
-	Caller  *Caller `json:"caller"`
+	Content JSON `json:"content"`
+	// Caller says who made the call. It is nil if the API does not say.
+	Caller *Caller `json:"caller"`
 }
 
 // A WebSearchPage is one page that a web search found.
@@ -22,9 +24,11 @@ type WebSearchPage struct {
 	raw string
 
 	// Type is "web_search_result".
-	Type  string `json:"type,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Title is the title of the page.
 	Title string `json:"title,omitzero"`
-	URL   string `json:"url,omitzero"`
+	// URL is the address of the page.
+	URL string `json:"url,omitzero"`
 	// EncryptedContent is the content in a form that only the API can read.
 	EncryptedContent string `json:"encrypted_content,omitzero"`
 	// PageAge is the age of the page, or empty.
@@ -44,10 +48,12 @@ func (b *WebSearchToolResultBlock) Results() ([]WebSearchPage, error) {
 type WebFetchToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
-	Content JSON    `json:"content"`
-	Caller  *Caller `json:"caller"`
+	Content JSON `json:"content"`
+	// Caller says who made the call. It is nil if the API does not say.
+	Caller *Caller `json:"caller"`
 }
 
 // A WebFetchPage is a page and where it came from.
@@ -56,7 +62,8 @@ type WebFetchPage struct {
 
 	// Type is "web_fetch_result".
 	Type string `json:"type,omitzero" wire:"intern"`
-	URL  string `json:"url,omitzero"`
+	// URL is the address of the page.
+	URL string `json:"url,omitzero"`
 	// RetrievedAt is when the page was fetched, or empty.
 	RetrievedAt string `json:"retrieved_at,omitzero"`
 	// Content is the page as a document.
@@ -74,6 +81,7 @@ func (b *WebFetchToolResultBlock) Result() (*WebFetchPage, error) {
 type CodeExecutionToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
@@ -90,6 +98,7 @@ func (b *CodeExecutionToolResultBlock) Result() (*CodeExecutionResult, error) {
 type BashCodeExecutionToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
@@ -106,11 +115,13 @@ type CodeExecutionResult struct {
 
 	// Type is "code_execution_result", "encrypted_code_execution_result" or
 	// "bash_code_execution_result".
-	Type   string `json:"type,omitzero" wire:"intern"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Stdout is what the program printed on its standard output.
 	Stdout string `json:"stdout,omitzero"`
 	// EncryptedStdout replaces Stdout in an encrypted_code_execution_result.
 	EncryptedStdout string `json:"encrypted_stdout,omitzero"`
-	Stderr          string `json:"stderr,omitzero"`
+	// Stderr is what the program printed on its standard error.
+	Stderr string `json:"stderr,omitzero"`
 	// ReturnCode is the program's exit code.
 	ReturnCode int `json:"return_code,omitzero"`
 	// Content lists the files that the program made.
@@ -133,6 +144,7 @@ type CodeExecutionOutput struct {
 type TextEditorCodeExecutionToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
@@ -145,21 +157,28 @@ type TextEditorResult struct {
 
 	// Type ends in "_view_result", "_create_result" or "_str_replace_result".
 	Type string `json:"type,omitzero" wire:"intern"`
-	// Content is the text of a view. FileType is "text", "image" or "pdf", and the three line
-	// numbers say which part of the file the view shows.
-	Content    string `json:"content,omitzero"`
-	FileType   string `json:"file_type,omitzero" wire:"intern"`
-	NumLines   int    `json:"num_lines,omitzero"`
-	StartLine  int    `json:"start_line,omitzero"`
-	TotalLines int    `json:"total_lines,omitzero"`
+	// Content is the text of a view. It and the fields down to TotalLines come with a view.
+	Content string `json:"content,omitzero"`
+	// FileType is "text", "image" or "pdf".
+	FileType string `json:"file_type,omitzero" wire:"intern"`
+	// NumLines is how many lines the view shows.
+	NumLines int `json:"num_lines,omitzero"`
+	// StartLine is the number of the first of them.
+	StartLine int `json:"start_line,omitzero"`
+	// TotalLines is how many lines the file has.
+	TotalLines int `json:"total_lines,omitzero"`
 	// FileUpdate says, in a create result, that the file existed before.
 	FileUpdate bool `json:"is_file_update,omitzero"`
-	// Lines and the positions below it describe the change of a str_replace result.
-	Lines    []string `json:"lines,omitzero"`
-	OldStart int      `json:"old_start,omitzero"`
-	OldLines int      `json:"old_lines,omitzero"`
-	NewStart int      `json:"new_start,omitzero"`
-	NewLines int      `json:"new_lines,omitzero"`
+	// Lines are the changed lines of a str_replace result. The fields below say where they are.
+	Lines []string `json:"lines,omitzero"`
+	// OldStart is the number of the first line in the old file.
+	OldStart int `json:"old_start,omitzero"`
+	// OldLines is how many lines of the old file were changed.
+	OldLines int `json:"old_lines,omitzero"`
+	// NewStart is the number of the first line in the new file.
+	NewStart int `json:"new_start,omitzero"`
+	// NewLines is how many lines of the new file took their place.
+	NewLines int `json:"new_lines,omitzero"`
 }
 
 // Result returns what was done. The error is a [*ToolError] when it failed.
@@ -173,6 +192,7 @@ func (b *TextEditorCodeExecutionToolResultBlock) Result() (*TextEditorResult, er
 type ToolSearchToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
@@ -199,6 +219,7 @@ func (b *ToolSearchToolResultBlock) Result() (*ToolSearchMatches, error) {
 type AdvisorToolResultBlock struct {
 	raw string
 
+	// ToolUseID is the ID of the call's [ServerToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"required"`
 	// Content is still JSON; see Result.
 	Content JSON `json:"content"`
@@ -233,6 +254,7 @@ type ToolError struct {
 	Message string `json:"error_message"`
 }
 
+// Error returns the type, the code and, if there is one, the message.
 func (e *ToolError) Error() string {
 	if e.Message == "" {
 		return fmt.Sprintf("wire: %s: %s", e.Type, e.Code)

@@ -23,8 +23,8 @@ type StreamEventMessage struct {
 	// Details has what comes with few events, and is nil with the others.
 	Details *StreamEventDetails `wire:"inline"`
 
-	UUID      string `json:"uuid" wire:"required"`
-	SessionID string `json:"session_id" wire:"required,intern"`
+	UUID      string `json:"uuid" wire:"required"`              // ID of this frame
+	SessionID string `json:"session_id" wire:"required,intern"` // session that it belongs to
 }
 
 // StreamEventDetails are the members that come only with the first event of a turn or of an answer,
@@ -34,9 +34,9 @@ type StreamEventDetails struct {
 
 	// TTFT is the time to the first token of the answer.
 	TTFT Millis `json:"ttft_ms,omitzero"`
-	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are
-	// the ids of all prompts that the turn has taken up so far.
-	UserMessageUUID  string   `json:"user_message_uuid,omitzero" wire:"intern"`
+	// UserMessageUUID is the caller's id of the prompt that is answered.
+	UserMessageUUID string `json:"user_message_uuid,omitzero" wire:"intern"`
+	// UserMessageUUIDs are the ids of all prompts that the turn has taken up so far.
 	UserMessageUUIDs []string `json:"user_message_uuids,omitzero"`
 	// ResumeReason is set when the turn continues one that a restart cut off.
 	ResumeReason string `json:"resume_reason,omitzero" wire:"intern"`
@@ -97,7 +97,8 @@ type MessageDeltaEvent struct {
 	// Delta says why the model stopped.
 	Delta *MessageDelta `json:"delta"`
 	// Usage counts from the beginning of the answer.
-	Usage             *Usage             `json:"usage"`
+	Usage *Usage `json:"usage"`
+	// ContextManagement is set if the API removed something from the context.
 	ContextManagement *ContextManagement `json:"context_management"`
 }
 
@@ -105,12 +106,14 @@ type MessageDeltaEvent struct {
 type MessageDelta struct {
 	raw string
 
+	// StopReason is why the model stopped, such as StopReasonEndTurn.
 	StopReason StopReason `json:"stop_reason,omitzero" wire:"intern"`
 	// StopSequence is the stop sequence that ended the answer, or empty.
 	StopSequence string `json:"stop_sequence,omitzero"`
 	// StopDetails is set if the model refused.
 	StopDetails *StopDetails `json:"stop_details,omitzero"`
-	Container   *Container   `json:"container,omitzero"`
+	// Container is set if the API used a container for the answer.
+	Container *Container `json:"container,omitzero"`
 }
 
 // A MessageStopEvent ends an answer.
@@ -155,6 +158,7 @@ type PingEvent struct {
 type ErrorEvent struct {
 	raw string
 
+	// Error is the error, such as one of the type "overloaded_error".
 	Error *APIError `json:"error"`
 }
 
@@ -200,7 +204,9 @@ type ThinkingDeltaEvent struct {
 type SignatureDeltaEvent struct {
 	raw string
 
-	Index     int
+	// Index is the place of the block in the content, from 0.
+	Index int
+	// Signature is opaque.
 	Signature string `json:"signature"`
 }
 
@@ -211,6 +217,7 @@ type SignatureDeltaEvent struct {
 type InputJSONDeltaEvent struct {
 	raw string
 
+	// Index is the place of the block in the content, from 0.
 	Index int
 	// PartialJSON is the piece to append.
 	PartialJSON string `json:"partial_json"`
@@ -222,7 +229,9 @@ type InputJSONDeltaEvent struct {
 type CitationsDeltaEvent struct {
 	raw string
 
-	Index    int
+	// Index is the place of the block in the content, from 0.
+	Index int
+	// Citation is the citation to append.
 	Citation *Citation `json:"citation"`
 }
 
@@ -232,8 +241,11 @@ type CitationsDeltaEvent struct {
 type CompactionDeltaEvent struct {
 	raw string
 
-	Index            int
-	Content          string `json:"content"`
+	// Index is the place of the block in the content, from 0.
+	Index int
+	// Content is the summary, or empty.
+	Content string `json:"content"`
+	// EncryptedContent is opaque, or empty.
 	EncryptedContent string `json:"encrypted_content"`
 }
 

@@ -15,9 +15,10 @@ var ErrFrameTooLarge = errors.New("wire: frame too large")
 // An InvalidFrame is a frame that does not decode. It is an error as well, and wraps a
 // [*SyntaxError], a [*FieldError] or a [*TooLargeError].
 type InvalidFrame struct {
-	// Line is the line that the frame starts on, counted from 1; Offset is its first byte, counted
-	// from 0. Both are 0 for a frame decoded by itself.
-	Line   int
+	// Line is the line that the frame starts on, counted from 1. It is 0 for a frame decoded by
+	// itself.
+	Line int
+	// Offset is the place of its first byte in the stream, counted from 0.
 	Offset int64
 	// Err says what is wrong.
 	Err error
@@ -63,6 +64,7 @@ type SyntaxError struct {
 	Reason string
 }
 
+// Error returns the reason and the place of the error.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
 }
@@ -80,6 +82,7 @@ type FieldError struct {
 	Err error
 }
 
+// Error returns the place of the field and the reason.
 func (e *FieldError) Error() string {
 	if e.Pointer == "" {
 		return e.Reason
@@ -92,11 +95,13 @@ func (e *FieldError) Unwrap() error { return e.Err }
 
 // A TooLargeError says how long a frame was that passed the limit. It wraps [ErrFrameTooLarge].
 type TooLargeError struct {
-	// Size is the length of the frame in bytes, and Limit the longest that is allowed.
-	Size  int64
+	// Size is the length of the frame in bytes.
+	Size int64
+	// Limit is the longest frame in bytes that is allowed: [ReaderOptions.MaxFrameBytes].
 	Limit int
 }
 
+// Error returns the length of the frame and the limit.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("frame too large: %d bytes, the limit is %d", e.Size, e.Limit)
 }

@@ -80,8 +80,8 @@ type SystemMessage struct {
 
 	// Subtype is the unknown subtype, such as "task_summary".
 	Subtype   string `json:"subtype" wire:"required,intern"`
-	UUID      string `json:"uuid" wire:"lenient"`
-	SessionID string `json:"session_id" wire:"lenient,intern"`
+	UUID      string `json:"uuid" wire:"lenient"`              // ID of this message
+	SessionID string `json:"session_id" wire:"lenient,intern"` // session that it belongs to
 }
 
 // An UnknownMessage is a frame of a type that this package does not know.
@@ -125,8 +125,9 @@ func (m *CustomMessage) sealed() {}
 type TextLine struct {
 	// Text is the line without the white space around it.
 	Text string
-	// Line counts from 1, Offset in bytes from 0.
-	Line   int
+	// Line is the number of the line, counted from 1.
+	Line int
+	// Offset is the place of its first byte in the stream, counted from 0.
 	Offset int64
 
 	raw string
@@ -183,11 +184,14 @@ type Origin struct {
 
 	// Server is the server of an OriginChannel.
 	Server string `json:"server,omitzero" wire:"intern"`
-	// From is the sender, with OriginPeer and OriginObserver. FromMode, Name and FromSession
-	// describe a peer further. FromMode is "bypass" or "prompting".
-	From        string `json:"from,omitzero" wire:"intern"`
-	FromMode    string `json:"fromMode,omitzero" wire:"intern"`
-	Name        string `json:"name,omitzero" wire:"intern"`
+	// From is the address of the sender, with OriginPeer and OriginObserver.
+	From string `json:"from,omitzero" wire:"intern"`
+	// FromMode is "bypass" for a peer that runs tools without asking, and "prompting" for others.
+	// It is empty if the sender did not say.
+	FromMode string `json:"fromMode,omitzero" wire:"intern"`
+	// Name is a peer's name for people. The peer chose it: do not trust it.
+	Name string `json:"name,omitzero" wire:"intern"`
+	// FromSession is a peer's session, for a link to it. The peer chose it: do not trust it.
 	FromSession string `json:"fromSession,omitzero" wire:"intern"`
 	// SenderTaskID is the task of the sender, with OriginPeer and OriginObserver.
 	SenderTaskID string `json:"senderTaskId,omitzero" wire:"intern"`
@@ -195,13 +199,15 @@ type Origin struct {
 	Body string `json:"body,omitzero"`
 	// VerifiedPeerPID is the process id of a peer, if it was verified.
 	VerifiedPeerPID int `json:"verifiedPeerPid,omitzero"`
-	// Subkind, FireReason, RunID and Producer come with OriginTaskNotification. Subkind is a word
-	// such as "scheduled-trigger". RunID is the run of the task, as in [TaskStartedMessage].
-	// Producer is a word such as "session-task".
-	Subkind    string `json:"subkind,omitzero" wire:"intern"`
+	// Subkind is a word such as "scheduled-trigger". It and the next three fields come with
+	// OriginTaskNotification.
+	Subkind string `json:"subkind,omitzero" wire:"intern"`
+	// FireReason says why a scheduled-trigger fired, such as "scheduled" or "retry".
 	FireReason string `json:"fireReason,omitzero" wire:"intern"`
-	RunID      string `json:"runId,omitzero" wire:"intern"`
-	Producer   string `json:"producer,omitzero" wire:"intern"`
+	// RunID is the run of the task, as in [TaskStartedMessage].
+	RunID string `json:"runId,omitzero" wire:"intern"`
+	// Producer is a word such as "session-task".
+	Producer string `json:"producer,omitzero" wire:"intern"`
 }
 
 // An OriginKind is a kind of sender.

@@ -7,8 +7,10 @@ package wire
 type InitMessage struct {
 	raw string
 
-	// CWD is the working directory, and OriginalCWD the one that the session began in.
-	CWD         string `json:"cwd" wire:"intern"`
+	// CWD is the working directory. It changes when a command of the shell changes it.
+	CWD string `json:"cwd" wire:"intern"`
+	// OriginalCWD is the directory that permissions for files refer to. It changes only with /cd,
+	// and when the session enters or leaves a worktree.
 	OriginalCWD string `json:"original_cwd" wire:"intern"`
 	// AdditionalDirectories are the directories, in addition to CWD, that the agent may work in.
 	AdditionalDirectories []string `json:"additional_directories"`
@@ -16,7 +18,8 @@ type InitMessage struct {
 	// Version is the version of Claude Code, such as "2.1.325".
 	Version string `json:"claude_code_version" wire:"intern"`
 	// Model is the model of the main loop.
-	Model          string         `json:"model" wire:"intern"`
+	Model string `json:"model" wire:"intern"`
+	// PermissionMode says which tool calls need permission, such as PermissionModeDefault.
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
 	// APIKeySource says where the API key comes from.
 	APIKeySource APIKeySource `json:"apiKeySource" wire:"intern"`
@@ -26,24 +29,26 @@ type InitMessage struct {
 	ViewMode ViewMode `json:"view_mode" wire:"intern"`
 	// Effort is given on Remote Control sessions only.
 	Effort Effort `json:"effort" wire:"intern"`
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not
-	// available.
-	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
+	// FastModeState says whether fast mode is on.
+	FastModeState FastModeState `json:"fast_mode_state" wire:"intern"`
+	// FastModeDisabledReason says why fast mode is not available, or is empty.
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 
 	// Tools lists the tools by name; the Agent tool goes by its old name, Task.
 	Tools []string `json:"tools"`
 	// MCPServers are the MCP servers with the state of their connections.
 	MCPServers []InitMCPServer `json:"mcp_servers"`
-	// Agents are the kinds of subagents, such as "general-purpose", and Skills the skills.
+	// Agents are the kinds of subagents, such as "general-purpose".
 	Agents []string `json:"agents"`
+	// Skills are the skills, such as "code-review". SlashCommands has them as well.
 	Skills []string `json:"skills"`
 	// SlashCommands are the commands that a prompt can start with, without the slash.
 	SlashCommands []string `json:"slash_commands"`
 	// TerminalSlashCommands are commands for the terminal, such as "focus".
 	TerminalSlashCommands []string `json:"terminal_slash_commands"`
-	// Plugins are the plugins that were loaded, and PluginErrors say which were not.
-	Plugins      []Plugin      `json:"plugins"`
+	// Plugins are the plugins that were loaded.
+	Plugins []Plugin `json:"plugins"`
+	// PluginErrors say which plugins, or parts of them, were not loaded. Most sessions have none.
 	PluginErrors []PluginError `json:"plugin_errors"`
 	// Betas are the beta features of the API that are on.
 	Betas []string `json:"betas"`
@@ -55,9 +60,13 @@ type InitMessage struct {
 	MemoryPaths *MemoryPaths `json:"memory_paths"`
 	// MessagingSocketPath is the path of the agent's messaging socket.
 	MessagingSocketPath string `json:"messaging_socket_path" wire:"intern"`
-	// The agent does not document the next three fields.
-	PerTurnEffortActive   bool `json:"per_turn_effort_active"`
-	UltrathinkAvailable   bool `json:"ultrathink_available"`
+	// PerTurnEffortActive says that a change of effort keeps the prompt cache. This field and the
+	// next two are not part of the documented protocol.
+	PerTurnEffortActive bool `json:"per_turn_effort_active"`
+	// UltrathinkAvailable says whether the word ultrathink raises the effort of a turn with this
+	// model. False can mean that it is not known.
+	UltrathinkAvailable bool `json:"ultrathink_available"`
+	// UltrathinkTypedRaises says the same for a prompt whose sender marks the word as typed.
 	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises"`
 	// AnalyticsDisabled says that analytics are off.
 	AnalyticsDisabled bool `json:"analytics_disabled"`
@@ -66,8 +75,8 @@ type InitMessage struct {
 
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
-	UUID             string   `json:"uuid"`
-	SessionID        string   `json:"session_id" wire:"intern"`
+	UUID             string   `json:"uuid"`                     // ID of this message
+	SessionID        string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An APIKeySource says where the agent's API key comes from.
@@ -132,8 +141,8 @@ type CommandsChangedMessage struct {
 
 	// Commands are all commands, not only the new ones.
 	Commands  []SlashCommand `json:"commands"`
-	UUID      string         `json:"uuid"`
-	SessionID string         `json:"session_id" wire:"intern"`
+	UUID      string         `json:"uuid"`                     // ID of this message
+	SessionID string         `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A SlashCommand is a command that a prompt can start with, such as /compact.
@@ -160,8 +169,8 @@ type LocalCommandOutputMessage struct {
 
 	// Content is the text that the command printed.
 	Content   string `json:"content"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A PluginInstallMessage reports a step in the installation of plugins. It can come before the
@@ -177,8 +186,8 @@ type PluginInstallMessage struct {
 	Name string `json:"name" wire:"intern"`
 	// Error is set with PluginInstallFailed.
 	Error     string `json:"error"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A PluginInstallStatus is a step in the installation of plugins.
@@ -228,8 +237,9 @@ type PluginLock struct {
 
 	// PluginEnabled says whether the settings turn the plugin on or off.
 	PluginEnabled bool `json:"plugin_enabled,omitzero"`
-	// Name and Marketplace name the plugin.
-	Name        string `json:"name,omitzero" wire:"intern"`
+	// Name is the name of the plugin.
+	Name string `json:"name,omitzero" wire:"intern"`
+	// Marketplace is where the plugin comes from, or empty.
 	Marketplace string `json:"marketplace,omitzero" wire:"intern"`
 }
 
@@ -239,8 +249,9 @@ type PluginLock struct {
 type APIRetryMessage struct {
 	raw string
 
-	// Attempt is the number of the retry, from 1, and MaxRetries how many there will be at most.
-	Attempt    int `json:"attempt"`
+	// Attempt is the number of the retry, from 1.
+	Attempt int `json:"attempt"`
+	// MaxRetries is how many retries there will be at most, such as 10.
 	MaxRetries int `json:"max_retries"`
 	// RetryDelay is how long the agent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms"`
@@ -250,8 +261,8 @@ type APIRetryMessage struct {
 	Error AssistantError `json:"error" wire:"intern"`
 	// NoResponse is set when the first byte of the response did not come in time.
 	NoResponse *NoResponse `json:"no_response"`
-	UUID       string      `json:"uuid"`
-	SessionID  string      `json:"session_id" wire:"intern"`
+	UUID       string      `json:"uuid"`                     // ID of this message
+	SessionID  string      `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A NoResponse says how long the agent waited for a request, and how long it will wait for the
@@ -276,14 +287,17 @@ type ControlRequestProgressMessage struct {
 	RequestID string `json:"request_id"`
 	// Status is the step that was reached.
 	Status ControlRequestStatus `json:"status" wire:"intern"`
-	// Attempt and the fields below are set with ControlRequestAPIRetry and mean the same as in an
-	// APIRetryMessage.
-	Attempt     int    `json:"attempt"`
-	MaxRetries  int    `json:"max_retries"`
-	RetryDelay  Millis `json:"retry_delay_ms"`
+	// Attempt and the next three fields are set with ControlRequestAPIRetry and mean the same as in
+	// an [APIRetryMessage]. Attempt is the number of the retry, from 1.
+	Attempt int `json:"attempt"`
+	// MaxRetries is how many retries there will be at most.
+	MaxRetries int `json:"max_retries"`
+	// RetryDelay is how long the agent waits before the retry.
+	RetryDelay Millis `json:"retry_delay_ms"`
+	// ErrorStatus is the HTTP status, or 0 when the connection failed.
 	ErrorStatus int    `json:"error_status"`
-	UUID        string `json:"uuid"`
-	SessionID   string `json:"session_id" wire:"intern"`
+	UUID        string `json:"uuid"`                     // ID of this message
+	SessionID   string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A ControlRequestStatus is a step in the handling of a control request.
@@ -307,13 +321,15 @@ type ModelRefusalFallbackMessage struct {
 	Direction FallbackDirection `json:"direction" wire:"intern"`
 	// Scope is how far the change reaches; empty means FallbackScopeSession.
 	Scope FallbackScope `json:"scope" wire:"intern"`
-	// OriginalModel is the model that refused, and FallbackModel the one that takes over.
+	// OriginalModel is the model that refused.
 	OriginalModel string `json:"original_model" wire:"intern"`
+	// FallbackModel is the model that takes over.
 	FallbackModel string `json:"fallback_model" wire:"intern"`
 	// RequestID is the id of the refused request, or empty.
 	RequestID string `json:"request_id"`
-	// RefusalCategory and RefusalExplanation are the API's reasons, as in [StopDetails].
-	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
+	// RefusalCategory is the kind of refusal, as in [StopDetails], or empty.
+	RefusalCategory string `json:"api_refusal_category" wire:"intern"`
+	// RefusalExplanation is the API's explanation, or empty.
 	RefusalExplanation string `json:"api_refusal_explanation"`
 	// RetractedMessageUUIDs are earlier messages to remove from the conversation.
 	RetractedMessageUUIDs []string `json:"retracted_message_uuids"`
@@ -321,8 +337,8 @@ type ModelRefusalFallbackMessage struct {
 	RefusedUserMessageUUID string `json:"refused_user_message_uuid"`
 	// Content is the text to show.
 	Content   string `json:"content"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A FallbackDirection says which way the model changes after a refusal.
@@ -355,15 +371,16 @@ type ModelRefusalNoFallbackMessage struct {
 	OriginalModel string `json:"original_model" wire:"intern"`
 	// RequestID is the id of the refused request, or empty.
 	RequestID string `json:"request_id"`
-	// RefusalCategory and RefusalExplanation are the API's reasons, as in [StopDetails].
-	RefusalCategory    string `json:"api_refusal_category" wire:"intern"`
+	// RefusalCategory is the kind of refusal, as in [StopDetails], or empty.
+	RefusalCategory string `json:"api_refusal_category" wire:"intern"`
+	// RefusalExplanation is the API's explanation, or empty.
 	RefusalExplanation string `json:"api_refusal_explanation"`
 	// RefusedUserMessageUUID is the prompt that was refused.
 	RefusedUserMessageUUID string `json:"refused_user_message_uuid"`
 	// Content is the text to show.
 	Content   string `json:"content"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A ThinkingTokensMessage comes while the model is thinking, and says how many tokens it has used
@@ -379,8 +396,8 @@ type ThinkingTokensMessage struct {
 	EstimatedTokensDelta int `json:"estimated_tokens_delta"`
 	// UserMessageUUID is the caller's id of the prompt that the turn answers.
 	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
-	UUID            string `json:"uuid"`
-	SessionID       string `json:"session_id" wire:"intern"`
+	UUID            string `json:"uuid"`                     // ID of this message
+	SessionID       string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A NotificationMessage is a short notice for the person at the screen.
@@ -399,8 +416,8 @@ type NotificationMessage struct {
 	Color string `json:"color" wire:"intern"`
 	// Timeout is how long to show the notice, or 0 if the agent does not say.
 	Timeout   Millis `json:"timeout_ms"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A NotificationPriority says how urgent a notice is.
@@ -427,10 +444,12 @@ type InformationalMessage struct {
 	// ToolUseID is the tool call that the text is about, if any.
 	ToolUseID string `json:"tool_use_id"`
 	// PreventContinuation says that the turn does not continue after this message.
-	PreventContinuation bool   `json:"prevent_continuation"`
-	Tag                 string `json:"tag" wire:"intern"`
-	UUID                string `json:"uuid"`
-	SessionID           string `json:"session_id" wire:"intern"`
+	PreventContinuation bool `json:"prevent_continuation"`
+	// Tag marks a line that a host may treat in a special way. Ignore a value that you do not know.
+	// It is empty for most messages.
+	Tag       string `json:"tag" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An InformationLevel is the weight of an InformationalMessage.
@@ -464,8 +483,8 @@ type PermissionDeniedMessage struct {
 	DecisionReason string `json:"decision_reason"`
 	// Message is the text that the model was given.
 	Message   string `json:"message"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An ElicitationCompleteMessage says that a question of an MCP server to the user has been settled.
@@ -478,8 +497,8 @@ type ElicitationCompleteMessage struct {
 	MCPServerName string `json:"mcp_server_name" wire:"intern"`
 	// ElicitationID is the id of the question.
 	ElicitationID string `json:"elicitation_id"`
-	UUID          string `json:"uuid"`
-	SessionID     string `json:"session_id" wire:"intern"`
+	UUID          string `json:"uuid"`                     // ID of this message
+	SessionID     string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A MemoryRecallMessage says which memories the agent has brought into the turn.
@@ -492,8 +511,8 @@ type MemoryRecallMessage struct {
 	Mode MemoryRecallMode `json:"mode" wire:"intern"`
 	// Memories are the recalled memories.
 	Memories  []RecalledMemory `json:"memories"`
-	UUID      string           `json:"uuid"`
-	SessionID string           `json:"session_id" wire:"intern"`
+	UUID      string           `json:"uuid"`                     // ID of this message
+	SessionID string           `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A MemoryRecallMode says in which form memories were recalled.
@@ -534,13 +553,14 @@ const (
 type FilesPersistedMessage struct {
 	raw string
 
-	// Files are the stored files, and Failed those that could not be stored.
-	Files  []PersistedFile `json:"files"`
-	Failed []FailedFile    `json:"failed"`
+	// Files are the stored files.
+	Files []PersistedFile `json:"files"`
+	// Failed are the files that could not be stored.
+	Failed []FailedFile `json:"failed"`
 	// ProcessedAt is when the files were processed, as a timestamp.
 	ProcessedAt string `json:"processed_at"`
-	UUID        string `json:"uuid"`
-	SessionID   string `json:"session_id" wire:"intern"`
+	UUID        string `json:"uuid"`                     // ID of this message
+	SessionID   string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A PersistedFile is a file that was stored, under an id.

@@ -11,13 +11,14 @@ type StatusMessage struct {
 	Status SessionStatus `json:"status" wire:"intern"`
 	// PermissionMode is the new mode after a change.
 	PermissionMode PermissionMode `json:"permissionMode" wire:"intern"`
-	// CompactResult is set when a compaction has ended. CompactError says why it failed.
+	// CompactResult is set when a compaction has ended.
 	CompactResult CompactResult `json:"compact_result" wire:"intern"`
-	CompactError  string        `json:"compact_error"`
+	// CompactError says why the compaction failed, for people, or is empty.
+	CompactError string `json:"compact_error"`
 	// UserMessageUUIDs are the caller's ids of the prompts that the turn answers.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
-	UUID             string   `json:"uuid"`
-	SessionID        string   `json:"session_id" wire:"intern"`
+	UUID             string   `json:"uuid"`                     // ID of this message
+	SessionID        string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A SessionStatus is what the agent is doing.
@@ -40,8 +41,8 @@ type SessionStateChangedMessage struct {
 	State SessionState `json:"state" wire:"intern"`
 	// SDKHostOnly marks a frame meant for the library that drives the agent, not for its user.
 	SDKHostOnly bool   `json:"sdk_host_only"`
-	UUID        string `json:"uuid"`
-	SessionID   string `json:"session_id" wire:"intern"`
+	UUID        string `json:"uuid"`                     // ID of this message
+	SessionID   string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A SessionState says whether a session is waiting, working or blocked.
@@ -62,8 +63,8 @@ type SessionTitleChangedMessage struct {
 
 	// Title is the new title.
 	Title     string `json:"title"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A WorkerShuttingDownMessage says that the session's process is about to end, and why.
@@ -74,8 +75,8 @@ type WorkerShuttingDownMessage struct {
 
 	// Reason says why.
 	Reason    string `json:"reason" wire:"intern"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A SessionReconnectedMessage says that the agent died and that a new agent continues the session.
@@ -99,7 +100,7 @@ type SessionReconnectedMessage struct {
 	// LostPrompts are the ids of the prompts that the old agent received and did not answer. It may
 	// have acted on them, so they were not sent again.
 	LostPrompts []string `json:"lost_prompts"`
-	UUID        string   `json:"uuid"`
+	UUID        string   `json:"uuid"` // ID of this message
 	// Resumed is false if the conversation starts again: nothing of it was on disk when the agent
 	// died, for instance in its first turn.
 	Resumed bool `json:"resumed"`
@@ -118,8 +119,8 @@ type CompactBoundaryMessage struct {
 	// LogicalParentUUID is the last transcript entry before the boundary. The stream may not show
 	// that entry.
 	LogicalParentUUID string `json:"logical_parent_uuid"`
-	UUID              string `json:"uuid"`
-	SessionID         string `json:"session_id" wire:"intern"`
+	UUID              string `json:"uuid"`                     // ID of this message
+	SessionID         string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // CompactMetadata describes a compaction: its cause, its size and the messages it kept.
@@ -128,8 +129,9 @@ type CompactMetadata struct {
 
 	// Trigger says whether the user or the agent asked for the compaction.
 	Trigger CompactTrigger `json:"trigger,omitzero" wire:"intern"`
-	// PreTokens and PostTokens are the sizes of the context before and after.
-	PreTokens  int `json:"pre_tokens,omitzero"`
+	// PreTokens is the size of the context before.
+	PreTokens int `json:"pre_tokens,omitzero"`
+	// PostTokens is the size of the context after, or 0 if the agent does not report it.
 	PostTokens int `json:"post_tokens,omitzero"`
 	// CumulativeDroppedTokens counts over all compactions of the session.
 	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
@@ -137,7 +139,8 @@ type CompactMetadata struct {
 	Duration Millis `json:"duration_ms,omitzero"`
 	// PreservedSegment is the older form of PreservedMessages. If both are set, use
 	// PreservedMessages.
-	PreservedSegment  *PreservedSegment  `json:"preserved_segment,omitzero"`
+	PreservedSegment *PreservedSegment `json:"preserved_segment,omitzero"`
+	// PreservedMessages is nil if the compaction kept no message word for word.
 	PreservedMessages *PreservedMessages `json:"preserved_messages,omitzero"`
 }
 
@@ -192,17 +195,18 @@ type MirrorErrorMessage struct {
 	Error string `json:"error"`
 	// Key is the transcript that the entries belong to, if it is known.
 	Key       *MirrorKey `json:"key"`
-	UUID      string     `json:"uuid"`
-	SessionID string     `json:"session_id" wire:"intern"`
+	UUID      string     `json:"uuid"`                     // ID of this message
+	SessionID string     `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A MirrorKey names the transcript in a session store.
 type MirrorKey struct {
 	raw string
 
-	// ProjectKey is the project in the store, and SessionID the session.
+	// ProjectKey is the project in the store.
 	ProjectKey string `json:"projectKey,omitzero" wire:"intern"`
-	SessionID  string `json:"sessionId,omitzero" wire:"intern"`
+	// SessionID is the session.
+	SessionID string `json:"sessionId,omitzero" wire:"intern"`
 	// Subpath names a transcript below the session's own, such as a subagent's.
 	Subpath string `json:"subpath,omitzero"`
 }
@@ -220,8 +224,8 @@ type SessionWritesLostMessage struct {
 	Lost []string `json:"lost"`
 	// TranscriptSessionIDs are the sessions whose transcripts have gaps.
 	TranscriptSessionIDs []string `json:"transcript_session_ids"`
-	UUID                 string   `json:"uuid"`
-	SessionID            string   `json:"session_id" wire:"intern"`
+	UUID                 string   `json:"uuid"`                     // ID of this message
+	SessionID            string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A WriteErrorCode is the system's reason for a failed write.

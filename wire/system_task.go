@@ -14,15 +14,17 @@ type TaskStartedMessage struct {
 
 	// TaskID is the same in all messages about the task.
 	TaskID string `json:"task_id" wire:"required,intern"`
-	RunID  string `json:"run_id" wire:"intern"`
+	// RunID is the same in all messages about one run of the task. Older agents leave it out.
+	RunID string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
 	// Description is a short text for people.
 	Description string `json:"description" wire:"required"`
 	// TaskType is the kind of task.
 	TaskType TaskType `json:"task_type" wire:"intern"`
-	// SubagentType is set for subagents, WorkflowName for workflows.
+	// SubagentType is the kind of subagent, such as "general-purpose". Other tasks have none.
 	SubagentType string `json:"subagent_type" wire:"intern"`
+	// WorkflowName is the name of a workflow. Other tasks have none.
 	WorkflowName string `json:"workflow_name" wire:"intern"`
 	// Backgrounded says that the agent does not wait for the task.
 	Backgrounded bool `json:"is_backgrounded"`
@@ -33,10 +35,11 @@ type TaskStartedMessage struct {
 	// Prompt is the prompt of a subagent.
 	Prompt string `json:"prompt"`
 	// SkipTranscript says that the transcript should not show the task.
-	SkipTranscript bool   `json:"skip_transcript"`
-	Ambient        bool   `json:"ambient"`
-	UUID           string `json:"uuid"`
-	SessionID      string `json:"session_id" wire:"intern"`
+	SkipTranscript bool `json:"skip_transcript"`
+	// Ambient marks a task that is not activity, such as a watcher. Do not count it as work.
+	Ambient   bool   `json:"ambient"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A TaskType says what kind of work a task is.
@@ -57,13 +60,15 @@ const (
 type TaskUpdatedMessage struct {
 	raw string
 
+	// TaskID is the task, as in [TaskStartedMessage].
 	TaskID string `json:"task_id" wire:"intern"`
-	RunID  string `json:"run_id" wire:"intern"`
+	// RunID is the run of the task, or empty. Ignore a message about an earlier run.
+	RunID string `json:"run_id" wire:"intern"`
 	// Patch holds the changes. Merge it into your state of the task. It is empty if the agent sent
 	// something other than an object.
 	Patch     TaskPatch `json:"patch" wire:"lenient"`
-	UUID      string    `json:"uuid"`
-	SessionID string    `json:"session_id" wire:"intern"`
+	UUID      string    `json:"uuid"`                     // ID of this message
+	SessionID string    `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A TaskPatch holds the changed properties of a task; those left at zero have not changed.
@@ -71,8 +76,9 @@ type TaskPatch struct {
 	raw string
 
 	// Status is the new state.
-	Status      TaskStatus `json:"status,omitzero" wire:"intern"`
-	Description string     `json:"description,omitzero"`
+	Status TaskStatus `json:"status,omitzero" wire:"intern"`
+	// Description is the new description.
+	Description string `json:"description,omitzero"`
 	// EndTime is a Unix time in milliseconds.
 	EndTime int64 `json:"end_time,omitzero"`
 	// TotalPaused is how long the task has been paused, all pauses together.
@@ -114,12 +120,15 @@ func (s TaskStatus) Terminal() bool {
 type TaskProgressMessage struct {
 	raw string
 
+	// TaskID is the task, as in [TaskStartedMessage].
 	TaskID string `json:"task_id" wire:"required,intern"`
-	RunID  string `json:"run_id" wire:"intern"`
+	// RunID is the run of the task, or empty. Ignore a message about an earlier run.
+	RunID string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
 	// Description is what the task is doing now, such as "Running Count".
-	Description  string `json:"description" wire:"required"`
+	Description string `json:"description" wire:"required"`
+	// SubagentType is the kind of subagent, or empty for other tasks.
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// Usage counts from the beginning of the task.
 	Usage TaskUsage `json:"usage" wire:"required"`
@@ -127,8 +136,8 @@ type TaskProgressMessage struct {
 	LastToolName string `json:"last_tool_name" wire:"intern"`
 	// Summary describes the work so far, if the agent was asked for progress summaries.
 	Summary   string `json:"summary"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // TaskUsage is what a task has used since it began.
@@ -149,8 +158,10 @@ type TaskUsage struct {
 type TaskNotificationMessage struct {
 	raw string
 
+	// TaskID is the task, as in [TaskStartedMessage].
 	TaskID string `json:"task_id" wire:"required,intern"`
-	RunID  string `json:"run_id" wire:"intern"`
+	// RunID is the run of the task, or empty.
+	RunID string `json:"run_id" wire:"intern"`
 	// ToolUseID is the tool call that started the task.
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
 	// Status is completed, failed or stopped.
@@ -165,11 +176,12 @@ type TaskNotificationMessage struct {
 	Usage *TaskUsage `json:"usage"`
 	// ResourceLinks are MCP resources that the task has made, at most 50.
 	ResourceLinks []ResourceLink `json:"resource_links"`
-	// SkipTranscript and Ambient mean the same as in [TaskStartedMessage].
-	SkipTranscript bool   `json:"skip_transcript"`
-	Ambient        bool   `json:"ambient"`
-	UUID           string `json:"uuid"`
-	SessionID      string `json:"session_id" wire:"intern"`
+	// SkipTranscript says that the transcript should not show the task.
+	SkipTranscript bool `json:"skip_transcript"`
+	// Ambient marks a task that is not activity, as in [TaskStartedMessage].
+	Ambient   bool   `json:"ambient"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A ResourceLink points to an MCP resource that a task has produced.
@@ -177,12 +189,15 @@ type ResourceLink struct {
 	raw string
 
 	// URI names the resource at its server.
-	URI  string `json:"uri,omitzero"`
+	URI string `json:"uri,omitzero"`
+	// Name is the name of the resource.
 	Name string `json:"name,omitzero"`
 	// Title is the name for people.
-	Title       string `json:"title,omitzero"`
+	Title string `json:"title,omitzero"`
+	// Description says what the resource is, or is empty.
 	Description string `json:"description,omitzero"`
-	MIMEType    string `json:"mimeType,omitzero" wire:"intern"`
+	// MIMEType is the type of the resource, such as "text/plain", or empty.
+	MIMEType string `json:"mimeType,omitzero" wire:"intern"`
 	// Size is in bytes.
 	Size int64 `json:"size,omitzero"`
 	// Annotations are those of the MCP protocol.
@@ -198,22 +213,29 @@ type BackgroundTasksChangedMessage struct {
 
 	// Tasks are all tasks that run, not only the new ones.
 	Tasks     []RunningTask `json:"tasks"`
-	UUID      string        `json:"uuid"`
-	SessionID string        `json:"session_id" wire:"intern"`
+	UUID      string        `json:"uuid"`                     // ID of this message
+	SessionID string        `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A RunningTask is one task that runs in the background.
 type RunningTask struct {
 	raw string
 
-	// The fields mean the same as in [TaskStartedMessage].
-	TaskID       string   `json:"task_id,omitzero" wire:"intern"`
-	RunID        string   `json:"run_id,omitzero" wire:"intern"`
-	TaskType     TaskType `json:"task_type,omitzero" wire:"intern"`
-	SubagentType string   `json:"subagent_type,omitzero" wire:"intern"`
-	Description  string   `json:"description,omitzero"`
-	ParentTaskID string   `json:"parent_task_id,omitzero" wire:"intern"`
-	Ambient      bool     `json:"ambient,omitzero"`
+	// TaskID is the task. The fields mean the same as in [TaskStartedMessage].
+	TaskID string `json:"task_id,omitzero" wire:"intern"`
+	// RunID is the run of the task, or empty.
+	RunID string `json:"run_id,omitzero" wire:"intern"`
+	// TaskType is the kind of task.
+	TaskType TaskType `json:"task_type,omitzero" wire:"intern"`
+	// SubagentType is the kind of subagent, or "main-session" for a session in the background.
+	// Other tasks have none.
+	SubagentType string `json:"subagent_type,omitzero" wire:"intern"`
+	// Description is a short text for people.
+	Description string `json:"description,omitzero"`
+	// ParentTaskID is the task that started this one, or empty.
+	ParentTaskID string `json:"parent_task_id,omitzero" wire:"intern"`
+	// Ambient marks a task that is not activity.
+	Ambient bool `json:"ambient,omitzero"`
 }
 
 // A HookStartedMessage says that a shell hook has begun to run. Those of SessionStart and Setup are
@@ -232,8 +254,8 @@ type HookStartedMessage struct {
 	HookEvent string `json:"hook_event" wire:"intern"`
 	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	UUID          string `json:"uuid"`
-	SessionID     string `json:"session_id" wire:"intern"`
+	UUID          string `json:"uuid"`                     // ID of this message
+	SessionID     string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // Event returns the event that the hook answers to: HookEvent, or else HookName, or else
@@ -248,17 +270,22 @@ func (m *HookStartedMessage) Event() string {
 type HookProgressMessage struct {
 	raw string
 
-	// HookID, HookName and the fields below it mean the same as in [HookStartedMessage].
-	HookID        string `json:"hook_id"`
-	HookName      string `json:"hook_name" wire:"intern"`
-	HookEvent     string `json:"hook_event" wire:"intern"`
+	// HookID is the run of the hook, as in [HookStartedMessage].
+	HookID string `json:"hook_id"`
+	// HookName is the event and a detail, such as "SessionStart:startup".
+	HookName string `json:"hook_name" wire:"intern"`
+	// HookEvent is the event, such as "PreToolUse".
+	HookEvent string `json:"hook_event" wire:"intern"`
+	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Stdout, Stderr and Output are what the hook has printed.
-	Stdout    string `json:"stdout"`
-	Stderr    string `json:"stderr"`
+	// Stdout is what the hook has printed on its standard output so far.
+	Stdout string `json:"stdout"`
+	// Stderr is what the hook has printed on its standard error so far.
+	Stderr string `json:"stderr"`
+	// Output is what the hook has printed so far, as the agent puts it together.
 	Output    string `json:"output"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // Event returns the event that the hook answers to: HookEvent, or else HookName, or else
@@ -273,21 +300,26 @@ func (m *HookProgressMessage) Event() string {
 type HookResponseMessage struct {
 	raw string
 
-	// HookID, HookName and the fields below it mean the same as in [HookStartedMessage].
-	HookID        string `json:"hook_id"`
-	HookName      string `json:"hook_name" wire:"intern"`
-	HookEvent     string `json:"hook_event" wire:"intern"`
+	// HookID is the run of the hook, as in [HookStartedMessage].
+	HookID string `json:"hook_id"`
+	// HookName is the event and a detail, such as "SessionStart:startup".
+	HookName string `json:"hook_name" wire:"intern"`
+	// HookEvent is the event, such as "PreToolUse".
+	HookEvent string `json:"hook_event" wire:"intern"`
+	// HookEventName is another spelling of HookEvent.
 	HookEventName string `json:"hook_event_name" wire:"intern"`
-	// Output, Stdout and Stderr are what the hook has printed.
+	// Output is what the hook has printed, as the agent puts it together.
 	Output string `json:"output"`
+	// Stdout is what the hook has printed on its standard output.
 	Stdout string `json:"stdout"`
+	// Stderr is what the hook has printed on its standard error.
 	Stderr string `json:"stderr"`
 	// ExitCode is nil when the agent gave none.
 	ExitCode *int `json:"exit_code"`
 	// Outcome says how the hook ended.
 	Outcome   HookOutcome `json:"outcome" wire:"intern"`
-	UUID      string      `json:"uuid"`
-	SessionID string      `json:"session_id" wire:"intern"`
+	UUID      string      `json:"uuid"`                     // ID of this message
+	SessionID string      `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // Event returns the event that the hook answers to: HookEvent, or else HookName, or else

@@ -14,7 +14,8 @@ type ToolProgressMessage struct {
 
 	// ToolUseID is the ID of the call's [ToolUseBlock].
 	ToolUseID string `json:"tool_use_id" wire:"intern"`
-	ToolName  string `json:"tool_name" wire:"intern"`
+	// ToolName is the tool, such as "Bash".
+	ToolName string `json:"tool_name" wire:"intern"`
 	// ParentToolUseID is the call that started the subagent, when a subagent runs the tool.
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
 	// ElapsedSeconds is how long the call has run.
@@ -27,8 +28,8 @@ type ToolProgressMessage struct {
 	SubagentType string `json:"subagent_type" wire:"intern"`
 	// SubagentRetry is set while a subagent waits to repeat a failed request.
 	SubagentRetry *SubagentRetry `json:"subagent_retry"`
-	UUID          string         `json:"uuid"`
-	SessionID     string         `json:"session_id" wire:"intern"`
+	UUID          string         `json:"uuid"`                     // ID of this message
+	SessionID     string         `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A SubagentRetry says that a subagent's request to the model has failed and will be sent again.
@@ -37,12 +38,15 @@ type SubagentRetry struct {
 
 	// AgentID is the id of the subagent.
 	AgentID string `json:"agent_id,omitzero" wire:"intern"`
-	// Attempt and the fields below it mean the same as in an [APIRetryMessage].
-	Attempt    int    `json:"attempt,omitzero"`
-	MaxRetries int    `json:"max_retries,omitzero"`
+	// Attempt is the number of the retry, from 1.
+	Attempt int `json:"attempt,omitzero"`
+	// MaxRetries is how many retries there will be at most.
+	MaxRetries int `json:"max_retries,omitzero"`
+	// RetryDelay is how long the subagent waits before the retry.
 	RetryDelay Millis `json:"retry_delay_ms,omitzero"`
 	// ErrorStatus is the HTTP status, or 0 when the connection failed.
-	ErrorStatus   int    `json:"error_status,omitzero"`
+	ErrorStatus int `json:"error_status,omitzero"`
+	// ErrorCategory is a word for the kind of failure.
 	ErrorCategory string `json:"error_category,omitzero" wire:"intern"`
 }
 
@@ -56,8 +60,8 @@ type ToolUseSummaryMessage struct {
 	Summary string `json:"summary"`
 	// PrecedingToolUseIDs are the IDs of the calls that it is about.
 	PrecedingToolUseIDs []string `json:"preceding_tool_use_ids"`
-	UUID                string   `json:"uuid"`
-	SessionID           string   `json:"session_id" wire:"intern"`
+	UUID                string   `json:"uuid"`                     // ID of this message
+	SessionID           string   `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An AuthStatusMessage reports the progress of a login.
@@ -72,8 +76,8 @@ type AuthStatusMessage struct {
 	Output []string `json:"output"`
 	// Error says why the login failed, or is empty.
 	Error     string `json:"error"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A PromptSuggestionMessage proposes what the user might ask next. At most one comes in a turn,
@@ -85,8 +89,8 @@ type PromptSuggestionMessage struct {
 
 	// Suggestion is the text of the prompt.
 	Suggestion string `json:"suggestion"`
-	UUID       string `json:"uuid"`
-	SessionID  string `json:"session_id" wire:"intern"`
+	UUID       string `json:"uuid"`                     // ID of this message
+	SessionID  string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A ConversationResetMessage says that the conversation starts again under a new id. SessionID is
@@ -102,9 +106,10 @@ type ConversationResetMessage struct {
 	Trigger ResetTrigger `json:"trigger" wire:"intern"`
 	// UserMessageUUID is the caller's id of the /clear prompt; set with ResetTriggerClear only.
 	UserMessageUUID string `json:"user_message_uuid"`
-	Timestamp       string `json:"timestamp"`
-	UUID            string `json:"uuid"`
-	SessionID       string `json:"session_id" wire:"intern"`
+	// Timestamp is when the reset happened, or empty.
+	Timestamp string `json:"timestamp"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that has ended
 }
 
 // A ResetTrigger says why a conversation was reset.
@@ -126,8 +131,8 @@ type ActiveGoalMessage struct {
 
 	// Value is the goal, or nil if the agent has none.
 	Value     *ActiveGoal `json:"value"`
-	UUID      string      `json:"uuid"`
-	SessionID string      `json:"session_id" wire:"intern"`
+	UUID      string      `json:"uuid"`                     // ID of this message
+	SessionID string      `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An ActiveGoal is a condition that the agent works to fulfil, and how the work stands.
@@ -171,8 +176,8 @@ type CommandLifecycleMessage struct {
 	CommandUUID string `json:"command_uuid" wire:"intern"`
 	// State is the step that was reached.
 	State     CommandState `json:"state" wire:"intern"`
-	UUID      string       `json:"uuid"`
-	SessionID string       `json:"session_id" wire:"intern"`
+	UUID      string       `json:"uuid"`                     // ID of this message
+	SessionID string       `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A CommandState is a step in the handling of a user message.
@@ -194,8 +199,8 @@ const (
 type AutocompactStateMessage struct {
 	raw string
 
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // A KeepAliveMessage says that the agent is alive. It has neither id nor session id.
@@ -260,10 +265,12 @@ type ControlResponse struct {
 	// does not know, or empty.
 	ErrorCode string `json:"error_code,omitzero" wire:"intern"`
 
-	// The pending lists are the agent's requests that still wait for an answer. They come with the
-	// answer to initialize.
-	PendingPermissionRequests  []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
-	PendingUserDialogRequests  []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
+	// PendingPermissionRequests are the agent's requests of subtype can_use_tool that still wait
+	// for an answer. The three pending lists come with the answer to initialize.
+	PendingPermissionRequests []ControlRequestMessage `json:"pending_permission_requests,omitzero"`
+	// PendingUserDialogRequests are those of subtype request_user_dialog.
+	PendingUserDialogRequests []ControlRequestMessage `json:"pending_user_dialog_requests,omitzero"`
+	// PendingElicitationRequests are those of subtype elicitation.
 	PendingElicitationRequests []ControlRequestMessage `json:"pending_elicitation_requests,omitzero"`
 }
 
@@ -286,8 +293,8 @@ type RateLimitMessage struct {
 
 	// Info says how the account stands.
 	Info      RateLimitInfo `json:"rate_limit_info" wire:"required"`
-	UUID      string        `json:"uuid"`
-	SessionID string        `json:"session_id" wire:"intern"`
+	UUID      string        `json:"uuid"`                     // ID of this message
+	SessionID string        `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // RateLimitInfo says how an account stands against one limit and against its overage, which is paid
@@ -303,17 +310,21 @@ type RateLimitInfo struct {
 	Type RateLimitType `json:"rateLimitType,omitzero" wire:"intern"`
 	// Utilization is how much of the limit is used.
 	Utilization float64 `json:"utilization,omitzero"`
-	// SurpassedThreshold is the threshold that Utilization has passed.
+	// SurpassedThreshold is the highest warning threshold that Utilization has passed, or 0.
 	SurpassedThreshold float64 `json:"surpassedThreshold,omitzero"`
 
-	// OverageStatus and OverageResetsAt are the status and the reset time of the overage.
-	OverageStatus   RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
-	OverageResetsAt int64           `json:"overageResetsAt,omitzero"`
+	// OverageStatus says whether overage is still allowed, or is empty.
+	OverageStatus RateLimitStatus `json:"overageStatus,omitzero" wire:"intern"`
+	// OverageResetsAt is when the overage starts again, as a Unix time, or 0.
+	OverageResetsAt int64 `json:"overageResetsAt,omitzero"`
 	// OverageDisabledReason says why overage is off.
 	OverageDisabledReason OverageDisabledReason `json:"overageDisabledReason,omitzero" wire:"intern"`
-	// UsingOverage says that the account is using its overage.
-	UsingOverage   bool `json:"isUsingOverage,omitzero"`
-	OverageInUse   bool `json:"overageInUse,omitzero"`
+	// UsingOverage says that the limit is used up and the account goes on with its overage.
+	UsingOverage bool `json:"isUsingOverage,omitzero"`
+	// OverageInUse is the API's own flag that overage is in use. Most frames leave it out.
+	OverageInUse bool `json:"overageInUse,omitzero"`
+	// OverageEnabled says that the account has overage turned on. The agent sends it only with
+	// RateLimitAllowedWarning, so false can mean that it is not known.
 	OverageEnabled bool `json:"overageEnabled,omitzero"`
 
 	// Scope is the scope of the limit.
@@ -321,7 +332,8 @@ type RateLimitInfo struct {
 	// ErrorCode is "credits_required" or empty.
 	ErrorCode string `json:"errorCode,omitzero" wire:"intern"`
 	// CanUserPurchaseCredits says whether the user can buy credits.
-	CanUserPurchaseCredits          bool `json:"canUserPurchaseCredits,omitzero"`
+	CanUserPurchaseCredits bool `json:"canUserPurchaseCredits,omitzero"`
+	// HasChargeableSavedPaymentMethod says whether the account has a way to pay for them.
 	HasChargeableSavedPaymentMethod bool `json:"hasChargeableSavedPaymentMethod,omitzero"`
 }
 
@@ -430,19 +442,24 @@ type ContextUsage struct {
 
 	// Model is the model that the window belongs to.
 	Model string `json:"model,omitzero" wire:"intern"`
-	// TotalTokens is how much is in use, and RawMaxTokens the size of the window.
-	TotalTokens  int `json:"total_tokens,omitzero"`
+	// TotalTokens is how much of the window is in use.
+	TotalTokens int `json:"total_tokens,omitzero"`
+	// RawMaxTokens is the size of the window, such as 200000.
 	RawMaxTokens int `json:"raw_max_tokens,omitzero"`
 	// Percentage is TotalTokens in percent of the window.
 	Percentage float64 `json:"percentage,omitzero"`
 	// OverLimit is nil if the context fits.
 	OverLimit *ContextUsageOverLimit `json:"over_limit,omitzero"`
-	// Categories split the window by use. The lists below it have the details.
-	Categories  []ContextUsageCategory   `json:"categories,omitzero"`
-	MCPTools    []ContextUsageMCPTool    `json:"mcp_tools,omitzero"`
+	// Categories split the window by use. The lists below have the details.
+	Categories []ContextUsageCategory `json:"categories,omitzero"`
+	// MCPTools lists the tools of MCP servers.
+	MCPTools []ContextUsageMCPTool `json:"mcp_tools,omitzero"`
+	// MemoryFiles lists files such as CLAUDE.md.
 	MemoryFiles []ContextUsageMemoryFile `json:"memory_files,omitzero"`
-	Agents      []ContextUsageAgent      `json:"agents,omitzero"`
-	Skills      []ContextUsageSkill      `json:"skills,omitzero"`
+	// Agents lists the kinds of subagents.
+	Agents []ContextUsageAgent `json:"agents,omitzero"`
+	// Skills lists the skills. Older agents leave it out.
+	Skills []ContextUsageSkill `json:"skills,omitzero"`
 }
 
 // ContextUsageOverLimit says by how much the context is too long.
@@ -460,8 +477,9 @@ type ContextUsageCategory struct {
 	raw string
 
 	// Name is for people, such as "System prompt".
-	Name   string `json:"name,omitzero" wire:"intern"`
-	Tokens int    `json:"tokens,omitzero"`
+	Name string `json:"name,omitzero" wire:"intern"`
+	// Tokens is how much of the window the category takes.
+	Tokens int `json:"tokens,omitzero"`
 	// Kind is used, free, buffer or deferred.
 	Kind string `json:"kind,omitzero" wire:"intern"`
 }
@@ -470,42 +488,50 @@ type ContextUsageCategory struct {
 type ContextUsageMCPTool struct {
 	raw string
 
-	// Name is the tool, and ServerName its MCP server.
-	Name       string `json:"name,omitzero"`
+	// Name is the tool, such as "mcp__calc__add".
+	Name string `json:"name,omitzero"`
+	// ServerName is its MCP server.
 	ServerName string `json:"server_name,omitzero" wire:"intern"`
-	Tokens     int    `json:"tokens,omitzero"`
+	// Tokens is how much the definition of the tool takes.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // A ContextUsageMemoryFile is what a memory file takes of the context.
 type ContextUsageMemoryFile struct {
 	raw string
 
+	// Path is the path of the file.
 	Path string `json:"path,omitzero"`
 	// Type is the kind of memory file.
-	Type   string `json:"type,omitzero" wire:"intern"`
-	Tokens int    `json:"tokens,omitzero"`
+	Type string `json:"type,omitzero" wire:"intern"`
+	// Tokens is how much the text of the file takes.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // ContextUsageAgent is what an agent's description takes of the context.
 type ContextUsageAgent struct {
 	raw string
 
-	// AgentType is the name of the agent, and Source where it is defined.
+	// AgentType is the name of the agent, such as "general-purpose".
 	AgentType string `json:"agent_type,omitzero" wire:"intern"`
-	Source    string `json:"source,omitzero" wire:"intern"`
-	Tokens    int    `json:"tokens,omitzero"`
+	// Source is where the agent is defined.
+	Source string `json:"source,omitzero" wire:"intern"`
+	// Tokens is how much the description takes.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // A ContextUsageSkill is what a skill's description takes of the context.
 type ContextUsageSkill struct {
 	raw string
 
+	// Name is the name of the skill.
 	Name string `json:"name,omitzero"`
-	// Source is where the skill is defined, such as "built-in". PluginName is its plugin, if it has
-	// one.
-	Source     string `json:"source,omitzero" wire:"intern"`
+	// Source is where the skill is defined, such as "built-in".
+	Source string `json:"source,omitzero" wire:"intern"`
+	// PluginName is the plugin that the skill belongs to, or empty.
 	PluginName string `json:"plugin_name,omitzero" wire:"intern"`
-	Tokens     int    `json:"tokens,omitzero"`
+	// Tokens is how much the description takes.
+	Tokens int `json:"tokens,omitzero"`
 }
 
 // A UsageCommandOutput says what the session has cost and how much of the limits is used. The agent
@@ -525,11 +551,13 @@ type SessionUsage struct {
 
 	// TotalCostUSD is the agent's estimate of the cost, in US dollars.
 	TotalCostUSD float64 `json:"total_cost_usd,omitzero"`
-	// TotalAPIDuration is the time spent in API calls, and TotalDuration that of the whole session.
+	// TotalAPIDuration is the time spent in API calls.
 	TotalAPIDuration Millis `json:"total_api_duration_ms,omitzero"`
-	TotalDuration    Millis `json:"total_duration_ms,omitzero"`
-	// TotalLinesAdded and TotalLinesRemoved count the changed lines of files.
-	TotalLinesAdded   int `json:"total_lines_added,omitzero"`
+	// TotalDuration is how long the session has lasted.
+	TotalDuration Millis `json:"total_duration_ms,omitzero"`
+	// TotalLinesAdded is how many lines the session has added to files.
+	TotalLinesAdded int `json:"total_lines_added,omitzero"`
+	// TotalLinesRemoved is how many lines the session has removed from files.
 	TotalLinesRemoved int `json:"total_lines_removed,omitzero"`
 	// ModelUsage splits the usage by model.
 	ModelUsage map[string]ModelUsage `json:"model_usage,omitzero"`

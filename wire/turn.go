@@ -51,9 +51,10 @@ type StopDetails struct {
 	Explanation string `json:"explanation,omitzero"`
 	// RecommendedModel is the model that the API recommends instead, or empty.
 	RecommendedModel string `json:"recommended_model,omitzero" wire:"intern"`
-	// FallbackCreditToken and FallbackHasPrefillClaim are passed on as the API sent them.
-	FallbackCreditToken     string `json:"fallback_credit_token,omitzero"`
-	FallbackHasPrefillClaim bool   `json:"fallback_has_prefill_claim,omitzero"`
+	// FallbackCreditToken is passed on as the API sent it, or empty.
+	FallbackCreditToken string `json:"fallback_credit_token,omitzero"`
+	// FallbackHasPrefillClaim is passed on as the API sent it.
+	FallbackHasPrefillClaim bool `json:"fallback_has_prefill_claim,omitzero"`
 }
 
 // A Container is a container at the API, in which its tools run code.
@@ -126,9 +127,10 @@ type AssistantMessage struct {
 	RequestID string `json:"request_id" wire:"intern"`
 
 	// UserMessageUUID is the caller's id of the prompt that is answered. It is set on the first
-	// message of a turn, except for subagents. UserMessageUUIDs are the ids of all prompts that the
-	// turn has taken up so far, at most 64.
-	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
+	// message of a turn, except for subagents.
+	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
+	// UserMessageUUIDs are the ids of all prompts that the turn has taken up so far, at most 64. It
+	// is set where UserMessageUUID is.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 
 	// ResumeReason is set when the turn continues one that a restart cut off. It is
@@ -159,12 +161,13 @@ type AssistantMessage struct {
 	// display only.
 	Timestamp string `json:"timestamp"`
 
-	// ContextUsage is the answer to /context, UsageReport that to /usage.
-	ContextUsage *ContextUsage       `json:"context_usage"`
-	UsageReport  *UsageCommandOutput `json:"usage_report"`
+	// ContextUsage is the answer to /context, and nil otherwise.
+	ContextUsage *ContextUsage `json:"context_usage"`
+	// UsageReport is the answer to /usage, and nil otherwise.
+	UsageReport *UsageCommandOutput `json:"usage_report"`
 
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message, as in Supersedes
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // ToolUseMeta says how to show a call of a tool.
@@ -230,7 +233,9 @@ type UserMessage struct {
 	// Timestamp is when the message was made, such as "2026-11-15T05:38:19.103Z".
 	Timestamp string `json:"timestamp"`
 
-	UUID      string `json:"uuid"`
+	// UUID is the caller's ID of a prompt, or the agent's ID of another message.
+	UUID string `json:"uuid"`
+	// SessionID is the session that it belongs to. It may be empty in a prompt.
 	SessionID string `json:"session_id" wire:"intern"`
 }
 
@@ -279,10 +284,10 @@ type ResultMessage struct {
 	// (1)".
 	Errors []string `json:"errors" wire:"lenient"`
 
-	// Duration is how long the turn took. APIDuration is the time spent in API calls. It adds up
-	// over the turns of a session, so it can be longer than Duration, but a local command such as
-	// /compact reports 0.
-	Duration    Millis `json:"duration_ms"`
+	// Duration is how long the turn took.
+	Duration Millis `json:"duration_ms"`
+	// APIDuration is the time spent in API calls. It adds up over the turns of a session, so it can
+	// be longer than Duration, but a local command such as /compact reports 0.
 	APIDuration Millis `json:"duration_api_ms"`
 	// NumTurns is the agent's own count of the turn's steps. It is not the number of API calls: two
 	// calls with three parallel tool results between them count as 4.
@@ -292,16 +297,17 @@ type ResultMessage struct {
 	StopReason StopReason `json:"stop_reason" wire:"intern"`
 	// TerminalReason says what ended the agent's loop. It is empty for local slash commands.
 	TerminalReason TerminalReason `json:"terminal_reason" wire:"intern"`
-	// APIErrorStatus and APIErrorType describe the API error that ended the turn, if one did.
-	APIErrorStatus int    `json:"api_error_status"`
-	APIErrorType   string `json:"api_error_type" wire:"intern"`
+	// APIErrorStatus is the HTTP status of the API error that ended the turn, if one did.
+	APIErrorStatus int `json:"api_error_status"`
+	// APIErrorType is the type of that error, such as "invalid_request_error", or empty.
+	APIErrorType string `json:"api_error_type" wire:"intern"`
 
 	// TotalCostUSD is an estimate over the whole session, in US dollars. Read the latest one; don't
 	// add them up. /clear resets it.
 	TotalCostUSD float64 `json:"total_cost_usd"`
-	// Usage is of this turn and of the main loop alone; ModelUsage is of the session and of every
-	// call, which makes it the one to account by.
-	Usage      *Usage                `json:"usage"`
+	// Usage is of this turn and of the main loop alone.
+	Usage *Usage `json:"usage"`
+	// ModelUsage is of the session and of every call, by model. Use this one for accounting.
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
 	// ModelUsageSinceLastResult is what ModelUsage has gained since the previous result.
 	ModelUsageSinceLastResult map[string]ModelUsage `json:"model_usage_since_last_result"`
@@ -316,29 +322,30 @@ type ResultMessage struct {
 	LocalCommand string `json:"local_command" wire:"intern"`
 	// SubagentStats counts the subagents of the session so far.
 	SubagentStats *SubagentStats `json:"subagent_stats"`
-	SafetyStops   int            `json:"safety_stops"`
+	// SafetyStops is how many calls of models a safety system has stopped in the session.
+	SafetyStops int `json:"safety_stops"`
 
 	// QueuedTurnCount is how many prompts are still queued.
 	QueuedTurnCount int `json:"queued_turn_count"`
 	// ResultIndex counts the results from 0; a gap means that one was lost.
 	ResultIndex int `json:"result_index"`
-	// UserMessageUUID is the caller's id of the prompt that is answered, and UserMessageUUIDs are
-	// the ids of all prompts that the turn took up.
-	UserMessageUUID  string   `json:"user_message_uuid" wire:"intern"`
+	// UserMessageUUID is the caller's id of the prompt that is answered.
+	UserMessageUUID string `json:"user_message_uuid" wire:"intern"`
+	// UserMessageUUIDs are the ids of all prompts that the turn took up.
 	UserMessageUUIDs []string `json:"user_message_uuids"`
 	// ResumeReason is set when the turn continued one that a restart cut off.
 	ResumeReason string `json:"resume_reason" wire:"intern"`
 	// Origin is where the prompt came from, if that is known.
 	Origin *Origin `json:"origin" wire:"lenient"`
 
-	// FirstRequestInputTokens and FirstRequestCacheReadInputTokens are the counters of the first
-	// request's [Usage].
-	FirstRequestInputTokens          int `json:"first_request_input_tokens"`
+	// FirstRequestInputTokens is the size of the turn's first request, cached input included.
+	FirstRequestInputTokens int `json:"first_request_input_tokens"`
+	// FirstRequestCacheReadInputTokens is the part of it that was read from the cache.
 	FirstRequestCacheReadInputTokens int `json:"first_request_cache_read_input_tokens"`
 
-	// FastModeState says whether fast mode is on, and FastModeDisabledReason why it is not
-	// available.
-	FastModeState          FastModeState          `json:"fast_mode_state" wire:"intern"`
+	// FastModeState says whether fast mode is on.
+	FastModeState FastModeState `json:"fast_mode_state" wire:"intern"`
+	// FastModeDisabledReason says why fast mode is not available, or is empty.
 	FastModeDisabledReason FastModeDisabledReason `json:"fast_mode_disabled_reason" wire:"intern"`
 	// CredentialExpiresAt is when the login expires, as a timestamp. Only logins at claude.ai have
 	// it.
@@ -352,29 +359,45 @@ type ResultMessage struct {
 	// InvalidConfigFile is set with StartupConfigFileInvalid.
 	InvalidConfigFile *InvalidConfigFile `json:"invalid_config_file"`
 
-	// The timings of the turn's first request and first output, in milliseconds. Only ResultSuccess
-	// has them, and an agent on a pipe sends just TTFT, TTFTStream, TimeToRequest and
-	// FirstContentFrame. The two QueuedBehind fields are "durable_post", "ephemeral_post",
+	// TTFT is the time to the first finished block. The timings count from the start of the turn.
+	// Only ResultSuccess has them, and an agent on a pipe sends just this one, TTFTStream,
+	// TimeToRequest and FirstContentFrame. The fields from FirstStreamPost on are about uploads to
+	// a server.
+	TTFT Millis `json:"ttft_ms"`
+	// TTFTStream is the time to the first event of the model's first answer.
+	TTFTStream Millis `json:"ttft_stream_ms"`
+	// TimeToRequest is the time to the first request.
+	TimeToRequest Millis `json:"time_to_request_ms"`
+	// TimeToRequestFromSpawn is that time from the start of the process.
+	TimeToRequestFromSpawn Millis `json:"time_to_request_from_spawn_ms"`
+	// TimeOrigin is when the process started, as a Unix time.
+	TimeOrigin Millis `json:"time_origin_ms"`
+	// RequestSentWall is when the first request was sent, as a Unix time.
+	RequestSentWall Millis `json:"request_sent_wall_ms"`
+	// FirstContentFrame is the time to the first event with content.
+	FirstContentFrame Millis `json:"first_content_frame_ms"`
+	// FirstStreamPost is the time to the upload of the first event.
+	FirstStreamPost Millis `json:"first_stream_post_ms"`
+	// FirstStreamPostAck is the time to its acknowledgment.
+	FirstStreamPostAck Millis `json:"first_stream_post_ack_ms"`
+	// FirstStreamPostQueueWait is how long it was queued.
+	FirstStreamPostQueueWait Millis `json:"first_stream_post_queue_wait_ms"`
+	// FirstStreamPostWall is when it was uploaded, as a Unix time.
+	FirstStreamPostWall Millis `json:"first_stream_post_wall_ms"`
+	// FirstStreamPostQueuedBehind is why it was queued: "durable_post", "ephemeral_post",
 	// "retry_backoff", "hold" or "none".
-	TTFT                        Millis `json:"ttft_ms"`
-	TTFTStream                  Millis `json:"ttft_stream_ms"`
-	TimeToRequest               Millis `json:"time_to_request_ms"`
-	TimeToRequestFromSpawn      Millis `json:"time_to_request_from_spawn_ms"`
-	TimeOrigin                  Millis `json:"time_origin_ms"`
-	RequestSentWall             Millis `json:"request_sent_wall_ms"`
-	FirstContentFrame           Millis `json:"first_content_frame_ms"`
-	FirstStreamPost             Millis `json:"first_stream_post_ms"`
-	FirstStreamPostAck          Millis `json:"first_stream_post_ack_ms"`
-	FirstStreamPostQueueWait    Millis `json:"first_stream_post_queue_wait_ms"`
-	FirstStreamPostWall         Millis `json:"first_stream_post_wall_ms"`
 	FirstStreamPostQueuedBehind string `json:"first_stream_post_queued_behind" wire:"intern"`
-	FirstTextPost               Millis `json:"first_text_post_ms"`
-	FirstTextPostQueueWait      Millis `json:"first_text_post_queue_wait_ms"`
-	FirstTextPostWall           Millis `json:"first_text_post_wall_ms"`
-	FirstTextPostQueuedBehind   string `json:"first_text_post_queued_behind" wire:"intern"`
+	// FirstTextPost is the time to the upload of the first text.
+	FirstTextPost Millis `json:"first_text_post_ms"`
+	// FirstTextPostQueueWait is how long that text was queued.
+	FirstTextPostQueueWait Millis `json:"first_text_post_queue_wait_ms"`
+	// FirstTextPostWall is when it was uploaded, as a Unix time.
+	FirstTextPostWall Millis `json:"first_text_post_wall_ms"`
+	// FirstTextPostQueuedBehind is why it was queued.
+	FirstTextPostQueuedBehind string `json:"first_text_post_queued_behind" wire:"intern"`
 
-	UUID      string `json:"uuid"`
-	SessionID string `json:"session_id" wire:"intern"`
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // Failed reports whether the turn has failed: the result has the flag, or a subtype that begins
@@ -484,10 +507,10 @@ type InvalidConfigFile struct {
 	Path string `json:"path,omitzero"`
 	// Global says that it is the global config file.
 	Global bool `json:"is_global,omitzero"`
-	// BackupSearched says that the agent has looked for a backup. BackupPath is the backup, if
-	// there is one.
-	BackupSearched bool   `json:"backup_searched,omitzero"`
-	BackupPath     string `json:"backup_path,omitzero"`
+	// BackupSearched says that the agent has looked for a backup.
+	BackupSearched bool `json:"backup_searched,omitzero"`
+	// BackupPath is the backup, or empty if there is none.
+	BackupPath string `json:"backup_path,omitzero"`
 }
 
 // SubagentStats counts the subagents of a session.
@@ -497,16 +520,19 @@ type SubagentStats struct {
 	// Spawned is how many subagents were started.
 	Spawned int `json:"spawned,omitzero"`
 	// Requested counts the requests by whether they asked for the background.
-	Requested           *SubagentRequested `json:"requested,omitzero"`
-	StartedInBackground int                `json:"started_in_background,omitzero"`
+	Requested *SubagentRequested `json:"requested,omitzero"`
+	// StartedInBackground is how many of them the agent did not wait for.
+	StartedInBackground int `json:"started_in_background,omitzero"`
 	// MaxDepth is the deepest nesting of subagents.
 	MaxDepth int `json:"max_depth,omitzero"`
 	// SpawnedBySubagents is how many of them other subagents started.
 	SpawnedBySubagents int `json:"spawned_by_subagents,omitzero"`
-	// Completed, Failed and Killed count the subagents that have ended.
-	Completed int             `json:"completed,omitzero"`
-	Failed    int             `json:"failed,omitzero"`
-	Killed    *SubagentKilled `json:"killed,omitzero"`
+	// Completed is how many subagents have ended as they should.
+	Completed int `json:"completed,omitzero"`
+	// Failed is how many subagents have ended with an error.
+	Failed int `json:"failed,omitzero"`
+	// Killed counts the subagents that were ended early.
+	Killed *SubagentKilled `json:"killed,omitzero"`
 	// Refused counts the requests that a limit prevented.
 	Refused *SubagentRefused `json:"refused,omitzero"`
 	// ByType counts the started subagents by type, such as "general-purpose".
@@ -517,27 +543,27 @@ type SubagentStats struct {
 type SubagentRequested struct {
 	raw string
 
-	Background int `json:"background,omitzero"`
-	Foreground int `json:"foreground,omitzero"`
-	Unset      int `json:"unset,omitzero"`
+	Background int `json:"background,omitzero"` // run_in_background was true
+	Foreground int `json:"foreground,omitzero"` // run_in_background was false
+	Unset      int `json:"unset,omitzero"`      // the call did not say, or could not
 }
 
 // SubagentKilled counts subagents by who ended them.
 type SubagentKilled struct {
 	raw string
 
-	Parent int `json:"parent,omitzero"`
-	User   int `json:"user,omitzero"`
-	System int `json:"system,omitzero"`
+	Parent int `json:"parent,omitzero"` // another agent ended it
+	User   int `json:"user,omitzero"`   // the user or a client ended it
+	System int `json:"system,omitzero"` // Claude Code ended it
 }
 
 // SubagentRefused counts subagents that were not started, by the limit.
 type SubagentRefused struct {
 	raw string
 
-	DepthLimit       int `json:"depth_limit,omitzero"`
-	ConcurrencyLimit int `json:"concurrency_limit,omitzero"`
-	Budget           int `json:"budget,omitzero"`
+	DepthLimit       int `json:"depth_limit,omitzero"`       // too deep a nesting
+	ConcurrencyLimit int `json:"concurrency_limit,omitzero"` // too many at once
+	Budget           int `json:"budget,omitzero"`            // the budget was used up
 }
 
 // Usage counts the tokens of one API call, or of one turn when it comes with a result. Frames that
@@ -549,16 +575,17 @@ type Usage struct {
 	InputTokens int `json:"input_tokens,omitzero"`
 	// OutputTokens includes thinking.
 	OutputTokens int `json:"output_tokens,omitzero"`
-	// CacheCreationInputTokens counts the tokens written to the cache, and CacheReadInputTokens
-	// those read from it.
+	// CacheCreationInputTokens counts the tokens written to the cache.
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
-	CacheReadInputTokens     int `json:"cache_read_input_tokens,omitzero"`
+	// CacheReadInputTokens counts the tokens read from the cache.
+	CacheReadInputTokens int `json:"cache_read_input_tokens,omitzero"`
 
 	// CacheCreation splits CacheCreationInputTokens by lifetime.
 	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
 	// ServerToolUse counts the calls of tools that run at the API. Web searches have a separate
 	// price.
-	ServerToolUse       *ServerToolUsage     `json:"server_tool_use,omitzero"`
+	ServerToolUse *ServerToolUsage `json:"server_tool_use,omitzero"`
+	// OutputTokensDetails splits OutputTokens. It is nil if the API does not say.
 	OutputTokensDetails *OutputTokensDetails `json:"output_tokens_details,omitzero"`
 
 	// ServiceTier is "standard", "priority" or "batch". It may be empty outside a result.
@@ -586,16 +613,16 @@ func (u *Usage) TotalTokens() int {
 type CacheCreation struct {
 	raw string
 
-	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens,omitzero"`
-	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens,omitzero"`
+	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens,omitzero"` // kept for five minutes
+	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens,omitzero"` // kept for an hour
 }
 
 // ServerToolUsage counts the calls of tools that run at the API.
 type ServerToolUsage struct {
 	raw string
 
-	WebSearchRequests int `json:"web_search_requests,omitzero"`
-	WebFetchRequests  int `json:"web_fetch_requests,omitzero"`
+	WebSearchRequests int `json:"web_search_requests,omitzero"` // web searches
+	WebFetchRequests  int `json:"web_fetch_requests,omitzero"`  // pages fetched
 }
 
 // OutputTokensDetails says what the output tokens were spent on.
@@ -614,36 +641,42 @@ type UsageIteration struct {
 	Type string `json:"type,omitzero" wire:"intern"`
 	// Model is the model of this part. It is empty for a compaction.
 	Model string `json:"model,omitzero" wire:"intern"`
-	// The counters mean the same as those of [Usage].
-	InputTokens              int            `json:"input_tokens,omitzero"`
-	OutputTokens             int            `json:"output_tokens,omitzero"`
-	CacheCreationInputTokens int            `json:"cache_creation_input_tokens,omitzero"`
-	CacheReadInputTokens     int            `json:"cache_read_input_tokens,omitzero"`
-	CacheCreation            *CacheCreation `json:"cache_creation,omitzero"`
+	// InputTokens and the counters below mean the same as those of [Usage].
+	InputTokens int `json:"input_tokens,omitzero"`
+	// OutputTokens includes thinking.
+	OutputTokens int `json:"output_tokens,omitzero"`
+	// CacheCreationInputTokens counts the tokens written to the cache.
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens,omitzero"`
+	// CacheReadInputTokens counts the tokens read from the cache.
+	CacheReadInputTokens int `json:"cache_read_input_tokens,omitzero"`
+	// CacheCreation splits CacheCreationInputTokens by lifetime, or is nil.
+	CacheCreation *CacheCreation `json:"cache_creation,omitzero"`
 }
 
 // ModelUsage is what a session has used of one model, all calls of the agent included.
 type ModelUsage struct {
 	raw string
 
-	// The token counters mean the same as those of [Usage].
+	// InputTokens and the next three counters mean the same as those of [Usage].
 	InputTokens              int `json:"inputTokens,omitzero"`
-	OutputTokens             int `json:"outputTokens,omitzero"`
-	CacheReadInputTokens     int `json:"cacheReadInputTokens,omitzero"`
-	CacheCreationInputTokens int `json:"cacheCreationInputTokens,omitzero"`
+	OutputTokens             int `json:"outputTokens,omitzero"`             // thinking included
+	CacheReadInputTokens     int `json:"cacheReadInputTokens,omitzero"`     // read from the cache
+	CacheCreationInputTokens int `json:"cacheCreationInputTokens,omitzero"` // written to the cache
 	// WebSearchRequests is how many web searches were requested.
 	WebSearchRequests int `json:"webSearchRequests,omitzero"`
 	// CostUSD is the agent's estimate of the cost, in US dollars. CostBasis says by which prices.
 	CostUSD float64 `json:"costUSD,omitzero"`
 	// ContextWindow is the size of the model's context window in tokens, such as 1000000.
-	// MaxOutputTokens is the longest answer, such as 128000.
-	ContextWindow   int `json:"contextWindow,omitzero"`
+	ContextWindow int `json:"contextWindow,omitzero"`
+	// MaxOutputTokens is the longest answer in tokens, such as 128000.
 	MaxOutputTokens int `json:"maxOutputTokens,omitzero"`
 
 	// ThinkingTokens are a part of OutputTokens.
 	ThinkingTokens int `json:"thinkingTokens,omitzero"`
-	// The two ephemeral counters are parts of CacheCreationInputTokens.
+	// CacheCreationEphemeral5mInputTokens is the part of CacheCreationInputTokens that is kept for
+	// five minutes.
 	CacheCreationEphemeral5mInputTokens int `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
+	// CacheCreationEphemeral1hInputTokens is the part that is kept for an hour.
 	CacheCreationEphemeral1hInputTokens int `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
 
 	// CanonicalModel is the model's canonical name, such as "claude-opus-5-5".
