@@ -85,11 +85,16 @@ func visibleText(text string) string {
 // ForkOptions say what to fork, and how. Nil and the zero value mean a whole session in the agent's
 // own files.
 type ForkOptions struct {
-	// Store, Project and ProjectName are as in [Options].
-	Store       Store
-	Project     string
+	// Store has the session, and gets the fork. Nil means the agent's own files.
+	Store Store
+	// Project is the path of the session's working directory, as in [Options]. Empty means any
+	// project.
+	Project string
+	// ProjectName is the name of the project in the store, as in [Options]. If it is set, Project
+	// is ignored.
 	ProjectName string
-	// UpTo is the UUID of the last message that the fork has. Empty means the whole session.
+	// UpTo is the UUID of the last message that the fork has, such as [RecordedMessage.UUID]. Empty
+	// means the whole session.
 	UpTo string
 	// Title is the title of the fork. Empty means the title of the session, followed by " (fork)".
 	Title string

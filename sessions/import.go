@@ -16,9 +16,13 @@ const (
 
 // ImportOptions say what to import. Nil and the zero value mean a session in the agent's own files.
 type ImportOptions struct {
-	// Store, Project and ProjectName say where the session to copy is, as in [Options].
-	Store       Store
-	Project     string
+	// Store has the session to copy. Nil means the agent's own files.
+	Store Store
+	// Project is the path of the session's working directory, as in [Options]. Empty means any
+	// project.
+	Project string
+	// ProjectName is the name of the project in Store, as in [Options]. If it is set, Project is
+	// ignored.
 	ProjectName string
 	// IntoProject is the name of the project in dst, such as the value of
 	// clew.Options.StoreProject. Empty means the name that it has in the source.

@@ -36,7 +36,8 @@ type SessionInfo struct {
 	Err error
 }
 
-// Key returns the key of the session's main transcript, for the methods of a [Store].
+// Key returns the key of the session's main transcript, for the methods of a [Store]. Its subpath
+// is empty.
 func (i SessionInfo) Key() wire.SessionKey {
 	return wire.SessionKey{Project: i.Project, SessionID: i.ID}
 }
@@ -206,7 +207,8 @@ func (i *SessionInfo) setOngoing() {
 }
 
 // Get returns what is known of one session, from the beginning and the end of its transcript, as
-// [List] does. If there is none with that ID, the error wraps [ErrNotFound]. opts may be nil.
+// [List] does. If there is none with that ID, the error wraps [ErrNotFound]. opts may be nil. A
+// session that [List] leaves out, such as one without a prompt, is found as well.
 func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
@@ -221,9 +223,14 @@ func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 // sessions in the agent's own files, the newest first. A session must pass all filters that are
 // set.
 type ListOptions struct {
-	// Store, Project and ProjectName are as in [Options].
-	Store       Store
-	Project     string
+	// Store has the sessions. Nil means the agent's own files, in all of [Roots].
+	Store Store
+	// Project is the path of a working directory, such as "/home/me/code". Only its sessions are
+	// listed, with those of other working trees of its repository. Empty means all projects, which
+	// needs a store that is a [ProjectLister].
+	Project string
+	// ProjectName is the name of a project in the store, as in [Options]. If it is set, Project is
+	// ignored.
 	ProjectName string
 	// OnlyProject leaves out the sessions of other working trees of the git repository that Project
 	// is in.
@@ -240,12 +247,15 @@ type ListOptions struct {
 	// Ongoing lists only sessions in which an agent is working, or only the others. Nil means both.
 	Ongoing *bool
 
-	// Sort is the order of the list, by default [ByModified]. Reverse reverses it.
-	Sort    SortBy
+	// Sort is the order of the list, by default [ByModified].
+	Sort SortBy
+	// Reverse reverses the order, so that the oldest, the smallest or the last title comes first.
+	// Limit and Offset count from there.
 	Reverse bool
-	// Limit is the maximum length of the list. 0 or less means no limit. Offset is how many
-	// sessions to skip before the first one.
-	Limit  int
+	// Limit is the maximum length of the list. 0 or less means no limit.
+	Limit int
+	// Offset is the number of sessions to skip before the first one, for lists in pages. If it is
+	// larger than the number of sessions, the list is empty.
 	Offset int
 }
 

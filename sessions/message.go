@@ -28,11 +28,12 @@ type RecordedMessage struct {
 	// CompactSummary reports whether the message is the summary that replaces everything said
 	// before a compaction.
 	CompactSummary bool
-	// ParentToolUseID is the ID of the tool call that started the subagent which has this message,
-	// and ParentAgentID the ID of the subagent that made the call. Both are empty for messages of
-	// the session itself; ParentAgentID also if the session made the call.
+	// ParentToolUseID is the ID of the tool call that started the subagent which has this message.
+	// It is empty for messages of the session itself, and if the call is not known.
 	ParentToolUseID string
-	ParentAgentID   string
+	// ParentAgentID is the ID of the subagent that made that call. It is empty for messages of the
+	// session itself, and if the session made the call.
+	ParentAgentID string
 }
 
 // Messages returns the conversation of a session as the agent would continue it: from the first

@@ -68,7 +68,7 @@ type Summarizer interface {
 
 // EntryUUID returns the member "uuid" of an entry, or "" if the entry has none or it is not a
 // string. It returns an error unless the entry is one JSON object in UTF-8. A [Store] calls it for
-// each entry that is appended.
+// each entry that is appended. If the member comes more than once, the last one counts.
 func EntryUUID(entry wire.JSON) (string, error) { return entryUUID([]byte(entry)) }
 
 // entryUUID is EntryUUID for bytes. It reads the whole entry, since a key may come more than once,

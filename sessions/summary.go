@@ -16,19 +16,24 @@ import (
 // keeps it with the session and marshals it to JSON, so texts longer than 4,096 bytes are cut. The
 // zero value is the summary of a session without entries.
 type Summary struct {
-	// Created is the time of the first entry, and LastTime that of the last. Entries without a time
-	// are ignored. The zero time means that no entry has one.
-	Created  time.Time `json:"created,omitzero"`
+	// Created is the time of the first entry that has a time, or the zero time if none has one.
+	Created time.Time `json:"created,omitzero"`
+	// LastTime is the time of the last entry that has a time, or the zero time if none has one.
 	LastTime time.Time `json:"last_time,omitzero"`
-	// CWD is the working directory in which the session began, and GitBranch the last git branch.
-	CWD       string `json:"cwd,omitempty"`
+	// CWD is the working directory in which the session began, such as "/home/me/code". It may have
+	// changed since.
+	CWD string `json:"cwd,omitempty"`
+	// GitBranch is the last git branch, such as "main". Outside of a repository the agent writes
+	// "HEAD".
 	GitBranch string `json:"git_branch,omitempty"`
-	// Model is the model that answered last, such as "claude-opus-4-5". PermissionMode is the last
-	// permission mode, such as "plan", and Version the last version of the agent, such as
-	// "2.1.325".
-	Model          string `json:"model,omitempty"`
+	// Model is the model that answered last, such as "claude-opus-5-5". It is empty if no model has
+	// answered.
+	Model string `json:"model,omitempty"`
+	// PermissionMode is the last permission mode, such as "plan" or "acceptEdits". It is empty if
+	// no entry has one.
 	PermissionMode string `json:"permission_mode,omitempty"`
-	Version        string `json:"version,omitempty"`
+	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
+	Version string `json:"version,omitempty"`
 	// FirstPrompt is the first text that the user wrote, on one line, cut after 200 characters.
 	FirstPrompt string `json:"first_prompt,omitempty"`
 	// FirstCommand is the first slash command, such as "/init". It serves as a title if there is no
@@ -37,17 +42,19 @@ type Summary struct {
 	// LastPrompt is the last text that the user wrote, cut like FirstPrompt. Older agents did not
 	// record it.
 	LastPrompt string `json:"last_prompt,omitempty"`
-	// CustomTitle is the last title that the user gave, see [Rename], and AITitle the last one that
-	// the agent generated.
+	// CustomTitle is the last title that the user gave, see [Rename]. It is empty if the user gave
+	// none.
 	CustomTitle string `json:"custom_title,omitempty"`
-	AITitle     string `json:"ai_title,omitempty"`
+	// AITitle is the last title that the agent generated. It is empty until the agent has generated
+	// one.
+	AITitle string `json:"ai_title,omitempty"`
 	// Recap is the title that older agents generated.
 	Recap string `json:"recap,omitempty"`
 	// Tag is the tag of the session, see the function [Tag].
 	Tag string `json:"tag,omitempty"`
-	// TeamName and AgentName name the member of a team that has this session. A session without a
-	// team may also have an AgentName.
-	TeamName  string `json:"team_name,omitempty"`
+	// TeamName is the name of the team, if the session is that of a teammate, or "".
+	TeamName string `json:"team_name,omitempty"`
+	// AgentName is the name of the teammate. A session without a team may also have one.
 	AgentName string `json:"agent_name,omitempty"`
 	// Sidechain reports whether the transcript is that of a subagent. Older agents kept these as
 	// sessions.

@@ -46,13 +46,16 @@ type UsageScan struct {
 	// CostStates are the agent's own accounts of what it has used, for [usage.Reconcile]. They
 	// cover whole sessions: Since and Until don't limit them.
 	CostStates []usage.CostState
-	// Files and Bytes are the number of transcripts that were read, and their size.
+	// Files is the number of transcripts that were read, including those of subagents.
 	Files int
+	// Bytes is the size of these transcripts. For a store that is not a [Folder] it is the length
+	// of their entries.
 	Bytes int64
-	// BadLines is the number of lines that are not entries. Bad has the first thousand of them,
-	// sorted by path and offset.
+	// BadLines is the number of lines that are not entries. They count for nothing, so the totals
+	// may be a little too low if there are any.
 	BadLines int
-	Bad      []BadLine
+	// Bad has the first thousand of these lines, sorted by path and offset.
+	Bad []BadLine
 	// Unread has an error for each file or directory that could not be read, or not completely. The
 	// totals are too low if there are any.
 	Unread []error
@@ -63,8 +66,9 @@ type BadLine struct {
 	// Path is the path of the file, or for a store that is not a [Folder] the path that the file
 	// would have in the directory of the projects.
 	Path string
-	// Line is the number of the line, from 1, and Offset the offset at which it begins.
-	Line   int
+	// Line is the number of the line, from 1.
+	Line int
+	// Offset is the offset in the file at which the line begins, in bytes.
 	Offset int64
 	// Torn reports whether it is the last line and incomplete: the agent is just writing it, or a
 	// crash has cut it.
