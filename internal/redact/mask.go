@@ -2,10 +2,7 @@ package redact
 
 import (
 	"encoding/json"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 )
 
 // Masked replaces a secret in the results of [Mask] and [MaskJSON].
@@ -32,61 +29,43 @@ func Mask(text string) string {
 const maxRounds = 8
 
 func maskOnce(text string) string {
-	lower := lowerASCII(text)
-	for i := range wideRules {
-		if rule := &wideRules[i]; rule.applies(lower) {
-			text = rule.pattern().ReplaceAllString(text, "${1}"+Masked+"${2}")
-			lower = lowerASCII(text)
+	shown := visible(text)
+	changed := allRules().replace(shown, func(r *Rule) string {
+		if r.personal {
+			return ""
 		}
+		return Masked
+	}, func(*Rule, int) {})
+	if changed == shown {
+		return text
 	}
-	rules := allRules()
-	for i := range rules {
-		if rules[i].personal {
-			continue
-		}
-		if changed, n := rules[i].apply(text, lower, Masked); n > 0 {
-			text, lower = changed, lowerASCII(changed)
-		}
+	return changed
+}
+
+// wideRules find more than the rules of the same subjects: also short values, and values that could
+// be code or prose. Only Mask applies them.
+func wideRules() []Rule {
+	return []Rule{
+		// Keys with a well-known prefix.
+		{anchors: []string{"sk-ant-"}, pattern: `sk-ant-([A-Za-z0-9_-]+)`},
+		{
+			anchors: []string{"sk-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza"},
+			before:  wordStart,
+			pattern: `(?:sk-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza)([A-Za-z0-9_-]{12,})`,
+		},
+		// A JSON web token.
+		{anchors: []string{"eyj"}, before: wordStart, pattern: `eyJ([A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)`},
+		// The user and the password of a URL.
+		{anchors: []string{"://"}, pattern: `://([^\s/?#"'<>]+)@`},
+		// A header or a setting with the name of a secret. The authentication scheme before the
+		// value stays.
+		{
+			anchors: []string{"authorization", "api", "access", "private", "token", "secret", "password", "passwd"},
+			pattern: `(?i)(?:authorization|api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd)` +
+				`["']?\s*(?:[:=]|%3[AD])\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',;&}\])]+)`,
+		},
+		{anchors: []string{"bearer"}, before: wordStart, pattern: `(?i)bearer\s+([A-Za-z0-9._~+/=-]{8,})`},
 	}
-	return text
-}
-
-// A wideRule finds more than the rule of the same subject: also short values, and values that could
-// be code or prose. Its groups are kept, and the text between them is replaced.
-type wideRule struct {
-	anchors []string // in lower case; without one of them, the pattern matches nothing
-	pattern func() *regexp.Regexp
-}
-
-func (r *wideRule) applies(lower string) bool {
-	return slices.ContainsFunc(r.anchors, func(anchor string) bool { return strings.Contains(lower, anchor) })
-}
-
-// wideRules are applied before the rules, in this order.
-var wideRules = []wideRule{
-	// Keys with a well-known prefix.
-	{[]string{"sk-ant-"}, compiled(`(sk-ant-)[A-Za-z0-9_-]+`)},
-	{
-		[]string{"sk-", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza"},
-		compiled(`\b(sk-|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|AKIA|ASIA|AIza)[A-Za-z0-9_-]{12,}`),
-	},
-	// A JSON web token.
-	{[]string{"eyj"}, compiled(`\b(eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)},
-	// The user and the password of a URL.
-	{[]string{"://"}, compiled(`(://)[^\s/?#"'<>]+(@)`)},
-	// A header or a setting with the name of a secret. The authentication scheme before the value
-	// stays.
-	{
-		[]string{"authorization", "key", "token", "secret", "password", "passwd"},
-		compiled(`(?i)((?:authorization|api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd)` +
-			`["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"',;&}\])]+`),
-	},
-	{[]string{"bearer"}, compiled(`(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{8,}`)},
-}
-
-// compiled returns a function that compiles the pattern on its first call.
-func compiled(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // MaskJSON is like [Mask] for a JSON object. It replaces every value in members named "env" and

@@ -55,22 +55,19 @@ func (r *Redactor) Count(rule string, n int) {
 	}
 }
 
-// Text returns text with everything replaced that a rule finds. The cost is linear in the length of
-// the text.
+// Text returns text with everything replaced that a rule finds. The rules don't see terminal escapes
+// and invisible characters, and a text in which they find something is returned without these. The
+// cost is linear in the length of the text.
 func (r *Redactor) Text(text string) string {
 	if len(text) < shortest {
 		return text
 	}
-	text = r.ownHome(text)
-	lower := lowerASCII(text)
-	rules := allRules()
-	for i := range rules {
-		if changed, n := rules[i].apply(text, lower, rules[i].mark()); n > 0 {
-			text, lower = changed, lowerASCII(changed)
-			r.Count(rules[i].Name, n)
-		}
+	shown := visible(text)
+	changed := allRules().replace(r.ownHome(shown), (*Rule).mark, func(rule *Rule, n int) { r.Count(rule.Name, n) })
+	if changed == shown {
+		return text
 	}
-	return text
+	return changed
 }
 
 // shortest is the length of the shortest text in which a rule can find something.

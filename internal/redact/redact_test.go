@@ -141,6 +141,14 @@ var redactions = map[string]struct {
 			"token = next2()", "secret garden", "git checkout -b 'a b'", "password = os.Getenv2(x)",
 		},
 	},
+	"service-key": {
+		map[string]string{
+			"id LTAI" + "5tAbCdEfGhIjKlMnOpQr.":                  "id [redacted:service-key].",
+			"AIRTABLE=" + "abcdefgh123456789":                    "AIRTABLE=[redacted:service-key]",
+			`{\"fastly\": \"abcdefghijklmnopqrstuvwxyz012345\"}`: `{\"fastly\": \"[redacted:service-key]\"}`,
+		},
+		[]string{"airtable: a table with air", "fastly = /usr/lib/fastly", "LTAI5t", "AIRTABLE=abcdefghijklmnopq"},
+	},
 	"setting": {
 		map[string]string{
 			"password: hunter22\n":           "password: [redacted:setting]\n",
@@ -224,6 +232,75 @@ func TestRedactRules(t *testing.T) {
 	}
 }
 
+// Terminal escapes and invisible characters don't hide a secret.
+func TestHiddenCharactersDontHideSecrets(t *testing.T) {
+	t.Parallel()
+	const key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	secrets := []string{
+		key, "sk-ant-api03-abcDEF_123-456", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123",
+	}
+	for _, hidden := range []string{
+		"\x1b[32m", "\x1b[1;38;5;200m", "\x1b[K", "\x1b[?25h", "\u009b31m", "\x1b]8;;http://x.example\x1b\\", "\x1b]0;title\a",
+		"\x1b(B", "\x1bM", "\x1b7", "\x1bP1$r0m\x1b\\", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\ufe0f", "\U000e0041",
+		"\u3164", "\u2800", "\u061c", "\u202e",
+	} {
+		for _, secret := range secrets {
+			half := len(secret) / 2
+			for _, text := range []string{
+				hidden + secret, secret + hidden, "a " + hidden + secret + hidden + " b", secret[:half] + hidden + secret[half:],
+				secret[:2] + hidden + secret[2:], "DB_PASSWORD=" + hidden + secret, "pass" + hidden + "word: " + secret,
+			} {
+				if got := new(Redactor).Text(text); strings.Contains(visible(got), secret[half:]) {
+					t.Errorf("%q became %q", text, got)
+				}
+				if got := Mask(text); strings.Contains(visible(got), secret[half:]) {
+					t.Errorf("%q is masked as %q", text, got)
+				}
+			}
+		}
+		for _, text := range []string{"a " + hidden + "word" + hidden, hidden, "x" + hidden} {
+			if got := new(Redactor).Text(text); got != text {
+				t.Errorf("%q has no secret and became %q", text, got)
+			}
+		}
+		if got := new(Redactor).Text("see " + hidden + "/home/ann/x"); got != "see /home/user/x" {
+			t.Errorf("%q", got)
+		}
+	}
+	for _, before := range []string{"%3D", "%3a", "%26", "%253D", `\n`, `\t`, `\u003d`, `\x3d`, `\x1b[32m`, `\033[0;32m`, `\e[1m`, `\u001b[32m`} {
+		for _, secret := range secrets {
+			if got := new(Redactor).Text("x" + before + secret); strings.Contains(got, secret) {
+				t.Errorf("%q became %q", before+secret, got)
+			}
+		}
+	}
+}
+
+// An escape that does not end hides nothing of what follows it.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                  "",
+		"plain é 漢字 “x”":                    "plain é 漢字 “x”",
+		"a\x1b":                             "a",
+		"a\x1b[":                            "a",
+		"a\x1b[31":                          "a",
+		"a\x1b[31\nb":                       "a\nb",
+		"a\x1b]0;no end":                    "a0;no end",
+		"a\x1b]0;no end\nb\a":               "a0;no end\nb\a",
+		"a\x1b(":                            "a",
+		"a\x1b\x1b[1mb":                     "ab",
+		"a\x1b\nb":                          "a\nb",
+		"\xff\x9b31m":                       "\xff\x9b31m",
+		"a\u009d0;t\u009cb":                 "ab",
+		strings.Repeat("\x1b]", 3) + "x\ab": "b",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestRedactHome(t *testing.T) {
 	t.Parallel()
 	r := Redactor{Home: "/data/people/ann"}
@@ -281,7 +358,7 @@ func (c countingReader) ReadRune() (r rune, size int, err error) {
 // length.
 func TestRedactReadsOnce(t *testing.T) {
 	t.Parallel()
-	for _, rule := range allRules() {
+	for number, rule := range allRules().rules {
 		if rule.custom != nil {
 			continue
 		}
@@ -293,7 +370,9 @@ func TestRedactReadsOnce(t *testing.T) {
 			for _, gap := range []string{"", strings.Repeat(" ", 50), strings.Repeat(`\`, 50), strings.Repeat("a1", 25)} {
 				text := strings.Repeat(piece+gap, 4_000/len(piece+gap))
 				read = 0
-				rule.apply(text, lowerASCII(text), rule.mark())
+				places := allRules().finder.find(text)
+				rule.apply(text, places.at[number], rule.mark())
+				allRules().finder.release(places)
 				if most := 10*len(text) + 100; read > most {
 					t.Errorf("%s reads %d letters of %d of %.80q", rule.Name, read, len(text), text)
 				}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"cmp"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,20 +16,25 @@ type Rule struct {
 
 	// personal marks data that names a person or an account and is not secret. Mask leaves it.
 	personal bool
+	// wide marks a rule that only Mask applies.
+	wide bool
 
-	// anchors are lower-case texts. Every match of the rule begins with one of them. The rule
-	// searches for the anchors and tries its pattern only there, which is many times as fast as
-	// trying it everywhere.
+	// anchors are lower-case texts. Every match of the rule begins with one of them, or back bytes
+	// before it. The rule tries its pattern only there, which is many times as fast as trying it
+	// everywhere.
 	anchors []string
+	back    int
 	// pattern matches at an anchor. The first group that matched is replaced, or else the whole
 	// match.
 	pattern string
 	// with replaces the match; empty means the mark of the rule.
 	with string
-	// before reports whether an anchor counts after the given text; nil means that it always does.
+	// before reports whether a match counts after the given text; nil means that it always does.
 	before func(text string) bool
 	// wanted reports whether a match is a secret; nil means that every match is.
 	wanted func(match string) bool
+	// entropy is the least entropy of a match, in bits per character.
+	entropy float64
 	// custom finds the matches in place of pattern, before and wanted, in texts that have an
 	// anchor.
 	custom func(text string) [][2]int
@@ -40,87 +46,132 @@ type Rule struct {
 
 // Rules returns all rules, in the order in which a [Redactor] applies them.
 func Rules() []Rule {
-	return append(slices.Clone(allRules()), Rule{
+	var rules []Rule
+	for _, rule := range allRules().rules {
+		if !rule.wide && !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == rule.Name }) {
+			rules = append(rules, rule)
+		}
+	}
+	return append(rules, Rule{
 		Name: "picture", About: "pictures in results, since their content is unknown", personal: true,
 	})
 }
 
+// A ruleTable has all rules and finds their anchors. Several rules may have the same name.
+type ruleTable struct {
+	rules  []Rule
+	finder *finder
+}
+
 // allRules makes the rules when they are first needed, and each rule compiles its pattern when its
 // first anchor is found. A program that never sees anything like a secret pays nothing.
-var allRules = sync.OnceValue(func() []Rule {
-	rules := slices.Concat(keyRules(), headerRules(), settingRules(), personalRules())
-	for i := range rules {
-		find := sync.OnceValue(rules[i].compile)
-		rules[i].match = func(text string) []int { return find().FindStringSubmatchIndex(text) }
+var allRules = sync.OnceValue(func() *ruleTable {
+	wide := wideRules()
+	for i := range wide {
+		wide[i].wide = true
 	}
-	return rules
+	t := &ruleTable{rules: slices.Concat(wide, keyRules(), headerRules(), settingRules(), serviceRules(), personalRules())}
+	var anchors [][]string
+	for i := range t.rules {
+		rule := &t.rules[i]
+		find := sync.OnceValue(rule.compile)
+		rule.match = func(text string) []int { return find().FindStringSubmatchIndex(text) }
+		anchors = append(anchors, rule.anchors)
+	}
+	t.finder = newFinder(anchors)
+	return t
 })
 
 func (r *Rule) compile() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.pattern + ")") }
 
-// mark returns the text that a Redactor writes for a match.
-func (r *Rule) mark() string { return cmp.Or(r.with, mark(r.Name)) }
+// mark returns the text that a Redactor writes for a match, or "" if it does not apply the rule.
+func (r *Rule) mark() string {
+	if r.wide {
+		return ""
+	}
+	return cmp.Or(r.with, mark(r.Name))
+}
 
-// apply replaces the matches in text by with, and returns how many it replaced. lower is the text
-// in lower case.
-func (r *Rule) apply(text, lower, with string) (string, int) {
+// replace replaces what the rules find by what with returns for a rule, which is "" for a rule that
+// is not applied. found is called for each rule that found something.
+func (t *ruleTable) replace(text string, with func(*Rule) string, found func(r *Rule, n int)) string {
+	places := t.finder.find(text)
+	defer t.finder.release(places)
+	for _, number := range places.active {
+		rule := &t.rules[number]
+		mark := with(rule)
+		if mark == "" {
+			continue
+		}
+		if changed, spans := rule.apply(text, places.at[number], mark); len(spans) > 0 {
+			text = changed
+			places.move(number, spans, len(mark))
+			found(rule, len(spans))
+		}
+	}
+	return text
+}
+
+// apply replaces the matches at the given places by with, and returns what it replaced.
+func (r *Rule) apply(text string, places []hit, with string) (string, [][2]int) {
 	var b strings.Builder
-	copied, n := 0, 0
-	for _, span := range r.spans(text, lower) {
+	copied := 0
+	spans := r.spans(text, places)
+	replaced := spans[:0]
+	for _, span := range spans {
 		if span[0] < copied || text[span[0]:span[1]] == with {
 			continue
 		}
 		b.WriteString(text[copied:span[0]])
 		b.WriteString(with)
 		copied = span[1]
-		n++
+		replaced = append(replaced, span)
 	}
-	if n == 0 {
-		return text, 0
+	if len(replaced) == 0 {
+		return text, nil
 	}
 	b.WriteString(text[copied:])
-	return b.String(), n
+	return b.String(), replaced
 }
 
 // spans returns the bounds of the matches, sorted by start. They may overlap.
-func (r *Rule) spans(text, lower string) [][2]int {
+func (r *Rule) spans(text string, places []hit) [][2]int {
+	if len(places) == 0 {
+		return nil
+	}
+	if r.custom != nil {
+		return r.custom(text)
+	}
 	var spans [][2]int
-	for _, anchor := range r.anchors {
-		if r.custom != nil {
-			if strings.Contains(lower, anchor) {
-				return r.custom(text)
-			}
-			continue
+	ends := make([]int, len(r.anchors))
+	for _, place := range places {
+		// A search for an anchor goes on after each match, also after an unwanted one, so that no
+		// stretch of the text is read many times.
+		start := place.at - r.back
+		if end := &ends[place.number]; start >= *end && start >= 0 {
+			spans = r.tryAt(text, start, end, spans)
 		}
-		spans = r.at(anchor, text, lower, spans)
 	}
 	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Or(a[0]-b[0], b[1]-a[1]) })
 	return spans
 }
 
-// at appends the matches at one anchor. It continues after each match, also after an unwanted one,
-// so that no stretch of the text is read many times.
-func (r *Rule) at(anchor, text, lower string, spans [][2]int) [][2]int {
-	for from := 0; ; {
-		i := strings.Index(lower[from:], anchor)
-		if i < 0 {
-			return spans
-		}
-		start := from + i
-		from = start + len(anchor)
-		if start > 0 && r.before != nil && !r.before(text[:start]) {
-			continue
-		}
-		match := r.match(text[start:])
-		if match == nil {
-			continue
-		}
-		from = max(from, start+match[1])
-		first, last := group(match)
-		if r.wanted == nil || r.wanted(text[start+first:start+last]) {
-			spans = append(spans, [2]int{start + first, start + last})
-		}
+// tryAt appends the match at start, and sets end to its end.
+func (r *Rule) tryAt(text string, start int, end *int, spans [][2]int) [][2]int {
+	if start > 0 && r.before != nil && !r.before(text[:start]) {
+		return spans
 	}
+	match := r.match(text[start:])
+	if match == nil {
+		return spans
+	}
+	*end = start + match[1]
+	first, last := group(match)
+	found := text[start+first : start+last]
+	if r.wanted != nil && !r.wanted(found) || r.entropy > 0 && entropy(found) < r.entropy {
+		return spans
+	}
+	return append(spans, [2]int{start + first, start + last})
 }
 
 // group returns the bounds of the first group that matched, or of the whole match.
@@ -133,18 +184,20 @@ func group(match []int) (start, end int) {
 	return match[0], match[1]
 }
 
-// lowerASCII returns text with ASCII letters in lower case. The result is as long as the text.
-func lowerASCII(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' }) {
-		return text
+// entropy returns the entropy of a text in bits per byte, by how often each byte occurs in it.
+func entropy(text string) float64 {
+	var counts [256]int
+	for i := range len(text) {
+		counts[text[i]]++
 	}
-	lower := []byte(text)
-	for i, c := range lower {
-		if c >= 'A' && c <= 'Z' {
-			lower[i] = c + 'a' - 'A'
+	bits := 0.0
+	for _, n := range counts {
+		if n > 0 {
+			share := float64(n) / float64(len(text))
+			bits -= share * math.Log2(share)
 		}
 	}
-	return string(lower)
+	return bits
 }
 
 func isAlphanumeric(c byte) bool {
@@ -152,10 +205,29 @@ func isAlphanumeric(c byte) bool {
 }
 
 // wordStart reports whether a word can start after the given text.
-func wordStart(before string) bool { return !isAlphanumeric(before[len(before)-1]) }
+func wordStart(before string) bool {
+	return !isAlphanumeric(before[len(before)-1]) || endsEscape(before)
+}
 
 // nameStart reports whether a name, which may contain - and _, can start after the given text.
 func nameStart(before string) bool {
 	last := before[len(before)-1]
-	return !isAlphanumeric(last) && last != '-' && last != '_'
+	return !isAlphanumeric(last) && last != '-' && last != '_' || endsEscape(before)
+}
+
+// longestEscape bounds the escapes that endsEscape recognizes.
+const longestEscape = 24
+
+// escapeEnd matches a character that is written as an escape, at the end of a text: in a URL, in
+// source code, and a color code in source code.
+var escapeEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:%(?:25)*[0-9A-Fa-f]{2}|\\(?:[abfnrtv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[0-7]{3})|` +
+		`\\(?:x1[bB]|u001[bB]|033|e)\[[0-9;]*m)$`)
+})
+
+// endsEscape reports whether text, which ends with a letter or a digit, ends with an escape. What
+// follows is not part of the same word.
+func endsEscape(text string) bool {
+	end := text[max(0, len(text)-longestEscape):]
+	return strings.ContainsAny(end, `%\`) && escapeEnd().MatchString(end)
 }

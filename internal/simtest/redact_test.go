@@ -33,6 +33,9 @@ var secrets = []struct{ rule, secret, text string }{
 	{"url-password", "s3cr3t", "dial postgres://app:s3cr3t@db:5432/x"},
 	{"env", "abcd1234", "GITHUB_TOKEN=abcd1234 make"},
 	{"setting", "abcd-1234", `{"apiKey": "abcd-1234"}`},
+	{"service-key", "5tAbCdEfGhIjKlMnOpQr", "refused LTAI" + "5tAbCdEfGhIjKlMnOpQr"},
+	{"github-token", "abcdefghijklmnopqrstuvwxyz0123456789", "refused \x1b[32mghp_abcdefghijklmnopqrstuvwxyz0123456789\x1b[0m"},
+	{"env", "qwertz", "DB_PASSWORD=\x1b[33mqwertz\x1b[0m"},
 	{"option", "s3cretpass", "curl -u admin:s3cretpass https://x.example"},
 }
 
