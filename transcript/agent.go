@@ -264,6 +264,8 @@ func DecodeAgentMeta(data []byte) (AgentMeta, error) {
 	return m, nil
 }
 
+// member reads the value that comes next, if it is of the type that the field has. Otherwise it
+// passes over the value, so that one odd member costs nothing else.
 func (m *AgentMeta) member(key string, l *jsonlex.Lexer) {
 	first := l.Peek()
 	text, flag := m.text(key), m.flag(key)
@@ -286,6 +288,7 @@ func looseInt(value []byte) int {
 	return int(l.Int())
 }
 
+// text returns the field for a member that is a string, or nil if there is none.
 func (m *AgentMeta) text(key string) *string {
 	switch key {
 	case "agentType":
@@ -324,6 +327,7 @@ func (m *AgentMeta) text(key string) *string {
 	return nil
 }
 
+// flag returns the field for a member that is a boolean, or nil if there is none.
 func (m *AgentMeta) flag(key string) *bool {
 	switch key {
 	case "isFork":

@@ -36,6 +36,11 @@ const (
 //
 // The agents are all subagents of the session: what was linked before is forgotten. So it may be
 // called again when the transcripts have grown, and gives what it would have given at once.
+//
+//	agents := append(transcript.InlineAgents(t), found...)
+//	t.Unlinked = transcript.Link(t, agents)
+//
+// sessions.Read does that for the files of a session.
 func Link(t *Transcript, agents []*Agent) (unlinked []*Agent) {
 	l := newLinker(t, agents)
 	for _, rule := range l.rules() {
@@ -57,7 +62,7 @@ type call struct {
 }
 
 // A linker finds the calls of agents. Agents that have found theirs are in parents, the others in
-// left.
+// left. Each rule takes agents from left, so a later rule never changes what a surer one has found.
 type linker struct {
 	calls []*call
 	left  []*Agent
@@ -69,6 +74,8 @@ type linker struct {
 	named   map[string]bool
 }
 
+// newLinker collects the agents, the notices and the calls, and undoes what was linked before. Nil
+// agents and repeated ones are left out.
 func newLinker(t *Transcript, agents []*Agent) *linker {
 	l := &linker{parents: map[*Agent]*Agent{}, notices: map[string]string{}, named: map[string]bool{}}
 	l.addNotices(t)
@@ -99,6 +106,7 @@ func (l *linker) addAgent(a *Agent) {
 	}
 }
 
+// addNotices adds the calls that the reports of background tasks in a transcript name.
 func (l *linker) addNotices(t *Transcript) {
 	for agent, id := range t.TaskCalls {
 		l.notices[agent] = id
@@ -134,6 +142,7 @@ func (t *Transcript) items() iter.Seq[*DisplayItem] {
 	}
 }
 
+// yieldItems yields the items of chunks. It returns false if the loop was left.
 func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 	for i := range chunks {
 		for j := range chunks[i].Items {
@@ -146,13 +155,14 @@ func yieldItems(chunks []Chunk, yield func(*DisplayItem) bool) bool {
 }
 
 // mayStart reports whether an item is the call of a tool that starts agents, or one that something
-// says has started one.
+// says has started one. All other calls are left out, which keeps linking fast in a long session.
 func (l *linker) mayStart(item *DisplayItem) bool {
 	return item.Type == ItemSubagent || item.ToolName == workflowTool || item.AgentID != "" ||
 		item.ToolID != "" && l.named[item.ToolID]
 }
 
-// unlinkItem undoes what Link has done to an item.
+// unlinkItem undoes what Link has done to an item. An item that got its type or description from an
+// agent gets back what the input has.
 func unlinkItem(item *DisplayItem) {
 	if len(item.Agents) == 0 {
 		return
@@ -209,7 +219,8 @@ func ifNothingNames(key func(*Agent) string) func(*Agent) string {
 	}
 }
 
-// apply links the agents that are left and that the rule has a call for.
+// apply links the agents that are left and that the rule has a call for. Agents that don't work for
+// the user stay among those that are left.
 func (l *linker) apply(rule linkRule) {
 	calls := map[string][]*call{}
 	for _, c := range l.calls {
@@ -242,6 +253,7 @@ func (l *linker) start(a *Agent, calls map[string][]*call, rule linkRule) bool {
 	return true
 }
 
+// link puts an agent into the item of its call, and records in the agent how it was found.
 func (l *linker) link(a *Agent, c *call, by LinkedBy) {
 	c.item.Agents = append(c.item.Agents, a)
 	l.parents[a] = c.owner
@@ -334,7 +346,8 @@ func (c *call) ownerID() string {
 	return c.owner.ID
 }
 
-// id and sidecarCall are the ID of the call, and of the one that the sidecar names.
+// id and sidecarCall are the ID of the call, and of the one that the sidecar names. An agent of an
+// older version has no sidecar, and so no such ID.
 func (c *call) id() string           { return c.item.ToolID }
 func (a *Agent) sidecarCall() string { return a.Meta.ToolUseID }
 
@@ -358,6 +371,8 @@ func (c *call) ofWorkflow() string {
 	return workflowTool
 }
 
+// inWorkflow returns the word if a workflow started the agent. startedRun then decides which call
+// it was.
 func (a *Agent) inWorkflow() string {
 	if a.Workflow == "" {
 		return ""
@@ -385,6 +400,8 @@ func (c *call) teamGreeting() string {
 	return c.spawnInput.Description
 }
 
+// greetingSummary returns the subject of the message that a teammate begins with, or "" if it
+// begins with something else.
 func (a *Agent) greetingSummary() string {
 	if g := a.greeting(); g != nil {
 		return g.TeammateSummary
@@ -400,6 +417,7 @@ func (c *call) trimmedPrompt() string {
 	return strings.TrimSpace(c.Prompt)
 }
 
+// trimmedPrompt returns the first prompt of the agent without white space around it.
 func (a *Agent) trimmedPrompt() string { return strings.TrimSpace(a.prompt()) }
 
 // next is who made the call or started the agent, in whose order the next call is that of the next
@@ -411,6 +429,7 @@ func (c *call) next() string {
 	return "by " + c.ownerID()
 }
 
+// next returns the same word for an agent as for the calls of its parent, or "" for a teammate.
 func (a *Agent) next() string {
 	if a.greeting() != nil || a.Teammate() != "" {
 		return ""
@@ -418,6 +437,8 @@ func (a *Agent) next() string {
 	return "by " + a.Meta.ParentAgentID
 }
 
+// facts returns the properties that an agent has from the call, for an agent whose metadata lacks
+// them.
 func (c *call) facts() callFacts {
 	return callFacts{
 		kind: c.item.SubagentType, description: c.item.SubagentDesc, color: c.Color, teammate: c.teammate(),

@@ -16,6 +16,13 @@ import (
 // Adding costs time in proportion to the new input, and [Builder.Transcript] in proportion to what
 // has changed. After a rewind, or when an entry joins a branch, the next call of Transcript builds
 // all chunks again.
+//
+//	b := transcript.NewBuilder(nil)
+//	for entry := range entries {
+//		b.Add(&entry)
+//		first, chunks := b.Changed(), b.Transcript().Chunks
+//		redraw(chunks[first:])
+//	}
 type Builder struct {
 	lines    *LineSplitter
 	decoder  entryDecoder
@@ -52,6 +59,7 @@ func (b *Builder) Close() error {
 	return nil
 }
 
+// addLine decodes a line and adds its entry, or records the line as invalid.
 func (b *Builder) addLine(line []byte, at wire.Position) {
 	if err := b.decoder.decode(line, &b.entry); err != nil {
 		b.assembly.addInvalid(InvalidLine{Position: at, Err: err, Head: lineHead(line)})
@@ -124,6 +132,8 @@ type assembly struct {
 	t            Transcript
 }
 
+// newAssembly returns an assembly without entries. Each has its own copy of the classifier, since
+// isAside changes it for a subagent.
 func newAssembly(c classifier) *assembly {
 	a := &assembly{classifier: c, conversation: conversation{tree: newTree()}}
 	a.t.Noise, a.t.assembly = map[string]int{}, a
@@ -136,6 +146,7 @@ const (
 	maxNoise   = 1000
 )
 
+// addInvalid records a line that is not an entry. Beyond maxInvalid, such lines are only counted.
 func (a *assembly) addInvalid(bad InvalidLine) {
 	if len(a.t.Invalid) >= maxInvalid && !bad.Torn {
 		a.count("invalid")
@@ -152,7 +163,8 @@ func (a *assembly) dropTorn() {
 }
 
 // add adds an entry that has a line number. In a running session, caller is the call that started
-// the subagent that the entry belongs to.
+// the subagent that the entry belongs to. The order matters: the times come first, since they
+// decide whether a call is a copy.
 func (a *assembly) add(e *Entry, caller string) {
 	aside := e.Chained() && (caller != "" || a.isAside(e))
 	a.t.Info.noteTime(e)
@@ -205,6 +217,8 @@ func (a *assembly) noteRewind(e *Entry) {
 	}
 }
 
+// addChained adds an entry of the conversation's tree. An entry whose UUID is already there counts
+// as a duplicate.
 func (a *assembly) addChained(e *Entry) {
 	if a.conversation.tree.has(e.UUID) {
 		a.count("duplicate")

@@ -20,6 +20,8 @@ func CallOf(e *Entry) (usage.Call, bool) {
 	return usage.Call{}, false
 }
 
+// callOfAnswer returns the call of an assistant entry. The UUID is only needed where there is no
+// message ID.
 func callOfAnswer(e *Entry) (usage.Call, bool) {
 	m := e.Message
 	if m == nil || m.Usage == nil || m.Model == entrylex.SyntheticModel {
@@ -89,6 +91,9 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 // includes those of branches and subagents. A subagent with a separate file counts after [Link] has
 // linked it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
 // neither do the agents of compactions, which repeat a conversation.
+//
+//	costs := usage.Cost(t.Calls(), usage.DefaultPrices())
+//	fmt.Println(costs.Total)
 func (t *Transcript) Calls() []usage.Call {
 	c := callWalk{seen: map[*Transcript]bool{}}
 	c.transcript(t)
@@ -101,6 +106,8 @@ type callWalk struct {
 	seen  map[*Transcript]bool
 }
 
+// transcript adds the calls of a transcript and of the subagents linked to it. One that was made by
+// hand has no calls.
 func (c *callWalk) transcript(t *Transcript) {
 	if t == nil || c.seen[t] {
 		return
@@ -126,6 +133,7 @@ func (c *callWalk) below(t *Transcript) {
 	c.agents(t.Unlinked)
 }
 
+// chunks adds the subagents that are linked to the items of chunks.
 func (c *callWalk) chunks(chunks []Chunk) {
 	for i := range chunks {
 		for k := range chunks[i].Items {
@@ -134,6 +142,8 @@ func (c *callWalk) chunks(chunks []Chunk) {
 	}
 }
 
+// agents adds subagents, except teammates, which have separate sessions, and compactions, which
+// repeat a conversation.
 func (c *callWalk) agents(agents []*Agent) {
 	for _, a := range agents {
 		ownSession := strings.Contains(a.ID, "@")

@@ -261,6 +261,7 @@ func (t *DisplayItemType) UnmarshalText(text []byte) error {
 	return err
 }
 
+// wordOf returns the word for a number, or something like "ChunkType(9)" if there is none.
 func wordOf(n int, words []string, name string) string {
 	if n < 0 || n >= len(words) {
 		return fmt.Sprintf("%s(%d)", name, n)
@@ -268,6 +269,8 @@ func wordOf(n int, words []string, name string) string {
 	return words[n]
 }
 
+// marshalWord returns the word for a number as text. An unknown number is an error, since it could
+// not be read back.
 func marshalWord(n int, words []string, what string) ([]byte, error) {
 	if n < 0 || n >= len(words) {
 		return nil, fmt.Errorf("transcript: no type %d of %s", n, what)
@@ -275,6 +278,7 @@ func marshalWord(n int, words []string, what string) ([]byte, error) {
 	return []byte(words[n]), nil
 }
 
+// parseWord returns the number of a word. The error names the word.
 func parseWord(text string, words []string, what string) (int, error) {
 	n := slices.Index(words, text)
 	if n < 0 {
@@ -296,6 +300,11 @@ var errNoCall = errors.New("transcript: item is not a tool call")
 
 // Input returns the input of the tool. It returns an error for an item that is not a call, and for
 // an input that is not JSON. The dynamic type depends on the tool, such as [*tooluse.EditInput].
+//
+//	in, err := item.Input()
+//	if edit, ok := in.(*tooluse.EditInput); ok && err == nil {
+//		fmt.Println(edit.FilePath)
+//	}
 func (i *DisplayItem) Input() (tooluse.Input, error) {
 	if !i.isCall() {
 		return nil, errNoCall
@@ -318,6 +327,7 @@ func (i *DisplayItem) Result() (tooluse.Result, error) {
 	return tooluse.DecodeResult(i.ToolName, i.Structured)
 }
 
+// isCall reports whether the item is a call of a tool, including one that starts a subagent.
 func (i *DisplayItem) isCall() bool { return i.Type == ItemToolCall || i.Type == ItemSubagent }
 
 // A LastOutputType says where the last output of a turn comes from. Its zero value is
@@ -365,6 +375,7 @@ func FindLastOutput(items []DisplayItem) *LastOutput {
 	return result
 }
 
+// blank reports whether a text has nothing but white space.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // Ongoing reports whether the last turn has not ended: the agent has to answer a prompt, waits for
@@ -394,6 +405,10 @@ func currentTurn(chunks []Chunk) []Chunk {
 	return chunks
 }
 
+// ongoingTurn reports whether the chunks of a turn leave something open. The last item that means
+// something decides: text ends a turn, thinking and calls don't. A call without a result leaves the
+// turn open even if text follows, unless the call itself ends the turn. Without items, the stop
+// reason decides.
 func ongoingTurn(turn []Chunk) bool {
 	var active, anyItem, unfinished bool
 	for i := range turn {

@@ -85,6 +85,7 @@ func (c *chunker) addInterruption(d *digest) {
 	c.seal()
 }
 
+// addTeammate adds a teammate's message to the open AI chunk, or begins one with it.
 func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 	i := c.turn()
 	c.addItem(DisplayItem{
@@ -96,7 +97,7 @@ func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 }
 
 // addCompact adds the boundary or the summary of a compaction to the other one if that is the last
-// chunk.
+// chunk. The two are entries one after the other, in either order.
 func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 	i := len(c.list) - 1
 	if i >= 0 && c.list[i].Type == CompactChunk && c.states[i].lacks(m) {
@@ -117,6 +118,8 @@ func (c *chunker) addCompact(d *digest, m *CompactMsg) {
 	b.summary, b.boundary = b.summary || m.Summary, b.boundary || !m.Summary
 }
 
+// lacks reports whether a compaction chunk does not have yet what the message brings: the boundary
+// or the summary.
 func (b *chunkState) lacks(m *CompactMsg) bool {
 	if m.Summary {
 		return !b.summary
@@ -124,7 +127,8 @@ func (b *chunkState) lacks(m *CompactMsg) bool {
 	return !b.boundary
 }
 
-// push adds a new chunk for the digest, and returns its index.
+// push adds a new chunk for the digest, and returns its index. Text that was injected before the
+// first chunk moves to the new one.
 func (c *chunker) push(d *digest, ch Chunk) int {
 	c.seal()
 	ch.Timestamp = d.time
@@ -137,13 +141,15 @@ func (c *chunker) push(d *digest, ch Chunk) int {
 	return i
 }
 
+// append adds a chunk with its state, and returns its index.
 func (c *chunker) append(ch Chunk) int {
 	c.list = append(c.list, ch)
 	c.states = append(c.states, chunkState{})
 	return len(c.list) - 1
 }
 
-// turn returns the index of the open AI chunk, a new one if there is none.
+// turn returns the index of the open AI chunk, a new one if there is none. A bare chunk becomes the
+// open one.
 func (c *chunker) turn() int {
 	if !c.open && !c.bare {
 		c.append(Chunk{Type: AIChunk})
@@ -173,6 +179,8 @@ func (c *chunker) seal() {
 	c.open = false
 }
 
+// joinTexts makes the text of the open chunk of its parts. It is only done when somebody looks, so
+// that an answer of many lines costs no more than its length.
 func (c *chunker) joinTexts() {
 	if c.stale {
 		c.list[len(c.list)-1].Text = strings.Join(c.texts, "\n")
@@ -196,9 +204,11 @@ func (c *chunker) count(i int, d *digest) {
 	c.touch(i)
 }
 
+// touch says that a chunk has changed.
 func (c *chunker) touch(i int) { c.firstChanged = min(c.firstChanged, i) }
 
-// extend says that a message of an AI chunk came at that time.
+// extend says that a message of an AI chunk came at that time. Times that go back don't shorten a
+// chunk.
 func (c *chunker) extend(i int, at time.Time) {
 	ch, b := &c.list[i], &c.states[i]
 	if ch.Type != AIChunk || at.IsZero() || c.bare {
@@ -222,7 +232,8 @@ func millisBetween(from, to time.Time) int64 {
 	return to.Sub(from).Milliseconds()
 }
 
-// drop forgets the first chunks.
+// drop forgets the first chunks. Indexes of calls move with the chunks; calls in dropped chunks are
+// forgotten, so their results become outputs.
 func (c *chunker) drop(n int) {
 	c.list = slices.Clone(c.list[n:])
 	c.states = slices.Clone(c.states[n:])
@@ -257,6 +268,8 @@ func (c *chunker) addAnswer(d *digest) {
 	}
 }
 
+// addSummary takes the properties of an answer into its chunk. The first model counts, and the last
+// stop reason and usage that are there.
 func (c *chunker) addSummary(ch *Chunk, a *answerDigest) {
 	if ch.Model == "" {
 		ch.Model = a.model
@@ -289,6 +302,7 @@ func (c *chunker) addParts(d *digest) {
 	}
 }
 
+// addPart adds one part of an answer to the open chunk, and returns what the next line may repeat.
 func (c *chunker) addPart(d *digest, p *part) said {
 	item := DisplayItem{Timestamp: d.time, Text: p.text, TokenCount: len(p.text) / 4}
 	s := said{kind: p.kind, id: p.id}
@@ -319,7 +333,8 @@ func (c *chunker) addText(text string) int {
 	return len(c.texts) - 1
 }
 
-// addCall adds a call, unless another line of the same answer has it.
+// addCall adds a call, unless another line of the same answer has it. One without an ID is always
+// new, and gets no result.
 func (c *chunker) addCall(d *digest, p *part) {
 	message := d.answer.message
 	if at, ok := c.calls[p.id]; ok && message != "" && at.message == message {
@@ -346,12 +361,14 @@ func (c *chunker) addCall(d *digest, p *part) {
 	}
 }
 
+// setCall fills in what an item has of its call.
 func (i *DisplayItem) setCall(from *callDigest) {
 	i.ToolName, i.ToolInput, i.ToolSummary = from.name, from.input, from.summary
 	i.SubagentType, i.SubagentDesc = from.subagentType, from.subagentDesc
 	i.countTokens()
 }
 
+// countTokens estimates the tokens of a call from its input and its result.
 func (i *DisplayItem) countTokens() {
 	i.TokenCount = len(i.ToolInput)/4 + len(i.ToolResult)/4
 }
@@ -390,6 +407,7 @@ func (c *chunker) addMeta(d *digest) {
 	c.count(home, d)
 }
 
+// item returns an item for changing it. The pointer is valid until the next item is added.
 func (c *chunker) item(at itemIndex) *DisplayItem { return &c.list[at.chunk].Items[at.item] }
 
 // addResult gives a result to its call, or makes it an output of the open chunk. It returns the
@@ -416,6 +434,8 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	return at.chunk
 }
 
+// setOutcome fills in what an item has of its result beside the text. It clears what an earlier
+// result has left.
 func (i *DisplayItem) setOutcome(d *digest, p *part) {
 	i.ToolError, i.ResultImages, i.ResultAt = p.failed, p.images, d.at
 	i.Structured, i.Patch, i.Status, i.SpillPath = "", "", "", ""
@@ -467,6 +487,7 @@ func (r *run) begin(message string) {
 	}
 }
 
+// reset begins a run without parts, and keeps the memory of the old one.
 func (r *run) reset(message string) { r.message, r.parts = message, r.parts[:0] }
 
 // repeated returns what the first of the parts say again: the whole answer so far, or its last

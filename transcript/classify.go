@@ -40,7 +40,8 @@ type classifier struct {
 // noiseEmpty is the name of entries that say nothing.
 const noiseEmpty = "empty"
 
-// classify returns what an entry means, or nil and the name under which it is counted as noise.
+// classify returns what an entry means, or nil and the name under which it is counted as noise. The
+// name is that of the type, or of the type and subtype, such as "system:turn_duration".
 func (c *classifier) classify(e *Entry) (msg ClassifiedMsg, noise string) {
 	if e.IsSidechain && !c.sidechain {
 		return nil, "sidechain"
@@ -60,7 +61,8 @@ func (c *classifier) classify(e *Entry) (msg ClassifiedMsg, noise string) {
 	return nil, noiseName("", e.Type)
 }
 
-// noiseName returns the name of noise of a kind that the agent has named.
+// noiseName returns the name of noise of a kind that the agent has named. A long name becomes
+// "other", so that a strange file cannot fill the memory with names.
 func noiseName(prefix, kind string) string {
 	const longest = 60
 	switch {
@@ -181,6 +183,7 @@ func classifySystem(e *Entry) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: errorLevel(e)}, ""
 }
 
+// errorLevel reports whether the agent has marked a system entry as an error.
 func errorLevel(e *Entry) bool { return textAt(e.Raw, "level") == "error" }
 
 // systemText returns the content of a system entry, if it is text.
@@ -234,6 +237,7 @@ func stopHooks(e *Entry) (ClassifiedMsg, string) {
 }
 
 // systemSentence says what a system entry without text is about, or nothing if that is not known.
+// It is for entries without a text.
 func systemSentence(e *Entry) string {
 	switch e.Subtype {
 	case "scheduled_task_fire":
@@ -307,6 +311,8 @@ func attachmentNotice(e *Entry) (text string, isError bool) {
 	return "", false
 }
 
+// hookName returns the name of the hook, such as "PreToolUse:Bash", or "A" so that a sentence about
+// it can begin with "A hook".
 func hookName(attachment []byte) string {
 	if name := firstText(attachment, "hookName", "hookEvent"); name != "" {
 		return name

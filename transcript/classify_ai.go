@@ -8,6 +8,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// assistant classifies an entry of an answer. A text that the agent made up in the model's place is
+// not an answer: see made.
 func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
 	m := e.Message
 	if m == nil {
@@ -35,7 +37,8 @@ func made(e *Entry, text string) (ClassifiedMsg, string) {
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: true}, ""
 }
 
-// readBlocks fills in the fields that depend on the blocks.
+// readBlocks fills in the fields that depend on the blocks. Blocks of other kinds stay in Blocks
+// alone.
 func (m *AIMsg) readBlocks() {
 	var texts []string
 	for _, b := range m.Blocks {
@@ -59,13 +62,15 @@ func (m *AIMsg) readBlocks() {
 	m.Text = strings.Join(texts, "\n")
 }
 
+// addCall adds a call that can be named. One without an ID or a name stays in the blocks.
 func (m *AIMsg) addCall(id, name string) {
 	if id != "" && name != "" {
 		m.ToolCalls = append(m.ToolCalls, ToolCall{id, name})
 	}
 }
 
-// results returns the message for results of tools.
+// results returns the message for results of tools. For a digest, it leaves them as parts, which
+// saves decoding the blocks.
 func (c *classifier) results(e *Entry) *AIMsg {
 	if c.lean {
 		if parts, ok := c.resultParts(e.Message.Content); ok {
@@ -77,7 +82,7 @@ func (c *classifier) results(e *Entry) *AIMsg {
 }
 
 // sentBack returns the message for what went back to the model: results of tools, and text that the
-// agent added.
+// agent added. It has no text, so that nobody takes it for an answer.
 func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	msg := &AIMsg{Timestamp: e.Timestamp, IsMeta: true, Blocks: blocks, SourceToolUseID: e.SourceToolUseID}
 	msg.readResult(e, c.maxResult)
@@ -85,7 +90,7 @@ func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 }
 
 // readResult fills in the fields that depend on the structured result of a tool. A result longer
-// than limit is not kept.
+// than limit is not kept. The few members that matter for long results are taken in any case.
 func (m *AIMsg) readResult(e *Entry, limit int) {
 	result := e.ToolUseResult
 	if string(result) == "null" {

@@ -57,7 +57,8 @@ func (c *classifier) readPrompt(content []byte) (prompt, bool) {
 	return p, len(content) == 0 || l.Null()
 }
 
-// readBlocks reads the list that comes next. It stops at the result of a tool.
+// readBlocks reads the list that comes next. It stops at the result of a tool. It returns false if
+// the content goes to the model as something else than a prompt.
 func (p *prompt) readBlocks(l *jsonlex.Lexer) bool {
 	var texts []string
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
@@ -102,7 +103,8 @@ func readText(l *jsonlex.Lexer) string {
 	return text
 }
 
-// prompt classifies a prompt.
+// prompt classifies a prompt. The order of the tests matters: a summary, then text between tags of
+// the agent, then text that only the model gets, then the words of the user.
 func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	if e.IsCompactSummary || strings.HasPrefix(p.text, continued) {
 		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(Sanitize(p.text), p.text)}, ""
@@ -185,7 +187,8 @@ func wrapped(e *Entry, text string) (ClassifiedMsg, string) {
 	return teammates(e, text)
 }
 
-// printed classifies what a command has printed, between tags whose names begin with kind.
+// printed classifies what a command has printed, between tags whose names begin with kind. There
+// may be several such elements, one after the other.
 func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 	var out, errs []string
 	whole := text
@@ -206,6 +209,8 @@ func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 	}
 }
 
+// commandOutput returns the message for what a command has printed. Standard error is the output if
+// there is nothing else, and marks the command as failed in any case.
 func commandOutput(e *Entry, out, errs string) (ClassifiedMsg, string) {
 	failed := errs != ""
 	if out == "" {
@@ -223,7 +228,8 @@ func joinLines(texts ...string) string {
 	return strings.Join(texts, "\n")
 }
 
-// notification classifies the reports of tasks in the background.
+// notification classifies the reports of tasks in the background. There may be several in one
+// prompt; a killed task makes the message an error.
 func notification(e *Entry, text string) (ClassifiedMsg, string) {
 	var summaries []string
 	killed := false

@@ -171,6 +171,7 @@ func (c *contextAccount) note(e *Entry, displayed bool) {
 	c.lexer.Reset(nil)
 }
 
+// record appends a record. An addition of nothing is left out.
 func (c *contextAccount) record(e *Entry, kind recordKind, class uint8, value int) {
 	if kind == contextAdded && value == 0 {
 		return
@@ -178,6 +179,8 @@ func (c *contextAccount) record(e *Entry, kind recordKind, class uint8, value in
 	c.records = append(c.records, contextRecord{int32(e.Position.Line), kind, class, int32(value)})
 }
 
+// answer records what an answer took in, and the blocks that it adds to the context. A text that
+// the agent made up is not in the context.
 func (c *contextAccount) answer(e *Entry) {
 	if e.Message == nil || e.Message.Model == entrylex.SyntheticModel {
 		return
@@ -356,6 +359,7 @@ func (c *contextAccount) snapshot(e *Entry) {
 	c.record(e, contextReplaced, inTools, size)
 }
 
+// system records compactions. Other system entries are not in the context.
 func (c *contextAccount) system(e *Entry) {
 	switch e.Subtype {
 	case "compact_boundary":
@@ -365,6 +369,8 @@ func (c *contextAccount) system(e *Entry) {
 	}
 }
 
+// compact records a compaction. A micro one reports the tokens that it saved in place of those that
+// are left.
 func (c *contextAccount) compact(e *Entry, meta []byte, micro bool) {
 	number := func(name string) int { return max(looseInt(jsonlex.Lookup(meta, 0, name)), 0) }
 	compaction := ContextCompaction{
@@ -520,6 +526,7 @@ type contextReporter struct {
 	waiting []int // compactions that don't tell what is left
 }
 
+// shows reports whether a record's line is part of the conversation.
 func (r *contextReporter) shows(record contextRecord) bool {
 	return r.shown == nil || r.shown(int(record.line))
 }
@@ -537,6 +544,7 @@ func (r *contextReporter) begin() {
 	r.recorded = seen[inTools]
 }
 
+// take applies the next record.
 func (r *contextReporter) take(record contextRecord) {
 	switch record.kind {
 	case contextAdded:
@@ -552,6 +560,8 @@ func (r *contextReporter) take(record contextRecord) {
 	}
 }
 
+// answer makes an answer the last one of the turn. The first answer shows how much of the context
+// the transcript does not contain.
 func (r *contextReporter) answer(line int, call contextCall) {
 	r.last = &ContextTurn{Line: line, Time: call.time, Model: call.model, Tokens: call.tokens}
 	r.tokens = call.tokens
@@ -568,6 +578,7 @@ func (r *contextReporter) answer(line int, call contextCall) {
 	r.waiting = nil
 }
 
+// endTurn appends the turn, if it has an answer.
 func (r *contextReporter) endTurn() {
 	if r.last == nil {
 		return
@@ -581,6 +592,7 @@ func (r *contextReporter) endTurn() {
 	r.last = nil
 }
 
+// compact appends a compaction, and empties the context unless it is a micro one.
 func (r *contextReporter) compact(c ContextCompaction) {
 	if c.Before == 0 {
 		c.Before = r.tokens
@@ -619,6 +631,7 @@ func (r *contextReporter) measureWindows() {
 	}
 }
 
+// sum returns the tokens of all classes.
 func (f *filling) sum() int {
 	sum := 0
 	for _, tokens := range f {

@@ -2,7 +2,9 @@ package transcript
 
 import "github.com/clewdev/clew/internal/entryfacts"
 
-// A conversation is the tree of the entries, and the chunks of the path that is shown.
+// A conversation is the tree of the entries, and the chunks of the path that is shown. Chunks are
+// built as entries come, as long as they continue the path; otherwise again from the tree, at the
+// next show.
 type conversation struct {
 	tree     tree
 	path     *branchPath // nil while it has to be traced again
@@ -41,7 +43,8 @@ func (c *conversation) rewind(uuid string) {
 	}
 }
 
-// follow continues the conversation with the new node, if it is part of it.
+// follow continues the conversation with the new node, if it is part of it. If the node changes the
+// path, the path is traced again later, once for any number of such nodes.
 func (c *conversation) follow(at int32) {
 	switch n := &c.tree.nodes[at]; {
 	case c.path == nil:
@@ -72,7 +75,8 @@ func (c *conversation) changed() int {
 	return first
 }
 
-// shownLines returns a test of whether the entry of a line is part of the conversation.
+// shownLines returns a test of whether the entry of a line is part of the conversation. It takes
+// time in proportion to the tree.
 func (c *conversation) shownLines() func(line int) bool {
 	c.settle()
 	left := map[int]bool{}

@@ -112,7 +112,8 @@ func (d *FileDiff) Apply(old string) (string, error) {
 	return b.String(), nil
 }
 
-// applyHunk writes what becomes of lines, and returns how many of them the hunk is about.
+// applyHunk writes what becomes of lines, and returns how many of them the hunk is about. It
+// returns false if the lines are not those that the hunk expects.
 func applyHunk(h *tooluse.Hunk, b *strings.Builder, lines []string) (used int, ok bool) {
 	for i, line := range h.Lines {
 		if line == "" {
@@ -167,7 +168,8 @@ func diffText(before, after string) []tooluse.Hunk {
 // A change replaces the lines a[fromA:toA] by b[fromB:toB].
 type change struct{ fromA, toA, fromB, toB int }
 
-// compareLines returns what differs, in order.
+// compareLines returns what differs, in order. Equal lines at the beginning and the end are left
+// out first, so little is left to compare after most edits.
 func compareLines(a, b []string) []change {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -304,6 +306,8 @@ func hunksOf(a, b []string, changes []change) []tooluse.Hunk {
 	return hunks
 }
 
+// hunkOf makes a hunk of changes, with up to contextLines unchanged lines before and after. A side
+// without lines begins at the line before, as in a unified diff.
 func hunkOf(a, b []string, changes []change) tooluse.Hunk {
 	first, last := changes[0], changes[len(changes)-1]
 	before, after := min(first.fromA, contextLines), min(len(a)-last.toA, contextLines)

@@ -26,6 +26,7 @@ func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	return d, true
 }
 
+// inputDiff returns the change that an input asks for, or nil for a tool that changes no file.
 func inputDiff(in tooluse.Input) *FileDiff {
 	switch in := in.(type) {
 	case *tooluse.EditInput:
@@ -64,6 +65,7 @@ func diffPiece(before, after string) []tooluse.Hunk {
 	return diffText(before, after)
 }
 
+// endLine returns a text that ends with a line feed, unless it is empty.
 func endLine(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -176,6 +178,7 @@ func decodeHunks(list wire.JSON) []tooluse.Hunk {
 	return withLines(hunks)
 }
 
+// withLines removes the hunks that have no lines. It reuses the memory of the list.
 func withLines(hunks []tooluse.Hunk) []tooluse.Hunk {
 	kept := hunks[:0]
 	for _, h := range hunks {
@@ -202,6 +205,8 @@ func resultDiff(r tooluse.Result) (*FileDiff, bool) {
 	return nil, false
 }
 
+// editDiff returns the change of an Edit or a MultiEdit: from the patch, else from the whole file
+// and the edits, else from git.
 func editDiff(r *tooluse.EditResult) (*FileDiff, bool) {
 	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
 		d := newFileDiff(r.FilePath, hunks)
@@ -242,7 +247,8 @@ func editedTexts(r *tooluse.EditResult) (before, after string, ok bool) {
 	return before, after, true
 }
 
-// replaceString returns the text after an edit. It returns false if the edit does not fit.
+// replaceString returns the text after an edit. It returns false if the edit does not fit. An edit
+// without an old string writes a new file.
 func replaceString(text string, e tooluse.StringEdit) (string, bool) {
 	switch {
 	case e.OldString == "":
@@ -255,6 +261,7 @@ func replaceString(text string, e tooluse.StringEdit) (string, bool) {
 	return strings.Replace(text, e.OldString, e.NewString, 1), true
 }
 
+// writeDiff returns the change of a Write. A new file has no patch, so its content is the change.
 func writeDiff(r *tooluse.WriteResult) (*FileDiff, bool) {
 	if hunks := withLines(r.StructuredPatch); len(hunks) > 0 {
 		d := newFileDiff(r.FilePath, hunks)
@@ -270,12 +277,15 @@ func writeDiff(r *tooluse.WriteResult) (*FileDiff, bool) {
 	return gitDiff(r.GitDiff, r.FilePath)
 }
 
+// createdFile returns the diff of a file that was not there before.
 func createdFile(path, content string) *FileDiff {
 	d := newFileDiff(path, diffText("", content))
 	d.Created = true
 	return d
 }
 
+// notebookDiff returns the change of a NotebookEdit: of the whole notebook if both versions are
+// there, else of the cell.
 func notebookDiff(r *tooluse.NotebookEditResult) (*FileDiff, bool) {
 	switch {
 	case r.Error != "":
@@ -315,7 +325,8 @@ func (i *DisplayItem) commandDiffs() []FileDiff {
 	return editedFiles(edits)
 }
 
-// editedFiles returns what a command changed in each file. e may be nil.
+// editedFiles returns what a command changed in each file. e may be nil. A file that is only named
+// gets a diff that is Unknown.
 func editedFiles(e *tooluse.BashEditDiff) []FileDiff {
 	if e == nil {
 		return nil
@@ -380,6 +391,10 @@ func ChunkDiffs(c *Chunk) []FileDiff {
 // Diffs returns what chunks changed, file by file, in the order in which the files were first
 // changed. Subagents are included once they were linked: see [Link]. Pass [Transcript.Chunks];
 // branches don't count unless their chunks are passed.
+//
+//	for _, file := range transcript.Diffs(t.Chunks) {
+//		fmt.Printf("%s +%d -%d\n", file.Path, file.Added, file.Removed)
+//	}
 func Diffs(chunks []Chunk) []FileChanges {
 	var files []FileChanges
 	index := map[string]int{}
@@ -396,6 +411,7 @@ func Diffs(chunks []Chunk) []FileChanges {
 	return files
 }
 
+// add takes the next change of the file. The last one decides whether the file is deleted.
 func (f *FileChanges) add(d CallDiff) {
 	f.Calls = append(f.Calls, d)
 	f.Added += d.Added
@@ -409,12 +425,14 @@ type diffWalk struct {
 	seen  map[*Agent]bool
 }
 
+// chunks yields the diffs of chunks that an agent has made; by is nil for the session itself.
 func (w *diffWalk) chunks(chunks []Chunk, by *Agent) {
 	for i := range chunks {
 		w.items(chunks[i].Items, by)
 	}
 }
 
+// items yields the diffs of items, and after each those of the subagents that it started.
 func (w *diffWalk) items(items []DisplayItem, by *Agent) {
 	for i := range items {
 		item := &items[i]
@@ -427,6 +445,7 @@ func (w *diffWalk) items(items []DisplayItem, by *Agent) {
 	}
 }
 
+// agent yields the diffs of a subagent, unless they were yielded before.
 func (w *diffWalk) agent(a *Agent) {
 	if a == nil || w.seen[a] {
 		return

@@ -50,6 +50,7 @@ type part struct {
 	outcome *outcome // what a result says beside its text; nil if nothing
 }
 
+// A partKind says what a part is, and so which of its fields are set.
 type partKind uint8
 
 const (
@@ -61,12 +62,14 @@ const (
 	partInjected
 )
 
+// A callDigest is what an item needs of a call.
 type callDigest struct {
 	name, summary              string
 	input                      wire.JSON
 	subagentType, subagentDesc string
 }
 
+// An outcome is what an item needs of a structured result.
 type outcome struct {
 	structured, patch      wire.JSON
 	agentID, status, spill string
@@ -90,11 +93,13 @@ func newInterruption(at wire.Position, when time.Time) *digest {
 	return &digest{at: at, time: when, interrupted: true}
 }
 
+// newAnswer returns the digest of a message whose blocks are decoded.
 func newAnswer(m *AIMsg) *answerDigest {
 	return newAnswerOf(m, nil)
 }
 
-// newAnswerOf returns the digest of a message, with parts that stand for its blocks.
+// newAnswerOf returns the digest of a message, with parts that stand for its blocks. Without blocks
+// it takes the properties that the message has for them, for callers that make messages by hand.
 func newAnswerOf(m *AIMsg, parts []part) *answerDigest {
 	a := &answerDigest{message: m.MessageID, meta: m.IsMeta, parts: parts}
 	a.takeBlocks(m)
@@ -118,6 +123,7 @@ func newAnswerOf(m *AIMsg, parts []part) *answerDigest {
 	return a
 }
 
+// has reports whether the digest has a part of that kind.
 func (a *answerDigest) has(kind partKind) bool {
 	for i := range a.parts {
 		if a.parts[i].kind == kind {
@@ -127,6 +133,7 @@ func (a *answerDigest) has(kind partKind) bool {
 	return false
 }
 
+// takeBlocks adds a part for each block, in the order of the message. Blank texts make none.
 func (a *answerDigest) takeBlocks(m *AIMsg) {
 	if len(m.Blocks) == 0 {
 		return
@@ -167,6 +174,8 @@ func (a *answerDigest) takeText(text, from string) {
 	}
 }
 
+// takeOther adds a part for a block of a kind that has no place in a chunk. Its text is a short
+// description or its JSON.
 func (a *answerDigest) takeOther(block wire.Block, from string) {
 	p := part{kind: partOther, text: otherText(block)}
 	if a.meta {
@@ -175,7 +184,8 @@ func (a *answerDigest) takeOther(block wire.Block, from string) {
 	a.parts = append(a.parts, p)
 }
 
-// otherText describes a block that nothing else is known of.
+// otherText describes a block that nothing else is known of. Pictures and documents are not worth
+// their encoded content.
 func otherText(block wire.Block) string {
 	switch b := block.(type) {
 	case *wire.ImageBlock:
@@ -192,6 +202,7 @@ func otherText(block wire.Block) string {
 	return string(text)
 }
 
+// takeCall adds a call. The summary is made here, once, although chunks may be built several times.
 func (a *answerDigest) takeCall(id, name string, input wire.JSON) {
 	c := &callDigest{name: name, input: input, summary: ToolSummary(name, input)}
 	if startsSubagent(name) {
@@ -220,7 +231,7 @@ func (a *answerDigest) takeOutcome(m *AIMsg) {
 }
 
 // digest classifies an entry, and returns what chunks need of it, or nil and the name under which
-// it is counted as noise.
+// it is counted as noise. Results of tools become parts without being decoded into blocks.
 func (c *classifier) digest(e *Entry, at wire.Position) (d *digest, noise string) {
 	c.lean, c.parts = true, nil
 	msg, noise := c.classify(e)
@@ -326,7 +337,8 @@ func resultPart(block wire.Block) (part, bool) {
 	return p, true
 }
 
-// server fills in the result of a tool that ran at the API: text if there is any, else its JSON.
+// server fills in the result of a tool that ran at the API: text if there is any, else its JSON. An
+// error of the tool is its message, without the prefix of package wire.
 func (p *part) server(id string, content wire.JSON, text string, err error) {
 	p.id, p.text = id, text
 	var failure *wire.ToolError
@@ -339,6 +351,7 @@ func (p *part) server(id string, content wire.JSON, text string, err error) {
 	}
 }
 
+// pagesText returns the title and the address of each page that a search has found.
 func pagesText(pages []wire.WebSearchPage) string {
 	lines := make([]string, 0, len(pages))
 	for i := range pages {
@@ -433,6 +446,8 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 // maxScratch is how much memory a scratch keeps.
 const maxScratch = 1 << 20
 
+// free gives the memory back for the next result, without references to this one. A large buffer is
+// dropped.
 func (s *scratch) free() {
 	s.list.Reset(nil)
 	s.value.Reset(nil)
@@ -456,6 +471,7 @@ func (s *scratch) take(value, block []byte) {
 	s.texts = append(s.texts, string(block))
 }
 
+// startsSubagent reports whether a tool starts subagents. It was called Task in older versions.
 func startsSubagent(name string) bool { return name == "Task" || name == "Agent" }
 
 // subagentOf returns the type and the description of the subagent that a call starts.

@@ -35,6 +35,43 @@
 // [DecodeEntry], [Classify] and [BuildChunks] are the stages as functions, for callers that need
 // only one of them.
 //
+// # Chunks and items
+//
+// A [Chunk] has a type: a prompt, an answer, the output of a command or a notice, or a compaction.
+// An answer of the model is one chunk, however many requests it took: the model calls tools, gets
+// their results and goes on, until it has nothing more to do. The chunk has a [DisplayItem] for
+// each step. The item of a call has the name of the tool, its input, its result, and what it
+// changed: see [DisplayItem.Input], [DisplayItem.Result] and [DisplayItem.Diff].
+//
+// # Subagents
+//
+// A subagent has a separate transcript. The caller reads it, with the metadata file beside it, into
+// an [Agent]. [Link] then finds the call that started each agent, and puts the agent into the item
+// of that call. Subagents of older versions are in the transcript of the session: see
+// [InlineAgents]. sessions.Read does all of this for the files of a session.
+//
+// [Teams] returns the teams of agents that a session has led, with their tasks.
+//
+// # Reports
+//
+// [Transcript.Calls] returns the calls of the model, for package usage. [Transcript.Context] shows
+// how the model's context filled up, [Diffs] what was changed in each file, and [Transcript.Drift]
+// which names in the transcript this package does not know.
+//
+// # Bad input
+//
+// The format is not documented and changes often, so nothing in a transcript is taken for granted.
+// A line that is not a JSON object, or is too long, is in [Transcript.Invalid] and does not affect
+// other lines. A member of an unexpected type counts as absent. An entry of an unknown type is
+// counted in [Transcript.Noise], and an entry whose parent is missing follows the one before it.
+// Memory is bounded for each line and for each list of problems, see [ReadOptions].
+//
+// # Concurrency
+//
+// Functions may be called from several goroutines, on different transcripts. A [Builder], a
+// [LineSplitter], a [Drift] and a [Transcript] that a builder still changes are for one goroutine
+// at a time. A transcript that [Read] has returned may be read by several; [Link] changes it.
+//
 // # Texts
 //
 // All texts are as the agent, the model, a tool or a user wrote them, including escape sequences

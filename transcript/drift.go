@@ -75,6 +75,10 @@ const (
 
 // Findings returns what was found, by version, kind and name. Beyond 1,000 of them, the rest is
 // counted under the name "*" of each kind. Long names are cut.
+//
+//	for _, f := range t.Drift.Findings() {
+//		fmt.Println(f.Version, f.Kind, f.Name, f.Count, "first in line", f.First.Line)
+//	}
 func (d *Drift) Findings() []Finding {
 	all := make([]Finding, 0, len(d.found))
 	for _, f := range d.found {
@@ -115,6 +119,8 @@ func (d *Drift) note(e *Entry) {
 	}
 }
 
+// count adds a finding to the one with the same version, kind and name. Beyond maxFindings
+// different ones, it counts the rest under one name.
 func (d *Drift) count(f Finding) {
 	key := driftKey{f.Version, f.Unknown}
 	if d.found[key] == nil && len(d.found) >= maxFindings {
@@ -145,6 +151,7 @@ func cutName(name string) string {
 
 // The names below were found in transcripts of versions up to 2.1.325.
 
+// knownType is for the types of entries.
 func knownType(name string) bool {
 	switch name {
 	case "user", "assistant", "system", "attachment", "progress",
@@ -174,6 +181,7 @@ func knownSubtype(name string) bool {
 	return false
 }
 
+// knownAttachment is for the types of attachments.
 func knownAttachment(name string) bool {
 	switch name {
 	case "queued_command", "unknown_command_fallback", "file", "already_read_file", "edited_text_file",
@@ -255,7 +263,8 @@ func (d *entryDecoder) noteField(key []byte) {
 	d.fields = append(d.fields, key)
 }
 
-// survey notes what this package does not know of the entry that was read.
+// survey notes what this package does not know of the entry that was read. It runs after the whole
+// line was read, since the type may be its last member.
 func (d *entryDecoder) survey() {
 	e := d.e
 	switch e.Type {
@@ -278,6 +287,8 @@ func (d *entryDecoder) survey() {
 	}
 }
 
+// notes records a name, unless it is known. A line with very many unknown names is not worth their
+// memory.
 func (e *Entry) notes(kind UnknownKind, name string, known bool) {
 	if !known && len(e.Unknown) < maxFindings {
 		e.Unknown = append(e.Unknown, Unknown{kind, name})

@@ -34,7 +34,7 @@ func DecodeEntry(line []byte) (Entry, error) {
 var entryDecoders = sync.Pool{New: func() any { return new(entryDecoder) }}
 
 // An entryDecoder decodes the lines of a transcript one by one, and shares what repeats from line
-// to line. The zero value is ready.
+// to line. The zero value is ready. It is for one goroutine at a time.
 type entryDecoder struct {
 	entrylex.Reader
 	line []byte
@@ -153,6 +153,8 @@ func (d *entryDecoder) member(key []byte) {
 	}
 }
 
+// parent reads the UUID of the parent. It is usually that of the entry before, whose string it then
+// shares.
 func (d *entryDecoder) parent() string {
 	uuid := d.StringBytes()
 	if string(uuid) == d.lastUUID {
@@ -161,7 +163,8 @@ func (d *entryDecoder) parent() string {
 	return string(uuid)
 }
 
-// typed passes over a value, and returns its bytes and, if it is an object, the type that it has.
+// typed passes over a value, and returns its bytes and, if it is an object, the type that it has. A
+// value of another kind has no type.
 func (d *entryDecoder) typed() (raw []byte, kind string) {
 	if d.Peek() != '{' {
 		return d.Skip(), ""
@@ -215,7 +218,7 @@ func (d *entryDecoder) messageMember() *Message {
 }
 
 // content passes over the content of a message, and notes the types of blocks that this package
-// does not know.
+// does not know. A content that is not a list has no blocks.
 func (d *entryDecoder) content() []byte {
 	d.blocks = d.blocks[:0]
 	if d.Peek() != '[' {
@@ -249,7 +252,8 @@ type resultFacts struct {
 	patchAt              int    // where it is in the result
 }
 
-// readFacts reads them from a result by itself.
+// readFacts reads them from a result by itself. It is for entries that were not decoded by this
+// package, but made by the caller.
 func readFacts(result []byte) resultFacts {
 	var e Entry
 	d := entryDecoder{line: result, e: &e}
@@ -258,7 +262,8 @@ func readFacts(result []byte) resultFacts {
 	return e.facts
 }
 
-// resultMember reads the structured result of a tool.
+// resultMember reads the structured result of a tool. A result can be megabytes long, so it is read
+// only once, and members that don't matter are passed over.
 func (d *entryDecoder) resultMember() {
 	e := d.e
 	e.facts = resultFacts{read: true}
@@ -293,7 +298,7 @@ func (d *entryDecoder) again(to *string) {
 	*to = d.Text()
 }
 
-// patchMember reads what changed in a file.
+// patchMember reads what changed in a file. An empty list counts as no patch.
 func (d *entryDecoder) patchMember(start int) {
 	patch := d.Skip()
 	if len(patch) == 0 || patch[0] != '[' || len(bytes.Trim(patch, "[] \t\r\n")) == 0 {

@@ -38,6 +38,14 @@ const (
 // left out.
 //
 // A LineSplitter must not be used by several goroutines at once. Create one with [NewLineSplitter].
+//
+//	s := transcript.NewLineSplitter(0)
+//	s.Feed(data, func(line []byte, at wire.Position) {
+//		entry, err := transcript.DecodeEntry(line) // valid until the function returns
+//		…
+//	}, func(bad transcript.InvalidLine) {
+//		log.Print(bad.Position.Line, bad.Err)
+//	})
 type LineSplitter struct {
 	max   int
 	ends  int    // line feeds so far
@@ -54,7 +62,7 @@ type longLine struct {
 }
 
 // NewLineSplitter returns a splitter for the beginning of a file. maxLine is the length of the
-// longest line; 0 or less means 64 MiB.
+// longest line in bytes; 0 or less means 64 MiB.
 func NewLineSplitter(maxLine int) *LineSplitter {
 	if maxLine <= 0 {
 		maxLine = defaultMaxLine
@@ -63,7 +71,9 @@ func NewLineSplitter(maxLine int) *LineSplitter {
 }
 
 // Feed adds the next bytes, and calls yield with each line that they complete. A line is valid
-// until yield returns. Feed calls bad for a line that is too long, when its end has arrived.
+// until yield returns. Feed calls bad for a line that is too long, when its end has arrived. The
+// position has the number of the line, from 1, its offset in the file and its length without the
+// line end.
 func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	to := lineSink{yield, bad}
 	for len(p) > 0 {
@@ -80,7 +90,8 @@ func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position),
 }
 
 // Flush yields the last line if it has no line feed but is a complete JSON object. Otherwise it
-// calls bad with a torn line, and the line continues to wait for its rest.
+// calls bad with a torn line, and the line continues to wait for its rest. Call it when no more
+// bytes are expected for now; Feed may follow.
 func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
 	line, at := s.place(s.held)
 	if s.isBlank(line) {
@@ -163,6 +174,8 @@ func (s *LineSplitter) place(line []byte) ([]byte, wire.Position) {
 	return line[:min(int64(len(line)), at.Bytes)], at
 }
 
+// endsWithReturn reports whether the current line ends with a carriage return. Of a long line only
+// the head is here, so its last byte was noted.
 func (s *LineSplitter) endsWithReturn(line []byte) bool {
 	if s.long != nil {
 		return s.long.last == '\r'
@@ -175,6 +188,7 @@ func (s *LineSplitter) isBlank(line []byte) bool {
 	return isBlank(line) && (s.long == nil || s.long.blank)
 }
 
+// check returns an error for a line that is longer than the limit.
 func (s *LineSplitter) check(at wire.Position) error {
 	if at.Bytes <= int64(s.max) {
 		return nil
@@ -183,6 +197,7 @@ func (s *LineSplitter) check(at wire.Position) error {
 }
 
 // hold keeps a piece of a line whose end has not come, or only the line's head once it is too long.
+// The memory is at most about that of the longest line.
 func (s *LineSplitter) hold(piece []byte) {
 	s.next += int64(len(piece))
 	switch {
@@ -237,6 +252,7 @@ func (s *LineSplitter) skip(n int) {
 	s.start = s.next
 }
 
+// isBlank reports whether a text has nothing but spaces, tabs and carriage returns.
 func isBlank(text []byte) bool {
 	for _, c := range text {
 		if c != ' ' && c != '\t' && c != '\r' {

@@ -53,7 +53,8 @@ type liveEntry struct {
 }
 
 // entries returns the entries that the agent writes for msg: usually one or none. A message without
-// a time gets the time at. Prompts that the host has sent are messages like others.
+// a time gets the time at. Prompts that the host has sent are messages like others. A prompt that
+// was held back comes before the entry of msg, and prompts from the queue after it.
 func (s *liveState) entries(msg wire.Message, at time.Time) []liveEntry {
 	s.learn(msg)
 	s.stream(msg)
@@ -166,6 +167,8 @@ func (s *liveState) link(line *liveLine) {
 	}
 }
 
+// thread returns the conversation of the subagent that a call started, or with "" that of the
+// session.
 func (s *liveState) thread(call string) *liveThread {
 	if s.threads == nil {
 		s.threads = map[string]*liveThread{}
@@ -223,6 +226,7 @@ type liveLine struct {
 	Version   string `json:"version,omitempty"`
 }
 
+// A liveCompaction is the metadata of a compaction, as the agent writes them.
 type liveCompaction struct {
 	Trigger    wire.CompactTrigger `json:"trigger,omitempty"`
 	PreTokens  int                 `json:"preTokens"`
@@ -368,6 +372,7 @@ func (s *liveState) information(msg *wire.InformationalMessage) *liveLine {
 	return line
 }
 
+// assistantLine returns the line of an answer, or nil if the message cannot be encoded.
 func assistantLine(msg *wire.AssistantMessage) *liveLine {
 	message, err := msg.APIMessage.MarshalJSON()
 	if err != nil {
@@ -381,6 +386,8 @@ func assistantLine(msg *wire.AssistantMessage) *liveLine {
 	}
 }
 
+// compactLine returns the line of the boundary of a compaction. Its summary comes as a separate
+// message.
 func compactLine(msg *wire.CompactBoundaryMessage) *liveLine {
 	m := msg.Metadata
 	return &liveLine{
@@ -390,6 +397,7 @@ func compactLine(msg *wire.CompactBoundaryMessage) *liveLine {
 	}
 }
 
+// retryLine returns the line of a request to the API that failed and is repeated.
 func retryLine(msg *wire.APIRetryMessage) *liveLine {
 	failure := &liveError{Status: msg.ErrorStatus}
 	failure.Error.Error.Type = string(msg.Error)
@@ -416,6 +424,8 @@ func (s *liveState) stream(msg wire.Message) {
 	}
 }
 
+// event follows the events of one answer. Only text counts: thinking and inputs are not shown
+// before they are complete.
 func (s *liveState) event(event wire.Event) {
 	switch event := event.(type) {
 	case *wire.MessageStartEvent:
@@ -543,6 +553,7 @@ func (s *liveState) repeated(msg *wire.UserMessage, sum uint64) bool {
 	return true
 }
 
+// remember keeps a prompt that the agent may repeat. Of many, the oldest is forgotten.
 func (s *liveState) remember(msg *wire.UserMessage, sum uint64) {
 	if len(s.sent) == maxSent {
 		s.sent = slices.Delete(s.sent, 0, 1)
@@ -563,6 +574,7 @@ func contentSum(content wire.Content) uint64 {
 	return h.Sum64()
 }
 
+// learnAgent keeps the description of a subagent, which the notice of its end has.
 func (s *liveState) learnAgent(msg *wire.TaskStartedMessage) {
 	if msg.TaskType != wire.TaskTypeLocalAgent {
 		return
@@ -640,6 +652,7 @@ func agentEnd(description string, status wire.TaskStatus) string {
 	return fmt.Sprintf("Agent \"%s\" %s", description, how)
 }
 
+// userMessage returns the message of a prompt as JSON.
 func userMessage(text string) json.RawMessage {
 	message, err := json.Marshal(struct {
 		Role    string `json:"role"`

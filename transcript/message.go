@@ -10,6 +10,13 @@ import (
 // A ClassifiedMsg is what an entry means to a person. Its variants are [*UserMsg], [*AIMsg],
 // [*SystemMsg], [*TeammateMsg] and [*CompactMsg]. The type is sealed: a type switch over these five
 // is complete.
+//
+//	switch m := msg.(type) {
+//	case *transcript.UserMsg:
+//		fmt.Println("user:", m.Text)
+//	case *transcript.AIMsg:
+//		fmt.Println("model:", m.Text)
+//	}
 type ClassifiedMsg interface {
 	// Time returns the time of the message, or the zero time.
 	Time() time.Time
@@ -167,6 +174,7 @@ func (m *TeammateMsg) Time() time.Time { return m.Timestamp }
 // Time returns the time of the message.
 func (m *CompactMsg) Time() time.Time { return m.Timestamp }
 
+// The variants of ClassifiedMsg.
 func (*UserMsg) classifiedMsg()     {}
 func (*AIMsg) classifiedMsg()       {}
 func (*SystemMsg) classifiedMsg()   {}

@@ -65,6 +65,7 @@ func (s *summarizer) read(input wire.JSON) bool {
 	return l.Err() == nil
 }
 
+// write writes the summary: by the rule for the tool, else by its most informative argument.
 func (s *summarizer) write(name string) {
 	if describe := summaries[name]; describe != nil {
 		describe(s)
@@ -269,6 +270,7 @@ func countLines(value []byte) int {
 	return lines
 }
 
+// agentSummary writes "Explore - Find the logger".
 func agentSummary(s *summarizer) {
 	s.add(s.first("subagent_type"), 40)
 	task := s.first("description", "prompt")
@@ -278,6 +280,7 @@ func agentSummary(s *summarizer) {
 	s.add(task, 40)
 }
 
+// skillSummary writes "/review main.go".
 func skillSummary(s *summarizer) {
 	skill := s.text(s.first("skill", "command", "name"), 60)
 	if len(skill) == 0 {
@@ -294,6 +297,7 @@ func skillSummary(s *summarizer) {
 	}
 }
 
+// workflowSummary writes the name of the workflow or of its script.
 func workflowSummary(s *summarizer) {
 	if s.add(s.first("name", "title", "description"), 50); len(s.out) > 0 {
 		return
@@ -307,6 +311,7 @@ func workflowSummary(s *summarizer) {
 	}
 }
 
+// taskUpdateSummary writes "#3 completed -> scout".
 func taskUpdateSummary(s *summarizer) {
 	s.taskID()
 	for _, part := range []struct{ prefix, name string }{{"", "status"}, {"-> ", "owner"}} {
@@ -322,6 +327,7 @@ func taskUpdateSummary(s *summarizer) {
 	}
 }
 
+// taskID appends "#3".
 func (s *summarizer) taskID() {
 	if id := s.first("taskId"); id != nil {
 		s.say("#")
@@ -357,6 +363,7 @@ func sendMessageSummary(s *summarizer) {
 	}
 }
 
+// questionSummary writes the first question.
 func questionSummary(s *summarizer) {
 	_, question := s.elements(s.value("questions"))
 	if question = jsonlex.Lookup(question, 0, "question"); isText(question) {
@@ -375,6 +382,7 @@ func planSummary(s *summarizer) {
 	}
 }
 
+// sendFileSummary writes "report.pdf and 2 more".
 func sendFileSummary(s *summarizer) {
 	n, file := s.elements(s.value("files"))
 	if !isText(file) {
@@ -388,6 +396,7 @@ func sendFileSummary(s *summarizer) {
 	}
 }
 
+// wakeupSummary writes "in 60s: check the build".
 func wakeupSummary(s *summarizer) {
 	if seconds := s.int("delaySeconds"); seconds > 0 {
 		s.say("in ")
@@ -403,12 +412,14 @@ func wakeupSummary(s *summarizer) {
 	s.add(reason, 50)
 }
 
+// worktreeSummary writes the name of the worktree, or else the end of its path.
 func worktreeSummary(s *summarizer) {
 	if s.add(s.first("name"), 50); len(s.out) == 0 {
 		s.path(s.first("path"), 2)
 	}
 }
 
+// artifactSummary writes the action, and the title, address or file.
 func artifactSummary(s *summarizer) {
 	s.add(s.first("action"), 20)
 	title, path := s.first("title", "url"), s.first("file_path")
@@ -516,6 +527,7 @@ func modeAndFile(mode, file string) func(*summarizer) {
 	}
 }
 
+// readSummary writes "b/c.go - lines 5-14".
 func readSummary(s *summarizer) {
 	s.path(s.first("file_path"), 2)
 	if len(s.out) == 0 {
@@ -533,6 +545,7 @@ func readSummary(s *summarizer) {
 	}
 }
 
+// writeSummary writes "b/c.go - 3 lines".
 func writeSummary(s *summarizer) {
 	s.path(s.first("file_path"), 2)
 	if content := s.value("content"); len(s.out) > 0 && isText(content) {
@@ -541,6 +554,7 @@ func writeSummary(s *summarizer) {
 	}
 }
 
+// editSummary writes "b/c.go - 2 -> 5 lines", with one number if both are the same.
 func editSummary(s *summarizer) {
 	s.path(s.first("file_path"), 2)
 	before, after := s.value("old_string"), s.value("new_string")
@@ -559,6 +573,7 @@ func editSummary(s *summarizer) {
 	s.count(is, "line")
 }
 
+// multiEditSummary writes "b/c.go - 2 edits".
 func multiEditSummary(s *summarizer) {
 	s.path(s.first("file_path"), 2)
 	if n, _ := s.elements(s.value("edits")); len(s.out) > 0 && n >= 0 {
@@ -567,6 +582,7 @@ func multiEditSummary(s *summarizer) {
 	}
 }
 
+// monitorSummary writes the description and the command or address.
 func monitorSummary(s *summarizer) {
 	source := s.first("command")
 	if source == nil {
@@ -575,6 +591,7 @@ func monitorSummary(s *summarizer) {
 	s.joined(s.first("description"), ": ", source, 60)
 }
 
+// grepSummary writes the pattern and where it looks: "TODO" in *.go.
 func grepSummary(s *summarizer) {
 	glob := s.first("glob")
 	if glob == nil || s.first("pattern") == nil {
@@ -586,6 +603,7 @@ func grepSummary(s *summarizer) {
 	s.add(glob, 50)
 }
 
+// globSummary writes the pattern and the last part of the path.
 func globSummary(s *summarizer) {
 	s.quoted(s.first("pattern"), 30)
 	if path := s.first("path"); len(s.out) > 0 && path != nil {
@@ -594,6 +612,7 @@ func globSummary(s *summarizer) {
 	}
 }
 
+// webFetchSummary writes the host and the path of an address, without user and query.
 func webFetchSummary(s *summarizer) {
 	const longest = 2048
 	url := s.text(s.first("url"), longest)

@@ -60,6 +60,12 @@ type Task struct {
 // Teams returns the teams that a session has led, in their order. The agents are those of the
 // session, which were linked before: see [Link]. It returns nil for a session that has led none.
 // Link first, since the type and the color of a member may only be known from its agent.
+//
+//	for _, team := range transcript.Teams(t, agents) {
+//		for _, task := range team.Tasks {
+//			fmt.Println(team.Name, task.ID, task.Status, task.Subject, task.Owner)
+//		}
+//	}
 func Teams(t *Transcript, agents []*Agent) []*Team {
 	var b board
 	for _, event := range boardEvents(t, agents) {
@@ -96,7 +102,8 @@ func (team *Team) meet(agents []*Agent) {
 }
 
 // TeamAgent returns name@team if the transcript is that of a teammate, which has a separate session
-// beside that of the leader. t may be nil.
+// beside that of the leader. t may be nil. It returns false for the transcript of the leader, and
+// of any other agent.
 func TeamAgent(t *Transcript) (id string, ok bool) {
 	if t == nil || t.TeamName == "" || t.AgentName == "" {
 		return "", false
@@ -147,6 +154,8 @@ func boardEvents(t *Transcript, agents []*Agent) []boardEvent {
 	return events
 }
 
+// appendBoardEvents adds the calls in a transcript that may change a board. A call that has failed
+// changes nothing. teammate is "" for the leader.
 func appendBoardEvents(events []boardEvent, t *Transcript, teammate string) []boardEvent {
 	name, team := splitTeammate(teammate)
 	for i := range t.Chunks {
@@ -208,6 +217,8 @@ type board struct {
 	current *Team
 }
 
+// apply makes the change that a call has made. Members of the input that it cannot decode count as
+// absent.
 func (b *board) apply(e boardEvent) {
 	var input boardInput
 	var result boardResult
@@ -232,6 +243,7 @@ func (b *board) apply(e boardEvent) {
 	}
 }
 
+// begin adds a team and makes it the current one of the leader.
 func (b *board) begin(team *Team) {
 	b.teams = append(b.teams, team)
 	b.current = team
@@ -309,6 +321,7 @@ func (team *Team) updateTask(input boardInput, worker string) {
 	}
 }
 
+// setIfTold changes a field, unless the call does not mention it.
 func setIfTold(to *string, value string) {
 	if value != "" {
 		*to = value

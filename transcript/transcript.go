@@ -48,6 +48,10 @@ type Transcript struct {
 
 // Context returns a report of how the model's context filled up. It takes time in proportion to the
 // number of entries. The report is empty for a transcript that was made by hand.
+//
+//	for _, turn := range t.Context().Turns {
+//		fmt.Printf("%.0f%% full, %d tokens of files\n", turn.Percent, turn.By[transcript.ContextFiles])
+//	}
 func (t *Transcript) Context() ContextReport {
 	if t.assembly == nil {
 		return ContextReport{}
@@ -96,6 +100,7 @@ type ReadOptions struct {
 // copyBuffer is how much is read at a time.
 const copyBuffer = 256 << 10
 
+// maxResult returns the limit for structured results, or -1 for none. o may be nil.
 func (o *ReadOptions) maxResult() int {
 	switch {
 	case o == nil || o.MaxResultBytes == 0:
@@ -106,6 +111,7 @@ func (o *ReadOptions) maxResult() int {
 	return o.MaxResultBytes
 }
 
+// maxLine returns the limit for lines, or 0 for the default. o may be nil.
 func (o *ReadOptions) maxLine() int {
 	if o == nil {
 		return 0
@@ -191,6 +197,7 @@ func (i *Info) note(e *Entry) {
 	}
 }
 
+// noteTime takes the time of an entry. Entries without one are ignored.
 func (i *Info) noteTime(e *Entry) {
 	if e.Timestamp.IsZero() {
 		return
@@ -239,7 +246,14 @@ const streamWindow = 32
 // Since Stream does not know the rest of the file, branches are among the chunks, an entry that
 // appears twice is shown twice, retracted entries are shown, and a result that comes very late is a
 // separate output. Stream skips lines that are not entries, and subagents in the same file. Use
-// [Read] if that matters.
+// [Read] if that matters. Leaving the loop ends the reading; the caller closes the reader.
+//
+//	for chunk, err := range transcript.Stream(file, nil) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(chunk.Type, transcript.Truncate(chunk.Text, 80))
+//	}
 func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 	return func(yield func(*Chunk, error) bool) {
 		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}
@@ -267,6 +281,8 @@ type stream struct {
 	left       bool // the loop was left
 }
 
+// read reads until the end of the reader, or until the loop is left. It yields chunks as soon as
+// there are many.
 func (s *stream) read(r io.Reader) error {
 	buffer := make([]byte, copyBuffer)
 	for !s.left {
@@ -285,6 +301,8 @@ func (s *stream) read(r io.Reader) error {
 	return nil
 }
 
+// addLine adds a line to the chunks. The first entry decides whether the transcript is that of a
+// subagent.
 func (s *stream) addLine(line []byte, at wire.Position) {
 	e := &s.entry
 	if s.decoder.decode(line, e) != nil || !e.Chained() {
@@ -298,7 +316,7 @@ func (s *stream) addLine(line []byte, at wire.Position) {
 	}
 }
 
-// let yields the first chunks and forgets them.
+// let yields the first chunks and forgets them. It stops if the loop was left.
 func (s *stream) let(n int) {
 	chunks := s.chunker.chunks()
 	for i := range chunks[:n] {

@@ -6,7 +6,8 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 )
 
-// A tree holds the entries of one conversation and its branches, in the order of the file.
+// A tree holds the entries of one conversation and its branches, in the order of the file. Nodes
+// refer to each other by index, since the list moves in memory when it grows.
 type tree struct {
 	nodes   []node
 	indexes map[identity]int32
@@ -23,16 +24,19 @@ type tree struct {
 	visits int
 }
 
+// newTree returns a tree without entries.
 func newTree() tree {
 	return tree{indexes: map[identity]int32{}, called: map[string]bool{}, spoken: map[string]bool{}, last: none}
 }
 
+// has reports whether an entry with that UUID was added.
 func (t *tree) has(uuid string) bool {
 	_, ok := t.indexes[identify(uuid)]
 	return ok
 }
 
-// add appends a node for an entry that is not there yet.
+// add appends a node for an entry that is not there yet. It does not decide whether the entry is
+// shown: see follow.
 func (t *tree) add(e *Entry, n node) int32 {
 	id := identify(e.UUID)
 	at := int32(len(t.nodes)) //nolint:gosec // a transcript has fewer entries
@@ -88,6 +92,7 @@ func (t *tree) headOf(at int32, n *node) int32 {
 	return at
 }
 
+// leadOf returns the prompt or answer nearest above n, or none.
 func (t *tree) leadOf(n *node) int32 {
 	if n.parent == none || t.nodes[n.parent].speaks() {
 		return n.parent
@@ -95,6 +100,7 @@ func (t *tree) leadOf(n *node) int32 {
 	return t.nodes[n.parent].lead
 }
 
+// anyCalled reports whether one of the calls is in an entry that was added before.
 func (t *tree) anyCalled(ids []string) bool {
 	for _, id := range ids {
 		if t.called[id] {
@@ -182,6 +188,7 @@ type branchPath struct {
 	calls    map[string]bool // and the tools that they call
 }
 
+// newBranchPath returns a path without nodes.
 func newBranchPath(number int32) *branchPath {
 	return &branchPath{number: number, tip: none, messages: map[string]bool{}, calls: map[string]bool{}}
 }
@@ -232,6 +239,7 @@ func (t *tree) put(tr *branchPath, at int32) {
 // leaves reports whether the path is the conversation, and a rewind has removed the node from it.
 func (tr *branchPath) leaves(n *node) bool { return n.left && tr.number == 0 }
 
+// on reports whether a node is on the path.
 func (t *tree) on(tr *branchPath, at int32) bool { return t.nodes[at].path == tr.number }
 
 // belongs reports whether a node belongs to the path, as it is up to the node.
@@ -322,7 +330,8 @@ func (t *tree) answers(tr *branchPath, at int32) bool {
 // order of the file.
 const maxBranching = 32
 
-// retrace lays out the whole tree. It returns the conversation, and how many paths there are.
+// retrace lays out the whole tree. It returns the conversation, and how many paths there are. It
+// takes time in proportion to the tree, for each level of branches.
 func (t *tree) retrace() (*branchPath, int32) {
 	t.visits += len(t.nodes)
 	all := make([]int32, len(t.nodes))
@@ -350,6 +359,7 @@ func (t *tree) retrace() (*branchPath, int32) {
 	return conversation, paths
 }
 
+// putAll puts nodes on a path without looking at how they hang together.
 func (t *tree) putAll(tr *branchPath, nodes []int32) {
 	for _, at := range nodes {
 		t.put(tr, at)
@@ -448,7 +458,8 @@ func (n *node) show(to *chunker) {
 	}
 }
 
-// newNode returns the node of an entry, of which d is shown.
+// newNode returns the node of an entry, of which d is shown. An entry that shows nothing is a
+// remark, whatever its type.
 func newNode(e *Entry, d *digest) node {
 	n := node{role: roleRemark, line: e.Position.Line, digest: d}
 	switch {
