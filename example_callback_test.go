@@ -2,6 +2,7 @@ package clew_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,8 +30,9 @@ const (
 
 // simulated returns a transport to an agent in memory, which takes the place of Claude Code in
 // examples. It answers one prompt with each text: one that begins with a brace is a structured
-// answer, one that begins with "error: " is a turn that failed, and one that begins with "asks " is
-// a request to the host, whose answer is the agent's own.
+// answer, one that begins with "error: " is a turn that failed, one that begins with "asks " is a
+// request to the host, whose answer is the agent's own, and one that begins with "saves " is also
+// written to the transcript. An agent without more texts dies at the next prompt.
 func simulated(texts ...string) clew.Transport {
 	return clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) {
 		prompts, stdin := io.Pipe()
@@ -48,6 +50,7 @@ func simulated(texts ...string) clew.Transport {
 type exampleAgent struct {
 	texts  []string
 	prompt string // the id of the newest one
+	blocks bool   // it does not go on after a hook that failed
 }
 
 // play reads frames until their end, or until there are no more texts.
@@ -58,7 +61,7 @@ func (a *exampleAgent) play(prompts io.Reader, answers io.Writer) {
 		case *wire.ControlRequestMessage:
 			answer = a.control(m)
 		case *wire.ControlResponseMessage:
-			answer = exampleTurn(a.prompt, summarize(m.Response.Response))
+			answer = exampleTurn(a.prompt, a.conclude(&m.Response))
 		case *wire.UserMessage:
 			if len(a.texts) == 0 {
 				return
@@ -82,6 +85,7 @@ func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
 	switch m.Request.Subtype {
 	case "initialize":
 		body = `{"hook_on_failure_supported":true}`
+		a.blocks = strings.Contains(m.Request.Raw(), `"onFailure":"block"`)
 	case "get_context_usage":
 		body = `{"totalTokens":18000,"maxTokens":200000}`
 	case "interrupt":
@@ -90,6 +94,17 @@ func (a *exampleAgent) control(m *wire.ControlRequestMessage) string {
 	}
 	return fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
 		m.RequestID, body) + more
+}
+
+// conclude returns the agent's text after the host has answered or has failed.
+func (a *exampleAgent) conclude(answer *wire.ControlResponse) string {
+	switch {
+	case answer.Error == "":
+		return summarize(answer.Response)
+	case a.blocks:
+		return "blocked: " + answer.Error
+	}
+	return "went on after: " + answer.Error
 }
 
 // summarize returns the answer of the host to the agent as one line.
@@ -121,7 +136,11 @@ func summarize(answer wire.JSON) string {
 func exampleTurn(prompt, text string) string {
 	failure, failed := strings.CutPrefix(text, "error: ")
 	request, asks := strings.CutPrefix(text, "asks ")
+	saved, saves := strings.CutPrefix(text, "saves ")
 	switch {
+	case saves:
+		return fmt.Sprintf(`{"type":"transcript_mirror","filePath":"/home/dev/.claude/projects/-home-dev-shop/5f2c.jsonl",`+
+			`"entries":[{"type":"assistant","uuid":"e1","message":{"content":%q}}]}`, saved) + "\n" + exampleTurn(prompt, saved)
 	case text == countsOn:
 		return `{"type":"assistant","message":{"content":[{"type":"text","text":"One, two"}]}}`
 	case asks:
@@ -220,4 +239,24 @@ func ExampleMCPInProcessServer() {
 	}
 	fmt.Println(result.Result)
 	// Output: answer: 12:00
+}
+
+// A check that can't decide lets nothing through: without OnFailure, the agent would go on.
+func ExampleHookMatcher_onFailure() {
+	check := func(context.Context, clew.HookInput) (*clew.HookOutput, error) {
+		return nil, errors.New("the policy server does not answer")
+	}
+	opts := &clew.Options{
+		Hooks: map[clew.HookEvent][]clew.HookMatcher{
+			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{check}, OnFailure: clew.HookFailureBlock}},
+		},
+		Transport: simulated(asksToDelete),
+	}
+	result, err := clew.Run(context.Background(), "Tidy up.", opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Result)
+	// Output: blocked: the policy server does not answer
 }

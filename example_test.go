@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
+	"github.com/clewdev/clew/wire"
 )
 
 func ExampleQuery() {
@@ -192,6 +193,133 @@ func ExampleProcessTransport() {
 		launch.Path, launch.Args = "/usr/bin/ssh", []string{"build.example.com", command}
 		return nil
 	}}}
+}
+
+// A server keeps two agents ready. Each caller gets one at once, and no caller sees the
+// conversation of another.
+func ExampleNewPool() {
+	ctx := context.Background()
+	opts := &clew.Options{Transport: simulated("The wren.")}
+	pool, err := clew.NewPool(ctx, opts, &clew.PoolOptions{Warm: 2, MaxAgents: 8})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer pool.Close()
+	for range 3 {
+		result, err := pool.Run(ctx, clew.Text("Name a bird."))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Result)
+	}
+	fmt.Println("callers:", pool.Stats().Served)
+	// Output:
+	// The wren.
+	// The wren.
+	// The wren.
+	// callers: 3
+}
+
+// A conversation of several turns takes an agent of the pool until its session is closed.
+func ExamplePool_Connect() {
+	ctx := context.Background()
+	pool, err := clew.NewPool(ctx, &clew.Options{Transport: simulated("The wren.", "In the hedge.")}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer pool.Close()
+	s, err := pool.Connect(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for _, prompt := range []string{"Name a bird.", "Where does it live?"} {
+		for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			if result, ok := msg.(*clew.ResultMessage); ok {
+				fmt.Println(result.Result)
+			}
+		}
+	}
+	// Output:
+	// The wren.
+	// In the hedge.
+}
+
+// The agent dies at the second prompt. The session goes on with another one, and the program
+// decides about the prompt that was lost.
+func ExampleReconnectOptions() {
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{
+		Reconnect: &clew.ReconnectOptions{MaxAttempts: 3},
+		Transport: simulated("The wren."),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	for _, prompt := range []string{"Name a bird.", "Name another.", "Name another, please."} {
+		for msg, err := range s.Turn(ctx, clew.Text(prompt)) {
+			if _, lost := errors.AsType[*clew.LostError](err); lost {
+				fmt.Println("lost:", prompt)
+			}
+			if result, ok := msg.(*clew.ResultMessage); ok {
+				fmt.Println(result.Result)
+			}
+		}
+	}
+	// Output:
+	// The wren.
+	// lost: Name another.
+	// The wren.
+}
+
+// The session is copied to a store, from which another machine can resume it.
+func ExampleOptions_store() {
+	ctx := context.Background()
+	store := sessions.NewMemory() // see also sessions.Folder and the packages below sessions
+	opts := &clew.Options{Store: store, Transport: simulated("saves The wren.")}
+	if _, err := clew.Run(ctx, "Name a bird.", opts); err != nil {
+		fmt.Println(err)
+		return
+	}
+	key := wire.SessionKey{Project: "-home-dev-shop", SessionID: "5f2c"}
+	for entry, err := range store.Load(ctx, key) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(entry)
+	}
+	// Output: {"type":"assistant","uuid":"e1","message":{"content":"The wren."}}
+}
+
+// A transport is asked for each agent, and gets the command line that Claude Code would have. This
+// one prints it and uses another transport.
+func ExampleTransport() {
+	agents := simulated("The wren.")
+	printing := clew.TransportFunc(func(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
+		fmt.Println("start an agent in", launch.Dir, "with", launch.Args[len(launch.Args)-1])
+		return agents.Connect(ctx, launch)
+	})
+	opts := &clew.Options{Dir: "/srv/shop", MaxTurns: 3, Transport: printing}
+	result, err := clew.Run(context.Background(), "Name a bird.", opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Result)
+	// Output:
+	// start an agent in /srv/shop with --max-turns=3
+	// The wren.
 }
 
 // The turn that is interrupted ends with a failure that says so.
