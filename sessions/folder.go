@@ -27,12 +27,17 @@ import (
 // Only the user can read the files and directories that a Folder creates. The directory of a
 // project may be a symbolic link, which the agent follows as well. Other symbolic links never lead
 // a Folder out of its directory, or out of that of a linked project: such a link is an error.
-// Several goroutines may use one Folder. Other processes may append to the same files, as the agent does, if they write whole
-// lines; but only one process at a time should write to a file.
+// Several goroutines may use one Folder. Other processes may append to the same files, as the agent
+// does, if they write whole lines; but only one process at a time should write to a file.
 //
-// An append is one write. If it fails, the part that was written is cut off again. A Folder does
-// not wait for the disk. As with the agent's own files, a crash of the machine may lose the last
-// seconds. Use sqlitestore if that matters.
+// An append is one write. If it fails, the part that was written is cut off again. If the process
+// is killed during the write, none of the entries counts: Load leaves them out, and the next append
+// can repeat them. To tell, a Folder puts white space around the lines of an append of several
+// entries, which has a meaning only to a Folder. Other readers see the part that was written. A
+// metadata file of a subagent is written after the lines.
+//
+// A Folder does not wait for the disk. As with the agent's own files, a crash of the machine may
+// lose the last seconds. Use sqlitestore if that matters.
 //
 // To leave out entries that are already there, a Folder reads a file when it first appends to it,
 // and after that only what others have added. It remembers about a million UUIDs, and in any case
@@ -237,22 +242,37 @@ func (l *loader) file(f *Folder, root *projectRoot) {
 		return
 	}
 	defer file.Close()
+	b := batches{file: file, size: size}
 	for text, err := range readLines(io.NewSectionReader(file, 0, size)) {
-		if err = errors.Join(err, l.ctx.Err()); err != nil {
+		torn := false
+		if err = errors.Join(err, l.ctx.Err()); err == nil {
+			torn, err = b.unfinished(text)
+		}
+		if err != nil {
 			l.fail(err)
 			return
 		}
-		if text.blank() {
-			continue
-		}
-		if _, err := text.entry(); err != nil {
-			l.skipped(SkippedLine{Key: l.key, Line: text.number, Offset: text.offset, Torn: !text.ended, Err: err})
-			continue
-		}
-		if !l.yield(wire.JSON(text.text), nil) {
+		if !l.line(text, torn) {
 			return
 		}
 	}
+}
+
+// line yields the entry of a line, or reports why it is not one. It reports whether the loop
+// continues. Of an incomplete append, it reports the first line only.
+func (l *loader) line(text *line, torn bool) bool {
+	_, err := text.entry()
+	switch {
+	case text.blank() || torn && text.mark() != firstMark:
+		return true
+	case torn:
+		err = errUnfinished
+	}
+	if err != nil {
+		l.skipped(SkippedLine{Key: l.key, Line: text.number, Offset: text.offset, Torn: !text.ended, Err: err})
+		return true
+	}
+	return l.yield(wire.JSON(text.unmarked()), nil)
 }
 
 // open opens a transcript and returns its size. It waits for an append in this process to finish,

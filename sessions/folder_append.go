@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/clewdev/clew/internal/sessionfile"
@@ -222,7 +221,7 @@ func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File
 		}
 	}
 	size, ended, err = awaitEnd(ctx, file)
-	if a.hasUUID() && err == nil { // read what was written during the wait
+	if err == nil && (a.hasUUID() || !ended) { // read what was written during the wait
 		return t.catchUp(ctx, file)
 	}
 	return size, ended, err
@@ -231,24 +230,22 @@ func (a *pendingAppend) prepare(ctx context.Context, t *uuidIndex, file *os.File
 // newLines returns the lines that the file does not have, and adds their UUIDs to the index. If the
 // last line of the file is incomplete, the text begins with a line feed.
 func (a *pendingAppend) newLines(t *uuidIndex, ended bool) []byte {
-	var text []byte
+	var lines []wire.JSON
 	for i, entry := range a.lines {
-		if a.uuids[i] != "" && t.has(a.uuids[i]) {
-			continue
+		if a.uuids[i] == "" || !t.has(a.uuids[i]) {
+			t.add(a.uuids[i])
+			lines = append(lines, entry)
 		}
-		t.add(a.uuids[i])
-		if !ended {
-			text = append(text, '\n')
-			ended = true
-		}
-		text = append(text, lineBreaks.Replace(string(entry))...)
-		text = append(text, '\n')
+	}
+	var text []byte
+	if !ended && len(lines) > 0 {
+		text = append(text, t.cutEnd...)
+	}
+	for i, entry := range lines {
+		text = appendLine(text, entry, i, len(lines))
 	}
 	return text
 }
-
-// lineBreaks removes the line breaks of an entry. In valid JSON they can only be between values.
-var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
 
 // maxIndexedUUIDs is how many UUIDs a [Folder] remembers, in addition to those of the file that was
 // last appended to.
@@ -270,6 +267,8 @@ type uuidIndex struct {
 	size  int64       // how many bytes of the file were read
 	end   []byte      // the last of these bytes
 	uuids map[uuidHash]bool
+	// cutEnd ends the last line, if it is incomplete.
+	cutEnd string
 
 	users   int // guarded by uuidIndexes.mu, as is counted
 	counted int
@@ -363,22 +362,10 @@ func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, end
 	if !t.knows(file, info) {
 		t.size, t.uuids = 0, map[uuidHash]bool{}
 	}
-	t.file, ended = nil, true
-	read := info.Size()
-	for l, err := range readLines(io.NewSectionReader(file, t.size, info.Size()-t.size)) {
-		if err != nil {
-			return 0, false, err
-		}
-		if ctx.Err() != nil {
-			read = t.size + l.offset
-			break
-		}
-		if uuid, err := l.entry(); err == nil {
-			t.add(uuid)
-		}
-		if ended = l.ended; !ended {
-			read = t.size + l.offset
-		}
+	t.file = nil
+	read, ended, err := t.readLines(ctx, file, info.Size())
+	if err != nil {
+		return 0, false, err
 	}
 	t.end = make([]byte, min(read, endLength))
 	if _, err := file.ReadAt(t.end, read-int64(len(t.end))); err != nil && len(t.end) > 0 {
@@ -386,6 +373,39 @@ func (t *uuidIndex) catchUp(ctx context.Context, file *os.File) (size int64, end
 	}
 	t.file, t.size = info, read
 	return info.Size(), ended, ctx.Err()
+}
+
+// readLines adds the UUIDs of the lines after the first t.size bytes. It returns the offset from
+// which to read the next time: that of an incomplete line or append at the end, or of the line at
+// which the context has ended.
+func (t *uuidIndex) readLines(ctx context.Context, file *os.File, size int64) (read int64, ended bool, err error) {
+	b := batches{file: file, base: t.size, size: size}
+	read, ended = size, true
+	for l, err := range readLines(io.NewSectionReader(file, t.size, size-t.size)) {
+		if err != nil {
+			return 0, false, err
+		}
+		if ctx.Err() != nil {
+			return min(read, t.size+l.offset), ended, nil
+		}
+		torn, err := b.unfinished(l)
+		if err != nil {
+			return 0, false, err
+		}
+		switch {
+		case !torn && l.ended:
+			read = size
+		case read == size:
+			read = t.size + l.offset
+		}
+		if uuid, err := l.entry(); err == nil && !torn {
+			t.add(uuid)
+		}
+		if ended, t.cutEnd = l.ended, lineEnd; torn {
+			t.cutEnd = tornEnd
+		}
+	}
+	return read, ended, nil
 }
 
 // wrote records text that was written at the size that catchUp returned.

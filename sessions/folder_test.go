@@ -89,7 +89,7 @@ func TestFolderLayout(t *testing.T) {
 	mustAppend(t, s, keyA, `{"uuid":"1"}`, "{\n\"uuid\": \"2\"\r\n}")
 	mustAppend(t, s, keyAgent, `{"type":"agent_metadata","toolUseId":"t"}`, `{"uuid":"3"}`)
 	want := map[string]string{
-		"p/" + idA + ".jsonl":                       "{\"uuid\":\"1\"}\n{ \"uuid\": \"2\"  }\n",
+		"p/" + idA + ".jsonl":                       " \t {\"uuid\":\"1\"}\n{ \"uuid\": \"2\"  }\t \t\n",
 		"p/" + idA + "/subagents/agent-1.jsonl":     "{\"uuid\":\"3\"}\n",
 		"p/" + idA + "/subagents/agent-1.meta.json": `{"toolUseId":"t"}`,
 	}
