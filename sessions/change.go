@@ -25,6 +25,8 @@ import (
 //
 // The title is an entry at the end of the transcript, as if the user had renamed the session in the
 // agent. An agent with the session open may write its own title after it.
+//
+//	err := sessions.Rename(ctx, id, "Fix the login page", nil)
 func Rename(ctx context.Context, id, title string, opts *Options) error {
 	title = strings.TrimSpace(title)
 	if title == "" {
@@ -42,6 +44,10 @@ func Rename(ctx context.Context, id, title string, opts *Options) error {
 //
 // Invisible characters are removed from the tag: control and formatting characters, and those that
 // Unicode does not define. It is an error if nothing else is left.
+//
+//	err := sessions.Tag(ctx, id, "billing", nil)
+//
+//	infos, err := sessions.List(ctx, &sessions.ListOptions{Tag: "billing"})
 func Tag(ctx context.Context, id, tag string, opts *Options) error {
 	seen := visibleText(tag)
 	if seen == "" && tag != "" {
@@ -279,6 +285,7 @@ type callUsers struct {
 	left  map[string]int   // how many of them were not dropped
 }
 
+// newCallUsers returns a value without calls.
 func newCallUsers() callUsers { return callUsers{nodes: map[string][]int{}, left: map[string]int{}} }
 
 // add records that a node has the calls ids.
@@ -472,6 +479,7 @@ func withoutRepeats(entries iter.Seq2[wire.JSON, error]) iter.Seq2[wire.JSON, er
 // such as a title, and the agent does not mirror everything that it writes to its file.
 type copies map[entryHash]int
 
+// add counts an entry once more.
 func (c copies) add(entry wire.JSON) { c[hashEntry(entry)]++ }
 
 // take reports whether there is a copy of an entry, and uses it up.

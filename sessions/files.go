@@ -25,7 +25,8 @@ type File struct {
 	// SessionID is the ID of the session. It is empty for a subagent's transcript that is next to
 	// those of sessions, where older agents put it; its entries name the session.
 	SessionID string
-	// AgentID is the ID of the subagent, or "" for the main transcript and for spills.
+	// AgentID is the ID of the subagent, such as "a0618b082132820bd", or "" for the main transcript
+	// and for spills.
 	AgentID string
 	// Spill reports whether the file is a spill. See [Session.Spill].
 	Spill bool

@@ -67,6 +67,12 @@ type Options struct {
 // ProjectName returns the name of the project that has the sessions of a working directory. The
 // agent makes it from the path: "/home/me/code" becomes "-home-me-code". It does not consider the
 // environment variable CLAUDE_CODE_PROJECT_DIR_NAME, with which the agent uses another name.
+//
+//	name, err := sessions.ProjectName(".")
+//	if err != nil {
+//		return err
+//	}
+//	key := wire.SessionKey{Project: name, SessionID: id}
 func ProjectName(dir string) (string, error) {
 	dir, err := realPath(dir)
 	return sessionfile.ProjectName(dir), err
@@ -402,6 +408,12 @@ func rootOf(dir string) string {
 //
 // Use it as the destination of [Import], to make a session available to an agent that knows no
 // store.
+//
+//	folder, err := sessions.AgentFolder()
+//	if err != nil {
+//		return err
+//	}
+//	err = sessions.Import(ctx, folder, id, &sessions.ImportOptions{Store: archive})
 func AgentFolder() (*Folder, error) {
 	folders, err := agentFolders()
 	if err != nil {

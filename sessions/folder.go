@@ -57,6 +57,9 @@ type Folder struct {
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append
 // creates it. To use files that an agent has written, dir is the directory of the projects, such as
 // ~/.claude/projects.
+//
+//	store := sessions.NewFolder("/var/lib/app/sessions")
+//	s, err := clew.Connect(ctx, &clew.Options{Store: store})
 func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
 // String returns the path of the directory.

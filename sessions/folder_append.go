@@ -416,6 +416,7 @@ func (t *uuidIndex) wrote(size int64, text []byte) {
 	}
 }
 
+// has reports whether the file has an entry with that UUID.
 func (t *uuidIndex) has(uuid string) bool { return t.uuids[hashUUID(uuid)] }
 
 // add adds a UUID. Entries without one are not indexed.

@@ -209,6 +209,11 @@ func (i *SessionInfo) setOngoing() {
 // Get returns what is known of one session, from the beginning and the end of its transcript, as
 // [List] does. If there is none with that ID, the error wraps [ErrNotFound]. opts may be nil. A
 // session that [List] leaves out, such as one without a prompt, is found as well.
+//
+//	info, err := sessions.Get(ctx, id, nil)
+//	if errors.Is(err, sessions.ErrNotFound) {
+//		return fmt.Errorf("no session %s", id)
+//	}
 func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	s, key, at, err := opts.findWithTime(ctx, id)
 	if err != nil {
@@ -264,10 +269,16 @@ type SortBy int
 
 // The orders of a list.
 const (
-	ByModified SortBy = iota // by SessionInfo.Modified, the newest first
-	ByCreated                // by Summary.Created, the newest first
-	BySize                   // by SessionInfo.Size, the largest first
-	ByTitle                  // by Summary.Title, ignoring case
+	// ByModified sorts by [SessionInfo.Modified], the newest first. It is the only order in which a
+	// list with a limit need not load all sessions.
+	ByModified SortBy = iota
+	// ByCreated sorts by [Summary.Created], the newest first.
+	ByCreated
+	// BySize sorts by [SessionInfo.Size], the largest first. Stores that don't know the size leave
+	// the sessions in the order of ByModified.
+	BySize
+	// ByTitle sorts by [Summary.Title], ignoring case.
+	ByTitle
 )
 
 // candidates returns the sessions that pass the time filter, each ID once, the newest first.

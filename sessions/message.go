@@ -80,15 +80,26 @@ func Messages(ctx context.Context, id string, opts *Options) iter.Seq2[*Recorded
 
 // A Subagent is a subagent that a session has started.
 type Subagent struct {
-	// ID is the ID of the subagent, for [SubagentMessages].
+	// ID is the ID of the subagent, such as "a0618b082132820bd", for [SubagentMessages] and
+	// [Session.Entry].
 	ID string
-	// Key is the key of its transcript, for [Store.Load].
+	// Key is the key of its transcript, for [Store.Load]. Its subpath begins with "subagents/".
 	Key wire.SessionKey
 }
 
 // Subagents returns the subagents of a session that have a transcript, sorted by subpath. If there
 // is no such session, the error wraps [ErrNotFound]. A session without subagents has none, which is
 // not an error.
+//
+//	agents, err := sessions.Subagents(ctx, id, nil)
+//	if err != nil {
+//		return err
+//	}
+//	for _, agent := range agents {
+//		for msg, err := range sessions.SubagentMessages(ctx, id, agent.ID, nil) {
+//			…
+//		}
+//	}
 func Subagents(ctx context.Context, id string, opts *Options) ([]Subagent, error) {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {

@@ -322,6 +322,7 @@ func (l *line) entry() (uuid string, err error) {
 	return entryUUID(l.text)
 }
 
+// blank reports whether the line has nothing but white space. Such lines are not reported as bad.
 func (l *line) blank() bool { return len(bytes.TrimSpace(l.text)) == 0 }
 
 // readLines returns the lines of a part of a file. NUL bytes, of which a crash can leave megabytes,

@@ -73,6 +73,12 @@ func (s *Session) Read(ctx context.Context, opts *ReadOptions) (*transcript.Tran
 //
 // If the file has changed since, the entry may be another one, or an error. If there is no such
 // subagent, the error wraps [ErrNotFound].
+//
+//	_, err := item.Result()
+//	if errors.Is(err, transcript.ErrNotKept) {
+//		entry, err := s.Entry(ctx, "", item.ResultAt)
+//		…
+//	}
 func (s *Session) Entry(ctx context.Context, agent string, at wire.Position) (transcript.Entry, error) {
 	name := s.files.name + transcriptExtension
 	if agent != "" {
@@ -117,6 +123,11 @@ const maxSpill = 16 << 20
 // the transcript has it, or just its name. Whatever the path, Spill only reads files in the
 // session's directory of results, so it is safe to pass a path from a transcript that somebody else
 // wrote. A file longer than 16 MiB is an error.
+//
+//	if path, ok := transcript.SpillPath(&item); ok {
+//		output, err := s.Spill(path)
+//		…
+//	}
 func (s *Session) Spill(name string) ([]byte, error) {
 	content, err := s.files.spill(name)
 	if err != nil {

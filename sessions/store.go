@@ -51,6 +51,9 @@ type Store interface {
 // A ProjectLister is a [Store] that can list its projects. With such a store, the options of this
 // package need no project: [Get] and the other functions then look for a session in all projects.
 // All stores of Clew are ProjectListers.
+//
+// The other functions return an error that says so if they need one and the store is not a
+// ProjectLister.
 type ProjectLister interface {
 	// Projects returns the names of all projects that have sessions, sorted.
 	Projects(ctx context.Context) ([]string, error)

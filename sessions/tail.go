@@ -151,6 +151,10 @@ func (f *follower) elsewhere(ctx context.Context, path string) string {
 // TailFile follows a transcript by the path of its file, which must end in ".jsonl". It also
 // follows the subagents whose transcripts are where the agent puts them, relative to that file.
 // Neither the file nor its directory has to exist yet. It ignores opts.Options. See [Tail].
+//
+//	for u, err := range sessions.TailFile(ctx, "/var/log/agent/transcript.jsonl", nil) {
+//		…
+//	}
 func TailFile(ctx context.Context, path string, opts *TailOptions) iter.Seq2[*Update, error] {
 	own := opts.clone()
 	return func(yield func(*Update, error) bool) {

@@ -40,6 +40,10 @@ type TrashedSession struct {
 // Other stores have no trash, and delete the session for good. To do that in a Folder, use [Erase].
 //
 // Don't delete a session that an agent has open: the agent would write the rest to a new file.
+//
+//	err := sessions.Delete(ctx, id, nil)
+//	…
+//	err = sessions.Restore(ctx, id, nil) // the user has changed their mind
 func Delete(ctx context.Context, id string, opts *Options) error {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {

@@ -237,7 +237,6 @@ func stopHooks(e *Entry) (ClassifiedMsg, string) {
 }
 
 // systemSentence says what a system entry without text is about, or nothing if that is not known.
-// It is for entries without a text.
 func systemSentence(e *Entry) string {
 	switch e.Subtype {
 	case "scheduled_task_fire":

@@ -17,7 +17,7 @@ var ErrLineTooLong = errors.New("transcript: line too long")
 
 const (
 	// defaultMaxLine is twice what the API takes as one request: so much has a result with its
-	// structured twin. What is longer is progress of tools, which repeats what others have said.
+	// structured twin. Longer lines are progress of tools, which repeats what others have said.
 	defaultMaxLine = 64 << 20
 	// headBytes is how much of a bad line is kept.
 	headBytes = 1 << 10
