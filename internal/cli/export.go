@@ -41,6 +41,10 @@ The agent's thinking and the messages that rewinds left behind are included;
 are cut in HTML and Markdown, and a page stays below 10 MB: in a long session,
 results are cut further. Use --full to include everything.
 
+In both, an answer is Markdown without tags, images and link definitions: tags are
+shown as text and images as links. An answer of more than 64 KiB, or one that would
+take very long to convert, is shown as plain text.
+
 With --redact, keys, tokens, passwords, addresses, names of home directories and
 images are removed. Rules recognize the form of a secret, not its meaning: read
 the result before you share it.
@@ -134,14 +138,14 @@ func (o *exportOptions) write(ctx context.Context, r *reading, format string) er
 	}
 	view := o.view()
 	if o.output == "-" {
-		return o.failed(ctx, export.Write(&ctxWriter{ctx: ctx, w: o.streams.Out}, doc, format, view))
+		return o.failed(ctx, export.Write(ctx, o.streams.Out, doc, format, view))
 	}
 	path := cmp.Or(o.output, defaultName(doc, format))
 	if err := o.free(path); err != nil {
 		return err
 	}
 	size, err := o.writeFile(path, func(w io.Writer) error {
-		return export.Write(&ctxWriter{ctx: ctx, w: w}, doc, format, view)
+		return export.Write(ctx, w, doc, format, view)
 	})
 	if err != nil {
 		return o.failed(ctx, err)

@@ -149,7 +149,7 @@ func (o *showOptions) document(ctx context.Context, r *reading) (func(io.Writer)
 		return nil, err
 	}
 	if o.format != "ndjson" {
-		return func(out io.Writer) error { return export.Write(out, doc, string(o.format), o.view()) }, nil
+		return func(out io.Writer) error { return export.Write(ctx, out, doc, string(o.format), o.view()) }, nil
 	}
 	return func(out io.Writer) error {
 		for i := range doc.Chunks {

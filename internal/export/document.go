@@ -3,7 +3,7 @@
 //
 //	doc := export.New(t, nil)
 //	export.Redact(doc, new(redact.Redactor))
-//	err := export.Write(w, doc, export.HTML, nil)
+//	err := export.Write(ctx, w, doc, export.HTML, nil)
 //
 // [Read] reads a document in JSON.
 //
@@ -14,6 +14,7 @@ package export
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -475,19 +476,30 @@ type bounds struct {
 // errPageFull ends an attempt to write a page.
 var errPageFull = errors.New("export: the page is too long")
 
-func writeHTML(w io.Writer, d *Document, view *View) error {
+func writeHTML(ctx context.Context, w io.Writer, d *Document, view *View) error {
+	p := newPage(ctx, w, d, view)
 	if view.Full {
-		return newPage(w, d, view, bounds{}).write()
+		return p.write()
 	}
-	return writeBounded(w, d, view, maxPage)
+	return p.writeBounded(w, maxPage)
 }
 
 // writeBounded tries smaller and smaller bounds until the page is not larger than size. With the
-// smallest ones the page ends when it is full.
-func writeBounded(w io.Writer, d *Document, view *View, size int) error {
+// smallest ones the page ends when it is full. Markdown is converted once.
+func (p *page) writeBounded(w io.Writer, size int) error {
 	b := bounds{page: size, most: maxText, lines: maxDiffLines, pictures: size / 2}
+	p.made = map[string]string{}
 	var text bytes.Buffer
-	for errors.Is(newPage(&text, d, view, b).write(), errPageFull) {
+	for {
+		attempt, tried := *p, b
+		attempt.markup, attempt.bounds = newMarkup(&text), &tried
+		err := attempt.write()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errPageFull) {
+			return err
+		}
 		text.Reset()
 		b.most, b.lines = b.most/2, b.lines/2
 		b.ends = b.most <= leastText
@@ -499,6 +511,9 @@ func writeBounded(w io.Writer, d *Document, view *View, size int) error {
 // full reports whether nothing more fits. The last tenth of a page that ends early is reserved for
 // elements that were begun.
 func (p *page) full() bool {
+	if p.err == nil {
+		p.err = p.stopped()
+	}
 	switch {
 	case p.err != nil:
 		return true

@@ -59,7 +59,7 @@ func readAgent(t *testing.T, name string) *transcript.Agent {
 func written(t *testing.T, d *Document, format string, view *View) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, d, format, view); err != nil {
+	if err := Write(t.Context(), &b, d, format, view); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -237,20 +237,42 @@ func TestHostilePage(t *testing.T) {
 	}
 }
 
+// Markdown is written as it was, except what could be loaded or run.
 func TestSafeMarkdown(t *testing.T) {
 	t.Parallel()
+	const same = "same"
 	for text, want := range map[string]string{
-		"see ![a](https://x.example/i.png)": `see \![a](https://x.example/i.png)`,
-		`\![a](b) \\![a](b)`:                `\![a](b) \\\![a](b)`,
-		"![![r]](https://y)":                `\![\![r]](https://y)`,
-		"![a][r] and ![r]":                  `\![a][r] and \![r]`,
-		"vec![1, 2] and x![a](https://y)":   `vec![1, 2] and x\![a](https://y)`,
-		"[a](\njava&#10;script:x)":          "[a](\n#java&#10;script:x)",
-		"[a](https://x.example) <b>":        "[a](https://x.example) &lt;b>",
-		"```\n![a](b) <b>\n```":             "```\n![a](b) <b>\n```",
+		"see ![a](https://x.example/i.png)":            `see \![a](https://x.example/i.png)`,
+		`\![a](b) \\![a](b)`:                           `\![a](b) \\\![a](b)`,
+		"![a][r] and ![r]":                             `!\[a\][r] and !\[r\]`,
+		"vec![1, 2] and x![a](https://y)":              `vec!\[1, 2\] and x\![a](https://y)`,
+		"vec![x]\n\n[x]: http://evil/px.png":           "vec\\![x](http://evil/px.png)\n\n\\[x\\]: http://evil/px.png",
+		"[a](\njava&#10;script:x)":                     "a `java script:x`",
+		"[a](https://x.example) <b>":                   "[a](https://x.example) &lt;b>",
+		"[a](<b c> \"t\\\"u\")":                        "a `b c`",
+		"[a](https://x/(b) \"t\\\"u\")":                `[a](https://x/\(b\) "t\"u")`,
+		"```\n![a](b) <b>\n```":                        same,
+		"- a\n  ```\n<script>alert(1)</script>":        "- a\n  ```\n\n  ```\n\n```html\n<script>alert(1)</script>\n```",
+		"<div>\nx\n</div>\n\nb":                        "```html\n<div>\nx\n</div>\n```\n\nb",
+		"# A\n\ntext *em* **strong** `code` ~~no~~":    same,
+		"- a\n- b\n  - c\n\n1. x\n2. y":                same,
+		"- [x] done\n- [ ] open":                       same,
+		"| a | b |\n| --- | ---: |\n| `x\\|y` | z |":   same,
+		"> quoted\n> more\n\n---\n\nend":               same,
+		"a\\\nb":                                       same,
+		"see https://x.example/a_b?c=d&e=f and a_b[0]": same,
+		`C:\dir, 2 * 3, ~/x, AT&T, C#, x > y`:          same,
+		"**bold *both* x** ***all***":                  same,
+		"1986\\. A\n\\# b\n\\- c\n\\=\\=":              "1986\\. A\n\\# b\n\\- c\n\\==",
+		"<https://x.example/*a*>":                      same,
+		"~~~go\na\n```\n~~~":                           "````go\na\n```\n````",
+		"[x]: javascript:alert(1)\n\n[x]":              "\\[x\\]: javascript:alert(1)\n\nx `javascript:alert(1)`",
 	} {
-		if got := safeMarkdown(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+		if want == same {
+			want = text
+		}
+		if got, reason := safeMarkdown(text); got != want || reason != "" {
+			t.Errorf("%q becomes\n     %q, want\n     %q %s", text, got, want, reason)
 		}
 	}
 }
@@ -347,11 +369,11 @@ func TestRedactedDocument(t *testing.T) {
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	for _, format := range Formats() {
-		if err := Write(brokenWriter{}, hostileDocument(), format, nil); !errors.Is(err, errBroken) {
+		if err := Write(t.Context(), brokenWriter{}, hostileDocument(), format, nil); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if Write(brokenWriter{}, new(Document), "pdf", nil) == nil {
+	if Write(t.Context(), brokenWriter{}, new(Document), "pdf", nil) == nil {
 		t.Error("pdf is accepted as a format")
 	}
 }

@@ -2,12 +2,15 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"path"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -23,13 +26,19 @@ type page struct {
 	*markup
 	*View
 	*bounds
-	doc    *Document
-	depth  int    // how deep the current subagent is nested
-	prefix string // of the IDs of turns in the current conversation
+	*proseCache
+	stopped func() error // returns the error of the context
+	doc     *Document
+	counts  counts
+	depth   int    // how deep the current subagent is nested
+	prefix  string // of the IDs of turns in the current conversation
 }
 
-func newPage(w io.Writer, d *Document, view *View, b bounds) *page {
-	return &page{markup: newMarkup(w), View: view, bounds: &b, doc: d, prefix: "t"}
+func newPage(ctx context.Context, w io.Writer, d *Document, view *View) *page {
+	return &page{
+		markup: newMarkup(w), View: view, bounds: new(bounds), proseCache: new(proseCache), stopped: ctx.Err,
+		doc: d, counts: d.count(), prefix: "t",
+	}
 }
 
 func (p *page) write() error {
@@ -150,7 +159,7 @@ func (p *page) span(from, to time.Time) string {
 
 // figures writes the figures at the head of the page.
 func (p *page) figures() {
-	t, n := &p.doc.Totals, p.doc.count()
+	t, n := &p.doc.Totals, &p.counts
 	p.raw(`<dl class="figures">`)
 	p.figure("turns", fmt.Sprint(n.turns), "")
 	p.figure("tool calls", fmt.Sprint(n.calls), failedCalls(n.failed))
@@ -233,22 +242,54 @@ func (p *page) foot() {
 // conversation writes chunks, and after each chunk the branches that start there. Other branches
 // are at the end.
 func (p *page) conversation(chunks []Chunk, branches []Branch) {
-	written := make([]bool, len(branches))
+	starting := branchStarts(chunks, branches)
 	for i := range chunks {
-		c := &chunks[i]
-		p.chunk(c)
-		for j := range branches {
-			if from := branches[j].FromLine; !written[j] && from > 0 && from >= c.FirstLine && from <= c.LastLine {
-				written[j] = true
-				p.branch(&branches[j], j)
-			}
-		}
-	}
-	for j := range branches {
-		if !written[j] {
+		p.chunk(&chunks[i])
+		for _, j := range starting[i] {
 			p.branch(&branches[j], j)
 		}
 	}
+	for _, j := range starting[len(chunks)] {
+		p.branch(&branches[j], j)
+	}
+}
+
+// branchStarts returns the indexes of the branches that start at each chunk, by the index of the
+// chunk. A branch starts at the first chunk with its line. Those without one have the index
+// len(chunks).
+func branchStarts(chunks []Chunk, branches []Branch) map[int][]int {
+	order := make([]int, len(branches)) // by line
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(branches[a].FromLine, branches[b].FromLine) })
+	from := func(k int) int { return branches[order[k]].FromLine }
+	// next leads from each position in order to the next one without a chunk, in a few steps.
+	next := make([]int, len(order)+1)
+	for k := range next {
+		next[k] = k
+	}
+	find := func(k int) int {
+		for next[k] != k {
+			next[k] = next[next[k]]
+			k = next[k]
+		}
+		return k
+	}
+	starting := map[int][]int{}
+	for i := range chunks {
+		first := sort.Search(len(order), func(k int) bool { return from(k) >= max(chunks[i].FirstLine, 1) })
+		for k := find(first); k < len(order) && from(k) <= chunks[i].LastLine; k = find(k) {
+			starting[i] = append(starting[i], order[k])
+			next[k] = k + 1
+		}
+		slices.Sort(starting[i])
+	}
+	for k := find(0); k < len(order); k = find(k + 1) {
+		starting[len(chunks)] = append(starting[len(chunks)], order[k])
+	}
+	slices.Sort(starting[len(chunks)])
+	return starting
 }
 
 func (p *page) branch(b *Branch, number int) {

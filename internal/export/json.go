@@ -2,6 +2,8 @@ package export
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +58,7 @@ func readError(err error) error {
 
 // writeJSON writes a document as one line. It encodes chunks one by one, so that a long session is
 // not in memory twice.
-func writeJSON(w io.Writer, d *Document) error {
+func writeJSON(ctx context.Context, w io.Writer, d *Document) error {
 	head := *d
 	head.Chunks = []Chunk{}
 	text, err := marshal(head)
@@ -71,6 +73,9 @@ func writeJSON(w io.Writer, d *Document) error {
 			out.write(",")
 		}
 		out.encode(&d.Chunks[i])
+		if out.err = cmp.Or(out.err, ctx.Err()); out.err != nil {
+			return out.err
+		}
 	}
 	out.write("]" + after + "\n")
 	return out.err

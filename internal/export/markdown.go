@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -19,14 +20,15 @@ import (
 type markdownWriter struct {
 	w io.Writer
 	*View
-	err    error
-	indent string // before each line
-	depth  int
+	stopped func() error // returns the error of the context
+	err     error
+	indent  string // before each line
+	depth   int
 }
 
-func writeMarkdown(w io.Writer, d *Document, view *View) error {
+func writeMarkdown(ctx context.Context, w io.Writer, d *Document, view *View) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	s := &markdownWriter{w: out, View: view}
+	s := &markdownWriter{w: out, View: view, stopped: ctx.Err}
 	s.summary(d)
 	s.conversation(d.Chunks)
 	for i := range d.Branches {
@@ -44,6 +46,14 @@ func writeMarkdown(w io.Writer, d *Document, view *View) error {
 		s.err = out.Flush()
 	}
 	return s.err
+}
+
+// ended reports whether nothing more is written, since the context has ended or writing has failed.
+func (s *markdownWriter) ended() bool {
+	if s.err == nil {
+		s.err = s.stopped()
+	}
+	return s.err != nil
 }
 
 // block writes lines, followed by an empty line.
@@ -93,6 +103,9 @@ func (s *markdownWriter) conversation(chunks []Chunk) {
 }
 
 func (s *markdownWriter) chunk(c *Chunk) {
+	if s.ended() {
+		return
+	}
 	at := ""
 	if !c.Time.IsZero() {
 		at = " · " + s.time(c.Time, "2006-01-02 15:04:05")
@@ -137,6 +150,9 @@ func (s *markdownWriter) items(c *Chunk) {
 }
 
 func (s *markdownWriter) item(i *Item) {
+	if s.ended() {
+		return
+	}
 	switch i.Type {
 	case transcript.ItemThinking:
 		if s.Thinking && strings.TrimSpace(i.Text) != "" {
@@ -206,7 +222,8 @@ func (s *markdownWriter) agents(agents []Agent) {
 			s.block("*Nested too deeply to show.*")
 			continue
 		}
-		inside := &markdownWriter{w: s.w, View: s.View, err: s.err, indent: s.indent + "> ", depth: s.depth + 1}
+		inside := *s
+		inside.indent, inside.depth = s.indent+"> ", s.depth+1
 		inside.conversation(a.Chunks)
 		s.err = inside.err
 	}
@@ -234,8 +251,16 @@ func (s *markdownWriter) prose(text string) {
 		return
 	}
 	head, missing := shorten(text, s.limit())
-	s.block(safeMarkdown(head))
-	s.missing(missing)
+	made, reason := safeMarkdown(head)
+	switch reason {
+	case "":
+		s.block(made)
+		s.missing(missing)
+		return
+	case tooComplex:
+		s.block("*Shown as plain text, since its Markdown is too complex.*")
+	}
+	s.fence(text, "")
 }
 
 // fence writes a text between lines of backticks, which are longer than any run of backticks in the
@@ -245,9 +270,7 @@ func (s *markdownWriter) fence(text, language string) {
 		return
 	}
 	head, missing := shorten(text, s.limit())
-	head = strings.Trim(clean(head), "\n")
-	ticks := strings.Repeat("`", max(3, longestRun(head, '`')+1))
-	s.block(ticks + language + "\n" + head + "\n" + ticks)
+	s.block(fenced(clean(head), language))
 	s.missing(missing)
 }
 
@@ -307,93 +330,10 @@ func escapeLine(line string) string {
 // numbered finds the number of a list item.
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,9})([.)])`) })
 
-// safeMarkdown removes tags from a Markdown text, and links to anything but pages, since a viewer
-// may not check them. Code stays as it is.
-func safeMarkdown(text string) string {
-	var b strings.Builder
-	fence := ""
-	for line := range strings.Lines(clean(text)) {
-		switch mark := fenceOf(line); {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence != "" && strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(line), mark[:1]) == "":
-			fence = ""
-		case fence == "":
-			line = safeLine(line)
-		}
-		b.WriteString(line)
-	}
-	if fence != "" {
-		b.WriteString("\n" + fence)
-	}
-	return b.String()
-}
-
-// fenceOf returns the backticks or tildes of a line that begins or ends a block of code, or "".
-func fenceOf(line string) string {
-	trimmed := strings.TrimLeft(line, " ")
-	if len(line)-len(trimmed) > 3 {
-		return ""
-	}
-	for _, sign := range []string{"`", "~"} {
-		run := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, sign))]
-		if len(run) >= 3 && (sign == "~" || !strings.Contains(trimmed[len(run):], "`")) {
-			return run
-		}
-	}
-	return ""
-}
-
-// linkTarget finds the targets of links, after "](" and "]:".
-var linkTarget = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\](?:\(|:)[ \t]*<?)([^\s)<>]+)`) })
-
 // harmlessTarget matches a page, an address, or a file beside the document.
 var harmlessTarget = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:https?://|mailto:|#|[\w./~-]+(?:[#?:][\w.-]*)?$)`)
 })
-
-// safeLine escapes the tags of a line, also in inline code, which may have begun on another line.
-func safeLine(line string) string {
-	line = linkTarget().ReplaceAllStringFunc(line, func(match string) string {
-		groups := linkTarget().FindStringSubmatch(match)
-		if harmlessTarget().MatchString(groups[2]) && !startsScript(groups[2]) {
-			return match
-		}
-		return groups[1] + "#"
-	})
-	// The target of a link may be on a separate line.
-	if first := strings.TrimLeft(line, " \t>"); startsScript(first) {
-		line = line[:len(line)-len(first)] + "#" + first
-	}
-	return strings.ReplaceAll(withoutImages(line), "<", "&lt;")
-}
-
-// withoutImages turns images into links, since a viewer would load an image.
-func withoutImages(line string) string {
-	var b strings.Builder
-	for {
-		i := strings.Index(line, "![")
-		if i < 0 {
-			b.WriteString(line)
-			return b.String()
-		}
-		before := line[:i]
-		backslashes := i - len(strings.TrimRight(before, `\`))
-		b.WriteString(before)
-		if backslashes%2 == 0 && !isMacro(before, line[i+2:]) {
-			b.WriteByte('\\')
-		}
-		b.WriteByte('!')
-		line = line[i+1:]
-	}
-}
-
-// isMacro reports whether "![" follows a word and is not a link, as in a Rust macro.
-func isMacro(before, after string) bool {
-	_, target, closed := strings.Cut(cutAt(after, 200), "]")
-	leads := strings.HasPrefix(target, "(") || strings.HasPrefix(target, "[")
-	return before != "" && isAlphanumeric(before[len(before)-1]) && closed && !leads
-}
 
 func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

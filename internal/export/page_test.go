@@ -144,7 +144,7 @@ func longDocument(turns, result int) *Document {
 func bounded(t *testing.T, d *Document, size int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeBounded(&b, d, new(View), size); err != nil {
+	if err := newPage(t.Context(), &b, d, new(View)).writeBounded(&b, size); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > size {

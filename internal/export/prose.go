@@ -6,51 +6,63 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 )
 
-// maxProse is the longest text that is parsed as Markdown. A longer text is shown as it is: it is
-// rarely written by hand, and the time for nested elements grows faster than the length.
-const maxProse = 64 << 10
-
 // prose writes a Markdown text.
 func (p *page) prose(text string) {
-	var b bytes.Buffer
-	if len(text) > maxProse || deep(text) || markdown().Convert([]byte(clean(text)), &b) != nil {
-		p.textBlock(`class="plain"`, text)
+	made, reason := p.convert(text)
+	if reason == "" {
+		p.raw(`<div class="prose">`)
+		p.raw(made)
+		p.raw("</div>")
 		return
 	}
-	p.raw(`<div class="prose">`)
-	p.raw(b.String())
-	p.raw("</div>")
-}
-
-// deep reports whether a line of the text begins with more than 20 nested quotes or lists.
-func deep(text string) bool {
-	for line := range strings.Lines(text) {
-		head := line[:len(line)-len(strings.TrimLeft(line, " \t>*-+0123456789.)"))]
-		if strings.Count(head, ">")+strings.Count(head, "- ")+strings.Count(head, "* ")+strings.Count(head, "+ ") > 20 {
-			return true
-		}
+	if reason == tooComplex {
+		p.raw(`<p class="missing">shown as plain text, since its Markdown is too complex</p>`)
 	}
-	return false
+	p.textBlock(`class="plain"`, text)
 }
 
-// markdown is the converter. It may be used by several goroutines.
-var markdown = sync.OnceValue(func() goldmark.Markdown {
-	// The policy of the page forbids styles of single elements.
-	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
-	return goldmark.New(
-		goldmark.WithExtensions(table, extension.Strikethrough, extension.Linkify, extension.TaskList),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(proseRenderer{}, 1))),
-	)
-})
+// A proseCache has texts that were converted, so that each is converted once when a page is written
+// again with smaller bounds. It is not much larger than a page.
+type proseCache struct {
+	made      map[string]string
+	converted int // the number of conversions
+}
+
+// convert returns a Markdown text as HTML, or why it is shown as it is.
+func (c *proseCache) convert(text string) (string, plainReason) {
+	if len(text) > maxProse {
+		return "", tooLong
+	}
+	if made, ok := c.made[text]; ok {
+		return made, ""
+	}
+	c.converted++
+	made, reason := proseHTML(text)
+	if c.made != nil && reason == "" {
+		c.made[text] = made
+	}
+	return made, reason
+}
+
+// proseHTML converts a Markdown text to HTML.
+func proseHTML(text string) (string, plainReason) {
+	source := []byte(clean(text))
+	root, reason := parseProse(source)
+	if reason != "" {
+		return "", reason
+	}
+	var b bytes.Buffer
+	if markdown().Renderer().Render(&b, source, root) != nil {
+		return "", tooComplex
+	}
+	return b.String(), ""
+}
 
 // A proseRenderer writes the elements that need care in untrusted text: tags, links, images and
 // code.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"html"
 	"io"
@@ -42,19 +43,19 @@ const (
 	maxDepth     = 12 // of subagents below subagents
 )
 
-// Write writes a document in one of the formats. It returns the error of the writer, or an error
-// for an unknown format. view may be nil.
-func Write(w io.Writer, d *Document, format string, view *View) error {
+// Write writes a document in one of the formats. It returns the error of the writer or of the
+// context, or an error for an unknown format. view may be nil.
+func Write(ctx context.Context, w io.Writer, d *Document, format string, view *View) error {
 	if view == nil {
 		view = new(View)
 	}
 	switch format {
 	case HTML:
-		return writeHTML(w, d, view)
+		return writeHTML(ctx, w, d, view)
 	case Markdown:
-		return writeMarkdown(w, d, view)
+		return writeMarkdown(ctx, w, d, view)
 	case JSON:
-		return writeJSON(w, d)
+		return writeJSON(ctx, w, d)
 	}
 	return fmt.Errorf("export: unknown format %q", format)
 }

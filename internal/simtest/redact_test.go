@@ -104,7 +104,7 @@ func exported(t *testing.T, text string) string {
 	doc := &export.Document{Title: text}
 	export.Redact(doc, new(redact.Redactor))
 	var b strings.Builder
-	if err := export.Write(&b, doc, export.JSON, nil); err != nil {
+	if err := export.Write(t.Context(), &b, doc, export.JSON, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
