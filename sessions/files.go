@@ -30,7 +30,7 @@ type File struct {
 	AgentID string
 	// Spill reports whether the file is a spill. See [Session.Spill].
 	Spill bool
-	// Info describes the file as it was when it was found.
+	// Info describes the file as it was when it was found. Its size may have grown since.
 	Info fs.FileInfo
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // ErrNotFound is wrapped by the error that a session, message or subagent does not exist. That
-// error says what was looked for, and where. Test for it with [errors.Is].
+// error says what was looked for, and where. Test for it with [errors.Is]. An ID that is not a UUID
+// gives another error.
 var ErrNotFound = errors.New("sessions: not found")
 
 // A notFoundError says what was not found, and where. It wraps [ErrNotFound].
@@ -308,6 +309,8 @@ func isUUID(id string) bool {
 // separated by commas. Otherwise Roots looks for .claude in the user's home directory, and for
 // claude in XDG_CONFIG_HOME, which some versions of the agent have used. It returns an error only
 // if the user has no home directory.
+//
+//	roots, err := sessions.Roots() // such as ["/home/me/.claude"]
 func Roots() ([]string, error) {
 	candidates, err := rootCandidates()
 	if err != nil {

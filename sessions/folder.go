@@ -62,7 +62,7 @@ type Folder struct {
 //	s, err := clew.Connect(ctx, &clew.Options{Store: store})
 func NewFolder(dir string) *Folder { return &Folder{dir: dir} }
 
-// String returns the path of the directory.
+// String returns the path of the directory. It is the dir of [NewFolder], unchanged.
 func (f *Folder) String() string { return f.dir }
 
 // path returns the path of a transcript's file.
@@ -177,6 +177,13 @@ func ignoreNotExist(err error) error {
 // Load returns the entries that the transcript has when the loop begins. For a subagent, the first
 // entry stands for the metadata file next to the transcript, if there is one. Lines that are not
 // entries are left out: see [Folder.Skipped]. See [Store].
+//
+//	for entry, err := range folder.Load(ctx, info.Key()) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(entry)
+//	}
 func (f *Folder) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return f.load(ctx, key, f.skip)
 }

@@ -87,10 +87,14 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 type importer struct {
 	from, to Store
 	project  string // the name in the store to
-	report   func(ImportProgress)
+	// report is the caller's function, or nil.
+	report func(ImportProgress)
+	// progress is what report gets. It covers all transcripts of the session.
 	progress ImportProgress
-	batch    []wire.JSON
-	bytes    int
+	// batch are the entries that are appended next.
+	batch []wire.JSON
+	// bytes is the length of the batch.
+	bytes int
 }
 
 // target returns the key of a transcript in the destination.

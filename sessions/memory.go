@@ -14,6 +14,9 @@ import (
 // Memory is a [Store] in memory, for tests and for programs that keep nothing. Its contents last as
 // long as the process. It is also a [ProjectLister] and a [Summarizer]. The zero value is empty and
 // ready to use. A Memory must not be copied after first use.
+//
+// Everything stays in memory until it is deleted, so a program that runs for long should delete
+// sessions that it no longer needs.
 type Memory struct {
 	mu       sync.RWMutex
 	projects map[string]map[string]*memorySession // by name and ID
@@ -21,16 +24,20 @@ type Memory struct {
 
 // A memorySession is one session: its transcripts by subpath, with "" for the main one.
 type memorySession struct {
+	// transcripts are those of the session and its subagents, by subpath.
 	transcripts map[string]*memoryTranscript
 	changed     time.Time // the last append to the main transcript
-	summary     Summary
+	// summary is that of the main transcript, which Append keeps up to date.
+	summary Summary
 }
 
 // A memoryTranscript only grows, so that Load can iterate over the entries it has seen without
 // holding the lock.
 type memoryTranscript struct {
+	// entries are in the order of the appends.
 	entries []wire.JSON
-	uuids   map[string]bool
+	// uuids are those of the entries, so that none is added twice.
+	uuids map[string]bool
 }
 
 // NewMemory returns an empty store. It is the same as new(Memory).
@@ -133,7 +140,7 @@ func (m *Memory) Sessions(ctx context.Context, project string) (map[string]time.
 }
 
 // Summaries returns the summaries of a project's sessions, which Append keeps up to date. See
-// [Summarizer].
+// [Summarizer]. The map belongs to the caller.
 func (m *Memory) Summaries(ctx context.Context, project string) (map[string]Summary, error) {
 	return collectSessions(ctx, m, project, func(s *memorySession) Summary { return s.summary })
 }

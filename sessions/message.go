@@ -127,7 +127,8 @@ func (s scope) subagents(ctx context.Context, key wire.SessionKey) ([]Subagent, 
 
 // SubagentMessages returns the conversation of a subagent, as [Messages] does for a session. agent
 // is its ID, as [Subagents] returns it. If there is no such subagent, the error wraps
-// [ErrNotFound].
+// [ErrNotFound]. The messages have ParentToolUseID set, if the call that started the subagent is
+// known.
 func SubagentMessages(ctx context.Context, id, agent string, opts *Options) iter.Seq2[*RecordedMessage, error] {
 	return func(yield func(*RecordedMessage, error) bool) {
 		key, s, err := opts.findSubagent(ctx, id, agent)

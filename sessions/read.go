@@ -73,6 +73,8 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 // ReadFile reads a transcript by the path of its file, which must end in ".jsonl". It also reads
 // the subagents whose transcripts are where the agent puts them, relative to that file. It ignores
 // opts.Options. See [Read].
+//
+//	t, err := sessions.ReadFile(ctx, "/backup/0b7d2c7e-5a63-4d0c-9a3c-6a1b2d9e8f10.jsonl", nil)
 func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.Transcript, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)

@@ -58,6 +58,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 func (s *Session) Path() string { return s.SessionInfo.Path }
 
 // Close closes the directory of the session. Transcripts and entries that were read remain valid.
+// Methods that read files return errors after it.
 func (s *Session) Close() error { return s.files.root.Close() }
 
 // Read reads the session as it is now, with its subagents under the items that started them. It

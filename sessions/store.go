@@ -55,7 +55,8 @@ type Store interface {
 // The other functions return an error that says so if they need one and the store is not a
 // ProjectLister.
 type ProjectLister interface {
-	// Projects returns the names of all projects that have sessions, sorted.
+	// Projects returns the names of all projects that have sessions, sorted, such as "-home-me-code".
+	// An empty store has none, which is not an error.
 	Projects(ctx context.Context) ([]string, error)
 }
 
@@ -63,6 +64,8 @@ type ProjectLister interface {
 // the sessions. The store calls [Summary.Add] for each entry that is appended to the main
 // transcript of a session, and keeps the result in whatever form it likes; a Summary can be
 // marshaled to JSON.
+//
+// A store that keeps no summaries works as well: then List loads each session.
 type Summarizer interface {
 	// Summaries returns the summaries of a project's sessions, by ID. List loads sessions that are
 	// missing from the map.

@@ -75,6 +75,12 @@ func (s Summary) Title() string {
 
 // Add updates the summary with the next entry of the session's main transcript. Entries must come
 // in order. It ignores a text that is not an entry.
+//
+//	var summary sessions.Summary
+//	for _, entry := range entries {
+//		summary.Add(entry)
+//	}
+//	fmt.Println(summary.Title(), summary.LastTime)
 func (s *Summary) Add(entry wire.JSON) { s.add([]byte(entry)) }
 
 // add is Add for bytes. It keeps no reference to them.
@@ -160,6 +166,10 @@ const (
 
 // Working reports whether the last turn has not ended: the agent is working, waits for a
 // permission, or was stopped. [SessionInfo.Ongoing] also considers how long ago that was.
+//
+//	if info.Working() && time.Since(info.LastTime) < time.Minute {
+//		fmt.Println("an agent seems to be working in", info.ID)
+//	}
 func (s Summary) Working() bool {
 	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' })
 }

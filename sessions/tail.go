@@ -114,11 +114,14 @@ func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, e
 // A follower is one loop of Tail. The session may move to the directory of another project during
 // it.
 type follower struct {
-	id     string
+	id string
+	// folder is the store that has the session, where it is looked for after a move.
 	folder *Folder
-	opts   TailOptions
-	moved  bool
-	yield  func(*Update, error) bool
+	// opts are a copy of the caller's options.
+	opts TailOptions
+	// moved says that the next update is the first from another file, and so has to say Reset.
+	moved bool
+	yield func(*Update, error) bool
 }
 
 // follow follows the session in one file. It returns the path to which the file has moved, or "" if

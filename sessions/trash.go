@@ -59,6 +59,8 @@ func Delete(ctx context.Context, id string, opts *Options) error {
 // Erase deletes a session and its subagents for good, without moving them to the trash. Use it for
 // sessions that contain secrets. Like [Delete], it returns an error that wraps [ErrNotFound] if
 // there is no such session. A session that is already in the trash is erased by [EmptyTrash].
+//
+//	err := sessions.Erase(ctx, id, nil) // can't be undone
 func Erase(ctx context.Context, id string, opts *Options) error {
 	s, key, err := opts.find(ctx, id)
 	if err != nil {

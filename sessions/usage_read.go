@@ -31,6 +31,7 @@ const segmentSize = 4 << 20
 // A line that crosses the end belongs to the segment in which it begins, so each line is read once,
 // whatever the segments.
 type usageSegment struct {
+	// root is the directory that the file is opened in, so that no path leads out of it.
 	root       *os.Root
 	dir        string // the path of root
 	linked     string // the name of the project, if root is what a symbolic link leads to

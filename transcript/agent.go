@@ -250,6 +250,12 @@ type AgentMeta struct {
 // DecodeAgentMeta decodes the text of an agent-<id>.meta.json. Fields that are not of the type that
 // the agent gives them count as absent. It returns an error if data is not a JSON object. The
 // caller passes the whole file and sets [Agent.Meta].
+//
+//	data, err := os.ReadFile("agent-a1.meta.json")
+//	if err != nil {
+//		return err
+//	}
+//	agent.Meta, err = transcript.DecodeAgentMeta(data)
 func DecodeAgentMeta(data []byte) (AgentMeta, error) {
 	m := AgentMeta{Raw: wire.JSON(data)}
 	var l jsonlex.Lexer

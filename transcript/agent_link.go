@@ -54,6 +54,7 @@ func Link(t *Transcript, agents []*Agent) (unlinked []*Agent) {
 
 // A call is an item that may have started agents.
 type call struct {
+	// item is the item of the call, which gets the agents.
 	item *DisplayItem
 	// owner is the agent that made the call, or nil for the session itself.
 	owner *Agent
@@ -64,8 +65,10 @@ type call struct {
 // A linker finds the calls of agents. Agents that have found theirs are in parents, the others in
 // left. Each rule takes agents from left, so a later rule never changes what a surer one has found.
 type linker struct {
+	// calls are the items that may have started agents, in the order of the transcripts.
 	calls []*call
-	left  []*Agent
+	// left are the agents without a call so far, by their start.
+	left []*Agent
 	// parents are the owners of the calls that were found.
 	parents map[*Agent]*Agent
 	// notices are the calls that notices name, by the agent's ID, and named the IDs of all calls

@@ -32,7 +32,8 @@ type Builder struct {
 	assembly *assembly
 }
 
-// NewBuilder returns a builder of an empty transcript. opts may be nil.
+// NewBuilder returns a builder of an empty transcript. opts may be nil. The options are copied, so
+// the caller may change them afterwards.
 func NewBuilder(opts *ReadOptions) *Builder {
 	return &Builder{
 		lines: NewLineSplitter(opts.maxLine()),
@@ -102,7 +103,7 @@ func (b *Builder) AddMessage(msg wire.Message, at time.Time) {
 }
 
 // Partial returns the text so far of an answer that is being streamed and is not in a chunk yet, or
-// "".
+// "". Show it after the last chunk. It is only known if the agent was asked for partial messages.
 func (b *Builder) Partial() string { return string(b.live.open) }
 
 // Rewind removes a prompt of a running session and everything after it from the conversation. They
@@ -118,7 +119,7 @@ func (b *Builder) Rewind(prompt, last string) {
 func (b *Builder) Transcript() *Transcript { return b.assembly.transcript() }
 
 // Changed returns the index of the first chunk that is new or has changed since the last call, or
-// the number of chunks if none has.
+// the number of chunks if none has. A viewer redraws from there; after a rewind it is 0.
 func (b *Builder) Changed() int { return b.assembly.conversation.changed() }
 
 // An assembly makes one transcript of entries: that of a session, or that of a subagent in the same
@@ -126,10 +127,14 @@ func (b *Builder) Changed() int { return b.assembly.conversation.changed() }
 type assembly struct {
 	classifier   classifier
 	conversation conversation
-	sidechains   sidechains
-	tally        usage.Tally
-	context      contextAccount
-	t            Transcript
+	// sidechains are the subagents in the same file, each with its own assembly.
+	sidechains sidechains
+	// tally counts the answers of the whole file, including those of subagents in it.
+	tally usage.Tally
+	// context keeps what the entries add to the model's context, for [Transcript.Context].
+	context contextAccount
+	// t is the transcript so far. Its chunks are only up to date after the method transcript.
+	t Transcript
 }
 
 // newAssembly returns an assembly without entries. Each has its own copy of the classifier, since

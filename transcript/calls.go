@@ -79,6 +79,7 @@ func subagentEntry(data []byte) (agent string, line []byte) {
 
 // CostStateOf reads an entry of type cost-state. It returns false for any other, and for one that
 // cannot be read.
+// [Info.CostStates] has those of a whole transcript.
 func CostStateOf(e *Entry) (usage.CostState, bool) {
 	if e.Type != "cost-state" {
 		return usage.CostState{}, false

@@ -358,6 +358,10 @@ type LastOutput struct {
 
 // FindLastOutput returns the last output that has text, else the last result of a tool or a
 // subagent that has text, else nil. A collapsed view of a turn can show it in place of all items.
+//
+//	if last := transcript.FindLastOutput(chunk.Items); last != nil {
+//		fmt.Println(transcript.Truncate(last.Text, 80))
+//	}
 func FindLastOutput(items []DisplayItem) *LastOutput {
 	var result *LastOutput
 	for i := len(items) - 1; i >= 0; i-- {

@@ -13,7 +13,9 @@ import (
 type chunker struct {
 	list   []Chunk
 	states []chunkState // one for each chunk
-	calls  map[string]itemIndex
+	// calls are the places of the items of calls, by ID, so that a result finds its call whatever
+	// is between them.
+	calls map[string]itemIndex
 
 	// open says that the last chunk is an AI chunk that the next answer joins.
 	open bool
@@ -27,6 +29,7 @@ type chunker struct {
 	stale bool
 	last  run
 
+	// firstChanged is the index of the first chunk that has changed since changed was called last.
 	firstChanged int
 }
 

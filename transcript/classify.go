@@ -32,9 +32,12 @@ type classifier struct {
 	maxResult int  // the longest structured result that is copied into an AIMsg; less than 0 means no limit
 	sidechain bool // entries of a sidechain are taken like others: the transcript is that of a subagent
 	lean      bool // results of tools are left in parts instead of blocks, for a digest
-	parts     []part
-	decoder   *wire.Decoder
-	lexer     jsonlex.Lexer
+	// parts are the results of the last entry, if lean is set and it had nothing else.
+	parts []part
+	// decoder decodes blocks. It is made when it is first needed.
+	decoder *wire.Decoder
+	// lexer reads the content of messages. It holds no text between entries.
+	lexer jsonlex.Lexer
 }
 
 // noiseEmpty is the name of entries that say nothing.

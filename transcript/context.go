@@ -115,8 +115,11 @@ func ContextWindow(model string) (tokens int, ok bool) {
 // A contextAccount keeps what the entries of a session add to the model's context. The zero value
 // is ready.
 type contextAccount struct {
-	records     []contextRecord
-	calls       []contextCall
+	// records are what happened to the context, in the order of the file.
+	records []contextRecord
+	// calls are the answers that records of the kind contextAnswered refer to.
+	calls []contextCall
+	// compactions are those that records of the kind contextCompacted refer to.
 	compactions []ContextCompaction
 	// message is the ID of the last answer, which takes several entries.
 	message string

@@ -6,9 +6,12 @@ import "github.com/clewdev/clew/internal/entryfacts"
 // built as entries come, as long as they continue the path; otherwise again from the tree, at the
 // next show.
 type conversation struct {
-	tree     tree
-	path     *branchPath // nil while it has to be traced again
-	chunker  chunker
+	// tree has all entries, also those that are not shown.
+	tree tree
+	path *branchPath // nil while it has to be traced again
+	// chunker has the chunks of the path.
+	chunker chunker
+	// branches are all other paths, as of the last settle.
 	branches []Branch
 	branched bool // branches have changed
 	rebuilt  bool // since the last call of changed

@@ -81,7 +81,8 @@ func diffName(side, path string, absent bool) string {
 var errMisfit = errors.New("transcript: the diff does not fit the file")
 
 // Apply returns the content of a file after the change, if its content was old. It returns an error
-// if the change does not fit, or is Relative or Unknown.
+// if the change does not fit, or is Relative or Unknown. old must be the whole file, with its line
+// ends.
 func (d *FileDiff) Apply(old string) (string, error) {
 	if d.Relative || d.Unknown {
 		return "", errMisfit

@@ -14,6 +14,10 @@ import (
 // show before the tool runs. The file is not known, so the diff is relative to the piece that is
 // replaced, and that of a Write shows a new file. It returns false for other tools, and if the
 // input names no file.
+//
+//	if diff, ok := transcript.InputDiff("Edit", input); ok {
+//		fmt.Print(diff) // a unified diff
+//	}
 func InputDiff(name string, input wire.JSON) (*FileDiff, bool) {
 	in, err := tooluse.DecodeInput(name, input)
 	if err != nil {

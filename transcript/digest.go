@@ -17,10 +17,13 @@ import (
 // A digest is the part of a message that chunks need. A builder keeps nothing else of the message.
 // A digest is never changed: chunks share its strings and can be built from it again.
 type digest struct {
-	at          wire.Position // of its line, as far as that is known
-	time        time.Time
-	msg         ClassifiedMsg // unless it is an answer or an interruption
-	answer      *answerDigest
+	at wire.Position // of its line, as far as that is known
+	// time is that of the message, or the zero time if it has none.
+	time time.Time
+	msg  ClassifiedMsg // unless it is an answer or an interruption
+	// answer is set for an answer, and for something that went back to the model.
+	answer *answerDigest
+	// interrupted says that the line only records that the user stopped the agent.
 	interrupted bool
 }
 
@@ -28,9 +31,12 @@ type digest struct {
 type answerDigest struct {
 	message     string // the ID that the lines of one answer share
 	model, stop string
-	usage       usage.Usage
-	meta        bool
-	parts       []part
+	// usage is that of the whole answer, which each of its lines repeats.
+	usage usage.Usage
+	// meta says that the message went to the model: see [AIMsg.IsMeta].
+	meta bool
+	// parts stand for the blocks, in their order.
+	parts []part
 
 	// Properties that the message has without blocks for them.
 
@@ -41,11 +47,13 @@ type answerDigest struct {
 
 // A part is what chunks need of a block.
 type part struct {
-	kind    partKind
-	failed  bool   // of a result
-	images  int    // in a result
-	id      string // of a call, of the call that a result is for, or of the one that injected a text
-	text    string
+	kind   partKind
+	failed bool   // of a result
+	images int    // in a result
+	id     string // of a call, of the call that a result is for, or of the one that injected a text
+	// text is that of thinking, of the answer or of a result, or a description of another block.
+	text string
+	// call is set for a part of the kind partCall.
 	call    *callDigest
 	outcome *outcome // what a result says beside its text; nil if nothing
 }

@@ -21,17 +21,20 @@ import (
 type liveState struct {
 	session, cwd, version, mode string
 
+	// threads are the conversations, by the call that started them; "" is the session itself.
 	threads map[string]*liveThread
 	agents  map[string]string // what subagents are for, by their ids
 	awaited map[string]string // calls that wait for a task, by the task's id
 	made    int               // UUIDs made so far
 	held    *liveLine         // a prompt that waits, see hold
 	skills  map[string]bool   // calls of skills
-	sent    []sentPrompt
-	open    []byte // the text so far of a block that is being streamed
+	// sent are prompts that were added and that the agent may repeat.
+	sent []sentPrompt
+	open []byte // the text so far of a block that is being streamed
 
-	turn       liveTurn
-	asked      *liveLine // the last prompt that somebody typed
+	turn  liveTurn
+	asked *liveLine // the last prompt that somebody typed
+	// queue are prompts that came while the agent was working, and that it has not taken up yet.
 	queue      []*liveLine
 	tellsQueue bool // the agent says when it takes a prompt up
 }

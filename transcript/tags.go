@@ -58,7 +58,8 @@ func withoutTags(text string) string {
 // command printed without the tags around it, and other text without what the agent put in for the
 // model. Its cost grows with the length of the text.
 //
-// Escape sequences of terminals stay: escape the text before it is shown.
+// Escape sequences of terminals stay: escape the text before it is shown. For example, it returns
+// "/review main.go" for the tags in which the agent wraps that command.
 func Sanitize(text string) string {
 	text = strings.TrimSpace(text)
 	switch name := entryfacts.LeadingTag(text); name {
@@ -167,6 +168,8 @@ const ellipsis = "…"
 // those that change the direction of text become spaces. If s is longer, the line ends with an
 // ellipsis, which counts. The line is safe to print to a terminal. Truncate returns "" if maxLen is
 // 0 or less.
+//
+//	transcript.Truncate("one\ntwo three", 8) // "one two…"
 func Truncate(s string, maxLen int) string {
 	if maxLen <= 0 {
 		return ""

@@ -50,7 +50,8 @@ type Transcript struct {
 // number of entries. The report is empty for a transcript that was made by hand.
 //
 //	for _, turn := range t.Context().Turns {
-//		fmt.Printf("%.0f%% full, %d tokens of files\n", turn.Percent, turn.By[transcript.ContextFiles])
+//		files := turn.By[transcript.ContextFiles]
+//		fmt.Printf("%.0f%% full, %d tokens of files\n", turn.Percent, files)
 //	}
 func (t *Transcript) Context() ContextReport {
 	if t.assembly == nil {

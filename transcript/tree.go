@@ -9,7 +9,9 @@ import (
 // A tree holds the entries of one conversation and its branches, in the order of the file. Nodes
 // refer to each other by index, since the list moves in memory when it grows.
 type tree struct {
-	nodes   []node
+	// nodes are the entries in the order of the file.
+	nodes []node
+	// indexes are the places in nodes, by the UUID of the entry.
 	indexes map[identity]int32
 	hidden  map[identity]bool // UUIDs that were retracted before their entries came
 	called  map[string]bool   // tools, by the IDs of their calls
@@ -409,19 +411,21 @@ type node struct {
 	// lead is the prompt or answer nearest above the node, or none.
 	lead int32
 	// head is the first entry of the answer that the node is a part of, or the node itself.
-	head    int32
-	role    role
-	again   bool // an earlier entry is a part of the same answer
-	orphan  bool // the result of a call that nobody has made
-	hidden  bool // retracted by another entry
-	left    bool // removed by a rewind
+	head   int32
+	role   role
+	again  bool // an earlier entry is a part of the same answer
+	orphan bool // the result of a call that nobody has made
+	hidden bool // retracted by another entry
+	left   bool // removed by a rewind
+	// message is the ID of the answer that the entry is a part of, or "".
 	message string
 	calls   []string // the tools that it calls, by ID
 	results []string // the calls whose results it has
 	digest  *digest  // nil for what is not shown
 	path    int32    // the number of the path that it is on, or none
 	joined  bool     // and all between it and its lead is on that path
-	line    int
+	// line is the number of the entry's line, from 1.
+	line int
 }
 
 // none is the parent of a root.
