@@ -22,20 +22,31 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 			yield("", err)
 			return
 		}
-		var body string
-		for err := range s.rows(ctx, []any{&body}, `SELECT body FROM entries WHERE transcript =
-			(SELECT id FROM transcripts WHERE project = ? AND session = ? AND subpath = ?) ORDER BY id`,
-			key.Project, key.SessionID, key.Subpath) {
+		var body sql.NullString
+		var sum, last sql.NullInt64
+		c := newChain(key, 0)
+		for err := range s.rows(ctx, []any{&body, &sum, &c.unverified, &last}, loadQuery, key.Project, key.SessionID, key.Subpath) {
+			if err == nil && body.Valid {
+				err = s.wrapError(ctx, c.check(body.String, sum))
+			}
 			if err != nil {
 				yield("", err)
 				return
 			}
-			if !yield(wire.JSON(body), nil) {
+			if body.Valid && !yield(wire.JSON(body.String), nil) {
 				return
 			}
 		}
+		if err := c.end(last); err != nil {
+			yield("", s.wrapError(ctx, err))
+		}
 	}
 }
+
+// loadQuery returns a row for each entry, or one without an entry.
+const loadQuery = `SELECT body, entries.sum, unverified, last
+	FROM transcripts LEFT JOIN entries ON transcript = transcripts.id
+	WHERE project = ? AND session = ? AND subpath = ? ORDER BY entries.id`
 
 // Sessions returns the sessions of a project with the times of their last appends. See
 // [sessions.Store].
@@ -43,17 +54,29 @@ func (s *Store) Sessions(ctx context.Context, project string) (map[string]time.T
 	if err := checkProject(project); err != nil {
 		return nil, err
 	}
-	var id string
-	var appended int64
 	found := map[string]time.Time{}
-	for err := range s.rows(ctx, []any{&id, &appended},
-		"SELECT session, appended FROM transcripts WHERE project = ? AND subpath = ''", project) {
+	for r, err := range s.sessionRows(ctx, project) {
 		if err != nil {
 			return nil, err
 		}
-		found[id] = time.Unix(0, appended)
+		found[r.key.SessionID] = time.Unix(0, r.appended)
 	}
 	return found, nil
+}
+
+// sessionRows returns the rows of the sessions of a project. An error is the last pair.
+func (s *Store) sessionRows(ctx context.Context, project string) iter.Seq2[*row, error] {
+	return func(yield func(*row, error) bool) {
+		r := new(row)
+		for err := range s.rows(ctx, r.fields(), "SELECT "+columns+" FROM transcripts WHERE project = ? AND subpath = ''", project) {
+			if err == nil {
+				err = s.wrapError(ctx, r.check())
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Summaries returns the summaries of the sessions of a project. See [sessions.Summarizer].
@@ -61,19 +84,16 @@ func (s *Store) Summaries(ctx context.Context, project string) (map[string]sessi
 	if err := checkProject(project); err != nil {
 		return nil, err
 	}
-	var id string
-	var text []byte
 	found := map[string]sessions.Summary{}
-	for err := range s.rows(ctx, []any{&id, &text},
-		"SELECT session, summary FROM transcripts WHERE project = ? AND subpath = ''", project) {
+	for r, err := range s.sessionRows(ctx, project) {
 		if err != nil {
 			return nil, err
 		}
 		var summary sessions.Summary
-		if err := json.Unmarshal(text, &summary); err != nil {
-			return nil, s.wrapError(ctx, fmt.Errorf("summary of session %s: %w", id, err))
+		if err := json.Unmarshal([]byte(r.summary), &summary); err != nil {
+			return nil, s.wrapError(ctx, fmt.Errorf("summary of session %s: %w", r.key.SessionID, err))
 		}
-		found[id] = summary
+		found[r.key.SessionID] = summary
 	}
 	return found, nil
 }

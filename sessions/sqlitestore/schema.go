@@ -17,6 +17,9 @@ CREATE TABLE transcripts (
 	subpath  TEXT NOT NULL,              -- empty for the main transcript of a session
 	appended INTEGER NOT NULL,           -- the time of the last append, in nanoseconds since 1970
 	summary  TEXT NOT NULL DEFAULT '{}', -- of the session, as JSON; only with the main transcript
+	unverified INTEGER NOT NULL DEFAULT 0, -- the number of entries from before there were checksums
+	last     INTEGER,                    -- the checksum of the last entry
+	sum      INTEGER,                    -- the checksum of this row
 	UNIQUE (project, session, subpath)
 ) STRICT;
 
@@ -24,19 +27,29 @@ CREATE TABLE entries (
 	id         INTEGER PRIMARY KEY,
 	transcript INTEGER NOT NULL REFERENCES transcripts (id) ON DELETE CASCADE,
 	uuid       TEXT,
-	body       TEXT NOT NULL
+	body       TEXT NOT NULL,
+	sum        INTEGER -- the checksum of this entry and those before it
 ) STRICT;
 CREATE INDEX entries_transcript ON entries (transcript);
 CREATE UNIQUE INDEX entries_uuid ON entries (transcript, uuid) WHERE uuid IS NOT NULL;
 `
 
+// migration turns the tables of version 1 into those of version 2, which has checksums.
+const migration = `
+ALTER TABLE transcripts ADD COLUMN unverified INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE transcripts ADD COLUMN last INTEGER;
+ALTER TABLE transcripts ADD COLUMN sum INTEGER;
+ALTER TABLE entries ADD COLUMN sum INTEGER;
+UPDATE transcripts SET unverified = (SELECT count(*) FROM entries WHERE transcript = transcripts.id);
+`
+
 const (
 	// application identifies files of this package. It spells "clew".
 	application = 0x636c6577
-	version     = 1
+	version     = 2
 )
 
-// setUp creates the tables in a new file, and returns an error for a file of another program.
+// setUp creates the tables in a new file, brings an older one up to date, and returns an error for a file of another program.
 func (s *Store) setUp(ctx context.Context) error {
 	if err := s.write(ctx, func(tx *sql.Tx) error { return setUpTables(ctx, tx) }); err != nil {
 		return err
@@ -61,7 +74,12 @@ func setUpTables(ctx context.Context, tx *sql.Tx) error {
 	case err != nil:
 		return err
 	case ofFile.application == application && ofFile.version == version:
-		_, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE false") // it fails if the file can't be written
+		if _, err := tx.ExecContext(ctx, "DELETE FROM transcripts WHERE false"); err != nil { // the file can't be written
+			return err
+		}
+		return checkNames(ctx, tx)
+	case ofFile.application == application && ofFile.version == 1:
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d", migration, version))
 		return err
 	case ofFile.application == application:
 		return fmt.Errorf("store has version %d; this program supports only version %d", ofFile.version, version)
@@ -70,5 +88,16 @@ func setUpTables(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err = tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA application_id = %d; PRAGMA user_version = %d",
 		schema, application, version))
+	return err
+}
+
+// checkNames compares the names of transcripts with their index. Without it, a damaged name would
+// be that of a transcript that does not exist, which is not an error.
+func checkNames(ctx context.Context, tx *sql.Tx) error {
+	var found string
+	err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(transcripts)").Scan(&found)
+	if err == nil && found != "ok" {
+		err = fmt.Errorf("%w: %s", errDamaged, found)
+	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 		if err != nil {
 			return err
 		}
-		if err := t.insert(ctx, tx, entries, uuids); err != nil || !t.isMain {
+		if err := t.insert(ctx, tx, entries, uuids); err != nil {
 			return err
 		}
 		return t.update(ctx, tx)
@@ -42,52 +43,81 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 
 // A transcript is the transcript that a transaction appends to.
 type transcript struct {
+	row
 	id      int64
-	isMain  bool // the main transcript of a session, which has a summary
-	summary sessions.Summary
+	chain   chain
+	isMain  bool             // the main transcript of a session, which has a summary
+	summary sessions.Summary // of all entries
 }
 
-// openTranscript finds or creates the transcript, and sets the time of its last append.
+// openTranscript finds or creates the transcript.
 func openTranscript(ctx context.Context, tx *sql.Tx, key wire.SessionKey) (*transcript, error) {
 	t := &transcript{isMain: key.Subpath == ""}
-	var summary []byte
-	err := tx.QueryRowContext(ctx, `INSERT INTO transcripts (project, session, subpath, appended) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET appended = excluded.appended RETURNING id, summary`,
-		key.Project, key.SessionID, key.Subpath, time.Now().UnixNano()).Scan(&t.id, &summary)
+	find := func() error {
+		return tx.QueryRowContext(ctx, "SELECT id, "+columns+" FROM transcripts WHERE project = ? AND session = ? AND subpath = ?",
+			key.Project, key.SessionID, key.Subpath).Scan(append([]any{&t.id}, t.fields()...)...)
+	}
+	err := find()
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err = tx.ExecContext(ctx, "INSERT INTO transcripts (project, session, subpath, appended) VALUES (?, ?, ?, 0)",
+			key.Project, key.SessionID, key.Subpath)
+		if err == nil {
+			err = find()
+		}
+	}
 	if err == nil {
-		err = json.Unmarshal(summary, &t.summary)
+		err = t.check()
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(t.row.summary), &t.summary)
+	}
+	t.chain = newChain(key, t.unverified)
+	if t.last.Valid {
+		t.chain.sum = uint32(t.last.Int64) //nolint:gosec // the row was checked
 	}
 	return t, err
 }
 
 // insert adds the entries whose UUIDs are new.
 func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON, uuids []string) error {
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO entries (transcript, uuid, body) VALUES (?, nullif(?, ''), ?)
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO entries (transcript, uuid, body, sum) VALUES (?, nullif(?, ''), ?, ?)
 		ON CONFLICT DO NOTHING`)
 	if err != nil {
 		return err
 	}
 	for i, entry := range entries {
-		result, err := insert.ExecContext(ctx, t.id, uuids[i], string(entry))
+		next := t.chain
+		result, err := insert.ExecContext(ctx, t.id, uuids[i], string(entry), int64(next.add(string(entry))))
 		if err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil {
+		n, err := result.RowsAffected()
+		if err != nil {
 			return err
-		} else if n > 0 && t.isMain {
+		}
+		if n == 0 { // it is already there
+			continue
+		}
+		t.chain, t.last = next, sql.NullInt64{Int64: int64(next.sum), Valid: true}
+		if t.isMain {
 			t.summary.Add(entry)
 		}
 	}
 	return nil
 }
 
-// update stores the summary.
+// update stores the time, the summary and the checksums.
 func (t *transcript) update(ctx context.Context, tx *sql.Tx) error {
-	summary, err := json.Marshal(t.summary)
-	if err != nil {
-		return err
+	if t.isMain {
+		summary, err := json.Marshal(t.summary)
+		if err != nil {
+			return err
+		}
+		t.row.summary = string(summary)
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE transcripts SET summary = ? WHERE id = ?", string(summary), t.id)
+	t.appended = time.Now().UnixNano()
+	_, err := tx.ExecContext(ctx, "UPDATE transcripts SET appended = ?, summary = ?, last = ?, sum = ? WHERE id = ?",
+		t.appended, t.row.summary, t.last, t.checksum(), t.id)
 	return err
 }
 
