@@ -21,7 +21,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 2
+const version = 3
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
@@ -42,6 +42,10 @@ var (
 
 // A DB is an open index. It must not be used by several goroutines at once.
 type DB struct {
+	path string
+	// file is the same file, to read it for its checksum. Closing it would release the locks that
+	// this process has on the index, so it is closed last.
+	file *os.File
 	db   *sql.DB
 	conn *sql.Conn
 	// New reports whether the index is new and empty.
@@ -71,18 +75,18 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
 	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	name.RawQuery = "_pragma=busy_timeout(1000)&_pragma=synchronous(off)&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return nil, classify(err)
+		return nil, errors.Join(classify(err), file.Close())
 	}
-	d := &DB{db: db}
+	d := &DB{path: path, file: file, db: db}
 	if d.conn, err = db.Conn(ctx); err == nil {
 		err = d.check(ctx)
+	}
+	if err == nil && !d.New {
+		err = d.verify(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(classify(err), d.Close())
@@ -93,7 +97,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 // Remove deletes an index. It is not an error if there is none.
 func Remove(path string) error {
 	err := os.Remove(path)
-	for _, suffix := range []string{"-journal", "-wal", "-shm"} {
+	for _, suffix := range []string{"-journal", "-wal", "-shm", sumSuffix} {
 		if more := os.Remove(path + suffix); more != nil && !errors.Is(more, os.ErrNotExist) {
 			err = errors.Join(err, more)
 		}
@@ -110,7 +114,7 @@ func (d *DB) Close() error {
 	if d.conn != nil {
 		err = d.conn.Close()
 	}
-	return errors.Join(err, d.db.Close())
+	return errors.Join(err, d.db.Close(), d.file.Close())
 }
 
 // check returns an error unless the file is an index of this version, or empty.

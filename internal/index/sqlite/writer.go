@@ -136,15 +136,19 @@ func (w *Writer) Commit() error {
 	if w.db.New {
 		err = errors.Join(err, w.exec("INSERT INTO words (words, rank) VALUES ('automerge', 4)"))
 	}
-	if err = errors.Join(err, w.exec("COMMIT")); err != nil {
-		return err
+	// The lock is kept until the checksum is written.
+	if err = errors.Join(err, w.exec("PRAGMA locking_mode = exclusive", "COMMIT")); err != nil {
+		return errors.Join(err, w.exec("PRAGMA locking_mode = normal"))
 	}
-	if !w.db.New {
-		return nil
+	if w.db.New {
+		w.db.New = false
+		err = w.exec("PRAGMA synchronous = normal", fmt.Sprintf("PRAGMA user_version = %d", version),
+			"PRAGMA journal_mode = delete", "PRAGMA synchronous = off")
 	}
-	w.db.New = false
-	return w.exec("PRAGMA synchronous = normal", fmt.Sprintf("PRAGMA user_version = %d", version),
-		"PRAGMA locking_mode = normal", "PRAGMA user_version", "PRAGMA journal_mode = delete", "PRAGMA synchronous = off")
+	if err == nil {
+		err = w.db.writeSum()
+	}
+	return errors.Join(err, w.exec("PRAGMA locking_mode = normal", "PRAGMA user_version")) // the second releases the lock
 }
 
 // Abandon rolls the changes back, unless they were committed.
