@@ -27,7 +27,7 @@ type gitleaksRule struct {
 // What is between an anchor in the name of a setting and its value, and what ends the value.
 const (
 	restOfName = `[ \t\w.-]{0,30}`
-	equals     = `(?:\\*["'\x60]|%22|\s){0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|%3[AD])(?:\\*["'\x60]|%2[02]|[\s=(]){0,5}`
+	equals     = `(?:\\*["'\x60]|%22|[\s\]]){0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|%3[AD])(?:\\*["'\x60]|%2[02]|[\s=(]){0,5}`
 	endOfValue = `(?:[^\w-]|$)`
 )
 

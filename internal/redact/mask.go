@@ -43,7 +43,7 @@ func maskOnce(text string) string {
 }
 
 // wideRules find more than the rules of the same subjects: also short values, and values that could
-// be code or prose. Only Mask applies them.
+// be code or prose. Only Mask applies them, before the other rules.
 func wideRules() []Rule {
 	return []Rule{
 		// Keys with a well-known prefix.
@@ -57,15 +57,23 @@ func wideRules() []Rule {
 		{anchors: []string{"eyj"}, before: wordStart, pattern: `eyJ([A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)`},
 		// The user and the password of a URL.
 		{anchors: []string{"://"}, pattern: `://([^\s/?#"'<>]+)@`},
-		// A header or a setting with the name of a secret. The authentication scheme before the
-		// value stays.
+		// The authentication scheme before the value of a header stays.
 		{
-			anchors: []string{"authorization", "api", "access", "private", "token", "secret", "password", "passwd"},
-			pattern: `(?i)(?:authorization|api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd)` +
-				`["']?\s*(?:[:=]|%3[AD])\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',;&}\])]+)`,
+			anchors: []string{"authorization"},
+			pattern: `(?i)authorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',;&}\])]+)`,
 		},
 		{anchors: []string{"bearer"}, before: wordStart, pattern: `(?i)bearer\s+([A-Za-z0-9._~+/=-]{8,})`},
 	}
+}
+
+// wideSettings are like wideRules, for settings with the name of a secret. They are applied after the
+// other rules, which know better where a value begins and ends.
+func wideSettings() []Rule {
+	return []Rule{{
+		anchors: []string{"api", "access", "private", "token", "secret", "password", "passwd"},
+		pattern: `(?i)(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd)` +
+			`["']?\s*(?:[:=]|%3[AD])\s*["']?(?:(?:bearer|basic)\s+)?([^\s"',;&}\])]+)`,
+	}}
 }
 
 // MaskJSON is like [Mask] for a JSON object. It replaces every value in members named "env" and

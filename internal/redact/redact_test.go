@@ -170,6 +170,13 @@ var redactions = map[string]struct {
 			"token: undefined", "secrets: of the trade", "password=${PASSWORD}",
 		},
 	},
+	"kubernetes-secret": {
+		map[string]string{
+			"kind: Secret\ndata:\n  user: YWRtaW4=\n  other: \"c2VjcmV0\"\ntype: Opaque\n": "kind: Secret\ndata:\n  user: [redacted:kubernetes-secret]\n  other: \"[redacted:kubernetes-secret]\"\ntype: Opaque\n",
+			"stringData:\n  a: |\n    first\n    second\nkind: Secret":                     "stringData:\n  a: |\n    [redacted:kubernetes-secret]\n    [redacted:kubernetes-secret]\nkind: Secret",
+		},
+		[]string{"kind: ConfigMap\ndata:\n  user: YWRtaW4=\n", "kind: Secret\n---\ndata:\n  user: YWRtaW4=\n", "kind: Secret\nmetadata:\n  name: abcd\n"},
+	},
 	"account": {
 		map[string]string{
 			`"accountUuid": "0a1b2c3d-0000"`:        `"accountUuid": "[redacted:account]"`,

@@ -11,13 +11,11 @@ import (
 
 // A Rule describes one kind of secret or of personal data.
 type Rule struct {
-	Name  string `json:"name"`  // such as "github-token"
+	Name  string `json:"name"`  // such as "github-token"; empty for a rule that only Mask applies
 	About string `json:"about"` // one line for people, with examples
 
 	// personal marks data that names a person or an account and is not secret. Mask leaves it.
 	personal bool
-	// wide marks a rule that only Mask applies.
-	wide bool
 
 	// anchors are lower-case texts. Every match of the rule begins with one of them, or back bytes
 	// before it. The rule tries its pattern only there, which is many times as fast as trying it
@@ -48,7 +46,7 @@ type Rule struct {
 func Rules() []Rule {
 	var rules []Rule
 	for _, rule := range allRules().rules {
-		if !rule.wide && !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == rule.Name }) {
+		if rule.Name != "" && !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == rule.Name }) {
 			rules = append(rules, rule)
 		}
 	}
@@ -66,11 +64,8 @@ type ruleTable struct {
 // allRules makes the rules when they are first needed, and each rule compiles its pattern when its
 // first anchor is found. A program that never sees anything like a secret pays nothing.
 var allRules = sync.OnceValue(func() *ruleTable {
-	wide := wideRules()
-	for i := range wide {
-		wide[i].wide = true
-	}
-	t := &ruleTable{rules: slices.Concat(wide, keyRules(), headerRules(), settingRules(), serviceRules(), personalRules())}
+	t := &ruleTable{rules: slices.Concat(wideRules(), keyRules(), tokenRules(), headerRules(), settingRules(), serviceRules(),
+		wideSettings(), personalRules())}
 	var anchors [][]string
 	for i := range t.rules {
 		rule := &t.rules[i]
@@ -86,7 +81,7 @@ func (r *Rule) compile() *regexp.Regexp { return regexp.MustCompile("^(?:" + r.p
 
 // mark returns the text that a Redactor writes for a match, or "" if it does not apply the rule.
 func (r *Rule) mark() string {
-	if r.wide {
+	if r.Name == "" {
 		return ""
 	}
 	return cmp.Or(r.with, mark(r.Name))

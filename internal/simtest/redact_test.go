@@ -36,6 +36,7 @@ var secrets = []struct{ rule, secret, text string }{
 	{"service-key", "5tAbCdEfGhIjKlMnOpQr", "refused LTAI" + "5tAbCdEfGhIjKlMnOpQr"},
 	{"github-token", "abcdefghijklmnopqrstuvwxyz0123456789", "refused \x1b[32mghp_abcdefghijklmnopqrstuvwxyz0123456789\x1b[0m"},
 	{"env", "qwertz", "DB_PASSWORD=\x1b[33mqwertz\x1b[0m"},
+	{"kubernetes-secret", "YWRtaW5hZG1pbg", "apiVersion: v1\nkind: Secret\ndata:\n  user: YWRtaW5hZG1pbg\n"},
 	{"option", "s3cretpass", "curl -u admin:s3cretpass https://x.example"},
 }
 

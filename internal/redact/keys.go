@@ -1,0 +1,92 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// keyRules find keys and tokens by how they begin.
+func keyRules() []Rule {
+	return []Rule{
+		{
+			Name: "private-key", About: "private keys, such as those of SSH, TLS and PGP",
+			anchors: []string{"private key-----", "private key block-----"}, custom: privateKeys,
+		},
+		{
+			Name: "anthropic-key", About: "keys and tokens of Anthropic: sk-ant-...",
+			anchors: []string{"sk-ant-"}, before: wordStart, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
+		},
+		{
+			Name: "openai-key", About: "keys of OpenAI and similar services: sk-..., sk-proj-...",
+			anchors: []string{"sk-"}, before: nameStart, wanted: hasDigit,
+			pattern: `sk-(?:(?:proj|svcacct|admin|or-v1|live|test)-)?[A-Za-z0-9_]{20,}[A-Za-z0-9_-]*`,
+		},
+		{
+			Name: "github-token", About: "tokens of GitHub and GitLab: ghp_..., github_pat_..., glpat-...",
+			anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, before: wordStart,
+			pattern: `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}`,
+		},
+		{
+			Name: "slack-token", About: "tokens and hooks of Slack: xoxb-..., hooks.slack.com/services/...",
+			anchors: []string{"xox", "xapp-", "hooks.slack.com/"}, before: wordStart,
+			pattern: `xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]+)`,
+		},
+		{
+			Name: "aws-key", About: "access keys of AWS: AKIA..., ASIA..., with the secret after them",
+			anchors: []string{"akia", "asia"}, before: wordStart,
+			pattern: `(?:AKIA|ASIA)[A-Z0-9]{16}\b(?:[\s:,;|]{1,4}[A-Za-z0-9/+]{40}\b)?`,
+		},
+		{
+			Name: "google-key", About: "keys and tokens of Google: AIza..., ya29...., GOCSPX-...",
+			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart,
+			pattern: `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
+		},
+		{
+			Name: "package-token", About: "tokens of npm, PyPI, Hugging Face and Stripe: npm_..., pypi-..., hf_..., sk_live_...",
+			anchors: []string{"npm_", "pypi-", "hf_", "sk_live_", "sk_test_", "rk_live_", "rk_test_"}, before: wordStart,
+			pattern: `npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|hf_[A-Za-z0-9]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
+		},
+		{
+			Name: "jwt", About: "JSON web tokens: eyJ....eyJ....",
+			anchors: []string{"eyj"}, before: nameStart,
+			pattern: `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`,
+		},
+	}
+}
+
+// keyBegin finds the first line of a private key.
+var keyBegin = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
+})
+
+// privateKeys finds the text between the first and the last line of a key, or, if the last line is
+// missing, the text that looks like lines of a key.
+func privateKeys(text string) [][2]int {
+	begins := keyBegin().FindAllStringIndex(text, -1)
+	var spans [][2]int
+	for i, begin := range begins {
+		next := len(text)
+		if i+1 < len(begins) {
+			next = begins[i+1][0]
+		}
+		body := keyBody(text[begin[1]:next])
+		if len(strings.TrimSpace(body)) >= 24 && !strings.Contains(body, markStart) {
+			spans = append(spans, [2]int{begin[1], begin[1] + len(body)})
+		}
+	}
+	return spans
+}
+
+// keyBody returns the beginning of text that belongs to a key. text follows the key's first line.
+func keyBody(text string) string {
+	if end := strings.Index(text, "-----END "); end >= 0 {
+		return text[:end]
+	}
+	return text[:len(text)-len(strings.TrimLeft(text, keyLetters))]
+}
+
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+// keyLetters are the characters of base64 and those around its lines, such as line numbers' arrows.
+const keyLetters = base64Letters + "\\\r\n\t →|>"
