@@ -29,6 +29,10 @@ type Options struct {
 	Transport Transport
 	// Dir is the agent's working directory, and becomes PWD. Empty means that of this process. It
 	// must exist, unless a Transport is set, which may have other directories.
+	//
+	// The agent runs what the directory brings without asking: hooks of .claude/settings.json and
+	// .claude/settings.local.json, and the servers of .mcp.json, there and in directories above. If
+	// it may be someone else's, set SettingSources.
 	Dir string
 	// Env are variables of the agent, each as KEY=VALUE, in addition to those that it inherits. If
 	// a key repeats, the last one counts. They override the variables that Clew sets, except
@@ -266,6 +270,9 @@ type Options struct {
 	ManagedSettings wire.JSON
 	// SettingSources are the settings files that the agent reads: --setting-sources, joined by
 	// commas. Nil means all, empty none. CLAUDE.md is read only with [SettingSourceProject].
+	//
+	// With only [SettingSourceUser] the agent uses nothing that Dir brings: no settings and hooks,
+	// no MCP servers of .mcp.json, no agents, commands, skills and CLAUDE.md.
 	SettingSources []SettingSource
 	// Bare starts the agent without hooks, plugins, memory, CLAUDE.md and other extras, and without
 	// most tools: --bare. Not together with Hooks.

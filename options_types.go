@@ -48,9 +48,11 @@ type SettingSource string
 const (
 	// SettingSourceUser is the directory of the user's settings, ~/.claude.
 	SettingSourceUser SettingSource = "user"
-	// SettingSourceProject is what the project shares: .claude/settings.json, CLAUDE.md and others.
+	// SettingSourceProject is what the project shares: .claude/settings.json with hooks, .mcp.json,
+	// agents, commands, skills and CLAUDE.md. It can run programs.
 	SettingSourceProject SettingSource = "project"
-	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json.
+	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json. It can come
+	// with a directory as well.
 	SettingSourceLocal SettingSource = "local"
 )
 

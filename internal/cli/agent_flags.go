@@ -46,7 +46,7 @@ type agentFlags struct {
 
 	tools, betas, fallback, sources string // lists
 	permissionMode, prompts, effort string
-	skipPermissions                 bool
+	skipPermissions, trust          bool
 	thinking                        clew.ThinkingConfig
 	thinkingMode, thinkingDisplay   string
 	systemPrompt, systemPromptFile  string
@@ -58,10 +58,12 @@ type agentFlags struct {
 	plugins, allowed, disallowed    []string
 
 	changed func(flag string) bool
+	typed   func(flag string) bool // and not changed by a setting
 }
 
 func (f *agentFlags) add(cmd *cobra.Command) {
 	f.changed = cmd.Flags().Changed
+	f.typed = func(flag string) bool { return f.changed(flag) && !setBySetting(cmd.Flags().Lookup(flag)) }
 	f.addSession(cmd)
 	f.addModel(cmd)
 	f.addPrompt(cmd)
@@ -137,6 +139,7 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	set.StringVar(&f.settings, "settings", "", "`file` with additional settings that take precedence, or a JSON object")
 	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only restrict")
 	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `settings` to read: user, project, local; \"\" means none")
+	addOnOff(cmd, &f.trust, "trust", "let this directory's settings, hooks and MCP servers run programs")
 	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "`directory` from which the project's settings are read")
 	addOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
 	addOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")

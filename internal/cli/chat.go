@@ -37,7 +37,8 @@ cost and the use of the context. Keys:
 Text that begins with / is a command of clew chat, which /help lists, or of the
 agent.
 
-Tools that no rule and no permission mode allows need your answer.
+Tools that no rule and no permission mode allows need your answer. So do hooks and
+MCP servers of a directory that you have not trusted: see "clew run --help".
 
 If the agent crashes, another one continues the conversation. A prompt that was
 lost is offered again.
@@ -71,8 +72,15 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return ofChat(err)
 	}
+	note, err := o.flags.settleTrust(ctx, o.streams, opts)
+	if err != nil {
+		return ofChat(err)
+	}
 	scr := newScreen(o.streams)
 	defer scr.close()
+	if note != "" {
+		scr.note(note)
+	}
 	opts.IncludePartialMessages = true
 	if !opts.Ephemeral {
 		opts.Reconnect = new(clew.ReconnectOptions)

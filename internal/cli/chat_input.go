@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -284,15 +283,11 @@ func wiped(text string) string {
 // openChatHistory returns the prompts of other chats. If their file is missing or can't be read,
 // the history is empty and is not saved.
 func openChatHistory() *lineedit.History {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return new(lineedit.History)
-		}
-		state = filepath.Join(home, ".local", "state")
+	path, err := stateFile("history")
+	if err != nil {
+		return new(lineedit.History)
 	}
-	history, err := lineedit.OpenHistory(filepath.Join(state, "clew", "history"))
+	history, err := lineedit.OpenHistory(path)
 	if err != nil {
 		return new(lineedit.History)
 	}

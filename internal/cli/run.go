@@ -44,6 +44,14 @@ Tools that no rule and no permission mode allows need your answer on the termina
 even if the prompt comes from a pipe. Questions of the agent appear there as well.
 Without a terminal, such tools are denied.
 
+A directory can have files that make the agent run programs: hooks in .claude,
+servers in .mcp.json. Unless you have trusted the directory, here or in Claude Code,
+or it is below one of trusted_dirs (see "clew config"), you are asked whether to use
+them. Without a terminal, or if you say no, the agent gets only your own settings.
+With --trust they are used, with --trust=false they are not, and --setting-sources
+decides as well. The answer yes is remembered for the repository, in
+$XDG_STATE_HOME/clew/trusted.json, or ~/.local/state/clew/trusted.json.
+
 The first Ctrl-C interrupts the turn, the second one ends the program.`
 
 func newRun(s Streams) *cobra.Command {
@@ -94,6 +102,10 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	note, err := o.flags.settleTrust(ctx, o.streams, opts)
+	if err != nil {
+		return err
+	}
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
@@ -101,6 +113,9 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	}
 	scr := newScreen(o.streams)
 	defer scr.close()
+	if note != "" {
+		scr.note(note)
+	}
 	opts.IncludePartialMessages = o.partial || o.format == formatText
 	questioner := newQuestioner(ctx, o.streams, scr)
 	questioner.serve(opts)

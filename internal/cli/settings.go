@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/clewdev/clew/internal/config"
 )
@@ -162,11 +163,17 @@ func applyToFlag(cmd *cobra.Command, value config.Value) error {
 		}
 	}
 	flag.Changed = true
+	flag.Annotations = map[string][]string{settingAnnotation: {value.Setting.Key}}
 	if list, ok := flag.Value.(interface{ Replace(values []string) error }); ok {
 		return list.Replace(value.Texts)
 	}
 	return flag.Value.Set(strings.Join(value.Texts, ","))
 }
+
+// settingAnnotation marks a flag whose value comes from a setting.
+const settingAnnotation = "clew_setting"
+
+func setBySetting(flag *pflag.Flag) bool { return flag.Annotations[settingAnnotation] != nil }
 
 // hasSetting reports whether a setting applies to the command. Another command may have a flag of
 // the same name with a different meaning.
@@ -181,7 +188,7 @@ func applyToProgram(cmd *cobra.Command, value config.Value) error {
 	if value.Setting.Key == "config_dirs" && startsAgent(cmd) {
 		texts = texts[:min(1, len(texts))] // an agent takes only one
 	}
-	return os.Setenv(value.Setting.Variable, strings.Join(texts, ","))
+	return os.Setenv(value.Setting.Variable, strings.Join(texts, value.Setting.Separator()))
 }
 
 func startsAgent(cmd *cobra.Command) bool { return cmd.Flags().Lookup("agent-path") != nil }

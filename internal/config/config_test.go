@@ -240,6 +240,9 @@ func TestLoadTypes(t *testing.T) {
 		"tools: [[Read]]":                 "1:8: tools must be a list of texts, such as [Read, Grep, Glob]",
 		"config_dirs: [\"a,b\"]":          "",
 		"config_dirs: [\"a,b\", c]":       "1:14: a comma cannot be in one of several config_dirs",
+		"trusted_dirs: [/a, /b]":          "",
+		"trusted_dirs: [\"/a" + string(filepath.ListSeparator) + "/b\"]": "1:15: \"" + string(filepath.ListSeparator) +
+			"\" cannot be in a path of trusted_dirs",
 		"Model: opus":                     "1:1: unknown setting Model",
 		"? [a]\n: b":                      "2:1: it is not YAML: found an invalid key for this map",
 		"<<: {model: a}":                  "1:1: unknown setting <<",

@@ -116,14 +116,36 @@ func (s *Setting) problem(texts []string) string {
 			return s.Key + " has a character that cannot be seen"
 		}
 	}
-	if s.Kind == FileList && len(texts) > 1 && s.Flag == "" {
-		for _, text := range texts {
-			if strings.Contains(text, ",") {
-				return fmt.Sprintf("a comma cannot be in one of several %s", s.Key)
-			}
+	if s.Kind == FileList && s.Flag == "" {
+		return s.separatorProblem(texts)
+	}
+	return ""
+}
+
+// separatorProblem describes why paths can't be kept in a variable, or returns "".
+func (s *Setting) separatorProblem(texts []string) string {
+	for _, text := range texts {
+		switch {
+		case !strings.Contains(text, s.Separator()):
+		case s.Key != configDirs:
+			return fmt.Sprintf("%q cannot be in a path of %s", s.Separator(), s.Key)
+		case len(texts) > 1:
+			return fmt.Sprintf("a comma cannot be in one of several %s", s.Key)
 		}
 	}
 	return ""
+}
+
+// configDirs is the key of the setting whose variable is the agent's.
+const configDirs = "config_dirs"
+
+// Separator is what separates the elements of a list in the variable: a comma or, for paths, what
+// separates them in PATH.
+func (s *Setting) Separator() string {
+	if s.Kind == FileList && s.Key != configDirs {
+		return string(filepath.ListSeparator)
+	}
+	return ","
 }
 
 func isHidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
@@ -155,7 +177,7 @@ func (s *Setting) fits(text string) bool {
 // except inside parentheses: "Read,Bash(ls a,b)" has two elements.
 func (s *Setting) split(text string) []string {
 	switch {
-	case s.Key == "config_dirs":
+	case s.Key == configDirs:
 		return splitWords(text, func(r rune) bool { return r == ',' })
 	case s.Kind == FileList:
 		return filepath.SplitList(text)
@@ -301,6 +323,10 @@ var table = []Setting{
 		Key: "config_dirs", Kind: FileList, Variable: "CLAUDE_CONFIG_DIR", Shared: true, Example: "[~/.claude]",
 		Personal: true,
 		Doc:      "Directories in which agents keep their settings and sessions. Agents that\nclew starts use the first one.",
+	},
+	{
+		Key: "trusted_dirs", Kind: FileList, Variable: "CLEW_TRUSTED_DIRS", Example: "[~/work]", Personal: true,
+		Doc: "Directories whose projects, and those below, may run programs by hooks and\nMCP servers.",
 	},
 	{
 		Key: "expand", Kind: Switch, Variable: "CLEW_EXPAND", Flag: "expand", Commands: toShow, Default: "false",

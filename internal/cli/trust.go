@@ -1,0 +1,419 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/clewdev/clew"
+)
+
+// A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
+// Without a terminal of its own the agent does not ask whether its user trusts them. So clew does,
+// and otherwise tells the agent to leave them out.
+
+// mcpFile is the file with the MCP servers of a project.
+const mcpFile = ".mcp.json"
+
+// agentDir is the directory with the settings of a project, and in the home of a user with theirs.
+const agentDir = ".claude"
+
+// powerful are the files of agentDir that can run programs.
+var powerful = []string{
+	"settings.json", "settings.local.json", "agents", "commands", "skills", "plugins", "workflows",
+}
+
+// settleTrust leaves the project's settings out of opts unless the user trusts the project. It may
+// ask on the terminal. It returns a line for the user, or "".
+func (f *agentFlags) settleTrust(ctx context.Context, s Streams, opts *clew.Options) (note string, err error) {
+	if f.typed("setting-sources") || !usesProject(opts) || f.changed("trust") && f.trust {
+		return "", nil
+	}
+	w, err := newWorkplace(opts.ProjectConfigRoot)
+	if err != nil {
+		return "", &failure{code: exitInput, err: err}
+	}
+	if len(w.files) == 0 || !f.changed("trust") && w.trusted() {
+		return "", nil
+	}
+	if !f.changed("trust") {
+		yes, err := askTrust(ctx, s, w)
+		switch {
+		case ctx.Err() != nil:
+			return "", &failure{code: exitInterrupted, err: errors.New("interrupted")}
+		case err != nil:
+			note = w.untrustedNote()
+		case yes:
+			return w.remember(), nil
+		}
+	}
+	w.leaveOut(opts)
+	return note, nil
+}
+
+// usesProject reports whether the agent would read the settings of the project.
+func usesProject(opts *clew.Options) bool {
+	return opts.SettingSources == nil || slices.ContainsFunc(opts.SettingSources, ofProject)
+}
+
+func ofProject(source clew.SettingSource) bool { return source != clew.SettingSourceUser }
+
+// A workplace is the directories whose settings the agent reads: the working directory, and the one
+// that --project-config-root names.
+type workplace struct {
+	dirs  []string // absolute, without symbolic links
+	files []string // those that can run programs, relative to the working directory where possible
+	mcp   bool     // mcpFile is one of them
+}
+
+func newWorkplace(configRoot string) (*workplace, error) {
+	w := &workplace{}
+	for _, dir := range []string{".", configRoot} {
+		if dir == "" {
+			continue
+		}
+		real, err := realDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(w.dirs, real) {
+			w.dirs = append(w.dirs, real)
+			w.search(real)
+		}
+	}
+	return w, nil
+}
+
+func realDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir, nil
+}
+
+// search finds the files that can run programs. The agent reads agentDir up to the root of the
+// repository, and mcpFile in all directories above. What is in the home directory is the user's own.
+func (w *workplace) search(dir string) {
+	root, inside := repositoryRoot(dir), true
+	home, config := userDirs()
+	for ; ; dir = filepath.Dir(dir) {
+		if dir != home {
+			w.mcp = w.note(filepath.Join(dir, mcpFile)) || w.mcp
+		}
+		if own := filepath.Join(dir, agentDir); inside && dir != home && own != config {
+			for _, name := range powerful {
+				w.note(filepath.Join(own, name))
+			}
+		}
+		inside = inside && dir != root
+		if dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+// userDirs returns the home directory, and the directory that the agent has its settings in if the
+// user has chosen one.
+func userDirs() (home, config string) {
+	if dir, err := os.UserHomeDir(); err == nil {
+		home, _ = realDir(dir) // without it, there is no home
+	}
+	if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		config, _ = realDir(dir)
+	}
+	return home, config
+}
+
+// note keeps a file if it exists.
+func (w *workplace) note(path string) bool {
+	if _, err := os.Lstat(path); err != nil {
+		return false
+	}
+	if rel, err := filepath.Rel(w.dirs[0], path); err == nil {
+		path = rel
+	}
+	if !slices.Contains(w.files, path) {
+		w.files = append(w.files, path)
+	}
+	return true
+}
+
+// repositoryRoot returns the root of the git repository that a directory is in, or "".
+func repositoryRoot(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// project returns the directory that is trusted together with dir: the root of its repository.
+func project(dir string) string {
+	if root := repositoryRoot(dir); root != "" {
+		return root
+	}
+	return dir
+}
+
+// leaveOut makes the agent read only the settings of the user. An agent that ignores this for MCP
+// servers gets none but those of --mcp-config.
+func (w *workplace) leaveOut(opts *clew.Options) {
+	if opts.SettingSources == nil {
+		opts.SettingSources = []clew.SettingSource{clew.SettingSourceUser}
+	}
+	opts.SettingSources = slices.DeleteFunc(slices.Clone(opts.SettingSources), ofProject)
+	opts.StrictMCPConfig = opts.StrictMCPConfig || w.mcp
+}
+
+func (w *workplace) untrustedNote() string {
+	return "! not trusted, so the agent reads no settings, hooks, MCP servers, agents, skills or CLAUDE.md " +
+		"of this project: " + strings.Join(w.files, ", ") + "; see --trust"
+}
+
+// trusted reports whether the user has trusted all directories before.
+func (w *workplace) trusted() bool {
+	accepted := acceptedByAgent()
+	own, _ := readTrusted() // the user is asked again
+	for _, dir := range own {
+		accepted[dir] = true
+	}
+	for _, dir := range w.dirs {
+		if !isAccepted(dir, accepted) && !isBelow(dir, filepath.SplitList(os.Getenv(trustVariable))) {
+			return false
+		}
+	}
+	return true
+}
+
+// trustVariable has the directories of the setting trusted_dirs.
+const trustVariable = "CLEW_TRUSTED_DIRS"
+
+// isAccepted reports whether a directory was accepted, or one above it in the same repository. A
+// repository inside of a trusted directory may be someone else's.
+func isAccepted(dir string, accepted map[string]bool) bool {
+	for root := repositoryRoot(dir); ; dir = filepath.Dir(dir) {
+		if accepted[dir] {
+			return true
+		}
+		if dir == root || dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// isBelow reports whether a directory is one of those or below one.
+func isBelow(dir string, tops []string) bool {
+	return slices.ContainsFunc(tops, func(top string) bool {
+		top, err := realDir(top)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(top, dir)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// maxAgentState is the size of the largest file of the agent that is read.
+const maxAgentState = 64 << 20
+
+// acceptedByAgent returns the directories that the user has trusted in the agent itself.
+func acceptedByAgent() map[string]bool {
+	accepted := map[string]bool{}
+	dir := os.Getenv("CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		dir, _ = os.UserHomeDir() // without a home, there is no such file
+	}
+	var state struct {
+		Projects map[string]struct {
+			Accepted bool `json:"hasTrustDialogAccepted"`
+		} `json:"projects"`
+	}
+	if readJSON(filepath.Join(dir, ".claude.json"), &state, maxAgentState) != nil {
+		return accepted
+	}
+	for path, p := range state.Projects {
+		if runtime.GOOS == "windows" {
+			path = filepath.FromSlash(path)
+		}
+		accepted[path] = p.Accepted
+	}
+	return accepted
+}
+
+// readJSON decodes a regular file.
+func readJSON(path string, v any, limit int64) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return errors.New("it is not a regular file, or too long")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// A trustFile is the file with the directories that the user has trusted here.
+type trustFile struct {
+	Directories []string `json:"directories"`
+}
+
+// stateFile returns the path of a file that clew keeps for itself.
+func stateFile(name string) (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "clew", name), nil
+}
+
+const trustFileName = "trusted.json"
+
+// readTrusted returns the directories that the user has trusted here.
+func readTrusted() ([]string, error) {
+	path, err := stateFile(trustFileName)
+	if err != nil {
+		return nil, err
+	}
+	var file trustFile
+	err = readJSON(path, &file, 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return file.Directories, err
+}
+
+// remember adds the directories to those that the user has trusted. It returns a line for the user
+// if that fails, or "".
+func (w *workplace) remember() (note string) {
+	path, err := stateFile(trustFileName)
+	if err == nil {
+		err = w.save(path)
+	}
+	if err != nil {
+		return fmt.Sprintf("! cannot remember that: %s: %v", path, cause(err))
+	}
+	return ""
+}
+
+func (w *workplace) save(path string) error {
+	all, err := readTrusted()
+	if err != nil {
+		return err
+	}
+	for _, dir := range w.dirs {
+		if dir = project(dir); !slices.Contains(all, dir) {
+			all = append(all, dir)
+		}
+	}
+	text, err := json.MarshalIndent(trustFile{Directories: all}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, string(text)+"\n", true)
+}
+
+// askTrust asks on the terminal whether the user trusts the directories. It returns an error if
+// nobody can be asked.
+func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error) {
+	c, err := findConsole(s)
+	if err != nil {
+		return false, errNoTerminal
+	}
+	if tty, ok := c.in.(*os.File); ok {
+		if !inForeground(tty) {
+			return false, errBackground
+		}
+		discardInput(tty)
+	}
+	out := c.out
+	if out == nil {
+		out = s.Err
+	}
+	question := w.question()
+	for {
+		if _, err := io.WriteString(out, question); err != nil {
+			return false, err
+		}
+		line, err := readAnswer(ctx, c.in)
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no", "":
+			return false, ctx.Err()
+		}
+		if err != nil {
+			return false, ctx.Err()
+		}
+		question = trustPrompt
+	}
+}
+
+const trustPrompt = "Trust it? [y]es, always / [N]o, leave them out: "
+
+func (w *workplace) question() string {
+	var b strings.Builder
+	var names []string
+	for _, dir := range w.dirs {
+		names = append(names, printable(project(dir)))
+	}
+	fmt.Fprintf(&b, "? These files of %s can run programs on this machine:\n", strings.Join(names, " and "))
+	for _, file := range w.files {
+		fmt.Fprintf(&b, "  %s\n", printable(file))
+	}
+	return b.String() + trustPrompt
+}
+
+// maxAnswer is the length of the longest answer.
+const maxAnswer = 100
+
+// readAnswer reads one line, and nothing after it. If the context ends first, the read still runs,
+// since nothing can end a read from a terminal.
+func readAnswer(ctx context.Context, in io.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var line []byte
+		for b := make([]byte, 1); ; {
+			n, err := in.Read(b)
+			if n > 0 && b[0] != '\n' && len(line) < maxAnswer {
+				line = append(line, b[0])
+			}
+			if err != nil || n > 0 && b[0] == '\n' {
+				done <- answer{string(line), err}
+				return
+			}
+		}
+	}()
+	select {
+	case a := <-done:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
