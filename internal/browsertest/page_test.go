@@ -187,7 +187,7 @@ func TestPagesDoNothing(t *testing.T) {
 	doc := export.New(hostile(t, s.URL), nil)
 	for name, view := range map[string]*export.View{"short": nil, "full": {Thinking: true, Expand: true, Full: true}} {
 		var page strings.Builder
-		if err := export.Write(&page, doc, export.HTML, view); err != nil {
+		if err := export.Write(t.Context(), &page, doc, export.HTML, view); err != nil {
 			t.Fatal(err)
 		}
 		if !policy.MatchString(page.String()) {
