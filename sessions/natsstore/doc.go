@@ -7,6 +7,13 @@
 // [Open] connects to a server, version 2.12 or newer. It can also run a server in this process, on
 // a directory and without a port.
 //
+// # Durability
+//
+// With the defaults of a NATS server, an acknowledged append may not be on disk for two minutes. The
+// server in this process syncs before it acknowledges. For others, [Options] has to say that they do
+// so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). A stream that Open creates is
+// on one server, unless Options.Replicas says otherwise.
+//
 // # Layout
 //
 // There is one stream. Each transcript has a subject in it:

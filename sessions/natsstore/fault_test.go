@@ -25,7 +25,7 @@ func TestServerGoesAway(t *testing.T) {
 	srv := start(t, &server.Options{StoreDir: dir})
 	p := newProxy(t, srv)
 	back := make(chan struct{}, 1)
-	s := open(t, &natsstore.Options{URL: p.url(), Connect: []nats.Option{
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: p.url(), Connect: []nats.Option{
 		nats.ReconnectWait(10 * time.Millisecond), nats.ReconnectHandler(func(*nats.Conn) { back <- struct{}{} }),
 	}})
 	appendTo(t, s, main, numbered(0, 2)...)
@@ -58,11 +58,11 @@ func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	srv := start(t, &server.Options{})
 	p := newProxy(t, srv)
-	s := open(t, &natsstore.Options{URL: p.url()})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: p.url()})
 	p.mute.Store(true)
 	done := make(chan error)
 	go func() { done <- s.Append(t.Context(), main, numbered(0, 1)) }()
-	direct := open(t, &natsstore.Options{URL: srv.ClientURL()})
+	direct := open(t, &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL()})
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for len(load(t, direct, main)) == 0 { // the limit of the test binary bounds it
@@ -135,7 +135,7 @@ func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	srv := start(t, &server.Options{})
 	p := newProxy(t, srv)
-	s := open(t, &natsstore.Options{URL: p.url()})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: p.url()})
 	appendTo(t, s, main, numbered(0, 1)...)
 
 	p.mute.Store(true)
@@ -154,7 +154,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 	p.mute.Store(false)
 
-	direct := open(t, &natsstore.Options{URL: srv.ClientURL()})
+	direct := open(t, &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL()})
 	for range 2 {
 		appendTo(t, direct, main, numbered(1, 3)...)
 		checkLoad(t, direct, main, numbered(0, 3))
@@ -170,7 +170,7 @@ func TestFull(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := serve(t, &server.Options{MaxPayload: smallPayload})
-			s := open(t, &natsstore.Options{URL: url, MaxBytes: 8 * smallPayload})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url, MaxBytes: 8 * smallPayload})
 			appendTo(t, s, main, numbered(0, 2)...)
 			written := numbered(0, 2)
 			var full error
@@ -200,7 +200,7 @@ func TestFull(t *testing.T) {
 func TestAnswerOfAnother(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
-	s := open(t, &natsstore.Options{URL: url})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	conn, _ := rawStream(t, url)
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -233,7 +233,7 @@ func TestAnswerOfAnother(t *testing.T) {
 func TestCutBatch(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
-	s := open(t, &natsstore.Options{URL: url})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	appendTo(t, s, main, numbered(0, 1)...)
 	conn, _ := rawStream(t, url)
 	for part, body := range []string{"", `{"uuid":"a"}`, "\n" + `{"uuid":"b"}`} {
@@ -258,7 +258,7 @@ func TestCutBatch(t *testing.T) {
 
 func TestCancelledBatch(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{MaxPayload: smallPayload})})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{MaxPayload: smallPayload})})
 	entries := []wire.JSON{wire.JSON(`{"uuid":"u","text":"` + strings.Repeat("x", 4*smallPayload) + `"}`), `{"uuid":"v"}`}
 	for i := range 20 {
 		key := wire.SessionKey{Project: "p", SessionID: fmt.Sprint(i)}

@@ -34,7 +34,7 @@ func TestForeignMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := serve(t, &server.Options{})
-			s := open(t, &natsstore.Options{URL: url})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 			appendTo(t, s, main, numbered(0, 1)...)
 			conn, _ := rawStream(t, url)
 			if _, err := conn.RequestMsgWithContext(t.Context(), &nats.Msg{
@@ -54,7 +54,7 @@ func TestForgedEnd(t *testing.T) {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			url := serve(t, &server.Options{})
-			s := open(t, &natsstore.Options{URL: url})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 			appendTo(t, s, main, numbered(0, 1)...)
 			conn, _ := rawStream(t, url)
 			forged := &nats.Msg{Subject: subject, Header: nats.Header{"Status": {status}, "Nats-Num-Pending": {"0"}}}
@@ -101,7 +101,7 @@ func TestForeignSubjects(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{"=", "=4", "=zz", "=2E=2E", "=2F"} {
 		url := serve(t, &server.Options{})
-		s := open(t, &natsstore.Options{URL: url})
+		s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 		appendTo(t, s, main, numbered(0, 1)...)
 		conn, _ := rawStream(t, url)
 		if _, err := conn.Request(stream+"."+main.Project+"."+token+"./", []byte("{}"), endLimit); err != nil {
@@ -126,7 +126,7 @@ func TestMissingMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := serve(t, &server.Options{MaxPayload: smallPayload})
-			s := open(t, &natsstore.Options{URL: url})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 			appendTo(t, s, main, numbered(0, 1)...)
 			appendTo(t, s, main, large)
 			appendTo(t, s, main, numbered(1, 2)...)

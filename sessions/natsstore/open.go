@@ -43,10 +43,22 @@ type Options struct {
 	// closed and opened again.
 	Dir string
 
+	// SyncAlways states that the servers of URL or Conn sync entries to disk before they acknowledge
+	// them, as with the line sync_interval: always in the section jetstream of their configuration.
+	// By default a server syncs every two minutes, and what it has acknowledged since is lost with
+	// its power. Clients can't see which of both is true, so Open needs this or AllowUnsynced. Dir
+	// needs neither: its server always syncs.
+	SyncAlways bool
+	// AllowUnsynced accepts servers and streams that acknowledge entries before they are on disk: a
+	// loss of power may lose them. With several replicas, that takes a loss of several servers at
+	// once.
+	AllowUnsynced bool
+
 	// Stream is the name of the stream, and the first token of its subjects. Open creates the
 	// stream if it does not exist. Empty means [DefaultStream].
 	Stream string
-	// Replicas is how many servers of a cluster keep a stream that Open creates. 0 means 1.
+	// Replicas is how many servers of a cluster keep a stream that Open creates: 1, 3 or 5. 0 means
+	// 1, so that the loss of one server is a loss of the stream; 3 survives that of one.
 	Replicas int
 	// MaxBytes is the maximum size of a stream that Open creates. If the stream is full, Append
 	// fails until something is deleted. 0 means the limit of the server.
@@ -76,8 +88,8 @@ var (
 )
 
 // Open connects to the server, or starts one, and creates the stream if it does not exist. It
-// returns an error if the stream has settings with which it would drop or refuse entries. The
-// context bounds only Open. The caller has to close the store.
+// returns an error if the stream has settings with which it would drop or refuse entries, or unless
+// allowed lose them with the power of the server. The context bounds only Open. The caller has to close the store.
 func Open(ctx context.Context, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -130,7 +142,11 @@ func (s *Store) openStream(ctx context.Context, opts *Options) error {
 	if err != nil {
 		return s.wrapError("stream "+s.name, err)
 	}
-	return s.checkStream(s.stream.CachedInfo().Config)
+	config = s.stream.CachedInfo().Config
+	if config.Storage != jetstream.FileStorage && !opts.AllowUnsynced {
+		return fmt.Errorf("natsstore: stream %s is kept in memory only; Options.AllowUnsynced accepts that", s.name)
+	}
+	return s.checkStream(config)
 }
 
 // checkStream returns an error if the settings of the stream are unsuitable.
@@ -139,6 +155,8 @@ func (s *Store) checkStream(c jetstream.StreamConfig) error {
 	switch {
 	case !slices.Contains(c.Subjects, s.pattern("*", "*", "*")) && !slices.Contains(c.Subjects, s.name+".>"):
 		fault = "has other subjects"
+	case c.PersistMode != jetstream.DefaultPersistMode: // atomic batches exclude it, too
+		fault = "acknowledges messages before they are on disk"
 	case !c.AllowAtomicPublish:
 		fault = "does not allow atomic batches, which need server 2.12"
 	case !c.AllowDirect:
@@ -179,6 +197,11 @@ func (s *Store) wrapError(what string, err error) error {
 	return fmt.Errorf("natsstore: %s: %w", what, err)
 }
 
+// errUnknownSync is the error of a server that may lose what it has acknowledged.
+var errUnknownSync = errors.New("natsstore: does the server sync entries to disk before it acknowledges them? " +
+	"Start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
+	"or accept with Options.AllowUnsynced that entries may be lost with its power")
+
 // connect connects to the server that the options name.
 func (s *Store) connect(ctx context.Context, opts *Options) error {
 	set := 0
@@ -190,12 +213,15 @@ func (s *Store) connect(ctx context.Context, opts *Options) error {
 	if set != 1 {
 		return errors.New("natsstore: exactly one of URL, Conn and Dir must be set")
 	}
+	if opts.Dir != "" {
+		return s.embed(ctx, opts.Dir)
+	}
+	if !opts.SyncAlways && !opts.AllowUnsynced {
+		return errUnknownSync
+	}
 	if opts.Conn != nil {
 		s.conn = opts.Conn
 		return nil
-	}
-	if opts.Dir != "" {
-		return s.embed(ctx, opts.Dir)
 	}
 	conn, err := dial(ctx, opts.URL, opts.Connect...)
 	if err != nil {

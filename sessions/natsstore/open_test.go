@@ -48,6 +48,9 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if test.opts != nil {
+				test.opts.AllowUnsynced = true
+			}
 			s, err := natsstore.Open(t.Context(), test.opts)
 			if err == nil {
 				t.Fatal(s.Close())
@@ -70,7 +73,7 @@ func TestOpenWithoutJetStream(t *testing.T) {
 	if !srv.ReadyForConnections(endLimit) {
 		t.Fatal("the server does not start")
 	}
-	if _, err := natsstore.Open(t.Context(), &natsstore.Options{URL: srv.ClientURL()}); err == nil {
+	if _, err := natsstore.Open(t.Context(), &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL()}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -85,7 +88,7 @@ func TestOpenIsBounded(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = natsstore.Open(ctx, &natsstore.Options{URL: "nats://" + silent.Addr().String()})
+	_, err = natsstore.Open(ctx, &natsstore.Options{AllowUnsynced: true, URL: "nats://" + silent.Addr().String()})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
@@ -135,7 +138,7 @@ func TestOpenUnfitStream(t *testing.T) {
 			if _, err := js.CreateStream(t.Context(), config); err != nil {
 				t.Fatal(err)
 			}
-			s, err := natsstore.Open(t.Context(), &natsstore.Options{Conn: conn, Stream: stream})
+			s, err := natsstore.Open(t.Context(), &natsstore.Options{AllowUnsynced: true, Conn: conn, Stream: stream})
 			if (err == nil) != (name == "") || err != nil && !strings.Contains(err.Error(), name) {
 				t.Errorf("got %v", err)
 			}
@@ -147,6 +150,59 @@ func TestOpenUnfitStream(t *testing.T) {
 	}
 }
 
+// Open refuses a server of which nobody says that it syncs.
+func TestOpenUnknownSync(t *testing.T) {
+	t.Parallel()
+	url := serve(t, &server.Options{SyncAlways: true})
+	conn, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, opts := range []natsstore.Options{{URL: url}, {Conn: conn}} {
+		_, err := natsstore.Open(t.Context(), &opts)
+		if err == nil {
+			t.Fatal("no error")
+		}
+		for _, want := range []string{"sync_interval: always", "Options.SyncAlways", "Options.AllowUnsynced"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("no %q in %v", want, err)
+			}
+		}
+		opts.SyncAlways = true
+		open(t, &opts)
+	}
+}
+
+// Open refuses a stream that is not synced, whatever the server does, unless it is told to accept
+// it.
+func TestOpenUnsyncedStream(t *testing.T) {
+	t.Parallel()
+	conn, err := nats.Connect(serve(t, &server.Options{SyncAlways: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, config := range map[string]jetstream.StreamConfig{
+		"is kept in memory only":                        {Name: "MEMORY", Storage: jetstream.MemoryStorage, AllowAtomicPublish: true},
+		"acknowledges messages before they are on disk": {Name: "ASYNC", PersistMode: jetstream.AsyncPersistMode},
+	} {
+		config.Subjects, config.Discard, config.AllowDirect = []string{config.Name + ".>"}, jetstream.DiscardNew, true
+		if _, err := js.CreateStream(t.Context(), config); err != nil {
+			t.Fatal(err)
+		}
+		opts := natsstore.Options{Conn: conn, Stream: config.Name, SyncAlways: true}
+		if _, err := natsstore.Open(t.Context(), &opts); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	open(t, &natsstore.Options{Conn: conn, Stream: "MEMORY", AllowUnsynced: true})
+}
+
 func TestConnStaysOpen(t *testing.T) {
 	t.Parallel()
 	conn, err := nats.Connect(serve(t, &server.Options{}))
@@ -154,7 +210,7 @@ func TestConnStaysOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	s := open(t, &natsstore.Options{Conn: conn})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, Conn: conn})
 	appendTo(t, s, main, numbered(0, 1)...)
 	if err := s.Close(); err != nil || !conn.IsConnected() {
 		t.Errorf("Close: %v, connected: %v", err, conn.IsConnected())

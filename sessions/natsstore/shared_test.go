@@ -18,7 +18,7 @@ import (
 func TestTwoStores(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
-	a, b := open(t, &natsstore.Options{URL: url}), open(t, &natsstore.Options{URL: url})
+	a, b := open(t, &natsstore.Options{AllowUnsynced: true, URL: url}), open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	appendTo(t, a, main, numbered(0, 3)...)
 	appendTo(t, b, main, numbered(1, 5)...)
 	appendTo(t, a, main, numbered(0, 6)...)
@@ -55,7 +55,7 @@ func TestTwoStores(t *testing.T) {
 func TestDeletesOfAnother(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
-	a, b := open(t, &natsstore.Options{URL: url}), open(t, &natsstore.Options{URL: url})
+	a, b := open(t, &natsstore.Options{AllowUnsynced: true, URL: url}), open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -126,7 +126,7 @@ func TestStoresWriteTogether(t *testing.T) {
 	url := serve(t, &server.Options{})
 	var stores []*natsstore.Store
 	for range 4 {
-		stores = append(stores, open(t, &natsstore.Options{URL: url}))
+		stores = append(stores, open(t, &natsstore.Options{AllowUnsynced: true, URL: url}))
 	}
 	writeTogether(t, stores...)
 }
@@ -134,7 +134,7 @@ func TestStoresWriteTogether(t *testing.T) {
 // If there are more writers than the server accepts batches, they wait for each other.
 func TestManyBatches(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{
 		MaxPayload: smallPayload, JetStreamLimits: server.JSLimitOpts{MaxBatchInflightPerStream: 2},
 	})})
 	entries := kilobytes(0, 100)
@@ -157,7 +157,7 @@ func TestCluster(t *testing.T) {
 	cluster := startCluster(t, 3)
 	var stores []*natsstore.Store
 	for _, srv := range cluster {
-		opts := &natsstore.Options{URL: srv.ClientURL(), Replicas: 3}
+		opts := &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL(), Replicas: 3}
 		until(t, func(ctx context.Context) error {
 			s, err := natsstore.Open(ctx, opts)
 			if err == nil {

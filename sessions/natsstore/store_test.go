@@ -30,7 +30,7 @@ func TestStoreOfBatches(t *testing.T) {
 	streams := 0
 	storetest.Run(t, func(t *testing.T) sessions.Store {
 		streams++
-		return open(t, &natsstore.Options{URL: url, Stream: fmt.Sprintf("S%d", streams)})
+		return open(t, &natsstore.Options{AllowUnsynced: true, URL: url, Stream: fmt.Sprintf("S%d", streams)})
 	})
 }
 
@@ -50,7 +50,7 @@ func TestLargeAppends(t *testing.T) {
 
 func TestOddKeys(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{})})
 	names := []string{
 		"a.b", "*", ">", "a b", "a\tb\r\n", "=", "=41", "A", "a", "ü 😀", "$JS.API", "-", "_", ".a", "a..",
 		"%2F", strings.Repeat("x", 200),
@@ -120,7 +120,7 @@ func TestLongSummary(t *testing.T) {
 // More sessions than one page.
 func TestManySessions(t *testing.T) {
 	t.Parallel()
-	s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{})})
 	const count = 300
 	for i := range count {
 		appendTo(t, s, wire.SessionKey{Project: "p", SessionID: fmt.Sprintf("s%d", i)}, numbered(i, i+1)...)
@@ -135,7 +135,7 @@ func TestManySessions(t *testing.T) {
 func TestListsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &server.Options{})
-	s := open(t, &natsstore.Options{URL: url})
+	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: url})
 	appendTo(t, s, main, numbered(0, 1)...)
 	for range 10 {
 		if _, err := s.Sessions(t.Context(), main.Project); err != nil {
@@ -175,7 +175,7 @@ func TestLoadOfWhatIsDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, &natsstore.Options{URL: serve(t, &server.Options{})})
+			s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{})})
 			const appends = 520 // more than one page
 			for i := range appends {
 				appendTo(t, s, main, numbered(i, i+1)...)
