@@ -136,7 +136,7 @@ func TestCommandLine(t *testing.T) {
 		{"members of settings", &Options{Settings: `{"apiKey":"hidden","maxTokens":5,"model":"m"}`}, "",
 			` '--settings={"apiKey":"***","maxTokens":5,"model":"m"}'`},
 		{"variables of settings", &Options{Settings: `{"env":{"A":"hidden","B":1}}`}, "",
-			` '--settings={"env":{"A":"***","B":"***"}}'`},
+			` '--settings={"env":{"A":"***","B":0}}'`},
 		{"headers of settings", &Options{Settings: `{"nested":[{"headers":{"H":"hidden"}}]}`}, "",
 			` '--settings={"nested":[{"headers":{"H":"***"}}]}'`},
 		{"addresses of settings", &Options{Settings: `{"proxy":"http://me:hidden@host/"}`}, "",

@@ -3,6 +3,7 @@ package clew
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,7 +89,8 @@ func TestTokenPanicIsMasked(t *testing.T) {
 	}
 }
 
-func TestTokensAreNotRecorded(t *testing.T) {
+// Neither direction of a recording has secrets, and its frames stay frames.
+func TestSecretsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{
 		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"accessToken":"hush"}}}`,
@@ -97,16 +99,32 @@ func TestTokensAreNotRecorded(t *testing.T) {
 			`"authorizationCode":"hush"}}`,
 		`{"type":"control_request","request_id":"r","request":{"subtype":"mcp_oauth_callback_url",` +
 			`"callbackUrl":"http://localhost/?code=hush"}}`,
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"mcpServers":[` +
+			`{"name":"x","status":"connected","config":{"type":"http","url":"https://x.example","headers":{"X-Team":"hush"}}}]}}}`,
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"effective":{"env":{"PLACE":"hush"}}}}}`,
+		`{"type":"user","message":{"role":"user","content":"log in with DB_PASSWORD=hush12"},"uuid":"r"}`,
 	} {
-		if got := withoutSecrets(frame); strings.Contains(got, "hush") || !strings.Contains(got, `"r"`) {
-			t.Errorf("recorded %s", got)
+		var record strings.Builder
+		r := &recorder{log: slog.New(slog.DiscardHandler), dst: &record}
+		r.received(wire.Decode([]byte(frame)))
+		if _, err := r.input(discardInput{}).Write([]byte(frame + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(record.String()) {
+			if strings.Contains(line, "hush") || !strings.Contains(line, `"r"`) || !json.Valid([]byte(line[2:])) {
+				t.Errorf("recorded %s", line)
+			}
+		}
+		if n := strings.Count(record.String(), "\n"); n != 2 {
+			t.Errorf("%d lines were recorded, want 2", n)
 		}
 	}
-	const prompt = `{"type":"user","message":{"role":"user","content":"{\"accessToken\":\"example\"}"}}`
-	if got := withoutSecrets(prompt); got != prompt {
-		t.Errorf("a prompt was recorded as %s", got)
-	}
 }
+
+// discardInput is a connection that takes input.
+type discardInput struct{ Connection }
+
+func (discardInput) Write(p []byte) (int, error) { return len(p), nil }
 
 func FuzzQuote(f *testing.F) {
 	for _, seed := range []string{"", "sk-ant-api03-x", "it's", "\xff\x00", "$HOME `x`"} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // A recorder writes the dialogue with the agent, a line per frame, both directions in the order of
-// the frames. A nil recorder writes nothing.
+// the frames, with secrets masked. A nil recorder writes nothing.
 type recorder struct {
 	log *slog.Logger
 
@@ -46,7 +45,7 @@ func quoted(args []string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%q", redact.Mask(arg))
+		fmt.Fprintf(&b, "%q", maskArg(arg))
 	}
 	return b.String()
 }
@@ -54,7 +53,7 @@ func quoted(args []string) string {
 // received records a message of the agent.
 func (r *recorder) received(msg wire.Message) {
 	if r != nil {
-		r.line("<", msg.Raw())
+		r.line("<", redact.MaskJSON(msg.Raw()))
 	}
 }
 
@@ -109,7 +108,7 @@ type recordedInput struct {
 // Write records frames and writes them.
 func (c *recordedInput) Write(p []byte) (int, error) {
 	for frame := range bytes.Lines(p) {
-		c.rec.line(">", withoutSecrets(string(bytes.TrimSpace(frame))))
+		c.rec.line(">", redact.MaskJSON(string(bytes.TrimSpace(frame))))
 	}
 	return c.Connection.Write(p)
 }
@@ -118,18 +117,4 @@ func (c *recordedInput) Write(p []byte) (int, error) {
 func (c *recordedInput) CloseWrite() error {
 	c.rec.line("#", "host closes stdin")
 	return c.Connection.CloseWrite()
-}
-
-// secretWords occur in the frames of the host that hold secrets: those of MCP servers, tokens, and
-// codes of a login. They don't occur in the text of a prompt, because its quotes are escaped.
-var secretWords = []string{
-	`"mcp_set_servers"`, `"mcp_oauth_callback_url"`, `"claude_oauth_callback"`, `"accessToken"`, `"authToken"`,
-}
-
-// withoutSecrets returns a frame as it is recorded.
-func withoutSecrets(frame string) string {
-	if slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(frame, word) }) {
-		return redact.MaskJSON(frame)
-	}
-	return frame
 }

@@ -36,7 +36,8 @@ const Any = "<any>"
 // An expected frame names what must be there: each of its members must be in the host's frame with
 // the same value, at every depth. Other members don't matter, nor does the order of members. Lists
 // must have the same length. A member that is null in the scenario may be missing, and the value
-// [Any] fits every value. Frames come in the order of the scenario, except within
+// [Any] fits every value. In a text, *** stands for any text, since recordings have it in place of
+// secrets. Frames come in the order of the scenario, except within
 // [Scenario.ExpectAny]. A keep_alive frame that the scenario does not name is skipped.
 //
 // # Ids

@@ -76,59 +76,88 @@ func wideSettings() []Rule {
 	}}
 }
 
-// MaskJSON is like [Mask] for a JSON object. It replaces every value in members named "env" and
-// "headers", every value whose name is [SecretName], and what Mask finds in the other strings. The
-// result is encoded again, so the order of members and the spacing may change. A text that is not a
-// JSON object is passed to Mask.
+// MaskJSON is like [Mask] for a JSON text. It replaces every string and number in members named
+// "env" and "headers" and in those whose name is [SecretName], and what Mask finds in other strings.
+// A number becomes 0. Everything else stays as it is, byte for byte. A text that is not JSON is
+// passed to Mask.
 func MaskJSON(text string) string {
-	var members map[string]any
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&members); err != nil || members == nil || decoder.More() {
+	if !json.Valid([]byte(text)) {
 		return Mask(text)
 	}
-	data, _ := json.Marshal(maskValue(members)) // a decoded value can always be encoded
-	return string(data)
+	m := jsonMasker{text: text}
+	return m.run()
 }
 
-func maskValue(value any) any {
-	switch v := value.(type) {
-	case string:
-		return Mask(v)
-	case []any:
-		for i := range v {
-			v[i] = maskValue(v[i])
-		}
-	case map[string]any:
-		for name, member := range v {
-			v[name] = maskMember(name, member)
-		}
-	}
-	return value
+// A jsonMasker goes through the values of a JSON text.
+type jsonMasker struct {
+	text   string
+	out    strings.Builder
+	copied int    // how much of text is in out
+	name   string // the name of the member whose value comes next
+	secret []bool // for each object and list around the value, whether all its values are secrets
+	list   []bool // for each of them, whether it is a list
 }
 
-func maskMember(name string, value any) any {
-	if SecretName(name) {
-		return maskWhole(value)
-	}
-	if text, ok := value.(string); ok {
-		if rule := ruleOfMember(name, text); rule != "" && rule != "account" {
-			return Masked
+func (m *jsonMasker) run() string {
+	for i := 0; i < len(m.text); {
+		switch c := m.text[i]; {
+		case c == '"':
+			end := stringEnd(m.text, i)
+			m.literal(i, end)
+			i = end
+			continue
+		case c == '-' || c >= '0' && c <= '9':
+			end := len(m.text) - len(strings.TrimLeft(m.text[i:], "-+.eE0123456789"))
+			if m.isSecret() {
+				m.replace(i, end, "0")
+			}
+			i = end
+			continue
+		case c == '{' || c == '[':
+			m.secret, m.list = append(m.secret, m.isSecret()), append(m.list, c == '[')
+		case c == '}' || c == ']':
+			m.secret, m.list = m.secret[:len(m.secret)-1], m.list[:len(m.list)-1]
+		case c == ',' && !m.list[len(m.list)-1]:
+			m.name = ""
 		}
+		i++
 	}
-	return maskValue(value)
+	m.out.WriteString(m.text[m.copied:])
+	return m.out.String()
 }
 
-// maskWhole replaces a value. The names in an object stay.
-func maskWhole(value any) any {
-	members, ok := value.(map[string]any)
-	if !ok {
-		return Masked
+// isSecret reports whether the next value is a secret, by its name or by what it is in.
+func (m *jsonMasker) isSecret() bool {
+	return len(m.secret) > 0 && (m.secret[len(m.secret)-1] || SecretName(m.name))
+}
+
+// literal masks the string from start to end, quotes included.
+func (m *jsonMasker) literal(start, end int) {
+	var value string
+	if json.Unmarshal([]byte(m.text[start:end]), &value) != nil {
+		return
 	}
-	for name := range members {
-		members[name] = Masked
+	masked := Mask(value)
+	switch {
+	case isName(m.text, end):
+		m.name = value
+	case value == "":
+	case m.isSecret():
+		masked = Masked
+	default:
+		if rule := ruleOfMember(m.name, value); rule != "" && rule != "account" {
+			masked = Masked
+		}
 	}
-	return members
+	if masked != value {
+		m.replace(start, end, quoteJSON(masked))
+	}
+}
+
+func (m *jsonMasker) replace(start, end int, with string) {
+	m.out.WriteString(m.text[m.copied:start])
+	m.out.WriteString(with)
+	m.copied = end
 }
 
 // SecretName reports whether the value of a setting, a flag or a JSON member with that name is a

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,6 +41,26 @@ func TestMask(t *testing.T) {
 	}
 }
 
+func TestMaskJSON(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{ "b" : 1.50, "a":"x", "env":{"A":"b","N":12,"on":true,"":null} }`: `{ "b" : 1.50, "a":"x", "env":{"A":"***","N":0,"on":true,"":null} }`,
+		`{"headers":{"X":"a"},"x":"y"}`:                                     `{"headers":{"X":"***"},"x":"y"}`,
+		`{"token":["a",{"b":"c"}],"x":["d"],"input_tokens":5}`:              `{"token":["***",{"b":"***"}],"x":["d"],"input_tokens":5}`,
+		`{"a":{"apiKey":"b"},"c":"d"}`:                                      `{"a":{"apiKey":"***"},"c":"d"}`,
+		`{"a":"say \u0073k-ant-b <x>"}`:                                     `{"a":"say sk-ant-*** <x>"}`,
+		`{"password":"","key":null}`:                                        `{"password":"","key":null}`,
+		`["sk-ant-a"]`:                                                      `["sk-ant-***"]`,
+		`"sk-ant-a"`:                                                        `"sk-ant-***"`,
+		`-1.5e3`:                                                            `-1.5e3`,
+		`not JSON: sk-ant-a`:                                                `not JSON: sk-ant-***`,
+	} {
+		if got := MaskJSON(text); got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestMaskTakesLongTexts(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"sk-ant-", "token=", "://a@", "eyJ", "Bearer ", "a:b@", "((((", "\x00"} {
@@ -66,6 +87,8 @@ func FuzzMask(f *testing.F) {
 		if again := Mask(got); again != got {
 			t.Errorf("%q became %q, and then %q", text, got, again)
 		}
-		MaskJSON(text)
+		if masked := MaskJSON(text); json.Valid([]byte(text)) && !json.Valid([]byte(masked)) {
+			t.Errorf("%q became %q", text, masked)
+		}
 	})
 }

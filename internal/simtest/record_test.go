@@ -42,6 +42,40 @@ func TestRecordIsReplayed(t *testing.T) {
 	})
 }
 
+// A recording has no secrets of either direction, and is replayed to a host that still has them.
+func TestRecordWithoutSecretsIsReplayed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		const prompt = "log in with DB_PASSWORD=hush1234 now"
+		run := func(scenario *clewtest.Scenario) string {
+			var record bytes.Buffer
+			s, _ := simulate(t, scenario, &clew.Options{Record: &record})
+			if _, err := textsOf(s.Turn(t.Context(), clew.Text(prompt))); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.MCPStatus(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			return record.String()
+		}
+		status := `{"mcpServers":[{"name":"x","status":"connected","config":{"type":"http","url":"https://x.example","headers":{"X-Team":"hush"}}}]}`
+		first := run(connected().Expect(promptFrame("p", prompt)).Send(assistantFrame("export API_TOKEN=hush5678"), resultFrame("done", "p")).
+			Expect(controlRequest("m", `{"subtype":"mcp_status"}`)).Send(controlSuccess("m", status)))
+		if strings.Contains(first, "hush") || strings.Count(first, "***") < 3 {
+			t.Errorf("recorded:\n%s", first)
+		}
+		again, err := clewtest.ReadDialogue(strings.NewReader(first))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, first)
+		}
+		if diff := cmp.Diff(outlineOf(first), outlineOf(run(again))); diff != "" {
+			t.Errorf("recordings (-first +second):\n%s", diff)
+		}
+	})
+}
+
 // recordSession runs a session, and returns what it has recorded and what was read.
 func recordSession(t *testing.T, scenario *clewtest.Scenario) (record string, texts []string) {
 	t.Helper()
