@@ -26,6 +26,7 @@ const (
 	batchSequenceHeader = "Nats-Batch-Sequence"
 	commitHeader        = "Nats-Batch-Commit"
 	summaryHeader       = "Clew-Summary"
+	checksumHeader      = "Clew-Checksum"
 )
 
 const (
@@ -76,7 +77,12 @@ func (s *Store) append(ctx context.Context, t *transcript, entries []entry) erro
 		if err := s.catchUp(ctx, t); err != nil {
 			return err
 		}
-		if len(fresh) > 0 && t.last == before { // another writer's append is not visible yet
+		if len(fresh) > 0 && t.last == before { // another writer's append is not visible yet, or can't be read
+			if t.last == 0 {
+				if err := s.complete(ctx, span{subject: t.subject}, 0); err != nil {
+					return err
+				}
+			}
 			if err := pause(ctx); err != nil {
 				return err
 			}
@@ -133,15 +139,23 @@ func (s *Store) publish(ctx context.Context, t *transcript, entries []entry) err
 	if text, err := json.Marshal(summary); err == nil && len(text) <= maxSummary && t.isMain() {
 		messages[len(messages)-1].Header.Set(summaryHeader, string(text))
 	}
-	var last uint64
 	for _, m := range messages {
-		var err error
-		if last, err = s.send(ctx, m); err != nil {
-			return err
-		}
+		m.Header.Set(checksumHeader, checksum(t.subject, m))
 	}
-	if last == 0 {
-		return errors.New("the server did not confirm the append")
+	var last uint64
+	err := s.mark.adding(func() (err error) {
+		for _, m := range messages {
+			if last, err = s.send(ctx, m); err != nil {
+				return err
+			}
+		}
+		if last == 0 {
+			return errors.New("the server did not confirm the append")
+		}
+		return s.mark.added(last, uint64(len(messages)))
+	})
+	if err != nil {
+		return err
 	}
 	t.last, t.summary = last, summary
 	t.addUUIDs(entries...)
@@ -226,7 +240,8 @@ func (s *Store) learn(ctx context.Context, t *transcript, last uint64) error {
 	if last < t.last {
 		t.forget()
 	}
-	for e, err := range s.entries(ctx, span{t.subject, t.last, last}) {
+	var messages uint64
+	for e, err := range s.entries(ctx, span{t.subject, t.last, last}, &messages) {
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ func TestForeignMessages(t *testing.T) {
 		"other lines":                {nats.Header{after: {"1"}}, "{}\ngarbage"},
 		"a forged sequence":          {nats.Header{"Nats-Sequence": {"1"}}, "{}"},
 		"a sequence that is no such": {nats.Header{"Nats-Sequence": {"many"}}, "{}"},
+		"another checksum":           {nats.Header{after: {"1"}, "Clew-Checksum": {"0"}}, `{"uuid":"x"}`},
 		"half a batch":               {nats.Header{after: {"1"}, "Nats-Batch-Sequence": {"2"}}, "garbage"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -77,6 +77,7 @@ type Store struct {
 	conn        *nats.Conn
 	stream      jetstream.Stream
 	known       transcripts
+	mark        *mark        // nil unless the server is in this process
 	shutdown    func() error // nil if the caller owns the connection
 	serverError func() error // the last error of the server in this process; nil if there is none
 }
@@ -146,7 +147,13 @@ func (s *Store) openStream(ctx context.Context, opts *Options) error {
 	if config.Storage != jetstream.FileStorage && !opts.AllowUnsynced {
 		return fmt.Errorf("natsstore: stream %s is kept in memory only; Options.AllowUnsynced accepts that", s.name)
 	}
-	return s.checkStream(config)
+	if err := s.checkStream(config); err != nil || s.mark == nil {
+		return err
+	}
+	if err := s.mark.begin(s.stream.CachedInfo().State); err != nil {
+		return s.wrapError("stream "+s.name, err)
+	}
+	return nil
 }
 
 // checkStream returns an error if the settings of the stream are unsuitable.

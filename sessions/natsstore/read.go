@@ -2,6 +2,7 @@ package natsstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,9 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 			yield("", s.wrapError(fmt.Sprintf("load %q", key), err))
 			return
 		}
-		for e, err := range s.entries(ctx, span{subject, 0, last}) {
+		var messages uint64
+		all := span{subject, 0, last}
+		for e, err := range s.entries(ctx, all, &messages) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -47,17 +50,21 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 				return
 			}
 		}
+		if err := s.complete(ctx, all, messages); err != nil {
+			yield("", s.wrapError(fmt.Sprintf("load %q", key), err))
+		}
 	}
 }
 
-// entries returns the entries of a span. It returns an error if a message does not belong to a
-// complete append that follows the one before.
-func (s *Store) entries(ctx context.Context, sp span) iter.Seq2[entry, error] {
+// entries returns the entries of a span, and counts its messages. It returns an error if a message
+// does not belong to a complete append that follows the one before.
+func (s *Store) entries(ctx context.Context, sp span, messages *uint64) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		a := assembly{last: sp.after}
 		for m, err := range s.messages(ctx, sp) {
 			if err == nil {
-				err = a.follow(m)
+				*messages++
+				err = cmp.Or(a.follow(m), verify(sp.subject, m))
 			}
 			if err != nil {
 				yield(entry{}, err)
@@ -174,6 +181,9 @@ func (s *Store) heads(ctx context.Context, project string) (map[string]head, err
 		if pending, err = s.addHeads(ctx, &all, consumer); err != nil {
 			return nil, s.wrapError("list", err)
 		}
+	}
+	if err := s.intact(ctx); err != nil {
+		return nil, s.wrapError("list", err)
 	}
 	return all.byID, nil
 }
@@ -310,8 +320,17 @@ func (s *Store) Delete(ctx context.Context, key wire.SessionKey) error {
 	if key.Subpath == "" {
 		subject = s.pattern(escape(key.Project), escape(key.SessionID), "*")
 	}
-	_, err = answered(ctx, s.conn, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	err = s.mark.removing(func() (uint64, error) {
+		return answered(ctx, s.conn, func(ctx context.Context) (uint64, error) {
+			if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+				return 0, err
+			}
+			info, err := s.stream.Info(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return info.State.Msgs, nil
+		})
 	})
 	if err != nil {
 		return s.wrapError(fmt.Sprintf("delete %q", key), err)

@@ -26,10 +26,14 @@ func (s *Store) embed(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("natsstore: starting a server in %s: %w", dir, err), srv.stop())
 	}
+	if s.mark, err = openMark(filepath.Join(dir, markName)); err != nil {
+		conn.Close()
+		return errors.Join(fmt.Errorf("natsstore: %w", err), srv.stop())
+	}
 	s.serverError = srv.log.last
 	s.conn, s.shutdown = conn, sync.OnceValue(func() error {
 		conn.Close()
-		return srv.stop()
+		return errors.Join(srv.stop(), s.mark.file.Close())
 	})
 	return nil
 }

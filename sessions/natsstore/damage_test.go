@@ -1,0 +1,154 @@
+package natsstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/sessions/natsstore"
+)
+
+// blocks returns the files in which an embedded server keeps messages.
+func blocks(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".blk" {
+			found[path], err = os.ReadFile(path)
+		}
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d blocks, %v", len(found), err)
+	}
+	return found
+}
+
+// readAll returns everything that can be read from a store in a directory.
+func readAll(t *testing.T, dir string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), endLimit)
+	defer cancel()
+	s, err := natsstore.Open(ctx, &natsstore.Options{Dir: dir})
+	if err != nil {
+		return "", err
+	}
+	appendErr := s.Append(ctx, other, numbered(0, 1)) // is already there
+	entries, loadErr := tryLoad(ctx, s, main)
+	others, othersErr := tryLoad(ctx, s, other)
+	times, timesErr := s.Sessions(ctx, main.Project)
+	summaries, summariesErr := s.Summaries(ctx, main.Project)
+	projects, projectsErr := s.Projects(ctx)
+	return fmt.Sprint(entries, others, times, summaries, projects),
+		errors.Join(appendErr, loadErr, othersErr, timesErr, summariesErr, projectsErr, s.Close())
+}
+
+// copyDir copies a directory.
+func copyDir(t *testing.T, from string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// Whatever byte of the stored messages is damaged: what is read is right, or there is an error.
+func TestDamageIsNoticed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		appendTo(t, s, main, numbered(10*i, 10*i+3)...)
+		appendTo(t, s, other, numbered(10*i, 10*i+1)...)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want, err := readAll(t, copyDir(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries := soak.Size(60, 1000)
+	for _, rebuilt := range []bool{false, true} {
+		for i := range tries {
+			damaged := copyDir(t, dir)
+			for path, content := range blocks(t, damaged) {
+				at := i * len(content) / tries
+				changed := bytes.Clone(content)
+				changed[at] ^= byte(1 + i*37%255)
+				if err := os.WriteFile(path, changed, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if rebuilt { // the server then reads all blocks when it starts
+					if err := os.Remove(filepath.Join(filepath.Dir(path), "index.db")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, err := readAll(t, damaged); err == nil && got != want {
+					t.Errorf("byte %d of %d is damaged, and nobody says so (index removed: %v)", at, len(content), rebuilt)
+				}
+			}
+		}
+	}
+}
+
+// The mark of a server says which messages there were, and can be removed.
+func TestLostMessages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		appendTo(t, s, main, numbered(i, i+1)...)
+		appendTo(t, s, other, numbered(i, i+1)...)
+	}
+	if err := s.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, s, other, numbered(0, 1)...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, &natsstore.Options{Dir: dir})
+	checkLoad(t, again, other, numbered(0, 1))
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range blocks(t, dir) {
+		if err := os.WriteFile(path, content[:len(content)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark := filepath.Join(dir, "natsstore.mark")
+	for range 2 { // the error stays
+		if _, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), mark) {
+			t.Errorf("got %v, want an error that names %s", err, mark)
+		}
+	}
+	if err := os.WriteFile(mark, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), mark) {
+		t.Errorf("got %v, want an error that names %s", err, mark)
+	}
+	if err := os.Remove(mark); err != nil {
+		t.Fatal(err)
+	}
+	left := open(t, &natsstore.Options{Dir: dir})
+	if got := load(t, left, main); len(got) == 0 || len(got) > 5 {
+		t.Errorf("%d entries are left", len(got))
+	}
+}
