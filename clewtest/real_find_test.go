@@ -3,11 +3,17 @@
 package clewtest
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha512"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -176,30 +182,66 @@ func wantEmpty(t *testing.T, dir string) {
 	}
 }
 
-// fakeInstall is an npm that installs a script, which prints the version 1.2.3.
-const fakeInstall = `while [ $# -gt 1 ]; do
-	if [ "$1" = --prefix ]; then prefix=$2; fi
+// fakePack returns an npm that packs a script, which prints the version 1.2.3, and the hash of the
+// package.
+func fakePack(t *testing.T) (npm, integrity string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "claude.tgz")
+	var packed bytes.Buffer
+	compressed := gzip.NewWriter(&packed)
+	files := tar.NewWriter(compressed)
+	script := "#!/bin/sh\necho 1.2.3 '(Claude Code)'\n"
+	err := files.WriteHeader(&tar.Header{Name: "package/claude", Mode: 0o600, Size: int64(len(script))})
+	_, werr := files.Write([]byte(script))
+	if err := errors.Join(err, werr, files.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hash := sha512.Sum512(packed.Bytes())
+	npm = `while [ $# -gt 1 ]; do
+	if [ "$1" = --pack-destination ]; then cp '` + path + `' "$2"; fi
 	shift
 done
-dir=$prefix/node_modules/${1%@*}
-mkdir -p "$dir"
-printf '#!/bin/sh\necho 1.2.3 "(Claude Code)"\n' >"$dir/claude"
 `
+	return npm, "sha512-" + base64.StdEncoding.EncodeToString(hash[:])
+}
+
+// agentPackages are the packages of npm that the script knows.
+var agentPackages = []string{"darwin-arm64", "darwin-x64", "linux-arm64", "linux-arm64-musl", "linux-x64", "linux-x64-musl"}
+
+// writeHashes makes a file with the same hash for all packages of a version.
+func writeHashes(t *testing.T, version, integrity string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hashes")
+	var b strings.Builder
+	for _, name := range agentPackages {
+		fmt.Fprintf(&b, "%s @anthropic-ai/claude-code-%s %s\n", version, name, integrity)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 func TestInstallAgent(t *testing.T) {
+	npm, integrity := fakePack(t)
 	tests := []struct {
-		name, npm, version string
-		want               string // in the output; "" for success
+		name, npm, version, hashed, integrity string
+		want                                  string // in the output; "" for success
 	}{
-		{"the version", fakeInstall, "1.2.3", ""},
-		{"another version", fakeInstall, "1.2.4", "is version 1.2.3 (Claude Code), not 1.2.4"},
-		{"npm fails", "echo no network >&2; exit 7", "1.2.3", "no network"},
-		{"no version", fakeInstall, "", "usage: install-agent VERSION FILE"},
+		{"the version", npm, "1.2.3", "1.2.3", integrity, ""},
+		{"another version", npm, "1.2.4", "1.2.4", integrity, "is version 1.2.3 (Claude Code), not 1.2.4"},
+		{"another package", npm, "1.2.3", "1.2.3", "sha512-abc=", "is " + integrity + ", not sha512-abc="},
+		{"no hash", npm, "1.2.3", "1.2.4", integrity, "has no hash of @anthropic-ai/claude-code-"},
+		{"npm fails", "echo no network >&2; exit 7", "1.2.3", "1.2.3", integrity, "no network"},
+		{"no version", npm, "", "1.2.3", integrity, "usage: install-agent VERSION FILE"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			out, err := installer(t, tt.npm, tt.version, filepath.Join(dir, "claude")).CombinedOutput()
+			dir, hashes := t.TempDir(), writeHashes(t, tt.hashed, tt.integrity)
+			out, err := installer(t, tt.npm, tt.version, filepath.Join(dir, "claude"), hashes).CombinedOutput()
 			if tt.want == "" {
 				if version, verr := runVersion(filepath.Join(dir, "claude")); err != nil || verr != nil || version != tt.version {
 					t.Errorf("%v, version %q, %v\n%s", err, version, verr, out)
@@ -214,12 +256,28 @@ func TestInstallAgent(t *testing.T) {
 	}
 }
 
+// Each package of the pinned version has a hash.
+func TestAgentHashes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../.ci/agent-integrity")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range agentPackages {
+		line := `(?m)^` + regexp.QuoteMeta(AgentVersion+" @anthropic-ai/claude-code-"+name) + ` sha512-[A-Za-z0-9+/]{86}==$`
+		if n := len(regexp.MustCompile(line).FindAll(text, -1)); n != 1 {
+			t.Errorf("%s has %d hashes", name, n)
+		}
+	}
+}
+
 func TestInstallAgentInterrupted(t *testing.T) {
 	dir, fifo := t.TempDir(), filepath.Join(t.TempDir(), "started")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := installer(t, "echo $$ >'"+fifo+"'\nexec sleep 600\n", "1.2.3", filepath.Join(dir, "claude"))
+	cmd := installer(t, "echo $$ >'"+fifo+"'\nexec sleep 600\n", "1.2.3", filepath.Join(dir, "claude"),
+		writeHashes(t, "1.2.3", "sha512-abc="))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
