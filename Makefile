@@ -24,7 +24,7 @@ RACED := ./internal/cli ./internal/index/... ./sessions/sqlitestore ./wire
 # the examples, whose tests start processes.
 PLAIN := $(RACED) ./examples/... ./internal/archtest ./internal/bench/... ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/jsonlex \
-	./internal/lineedit ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
+	./internal/lineedit ./internal/notices ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
 	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage
 # Packages that compare the pinned agent with what was recorded of it. They find changes of the
 # agent rather than of this module, and "make soak" runs them.
@@ -91,6 +91,10 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 .PHONY: generate
 generate: ## Write the generated code again
 	go generate ./...
+
+.PHONY: notices
+notices: ## Write THIRD_PARTY_NOTICES again, from the licenses of the modules that the program links
+	go run ./internal/notices
 
 .PHONY: fmtcheck
 fmtcheck:

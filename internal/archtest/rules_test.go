@@ -51,7 +51,8 @@ var (
 
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
-	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "pictures", "pty", "realtest", "record", "simtest", "soak", "wiregen"}
+	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "notices", "pictures", "pty", "realtest", "record",
+		"simtest", "soak", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
