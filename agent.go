@@ -24,7 +24,7 @@ type agent struct {
 	info        atomic.Pointer[ServerInfo] // from the process that was initialized last
 	noReconnect atomic.Bool                // the session ends with its process, whatever the options say
 	warned      atomic.Bool                // that the agent is too old
-	settings    *tempconfig.Folder         // the directory of its settings, if a session was resumed from a store
+	settings    *tempconfig.Folder         // a directory for its settings, if a session was resumed from a store or Settings are hidden
 	changes     changes                    // what a new process has to be told again
 	reconnector *reconnector
 }

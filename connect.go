@@ -25,6 +25,11 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings, err = opts.hideSettings(settings)
+	if err != nil {
+		opts.removeConfig(settings)
+		return nil, err
+	}
 	plan, err := opts.plan()
 	if err != nil {
 		opts.removeConfig(settings)

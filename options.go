@@ -18,7 +18,8 @@ import (
 //
 // The comment of each field names the flag, the variable or the field of the initialize request
 // that it becomes. Values that can be long or secret are not on the command line, which every user
-// of the machine can read, but in a request. Settings and ManagedSettings are the exceptions.
+// of the machine can read, but in a request or in a file. ManagedSettings and, with some transports,
+// Settings are the exceptions.
 type Options struct {
 	// Where the agent runs.
 
@@ -261,8 +262,9 @@ type Options struct {
 	// SettingsFile is a file with settings that override those of the user and the project:
 	// --settings. Not together with Settings.
 	SettingsFile string
-	// Settings are such settings as a JSON object: --settings. Other users of the machine can read
-	// them on the command line: put secrets into Env or into a SettingsFile.
+	// Settings are such settings as a JSON object: --settings, with a temporary file that only the
+	// user can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not see
+	// that file: then they are on the command line, where other users of the machine can read them.
 	Settings wire.JSON
 	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON
 	// object: --managed-settings. The agent ignores them if an administrator has made some, unless

@@ -2,7 +2,9 @@ package clew
 
 import (
 	"encoding/json"
+	"fmt"
 
+	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -181,6 +183,35 @@ func settingsArg(o *Options) string {
 	}
 	members["sandbox"] = toJSON(sandbox)
 	return string(toJSON(members))
+}
+
+// hideSettings moves the settings to a file that only the user can read, since every user of the
+// machine can read the command line. The file is in the folder, which is made if it is nil, and the
+// caller must remove that, also after an error. Settings stay on the command line if the agent might
+// not see the file: with another transport, or with a wrapper.
+func (o *Options) hideSettings(folder *tempconfig.Folder) (*tempconfig.Folder, error) {
+	if o.Settings == "" || !o.startsProcess() {
+		return folder, nil
+	}
+	if folder == nil {
+		made, err := tempconfig.New()
+		if err != nil {
+			return nil, fmt.Errorf("clew: a file for the settings: %w", err)
+		}
+		folder = made
+	}
+	path, err := folder.WriteFlagSettings([]byte(settingsArg(o)))
+	if err != nil {
+		return folder, fmt.Errorf("clew: a file for the settings: %w", err)
+	}
+	o.SettingsFile, o.Settings, o.Sandbox = path, "", nil
+	return folder, nil
+}
+
+// startsProcess reports whether the agent is a process of this machine, started without a wrapper.
+func (o *Options) startsProcess() bool {
+	local, ok := o.Transport.(*ProcessTransport)
+	return o.Transport == nil || ok && local.Wrap == nil
 }
 
 // checkSettings checks the settings.

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -134,6 +135,45 @@ func TestNothingPrivateOnTheCommandLine(t *testing.T) {
 	want := []string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
 	if diff := cmp.Diff(want, agent.Args()); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+// Settings are in a file that only the user can read, and that is gone when the session has ended.
+func TestSettingsAreNotOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	agent := clewtest.NewAgent(t, connected().CloseStdin().Exit(0))
+	s, err := clew.Connect(t.Context(), &clew.Options{
+		AgentPath: agent.Path(), Env: agent.Env(),
+		Settings: `{"env":{"DB_PASSWORD":"hush"}}`, Sandbox: &clew.SandboxSettings{Enabled: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := ""
+	for _, arg := range agent.Args() {
+		if strings.Contains(arg, "hush") {
+			t.Errorf("argument %s", arg)
+		}
+		if path, found := strings.CutPrefix(arg, "--settings="); found {
+			file = path
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("mode %o", mode)
+	}
+	content, err := os.ReadFile(file)
+	if want := `{"env":{"DB_PASSWORD":"hush"},"sandbox":{"enabled":true,"failIfUnavailable":true}}`; string(content) != want {
+		t.Errorf("content %s, error %v", content, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after the session: %v", err)
 	}
 }
 

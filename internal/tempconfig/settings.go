@@ -57,6 +57,16 @@ func (f *Folder) CopySettings(ctx context.Context, from Source) error {
 	return nil
 }
 
+// WriteFlagSettings writes settings that are given to the agent by a flag, and returns the path of
+// their file. The agent does not read that file unless the flag names it.
+func (f *Folder) WriteFlagSettings(content []byte) (path string, err error) {
+	path = filepath.Join(f.path, "flag-settings.json")
+	if err := os.WriteFile(path, content, fileMode); err != nil {
+		return "", fmt.Errorf("tempconfig: %w", err)
+	}
+	return path, nil
+}
+
 // readRegular returns the content of a regular file, or nil if there is none that can be read. It
 // does not open a pipe, which would block.
 func readRegular(path string) []byte {
