@@ -217,13 +217,15 @@ const (
 	// largeLine is the length from which a line is large. Only one goroutine at a time has such a
 	// line in memory.
 	largeLine = 4 << 20
+	// maxShortened is the maximum length of a large line without the ends of its long strings.
+	maxShortened = 32 << 20
 )
 
 // A segmentReader reads the lines of a segment, in bounded memory. Call reset before its first use.
 //
 // Unlike readLines, it can begin in the middle of a file, and only one goroutine at a time holds a
 // large line. The text of a line is a slice of the buffer, which grows only for a line that does
-// not fit, and shrinks again after it.
+// not fit, and shrinks again after it. Of a large line, long strings are cut: they have no figures.
 type segmentReader struct {
 	large *sync.Mutex
 	max   int // the maximum length of a line
@@ -242,7 +244,7 @@ type segmentReader struct {
 	offset int64  // where it begins in the file
 	text   []byte // without the line feed; valid until the next call
 	ended  bool
-	long   bool // longer than max: there is no text
+	long   bool // too long: there is no text
 }
 
 // reset prepares to read the lines of file that begin at or after start, and before end.
@@ -294,6 +296,8 @@ func (p *segmentReader) next() bool {
 			p.line++
 			p.long, p.ended = true, p.pass(math.MaxInt64)
 			return p.err == nil
+		case !p.ended && scanned >= largeLine:
+			return p.takeLarge()
 		case p.ended:
 			p.take(scanned)
 			p.r++
@@ -316,6 +320,40 @@ func (p *segmentReader) take(n int) {
 		p.text = p.buf[p.r : p.r+n]
 	}
 	p.r += n
+}
+
+// takeLarge makes a large line the text, without the ends of its long strings. The beginning of the
+// line is in the buffer. The buffer does not grow: the line is read to its end even if it turns out
+// to be too long.
+func (p *segmentReader) takeLarge() bool {
+	p.large.Lock()
+	p.held = true
+	p.line++
+	var short entrylex.Shortener
+	length := 0
+	for {
+		piece := p.buf[p.r:p.w]
+		if i := bytes.IndexByte(piece, '\n'); i >= 0 {
+			piece, p.ended = piece[:i], true
+		}
+		length += len(piece)
+		if p.long = p.long || length > p.max || len(short.Text) > maxShortened; p.long {
+			short.Text = nil
+		} else {
+			short.Add(piece)
+		}
+		if p.r += len(piece); p.ended {
+			p.r++
+			break
+		}
+		if !p.fill() {
+			break
+		}
+	}
+	if p.text = short.Text; p.offset == 0 {
+		p.text = bytes.TrimPrefix(p.text, []byte(entrylex.ByteOrderMark))
+	}
+	return p.err == nil
 }
 
 // passNULs skips NUL bytes at the beginning of a line. A crash can leave millions of them.
@@ -362,10 +400,6 @@ func (p *segmentReader) makeRoom() {
 	}
 	if p.w < len(p.buf) {
 		return
-	}
-	if !p.held && len(p.buf) >= largeLine {
-		p.large.Lock()
-		p.held = true
 	}
 	larger := make([]byte, min(2*len(p.buf), p.max+readSize))
 	copy(larger, p.buf)

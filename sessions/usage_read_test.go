@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -70,6 +72,31 @@ func TestPartReaderGivesMemoryBack(t *testing.T) {
 	}
 	if !r.next() || string(r.text) != "short" || len(r.buf) != readSize || !large.TryLock() {
 		t.Errorf("%q, a buffer of %d bytes, or others may not read a large line", r.text, len(r.buf))
+	}
+}
+
+// A line is counted without being in memory if its strings are long, and skipped without being in
+// memory if it is too long.
+func TestPartReaderHoldsNoLongLine(t *testing.T) {
+	t.Parallel()
+	entry := []byte(`{"text":"` + strings.Repeat("x", 8*largeLine) + `","n":1}`)
+	list := []byte("[" + strings.Repeat("1,", maxShortened) + "1]")
+	for name, tt := range map[string]struct {
+		line []byte
+		max  int
+		long bool
+	}{
+		"long string": {entry, maxEntry, false}, "too long": {entry, 7 * largeLine, true}, "long list": {list, maxEntry, true},
+	} {
+		data := append(slices.Clone(tt.line), "\nshort"...)
+		r := segmentReader{large: new(sync.Mutex), max: tt.max}
+		r.reset(bytes.NewReader(data), 0, int64(len(data)))
+		if !r.next() || r.long != tt.long || len(r.text) > entrylex.MaxString+100 || len(r.buf) > 2*largeLine || r.line != 1 || !r.ended {
+			t.Errorf("%s: %v, %d bytes in a buffer of %d, line %d", name, r.long, len(r.text), len(r.buf), r.line)
+		}
+		if !r.next() || string(r.text) != "short" || r.line != 2 || r.offset != int64(len(tt.line)+1) {
+			t.Errorf("%s: then %q in line %d at %d", name, r.text, r.line, r.offset)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package entrylex
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -71,5 +72,40 @@ func TestLines(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("Lines(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestShortener(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3*MaxString)
+	escapes := strings.Repeat(`\u00e9\"\\`, MaxString/5)
+	for name, line := range map[string]string{
+		"text":    `{"a":"` + long + `","usage":{"n":1},"b":["` + long + `\"` + long + `"],"c":"\\"}`,
+		"escapes": `{"a":"` + escapes + `","usage":{"n":1},"c":"` + strings.Repeat(`\\`, 2*MaxString) + `"}`,
+		"keys":    `{"` + long + `":1,"usage":{"n":1}}`,
+	} {
+		for _, size := range []int{1, 7, len(line)} {
+			var s Shortener
+			for rest := []byte(line); len(rest) > 0; rest = rest[min(size, len(rest)):] {
+				s.Add(rest[:min(size, len(rest))])
+			}
+			var value struct{ Usage struct{ N int } }
+			if err := json.Unmarshal(s.Text, &value); err != nil || value.Usage.N != 1 {
+				t.Errorf("%s in pieces of %d: %+v, %v", name, size, value, err)
+			}
+			if len(s.Text) > 2*MaxString+200 {
+				t.Errorf("%s: %d bytes are left", name, len(s.Text))
+			}
+		}
+	}
+	for _, line := range []string{`{"a":"b\"c","d":[1,"\\"]}`, "", `"`, `{"a":"` + "\x00" + `{"b":1}`} {
+		var s Shortener
+		if s.Add([]byte(line)); string(s.Text) != line {
+			t.Errorf("%q became %q", line, s.Text)
+		}
+	}
+	var torn Shortener // the end of a string is missing, and another entry follows
+	if torn.Add([]byte(`{"a":"` + long + "\x00" + `{"b":1}`)); !strings.HasSuffix(string(torn.Text), "x\x00"+`{"b":1}`) {
+		t.Error("an entry behind NUL bytes is lost")
 	}
 }

@@ -43,3 +43,51 @@ func Lines(text []byte) iter.Seq[[]byte] {
 		}
 	}
 }
+
+// MaxString is how many bytes of a string a [Shortener] keeps. Figures, times and IDs are shorter.
+const MaxString = 64 << 10
+
+// A Shortener shortens a line that it gets in pieces: it leaves out the ends of long strings. The
+// result is JSON if the line is.
+type Shortener struct {
+	// Text is the line so far.
+	Text []byte
+
+	inString bool
+	kept     int  // bytes of the string
+	cutting  bool // the rest of the string is left out
+	escape   int  // the bytes that are left of an escape, or -1 after a backslash
+}
+
+// Add adds a piece of the line.
+func (s *Shortener) Add(piece []byte) {
+	for _, c := range piece {
+		if s.keeps(c) {
+			s.Text = append(s.Text, c)
+		}
+	}
+}
+
+// keeps reports whether the next byte of the line is kept.
+func (s *Shortener) keeps(c byte) bool {
+	switch {
+	case !s.inString:
+		s.inString, s.kept, s.cutting, s.escape = c == '"', 0, false, 0
+		return true
+	case c == 0, s.escape == 0 && c == '"': // a NUL byte ends a string that a crash has cut
+		s.inString = false
+		return true
+	case s.escape > 0:
+		s.escape--
+	case s.escape < 0 && c == 'u':
+		s.escape = 4
+	case s.escape < 0:
+		s.escape = 0
+	default:
+		if s.cutting = s.kept >= MaxString; c == '\\' {
+			s.escape = -1
+		}
+	}
+	s.kept++
+	return !s.cutting
+}
