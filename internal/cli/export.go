@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -73,6 +74,10 @@ func newExport(s Streams) *cobra.Command {
 	return cmd
 }
 
+// exportGCPercent is how much the heap may grow before garbage is collected, while a session is
+// exported. A long session fills the memory with what it needs, and most of the rest is garbage.
+const exportGCPercent = 50
+
 func (o *exportOptions) args(cmd *cobra.Command, args []string) error {
 	if o.listRules {
 		return atMost(0)(cmd, args)
@@ -94,6 +99,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.full = o.full || format == export.JSON // which contains everything
+	defer debug.SetGCPercent(debug.SetGCPercent(exportGCPercent))
 	src, err := findSource(ctx, args[0])
 	if err != nil {
 		return err
@@ -107,6 +113,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer r.close()
+	o.release = true
 	return o.write(ctx, r, format)
 }
 

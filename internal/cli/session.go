@@ -452,6 +452,7 @@ type selection struct {
 	branches bool
 	full     bool
 	redact   bool
+	release  bool // the reading is not used after its document was made
 }
 
 func (s *selection) addFlags(cmd *cobra.Command) {
@@ -498,13 +499,16 @@ func (s *selection) document(ctx context.Context, r *reading) (*export.Document,
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := &export.Options{Branches: s.branches, Chunks: chosen.chunks, Turn: chosen.turn}
+	opts := &export.Options{Branches: s.branches, Chunks: chosen.chunks, Turn: chosen.turn, Release: s.release}
 	var doc *export.Document
 	if r.doc != nil {
 		doc = r.doc.Select(chosen.Transcript, opts)
 	} else {
 		r.files.provide(ctx, opts, s.full)
 		doc = export.New(chosen.Transcript, opts)
+	}
+	if s.release {
+		r.Transcript, r.doc = nil, nil
 	}
 	if s.turns.text != "" {
 		doc.Unlinked = nil

@@ -248,3 +248,21 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 		}
 	}
 }
+
+// A document that releases its transcript is the same, and the transcript is empty afterwards.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	for name, doc := range recorded(t) {
+		tr := doc.Transcript()
+		released := New(tr, &Options{Branches: true, Release: true})
+		want := New(doc.Transcript(), &Options{Branches: true})
+		if diff := cmp.Diff(written(t, want, JSON, nil), written(t, released, JSON, nil)); diff != "" {
+			t.Errorf("%s (-want +got):\n%.2000s", name, diff)
+		}
+		for i := range tr.Chunks {
+			if tr.Chunks[i].Text != "" || tr.Chunks[i].Items != nil {
+				t.Errorf("%s: chunk %d is still there", name, i)
+			}
+		}
+	}
+}

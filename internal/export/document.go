@@ -186,6 +186,9 @@ type Options struct {
 	// Images returns the images in the result of a call that has some. agent is the ID of the
 	// subagent that made the call, or "". Nil means no images.
 	Images func(agent string, item *transcript.DisplayItem) []Image
+	// Release empties the chunks of the transcript as they are converted, so that a long session is
+	// not in memory twice. The transcript can't be used afterwards.
+	Release bool
 	// Output returns the complete output of a call whose result was too long for the conversation,
 	// or "". Nil means no output.
 	Output func(item *transcript.DisplayItem) string
@@ -236,6 +239,9 @@ func (m *converter) chunks(chunks []transcript.Chunk, turn int) []Chunk {
 			turn++
 		}
 		made = append(made, m.chunk(&chunks[i], turn))
+		if m.Release {
+			chunks[i] = transcript.Chunk{Type: chunks[i].Type}
+		}
 	}
 	return made
 }
@@ -304,6 +310,7 @@ func (m *converter) subagent(a *transcript.Agent) Agent {
 	}
 	if t := a.Transcript; t != nil {
 		inside := &converter{Options: m.Options, agent: a.ID}
+		inside.Release = false // several calls can have the same subagent
 		made.Chunks = inside.chunks(t.Chunks, firstTurn(t.Chunks))
 		made.Branches = inside.branches(t)
 	}
