@@ -291,7 +291,7 @@ func TestInputDiff(t *testing.T) {
 	}
 	for _, call := range [][2]string{
 		{"Edit", `{}`}, {"Edit", `{"file_path":"/f","old_string":"a","new_string":"a"}`}, {"Write", `{"content":"x"}`},
-		{"NotebookEdit", `{"notebook_path":"/n","edit_mode":"delete"}`}, {"Bash", `{"command":"rm x"}`}, {"Edit", `{`},
+		{"NotebookEdit", `{"notebook_path":"/n","new_source":"x","edit_mode":"delete"}`}, {"Bash", `{"command":"rm x"}`}, {"Edit", `{`},
 	} {
 		if d, ok := InputDiff(call[0], wire.JSON(call[1])); ok {
 			t.Errorf("%s: %+v", call, d)

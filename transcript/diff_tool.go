@@ -49,6 +49,9 @@ func inputDiff(in tooluse.Input) *FileDiff {
 	case *tooluse.WriteInput:
 		return createdFile(in.FilePath, in.Content)
 	case *tooluse.NotebookEditInput:
+		if in.EditMode == "delete" { // the source that is deleted is not known
+			return nil
+		}
 		return replacedPiece(in.NotebookPath, "", in.NewSource)
 	}
 	return nil

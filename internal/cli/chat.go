@@ -37,8 +37,11 @@ cost and the use of the context. Keys:
 Text that begins with / is a command of clew chat, which /help lists, or of the
 agent.
 
-Tools that no rule and no permission mode allows need your answer. So do hooks and
-MCP servers of a directory that you have not trusted: see "clew run --help".
+Tools that no rule and no permission mode allows need your answer. The question
+shows the whole input of the tool. If that does not fit on the screen, Enter shows
+more of it, and until its end only the whole word yes or always allows the tool.
+What you type before a question is shown does not answer it. Hooks and MCP servers
+of a directory that you have not trusted need your answer, too: see "clew run --help".
 
 If the agent crashes, another one continues the conversation. A prompt that was
 lost is offered again.

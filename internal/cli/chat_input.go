@@ -25,8 +25,8 @@ type terminalUser struct {
 	display    *lineedit.Display
 	history    *lineedit.History
 	questioner *questioner
-	answers    *answers
-	begun      bool // the first prompt has been asked for
+	begun      bool         // the first prompt has been asked for
+	asked      atomic.Int64 // how often an answer was wanted
 
 	mu        sync.Mutex
 	editor    *lineedit.Editor // nil while a turn runs
@@ -34,7 +34,8 @@ type terminalUser struct {
 	typed     []lineedit.Key // since the editor was closed
 	interrupt func()         // nil while nothing runs
 	withdraw  func()         // ends the open question, or nil
-	line      []rune         // the incomplete answer to the question
+	answer    chan string    // gets the answer to the question; nil before it is shown, and once it is answered
+	line      []rune         // the incomplete answer
 	gone      bool           // the terminal can't be read any more
 }
 
@@ -44,9 +45,10 @@ const maxTyped = 4096
 func newTerminalUser(ctx context.Context, s Streams, c *chat) *terminalUser {
 	in := s.In.(*os.File) //nolint:forcetypeassert // it is a terminal
 	c.screen.raw(s)
-	u := &terminalUser{chat: c, in: in, answers: newAnswers(), entered: make(chan lineedit.Event, 1)}
+	u := &terminalUser{chat: c, in: in, entered: make(chan lineedit.Event, 1)}
 	u.questioner = newQuestioner(ctx, s, c.screen)
-	u.questioner.console.in, u.questioner.claim = u.answers, u.claim
+	u.questioner.console = console{in: u, size: u.size}
+	u.questioner.claim = u.claim
 	u.display = &lineedit.Display{Out: s.Err, Size: u.size, Color: colored(s.Err)}
 	return u
 }
@@ -66,7 +68,7 @@ func (u *terminalUser) begin() (end func(), err error) {
 	go u.read()
 	return func() {
 		stop()
-		u.answers.close()
+		u.hangUp()
 		u.leave()
 		u.display.End()
 		_ = term.Restore(fd, before) // there is nothing else to try
@@ -76,10 +78,19 @@ func (u *terminalUser) begin() (end func(), err error) {
 // read reads keys. It may still run when the chat ends: nothing can end a read from a terminal.
 func (u *terminalUser) read() {
 	_ = lineedit.ReadKeys(u.in, u.press) // every error ends the input
+	u.hangUp()
+}
+
+// hangUp ends the input.
+func (u *terminalUser) hangUp() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gone = true
 	u.enter(lineedit.Ended)
+	if u.answer != nil {
+		close(u.answer)
+		u.answer = nil
+	}
 }
 
 // next lets the user edit a prompt.
@@ -122,10 +133,18 @@ func (u *terminalUser) open(e *lineedit.Editor) {
 	if u.gone {
 		u.enter(lineedit.Ended)
 	}
+	u.retype()
+}
+
+// retype passes the keys that have waited to the editor, unless there is a question.
+func (u *terminalUser) retype() {
+	if u.withdraw != nil {
+		return
+	}
 	typed := u.typed
 	u.typed = nil
 	for _, key := range typed {
-		u.route(key)
+		u.route(key, false)
 	}
 }
 
@@ -139,22 +158,25 @@ func (u *terminalUser) leave() {
 	}
 }
 
-// press handles keys that arrived together. None of them answers a question that another one of
-// them has led to.
+// press handles keys that arrived together. They answer only a question that was there when they
+// arrived, and not one that came while they waited for their turn here.
 func (u *terminalUser) press(keys []lineedit.Key) {
+	asked := u.asked.Load()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	answers := asked == u.asked.Load()
 	for _, key := range keys {
-		u.route(key)
+		u.route(key, answers)
 	}
 }
 
-// route passes a key to the question, the editor or the turn.
-func (u *terminalUser) route(key lineedit.Key) {
+// route passes a key to the question, the editor or the turn. Keys that answer nothing wait while
+// there is a question.
+func (u *terminalUser) route(key lineedit.Key, answers bool) {
 	switch {
-	case u.withdraw != nil:
+	case u.withdraw != nil && (key.Code == lineedit.Interrupt || answers && u.answer != nil):
 		u.reply(key)
-	case u.editor != nil:
+	case u.editor != nil && u.withdraw == nil:
 		u.edit(key)
 	case key.Code == lineedit.Interrupt && u.interrupt != nil:
 		u.interrupt()
@@ -238,16 +260,34 @@ func (u *terminalUser) stop() {
 func (u *terminalUser) ask(withdraw func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.withdraw, u.line = withdraw, nil
-	u.answers.drop()
+	u.withdraw, u.answer, u.line = withdraw, nil, nil
 	switch {
 	case u.editor == nil:
 	case withdraw != nil:
 		u.display.Erase()
 	default:
 		u.display.Draw(u.editor)
+		u.retype()
 	}
 }
+
+// want makes the keys from now on the answer to the question that is on the screen.
+func (u *terminalUser) want() <-chan string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	discardInput(u.in)
+	u.asked.Add(1)
+	to := make(chan string, 1)
+	if u.gone {
+		close(to)
+		return to
+	}
+	u.answer, u.line = to, nil
+	return to
+}
+
+// awaited reports false: keys before a question are for the editor.
+func (u *terminalUser) awaited() bool { return false }
 
 // reply edits the answer to a question.
 func (u *terminalUser) reply(key lineedit.Key) {
@@ -256,8 +296,8 @@ func (u *terminalUser) reply(key lineedit.Key) {
 		u.withdraw()
 	case lineedit.Enter:
 		u.chat.screen.say("\n")
-		u.answers.add(string(u.line))
-		u.line = nil
+		u.answer <- string(u.line)
+		u.answer, u.line = nil, nil
 	case lineedit.Rune:
 		u.extend(string(key.Rune))
 	case lineedit.Paste:
@@ -294,18 +334,19 @@ func openChatHistory() *lineedit.History {
 	return history
 }
 
-// A lineReader is a user whose prompts are the lines of stdin: a pipe, or a dumb terminal.
+// A lineReader is a user whose prompts are the lines of stdin: a pipe, or a dumb terminal, which
+// also answers questions.
 type lineReader struct {
-	ctx        context.Context // of the chat
 	screen     *screen
 	questioner *questioner
 	in         *input
-	typed      bool // at a terminal, which also answers questions
-	answers    *answers
-	asking     atomic.Bool // a question is open
+	typed      bool // at a terminal
+	lines      *lineSource
 
-	lines chan string // closed at the end of the input
-	err   error       // of the input, once lines is closed
+	mu       sync.Mutex
+	asking   bool          // a question is open
+	prompted chan<- string // gets the next prompt, or nil
+	unread   bool          // no line is read for the prompt, because of a question
 }
 
 func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, error) {
@@ -313,49 +354,29 @@ func newLineReader(ctx context.Context, s Streams, scr *screen) (*lineReader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &lineReader{ctx: ctx, screen: scr, in: in, lines: make(chan string), answers: newAnswers()}
-	r.typed = isTerminal(s.In) && isTerminal(s.Err)
+	r := &lineReader{screen: scr, in: in, typed: isTerminal(s.In) && isTerminal(s.Err)}
 	r.questioner = newQuestioner(ctx, s, scr)
+	r.lines = newLineSource(in, nil)
 	if r.typed {
-		r.questioner.console.in, r.questioner.claim = r.answers, r.claim
+		r.lines.tty, _ = s.In.(*os.File)
+		r.questioner.console = console{in: r, tty: r.lines.tty, size: sizeOf(s.Err)}
+		r.questioner.claim = r.claim
 	}
 	return r, nil
 }
 
-func (r *lineReader) begin() (end func(), err error) {
-	go r.read()
-	return r.answers.close, nil
-}
-
-// read sends lines to an open question, or to next.
-func (r *lineReader) read() {
-	defer close(r.lines)
-	lines := bufio.NewScanner(r.in)
-	lines.Buffer(nil, maxPrompt)
-	for lines.Scan() {
-		if r.typed && r.asking.Load() {
-			r.answers.add(lines.Text())
-			continue
-		}
-		select {
-		case r.lines <- lines.Text():
-		case <-r.ctx.Done():
-			return
-		}
-	}
-	r.err = lines.Err()
-}
+func (r *lineReader) begin() (end func(), err error) { return func() {}, nil }
 
 func (r *lineReader) next(ctx context.Context, _ string) (string, error) {
 	var text strings.Builder
 	for {
-		if r.typed {
-			r.screen.say("> ")
-		}
+		lines := make(chan string, 1)
+		r.prompt(lines)
 		select {
 		case <-ctx.Done():
 			return "", ctx.Err()
-		case line, more := <-r.lines:
+		case line, more := <-lines:
+			r.prompt(nil)
 			if !more {
 				return r.last(text.String())
 			}
@@ -375,13 +396,34 @@ func (r *lineReader) next(ctx context.Context, _ string) (string, error) {
 	}
 }
 
+// prompt makes the next line a prompt, once no question is open. With nil, the prompt is there.
+func (r *lineReader) prompt(to chan<- string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.prompted, r.unread = to, to != nil
+	r.resume()
+}
+
+// resume reads a line for the prompt, unless there is a question or somebody does.
+func (r *lineReader) resume() {
+	if r.asking || !r.unread {
+		return
+	}
+	r.unread = false
+	if r.typed {
+		r.screen.say("> ")
+	}
+	r.lines.send(r.prompted)
+}
+
 // last returns an unfinished prompt at the end of the input, or an error.
 func (r *lineReader) last(text string) (string, error) {
+	err := r.lines.failure()
 	switch {
-	case errors.Is(r.err, bufio.ErrTooLong):
+	case errors.Is(err, bufio.ErrTooLong):
 		return "", errPromptTooLong()
-	case r.err != nil:
-		return "", &failure{code: exitInput, err: r.in.readError(r.err)}
+	case err != nil:
+		return "", &failure{code: exitInput, err: r.in.readError(err)}
 	case strings.TrimSpace(text) != "":
 		return strings.ToValidUTF8(text, "\uFFFD"), nil
 	}
@@ -393,58 +435,31 @@ func (r *lineReader) onInterrupt(func()) (over func()) { return func() {} }
 
 func (r *lineReader) questions() *questioner { return r.questioner }
 
-// claim makes typed lines answer a question.
+// claim makes typed lines answer a question. A prompt waits.
 func (r *lineReader) claim(ctx context.Context) (asked context.Context, leave func()) {
-	r.asking.Store(true)
-	return ctx, func() { r.asking.Store(false) }
+	r.ask(true)
+	return ctx, func() { r.ask(false) }
 }
 
-// answers is a reader of the lines that answer questions.
-type answers struct {
-	lines chan string
-	rest  []byte
-	done  chan struct{}
-	close func() // ends the reader
+func (r *lineReader) ask(asking bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asking = asking
+	r.resume()
 }
 
-func newAnswers() *answers {
-	a := &answers{lines: make(chan string, 16), done: make(chan struct{})}
-	a.close = sync.OnceFunc(func() { close(a.done) })
-	return a
-}
-
-// add adds a line, unless too many unused lines wait.
-func (a *answers) add(line string) {
-	select {
-	case a.lines <- line + "\n":
-	default:
+// want takes the next line away from a prompt that waits for it.
+func (r *lineReader) want() <-chan string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to := make(chan string, 1)
+	if instead := r.lines.wantFor(to); instead != nil && instead == r.prompted {
+		r.unread = true
 	}
+	return to
 }
 
-// drop discards the waiting lines.
-func (a *answers) drop() {
-	for {
-		select {
-		case <-a.lines:
-		default:
-			return
-		}
-	}
-}
-
-func (a *answers) Read(p []byte) (int, error) {
-	if len(a.rest) == 0 {
-		select {
-		case line := <-a.lines:
-			a.rest = []byte(line)
-		case <-a.done:
-			return 0, io.EOF
-		}
-	}
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
-	return n, nil
-}
+func (r *lineReader) awaited() bool { return r.lines.awaited() }
 
 // raw prepares the screen for a terminal in raw mode, which needs a carriage return before each
 // line feed.
@@ -474,11 +489,14 @@ func (r rawWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// The size of a terminal that does not tell its own.
+const defaultColumns, defaultRows = 80, 24
+
 // terminalSize returns the numbers of columns and rows of a terminal.
 func terminalSize(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil || columns <= 0 || rows <= 0 {
-		return 80, 24
+		return defaultColumns, defaultRows
 	}
 	return columns, rows
 }

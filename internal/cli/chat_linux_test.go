@@ -125,7 +125,8 @@ func TestChatAsks(t *testing.T) {
 	c.see(t, "> |")
 	c.press(t, "may I\r")
 	said := "Let me see.\n* Bash: make  [2J\n"
-	question := "? The agent wants to use Bash: make  [2J\n  make \\x1b[2J\nAllow it? [y]es, once / [n]o: "
+	question := "? The agent wants to use Bash:\n  command: make \\x1b[2J\n" +
+		"? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: "
 	c.see(t, "> may I\n"+said+question+"|")
 	c.press(t, "nx\x7f\x7fy\r")
 	c.see(t, question+"y\nbehavior is allow"+chatAfterTurn+"> |")
@@ -238,6 +239,41 @@ func TestChatDumb(t *testing.T) {
 	if strings.Contains(c.paper.all(), "claude-opus-5") {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}
+}
+
+// At such a terminal, too, a question is answered by what is typed below it, and by nothing else.
+func TestChatDumbTypedAhead(t *testing.T) {
+	t.Parallel()
+	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
+	c.see(t, "> |")
+	c.press(t, "twice\nno prompt\n")
+	first := "? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: "
+	c.see(t, first+"|")
+	c.press(t, "y\ny\ny\n")
+	second := "? (1 line) Bash: second\nAllow it? [y]es, once / [n]o: "
+	c.see(t, second+"|")
+	c.press(t, "n\n")
+	c.see(t, second+"n\nbehavior is deny\n> |")
+	c.press(t, "\x04")
+	c.end(t, exitDone)
+}
+
+// A prompt that is being typed gives way to a question, and is asked for again.
+func TestChatDumbAsksBetweenTurns(t *testing.T) {
+	t.Parallel()
+	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
+	c.see(t, "> |")
+	c.press(t, "later\n")
+	c.see(t, "Press Enter to see a question of the agent: |")
+	c.press(t, "y\n")
+	c.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: make \\x1b[2J\n"+
+		"? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: |")
+	c.press(t, "n\n")
+	c.see(t, "[n]o: n\n> |")
+	c.press(t, "next\n")
+	c.see(t, "You said next\n> |")
+	c.press(t, "\x04")
+	c.end(t, exitDone)
 }
 
 func TestChatInterrupted(t *testing.T) {

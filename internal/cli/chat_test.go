@@ -59,7 +59,10 @@ func playChatAgent() {
 		case "control_request":
 			answerChatRequest(&f)
 		case "control_response":
-			if answer := &f.Response.Response; chatBusy && answer.Behavior != "" && !answer.Interrupt {
+			if chatAsksAgain && f.Response.Response.Behavior != "" {
+				chatAsksAgain = false
+				askInChat("Bash", `{"command":"second"}`)
+			} else if answer := &f.Response.Response; chatBusy && answer.Behavior != "" && !answer.Interrupt {
 				sayInChat(strings.TrimSpace("behavior is " + answer.Behavior + " " + answer.UpdatedInput.Answers["Which?"]))
 			}
 		case "user":
@@ -88,8 +91,10 @@ func answerChatRequest(f *chatFrame) {
 	}
 }
 
-// chatBusy says that a turn runs.
-var chatBusy bool
+var (
+	chatBusy      bool // a turn runs
+	chatAsksAgain bool // there will be another question
+)
 
 func answerChatPrompt(text string) {
 	chatBusy = true
@@ -105,6 +110,9 @@ func answerChatPrompt(text string) {
 	case "later": // asks when the turn is over
 		sayInChat("Later.")
 		askInChat("Bash", chatCommandInput)
+	case "twice":
+		chatAsksAgain = true
+		callInChat("Bash", chatCommandInput)
 	case "may":
 		callInChat("Bash", chatCommandInput)
 	case "which":

@@ -1,16 +1,31 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"sync"
 )
 
 // A console is the terminal for questions: stdin and stderr or, if one of them is redirected, the
 // terminal that the program was started from.
 type console struct {
-	in  io.Reader
+	in  answerer
+	tty *os.File  // what in reads, or nil if somebody else takes care of it
 	out io.Writer // nil for the screen
+	// size returns the numbers of columns and rows.
+	size func() (columns, rows int)
+}
+
+// An answerer is where answers are typed.
+type answerer interface {
+	// want discards what was typed before, and returns a channel for the next line. The channel is
+	// closed if the input has ended.
+	want() <-chan string
+	// awaited reports whether somebody already waits for the next line.
+	awaited() bool
 }
 
 // openConsole opens the controlling terminal. Tests replace it, since they have none.
@@ -30,7 +45,7 @@ func (a *questioner) open() error {
 		}
 		a.console = p
 	}
-	if tty, ok := a.console.in.(*os.File); ok && !inForeground(tty) {
+	if a.console.tty != nil && !inForeground(a.console.tty) {
 		return errBackground
 	}
 	return nil
@@ -40,20 +55,31 @@ func findConsole(s Streams) (console, error) {
 	in, isFile := s.In.(*os.File)
 	typed, seen := isFile && isTerminal(in), isTerminal(s.Err)
 	if typed && seen {
-		return console{in: in}, nil
+		return console{in: newLineSource(in, in), tty: in, size: sizeOf(s.Err)}, nil
 	}
 	consoleIn, consoleOut, err := openConsole()
 	if err != nil {
 		return console{}, err
 	}
-	p := console{in: consoleIn, out: consoleOut}
-	if typed {
-		p.in = in
+	p := console{out: consoleOut, size: sizeOf(consoleOut)}
+	if !typed {
+		in = consoleIn
 	}
+	p.in, p.tty = newLineSource(in, in), in
 	if seen {
 		p.out = nil
 	}
 	return p, nil
+}
+
+// sizeOf returns the size of a terminal that questions are written to.
+func sizeOf(out io.Writer) func() (columns, rows int) {
+	return func() (columns, rows int) {
+		if f, ok := out.(*os.File); ok {
+			return terminalSize(f)
+		}
+		return defaultColumns, defaultRows
+	}
 }
 
 // colored reports whether output to the console is colored.
@@ -71,4 +97,111 @@ func (a *questioner) say(text string) {
 		return
 	}
 	_, _ = io.WriteString(a.console.out, text)
+}
+
+// A lineSource reads lines when they are wanted, and not before: what is typed ahead stays in the
+// terminal, which can discard it.
+type lineSource struct {
+	in  *bufio.Reader
+	tty *os.File // nil if in is not a terminal
+
+	mu      sync.Mutex
+	reading bool
+	to      chan<- string // where the line that is being read goes
+	err     error         // why there are no more lines
+}
+
+func newLineSource(in io.Reader, tty *os.File) *lineSource {
+	return &lineSource{in: bufio.NewReader(in), tty: tty}
+}
+
+// discardInput discards unread input. Test scripts replace it, since they type ahead.
+var discardInput = discardTyped
+
+func (s *lineSource) want() <-chan string {
+	to := make(chan string, 1)
+	s.wantFor(to)
+	return to
+}
+
+// wantFor is like want, for a channel with room for a line. It returns the channel that has waited
+// for the line, and no longer does, or nil.
+func (s *lineSource) wantFor(to chan<- string) (instead chan<- string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tty != nil {
+		discardInput(s.tty)
+	}
+	if !s.reading && s.tty != nil {
+		_, _ = s.in.Discard(s.in.Buffered()) // it can't fail
+	}
+	return s.sendLocked(to)
+}
+
+// send sends the next line, which may have been typed before, to a channel with room for it.
+func (s *lineSource) send(to chan<- string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sendLocked(to)
+}
+
+func (s *lineSource) sendLocked(to chan<- string) (instead chan<- string) {
+	if s.err != nil {
+		close(to)
+		return nil
+	}
+	if s.reading {
+		instead = s.to
+	} else {
+		go s.read()
+	}
+	s.reading, s.to = true, to
+	return instead
+}
+
+func (s *lineSource) awaited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
+
+// read reads a line. Nothing can end a read from a terminal, so it may still run when the program
+// ends.
+func (s *lineSource) read() {
+	line, err := s.line()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reading = false
+	if err != nil {
+		s.err = err
+		close(s.to)
+		return
+	}
+	s.to <- line
+}
+
+func (s *lineSource) line() (string, error) {
+	var line []byte
+	for {
+		part, err := s.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxPrompt:
+			return "", bufio.ErrTooLong
+		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
+			return string(bytes.TrimSuffix(line, []byte("\n"))), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", err
+		}
+	}
+}
+
+// failure returns why the input has ended, or nil if that is its end.
+func (s *lineSource) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.err, io.EOF) {
+		return nil
+	}
+	return s.err
 }

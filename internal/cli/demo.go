@@ -319,7 +319,8 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		scr.say(describe(req, colored(scr.err)) + "Allow it? [y]es, once / [n]o: ")
+		s := describe(req, terminalWidth(scr.err), colored(scr.err))
+		scr.say(s.opening(req.ToolName) + s.next(len(s.rows)) + s.reminder() + promptOf(req, s))
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")
 		return clew.Allow(), nil

@@ -41,8 +41,11 @@ output of the agent is included in text output, and goes to stderr in the other
 formats.
 
 Tools that no rule and no permission mode allows need your answer on the terminal,
-even if the prompt comes from a pipe. Questions of the agent appear there as well.
-Without a terminal, such tools are denied.
+even if the prompt comes from a pipe. The question shows the whole input of the
+tool. If that does not fit on the screen, Enter shows more of it, and until its end
+only the whole word yes or always allows the tool. What you type before a question
+is shown does not answer it. Questions of the agent appear there as well. Without a
+terminal, such tools are denied.
 
 A directory can have files that make the agent run programs: hooks in .claude,
 servers in .mcp.json. Unless you have trusted the directory, here or in Claude Code,

@@ -205,7 +205,8 @@ func TestDescribeAlways(t *testing.T) {
 	rule := func(tool, content string) clew.PermissionRule {
 		return clew.PermissionRule{ToolName: tool, RuleContent: content}
 	}
-	got := describeAlways([]clew.PermissionUpdate{
+	s := &sheet{columns: 80}
+	s.addAlways([]clew.PermissionUpdate{
 		clew.SetMode("session", "acceptEdits"),
 		clew.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
 		clew.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
@@ -213,14 +214,14 @@ func TestDescribeAlways(t *testing.T) {
 		{Type: "removeRules", Rules: []clew.PermissionRule{rule("Edit", "")}, Destination: "elsewhere"},
 		{Type: "new"},
 	})
-	want := `  always: permission mode acceptEdits, in this session
-  always: allow Bash(make *), Read, saved in .claude/settings.local.json
-  always: allow Bash(a\x1b[2J\nb), saved in your settings
-  always: tools may use /a, /b, saved in .claude/settings.json
-  always: removeRules Edit, saved in elsewhere
-  always: new
+	want := `  [always] permission mode acceptEdits, in this session
+  [always] allow Bash(make *), Read, saved in .claude/settings.local.json
+  [always] allow Bash(a\x1b[2J\nb), saved in your settings
+  [always] tools may use /a, /b, saved in .claude/settings.json
+  [always] removeRules Edit, saved in elsewhere
+  [always] new
 `
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, lines(s.rows)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

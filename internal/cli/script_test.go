@@ -20,7 +20,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_CONSOLE") == "" { // those who run the tests are not asked
 		openConsole = func() (in, out *os.File, err error) { return nil, nil, os.ErrNotExist }
 	}
-	discardInput = func(*os.File) {}
+	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
+		discardInput = func(*os.File) {}
+	}
 	stopLimit, contextLimit, tidyLimit = time.Hour, time.Hour, time.Hour
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour

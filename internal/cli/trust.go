@@ -342,32 +342,35 @@ func askTrust(ctx context.Context, s Streams, w *workplace) (yes bool, err error
 	if err != nil {
 		return false, errNoTerminal
 	}
-	if tty, ok := c.in.(*os.File); ok {
-		if !inForeground(tty) {
-			return false, errBackground
-		}
-		discardInput(tty)
+	if !inForeground(c.tty) {
+		return false, errBackground
 	}
 	out := c.out
 	if out == nil {
 		out = s.Err
 	}
-	question := w.question()
+	if _, err := io.WriteString(out, w.question()); err != nil {
+		return false, err
+	}
 	for {
-		if _, err := io.WriteString(out, question); err != nil {
+		lines := c.in.want()
+		if _, err := io.WriteString(out, trustPrompt); err != nil {
 			return false, err
 		}
-		line, err := readAnswer(ctx, c.in)
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			return true, nil
-		case "n", "no", "":
+		select {
+		case line, more := <-lines:
+			switch strings.ToLower(strings.TrimSpace(line)) {
+			case "y", "yes":
+				return true, nil
+			case "n", "no", "":
+				return false, ctx.Err()
+			}
+			if !more {
+				return false, ctx.Err()
+			}
+		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		if err != nil {
-			return false, ctx.Err()
-		}
-		question = trustPrompt
 	}
 }
 
@@ -383,37 +386,5 @@ func (w *workplace) question() string {
 	for _, file := range w.files {
 		fmt.Fprintf(&b, "  %s\n", printable(file))
 	}
-	return b.String() + trustPrompt
-}
-
-// maxAnswer is the length of the longest answer.
-const maxAnswer = 100
-
-// readAnswer reads one line, and nothing after it. If the context ends first, the read still runs,
-// since nothing can end a read from a terminal.
-func readAnswer(ctx context.Context, in io.Reader) (string, error) {
-	type answer struct {
-		line string
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		var line []byte
-		for b := make([]byte, 1); ; {
-			n, err := in.Read(b)
-			if n > 0 && b[0] != '\n' && len(line) < maxAnswer {
-				line = append(line, b[0])
-			}
-			if err != nil || n > 0 && b[0] == '\n' {
-				done <- answer{string(line), err}
-				return
-			}
-		}
-	}()
-	select {
-	case a := <-done:
-		return a.line, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return b.String()
 }

@@ -25,6 +25,10 @@ func Clean(s string) string { return cleaner{text: s}.clean() }
 // is for text that is printed as it is, without wrapping.
 func CleanExactly(s string) string { return cleaner{text: s, exactly: true}.clean() }
 
+// CleanLine is like [Clean] for a line of which every character counts: it also escapes line breaks
+// and unusual spaces.
+func CleanLine(s string) string { return cleaner{text: s, strict: true}.clean() }
+
 // CleanPiece is like [Clean] for a piece of a text that comes in pieces. before is what came before.
 func CleanPiece[T string | []byte](before T, piece string) string {
 	return pieceCleaner(before, piece).clean()
@@ -51,6 +55,7 @@ type cleaner struct {
 	from    int
 	more    bool // the text goes on
 	exactly bool
+	strict  bool
 }
 
 func (c cleaner) clean() string {
@@ -60,14 +65,14 @@ func (c cleaner) clean() string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			b.WriteString(`\x` + strconv.FormatUint(uint64(c.text[i]), 16))
-		case r == '\r' && strings.HasPrefix(c.text[i+1:], "\n"):
-		case r == '\n', IsVisible(r), c.joins(r, c.text[:i], c.text[i+size:]):
+		case r == '\r' && !c.strict && strings.HasPrefix(c.text[i+1:], "\n"):
+		case r == '\n' && !c.strict, IsVisible(r), c.joins(r, c.text[:i], c.text[i+size:]):
 			b.WriteRune(r)
 		case c.exactly && (r == '\t' || unicode.Is(unicode.Zs, r)):
 			b.WriteRune(r)
 		case r == '\t':
 			b.WriteString(strings.Repeat(" ", tabStop))
-		case unicode.Is(unicode.Zs, r):
+		case unicode.Is(unicode.Zs, r) && !c.strict:
 			b.WriteByte(' ')
 		default:
 			b.WriteString(escape(r))

@@ -290,14 +290,14 @@ func (o Options) Diff(f *transcript.FileChanges) string {
 	b.WriteString(o.line(bold, fmt.Sprintf("%s +%d -%d", Line(f.Path), f.Added, f.Removed)))
 	for i := range f.Calls {
 		for line := range strings.SplitSeq(strings.TrimRight(Clean(f.Calls[i].String()), "\n"), "\n") {
-			b.WriteString(o.DiffLine(line) + "\n")
+			b.WriteString(o.DiffRow(line, line) + "\n")
 		}
 	}
 	return b.String() + "\n"
 }
 
-// DiffLine returns a clean line of a diff in the color of its kind.
-func (o Options) DiffLine(line string) string { return o.styled(diffStyle(line), line) }
+// DiffRow returns a clean row of a line of a diff, in the color of the line.
+func (o Options) DiffRow(line, row string) string { return o.styled(diffStyle(line), row) }
 
 func diffStyle(line string) style {
 	switch {

@@ -92,6 +92,63 @@ func breakLine(line string, columns int) (head, rest string) {
 	return strings.TrimRight(line[:end], " "), line[end:]
 }
 
+// Break splits a clean line into rows of at most columns, after a space if there is one in the
+// second half of a row. It drops nothing, and counts characters as the terminals do that draw them
+// widest: ambiguous ones and symbols with two columns, and marks with a column of their own.
+func Break(line string, columns int) []string {
+	columns = max(columns, 2)
+	var rows []string
+	start, used := 0, 0
+	space, usedAtSpace := 0, 0 // after the last space of the row
+	for i, r := range line {
+		w := widest(r)
+		if used+w > columns {
+			end := i
+			if usedAtSpace > columns/2 {
+				end = space
+			} else {
+				usedAtSpace = used
+			}
+			rows = append(rows, line[start:end])
+			start, used, usedAtSpace = end, used-usedAtSpace, 0
+		}
+		used += w
+		if r == ' ' {
+			space, usedAtSpace = i+1, used
+		}
+	}
+	return append(rows, line[start:])
+}
+
+// FitWidest is like [Fit], and counts like [Break].
+func FitWidest(line string, columns int) string {
+	used, end := 0, 0 // end is where the line is cut if it does not fit
+	for i, r := range line {
+		if used += widest(r); used > columns {
+			return line[:end] + "…"
+		}
+		if used <= columns-widest('…') {
+			end = i + utf8.RuneLen(r)
+		}
+	}
+	return line
+}
+
+// widest returns the most columns that a terminal uses for a rune.
+func widest(r rune) int {
+	if r < unicode.MaxASCII {
+		return 1
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth, width.EastAsianAmbiguous:
+		return 2
+	}
+	if unicode.Is(unicode.So, r) {
+		return 2
+	}
+	return 1
+}
+
 // A flow wraps a text that comes in pieces, with the same result as for the complete text. It holds
 // back the last word, which may still become too long for its line, and white space, since the end
 // of the text is trimmed.

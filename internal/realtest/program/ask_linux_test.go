@@ -75,7 +75,7 @@ func TestRealRunAsks(t *testing.T) {
 		t.Errorf("it asks %q", question)
 	}
 	enter(t, user, "2")
-	if question := waitFor(t, user, "[n]o: "); !strings.Contains(question, "  touch blue\r\n") {
+	if question := waitFor(t, user, "[n]o: "); !strings.Contains(question, "  command: touch blue\r\n  description: Make a file\r\n") {
 		t.Errorf("it asks %q", question)
 	}
 	enter(t, user, "y")

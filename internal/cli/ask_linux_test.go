@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
+)
+
+// A typist is a user at a terminal that questions are asked on.
+type typist struct {
+	*paper
+	keys *os.File
+	*questioner
+}
+
+// eachTerminal runs a test for each kind of terminal.
+func eachTerminal(t *testing.T, test func(t *testing.T, u *typist)) {
+	before := discardInput
+	discardInput = discardTyped
+	t.Cleanup(func() { discardInput = before })
+	for kind, questions := range map[string]func(*testing.T, context.Context, Streams, *screen) *questioner{
+		"run": func(_ *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {
+			return newQuestioner(ctx, s, scr)
+		},
+		"dumb chat": func(t *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {
+			r, err := newLineReader(ctx, s, scr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.questions()
+		},
+		"chat": func(t *testing.T, ctx context.Context, s Streams, scr *screen) *questioner {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			u := newTerminalUser(ctx, s, &chat{screen: scr})
+			end, err := u.begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(end)
+			return u.questions()
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			master, slave := openTerminal(t, 80)
+			streams := Streams{In: slave, Out: io.Discard, Err: slave}
+			scr := newScreen(streams)
+			t.Cleanup(scr.close)
+			u := &typist{paper: newPaper(80), keys: master}
+			u.questioner = questions(t, t.Context(), streams, scr)
+			go io.Copy(u.paper, master) //nolint:errcheck // it ends with the terminal
+			test(t, u)
+		})
+	}
+}
+
+func (u *typist) press(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := io.WriteString(u.keys, keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asks asks about a command. What is returned gets the behavior of the answer, or the error.
+func (u *typist) asks(ctx context.Context, command string) <-chan string {
+	behavior := make(chan string, 1)
+	go func() {
+		req := &clew.PermissionRequest{ToolName: "Bash", Input: wire.JSON(`{"command":"` + command + `"}`)}
+		switch result, err := u.decide(ctx, req); result.(type) {
+		case *clew.AllowResult:
+			behavior <- "allow"
+		case *clew.DenyResult:
+			behavior <- "deny"
+		default:
+			behavior <- err.Error()
+		}
+	}()
+	return behavior
+}
+
+func promptAbout(command string) string {
+	return "? (1 line) Bash: " + command + "\nAllow it? [y]es, once / [n]o: |"
+}
+
+// An answer to a question that the agent has withdrawn answers no other one.
+func TestAskWithdrawn(t *testing.T) {
+	eachTerminal(t, func(t *testing.T, u *typist) {
+		ctx, withdraw := context.WithCancel(t.Context())
+		first := u.asks(ctx, "first")
+		u.see(t, promptAbout("first"))
+		second := u.asks(t.Context(), "second")
+		withdraw()
+		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question of the agent: |")
+		u.press(t, "y\r")
+		u.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: second\n"+promptAbout("second"))
+		u.press(t, "n\r")
+		if one, two := <-first, <-second; one != context.Canceled.Error() || two != "deny" {
+			t.Errorf("the answers are %s and %s", one, two)
+		}
+	})
+}
+
+// Several lines at one question do not answer the next one.
+func TestAskTakesOneLine(t *testing.T) {
+	eachTerminal(t, func(t *testing.T, u *typist) {
+		first := u.asks(t.Context(), "first")
+		u.see(t, promptAbout("first"))
+		u.press(t, "y\ry\ry\r")
+		if got := <-first; got != "allow" {
+			t.Errorf("the first answer is %s", got)
+		}
+		second := u.asks(t.Context(), "second")
+		u.see(t, promptAbout("second"))
+		u.press(t, "n\r")
+		if got := <-second; got != "deny" {
+			t.Errorf("the second answer is %s", got)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
+)
+
+// wholeQuestion returns a question without its prompt.
+func wholeQuestion(req *clew.PermissionRequest) string {
+	s := describe(req, 80, false)
+	return s.opening(req.ToolName) + s.next(len(s.rows)) + s.reminder()
+}
+
+// A question shows every member of the input, by its exact name.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, tool, input, want string }{
+		{"options of Bash", "Bash", `{"description":"Tidy","command":"make clean","dangerouslyDisableSandbox":true,"run_in_background":true}`,
+			"? The agent wants to use Bash:\n  command: make clean\n  description: Tidy\n  dangerouslyDisableSandbox: true\n" +
+				"  run_in_background: true\n? (4 lines) Bash: make clean\n"},
+		{"another case", "Bash", `{"command":"rm -rf /srv","Command":"uptime"}`,
+			"? The agent wants to use Bash:\n  command: rm -rf /srv\n  Command: uptime\n? (2 lines) Bash: rm -rf /srv\n"},
+		{"the same name", "Bash", `{"command":"uptime","x":1,"command":"rm -rf /srv"}`,
+			"? The agent wants to use Bash:\n  command: uptime\n  command: rm -rf /srv\n  x: 1\n? (3 lines) Bash: rm -rf /srv\n"},
+		{"an MCP tool", "mcp__db__run", `{"host":"a","command":"uptime","stdin":"DROP TABLE users;","sudo":true,"deep":{"a":[1, 2],"a":""}}`,
+			"? The agent wants to use mcp__db__run:\n  command: uptime\n  host: a\n  stdin: DROP TABLE users;\n  sudo: true\n" +
+				"  deep: {\"a\":[1, 2],\"a\":\"\"}\n? (5 lines) mcp__db__run: uptime\n"},
+		{"lines", "Bash", `{"command":"a\nsudo: false\n\nAllow it?","sudo":"","time out":5}`,
+			"? The agent wants to use Bash:\n  command:\n    a\n    sudo: false\n    \n    Allow it?\n  sudo: \"\"\n" +
+				"  \"time out\": 5\n? (7 lines) Bash: a\\nsudo: false\\n\\nAllow it?\n"},
+		{"a cell to delete", "NotebookEdit", `{"notebook_path":"/n.ipynb","cell_id":"c1","new_source":"x","edit_mode":"delete"}`,
+			"? The agent wants to use NotebookEdit:\n  notebook_path: /n.ipynb\n  cell_id: c1\n  new_source: x\n  edit_mode: delete\n" +
+				"? (4 lines) NotebookEdit: delete cell c1 of /n.ipynb\n"},
+		{"a cell to insert", "NotebookEdit", `{"notebook_path":"/n.ipynb","new_source":"x","edit_mode":"insert"}`,
+			"? The agent wants to use NotebookEdit:\n  notebook_path: /n.ipynb\n    @@ -0,0 +1,1 @@\n    +x\n  edit_mode: insert\n" +
+				"? (4 lines) NotebookEdit: insert cell of /n.ipynb\n"},
+		{"a change", "Edit", `{"file_path":"/a.go","old_string":"a\n","new_string":"b\n","replace_all":true}`,
+			"? The agent wants to use Edit:\n  file_path: /a.go\n    @@ -1,1 +1,1 @@\n    -a\n    +b\n  replace_all: true\n" +
+				"? (5 lines) Edit: /a.go\n"},
+		{"a change of line ends", "Edit", `{"file_path":"/a.go","old_string":"a\n","new_string":"b"}`,
+			"? The agent wants to use Edit:\n  file_path: /a.go\n  old_string:\n    a\n    \n  new_string: b\n? (5 lines) Edit: /a.go\n"},
+		{"a repeated member of a change", "Edit", `{"file_path":"/a","old_string":"a","new_string":"b","new_string":"c"}`,
+			"? The agent wants to use Edit:\n  file_path: /a\n  old_string: a\n  new_string: b\n  new_string: c\n? (4 lines) Edit: /a\n"},
+		{"not an object", "Bash", `["rm"]`, "? The agent wants to use Bash:\n  input: [\"rm\"]\n? (1 line) Bash\n"},
+		{"nothing", "Bash", `{}`, "? The agent wants to use Bash:\n  (without input)\n? (1 line) Bash\n"},
+		{"an odd name", "Bash: ls\n", `{"command":"x\u00a0\r\n\ty"}`,
+			"? The agent wants to use \"Bash: ls\\n\":\n  command:\n    x\\u00a0\\r\n        y\n" +
+				"? (3 lines) \"Bash: ls\\n\": x\\u00a0\\r\\n    y\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := wholeQuestion(&clew.PermissionRequest{ToolName: tt.tool, Input: wire.JSON(tt.input)})
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every row of a long line is indented.
+func TestDescribeWraps(t *testing.T) {
+	t.Parallel()
+	input := wire.JSON(`{"command":"` + strings.Repeat("echo 1234567890; ", 9) + `"}`)
+	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, 40, false)
+	want := `  command: echo 1234567890; echo
+    1234567890; echo 1234567890; echo
+    1234567890; echo 1234567890; echo
+    1234567890; echo 1234567890; echo
+    1234567890; echo 1234567890; 
+`
+	if diff := cmp.Diff(want, s.next(100)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := s.reminder(); got != "? (5 lines) Bash: echo 1234567890; ec…\n" {
+		t.Errorf("the reminder is %q", got)
+	}
+}
+
+// A promptedUser answers in a test: each line when it is wanted.
+type promptedUser struct {
+	said    []string // by the program, one element for each write
+	answers func(prompt int) string
+	wanted  []int // how much was said when a line was wanted
+}
+
+func (u *promptedUser) Write(p []byte) (int, error) {
+	u.said = append(u.said, string(p))
+	return len(p), nil
+}
+
+func (u *promptedUser) want() <-chan string {
+	to := make(chan string, 1)
+	to <- u.answers(len(u.wanted))
+	u.wanted = append(u.wanted, len(u.said))
+	return to
+}
+
+func (u *promptedUser) awaited() bool { return false }
+
+// askAt asks a user at a terminal of this size.
+func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.PermissionRequest) clew.PermissionResult {
+	t.Helper()
+	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
+	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
+	result, err := a.decide(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// What does not fit on the screen needs a whole word, or is shown to its end.
+func TestAskInPages(t *testing.T) {
+	t.Parallel()
+	var command strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&command, "echo %d\n", i)
+	}
+	input, err := json.Marshal(map[string]string{"command": command.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &clew.PermissionRequest{ToolName: "Bash", Input: wire.JSON(input), Suggestions: []clew.PermissionUpdate{
+		clew.SetMode("session", "acceptEdits"),
+	}}
+	for answers, allowed := range map[string]bool{
+		"yes": true, "always": true, "y yes": true, "a always": true, "y n": false, "no": false, "y a y a what n": false,
+		"- - y": true, "y - y - y": true, "- - a": true, "y - y n": false, "- y n": false,
+	} {
+		words := strings.Fields(answers)
+		user := &promptedUser{answers: func(i int) string { return strings.TrimPrefix(words[i], "-") }}
+		result := user.askAt(t, 80, 24, req)
+		if _, ok := result.(*clew.AllowResult); ok != allowed || len(user.wanted) != len(words) {
+			t.Errorf("%q: %T after %d answers", answers, result, len(user.wanted))
+		}
+	}
+	user := &promptedUser{answers: func(i int) string { return []string{"y", "", "", "y"}[i] }}
+	user.askAt(t, 80, 24, req)
+	all := strings.Join(user.said, "")
+	for _, want := range []string{
+		"    echo 17\n? (19 of 53 lines) Bash: echo 0\\necho 1\\n",
+		"\nEnter shows more. Allow it unread? yes / always / no: Not all was shown. Type the whole word.\n? (19 of",
+		"yes / always / no:     echo 18\n",
+		"    echo 49\n    \n  [always] permission mode acceptEdits, in this session\n? (53 lines) Bash: echo 0",
+		"\nAllow it? [y]es, once / [a]lways / [n]o: ",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
+	}
+}
