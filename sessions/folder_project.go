@@ -61,8 +61,12 @@ func (f *Folder) project(name string) (*projectRoot, error) {
 // resolve returns the root for a project, given that of all projects and its path. The caller has
 // to close a root that it did not give.
 func resolve(root *os.Root, dir, name string) (*projectRoot, error) {
-	if info, err := root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return &projectRoot{root, name}, nil
+	info, err := root.Lstat(name)
+	if ignoreNotExist(err) != nil {
+		return nil, err
+	}
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 { // it may be created later
+		return &projectRoot{root, name}, nil //nolint:nilerr // the error was that it does not exist
 	}
 	linked, err := os.OpenRoot(filepath.Join(dir, name)) // it follows links
 	if err != nil {

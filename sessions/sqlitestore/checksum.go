@@ -23,12 +23,13 @@ type chain struct {
 	key        wire.SessionKey
 	sum        uint32
 	position   int
-	unverified int // entries from before there were checksums, which come first
+	unverified int       // entries from before there were checksums, which come first
+	piece      [512]byte // of an entry; a conversion to bytes would allocate
 }
 
 // newChain returns the chain before the first entry.
-func newChain(key wire.SessionKey, unverified int) chain {
-	return chain{key: key, sum: keySum(key), unverified: unverified}
+func newChain(key wire.SessionKey, unverified int) *chain {
+	return &chain{key: key, sum: keySum(key), unverified: unverified}
 }
 
 // keySum returns the checksum of a key.
@@ -36,20 +37,28 @@ func keySum(key wire.SessionKey) uint32 {
 	return crc32.Checksum([]byte(key.Project+"\x00"+key.SessionID+"\x00"+key.Subpath), table)
 }
 
-// add returns the checksum of the next entry.
-func (c *chain) add(body string) uint32 {
-	c.position++
-	c.sum = crc32.Update(c.sum, table, []byte(body))
-	return c.sum
+// sumWith returns the checksum of the next entry.
+func (c *chain) sumWith(body string) uint32 {
+	sum := c.sum
+	for len(body) > 0 {
+		n := copy(c.piece[:], body)
+		sum = crc32.Update(sum, table, c.piece[:n])
+		body = body[n:]
+	}
+	return sum
 }
 
-// check compares the next entry with its checksum, which is not valid if it has none.
-func (c *chain) check(body string, sum sql.NullInt64) error {
-	if !sum.Valid && c.position < c.unverified {
-		c.position++
-		return nil
+// next adds an entry.
+func (c *chain) next(body string) {
+	if c.position++; c.position > c.unverified {
+		c.sum = c.sumWith(body)
 	}
-	if got := c.add(body); !sum.Valid || sum.Int64 != int64(got) || c.position <= c.unverified {
+}
+
+// check adds an entry, and compares it with its checksum, which is not valid if it has none.
+func (c *chain) check(body string, sum sql.NullInt64) error {
+	c.next(body)
+	if verified := c.position > c.unverified; sum.Valid != verified || verified && sum.Int64 != int64(c.sum) {
 		return fmt.Errorf("%w: entry %d of %s does not match its checksum", errDamaged, c.position, c.key)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -14,7 +15,8 @@ import (
 
 // Load returns the entries that the transcript has when the loop begins, with the same text as they
 // were appended. It reads them from the file during the loop. That does not block writers, but
-// while the loop runs, the file that ends in "-wal" grows with everything that is written. See
+// while the loop runs, the file that ends in "-wal" grows with everything that is written. If an
+// entry was changed or is missing, the error that says so comes after the last entry. See
 // [sessions.Store].
 func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JSON, error] {
 	return func(yield func(wire.JSON, error) bool) {
@@ -22,31 +24,63 @@ func (s *Store) Load(ctx context.Context, key wire.SessionKey) iter.Seq2[wire.JS
 			yield("", err)
 			return
 		}
-		var body sql.NullString
-		var sum, last sql.NullInt64
-		c := newChain(key, 0)
-		for err := range s.rows(ctx, []any{&body, &sum, &c.unverified, &last}, loadQuery, key.Project, key.SessionID, key.Subpath) {
-			if err == nil && body.Valid {
-				err = s.wrapError(ctx, c.check(body.String, sum))
-			}
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if body.Valid && !yield(wire.JSON(body.String), nil) {
-				return
-			}
-		}
-		if err := c.end(last); err != nil {
+		tx, err := retryLocked(s, func() (*sql.Tx, error) { return s.reader.BeginTx(ctx, nil) })
+		if err != nil {
 			yield("", s.wrapError(ctx, err))
+			return
 		}
+		defer func() { _ = tx.Rollback() }() // nothing was changed
+		s.load(ctx, tx, key, yield)
 	}
 }
 
-// loadQuery returns a row for each entry, or one without an entry.
-const loadQuery = `SELECT body, entries.sum, unverified, last
-	FROM transcripts LEFT JOIN entries ON transcript = transcripts.id
-	WHERE project = ? AND session = ? AND subpath = ? ORDER BY entries.id`
+// load is Load in a transaction, which sees the row of the transcript and its entries at the same
+// time.
+func (s *Store) load(ctx context.Context, tx *sql.Tx, key wire.SessionKey, yield func(wire.JSON, error) bool) {
+	var id int64
+	var unverified int
+	var last sql.NullInt64
+	for err := range s.rowsIn(ctx, tx, []any{&id, &unverified, &last},
+		"SELECT id, unverified, last FROM transcripts WHERE project = ? AND session = ? AND subpath = ?",
+		key.Project, key.SessionID, key.Subpath) {
+		if err != nil {
+			yield("", err)
+			return
+		}
+	}
+	var body string
+	c := newChain(key, unverified)
+	for err := range s.rowsIn(ctx, tx, []any{&body}, "SELECT body FROM entries WHERE transcript = ? ORDER BY id", id) {
+		if err != nil {
+			yield("", err)
+			return
+		}
+		c.next(body)
+		if !yield(wire.JSON(body), nil) {
+			return
+		}
+	}
+	if err := c.end(last); err != nil {
+		yield("", s.wrapError(ctx, cmp.Or(s.damaged(ctx, tx, id, newChain(key, unverified)), err)))
+	}
+}
+
+// damaged returns the error of the first entry that does not match its checksum, or nil. Reading
+// the checksums of all entries takes longer than the entries alone, so load compares only the last
+// one first.
+func (s *Store) damaged(ctx context.Context, tx *sql.Tx, id int64, c *chain) error {
+	var body string
+	var sum sql.NullInt64
+	for err := range s.rowsIn(ctx, tx, []any{&body, &sum}, "SELECT body, sum FROM entries WHERE transcript = ? ORDER BY id", id) {
+		if err == nil {
+			err = c.check(body, sum)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Sessions returns the sessions of a project with the times of their last appends. See
 // [sessions.Store].
@@ -133,8 +167,18 @@ func (s *Store) names(ctx context.Context, query string, args ...any) ([]string,
 // rows scans each row of a query into the variables that to points to, and yields nil for it. An
 // error is the last value.
 func (s *Store) rows(ctx context.Context, to []any, query string, args ...any) iter.Seq[error] {
+	return s.rowsIn(ctx, s.reader, to, query, args...)
+}
+
+// A queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// rowsIn is rows for a query in a transaction.
+func (s *Store) rowsIn(ctx context.Context, in queryer, to []any, query string, args ...any) iter.Seq[error] {
 	return func(yield func(error) bool) {
-		rows, err := retryLocked(s, func() (*sql.Rows, error) { return s.reader.QueryContext(ctx, query, args...) })
+		rows, err := retryLocked(s, func() (*sql.Rows, error) { return in.QueryContext(ctx, query, args...) })
 		if err != nil {
 			yield(s.wrapError(ctx, err))
 			return

@@ -45,7 +45,7 @@ func (s *Store) Append(ctx context.Context, key wire.SessionKey, entries []wire.
 type transcript struct {
 	row
 	id      int64
-	chain   chain
+	chain   *chain
 	isMain  bool             // the main transcript of a session, which has a summary
 	summary sessions.Summary // of all entries
 }
@@ -86,8 +86,8 @@ func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON
 		return err
 	}
 	for i, entry := range entries {
-		next := t.chain
-		result, err := insert.ExecContext(ctx, t.id, uuids[i], string(entry), int64(next.add(string(entry))))
+		sum := t.chain.sumWith(string(entry))
+		result, err := insert.ExecContext(ctx, t.id, uuids[i], string(entry), int64(sum))
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (t *transcript) insert(ctx context.Context, tx *sql.Tx, entries []wire.JSON
 		if n == 0 { // it is already there
 			continue
 		}
-		t.chain, t.last = next, sql.NullInt64{Int64: int64(next.sum), Valid: true}
+		t.chain.sum, t.last = sum, sql.NullInt64{Int64: int64(sum), Valid: true}
 		if t.isMain {
 			t.summary.Add(entry)
 		}
