@@ -89,7 +89,7 @@ func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (c
 	defer a.hold()()
 	result, err := a.ask(ctx, req)
 	if a.ctx.Err() != nil || errors.Is(context.Cause(ctx), errUserStopped) {
-		return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}, nil //nolint:nilerr // the answer says it
+		return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}, nil
 	}
 	return result, err
 }
