@@ -165,6 +165,43 @@ func TestSpecCoverageNamesTests(t *testing.T) {
 	}
 }
 
+// TestSecurityNamesTests checks that every attack of the security document has a row with tests that
+// exist.
+func TestSecurityNamesTests(t *testing.T) {
+	text, err := os.ReadFile("../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Attacks")
+	packages := map[string]declared{}
+	attacks := map[string]bool{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| A") && !strings.HasPrefix(line, "| C") {
+			continue
+		}
+		row := parseRow(t, "Attacks", strings.TrimSpace(line))
+		attacks[row.id] = true
+		found := testReference.FindAllStringSubmatch(row.note, -1)
+		if len(found) == 0 {
+			t.Errorf("%s: no test is named", row.id)
+		}
+		for _, match := range found {
+			dir := match[1]
+			if packages[dir] == nil {
+				packages[dir] = declaredTests(t, dir)
+			}
+			if _, ok := packages[dir][match[2]]; !ok {
+				t.Errorf("%s: there is no %s", row.id, match[0])
+			}
+		}
+	}
+	for _, id := range numbered("A", 24) {
+		if !attacks[id] {
+			t.Errorf("%s has no row", id)
+		}
+	}
+}
+
 // flowRows are the sections of "Data flow and control flow", by table.
 var flowRows = map[string][]string{
 	"Flow 1: one-shot query": {
