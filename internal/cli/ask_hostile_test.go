@@ -77,7 +77,7 @@ func quotedText(text string) string {
 // letter before all of it was shown.
 func TestAskHostile(t *testing.T) {
 	t.Parallel()
-	for seed := range soak.Size(100, 5000) {
+	for seed := range soak.Size(100, 2000) {
 		r := rand.New(rand.NewPCG(7, uint64(seed)))
 		req := hostileRequest(r)
 		for _, size := range [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}} {

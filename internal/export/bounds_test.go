@@ -200,7 +200,7 @@ func branchStartsSlowly(chunks []Chunk, branches []Branch) map[int][]int {
 func TestBranchStarts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
-	for range soak.Size(500, 50_000) {
+	for range soak.Size(500, 10_000) {
 		var chunks []Chunk
 		for range r.IntN(12) {
 			first := r.IntN(20)

@@ -49,7 +49,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tries := soak.Size(60, 2000)
+	tries := soak.Size(60, 500)
 	for i := range tries {
 		all := slices.Concat(contents...)
 		at := i * len(all) / tries
