@@ -31,43 +31,48 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// A site serves pages, and notes every other request: an attack that worked makes one.
+// A site serves one page, and notes every other request: an attack that worked makes one.
 type site struct {
 	*httptest.Server
-	pages map[string]string
 
 	mu   sync.Mutex
+	page string
 	hits []string
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{pages: map[string]string{}}
+	s := new(site)
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if page, ok := s.pages[r.URL.Path]; ok {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(page)) // the browser may have gone
-		return
-	}
-	if r.URL.Path == "/favicon.ico" {
-		return // which a browser asks for by itself
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hits = append(s.hits, r.URL.Path)
+	switch r.URL.Path {
+	case "/page":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(s.page)) // the browser may have gone
+	case "/favicon.ico": // which a browser asks for by itself
+	default:
+		s.hits = append(s.hits, r.URL.Path)
+	}
+}
+
+// show sets the page, and forgets the requests.
+func (s *site) show(page string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.page, s.hits = page, nil
 }
 
 // open opens a page in the browser, and returns the requests that the page made, and its elements
 // after its scripts have run.
 func (s *site) open(t *testing.T, page string) (hits []string, dom string) {
 	t.Helper()
-	s.pages["/page"] = page
-	s.hits = nil
+	s.show(page)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
