@@ -321,8 +321,8 @@ type Options struct {
 	// caller waits for its answer. 0 means 256 MiB.
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
-	// format that clewtest.ReadDialogue reads. What looks like a secret or has the name of one is
-	// replaced by ***, in both directions, also in prompts, answers and results of tools; personal
+	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the
+	// name of one is replaced by ***, in both directions, also in prompts, answers and results of tools; personal
 	// data stays. A write that fails ends the recording. A write that blocks blocks the session,
 	// including Close. Nil means no recording.
 	Record io.Writer

@@ -248,8 +248,8 @@ func TestTrashOfOtherStores(t *testing.T) {
 	}
 }
 
-// Several processes append to a session, delete it and restore it. Each has a Folder of its own
-// here. What was appended is in the session or in the trash.
+// Several processes append to a session, delete it and restore it. Here each has its own
+// Folder. Everything that was appended is in the session or in the trash.
 func TestRestoreLosesNoAppend(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "projects")

@@ -24,7 +24,7 @@ const (
 //
 // These files may come with someone else's directory. So two trees belong together only if each of
 // them names the other: a directory that says that it is a tree of another repository, or that
-// another directory is a tree of its own, is not believed.
+// another directory is one of its trees, is not believed.
 func withWorktrees(dir string) []string {
 	dirs := []string{dir}
 	root, common := repository(dir)

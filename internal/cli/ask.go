@@ -191,8 +191,8 @@ func (a *questioner) settle(ctx context.Context) error {
 	return nil
 }
 
-// answer returns the line that the user types below a text and a prompt. What they typed before
-// the text was shown is discarded.
+// answer returns the line that the user types below a text and a prompt. It discards
+// anything that was typed before the text was shown.
 func (a *questioner) answer(ctx context.Context, text, prompt string) (line string, err error) {
 	a.say(text)
 	lines := a.console.in.want()

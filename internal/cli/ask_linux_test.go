@@ -10,15 +10,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A typist is a user at a terminal that questions are asked on.
-type typist struct {
+// A questionedUser is a user at a terminal that questions are asked on.
+type questionedUser struct {
 	*paper
 	keys *os.File
 	*questioner
 }
 
 // eachTerminal runs a test for each kind of terminal.
-func eachTerminal(t *testing.T, test func(t *testing.T, u *typist)) {
+func eachTerminal(t *testing.T, test func(t *testing.T, u *questionedUser)) {
 	before := discardInput
 	discardInput = discardTyped
 	t.Cleanup(func() { discardInput = before })
@@ -49,7 +49,7 @@ func eachTerminal(t *testing.T, test func(t *testing.T, u *typist)) {
 			streams := Streams{In: slave, Out: io.Discard, Err: slave}
 			scr := newScreen(streams)
 			t.Cleanup(scr.close)
-			u := &typist{paper: newPaper(80), keys: master}
+			u := &questionedUser{paper: newPaper(80), keys: master}
 			u.questioner = questions(t, t.Context(), streams, scr)
 			go io.Copy(u.paper, master) //nolint:errcheck // it ends with the terminal
 			test(t, u)
@@ -57,15 +57,15 @@ func eachTerminal(t *testing.T, test func(t *testing.T, u *typist)) {
 	}
 }
 
-func (u *typist) press(t *testing.T, keys string) {
+func (u *questionedUser) press(t *testing.T, keys string) {
 	t.Helper()
 	if _, err := io.WriteString(u.keys, keys); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// asks asks about a command. What is returned gets the behavior of the answer, or the error.
-func (u *typist) asks(ctx context.Context, command string) <-chan string {
+// asks asks about a command. The channel gets the behavior of the answer, or the error.
+func (u *questionedUser) asks(ctx context.Context, command string) <-chan string {
 	behavior := make(chan string, 1)
 	go func() {
 		req := &clew.PermissionRequest{ToolName: "Bash", Input: wire.JSON(`{"command":"` + command + `"}`)}
@@ -87,7 +87,7 @@ func promptAbout(command string) string {
 
 // An answer to a question that the agent has withdrawn answers no other one.
 func TestAskWithdrawn(t *testing.T) {
-	eachTerminal(t, func(t *testing.T, u *typist) {
+	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		ctx, withdraw := context.WithCancel(t.Context())
 		first := u.asks(ctx, "first")
 		u.see(t, promptAbout("first"))
@@ -105,7 +105,7 @@ func TestAskWithdrawn(t *testing.T) {
 
 // Several lines at one question do not answer the next one.
 func TestAskTakesOneLine(t *testing.T) {
-	eachTerminal(t, func(t *testing.T, u *typist) {
+	eachTerminal(t, func(t *testing.T, u *questionedUser) {
 		first := u.asks(t.Context(), "first")
 		u.see(t, promptAbout("first"))
 		if _, raw := u.console.in.(*terminalUser); raw { // TestChatAsks types ahead there

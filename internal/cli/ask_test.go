@@ -117,7 +117,7 @@ func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.Permissi
 	return result
 }
 
-// What does not fit on the screen needs a whole word, or is shown to its end.
+// An input that does not fit on the screen needs a whole word, or is shown to its end.
 func TestAskInPages(t *testing.T) {
 	t.Parallel()
 	var command strings.Builder

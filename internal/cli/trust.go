@@ -17,7 +17,7 @@ import (
 )
 
 // A project can bring files that make the agent run programs: hooks, MCP servers, agents, skills.
-// Without a terminal of its own the agent does not ask whether its user trusts them. So clew does,
+// Without its own terminal the agent does not ask whether its user trusts them. So clew does,
 // and otherwise tells the agent to leave them out.
 
 // mcpFile is the file with the MCP servers of a project.
@@ -104,7 +104,7 @@ func realDir(dir string) (string, error) {
 }
 
 // search finds the files that can run programs. The agent reads agentDir up to the root of the
-// repository, and mcpFile in all directories above. What is in the home directory is the user's own.
+// repository, and mcpFile in all directories above. Files in the home directory are the user's.
 func (w *workplace) search(dir string) {
 	root, inside := repositoryRoot(dir), true
 	home, config := userDirs()

@@ -123,8 +123,8 @@ func (tt mergeCase) check(t *testing.T, key string) {
 	}
 }
 
-// What only the user can set stays as the user has set it, and what a project can set has a rule:
-// those that let the agent do more or less have one of their own.
+// A project does not change settings that only the user can set, and each setting that it can set has
+// a rule.
 func TestProjectKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

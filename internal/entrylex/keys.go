@@ -4,7 +4,7 @@ package entrylex
 // is. The decoders of lines are several, since each reads only what it needs, and all of them take
 // the names from here.
 const (
-	// What the line is, and how it is related to others.
+	// The kind of the line, and its relation to others.
 	KeyType              = "type"
 	KeySubtype           = "subtype"
 	KeyUUID              = "uuid"
@@ -34,7 +34,7 @@ const (
 	KeyIsAPIErrorMessage = "isApiErrorMessage"
 	KeySourceToolUseID   = "sourceToolUseID"
 
-	// What a line of the conversation holds.
+	// The content of a line of the conversation.
 	KeyMessage         = "message"
 	KeyAttachment      = "attachment"
 	KeyData            = "data"
@@ -48,7 +48,7 @@ const (
 	KeyRetractedMessageUUIDs  = "retractedMessageUuids"
 	KeyRefusedUserMessageUUID = "refusedUserMessageUuid"
 
-	// What lines beside the conversation hold.
+	// The content of lines beside the conversation.
 	KeyCustomTitle = "customTitle"
 	KeyAITitle     = "aiTitle"
 	KeyLastPrompt  = "lastPrompt"

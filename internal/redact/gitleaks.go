@@ -24,7 +24,8 @@ type gitleaksRule struct {
 	Entropy float64  `json:"entropy"` // see Rule
 }
 
-// What is between an anchor in the name of a setting and its value, and what ends the value.
+// Patterns for the text between an anchor in the name of a setting and its value, and for the end of
+// the value.
 const (
 	restOfName = `[ \t\w.-]{0,30}`
 	equals     = `(?:\\*["'\x60]|%22|[\s\]]){0,4}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,|%3[AD])(?:\\*["'\x60]|%2[02]|[\s=(]){0,5}`

@@ -94,7 +94,7 @@ func breakLine(line string, columns int) (head, rest string) {
 
 // Break splits a clean line into rows of at most columns, after a space if there is one in the
 // second half of a row. It drops nothing, and counts characters as the terminals do that draw them
-// widest: ambiguous ones and symbols with two columns, and marks with a column of their own.
+// widest: ambiguous ones and symbols with two columns, and marks with a column each.
 func Break(line string, columns int) []string {
 	columns = max(columns, 2)
 	var rows []string
