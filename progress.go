@@ -64,6 +64,7 @@ func (p *progress) see(msg wire.Message) bool {
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.StatusMessage:
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
+		p.between = p.between && m.Status == ""
 	case *wire.SessionStateChangedMessage:
 		p.state, p.between = m.State, false
 		p.prompts.see(m)
@@ -114,6 +115,7 @@ func (p *progress) task(msg wire.Message) {
 	case *wire.BackgroundTasksChangedMessage:
 		p.running = len(m.Tasks) > 0
 	case *wire.TaskNotificationMessage:
+		p.between = false
 		p.taskEnded(m.TaskID)
 	case *wire.TaskUpdatedMessage:
 		if m.Patch.Status.Terminal() {

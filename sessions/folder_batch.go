@@ -86,7 +86,10 @@ func (b *batches) unfinished(l *line) (bool, error) {
 	torn := b.torn
 	switch l.mark() {
 	case "":
-		return torn && !l.ended, nil // a part of its last line, perhaps without only the mark
+		// A part of the last line of an append, perhaps without only the mark. A line that ends
+		// without a mark is not of an append, or was its last one.
+		b.torn = torn && !l.ended
+		return b.torn, nil
 	case firstMark:
 		whole, err := b.ends(b.base + l.next - 1)
 		if err != nil {

@@ -90,6 +90,17 @@ func TestFolderCutAppendBeforeOther(t *testing.T) {
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `{"uuid":"2"}`, `{"uuid":"9"}`, `{"uuid":"3"}`)
 }
 
+// A line of the agent that is not ended yet is not taken for a part of an append that was cut before.
+func TestFolderCutAppendBeforeOpenLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cutAppend(t, dir, len("{'uuid':'3'} \t \n"))
+	appendTo(t, filepath.Join(dir, "p", idA+".jsonl"), `{"uuid":"9"}`+"\n"+`{"uuid":"10"}`)
+	s := sessions.NewFolder(dir)
+	s.Skipped = func(sessions.SkippedLine) {}
+	checkLoad(t, s, keyA, `{"uuid":"1"}`, `{"uuid":"2"}`, `{"uuid":"9"}`, `{"uuid":"10"}`)
+}
+
 // Damage to a line of a complete append affects only that line.
 func TestFolderDamagedAppend(t *testing.T) {
 	t.Parallel()

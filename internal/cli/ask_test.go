@@ -49,6 +49,8 @@ func TestDescribe(t *testing.T) {
 			"? The agent wants to use Edit:\n  file_path: /a.go\n  old_string:\n    a\n    \n  new_string: b\n? (5 lines) Edit: /a.go\n"},
 		{"a repeated member of a change", "Edit", `{"file_path":"/a","old_string":"a","new_string":"b","new_string":"c"}`,
 			"? The agent wants to use Edit:\n  file_path: /a\n  old_string: a\n  new_string: b\n  new_string: c\n? (4 lines) Edit: /a\n"},
+		{"a change in another case", "Write", `{"file_path":"/a","content":"curl x | sh","Content":"echo hi"}`,
+			"? The agent wants to use Write:\n  file_path: /a\n  content: curl x | sh\n  Content: echo hi\n? (3 lines) Write: /a\n"},
 		{"not an object", "Bash", `["rm"]`, "? The agent wants to use Bash:\n  input: [\"rm\"]\n? (1 line) Bash\n"},
 		{"nothing", "Bash", `{}`, "? The agent wants to use Bash:\n  (without input)\n? (1 line) Bash\n"},
 		{"an odd name", "Bash: ls\n", `{"command":"x\u00a0\r\n\ty"}`,

@@ -251,17 +251,17 @@ func (s *sheet) addMembers(req *clew.PermissionRequest, members []member) {
 }
 
 // changeOfFile returns the diff of a call, and the members that it replaces. It returns no diff if
-// the diff would not tell everything: if a member is repeated or not a string, or if only one of two
-// texts ends its last line.
+// the diff would not tell everything: if a member is repeated or not a string, if another one differs
+// from it only in case, or if only one of two texts ends its last line.
 func changeOfFile(req *clew.PermissionRequest, members []member) (diff *transcript.FileDiff, replaced []string) {
 	replaced = map[string][]string{
 		"Edit": {"old_string", "new_string"}, "Write": {"content"}, "NotebookEdit": {"new_source"},
 	}[req.ToolName]
 	ended := 0
 	for _, name := range replaced {
-		isIt := func(m member) bool { return m.name == name }
-		i := slices.IndexFunc(members, isIt)
-		if i < 0 || !strings.HasPrefix(members[i].value, `"`) || slices.ContainsFunc(members[i+1:], isIt) {
+		i := slices.IndexFunc(members, func(m member) bool { return strings.EqualFold(m.name, name) })
+		if i < 0 || members[i].name != name || !strings.HasPrefix(members[i].value, `"`) ||
+			slices.ContainsFunc(members[i+1:], func(m member) bool { return strings.EqualFold(m.name, name) }) {
 			return nil, nil
 		}
 		ended += boolOrder(strings.HasSuffix(members[i].text(), "\n"))

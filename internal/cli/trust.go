@@ -106,11 +106,15 @@ func realDir(dir string) (string, error) {
 // search finds the files that can run programs. The agent reads agentDir up to the root of the
 // repository, and mcpFile in all directories above. Files in the home directory are the user's.
 func (w *workplace) search(dir string) {
-	root, inside := repositoryRoot(dir), true
+	top, inside := project(dir), true
+	root := repositoryRoot(dir)
 	home, config := userDirs()
 	for ; ; dir = filepath.Dir(dir) {
-		if dir != home {
-			w.mcp = w.note(filepath.Join(dir, mcpFile)) || w.mcp
+		if dir != home && w.note(filepath.Join(dir, mcpFile)) {
+			w.mcp = true
+			if rel, err := filepath.Rel(top, dir); (err != nil || !filepath.IsLocal(rel)) && !slices.Contains(w.dirs, dir) {
+				w.dirs = append(w.dirs, dir) // trust in the project does not cover a directory above it
+			}
 		}
 		if own := filepath.Join(dir, agentDir); inside && dir != home && own != config {
 			for _, name := range powerful {
@@ -219,6 +223,9 @@ func isAccepted(dir string, accepted map[string]bool) bool {
 // isBelow reports whether a directory is one of those or below one.
 func isBelow(dir string, tops []string) bool {
 	return slices.ContainsFunc(tops, func(top string) bool {
+		if !filepath.IsAbs(top) { // also an empty element of the variable
+			return false
+		}
 		top, err := realDir(top)
 		if err != nil {
 			return false

@@ -29,17 +29,13 @@ func Mask(text string) string {
 const maxRounds = 8
 
 func maskOnce(text string) string {
-	shown := visible(text)
-	changed := allRules().replace(shown, func(r *Rule) string {
+	mark := func(r *Rule) string {
 		if r.personal {
 			return ""
 		}
 		return Masked
-	}, func(*Rule, int) {})
-	if changed == shown {
-		return text
 	}
-	return changed
+	return replaceVisible(text, func(text string) string { return allRules().replace(text, mark, func(*Rule, int) {}) })
 }
 
 // wideRules find more than the rules of the same subjects: also short values, and values that could

@@ -62,12 +62,22 @@ func (r *Redactor) Text(text string) string {
 	if len(text) < shortest {
 		return text
 	}
+	return replaceVisible(text, func(text string) string {
+		return allRules().replace(r.ownHome(text), (*Rule).mark, func(rule *Rule, n int) { r.Count(rule.Name, n) })
+	})
+}
+
+// replaceVisible replaces secrets in the visible part of a text and, if there are none, in the whole
+// text: an escape can hold one as well, such as the address of a link.
+func replaceVisible(text string, replace func(string) string) string {
 	shown := visible(text)
-	changed := allRules().replace(r.ownHome(shown), (*Rule).mark, func(rule *Rule, n int) { r.Count(rule.Name, n) })
-	if changed == shown {
+	if changed := replace(shown); changed != shown {
+		return changed
+	}
+	if shown == text {
 		return text
 	}
-	return changed
+	return replace(text)
 }
 
 // shortest is the length of the shortest text in which a rule can find something.

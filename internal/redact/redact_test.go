@@ -240,6 +240,22 @@ func TestRedactRules(t *testing.T) {
 }
 
 // Terminal escapes and invisible characters don't hide a secret.
+func TestSecretsInEscapesAreFound(t *testing.T) {
+	t.Parallel()
+	const key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	for _, text := range []string{
+		"\x1b]8;;https://user:" + key + "@x.example\x1b\\link\x1b]8;;\x1b\\", "\x1b]0;" + key + "\a", "\x1b[" + key,
+		"\u009d0;" + key + "\u009c",
+	} {
+		if got := new(Redactor).Text(text); strings.Contains(got, key[8:]) {
+			t.Errorf("%q became %q", text, got)
+		}
+		if got := Mask(text); strings.Contains(got, key[8:]) {
+			t.Errorf("%q is masked as %q", text, got)
+		}
+	}
+}
+
 func TestHiddenCharactersDontHideSecrets(t *testing.T) {
 	t.Parallel()
 	const key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"

@@ -111,7 +111,7 @@ func controlStringLength(text string) int {
 			return i + utf8.RuneLen(control)
 		case r == escape && strings.HasPrefix(text[i+1:], `\`):
 			return i + 2
-		case r == '\n', r == escape:
+		case r == '\n', r == escape, r >= '\u0080' && r <= '\u009f':
 			return 0
 		}
 	}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Only absolute paths of trusted_dirs count: an empty or relative element would trust whatever
+// directory clew runs in.
+func TestTrustedDirsAreAbsolute(t *testing.T) {
+	t.Parallel()
+	dir, err := realDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := realDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		dir  string
+		tops []string
+		want bool
+	}{
+		{filepath.Join(dir, "a"), []string{dir}, true},
+		{dir, []string{filepath.Join(dir, "a")}, false},
+		{here, []string{""}, false},
+		{here, []string{"."}, false},
+		{filepath.Join(here, "testdata"), []string{"testdata"}, false},
+	} {
+		if got := isBelow(tt.dir, tt.tops); got != tt.want {
+			t.Errorf("%s below %q: %v", tt.dir, tt.tops, got)
+		}
+	}
+}
+
+// Trust in a project does not cover a directory above it that brings MCP servers.
+func TestTrustAboveTheProject(t *testing.T) {
+	t.Parallel()
+	top, err := realDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := filepath.Join(top, "repo")
+	for _, dir := range []string{filepath.Join(repo, ".git"), filepath.Join(repo, "sub")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{top, repo} {
+		if err := os.WriteFile(filepath.Join(dir, mcpFile), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sub := filepath.Join(repo, "sub")
+	w := &workplace{dirs: []string{sub}}
+	w.search(sub)
+	if !slices.Equal(w.dirs, []string{sub, top}) {
+		t.Errorf("the directories to trust are %q", w.dirs)
+	}
+}
