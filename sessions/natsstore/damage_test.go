@@ -79,7 +79,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tries := soak.Size(60, 200)
+	tries := soak.Size(20, 200)
 	for _, rebuilt := range []bool{false, true} {
 		for i := range tries {
 			damaged := copyDir(t, dir)
