@@ -31,8 +31,9 @@ PLAIN := $(RACED) ./examples/... ./internal/archtest ./internal/bench/... ./inte
 DRIFT := ./internal/record ./internal/realtest/costs
 # Packages whose tests open pages in Chromium, which "make soak" installs.
 PAGES := ./internal/browsertest
-# Packages with tests that "make soak" makes longer.
-SIZED := $(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u)
+# Packages with tests that "make soak" makes longer, those with attacks first.
+ATTACKED := ./internal/redact ./internal/cli ./internal/export ./sessions/sqlitestore ./internal/index ./sessions ./sessions/natsstore
+SIZED := $(ATTACKED) $(filter-out $(ATTACKED),$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
 TIMEOUT := 30m
