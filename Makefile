@@ -86,7 +86,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 	while read -r pkg target; do \
 		[ -n "$$pkg" ] || continue; \
 		echo "$$pkg $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg" </dev/null; \
+		.ci/fuzz "$$pkg" "$$target" "$(FUZZTIME)" </dev/null; \
 	done <<<"$$targets"
 
 .PHONY: generate
