@@ -90,10 +90,6 @@ func TestArgumentsOfTheProcess(t *testing.T) {
 			},
 			[]string{"--model=a b\n\"c\"", "--resume=--evil", "--resume-session-at=m", "--resume-drops-turn=", "--neg=-1"},
 		},
-		"a sandbox in settings": {
-			clew.Options{Settings: `{"model":"opus"}`, Sandbox: &clew.SandboxSettings{Enabled: true}},
-			[]string{`--settings={"model":"opus","sandbox":{"enabled":true,"failIfUnavailable":true}}`},
-		},
 		"skills": {
 			clew.Options{AllowedTools: []string{"Read", "Skill(pdf)"}, Skills: []string{"pdf", "xlsx"}},
 			[]string{"--allowedTools=Read,Skill(pdf),Skill(xlsx)"},
