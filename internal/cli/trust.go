@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,8 +107,8 @@ func realDir(dir string) (string, error) {
 // search finds the files that can run programs. The agent reads agentDir up to the root of the
 // repository, and mcpFile in all directories above. Files in the home directory are the user's.
 func (w *workplace) search(dir string) {
-	top, inside := project(dir), true
-	root := repositoryRoot(dir)
+	root, inside := repositoryRoot(dir), true
+	top := cmp.Or(root, dir)
 	home, config := userDirs()
 	for ; ; dir = filepath.Dir(dir) {
 		if dir != home && w.note(filepath.Join(dir, mcpFile)) {
@@ -168,10 +169,7 @@ func repositoryRoot(dir string) string {
 
 // project returns the directory that is trusted together with dir: the root of its repository.
 func project(dir string) string {
-	if root := repositoryRoot(dir); root != "" {
-		return root
-	}
-	return dir
+	return cmp.Or(repositoryRoot(dir), dir)
 }
 
 // leaveOut makes the agent read only the settings of the user. An agent that ignores this for MCP
