@@ -10,6 +10,10 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 # The version of Claude Code that the tests run; the package says which.
 AGENT_VERSION := $(shell sed -n 's/^const AgentVersion = "\(.*\)"$$/\1/p' clewtest/real.go)
 AGENT := .cache/agent/$(AGENT_VERSION)/claude
+# The versions of Claude Code that "make versions" tests, and those that "make soak" tests as well.
+VERSIONS := 2.1.50 2.1.88 2.1.109 2.1.150 2.1.200 2.1.250 2.1.300 $(AGENT_VERSION)
+SOAKED := 2.1.88 2.1.250
+AGENTS := $(VERSIONS:%=.cache/agent/%/claude)
 
 # How long `make fuzz` gives each target.
 FUZZTIME ?= 60s
@@ -18,36 +22,48 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Packages that the race detector makes up to ten times as slow. "make soak" tests them with it.
-RACED := ./internal/cli ./internal/index/... ./sessions/sqlitestore ./wire
-# Packages that are tested without the race detector: these, those in which nothing runs at once, and
-# the examples, whose tests start processes.
-PLAIN := $(RACED) ./examples/... ./internal/archtest ./internal/bench/... ./internal/config \
-	./internal/corpus ./internal/entryfacts ./internal/entrylex ./internal/export ./internal/jsonlex \
-	./internal/lineedit ./internal/notices ./internal/pictures ./internal/rawjson ./internal/redact ./internal/render \
-	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./transcript ./usage
-# Packages that compare the pinned agent with what was recorded of it. They find changes of the
-# agent rather than of this module, and "make soak" runs them.
-DRIFT := ./internal/record ./internal/realtest/costs
+# Packages that the race detector makes several times as slow. "make test" tests them without it, and
+# "make test-rest" with it.
+RACED := ./internal/cli ./search/... ./sessions ./sessions/natsstore ./sessions/sqlitestore ./transcript
+# Packages that are tested without the race detector: these, and those in which nothing runs at once.
+# The slow ones come first.
+PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/config \
+	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/jsonlex \
+	./internal/lineedit ./internal/notices ./internal/pictures ./internal/rawjson \
+	./redact ./internal/render ./internal/schemas ./settings \
+	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
+# Packages whose tests start the pinned agent again and again, a second of processor time each. What
+# they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions
+# has scenarios for the most important of it: "make test-rest" runs them.
+DRIFT := ./examples/... ./internal/record $(filter-out %/scene %/versions,$(wildcard ./internal/realtest/*))
 # Packages whose tests open pages in Chromium, which "make soak" installs.
 PAGES := ./internal/browsertest
-# Packages with tests that "make soak" makes longer, those with attacks first.
-ATTACKED := ./internal/redact ./internal/cli ./internal/export ./sessions/sqlitestore ./internal/index ./sessions ./sessions/natsstore
-SIZED := $(ATTACKED) $(filter-out $(ATTACKED),$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
+# Packages with tests that "make soak" makes longer, those with attacks first. The matrix of faults has
+# its own step there.
+ATTACKED := ./redact ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
+SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep -rl --include='*_test.go' 'soak\.Size' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
-TIMEOUT := 30m
+TIMEOUT := 60m
 
 .PHONY: test
-test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run every test
+test: fmtcheck vet lint-if-there agent ## Check formatting, vet, lint if the linter is there, run the tests
 	@plain=$$(go list $(PLAIN)); \
 	others=$$(go list ./... | grep -vxF "$$plain" | grep -vxF "$$(go list $(DRIFT) $(PAGES))"); \
 	echo "go test $(PLAIN)"; go test -p 4 -timeout $(TIMEOUT) $$plain && \
 	echo "go test -race, all other packages" && go test -p 4 -race -timeout $(TIMEOUT) $$others
 
+.PHONY: test-rest
+test-rest: agent ## Run the tests that "make test" leaves out: more of the agent, and the race detector over slow packages
+	go test -p 4 -race -timeout $(TIMEOUT) $(DRIFT) $(RACED)
+
 .PHONY: soak
-soak: agent browser ## Compare the agent with its recordings, open pages, run long tests and fuzz targets, 10 minutes at most
-	.ci/soak "$(DRIFT) $(PAGES)" "$(RACED)" "$(SIZED)"
+soak: agent browser $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, 10 minutes at most
+	.ci/soak "$(PAGES)" "$(SIZED)" "$(SOAKED)"
+
+.PHONY: versions
+versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the README's table
+	.ci/versions $(VERSIONS)
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
@@ -63,6 +79,9 @@ lint-if-there:
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
+
+.PHONY: agents
+agents: $(AGENTS) ## Install the other versions of Claude Code that the tests know, about 2 GB
 
 .PHONY: browser
 browser: ## Install Chromium with apt, unless there is one or CHROME names one
@@ -119,9 +138,9 @@ demo: ## Show the whole tour of the program, without key, network or agent
 pictures: ## Make the pictures in docs/pictures and the output in the README again, with a chromium
 	go run ./internal/pictures
 
-$(AGENT):
+$(AGENTS): .cache/agent/%/claude:
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))
-	@.ci/install-agent "$(AGENT_VERSION)" "$(CURDIR)/$@"
+	@.ci/install-agent "$*" "$(CURDIR)/$@"
 
 $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION) from source; the first time takes a few minutes"

@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/internal/version"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -24,9 +25,14 @@ type agent struct {
 	info        atomic.Pointer[ServerInfo] // from the process that was initialized last
 	noReconnect atomic.Bool                // the session ends with its process, whatever the options say
 	warned      atomic.Bool                // that the agent is too old
+	planned     bool                       // its version was known when it started
 	settings    *tempconfig.Folder         // a directory for its settings, if a session was resumed from a store or Settings are hidden
 	changes     changes                    // what a new process has to be told again
 	reconnector *reconnector
+
+	checking  sync.Mutex        // protects the fields below
+	version   string            // of the process that was initialized last; empty while it is not known
+	unchecked *wire.UserMessage // the newest prompt since then, with its ID, if versions may ignore parts of it
 }
 
 func newAgent(s *Session, conn Connection) *agent {
@@ -110,7 +116,14 @@ func (a *agent) sendInitialize(ctx context.Context, plan *launchPlan) error {
 	info.raw = answer
 	a.info.Store(info)
 	s.callback.mcp.Ready()
-	a.checkVersion(info.Version)
+	a.forgetVersion()
+	a.checkSent(plan.version)
+	a.checkVersion(cmp.Or(info.Version, plan.version))
+	if plan.version == "" {
+		if err := plan.options.checkUnplanned(info.Version); err != nil {
+			return err
+		}
+	}
 	return s.checkHooksApplied(info)
 }
 
@@ -135,11 +148,79 @@ func (a *agent) sendServers(ctx context.Context, servers any) error {
 	return nil
 }
 
-// checkVersion warns, once, if the agent is too old. An agent that does not report its version is
-// not checked.
+// checkPrompt returns an error if the agent would ignore a part of the prompt with that ID. While
+// its version is not known, the prompt is checked later.
+func (a *agent) checkPrompt(prompt *wire.UserMessage, id string) error {
+	if fitsAll(prompt) {
+		return nil
+	}
+	a.checking.Lock()
+	defer a.checking.Unlock()
+	if a.version == "" {
+		sent := *prompt
+		sent.UUID = id
+		a.unchecked = &sent
+	}
+	return checkPrompt(prompt, a.version)
+}
+
+// forgetPrompt says which prompts do not reach the agent: they need no check.
+func (a *agent) forgetPrompt(gone func(id string) bool) {
+	a.checking.Lock()
+	defer a.checking.Unlock()
+	if a.unchecked != nil && gone(a.unchecked.UUID) {
+		a.unchecked = nil
+	}
+}
+
+// forgetVersion says that the version of a new process is not known.
+func (a *agent) forgetVersion() {
+	a.checking.Lock()
+	defer a.checking.Unlock()
+	a.version = ""
+}
+
+// checkSent warns if an agent whose version has become known ignores a part of a prompt that was
+// sent before. The version that a start was planned for stays.
+func (a *agent) checkSent(found string) {
+	prompt := a.learnVersion(found)
+	if prompt == nil {
+		return
+	}
+	if err := checkPrompt(prompt, found); err != nil {
+		a.session.log.Warn("the agent ignores a part of a prompt: its version was not known", "error", err)
+	}
+}
+
+// learnVersion sets the version unless it is known, and returns the prompt that is to be checked
+// then, or nil.
+func (a *agent) learnVersion(found string) *wire.UserMessage {
+	a.checking.Lock()
+	defer a.checking.Unlock()
+	if a.version != "" || found == "" {
+		return nil
+	}
+	prompt := a.unchecked
+	a.version, a.unchecked = found, nil
+	return prompt
+}
+
+// checkVersion warns, once, if the agent is too old, also for an option. An agent whose version is
+// not known is not checked.
 func (a *agent) checkVersion(found string) {
-	if version.Valid(found) && version.Compare(found, MinAgentVersion) < 0 && !a.warned.Swap(true) {
+	if !version.Valid(found) {
+		return
+	}
+	a.checkSent(found)
+	if a.warned.Load() {
+		return
+	}
+	if version.Compare(found, MinAgentVersion) < 0 {
+		a.warned.Store(true)
 		a.session.log.Warn("the agent is older than this package supports: update it", "version", found, "minimum", MinAgentVersion)
+	} else if err := a.session.opts.checkUnplanned(found); err != nil && !a.planned {
+		a.warned.Store(true)
+		a.session.log.Warn("the agent ignores an option: its version was not known when it started", "error", err)
 	}
 }
 
@@ -157,10 +238,13 @@ type agentProcess struct {
 	mu    sync.Mutex
 	early []wire.Message // what it wrote before it was ready
 
+	active atomic.Int64 // when it last wrote something, in nanoseconds since 1970
+
 	// How it ended.
-	inputClosed atomic.Bool // it was ended because it had closed its input
-	exit        *ExitError  // nil if it exited normally
-	readError   error
+	inputClosed  atomic.Bool // it was ended because it had closed its input
+	outputClosed bool        // it has closed its output and was still running
+	exit         *ExitError  // nil if it exited normally
+	readError    error
 }
 
 func newAgentProcess(conn Connection, rec *recorder) *agentProcess {
@@ -196,10 +280,21 @@ func (p *agentProcess) failure() *ExitError {
 	switch {
 	case p.exit == nil && p.readError != nil:
 		return &ExitError{Code: -1, Reason: "can't be read from: " + p.readError.Error()}
-	case p.exit == nil && p.inputClosed.Load():
-		return &ExitError{Reason: "closed its input"}
+	case p.exit != nil && !p.exit.Forced:
+		return p.exit
+	case p.inputClosed.Load():
+		return p.endedBecause("closed its input")
+	case p.outputClosed:
+		return p.endedBecause("closed its output")
 	}
 	return p.exit
+}
+
+// endedBecause returns how the process ended, and why it had to be ended.
+func (p *agentProcess) endedBecause(reason string) *ExitError {
+	exit := *cmp.Or(p.exit, new(ExitError))
+	exit.Reason = reason
+	return &exit
 }
 
 // unexpectedEnd returns how the process ended when it should not have, also if it exited normally.
@@ -229,6 +324,29 @@ func (p *agentProcess) stderr() string {
 		return conn.stderr()
 	}
 	return ""
+}
+
+// hasClosedInput reports whether a process that runs has closed its input, if that can be known.
+func (p *agentProcess) hasClosedInput() bool {
+	conn, ok := p.conn.(*processConnection)
+	return ok && conn.InputClosed()
+}
+
+// runsOn reports whether the process still runs some time after its output has ended, if that can
+// be known.
+func (p *agentProcess) runsOn() bool {
+	conn, ok := p.conn.(*processConnection)
+	return ok && !conn.ExitsWithin(flushTimeout)
+}
+
+// terminate ends a process that has nothing more to do. Its output is still read until over is
+// closed or the limit has passed.
+func (p *agentProcess) terminate(over <-chan struct{}, limit time.Duration) {
+	if conn, ok := p.conn.(*processConnection); ok {
+		conn.Terminate()
+		control.DoneWithin(over, limit)
+	}
+	p.close()
 }
 
 // interrupt stops whatever the process is doing, if the connection can do that.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/clewdev/clew/internal/rawjson"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/mcphost"
 	"github.com/clewdev/clew/internal/rawjson"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 

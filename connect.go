@@ -3,9 +3,11 @@ package clew
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/process"
 )
 
@@ -15,14 +17,24 @@ import (
 //
 // It returns an [*OptionsError] or a [*NotFoundError] if the agent can't be started, a
 // [*StoreError] if the session can't be read from [Options.Store], and an [*ExitError], or a
-// [*ResultError] with what the agent reported, if the agent ends before it is ready.
-func Connect(ctx context.Context, opts *Options) (*Session, error) {
+// [*ResultError] with what the agent reported, if the agent ends before it is ready. If the
+// [Options.Budget] is spent, it returns [ErrBudgetSpent].
+func Connect(ctx context.Context, opts *Options) (*Session, error) { return connect(ctx, opts, false) }
+
+// connect is Connect, also for a run that has only one prompt.
+func connect(ctx context.Context, opts *Options, onePrompt bool) (*Session, error) {
 	opts = opts.clone()
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	if err := opts.Budget.err(); err != nil {
+		return nil, err
+	}
 	settings, err := opts.restoreSession(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := opts.checkContinue(); err != nil {
 		return nil, err
 	}
 	settings, err = opts.hideSettings(settings)
@@ -30,7 +42,7 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 		opts.removeConfig(settings)
 		return nil, err
 	}
-	plan, err := opts.plan()
+	plan, err := opts.planFor(ctx, onePrompt)
 	if err != nil {
 		opts.removeConfig(settings)
 		return nil, err
@@ -49,6 +61,9 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 		if isLost(err) { // the end of the session says more
 			err = s.ending.wait()
 		}
+		if exit, ok := errors.AsType[*ExitError](err); ok {
+			err = cmp.Or(plan.unknownFlag(exit.Stderr), err)
+		}
 		s.agent.abandon()
 		return nil, err
 	}
@@ -57,8 +72,8 @@ func Connect(ctx context.Context, opts *Options) (*Session, error) {
 
 // start starts an agent.
 func start(ctx context.Context, plan *launchPlan) (Connection, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, control.ContextError(ctx)
 	}
 	opts := plan.options
 	transport, path := opts.Transport, cmp.Or(opts.AgentPath, "claude")
@@ -80,10 +95,6 @@ func start(ctx context.Context, plan *launchPlan) (Connection, error) {
 	}
 	return transport.Connect(ctx, launch)
 }
-
-// MinAgentVersion is the oldest version of Claude Code that this package is meant for. An older one
-// is used all the same, with a warning to [Options.Logger].
-const MinAgentVersion = "2.0.0"
 
 // FindAgent returns the absolute path of the agent binary that a session with that
 // [Options.AgentPath] would start. It starts nothing. If there is none, it returns a

@@ -18,7 +18,7 @@ import (
 //
 // in holds the fields of the request: anything that marshals to a JSON object, or nil for none. The
 // answer is unmarshaled into out, unless out is nil; an answer without content leaves out as it is.
-// A refusal is a [*ControlError].
+// A refusal is a [*ControlError], and so is no answer within [Options.ControlTimeout].
 //
 // Some requests have no method on purpose. Of get_chrome_browsers, select_chrome_browser,
 // set_chrome_browser_hints, submit_feedback, submit_survey_feedback, ultrareview_launch,
@@ -43,11 +43,34 @@ func (s *Session) Control(ctx context.Context, subtype string, in, out any) erro
 // request sends a control request and returns the body of the answer, which may be absent. It
 // remembers what the request has changed, for an agent that takes over.
 func (s *Session) request(ctx context.Context, subtype string, in any) (wire.JSON, error) {
+	ctx, cancel := s.limitControl(ctx, subtype)
+	defer cancel()
 	answer, err := s.ask(ctx, s.control.Call, subtype, in)
 	if err == nil {
 		s.agent.remember(subtype, in)
 	}
 	return answer, err
+}
+
+// slowSubtypes are the control requests whose answers depend on a model, a server, a person or the
+// length of a file.
+var slowSubtypes = []string{
+	"generate_session_title", "side_question", "mcp_set_servers", "mcp_reconnect", "mcp_toggle", "mcp_call",
+	"mcp_read_resource", "mcp_message", "mcp_authenticate", "mcp_oauth_callback_url", "claude_authenticate",
+	"claude_oauth_callback", "claude_oauth_wait_for_completion", "channel_enable", "reload_plugins", "rewind_files",
+	rewindSubtype, "read_file", "register_repo_root", "submit_feedback", "submit_survey_feedback", "ultrareview_launch",
+	"remote_control", "get_usage", "fork_conversation", "claim_session", "end_session",
+}
+
+// errUnanswered is the cause of the end of a control request that was not answered in time.
+var errUnanswered = errors.New("the agent did not answer")
+
+// limitControl limits the time of a control request that the agent answers by itself.
+func (s *Session) limitControl(ctx context.Context, subtype string) (context.Context, context.CancelFunc) {
+	if slices.Contains(slowSubtypes, subtype) {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.opts.controlTimeout(), errUnanswered)
 }
 
 // ask sends a control request with the function send.
@@ -101,6 +124,13 @@ func (s *Session) controlError(ctx context.Context, subtype string, err error) e
 	}
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		return lost
+	}
+	if ctx.Err() != nil && s.agent.process().hasClosedInput() {
+		return fmt.Errorf("clew: %s: the agent has closed its input: %w", subtype, err)
+	}
+	if errors.Is(err, errUnanswered) {
+		text := fmt.Sprintf("the agent did not answer within %v: it may not know the request", s.opts.controlTimeout())
+		return &ControlError{Subtype: subtype, Message: text, Code: codeNoAnswer}
 	}
 	if ctx.Err() != nil || errors.Is(err, control.ErrBroken) {
 		return fmt.Errorf("clew: %s: %w", subtype, err)

@@ -68,16 +68,19 @@ type setColorRequest struct {
 	Color string `json:"color"`
 }
 
-// SetHasSubscribers reports to the agent whether anybody watches the messages; nil means that it is
-// unknown. It matters only to an agent that was started with the variables
-// CLAUDE_CODE_STREAM_EVENT_HOLD_MS and CLAUDE_CODE_STREAM_EVENT_NO_SUBSCRIBER_HOLD_MS: while nobody
-// watches, it collects partial messages for longer before it sends them.
-func (s *Session) SetHasSubscribers(ctx context.Context, watched *bool) error {
+// SetHasSubscribers reports to the agent whether anybody watches the messages. It matters only to
+// an agent that was started with the variables CLAUDE_CODE_STREAM_EVENT_HOLD_MS and
+// CLAUDE_CODE_STREAM_EVENT_NO_SUBSCRIBER_HOLD_MS: while nobody watches, it collects partial
+// messages for longer before it sends them. To make this unknown again, send null with
+// [Session.Control]:
+//
+//	err := s.Control(ctx, "set_has_subscribers", map[string]any{"has_subscribers": nil}, nil)
+func (s *Session) SetHasSubscribers(ctx context.Context, watched bool) error {
 	return s.Control(ctx, "set_has_subscribers", setHasSubscribersRequest{watched}, nil)
 }
 
 type setHasSubscribersRequest struct {
-	HasSubscribers *bool `json:"has_subscribers"`
+	HasSubscribers bool `json:"has_subscribers"`
 }
 
 // SetPromptSuggestions turns the suggestions for the next prompt on or off. The session must have

@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,11 +42,63 @@ type InterruptReceipt struct {
 // CancelPrompt removes a prompt from the queue and reports whether it was still there. It does not
 // stop a turn that has begun: see [Session.Interrupt].
 func (s *Session) CancelPrompt(ctx context.Context, uuid string) (bool, error) {
-	answer, err := call[cancelPromptAnswer](ctx, s, "cancel_async_message", cancelPromptRequest{uuid})
+	answer, err := call[cancelPromptAnswer](ctx, s, cancelSubtype, cancelPromptRequest{uuid})
 	if err != nil {
 		return false, err
 	}
+	if answer.Canceled && !s.progress.reportsStates() {
+		s.reportCanceled(uuid)
+	}
 	return answer.Canceled, nil
+}
+
+const cancelSubtype = "cancel_async_message"
+
+// takeBack removes a prompt from the queue without waiting for the answer. If the agent does not
+// report what becomes of the prompt, the answer does.
+func (s *Session) takeBack(uuid string) {
+	if s.progress.reportsStates() {
+		s.notify(cancelSubtype, cancelPromptRequest{uuid})
+		return
+	}
+	body, err := requestBody(cancelSubtype, cancelPromptRequest{uuid})
+	if err != nil {
+		return
+	}
+	wait, err := s.control.Start(body)
+	if err != nil {
+		s.log.Debug("control request not sent", "subtype", cancelSubtype, "error", err)
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), s.opts.controlTimeout())
+		defer cancel()
+		answer, err := wait(ctx)
+		var canceled cancelPromptAnswer
+		if err == nil && s.readAnswer(cancelSubtype, answer.Response, &canceled) == nil && canceled.Canceled {
+			s.reportCanceled(uuid)
+		}
+	}()
+}
+
+// ownReport begins the UUID of a message that reportCanceled adds.
+const ownReport = "clew:"
+
+// reportCanceled adds the message about a canceled prompt that an older agent does not send. It is
+// only for this package. It does not wait for room in the backlog, which the caller may have to
+// make, and comes before messages that wait for room: the agent no longer has the prompt in any of
+// them.
+func (s *Session) reportCanceled(uuid string) {
+	frame, err := wire.Append(nil, &wire.CommandLifecycleMessage{
+		CommandUUID: uuid, State: wire.CommandStateCanceled, UUID: ownReport + newUUID(), SessionID: s.ID(),
+	})
+	if err != nil {
+		s.log.Warn("a canceled prompt can't be reported", "error", err)
+		return
+	}
+	msg := wire.Decode(frame)
+	s.update(msg)
+	s.backlog.Add(msg)
 }
 
 type cancelPromptRequest struct {
@@ -58,7 +111,9 @@ type cancelPromptAnswer struct {
 
 // SetModel changes the model of the following turns and returns the ID of the model: an alias such
 // as "sonnet" becomes an ID. An empty name goes back to the model that the session started with.
-// The agent refuses a model that it may not use. [Session.Models] lists those that it may.
+// The agent refuses a model that it may not use. [Session.Models] lists those that it may. Claude
+// Code up to 2.1.300 does not report the ID: then SetModel returns the ID that [ServerInfo.Models]
+// has for the name, or else the name.
 func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
 	var req setModelRequest
 	if model != "" {
@@ -68,7 +123,17 @@ func (s *Session) SetModel(ctx context.Context, model string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return answer.Model, nil
+	return cmp.Or(answer.Model, s.resolvedModel(model), model), nil
+}
+
+// resolvedModel returns the ID of a model by its name, or "" if the agent has not reported it.
+func (s *Session) resolvedModel(name string) string {
+	for _, m := range s.agent.info.Load().Models {
+		if m.Value == name {
+			return m.ResolvedModel
+		}
+	}
+	return ""
 }
 
 type setModelRequest struct {

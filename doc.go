@@ -43,12 +43,15 @@
 //
 // Query starts an agent when its loop begins, a separate one for each loop. The run ends with the
 // agent: its input is closed after the last prompt or, if callbacks may still be needed, when the
-// agent is idle. Leaving the loop ends the agent.
+// agent is idle. An agent that has answered and does not exit is ended after
+// [Options.CloseTimeout], unless a subagent works in the background. Leaving the loop ends the
+// agent.
 //
 // An agent always ends in the same way. A turn that is running is interrupted, the input is closed,
 // and the agent exits by itself after it has written its transcript. If it does not, it gets
-// SIGTERM after [Options.CloseTimeout] and SIGKILL after the same time again, together with all
-// processes that it has started. When this process dies, so does the agent.
+// SIGTERM after [Options.CloseTimeout] and SIGKILL after the same time again. Processes
+// that its commands have left running end with it, unless [Options.KeepBackground] is set. When
+// this process dies, so does the agent.
 //
 // # Concurrency
 //

@@ -15,8 +15,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/redact"
 	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/redact"
 )
 
 // agentEntrypoint is the entrypoint of an agent without a terminal. The agent accepts other names,

@@ -1,13 +1,14 @@
 package clew
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -23,9 +24,11 @@ var ErrReading = errors.New("clew: another loop is reading the messages of this 
 
 // An OptionsError reports an option that can't be used, and why. Nothing keeps running: most of
 // them are found before anything starts, and the others when the agent reports that it can't do
-// what the option asks for.
+// what the option asks for. One about a field of a prompt is the exception: the prompt was not
+// sent, and the session goes on.
 type OptionsError struct {
-	// Option is the name of the field in [Options].
+	// Option is the name of the field in [Options], or a field of a prompt, such as
+	// UserMessage.ClientComposed.
 	Option string
 	// Reason says why it can't be used.
 	Reason string
@@ -109,23 +112,41 @@ func exitError(err error) *ExitError {
 	return &ExitError{Code: -1, Reason: "was lost: " + err.Error()}
 }
 
-// A ControlError reports that the agent refused a control request. Its text has secrets masked.
+// A ControlError reports that the agent refused a control request, or did not answer it in time.
+// Its text has secrets masked.
 type ControlError struct {
 	// Subtype is the subtype of the request, such as "set_model".
 	Subtype string
 	// Message is the agent's text, with nothing masked.
 	Message string
-	// Code is the agent's code for the reason, such as "unsupported_request", or empty.
+	// Code is the agent's code for the reason, such as "unsupported_request", or empty. It is
+	// "no_answer" if the agent did not answer within [Options.ControlTimeout].
 	Code string
 }
 
+const codeNoAnswer = "no_answer"
+
 func (e *ControlError) Error() string {
+	if e.Code == codeNoAnswer {
+		return fmt.Sprintf("clew: %s: %s", e.Subtype, e.Message)
+	}
 	return fmt.Sprintf("clew: the agent refused %s: %s", e.Subtype, redact.Mask(e.Message))
 }
 
 // Unsupported reports whether the agent does not know the request. Older and newer versions may
 // know others.
-func (e *ControlError) Unsupported() bool { return e.Code == "unsupported_request" }
+func (e *ControlError) Unsupported() bool {
+	return e.Code == "unsupported_request" ||
+		e.Code == "" && strings.HasPrefix(e.Message, "Unsupported control request subtype") // up to 2.1.300
+}
+
+// Unwrap returns [context.DeadlineExceeded] if the agent did not answer in time.
+func (e *ControlError) Unwrap() error {
+	if e.Code == codeNoAnswer {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
 
 // A ResultError reports that a turn failed. The session goes on, unless Exit is set. Its text has
 // secrets masked.
@@ -149,12 +170,20 @@ func (e *ResultError) Unwrap() error {
 // Interrupted reports whether an interrupt stopped the turn: one of the caller, or one of a
 // permission answer.
 func (e *ResultError) Interrupted() bool {
-	switch e.Result.TerminalReason {
+	switch r := e.Result; r.TerminalReason {
 	case wire.TerminalReasonAbortedStreaming, wire.TerminalReasonAbortedTools:
 		return true
+	case "": // of an agent up to 2.1.88, which gives no reason
+		lines := e.lines()
+		return r.Subtype == wire.ResultErrorDuringExecution &&
+			(len(lines) == 0 && !r.IsError || len(lines) == 1 && strings.HasPrefix(lines[0], interruptedLine))
 	}
 	return false
 }
+
+// interruptedLine begins the error of a turn that an agent without reasons has interrupted: the
+// last message of the turn is that of the interrupt.
+const interruptedLine = "[ede_diagnostic] result_type=user"
 
 // Text returns the best description of the failure in the result: its errors, its text, its
 // subtype, or the status of the API. It is the agent's own text: secrets in it are not masked.
@@ -188,15 +217,15 @@ func (e *ResultError) lines() []string {
 }
 
 // A LostError reports that a prompt or a request was lost with an agent that has died. With
-// [Options.Reconnect], the session goes on with another agent. The dead agent may have acted on the
-// prompt: check before you send it again.
+// [Options.Reconnect], the session continues with another agent. The dead agent may have acted on
+// the prompt: check before you send it again.
 type LostError struct {
 	// Exit is how the agent ended.
 	Exit *ExitError
 }
 
 func (e *LostError) Error() string {
-	return "clew: lost with an agent that died and is being replaced: " + e.Exit.Error()
+	return "clew: lost because the agent died and is being replaced: " + e.Exit.Error()
 }
 
 // Unwrap returns e.Exit.

@@ -152,7 +152,7 @@ func exampleTurn(prompt, text string) string {
 		return fmt.Sprintf(`{"type":"result","subtype":"success","structured_output":%s,"user_message_uuid":%q}`, text, prompt)
 	}
 	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":%[1]q}]}}`+"\n"+
-		`{"type":"result","subtype":"success","result":%[1]q,"num_turns":1,"user_message_uuid":%[2]q}`, text, prompt)
+		`{"type":"result","subtype":"success","result":%[1]q,"num_turns":1,"total_cost_usd":0.01,"user_message_uuid":%[2]q}`, text, prompt)
 }
 
 // An exampleConnection is the host's end of an agent in memory.

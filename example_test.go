@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/screens"
@@ -73,6 +77,55 @@ func ExampleRun() {
 	// Output: There are three.
 }
 
+// A server that passes on prompts of other people says what they may do.
+func ExampleOptions_server() {
+	opts := &clew.Options{
+		Tools:           []string{"Read", "Grep"},   // nil means all: files, commands, the network
+		PermissionMode:  clew.PermissionModeDontAsk, // empty means auto mode, in which a model decides
+		SettingSources:  []clew.SettingSource{},     // nil means the user's and the directory's settings as well
+		VerbatimPrompts: true,                       // without it "/compact" is a command, and "@file" a file
+		Budget:          &clew.Budget{LimitUSD: 20}, // for all runs with these options together
+		MaxBudgetUSD:    0.5,                        // for each of them
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		run := *opts
+		run.Transport = simulated("It is a library.")
+		result, err := clew.Run(r.Context(), r.FormValue("prompt"), &run)
+		switch {
+		case errors.Is(err, clew.ErrBudgetSpent):
+			http.Error(w, "come back tomorrow", http.StatusTooManyRequests)
+		case err != nil:
+			http.Error(w, "no answer", http.StatusBadGateway)
+		default:
+			_, _ = fmt.Fprintln(w, result.Result)
+		}
+	})
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/?prompt=/clear", nil))
+	fmt.Println(answer.Code, answer.Body)
+	// Output: 200 It is a library.
+}
+
+// Runs that share a budget stop when it is spent.
+func ExampleBudget() {
+	budget := &clew.Budget{LimitUSD: 0.02}
+	for _, task := range []string{"Sum up the first report.", "And the second.", "And the third."} {
+		opts := &clew.Options{Budget: budget, Transport: simulated("Done.")} // each answer costs one cent
+		result, err := clew.Run(context.Background(), task, opts)
+		if errors.Is(err, clew.ErrBudgetSpent) {
+			fmt.Println(err)
+			break
+		} else if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result.Result)
+	}
+	// Output:
+	// Done.
+	// Done.
+	// clew: the budget is spent: $0.0200 of $0.0200
+}
+
 func ExampleRunAs() {
 	type city struct {
 		Name   string `json:"name"`
@@ -86,6 +139,63 @@ func ExampleRunAs() {
 	}
 	fmt.Println(answer.Name, answer.People)
 	// Output: Turku 206000
+}
+
+// The turns of a session, and the runs of a pool, are answered in the form of the schema that the
+// agent was started with.
+func ExampleRunAs_session() {
+	type city struct {
+		Name string `json:"name"`
+	}
+	schema, err := clew.SchemaFor[city]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	s, err := clew.Connect(ctx, &clew.Options{
+		OutputSchema: schema,
+		Transport:    simulated(`{"name":"Turku"}`, `{"name":"Helsinki"}`),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for _, prompt := range []string{"The old capital of Finland?", "And now?"} {
+		answer, _, err := clew.RunAs[city](ctx, prompt, s)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(answer.Name)
+	}
+	// Output:
+	// Turku
+	// Helsinki
+}
+
+// A function says what the Go type can't: here which values a field may have.
+func ExampleSchemaFor() {
+	type ticket struct {
+		Title    string `json:"title" jsonschema:"a few words"`
+		Priority string `json:"priority"`
+	}
+	schema, err := clew.SchemaFor[ticket](func(schema *jsonschema.Schema) {
+		schema.Properties["priority"].Enum = []any{"low", "high"}
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	opts := &clew.Options{
+		OutputSchema: schema,
+		Transport:    simulated(`{"title":"The lights are out","priority":"high"}`),
+	}
+	answer, _, err := clew.RunAs[ticket](context.Background(), "It is dark in here.", opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer.Priority, answer.Title)
+	// Output: high The lights are out
 }
 
 func ExampleConnect() {

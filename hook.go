@@ -37,8 +37,8 @@ type HookFunc func(ctx context.Context, in HookInput) (*HookOutput, error)
 // A HookMatcher is a set of hooks for an event, and a condition for them.
 type HookMatcher struct {
 	// Matcher limits the hooks to some of the events, such as "Bash" or "Edit|Write" for events
-	// about tools. What it is compared with depends on the event. A matcher that is not a list of
-	// names is a regular expression of JavaScript. Empty and "*" mean always.
+	// about tools. The event determines which text it is compared with. A matcher that is not
+	// a list of names is a regular expression of JavaScript. Empty and "*" mean always.
 	Matcher string
 	// Hooks are the hooks that run, at least one.
 	Hooks []HookFunc
@@ -167,10 +167,9 @@ const (
 	HookPermissionRequest HookEvent = "PermissionRequest"
 	// HookPermissionDenied comes when the use of a tool was denied.
 	HookPermissionDenied HookEvent = "PermissionDenied"
-)
 
-// Events of a turn.
-const (
+	// Events of a turn.
+
 	// HookUserPromptSubmit comes before the agent begins with a prompt, and can add to it or block
 	// it.
 	HookUserPromptSubmit HookEvent = "UserPromptSubmit"
@@ -184,10 +183,9 @@ const (
 	HookStop HookEvent = "Stop"
 	// HookStopFailure comes when an error ends the turn.
 	HookStopFailure HookEvent = "StopFailure"
-)
 
-// Events of a session.
-const (
+	// Events of a session.
+
 	// HookSetup comes when the agent sets itself up.
 	HookSetup HookEvent = "Setup"
 	// HookSessionStart comes when a session begins or is resumed. Claude Code 2.1.325 calls
@@ -203,10 +201,9 @@ const (
 	HookPreModelSwitch HookEvent = "PreModelSwitch"
 	// HookPostModelSwitch comes after the session has changed its model.
 	HookPostModelSwitch HookEvent = "PostModelSwitch"
-)
 
-// Events of subagents, teammates and tasks.
-const (
+	// Events of subagents, teammates and tasks.
+
 	// HookSubagentStart comes when a subagent starts.
 	HookSubagentStart HookEvent = "SubagentStart"
 	// HookSubagentStop comes when a subagent is about to end.
@@ -217,18 +214,16 @@ const (
 	HookTaskCreated HookEvent = "TaskCreated"
 	// HookTaskCompleted comes when a task of the list is done.
 	HookTaskCompleted HookEvent = "TaskCompleted"
-)
 
-// Events of MCP servers.
-const (
+	// Events of MCP servers.
+
 	// HookElicitation comes when an MCP server asks the user something.
 	HookElicitation HookEvent = "Elicitation"
 	// HookElicitationResult comes before the answer goes back to the MCP server.
 	HookElicitationResult HookEvent = "ElicitationResult"
-)
 
-// Events of settings, files and directories.
-const (
+	// Events of settings, files and directories.
+
 	// HookConfigChange comes when settings have changed on disk.
 	HookConfigChange HookEvent = "ConfigChange"
 	// HookInstructionsLoaded comes when a file with instructions was read.
@@ -290,7 +285,7 @@ func (m *HookMatcher) check() string {
 	case "", HookFailureContinue, HookFailureBlock:
 		return ""
 	}
-	return "has an OnFailure that is not known"
+	return "has an unknown OnFailure"
 }
 
 // brokenPattern reports whether a pattern is a regular expression neither in Go nor in JavaScript,

@@ -204,8 +204,8 @@ type SessionStartInput struct {
 // A SessionEndInput is the input of [HookSessionEnd]: a session ends.
 type SessionEndInput struct {
 	HookBase
-	// Reason is clear, resume, logout, prompt_input_exit or other.
-	Reason string `json:"reason"`
+	// Reason is why, such as [wire.ExitClear] or [wire.ExitOther].
+	Reason wire.ExitReason `json:"reason"`
 }
 
 // A PreCompactInput is the input of [HookPreCompact]: the conversation is about to be compacted.

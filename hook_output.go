@@ -65,7 +65,7 @@ func (o *HookOutput) specific(event HookEvent) (HookSpecificOutput, error) {
 	case o.AdditionalContext == "":
 		return o.Specific, nil
 	case o.Specific != nil:
-		return nil, errors.New("AdditionalContext together with Specific")
+		return nil, errors.New("AdditionalContext can't be combined with Specific")
 	}
 	return &contextOutput{event, o.AdditionalContext}, nil
 }
@@ -167,7 +167,7 @@ type PermissionRequestOutput struct {
 // MarshalJSON encodes the decision.
 func (o *PermissionRequestOutput) MarshalJSON() ([]byte, error) {
 	if o.Decision == nil {
-		return nil, errors.New("clew: PermissionRequestOutput without a decision")
+		return nil, errors.New("clew: PermissionRequestOutput has no decision")
 	}
 	answer, err := o.Decision.answer(new(PermissionRequest))
 	if err != nil {

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -184,7 +187,7 @@ func TestCheckHooks(t *testing.T) {
 		"a nil hook":       {HookStop, HookMatcher{Hooks: append(hooks, nil)}, "has a hook that is nil"},
 		"a time-out":       {HookStop, HookMatcher{Hooks: hooks, Timeout: -1}, "negative Timeout"},
 		"a pattern":        {HookPreToolUse, HookMatcher{Matcher: "Bash(", Hooks: hooks}, "is not a regular expression"},
-		"a failure":        {HookStop, HookMatcher{Hooks: hooks, OnFailure: "explode"}, "OnFailure that is not known"},
+		"a failure":        {HookStop, HookMatcher{Hooks: hooks, OnFailure: "explode"}, "unknown OnFailure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -345,15 +348,34 @@ func TestHookAdditionalContext(t *testing.T) {
 func TestHookOutputErrors(t *testing.T) {
 	t.Parallel()
 	both := &HookOutput{AdditionalContext: "C", Specific: new(PreToolUseOutput)}
-	if _, err := serve(t, says(both, nil), stopRequest); err == nil || !strings.Contains(err.Error(), "together with Specific") {
+	if _, err := serve(t, says(both, nil), stopRequest); err == nil || !strings.Contains(err.Error(), "combined with Specific") {
 		t.Errorf("error %v", err)
 	}
 	_, err := serve(t, says(&HookOutput{Specific: new(PermissionRequestOutput)}, nil), stopRequest)
-	if err == nil || !strings.Contains(err.Error(), "without a decision") {
+	if err == nil || !strings.Contains(err.Error(), "has no decision") {
 		t.Errorf("error %v", err)
 	}
 	_, err = serve(t, says(&HookOutput{Specific: &PreToolUseOutput{UpdatedInput: func() {}}}, nil), stopRequest)
 	if _, ok := errors.AsType[*json.UnsupportedTypeError](err); !ok {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The constants are the events that the agent has.
+func TestHookEventsAreComplete(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("hook.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, match := range regexp.MustCompile(`(?m)^\tHook\w+ HookEvent = "(\w+)"$`).FindAllStringSubmatch(string(source), -1) {
+		declared = append(declared, match[1])
+	}
+	want := wire.HookEvents()
+	slices.Sort(declared)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, declared); diff != "" {
+		t.Errorf("constants (-want +got):\n%s", diff)
 	}
 }

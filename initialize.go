@@ -16,7 +16,7 @@ type initializeBody struct {
 	SDKMCPServerConfigs    map[string]serverBody        `json:"sdkMcpServerConfigs,omitempty"`
 	SDKMCPServerManifests  map[string]*mcphost.Manifest `json:"sdkMcpServerManifests,omitempty"`
 	JSONSchema             wire.JSON                    `json:"jsonSchema,omitempty"`
-	SystemPrompt           []string                     `json:"systemPrompt,omitempty"`
+	SystemPrompt           any                          `json:"systemPrompt,omitempty"` // []string, or a string for older agents
 	AppendSystemPrompt     string                       `json:"appendSystemPrompt,omitempty"`
 	SystemPromptSnapshot   *bool                        `json:"systemPromptSnapshot,omitempty"`
 	ExcludeDynamicSections bool                         `json:"excludeDynamicSections,omitempty"`
@@ -73,8 +73,10 @@ func (b *initializeBody) setSystemPrompt(p *SystemPrompt) {
 	if p == nil {
 		return
 	}
-	b.SystemPrompt = p.Custom
-	if p.Custom != nil && len(p.Custom) == 0 {
+	switch {
+	case len(p.Custom) > 0:
+		b.SystemPrompt = p.Custom
+	case p.Custom != nil:
 		b.SystemPrompt = []string{""}
 	}
 	b.AppendSystemPrompt = p.Append

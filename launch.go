@@ -1,6 +1,8 @@
 package clew
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,10 +22,26 @@ type launchPlan struct {
 	body     initializeBody   // of the initialize request, without hooks and manifests
 	servers  any              // the body of mcp_set_servers, to be sent after initialize, or nil for none
 	warnings []OptionsWarning // valid options that are probably a mistake
+	meter    *meter           // knows at least what the arguments let the agent spend
+
+	version      string // of the agent, or "" if it is not known
+	hidesReplays bool   // the agent sends prompts back that the caller has not asked for
+}
+
+// planFor returns how an agent is started with these options, in the way that its version needs.
+// The error is an [*OptionsError].
+func (o *Options) planFor(ctx context.Context, onePrompt bool) (*launchPlan, error) {
+	plan, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	err = plan.adapt(o.agentVersion(ctx, onePrompt), onePrompt)
+	return plan, err
 }
 
 // plan returns how an agent is started with these options. The error is an [*OptionsError].
 func (o *Options) plan() (*launchPlan, error) {
+	meter := newMeter(o.Budget) // before the arguments, which have what is left
 	args, err := agentArgs(o)
 	if err != nil {
 		return nil, err
@@ -40,6 +58,7 @@ func (o *Options) plan() (*launchPlan, error) {
 		body:     newInitializeBody(o),
 		servers:  newServersRequest(o.MCPServers),
 		warnings: o.Warnings(),
+		meter:    meter,
 	}, nil
 }
 
@@ -55,6 +74,8 @@ func (p *launchPlan) launch(path string) *Launch {
 		Dir:          p.dir,
 		Stderr:       p.options.Stderr,
 		CloseTimeout: p.options.closeTimeout(),
+
+		KeepBackground: p.options.KeepBackground,
 	}
 }
 
@@ -111,7 +132,7 @@ func agentFlags(o *Options) []agentFlag {
 		textFlag("thinking-display", "Thinking", string(thinking.Display)),
 		textFlag("effort", "Effort", string(o.Effort)),
 		numberFlag("max-turns", "MaxTurns", o.MaxTurns),
-		textFlag("max-budget-usd", "MaxBudgetUSD", dollars(o.MaxBudgetUSD)),
+		textFlag("max-budget-usd", "MaxBudgetUSD", dollars(o.maxBudgetUSD())),
 		numberFlag("task-budget", "TaskBudget", o.TaskBudget),
 		numberFlag("autocompact", "AutoCompactTokens", o.AutoCompactTokens),
 		textFlag("model", "Model", o.Model),
@@ -297,6 +318,12 @@ func (o *Options) logger() *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return o.Logger
+}
+
+const defaultControlTimeout = time.Minute
+
+func (o *Options) controlTimeout() time.Duration {
+	return cmp.Or(o.ControlTimeout, defaultControlTimeout)
 }
 
 const defaultCloseTimeout = 5 * time.Second

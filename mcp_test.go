@@ -154,7 +154,7 @@ func TestMCPMessageUnchanged(t *testing.T) {
 
 func TestMCPMessageErrors(t *testing.T) {
 	t.Parallel()
-	const missing = "clew: mcp_message without server_name or message"
+	const missing = "clew: the mcp_message request has no server_name or no message"
 	for fields, want := range map[string]string{
 		`"id":1`:                              missing,
 		`"server_name":"calc"`:                missing,

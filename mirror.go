@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/backlog"
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -73,7 +74,7 @@ func newMirror(s *Session) *mirror {
 	}
 	return &mirror{
 		log: s.log, eager: s.opts.StoreEager, timeout: s.opts.storeTimeout(), id: s.ID,
-		queue: backlog.New(backlog.Options{DiskBytes: s.opts.MaxBacklogBytes, Decode: s.decode, Urgent: s.urgent}),
+		queue: backlog.New(backlog.Options{DiskBytes: s.opts.MaxBacklogBytes, Urgent: s.urgent}),
 		keys:  newKeyFinder(s.opts),
 		store: newAppender(s.opts), recent: newRecent(), progress: make(chan struct{}),
 	}
@@ -294,14 +295,14 @@ func (m *mirror) lose(loss *StoreError) {
 // lost. The error is that of ctx.
 func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, control.ContextError(ctx)
 	}
 	if _, ok := msg.(*wire.ResultMessage); !ok || m == nil {
 		return msg, nil
 	}
 	wanted := m.wantedSoFar()
 	if !m.wait(ctx.Done(), func() bool { return m.settled.frames >= wanted }) {
-		return nil, context.Cause(ctx)
+		return nil, control.ContextError(ctx)
 	}
 	if loss := m.report(); loss != nil {
 		return loss, nil
@@ -442,7 +443,7 @@ func newAppender(opts *Options) *appender {
 func (a *appender) append(key wire.SessionKey, entries []wire.JSON) (err error) {
 	for _, pause := range appendPauses {
 		if !sleep(a.ctx, pause) {
-			return join(err, context.Cause(a.ctx))
+			return join(err, control.ContextError(a.ctx))
 		}
 		late, failure := a.try(key, entries)
 		if err = failure; err == nil || late {
@@ -460,7 +461,7 @@ func (a *appender) try(key wire.SessionKey, entries []wire.JSON) (late bool, err
 		case <-running:
 			delete(a.running, key)
 		case <-ctx.Done():
-			return true, context.Cause(ctx)
+			return true, control.ContextError(ctx)
 		}
 	}
 	running, err := callStore(ctx, func(ctx context.Context) error { return a.store.Append(ctx, key, entries) })

@@ -12,20 +12,29 @@ import (
 // Nil, the zero value and every zero field mean the agent's defaults. Where nil and empty differ,
 // the field says so.
 //
+// The defaults are those of a person at a terminal: all tools, and a permission mode that may let
+// them run. A program that serves other people must set Tools, PermissionMode, VerbatimPrompts and
+// SettingSources.
+//
 // Functions that take Options copy them first, so that later changes have no effect, and check them
 // before anything starts: an invalid option is an [*OptionsError]. [Options.Warnings] reports
 // combinations that are valid but probably a mistake.
 //
 // The comment of each field names the flag, the variable or the field of the initialize request
 // that it becomes. Values that can be long or secret are not on the command line, which every user
-// of the machine can read, but in a request or in a file. ManagedSettings and, with some transports,
-// Settings are the exceptions.
+// of the machine can read, but in a request or in a file. ManagedSettings and, with some
+// transports, Settings are the exceptions.
 type Options struct {
 	// Where the agent runs.
 
 	// AgentPath is the agent binary. Empty means the one that the variable CLEW_AGENT names, or
 	// else the first one in PATH and in the directories of the usual installers. See [FindAgent].
 	AgentPath string
+	// AgentVersion is the version of the agent, such as "2.1.325". Options travel to older versions
+	// in another way, and those that a version would ignore are an [*OptionsError]. Empty means
+	// that the binary is asked with --version, once until it changes; a Transport of your own and a
+	// [ProcessTransport.Wrap] are not asked, and their agents are taken for new ones.
+	AgentVersion string
 	// Transport starts the agent. Nil means as a child process.
 	Transport Transport
 	// Dir is the agent's working directory, and becomes PWD. Empty means that of this process. It
@@ -49,8 +58,9 @@ type Options struct {
 
 	// The session.
 
-	// Continue resumes the newest session of the working directory: --continue. Not together with
-	// Resume.
+	// Continue resumes the newest session of the working directory: --continue. If the directory
+	// has none, Connect returns an [*OptionsError], as far as it can find out: the agent would
+	// begin a new one without a word. Not together with Resume.
 	Continue bool
 	// Resume is the ID or the title of the session to resume: --resume.
 	Resume string
@@ -131,6 +141,9 @@ type Options struct {
 	// MaxBudgetUSD ends a prompt when the session has cost this much: --max-budget-usd. 0 means no
 	// limit.
 	MaxBudgetUSD float64
+	// Budget is an amount of money that this run shares with others: --max-budget-usd, with what is
+	// left of it. It is not copied. Nil means none.
+	Budget *Budget
 	// TaskBudget is how many tokens the model is asked to stay below: --task-budget. 0 means no
 	// budget.
 	TaskBudget int
@@ -138,7 +151,8 @@ type Options struct {
 	// --autocompact. 0 leaves it to the agent.
 	AutoCompactTokens int
 	// OutputSchema is a JSON schema, an object, for the final answer: initialize jsonSchema. The
-	// answer is in [wire.ResultMessage.StructuredOutput]. [RunAs] makes the schema from a Go type.
+	// answer is in [wire.ResultMessage.StructuredOutput]. [SchemaFor] makes a schema from a Go
+	// type, and [RunAs] decodes the answer.
 	OutputSchema wire.JSON
 	// SystemPrompt changes the system prompt. Nil means Claude Code's own prompt.
 	SystemPrompt *SystemPrompt
@@ -146,7 +160,8 @@ type Options struct {
 	// Tools and permissions.
 
 	// Tools are the built-in tools that the agent has: --tools, joined by commas. Nil means the
-	// usual ones, and so does the single name "default"; empty means none.
+	// usual ones, which read and write files, run commands and use the network, and so does the
+	// single name "default"; empty means none. A server should always set it.
 	Tools []string
 	// AllowedTools are permission rules, such as "Read" or "Bash(git log:*)", for tools that run
 	// without a question: --allowedTools. See also Skills.
@@ -158,8 +173,9 @@ type Options struct {
 	// key, and the value runs.
 	ToolAliases map[string]string
 	// PermissionMode is how the agent decides whether a tool may run: --permission-mode. Empty
-	// means the one in the settings, or else [PermissionModeAuto] where that is available, and
-	// [PermissionModeDefault] where it is not.
+	// means the one in the settings, or else [PermissionModeAuto], in which a model decides about
+	// most tools, where that is available, and [PermissionModeDefault] where it is not. A server
+	// should always set it.
 	PermissionMode PermissionMode
 	// AllowDangerouslySkipPermissions allows switching to [PermissionModeBypassPermissions] later:
 	// --allow-dangerously-skip-permissions. It does not switch by itself.
@@ -254,7 +270,9 @@ type Options struct {
 	// --replay-user-messages.
 	ReplayUserMessages bool
 	// VerbatimPrompts marks prompts as written by a program, to be taken literally: client_composed
-	// on each.
+	// on each. Without it, a prompt that begins with "/" is a command, such as /compact or a skill
+	// of the user, and "@name" adds the content of a file. Set it where prompts come from other
+	// people, such as in a web server.
 	VerbatimPrompts bool
 
 	// Settings.
@@ -263,8 +281,9 @@ type Options struct {
 	// --settings. Not together with Settings.
 	SettingsFile string
 	// Settings are such settings as a JSON object: --settings, with a temporary file that only the
-	// user can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not see
-	// that file: then they are on the command line, where other users of the machine can read them.
+	// user can read. With a Transport of your own or a [ProcessTransport.Wrap], the agent may not
+	// see that file: then they are on the command line, where other users of the machine can read
+	// them.
 	Settings wire.JSON
 	// ManagedSettings are settings that only restrict, like those of an administrator, as a JSON
 	// object: --managed-settings. The agent ignores them if an administrator has made some, unless
@@ -310,9 +329,19 @@ type Options struct {
 	OnIdle func(silence time.Duration)
 	// InitializeTimeout is how long the agent may take to start and answer. 0 means 60 seconds.
 	InitializeTimeout time.Duration
+	// ControlTimeout is how long the agent may take to answer a control request, unless the answer
+	// depends on a model, a server or a person, such as that to [Session.SideQuestion]. Older
+	// agents never answer requests that they do not know. 0 means 60 seconds.
+	ControlTimeout time.Duration
 	// CloseTimeout is how long the agent may take to exit by itself, and then how long after
-	// SIGTERM. 0 means 5 seconds.
+	// SIGTERM. In a one-shot run the first one begins with the last result. 0 means 5 seconds.
 	CloseTimeout time.Duration
+	// KeepBackground keeps the processes that commands of the agent have left running, such as a
+	// server started with "nohup server &", when the agent ends. Without it they get SIGTERM, and
+	// SIGKILL 2 seconds later: see [ProcessTransport] for how they are found. Tasks that the agent
+	// itself has in the background end with it in any case, and so does everything if the agent is
+	// killed, or on Windows.
+	KeepBackground bool
 	// MaxFrameBytes is the length of the longest frame that is read. 0 means
 	// [wire.DefaultMaxFrameBytes].
 	MaxFrameBytes int
@@ -322,8 +351,9 @@ type Options struct {
 	MaxBacklogBytes int64
 	// Record gets the dialogue with the agent, a line for each frame in each direction, in the
 	// format that clewtest.ReadDialogue reads. Anything that looks like a secret or has the
-	// name of one is replaced by ***, in both directions, also in prompts, answers and results of tools; personal
-	// data stays. A write that fails ends the recording. A write that blocks blocks the session,
-	// including Close. Nil means no recording.
+	// name of one is replaced by ***, in both directions, also in prompts, answers and results of
+	// tools; personal data stays. A frame that Close cuts off is left out. A write that fails ends
+	// the recording. A write that blocks blocks the session, including Close. Nil means no
+	// recording.
 	Record io.Writer
 }

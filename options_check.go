@@ -12,7 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/internal/version"
+	"github.com/clewdev/clew/redact"
 )
 
 func badOption(option, format string, args ...any) error {
@@ -56,6 +57,8 @@ func checkDir(o *Options) error {
 	switch {
 	case strings.Contains(o.AgentPath, "\x00"):
 		return badOption("AgentPath", "has a NUL character")
+	case o.AgentVersion != "" && !version.Valid(o.AgentVersion):
+		return badOption("AgentVersion", "%q is not a version such as %q", o.AgentVersion, MinAgentVersion)
 	case strings.Contains(o.Dir, "\x00"):
 		return badOption("Dir", "has a NUL character")
 	case o.Dir == "" || o.Transport != nil:
@@ -143,6 +146,7 @@ func checkNumbers(o *Options) error {
 		{"StoreTimeout", float64(o.StoreTimeout)},
 		{"IdleTimeout", float64(o.IdleTimeout)},
 		{"InitializeTimeout", float64(o.InitializeTimeout)},
+		{"ControlTimeout", float64(o.ControlTimeout)},
 		{"CloseTimeout", float64(o.CloseTimeout)},
 		{"MaxFrameBytes", float64(o.MaxFrameBytes)},
 		{"MaxBacklogBytes", float64(o.MaxBacklogBytes)},
@@ -155,7 +159,7 @@ func checkNumbers(o *Options) error {
 			return badOption(n.option, "is negative")
 		}
 	}
-	return nil
+	return o.Budget.check()
 }
 
 // checkLists checks lists that are joined by commas, and lists whose elements can't be empty.
@@ -188,14 +192,14 @@ func checkLists(o *Options) error {
 
 func checkModel(o *Options) error {
 	if o.Model != "" && slices.Contains(o.FallbackModels, o.Model) {
-		return badOption("FallbackModels", "%q is the Model itself", o.Model)
+		return badOption("FallbackModels", "%q is also the Model: name another one", o.Model)
 	}
 	if t := o.Thinking; t != nil {
 		switch {
 		case t.BudgetTokens < 0:
 			return badOption("Thinking", "BudgetTokens is negative")
 		case t.BudgetTokens > 0 && t.Mode != "" && t.Mode != ThinkingEnabled:
-			return badOption("Thinking", "BudgetTokens is for the mode %q, not for %q", ThinkingEnabled, t.Mode)
+			return badOption("Thinking", "BudgetTokens needs the mode %q, not %q", ThinkingEnabled, t.Mode)
 		case t.Display != "" && t.Mode == ThinkingDisabled:
 			return badOption("Thinking", "Display has no effect in the mode %q", t.Mode)
 		}
@@ -305,7 +309,7 @@ func checkRule(rule string) string {
 		case unicode.IsControl(r):
 			return "has a control character"
 		case !inside && (r == ',' || r == ' '):
-			return "would be taken for several rules"
+			return "would be read as several rules"
 		}
 	}
 	if inside {
@@ -322,7 +326,7 @@ func checkSkill(name string) string {
 	case !utf8.ValidString(name):
 		return "is not UTF-8"
 	case strings.TrimSpace(name) != name:
-		return "has space around it"
+		return "has leading or trailing space"
 	case strings.ContainsAny(name, "(),\uFEFF") || strings.ContainsFunc(name, unicode.IsControl):
 		return "has a character that a skill cannot have"
 	case name == AllSkills || strings.HasSuffix(name, ":*") || strings.HasSuffix(name, " *"):

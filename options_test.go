@@ -115,8 +115,9 @@ func fillKind(v reflect.Value) {
 func TestEveryOptionDoesSomething(t *testing.T) {
 	t.Parallel()
 	ours := []string{
-		"AgentPath", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
+		"AgentPath", "AgentVersion", "ControlTimeout", "Transport", "InheritEnv", "Logger", "IdleTimeout", "OnIdle", "InitializeTimeout", "MaxFrameBytes",
 		"MaxBacklogBytes", "Record", "VerbatimPrompts", "Reconnect", "StoreProject", "StoreEager", "StoreTimeout",
+		"KeepBackground",
 		// Hooks are parameters of initializeRequest.
 		"Hooks", "OnElicitation", "OnUserDialog",
 		// It says how Plugins travel; its value here is none that the agent knows.
@@ -194,8 +195,11 @@ func unshared(t *testing.T, path string, a, b reflect.Value) {
 			unshared(t, path+"."+field.Name, value, b.FieldByIndex(field.Index))
 		}
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		if a.Type() == reflect.TypeFor[*slog.Logger]() || a.Type() == reflect.TypeFor[[]HookMatcher]() {
-			return // the logger is meant to be shared; what matchers hold is not known here
+		switch a.Type() {
+		case reflect.TypeFor[*slog.Logger](), reflect.TypeFor[*Budget]():
+			return // they are meant to be shared
+		case reflect.TypeFor[[]HookMatcher]():
+			return // what matchers hold is not known here
 		}
 		if a.IsNil() || b.IsNil() || a.Pointer() == b.Pointer() {
 			t.Errorf("%s is shared, or nil", path)
@@ -236,12 +240,12 @@ func TestCheckRule(t *testing.T) {
 		`Bash(echo "a)b")`:     "",
 		"Edit(docs/ü.md)":      "",
 		"":                     "is empty",
-		"Read,Write":           "would be taken for several rules",
-		"Read Write":           "would be taken for several rules",
-		" Read":                "would be taken for several rules",
-		"Bash(a),Write":        "would be taken for several rules",
-		"Bash(echo (a) b)":     "would be taken for several rules",
-		`X(a\) b)`:             "would be taken for several rules",
+		"Read,Write":           "would be read as several rules",
+		"Read Write":           "would be read as several rules",
+		" Read":                "would be read as several rules",
+		"Bash(a),Write":        "would be read as several rules",
+		"Bash(echo (a) b)":     "would be read as several rules",
+		`X(a\) b)`:             "would be read as several rules",
 		"Write(c":              "has a parenthesis that is not closed",
 		"Read\tWrite":          "has a control character",
 		"Edit(\n)":             "has a control character",

@@ -51,8 +51,8 @@ const (
 	// SettingSourceProject is what the project shares: .claude/settings.json with hooks, .mcp.json,
 	// agents, commands, skills and CLAUDE.md. It can run programs.
 	SettingSourceProject SettingSource = "project"
-	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json. It can come
-	// with a directory as well.
+	// SettingSourceLocal is the user's own for the project: .claude/settings.local.json. It can
+	// come with a directory as well.
 	SettingSourceLocal SettingSource = "local"
 )
 
@@ -101,8 +101,8 @@ type PluginConfig struct {
 // AllSkills as the only name in [Options.Skills] means every skill that the agent finds.
 const AllSkills = "*"
 
-// SystemPromptDynamicBoundary separates, as an element of [SystemPrompt.Custom], the blocks that are
-// the same in every session, and can be cached across sessions, from those that are not.
+// SystemPromptDynamicBoundary separates, as an element of [SystemPrompt.Custom], the blocks that
+// are the same in every session, and can be cached across sessions, from those that are not.
 const SystemPromptDynamicBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 // A SystemPrompt changes the agent's system prompt. Its texts can be long: they are sent in the

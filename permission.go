@@ -106,7 +106,9 @@ type MCPOrigin struct {
 	Source string `json:"source"`
 }
 
-// DecodeInput decodes the tool's input into v, as encoding/json does.
+// DecodeInput decodes the tool's input into v, as encoding/json does. Package tooluse has types for
+// the inputs of the built-in tools, such as tooluse.BashInput, and tooluse.DecodeInput chooses
+// among them by ToolName.
 func (r *PermissionRequest) DecodeInput(v any) error {
 	if err := r.Input.Decode(v); err != nil {
 		return fmt.Errorf("clew: input of %s: %w", r.ToolName, err)
@@ -123,7 +125,7 @@ func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (
 		return "", err
 	}
 	if req.ToolName == "" || rawjson.Absent(req.Input) {
-		return "", errors.New("clew: can_use_tool without tool_name or input")
+		return "", errors.New("clew: the can_use_tool request has no tool_name or no input")
 	}
 	if req.ToolName == questionTool && c.options.OnQuestion != nil {
 		return c.question(ctx, req)
@@ -147,7 +149,7 @@ func (c *callbacks) canUseTool(ctx context.Context, id string, body wire.JSON) (
 
 // permitNothing denies every tool, for options without a CanUseTool. The model reads the reason.
 func permitNothing(context.Context, *PermissionRequest) (PermissionResult, error) {
-	return Deny("Nobody is here to permit this."), nil
+	return Deny("No user is present to allow this."), nil
 }
 
 // A PermissionBehavior is what happens when the agent wants to use a tool.

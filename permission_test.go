@@ -63,7 +63,7 @@ func TestPermissionErrors(t *testing.T) {
 	t.Parallel()
 	wantError(t, decides(nil, errors.New("the database is away")), bashRequest, "the database is away")
 	wantError(t, decides(nil, nil), bashRequest, errNoAnswer.Error())
-	const missing = "clew: can_use_tool without tool_name or input"
+	const missing = "clew: the can_use_tool request has no tool_name or no input"
 	for fields, want := range map[string]string{
 		`"agent_id":"a"`:                  missing,
 		`"tool_name":"Bash"`:              missing,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -36,7 +38,8 @@ import (
 // the sessions. An agent that Connect has returned is not used again.
 //
 // All agents share the callbacks of the options, also [Options.Stderr], which may run for several
-// agents at once.
+// agents at once. When their [Options.Budget] is spent, the pool starts no more agents, and
+// callers, also those that wait, get [ErrBudgetSpent].
 type Pool struct {
 	opts   *Options
 	config PoolOptions
@@ -111,21 +114,27 @@ func (p *Pool) Query(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[wi
 			yield(nil, err)
 			return
 		}
-		last := a.uses >= p.config.MaxUses || leavesTraces(prompt)
+		last := a.uses >= p.config.MaxUses || a.onlyOnce || leavesTraces(prompt)
 		p.run(ctx, &poolRun{agent: a, prompt: id, last: last}, yield)
 	}
 }
 
 // Run is like [Pool.Query] but returns only the last result. With a failed result it also returns a
 // [*ResultError], and with entries that are missing in [Options.Store] a [*StoreError].
+//
+// The TotalCostUSD of the result is that of this run alone, also if the agent has served others
+// before. So the costs of a pool are the sum of those of its runs; a [Budget] limits them.
 func (p *Pool) Run(ctx context.Context, prompt *wire.UserMessage) (*wire.ResultMessage, error) {
 	return outcome(p.Query(ctx, prompt))
 }
 
 // Connect takes an agent for a session. The agent counts as in use until the session is closed or
 // the agent has died. The context bounds only the wait. The errors are [ErrPoolClosed], that of
-// ctx, and that of an agent that could not be started.
+// ctx, [ErrBudgetSpent], and that of an agent that could not be started.
 func (p *Pool) Connect(ctx context.Context) (*Session, error) {
+	if err := p.opts.Budget.err(); err != nil {
+		return nil, err
+	}
 	a, err := p.take(ctx)
 	if err != nil {
 		return nil, err
@@ -134,11 +143,74 @@ func (p *Pool) Connect(ctx context.Context) (*Session, error) {
 	return a.session, nil
 }
 
+// A Claim says how an agent of a pool differs from the pool's options, for the session of one
+// caller. Zero fields leave it as it is.
+type Claim struct {
+	// Dir is the working directory of the session.
+	Dir string
+	// TrustedDirectory is a directory that the user trusts, as in [CWDOptions]. Without it, the
+	// agent may refuse Dir with an [*UntrustedError], which names the directory.
+	TrustedDirectory string
+	// Model is the model, as in [Session.SetModel].
+	Model string
+	// PermissionMode is the permission mode, as in [Session.SetPermissionMode].
+	PermissionMode PermissionMode
+	// Settings are merged into those of the session, as in [Session.ApplySettings].
+	Settings map[string]any
+}
+
+// Claim is like [Pool.Connect], but also gives the session another directory, model, permission
+// mode or settings before it returns. Each is one request to an agent that is ready, so one pool
+// can serve callers whose directories differ. Options that an agent gets only when it starts can't
+// be changed, such as tools, hooks, MCP servers and the system prompt: those need another pool.
+//
+// If the agent refuses a part of the claim, the session is closed and the error says which: it
+// wraps a [*ControlError] or an [*UntrustedError]. claim may be nil.
+func (p *Pool) Claim(ctx context.Context, claim *Claim) (*Session, error) {
+	s, err := p.Connect(ctx)
+	if err != nil || claim == nil {
+		return s, err
+	}
+	if err := claim.apply(ctx, s); err != nil {
+		s.Close() //nolint:errcheck // why the claim was refused says more
+		return nil, fmt.Errorf("clew: claiming an agent of the pool: %w", err)
+	}
+	return s, nil
+}
+
+// apply applies the claim to a session. The directory comes first, because it has settings.
+func (c *Claim) apply(ctx context.Context, s *Session) error {
+	if c.Dir != "" {
+		if _, err := s.SetCWD(ctx, c.Dir, &CWDOptions{TrustedDirectory: c.TrustedDirectory}); err != nil {
+			return fmt.Errorf("setting the directory: %w", err)
+		}
+	}
+	if c.Settings != nil {
+		if err := s.ApplySettings(ctx, c.Settings); err != nil {
+			return fmt.Errorf("applying the settings: %w", err)
+		}
+	}
+	if c.Model != "" {
+		if _, err := s.SetModel(ctx, c.Model); err != nil {
+			return fmt.Errorf("setting the model: %w", err)
+		}
+	}
+	if c.PermissionMode != "" {
+		if err := s.SetPermissionMode(ctx, c.PermissionMode); err != nil {
+			return fmt.Errorf("setting the permission mode: %w", err)
+		}
+	}
+	return nil
+}
+
 // ask takes an agent, gives it the prompt, and returns the ID of the prompt. If the agent has died
 // before the prompt reached it, another one is tried.
 func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent, id string, err error) {
 	if _, _, err := promptFrame(prompt, p.opts.VerbatimPrompts); err != nil {
 		return nil, "", err // no agent is needed to find that out
+	}
+	if err := p.opts.Budget.err(); err != nil {
+		return nil, "", err
 	}
 	const agents = 3
 	for range agents {
@@ -148,8 +220,12 @@ func (p *Pool) ask(ctx context.Context, prompt *wire.UserMessage) (a *poolAgent,
 		if id, err = a.session.Send(ctx, prompt); err == nil {
 			return a, id, nil
 		}
+		_, unfit := errors.AsType[*OptionsError](err)
+		if unfit && p.returnUnused(a) { //nolint:contextcheck // agents live as long as the pool
+			break
+		}
 		a.session.Close() //nolint:errcheck // why the prompt was not sent says more
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || unfit || errors.Is(err, ErrBudgetSpent) {
 			break
 		}
 	}
@@ -169,7 +245,8 @@ type PoolOptions struct {
 	// nothing can pass from one to the next. With more, the pool sends the command /clear after a
 	// [Pool.Query] or [Pool.Run] that succeeded, and keeps the agent if that works: see [Pool]. It
 	// can't be more than 1 together with [Options.DisableSlashCommands], [Options.VerbatimPrompts]
-	// or [Options.PromptSuggestions].
+	// or [Options.PromptSuggestions]. Claude Code up to 2.1.250 serves only one, with a warning to
+	// [Options.Logger].
 	MaxUses int
 	// IdleTimeout is how long an agent waits for a caller before it is ended. The pool starts new
 	// agents for the next caller. 0 means 15 minutes.
@@ -279,7 +356,7 @@ func (p *Pool) Drain(ctx context.Context) error {
 	case <-p.idle:
 		return p.Close()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return control.ContextError(ctx)
 	}
 }
 

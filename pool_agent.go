@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -110,6 +111,12 @@ func (p *Pool) stateOf(a *poolAgent) agentState {
 	return a.state
 }
 
+// isRefusal reports whether err is a refusal of an agent that answers.
+func isRefusal(err error) bool {
+	refused, ok := errors.AsType[*ControlError](err)
+	return ok && refused.Code != codeNoAnswer
+}
+
 // healthTimeout is how long an idle agent may take to answer.
 const healthTimeout = 10 * time.Second
 
@@ -123,8 +130,7 @@ func (p *Pool) checkHealth(a *poolAgent) {
 	ctx, cancel := context.WithTimeout(p.open, healthTimeout)
 	defer cancel()
 	_, err := a.session.request(ctx, "get_context_usage", map[string]string{"detail": "summary"})
-	_, refused := errors.AsType[*ControlError](err)
-	if err == nil || refused || a.session.Err() != nil || p.open.Err() != nil {
+	if err == nil || isRefusal(err) || a.session.Err() != nil || p.open.Err() != nil {
 		return
 	}
 	p.log.Warn("an agent of the pool does not answer", "error", err)
@@ -219,7 +225,7 @@ func (w *waiter) settle(a *poolAgent, err error) {
 // take waits for an agent, and makes the pool start others.
 func (p *Pool) take(ctx context.Context) (*poolAgent, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, control.ContextError(ctx)
 	}
 	begin := time.Now()
 	a, err := p.await(ctx, p.join(p.config.Warm)) //nolint:contextcheck // agents live as long as the pool
@@ -251,12 +257,13 @@ func (p *Pool) join(wanted int) *waiter {
 	return w
 }
 
-// await waits until the waiter has an agent. When ctx ends first, the waiter leaves the line, and
-// an agent that it has just got goes to the next one.
+// await waits until the waiter has an agent. When ctx ends first, or the budget is spent, the
+// waiter leaves the line, and an agent that it has just got goes to the next one.
 func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 	select {
 	case <-w.done:
 	case <-ctx.Done():
+	case <-p.opts.Budget.usedUp():
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,11 +271,14 @@ func (p *Pool) await(ctx context.Context, w *waiter) (*poolAgent, error) {
 		p.line = slices.Delete(p.line, i, i+1)
 		// Drain may wait for this one.
 		p.balance() //nolint:contextcheck // agents live as long as the pool
-		return nil, context.Cause(ctx)
+		if ctx.Err() == nil {
+			return nil, p.opts.Budget.err()
+		}
+		return nil, control.ContextError(ctx)
 	}
 	if w.err == nil && ctx.Err() != nil {
 		p.putBack(w.agent) //nolint:contextcheck // agents live as long as the pool
-		return nil, context.Cause(ctx)
+		return nil, control.ContextError(ctx)
 	}
 	return w.agent, w.err
 }
@@ -285,6 +295,18 @@ func (p *Pool) putBack(a *poolAgent) {
 	p.balance()
 }
 
+// returnUnused returns an agent that has got nothing from its caller. It reports whether the agent
+// still runs.
+func (p *Pool) returnUnused(a *poolAgent) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a.session.Err() != nil {
+		return false
+	}
+	p.putBack(a)
+	return true
+}
+
 // serve gives ready agents to the waiters, in order. The lock is held.
 func (p *Pool) serve() {
 	for len(p.line) > 0 && len(p.warm) > 0 {
@@ -292,6 +314,10 @@ func (p *Pool) serve() {
 		p.warm = p.warm[1:]
 		if a.session.Err() != nil {
 			continue // its own goroutine removes it
+		}
+		if a.session.meter.stale() {
+			p.dismiss(a)
+			continue
 		}
 		if p.failures > 0 || p.refill == nil {
 			p.failures = 0
@@ -322,12 +348,15 @@ const (
 	maxRestart = 30 * time.Second
 )
 
-// balance serves the waiters, and starts agents that are missing. It is called with the lock held
-// after every change.
+// balance serves the waiters, and starts agents that are missing, unless the budget is spent: then
+// no caller can come who needs one. It is called with the lock held after every change.
 func (p *Pool) balance() {
 	p.serve()
 	if p.draining && len(p.line) == 0 {
 		p.dismissWarm()
+		return
+	}
+	if p.opts.Budget.err() != nil {
 		return
 	}
 	missing := len(p.line) + p.wanted - len(p.warm) - p.coming()
@@ -429,8 +458,9 @@ const clearTimeout = 10 * time.Second
 
 // A baseline is the state of an agent that must be the same again after /clear.
 type baseline struct {
-	rules   wire.JSON // the permission rules before the first conversation
-	profile string    // what the agent reported about itself in its first turn
+	rules    wire.JSON // the permission rules before the first conversation
+	onlyOnce bool      // the agent does not report them
+	profile  string    // what the agent reported about itself in its first turn
 }
 
 // record records the permission rules of an agent that has started. It does nothing for an agent
@@ -440,11 +470,15 @@ func (b *baseline) record(ctx context.Context, s *Session, uses int) error {
 		return nil
 	}
 	rules, err := s.request(ctx, "list_permission_rules", nil)
-	if _, refused := errors.AsType[*ControlError](err); err != nil && !refused {
+	refused := isRefusal(err)
+	if err != nil && !refused {
 		s.Close() //nolint:errcheck // why the agent does not answer says more
 		return err
 	}
-	b.rules = rules
+	if refused {
+		s.log.Warn("the agent is used only once: it can't show that nothing of a conversation is left", "error", err)
+	}
+	b.rules, b.onlyOnce = rules, refused
 	return nil
 }
 

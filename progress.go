@@ -2,7 +2,9 @@ package clew
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/clewdev/clew/wire"
@@ -19,10 +21,11 @@ type progress struct {
 	running bool                // something runs in the background
 	state   wire.SessionState   // empty if the agent does not report it
 	failed  *wire.ResultMessage // the result of the last turn, if that failed
+	unread  *wire.InvalidFrame  // the same, if it could not be read
 	id      string              // of the session
 	mode    wire.PermissionMode // empty if the agent does not report it
 
-	between   bool // the last turn has its result, and nothing of another one has come
+	midTurn   bool // something of a turn has come since the last result
 	spoken    bool // the model has answered in this turn
 	answers   int  // how many turns of this conversation have an answer of the model
 	reset     bool // it is not the conversation that the session began with
@@ -50,23 +53,30 @@ func (p *progress) see(msg wire.Message) bool {
 	defer p.mu.Unlock()
 	switch m := msg.(type) {
 	case *wire.AssistantMessage:
-		p.failed, p.spoken, p.between = nil, true, false
+		p.failed, p.unread, p.spoken, p.midTurn = nil, nil, true, true
 		return false
 	case *wire.StreamEventMessage, *wire.UserMessage:
-		p.failed, p.between = nil, false
+		p.failed, p.unread, p.midTurn = nil, nil, true
+		p.prompts.see(msg)
 		return false
 	case *wire.ResultMessage:
 		p.result(m)
 		return true
+	case *wire.InvalidFrame:
+		if isResult(m) {
+			p.prompts.see(m)
+			p.turnEnded(nil, m)
+		}
+		return isResult(m)
 	case *wire.InitMessage:
-		p.between = false
+		p.midTurn = true
 		p.setSession(m.SessionID)
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
 	case *wire.StatusMessage:
 		p.mode = cmp.Or(m.PermissionMode, p.mode)
-		p.between = p.between && m.Status == ""
+		p.midTurn = p.midTurn || m.Status != ""
 	case *wire.SessionStateChangedMessage:
-		p.state, p.between = m.State, false
+		p.state, p.midTurn = m.State, true
 		p.prompts.see(m)
 		return m.State == wire.SessionStateIdle
 	case *wire.CommandLifecycleMessage:
@@ -80,13 +90,17 @@ func (p *progress) see(msg wire.Message) bool {
 func (p *progress) result(m *wire.ResultMessage) {
 	settled := p.prompts.see(m)
 	p.succeeded = p.succeeded || len(settled) > 0 && !m.Failed()
-	p.failed, p.owed, p.between = nil, false, true
+	p.setSession(m.SessionID)
 	if m.Failed() {
-		p.failed = m
+		p.turnEnded(m, nil)
+	} else {
+		p.turnEnded(nil, nil)
 	}
-	if m.SessionID != "" {
-		p.setSession(m.SessionID)
-	}
+}
+
+// turnEnded follows the end of a turn, which may have failed or have a result that is unread.
+func (p *progress) turnEnded(failed *wire.ResultMessage, unread *wire.InvalidFrame) {
+	p.failed, p.unread, p.owed, p.midTurn = failed, unread, false, false
 	if p.spoken {
 		p.answers++
 	}
@@ -95,6 +109,9 @@ func (p *progress) result(m *wire.ResultMessage) {
 
 // setSession sets the session of the agent, which may begin a new conversation.
 func (p *progress) setSession(id string) {
+	if id == "" {
+		return
+	}
 	if p.id != "" && p.id != id {
 		p.reset, p.answers = true, 0
 	}
@@ -106,7 +123,7 @@ func (p *progress) setSession(id string) {
 func (p *progress) task(msg wire.Message) {
 	switch m := msg.(type) {
 	case *wire.TaskStartedMessage:
-		if m.TaskType == "local_agent" || m.TaskType == "local_workflow" {
+		if m.TaskID != "" && (m.TaskType == "local_agent" || m.TaskType == "local_workflow") {
 			if p.tasks == nil {
 				p.tasks = make(map[string]struct{})
 			}
@@ -115,7 +132,7 @@ func (p *progress) task(msg wire.Message) {
 	case *wire.BackgroundTasksChangedMessage:
 		p.running = len(m.Tasks) > 0
 	case *wire.TaskNotificationMessage:
-		p.between = false
+		p.midTurn = true
 		p.taskEnded(m.TaskID)
 	case *wire.TaskUpdatedMessage:
 		if m.Patch.Status.Terminal() {
@@ -124,9 +141,13 @@ func (p *progress) task(msg wire.Message) {
 	}
 }
 
+// taskEnded follows the end of a task. Without an ID it may be any of them, so none is waited for.
 func (p *progress) taskEnded(id string) {
-	if _, ok := p.tasks[id]; ok {
-		delete(p.tasks, id)
+	before := len(p.tasks)
+	if delete(p.tasks, id); id == "" {
+		clear(p.tasks)
+	}
+	if len(p.tasks) < before {
 		p.owed = true
 	}
 }
@@ -136,6 +157,14 @@ func (p *progress) answered() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.prompts.open) == 0
+}
+
+// reportsStates reports whether the agent reports what becomes of prompts, such as that one was
+// canceled.
+func (p *progress) reportsStates() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.prompts.reports
 }
 
 // position returns how many prompts the agent has to answer before this one, or -1 if it has
@@ -154,6 +183,17 @@ func (p *progress) settled() bool {
 	return len(p.prompts.open) == 0 && len(p.tasks) == 0 && (p.state == "" && !p.owed || p.state == wire.SessionStateIdle)
 }
 
+// rest reports what an agent that has answered every prompt still does: nothing, or whether a
+// subagent or a workflow runs in the background, whose end starts another turn. An agent that waits
+// for a command in the background does nothing, but does not report that it is idle.
+func (p *progress) rest() (idle, background bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	background = len(p.tasks) > 0
+	idle = p.state == wire.SessionStateIdle || !p.midTurn && !p.owed
+	return idle && !background, background
+}
+
 // expectsOutput reports whether the agent is in a turn and does not wait for the user.
 func (p *progress) expectsOutput() bool {
 	p.mu.Lock()
@@ -167,7 +207,7 @@ func (p *progress) expectsOutput() bool {
 func (p *progress) working() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	done := p.between && len(p.prompts.open) == 0 && len(p.tasks) == 0 && !p.owed
+	done := !p.midTurn && len(p.prompts.open) == 0 && len(p.tasks) == 0 && !p.owed
 	return p.running || p.turnRuns() && !done
 }
 
@@ -178,13 +218,14 @@ func (p *progress) turnRuns() bool {
 // A turnsState is how the turns of a conversation went so far.
 type turnsState struct {
 	failed *wire.ResultMessage // the result of the last turn, if that failed
+	unread *wire.InvalidFrame  // the same, if it could not be read
 	open   bool                // a prompt has no result
 }
 
 func (p *progress) turns() turnsState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return turnsState{failed: p.failed, open: len(p.prompts.open) > 0}
+	return turnsState{failed: p.failed, unread: p.unread, open: len(p.prompts.open) > 0}
 }
 
 // err returns the error of a conversation whose agent ended with exit, which is nil if it exited
@@ -195,6 +236,8 @@ func (t turnsState) err(exit *ExitError) error {
 		return &ResultError{Result: t.failed, Exit: exit}
 	case exit != nil:
 		return exit
+	case t.unread != nil:
+		return unreadError(t.unread)
 	case t.open:
 		return &ExitError{Reason: "ended without a result"}
 	}
@@ -223,7 +266,7 @@ func (p *progress) lose(kept []string) []string {
 func (p *progress) restart() (succeeded bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	succeeded, p.succeeded, p.failed = p.succeeded, false, nil
+	succeeded, p.succeeded, p.failed, p.unread = p.succeeded, false, nil, nil
 	return succeeded
 }
 
@@ -260,8 +303,9 @@ func (p *progress) inTurn() bool {
 }
 
 // A ledger holds the prompts that were sent and not answered, oldest first, and removes them as
-// frames answer them. Newer agents name the prompts that a result answers. The results of older
-// ones answer one prompt each, in order.
+// frames answer them. Newer agents name the prompts that a result answers. Older ones may answer
+// several prompts with a result that names one of them or none; they send each prompt back when
+// they start it. The results of agents that don't do that answer one prompt each, in order.
 type ledger struct {
 	open    []string
 	states  map[string]wire.CommandState // of the prompts in open, as far as the agent has reported them
@@ -277,12 +321,20 @@ func (l *ledger) see(msg wire.Message) []string {
 		if !goesOn(m) {
 			return l.remove(slices.Concat(l.answered(m), l.ended()))
 		}
+	case *wire.InvalidFrame:
+		if isResult(m) {
+			return l.remove(slices.Concat(l.named(m.Raw()), l.ended()))
+		}
 	case *wire.SessionStateChangedMessage:
 		if m.State == wire.SessionStateIdle {
 			return l.remove(l.ended())
 		}
 	case *wire.CommandLifecycleMessage:
 		return l.follow(m)
+	case *wire.UserMessage:
+		if m.Replay && slices.Contains(l.open, m.UUID) {
+			l.setState(m.UUID, wire.CommandStateStarted)
+		}
 	case *wire.SessionReconnectedMessage:
 		return l.remove(m.LostPrompts)
 	}
@@ -293,44 +345,78 @@ func (l *ledger) see(msg wire.Message) []string {
 // that the agent took up in the middle of a turn ends before the result that answers it, and waits
 // for that.
 func (l *ledger) follow(m *wire.CommandLifecycleMessage) []string {
-	l.reports = true
 	uuid := m.CommandUUID
+	if uuid == "" || m.State == "" {
+		return nil // they do not fit, so that nothing is known
+	}
+	l.reports = l.reports || m.State != wire.CommandStateCanceled // that one may be our own, see reportCanceled
 	switch {
 	case !slices.Contains(l.open, uuid):
 		return nil
 	case m.State == wire.CommandStateCanceled && l.states[uuid] != wire.CommandStateStarted:
 		return l.remove([]string{uuid})
-	case l.states == nil:
-		l.states = make(map[string]wire.CommandState)
 	}
-	l.states[uuid] = m.State
+	l.setState(uuid, m.State)
 	return nil
 }
 
-// ended returns the prompts that the agent is done with and that wait for their result.
-func (l *ledger) ended() []string {
-	var ended []string
+func (l *ledger) setState(uuid string, state wire.CommandState) {
+	if l.states == nil {
+		l.states = make(map[string]wire.CommandState)
+	}
+	l.states[uuid] = state
+}
+
+// in returns the prompts that are in one of the states.
+func (l *ledger) in(states ...wire.CommandState) []string {
+	var found []string
 	for _, uuid := range l.open {
-		switch l.states[uuid] {
-		case wire.CommandStateCompleted, wire.CommandStateCanceled:
-			ended = append(ended, uuid)
+		if slices.Contains(states, l.states[uuid]) {
+			found = append(found, uuid)
 		}
 	}
-	return ended
+	return found
 }
+
+// ended returns the prompts that the agent is done with and that wait for their result.
+func (l *ledger) ended() []string { return l.in(wire.CommandStateCompleted, wire.CommandStateCanceled) }
 
 // goesOn reports whether the turn of a result goes on in the background: it answers nothing yet.
 func goesOn(m *wire.ResultMessage) bool {
 	return m.TerminalReason == wire.TerminalReasonBackgroundRequested && m.UserMessageUUID != ""
 }
 
+// isResult reports whether a frame that could not be read is a result, as far as it goes. It ends a
+// turn, for another result does not come.
+func isResult(m *wire.InvalidFrame) bool { return m.Kind().Type == "result" }
+
+// unreadError is the error of a turn whose result could not be read.
+func unreadError(m *wire.InvalidFrame) error {
+	return fmt.Errorf("clew: the result of the turn could not be read: %w", m)
+}
+
+// named returns the prompts that the text of a result names, or else the one that it can answer.
+func (l *ledger) named(text string) []string {
+	named := slices.DeleteFunc(slices.Clone(l.open), func(id string) bool { return !strings.Contains(text, id) })
+	switch started := l.in(wire.CommandStateStarted); {
+	case len(named) > 0 || len(started) > 0:
+		return append(named, started...)
+	case len(l.open) > 0 && l.begun(l.open[0]):
+		return l.open[:1]
+	}
+	return nil
+}
+
 // answered returns the prompts that a result answers. An agent may answer several at once.
 func (l *ledger) answered(m *wire.ResultMessage) []string {
-	switch {
-	case len(m.UserMessageUUIDs) > 0:
+	if slices.ContainsFunc(m.UserMessageUUIDs, func(id string) bool { return id != "" }) {
 		return m.UserMessageUUIDs
+	}
+	switch started := l.in(wire.CommandStateStarted); {
 	case m.UserMessageUUID != "":
-		return []string{m.UserMessageUUID}
+		return append(started, m.UserMessageUUID)
+	case len(started) > 0: // the agent has one turn at a time
+		return started
 	case len(l.open) > 0 && prompted(m) && l.begun(l.open[0]):
 		return l.open[:1]
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,8 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -28,12 +26,16 @@ import (
 // missing in [Options.Store] and no message has reported that.
 //
 // Leaving the loop in any way, or the end of ctx, interrupts and ends the agent before the
-// statement after the loop runs; store losses from then on are only logged. An agent that has left
-// a command running in the background may wait for it long after its result. To avoid that, leave
-// the loop at the result.
+// statement after the loop runs; store losses from then on are only logged.
+//
+// A subagent or a workflow in the background is waited for, however long it takes: the agent starts
+// another turn when it ends, with another result. An agent that has answered, has nothing of that
+// kind to wait for and does not exit within [Options.CloseTimeout] is ended, which is not an error.
+// So a command that it has left running in the background is not waited for; a [Session] can do
+// that.
 func Query[P Prompt](ctx context.Context, prompt P, opts *Options) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
-		s, err := Connect(ctx, opts.withoutReconnect())
+		s, err := connect(ctx, opts.withoutReconnect(), isOne(prompt))
 		if err != nil {
 			yield(nil, err)
 			return
@@ -100,25 +102,27 @@ func outcomeAndLoss(messages iter.Seq2[wire.Message, error]) (last *wire.ResultM
 
 // A sender sends the prompts of a one-shot run.
 type sender struct {
-	cancel context.CancelCauseFunc
-	done   chan struct{}
-	limit  time.Duration
-	once   sync.Once // for stop
-	err    error     // of the prompts, once done
+	session *Session
+	cancel  context.CancelCauseFunc
+	done    chan struct{}
+	limit   time.Duration
+	once    sync.Once // for stop
+	sent    bool      // a prompt has reached the agent; known once done
+	err     error     // of the prompts, once done
 }
 
 // startSender sends prompts in the background. After the last one, the agent's input is closed as
 // soon as no callback can be needed any more.
 func startSender(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) *sender {
 	ctx, cancel := context.WithCancelCause(ctx)
-	sender := &sender{cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
+	sender := &sender{session: s, cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
 	go func() {
 		defer func() {
 			s.oneShot.allSent()
 			close(sender.done)
 		}()
 		sender.err = errNoReturn
-		sender.err = sendAll(ctx, s, prompts)
+		sender.err = sender.sendAll(ctx, prompts)
 	}()
 	return sender
 }
@@ -130,12 +134,7 @@ var errNoReturn = errors.New("clew: the sequence of prompts did not return")
 func (s *sender) stop() {
 	s.once.Do(func() {
 		s.cancel(ErrClosed)
-		timer := time.NewTimer(s.limit)
-		defer timer.Stop()
-		select {
-		case <-s.done:
-		case <-timer.C:
-		}
+		control.DoneWithin(s.done, s.limit)
 	})
 }
 
@@ -148,15 +147,21 @@ func (s *sender) addError(ctx context.Context, err error) error {
 	default:
 		return err
 	}
+	onlyContext := err != nil && ctx.Err() != nil && errors.Is(s.err, ctx.Err())
 	switch {
-	case s.err == nil, err != nil && ctx.Err() != nil, errors.Is(err, s.err), errors.Is(s.err, ErrClosed):
+	case s.err == nil, onlyContext, errors.Is(err, s.err):
+		return err
+	case errors.Is(s.err, ErrClosed): // the agent was faster
+		if err == nil && !s.sent {
+			return s.session.agent.process().unexpectedEnd()
+		}
 		return err
 	}
 	return errors.Join(err, s.err)
 }
 
 // sendAll sends prompts until one can't be sent.
-func sendAll(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) (err error) {
+func (s *sender) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessage, error]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("clew: panic in the sequence of prompts: %v", p)
@@ -166,16 +171,17 @@ func sendAll(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessag
 		if err != nil {
 			return fmt.Errorf("clew: the sequence of prompts: %w", err)
 		}
-		if _, err := s.Send(ctx, msg); err != nil {
+		if _, err := s.session.Send(ctx, msg); err != nil {
 			return err
 		}
+		s.sent = true
 	}
 	return nil
 }
 
-// exitTimeout is how long a one-shot run waits for an agent that has answered every prompt and does
-// not exit.
-const exitTimeout = 10 * time.Minute
+// turnTimeout is how long a one-shot run waits for the result of a turn that the agent has started
+// by itself after it had answered every prompt.
+const turnTimeout = 10 * time.Minute
 
 // A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can
 // come that needs an answer, and ends an agent that has answered everything and does not exit. It
@@ -184,21 +190,24 @@ const exitTimeout = 10 * time.Minute
 type oneShot struct {
 	log        *slog.Logger
 	progress   *progress
-	needsInput bool   // callbacks may have to be answered
-	endInput   func() // closes the agent's input
-	endAgent   func() // ends the agent
+	needsInput bool          // callbacks may have to be answered
+	endInput   func()        // closes the agent's input
+	endAgent   func()        // ends the agent
+	grace      time.Duration // how long an agent without work may take to exit
 
-	mu      sync.Mutex
-	sent    bool        // the last prompt was sent
-	stopped bool        // the session ends in another way
-	overdue bool        // the agent was ended because it did not exit
-	timer   *time.Timer // runs from the last answer on
+	mu       sync.Mutex
+	sent     bool        // the last prompt was sent
+	stopped  bool        // the session ends in another way
+	overdue  bool        // the agent was ended because it did not exit
+	answered time.Time   // when the last answer came
+	timer    *time.Timer // runs from the last answer on
 }
 
 func newOneShot(s *Session) *oneShot {
+	grace := s.opts.closeTimeout()
 	return &oneShot{
-		log: s.log, progress: &s.progress, needsInput: needsInput(s.opts),
-		endInput: s.out.End, endAgent: func() { s.agent.process().close() },
+		log: s.log, progress: &s.progress, needsInput: needsInput(s.opts), grace: grace,
+		endInput: s.out.End, endAgent: func() { s.agent.process().terminate(s.ending.over, grace) },
 	}
 }
 
@@ -220,19 +229,21 @@ func (o *oneShot) update() {
 	if !o.needsInput || o.progress.settled() {
 		o.endInput()
 	}
-	switch {
-	case !o.progress.answered():
-	case o.timer == nil:
-		o.timer = time.AfterFunc(exitTimeout, o.expire)
-	default:
-		o.timer.Reset(exitTimeout)
+	if !o.progress.answered() {
+		return
+	}
+	o.answered = time.Now()
+	if o.timer == nil {
+		o.timer = time.AfterFunc(o.grace, o.expire)
+	} else {
+		o.timer.Reset(o.grace)
 	}
 }
 
-// expire ends an agent that does not exit.
+// expire ends an agent that does not exit, unless there is something to wait for.
 func (o *oneShot) expire() {
 	if o.markOverdue() {
-		o.log.Warn("the agent has answered and does not exit", "for", exitTimeout)
+		o.log.Warn("the agent has answered and does not exit", "for", o.grace)
 		o.endAgent()
 	}
 }
@@ -241,6 +252,14 @@ func (o *oneShot) markOverdue() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.stopped {
+		return false
+	}
+	idle, background := o.progress.rest()
+	if background {
+		o.answered = time.Now() // from its end on, the turn for it has its time
+	}
+	if background || !idle && time.Since(o.answered) < turnTimeout {
+		o.timer.Reset(o.grace)
 		return false
 	}
 	o.overdue = true
@@ -257,104 +276,6 @@ func (o *oneShot) stop() (overdue bool) {
 	}
 	return o.overdue
 }
-
-// RunAs is like [Run] but decodes the answer into a value of type T: the agent gets the JSON schema
-// of T and answers in that form. T is usually a struct whose fields have json and jsonschema tags,
-// see [jsonschema.For]. Other types are sent as the only field of an object.
-//
-//	plan, result, err := clew.RunAs[Plan](ctx, "Plan the release", nil)
-//
-// If the answer does not fit T, RunAs returns the result and an [*OutputError]. If the only error
-// is a [*StoreError], the answer is valid.
-func RunAs[T any, P Prompt](ctx context.Context, prompt P, opts *Options) (T, *wire.ResultMessage, error) {
-	var answer T
-	shape, err := newOutputShape[T]()
-	if err != nil {
-		return answer, nil, err
-	}
-	opts = opts.clone()
-	opts.OutputSchema = shape.text
-	result, lost, err := outcomeAndLoss(Query(ctx, prompt, opts))
-	if err != nil {
-		return answer, result, join(err, lost)
-	}
-	if err := shape.read(result, &answer); err != nil {
-		return answer, result, join(&OutputError{Raw: result.StructuredOutput, Text: result.Result, Err: err}, lost)
-	}
-	return answer, result, lost
-}
-
-// An outputShape is the schema of a structured answer.
-type outputShape struct {
-	text    wire.JSON
-	schema  *jsonschema.Resolved
-	wrapped bool // the answer is the field "value" of an object, because agents answer only in objects
-}
-
-func newOutputShape[T any]() (*outputShape, error) {
-	schema, err := jsonschema.For[T](nil)
-	if err != nil {
-		return nil, fmt.Errorf("clew: %T has no JSON schema: %w", *new(T), err)
-	}
-	shape := &outputShape{wrapped: schema.Type != "object"}
-	if shape.wrapped {
-		schema = &jsonschema.Schema{
-			Type:                 "object",
-			Properties:           map[string]*jsonschema.Schema{"value": schema},
-			Required:             []string{"value"},
-			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
-		}
-	}
-	if shape.schema, err = schema.Resolve(nil); err != nil {
-		return nil, fmt.Errorf("clew: the JSON schema of %T: %w", *new(T), err)
-	}
-	text, err := json.Marshal(schema)
-	if err != nil {
-		return nil, fmt.Errorf("clew: the JSON schema of %T: %w", *new(T), err)
-	}
-	shape.text = wire.JSON(text)
-	return shape, nil
-}
-
-// read decodes the answer of a result into out, if it fits.
-func (s *outputShape) read(result *wire.ResultMessage, out any) error {
-	raw := result.StructuredOutput
-	if raw == "" {
-		return errors.New("the result has no structured output")
-	}
-	var value any
-	if err := raw.Decode(&value); err != nil {
-		return err
-	}
-	if err := s.schema.Validate(value); err != nil {
-		return err
-	}
-	if !s.wrapped {
-		return raw.Decode(out)
-	}
-	var wrapper struct {
-		Value wire.JSON `json:"value"`
-	}
-	if err := raw.Decode(&wrapper); err != nil {
-		return err
-	}
-	return wrapper.Value.Decode(out)
-}
-
-// An OutputError reports that a structured answer is missing or does not fit its type.
-type OutputError struct {
-	// Raw is the answer as the agent sent it, or empty if there is none.
-	Raw wire.JSON
-	// Text is the text of the result.
-	Text string
-	// Err says what is wrong.
-	Err error
-}
-
-func (e *OutputError) Error() string { return "clew: the structured answer: " + e.Err.Error() }
-
-// Unwrap returns e.Err.
-func (e *OutputError) Unwrap() error { return e.Err }
 
 // A Prompt is a text, a message, which may have images or documents, or a sequence of messages. The
 // messages of a sequence are sent as it yields them, without waiting for answers. An error of the
@@ -381,7 +302,18 @@ func prompts[P Prompt](prompt P) iter.Seq2[*wire.UserMessage, error] {
 	case iter.Seq2[*wire.UserMessage, error]:
 		return p
 	}
-	panic(fmt.Sprintf("clew: a prompt of type %T", prompt)) // the constraint has no other
+	panic(fmt.Sprintf("clew: unexpected prompt of type %T", prompt)) // the constraint has no other
+}
+
+// isOne reports whether a prompt is one message, for an agent of any version.
+func isOne[P Prompt](prompt P) bool {
+	switch p := any(prompt).(type) {
+	case string:
+		return true
+	case *wire.UserMessage:
+		return fitsAll(p)
+	}
+	return false
 }
 
 func one(msg *wire.UserMessage) iter.Seq2[*wire.UserMessage, error] {

@@ -88,7 +88,7 @@ func TestQuestionOrPermission(t *testing.T) {
 	wantAnswer(t, decides(Deny("not now"), nil), coloursRequest,
 		`{"behavior":"deny","message":"not now","toolUseID":"toolu_1"}`)
 	wantAnswer(t, &Options{OnQuestion: replies(nil, nil).OnQuestion}, bashRequest,
-		`{"behavior":"deny","message":"Nobody is here to permit this.","toolUseID":"toolu_1"}`)
+		`{"behavior":"deny","message":"No user is present to allow this.","toolUseID":"toolu_1"}`)
 }
 
 func TestQuestionErrors(t *testing.T) {

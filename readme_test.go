@@ -17,7 +17,8 @@ var guides = []string{"README.md", "docs/migration.md", "docs/production.md"}
 // guidePackages are the packages whose names the guides may write, and their directories.
 var guidePackages = map[string]string{
 	"clew": ".", "wire": "wire", "clewtest": "clewtest", "tools": "tools", "sessions": "sessions",
-	"screens": "screens", "transcript": "transcript", "usage": "usage", "tooluse": "tooluse",
+	"screens": "screens", "search": "search", "export": "export", "redact": "redact", "settings": "settings",
+	"transcript": "transcript", "usage": "usage", "tooluse": "tooluse",
 	"sqlitestore": "sessions/sqlitestore", "natsstore": "sessions/natsstore", "storetest": "sessions/storetest",
 }
 
@@ -54,7 +55,7 @@ func unindented(text string) string {
 // publicName is a name of the API as the guides write it: Session.Turn is short for
 // clew.Session.Turn.
 var publicName = regexp.MustCompile(
-	"`\\*?(clew|wire|clewtest|tools|screens|sessions|transcript|usage|tooluse|sqlitestore|natsstore|storetest|Options|Session)" +
+	"`\\*?(clew|wire|clewtest|tools|screens|search|export|redact|settings|sessions|transcript|usage|tooluse|sqlitestore|natsstore|storetest|Options|Session)" +
 		"\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)`")
 
 // TestGuidesNameWhatExists looks for each name of the API in the guides in its package.

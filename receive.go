@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -15,6 +16,7 @@ func (s *Session) receive() {
 	for next := p; next != nil; next = s.agent.reconnector.replace(p) {
 		p = next
 		p.readError = s.readOutput(p)
+		p.outputClosed = p.readError == nil && !s.ending.closing() && p.runsOn()
 		p.exit = exitError(p.conn.Close())
 		s.record.ended(p.exit)
 	}
@@ -28,6 +30,7 @@ func (s *Session) readOutput(p *agentProcess) error {
 	for {
 		read, err := feeder.FeedFrom(p.conn)
 		s.watchdog.markActive()
+		p.active.Store(time.Now().UnixNano())
 		batch := read[:0] // the messages for the caller
 		for _, msg := range read {
 			if s.handle(p, msg) {
@@ -49,7 +52,11 @@ func (s *Session) readOutput(p *agentProcess) error {
 // store. It reports whether the message is for the caller now. Messages of a process that is not
 // ready yet are not.
 func (s *Session) handle(p *agentProcess, msg wire.Message) bool {
-	s.record.received(msg)
+	if s.ending.closing() && isCut(msg) {
+		s.record.cut() // the agent was stopped while it wrote
+	} else {
+		s.record.received(msg)
+	}
 	if s.control.Handle(msg) || s.mirror.take(msg) {
 		return false
 	}
@@ -72,6 +79,7 @@ func (s *Session) update(msg wire.Message) {
 	case *wire.InitMessage:
 		s.agent.checkVersion(m.Version)
 	case *wire.ResultMessage:
+		s.meter.see(m)
 		if m.UserMessageUUID != "" || len(m.UserMessageUUIDs) > 0 {
 			s.agent.changes.forget(rewindSubtype) // the transcript now holds what follows the rewind
 		}
@@ -91,7 +99,8 @@ func (s *Session) deliver(batch []wire.Message) {
 	}
 }
 
-// push adds messages to the backlog. It is for one goroutine at a time.
+// push adds messages to the backlog. A new process is made ready in another goroutine, which pushes
+// while the read loop waits for it.
 func (s *Session) push(batch []wire.Message) {
 	s.watchdog.hold()
 	s.backlog.Push(batch)
@@ -106,6 +115,7 @@ func (s *Session) finish(p *agentProcess) {
 		overdue:     s.oneShot.stop(),
 		initialized: s.agent.initialized(),
 		failure:     p.failure(),
+		exitedLate:  p.outputClosed && p.exit == nil && !p.inputClosed.Load(),
 		stderr:      p.stderr(),
 		turns:       s.progress.turns(),
 	})
@@ -123,14 +133,10 @@ func (s *Session) finish(p *agentProcess) {
 
 // writeFailed is called when the agent's input is broken. Usually the agent is dead, and its end
 // says more about it. One that still runs can't be controlled any more: the session reads what it
-// writes, or replaces it if that is possible.
+// writes until it is silent, or replaces it if that is possible.
 func (s *Session) writeFailed(err error) {
-	timer := time.NewTimer(flushTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.ending.over:
+	if control.DoneWithin(s.ending.over, flushTimeout) {
 		return
-	case <-timer.C:
 	}
 	if !s.out.Stuck() {
 		return // there is another process
@@ -142,6 +148,20 @@ func (s *Session) writeFailed(err error) {
 		p.close()
 		return
 	}
-	s.out.Fail(fmt.Errorf("clew: writing to the agent: %w", err))
+	s.out.Fail(fmt.Errorf("clew: the agent closed its input: %w", err))
 	s.control.Fail(&ExitError{Reason: "closed its input: " + err.Error()})
+	s.endWhenSilent(s.agent.process())
+}
+
+// endWhenSilent ends a process that has closed its input, when it has written nothing for the time
+// that it has to exit: it may wait for an answer that can't reach it.
+func (s *Session) endWhenSilent(p *agentProcess) {
+	limit := s.opts.closeTimeout()
+	for left := limit; left > 0; left = limit - time.Since(time.Unix(0, p.active.Load())) {
+		if control.DoneWithin(s.ending.over, left) {
+			return
+		}
+	}
+	p.inputClosed.Store(true)
+	p.terminate(s.ending.over, limit)
 }

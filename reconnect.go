@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/rawjson"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -158,6 +159,7 @@ func (r *reconnector) replace(p *agentProcess) *agentProcess {
 	if s.progress.restart() {
 		r.attempts = 0
 	}
+	s.meter.restart()
 	s.log.Warn("the agent has died", "error", r.outage.last)
 	r.drainStore()
 	return r.startNext()
@@ -181,6 +183,7 @@ func (r *reconnector) disconnect(err *LostError) (lost []string) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	kept := s.control.Break(err)
+	r.agent.forgetPrompt(func(id string) bool { return !slices.Contains(kept, id) })
 	lost = s.progress.lose(kept)
 	s.readers.lose(lost, err)
 	return lost
@@ -230,13 +233,7 @@ func (r *reconnector) startNext() *agentProcess {
 
 // sleep waits for a while. It reports whether ctx is still open.
 func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
+	return !control.DoneWithin(ctx.Done(), pause) && ctx.Err() == nil
 }
 
 // start starts a process. A goroutine makes it ready while the read loop reads what it writes.
@@ -247,7 +244,7 @@ func (r *reconnector) start() (p *agentProcess, err error) {
 		}
 	}()
 	s := r.agent.session
-	plan, err := r.options().plan()
+	plan, err := r.options().planFor(r.open, false)
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +319,7 @@ func (r *reconnector) makeReady(p *agentProcess, plan *launchPlan, down *outage)
 		reconnected.Resumed = plan.options.Resume != "" || plan.options.Continue
 		s.push(append([]wire.Message{reconnected}, early...))
 	})
-	s.log.Info("the session goes on with another agent", "attempts", down.attempts)
+	s.log.Info("the session continues with another agent", "attempts", down.attempts)
 	return nil
 }
 

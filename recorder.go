@@ -2,13 +2,14 @@ package clew
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"sync"
 
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -55,6 +56,23 @@ func (r *recorder) received(msg wire.Message) {
 	if r != nil {
 		r.line("<", redact.MaskJSON(msg.Raw()))
 	}
+}
+
+// cut records that a frame is missing because the host did not wait for its end.
+func (r *recorder) cut() {
+	if r != nil {
+		r.line("#", "a frame was cut off")
+	}
+}
+
+// isCut reports whether a message is the beginning of a frame.
+func isCut(msg wire.Message) bool {
+	frame, ok := msg.(*wire.InvalidFrame)
+	if !ok {
+		return false
+	}
+	syntax, ok := errors.AsType[*wire.SyntaxError](frame.Err)
+	return ok && syntax.Truncated
 }
 
 // ended records how the agent ended.

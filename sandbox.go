@@ -187,8 +187,8 @@ func settingsArg(o *Options) string {
 
 // hideSettings moves the settings to a file that only the user can read, since every user of the
 // machine can read the command line. The file is in the folder, which is made if it is nil, and the
-// caller must remove that, also after an error. Settings stay on the command line if the agent might
-// not see the file: with another transport, or with a wrapper.
+// caller must remove that, also after an error. Settings stay on the command line if the agent
+// might not see the file: with another transport, or with a wrapper.
 func (o *Options) hideSettings(folder *tempconfig.Folder) (*tempconfig.Folder, error) {
 	if o.Settings == "" || !o.startsProcess() {
 		return folder, nil

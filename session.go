@@ -35,13 +35,16 @@ type Session struct {
 	oneShot  *oneShot
 	watchdog *watchdog
 	ending   *ending
+	meter    *meter
 }
 
 func newSession(conn Connection, plan *launchPlan) *Session {
 	opts := plan.options
-	s := &Session{opts: opts, log: opts.logger(), ending: newEnding()}
+	s := &Session{opts: opts, log: opts.logger(), ending: newEnding(), meter: plan.meter}
+	s.readers.hides = plan.hidesReplays
 	s.record = newRecorder(plan, s.log)
 	s.agent = newAgent(s, conn)
+	s.agent.planned = plan.version != ""
 	s.out = control.NewOutbox(s.agent.process().input, s.writeFailed)
 	s.callback = newCallbacks(opts)
 	s.callback.sendMCP = s.SendMCPMessage
@@ -54,11 +57,11 @@ func newSession(conn Connection, plan *launchPlan) *Session {
 			s.backlog.Wake()
 			s.mirror.wake()
 		},
-		Log: s.log,
+		Log:  s.log,
+		Keep: olderThan(plan.version, MinAgentVersion), // some of those die of a withdrawal
 	})
 	s.backlog = backlog.New(backlog.Options{
 		DiskBytes: opts.MaxBacklogBytes,
-		Decode:    s.decode,
 		Urgent:    s.urgent,
 	})
 	s.mirror = newMirror(s)
@@ -111,11 +114,6 @@ func (s *Session) notify(subtype string, in any) (sent bool) {
 // urgent reports whether the read loop must go on: somebody waits for an answer, or for the end.
 func (s *Session) urgent() bool { return s.control.Waiting() || s.ending.closing() }
 
-// decode decodes a message that was kept on disk.
-func (s *Session) decode(frame []byte) wire.Message {
-	return wire.NewDecoder(s.readerOptions()).Decode(frame)
-}
-
 func (s *Session) readerOptions() *wire.ReaderOptions {
 	return &wire.ReaderOptions{MaxFrameBytes: s.opts.MaxFrameBytes}
 }
@@ -126,15 +124,16 @@ const flushTimeout = time.Second
 // Close ends the session. It interrupts the agent's work, also in the background, closes its input
 // and waits until the agent has exited; an agent that does not exit by itself gets signals. Close
 // may be called from anywhere, any number of times, and takes at most twice [Options.CloseTimeout]
-// and a second or two.
+// and a few seconds.
 //
 // Close leaves no process and no goroutine running, unless a callback of the caller does not return
-// when its context ends. It waits for callbacks, also for one that calls Close, for at most one
-// CloseTimeout, and for [Options.Store] for at most one [Options.StoreTimeout].
+// when its context ends; [Options.KeepBackground] keeps commands in the background. It waits for
+// callbacks, also for one that calls Close, for at most one CloseTimeout, and for [Options.Store]
+// for at most one [Options.StoreTimeout].
 //
-// It returns nil if the agent exited by itself, with its transcript written, an [*ExitError] if the
-// agent had to be killed, and a [*StoreError] if entries are missing in the store and no message
-// has reported that.
+// It returns nil if the agent exited by itself or on SIGTERM, with its transcript written, an
+// [*ExitError] if the agent had to be killed, and a [*StoreError] if entries are missing in the
+// store and no message has reported that.
 func (s *Session) Close() error {
 	s.close(false)
 	lost := s.mirror.unreported()
@@ -270,6 +269,7 @@ type endState struct {
 	overdue     bool            // the agent did not exit after a one-shot run, and was ended
 	initialized bool            // the agent had been initialized
 	failure     *ExitError      // how the agent failed, nil if it exited normally
+	exitedLate  bool            // the failure is that it closed its output some time before it exited normally
 	stderr      string          // the end of what the agent wrote to its standard error
 	turns       turnsState
 }
@@ -289,12 +289,19 @@ func (e *endState) decide() (calls, messages error) {
 		failure = nil
 	}
 	messages = e.turns.err(failure)
+	if e.exitedLate && e.initialized && !e.turns.open { // nothing can be missing
+		messages = e.turns.err(nil)
+	}
 	calls = messages
 	if failure != nil && e.initialized {
 		calls = failure // the failed turn has been reported
 	}
-	if calls == nil {
+	switch {
+	case calls != nil:
+	case e.initialized:
 		calls = &ExitError{Reason: "has ended"}
+	default:
+		calls = &ExitError{Reason: "exited with code 0 before it was ready"}
 	}
 	if exit, ok := errors.AsType[*ExitError](calls); ok && exit.Stderr == "" {
 		exit.Stderr = e.stderr

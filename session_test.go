@@ -19,9 +19,12 @@ func TestEndState(t *testing.T) {
 	gaveUp := &ReconnectError{Attempts: 5, Exit: new(ExitError), Last: errors.New("no")}
 	failed := &wire.ResultMessage{Subtype: wire.ResultErrorDuringExecution, IsError: true}
 	died := func() *ExitError { return &ExitError{Code: 3} }
+	silenced := func() *ExitError { return &ExitError{Reason: "closed its output"} }
 	const (
 		ended    = "clew: the agent has ended"
+		early    = "clew: the agent exited with code 0 before it was ready"
 		noResult = "clew: the agent ended without a result"
+		noOutput = "clew: the agent closed its output"
 		code3    = "clew: the agent exited with code 3"
 		turn     = "clew: the turn failed: error_during_execution"
 	)
@@ -31,12 +34,17 @@ func TestEndState(t *testing.T) {
 		calls, messages string
 	}{
 		{"the agent exits", endState{initialized: true}, ended, ""},
-		{"the agent exits before it is ready", endState{}, ended, ""},
+		{"the agent exits before it is ready", endState{}, early, ""},
 		{"the agent dies", endState{initialized: true, failure: died()}, code3, code3},
 		{"the agent dies with words", endState{initialized: true, failure: died(), stderr: "oh\n"},
 			code3 + "; stderr ends with: oh", code3 + "; stderr ends with: oh"},
 		{"the error has words already", endState{failure: &ExitError{Code: 3, Stderr: "first"}, stderr: "second"},
 			code3 + "; stderr ends with: first", code3 + "; stderr ends with: first"},
+		{"the agent exits after its output", endState{initialized: true, failure: silenced(), exitedLate: true}, noOutput, ""},
+		{"the agent closes its output in a turn", endState{
+			initialized: true, failure: silenced(), exitedLate: true, turns: turnsState{open: true},
+		}, noOutput, noOutput},
+		{"the agent closes its output before it is ready", endState{failure: silenced(), exitedLate: true}, noOutput, noOutput},
 		{"a prompt has no result", endState{initialized: true, turns: turnsState{open: true}}, noResult, noResult},
 		{"the last turn failed", endState{initialized: true, turns: turnsState{failed: failed}}, turn, turn},
 		{"the last turn failed and the agent dies", endState{initialized: true, failure: died(), turns: turnsState{failed: failed}},
@@ -148,6 +156,9 @@ type discard struct{ closed atomic.Bool }
 func (*discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) CloseWrite() error         { d.closed.Store(true); return nil }
 
+// grace is how long an agent may take to exit in these tests.
+const grace = 5 * time.Second
+
 // A one-shot run closes the input when all is answered, and ends an agent that does not exit then.
 func TestOneShot(t *testing.T) {
 	t.Parallel()
@@ -158,11 +169,11 @@ func TestOneShot(t *testing.T) {
 			out := control.NewOutbox(input, func(error) {})
 			o := &oneShot{
 				log: slog.New(slog.DiscardHandler), progress: progress, needsInput: needsInput,
-				endInput: out.End, endAgent: func() { ended.Add(1) },
+				endInput: out.End, endAgent: func() { ended.Add(1) }, grace: grace,
 			}
 			progress.sent("p")
 			o.update()
-			time.Sleep(2 * exitTimeout)
+			time.Sleep(2 * turnTimeout)
 			synctest.Wait()
 			if input.closed.Load() || ended.Load() > 0 {
 				t.Errorf("%v: ended before all was sent", needsInput)
@@ -174,9 +185,9 @@ func TestOneShot(t *testing.T) {
 			}
 			progress.see(&wire.ResultMessage{UserMessageUUID: "p"})
 			o.update()
-			time.Sleep(exitTimeout - time.Second)
+			time.Sleep(grace - time.Second)
 			o.update() // something came, so the time starts again
-			time.Sleep(exitTimeout - time.Second)
+			time.Sleep(grace - time.Second)
 			synctest.Wait()
 			if !input.closed.Load() || ended.Load() > 0 {
 				t.Errorf("after the result: input closed %v, agent ended %d times", input.closed.Load(), ended.Load())
@@ -184,10 +195,66 @@ func TestOneShot(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			if !o.stop() || ended.Load() != 1 {
-				t.Errorf("after %v: agent ended %d times", exitTimeout, ended.Load())
+				t.Errorf("after %v: agent ended %d times", grace, ended.Load())
 			}
 		}
 	})
+}
+
+// A one-shot run waits for what starts another turn, and for that turn.
+func TestOneShotWaits(t *testing.T) {
+	t.Parallel()
+	idle, running := wire.SessionStateIdle, wire.SessionStateRunning
+	for name, test := range map[string]struct {
+		msgs []wire.Message
+		want time.Duration // until the agent is ended; 0 means that it is not
+	}{
+		"nothing":                           {nil, grace},
+		"idle":                              {states(running, idle), grace},
+		"a subagent":                        {messages(&wire.TaskStartedMessage{TaskID: "t", TaskType: "local_agent"}), 0},
+		"a subagent of an idle":             {append(states(idle), &wire.TaskStartedMessage{TaskID: "t", TaskType: "local_agent"}), 0},
+		"a command of one that is not idle": {append(states(running), &wire.ResultMessage{}), grace},
+		"a command":                         {messages(&wire.TaskStartedMessage{TaskID: "t", TaskType: "local_bash"}), grace},
+		"a turn of its own":                 {messages(new(wire.AssistantMessage)), turnTimeout},
+		"a turn that is reported":           {states(running), turnTimeout},
+		"a turn for a task":                 {messages(new(wire.TaskNotificationMessage)), turnTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begin, ended := time.Now(), time.Duration(0)
+				o := &oneShot{
+					log: slog.New(slog.DiscardHandler), progress: new(progress), grace: grace,
+					endInput: func() {}, endAgent: func() { ended = time.Since(begin) },
+				}
+				o.progress.sent("p")
+				o.allSent()
+				o.progress.see(&wire.ResultMessage{UserMessageUUID: "p"})
+				o.update()
+				for _, msg := range test.msgs {
+					if o.progress.see(msg) {
+						o.update()
+					}
+				}
+				time.Sleep(2 * turnTimeout)
+				synctest.Wait()
+				if ended != test.want {
+					t.Errorf("ended after %v, want %v", ended, test.want)
+				}
+				o.stop()
+			})
+		})
+	}
+}
+
+func messages(msgs ...wire.Message) []wire.Message { return msgs }
+
+// states returns messages with which an agent reports its states.
+func states(all ...wire.SessionState) (msgs []wire.Message) {
+	for _, state := range all {
+		msgs = append(msgs, &wire.SessionStateChangedMessage{State: state})
+	}
+	return msgs
 }
 
 func TestOneShotStopped(t *testing.T) {
@@ -196,14 +263,14 @@ func TestOneShotStopped(t *testing.T) {
 		var ended atomic.Int64
 		o := &oneShot{
 			log: slog.New(slog.DiscardHandler), progress: new(progress),
-			endInput: func() {}, endAgent: func() { ended.Add(1) },
+			endInput: func() {}, endAgent: func() { ended.Add(1) }, grace: grace,
 		}
 		o.allSent()
 		if o.stop() {
 			t.Error("it is overdue at once")
 		}
 		o.update()
-		time.Sleep(2 * exitTimeout)
+		time.Sleep(2 * turnTimeout)
 		synctest.Wait()
 		if ended.Load() > 0 || o.stop() {
 			t.Error("a stopped run ends its agent")
@@ -241,6 +308,12 @@ func TestAgentProcess(t *testing.T) {
 		{"exited", func(*agentProcess) {}, "", "clew: the agent ended without a result"},
 		{"unreadable", func(p *agentProcess) { p.readError = broken }, "clew: the agent can't be read from: broken", ""},
 		{"input closed", func(p *agentProcess) { p.inputClosed.Store(true) }, "clew: the agent closed its input", ""},
+		{"output closed", func(p *agentProcess) { p.outputClosed = true }, "clew: the agent closed its output", ""},
+		{
+			"output closed, and killed", func(p *agentProcess) { p.outputClosed, p.exit = true, &ExitError{Forced: true, Stderr: "x"} },
+			"clew: the agent closed its output; stderr ends with: x", "",
+		},
+		{"output closed, and died", func(p *agentProcess) { p.outputClosed, p.exit = true, &ExitError{Code: 2} }, "clew: the agent exited with code 2", ""},
 		{"died", func(p *agentProcess) { p.exit, p.readError = &ExitError{Code: 2}, broken }, "clew: the agent exited with code 2", ""},
 	} {
 		p := newAgentProcess(nil, nil)

@@ -56,6 +56,43 @@ func TestStoreOptions(t *testing.T) {
 	}
 }
 
+// A directory of this machine that has no session can't be continued.
+func TestCheckContinue(t *testing.T) {
+	t.Parallel()
+	config, dir := t.TempDir(), t.TempDir()
+	fails := func(o Options) bool {
+		o.Env, o.Continue = append(o.Env, "CLAUDE_CONFIG_DIR="+config), true
+		bad, ok := errors.AsType[*OptionsError](o.checkContinue())
+		return ok && bad.Option == "Continue"
+	}
+	if !fails(Options{Dir: dir}) {
+		t.Error("a directory without sessions is no error")
+	}
+	if fails(Options{Dir: dir, Transport: nopTransport{}}) {
+		t.Error("a directory of another machine is an error")
+	}
+	project := filepath.Join(config, sessionfile.Folder, sessionfile.ProjectName((&Options{Dir: dir}).workingDir()))
+	if err := os.MkdirAll(filepath.Join(project, "memory"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if !fails(Options{Dir: dir}) {
+		t.Error("a project without sessions is no error")
+	}
+	if err := os.WriteFile(filepath.Join(project, "11111111-2222-4333-8444-555555555555.jsonl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if fails(Options{Dir: dir}) {
+		t.Error("a directory with a session is an error")
+	}
+	worktree := t.TempDir()
+	if err := os.WriteFile(filepath.Join(worktree, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if fails(Options{Dir: worktree}) {
+		t.Error("a worktree is an error")
+	}
+}
+
 // The directory of the agent's settings follows from the agent's own environment.
 func TestConfigDirs(t *testing.T) {
 	t.Parallel()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/clewdev/clew/internal/control"
 	"github.com/clewdev/clew/internal/process"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 )
 
 // A Transport starts agents. With nil in [Options.Transport], the agent binary runs as a child
@@ -68,11 +70,19 @@ type Launch struct {
 	// CloseTimeout is how long an agent may take to exit after its input has ended. After that it
 	// gets a signal to terminate, and the same time again before it is killed.
 	CloseTimeout time.Duration
+	// KeepBackground says that what the agent leaves running may stay: see
+	// [Options.KeepBackground].
+	KeepBackground bool
 }
 
 // A ProcessTransport runs the agent as a child process. The agent ends when this process ends, and
 // so does everything that the agent has started: on Unix it has its own process group, on Linux the
 // kernel signals it when this process dies, and on Windows it runs in a job.
+//
+// Commands of the agent leave its group. Linux and macOS show the environment of a process, so
+// those that stay in the background are found by a variable, CLEW_FAMILY, and ended with the agent,
+// unless [Options.KeepBackground] is set. A command that has cleared its environment, or that runs
+// as another user, is not found.
 type ProcessTransport struct {
 	// Wrap, if it is not nil, may change how the agent is started. To run the agent in a container
 	// or on another machine, set Path to the program that does so, a path or a name to look up in
@@ -89,8 +99,8 @@ func (t *ProcessTransport) Connect(ctx context.Context, launch *Launch) (Connect
 			return nil, err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, control.ContextError(ctx)
 	}
 	if filepath.Base(l.Path) == l.Path {
 		path, err := exec.LookPath(l.Path)
@@ -100,7 +110,8 @@ func (t *ProcessTransport) Connect(ctx context.Context, launch *Launch) (Connect
 		l.Path = path
 	}
 	p, err := process.Start(&process.Spec{
-		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Stderr: l.Stderr, CloseTimeout: l.CloseTimeout,
+		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Stderr: l.Stderr,
+		CloseTimeout: l.CloseTimeout, KeepBackground: l.KeepBackground,
 	})
 	if err != nil {
 		return nil, startError(err)
@@ -114,11 +125,15 @@ type processConnection struct{ *process.Process }
 // Close ends the process; see [Connection].
 func (c *processConnection) Close() error {
 	exit := c.Process.Close()
-	if exit.Code == 0 && exit.Signal == nil && !exit.Killed {
+	if exit.Code == 0 || exit.Killed && exit.Code == terminatedCode {
 		return nil
 	}
 	return &ExitError{Code: exit.Code, Signal: exit.Signal, Stderr: redact.Mask(exit.Stderr), Forced: exit.Killed}
 }
+
+// terminatedCode is the exit code of an agent that was told to end by SIGTERM and has done so in
+// order. Older agents need the signal if they have a command in the background.
+const terminatedCode = 128 + int(syscall.SIGTERM)
 
 // stderr returns the end of what the agent wrote to its standard error, once it has ended.
 func (c *processConnection) stderr() string { return redact.Mask(c.Process.Close().Stderr) }

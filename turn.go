@@ -3,9 +3,11 @@ package clew
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/clewdev/clew/internal/control"
@@ -22,6 +24,10 @@ import (
 // their turns ends with that result. Don't loop over a turn inside the loop over another one of the
 // same session: the inner one waits for the outer one, which waits for it, until ctx ends. Use
 // [Session.Send] there to give the agent more to do.
+//
+// A result that can't be read, such as one that is cut off or too long, ends its turn with an error
+// that wraps the [*wire.InvalidFrame]. A field of it that does not fit does not: see
+// [wire.Misfits].
 //
 // When ctx ends, the turn is interrupted. Leaving the loop early does not stop the turn: call
 // [Session.Interrupt] for that. The next turn drops the remaining messages of such a turn, and
@@ -52,7 +58,7 @@ func (s *Session) Turn(ctx context.Context, prompt *wire.UserMessage) iter.Seq2[
 			return
 		}
 		if ctx.Err() != nil {
-			s.stopPrompt(id)
+			s.stopPrompt(id) //nolint:contextcheck // ctx has ended
 		}
 		yield(nil, err)
 	}
@@ -66,7 +72,7 @@ func (s *Session) stopPrompt(id string) {
 	case 0:
 		s.notify("interrupt", nil)
 	default:
-		s.notify("cancel_async_message", cancelPromptRequest{id})
+		s.takeBack(id)
 	}
 }
 
@@ -78,7 +84,7 @@ func (s *Session) readTurn(ctx context.Context, t *turn, yield func(wire.Message
 	select {
 	case <-t.mayRead:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return s.contextError(ctx)
 	case <-s.ending.closeDone: // the turn before this one may never be read to its end
 		return s.ending.wait()
 	}
@@ -119,7 +125,17 @@ func (s *Session) read(ctx context.Context, show func(wire.Message) (more bool))
 			return nil
 		}
 	}
-	return context.Cause(ctx)
+	return s.contextError(ctx)
+}
+
+// contextError returns the error of a context that has ended while the agent was waited for. If the
+// agent has closed its input, the error says so: it was waited for in vain.
+func (s *Session) contextError(ctx context.Context) error {
+	err := control.ContextError(ctx)
+	if s.agent.process().hasClosedInput() {
+		return fmt.Errorf("clew: the agent has closed its input: %w", err)
+	}
+	return err
 }
 
 func (s *Session) show(ctx context.Context, batch []wire.Message, show func(wire.Message) bool) (more bool) {
@@ -153,8 +169,7 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 		}
 		defer s.readers.leaveAlone()
 		err := s.read(ctx, func(msg wire.Message) bool {
-			s.readers.pass(msg)
-			return yield(msg, nil)
+			return !s.readers.pass(msg) || yield(msg, nil)
 		})
 		if errors.Is(err, io.EOF) {
 			<-s.ending.over
@@ -174,7 +189,9 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[wire.Message, error] {
 //
 // With [Options.Reconnect], a prompt that comes while no agent runs waits for one, until ctx ends.
 // The error is a [*LostError] if the agent dies while the prompt is being written. If the agent
-// dies later, the prompt is in [wire.SessionReconnectedMessage.LostPrompts].
+// dies later, the prompt is in [wire.SessionReconnectedMessage.LostPrompts]. It is an
+// [*OptionsError], and nothing is sent, if the version of the agent would ignore a part of the
+// prompt, such as ClientComposed.
 func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string, err error) {
 	frame, id, err := s.queuePrompt(ctx, prompt, nil)
 	if err != nil {
@@ -186,9 +203,15 @@ func (s *Session) Send(ctx context.Context, prompt *wire.UserMessage) (id string
 // queuePrompt queues a prompt for the agent, and its turn, if it has one, among those that read.
 func (s *Session) queuePrompt(ctx context.Context, prompt *wire.UserMessage, t *turn) (*control.QueuedFrame, string, error) {
 	if ctx.Err() != nil {
-		return nil, "", context.Cause(ctx)
+		return nil, "", control.ContextError(ctx)
+	}
+	if err := s.opts.Budget.err(); err != nil {
+		return nil, "", err
 	}
 	frame, id, err := promptFrame(prompt, s.opts.VerbatimPrompts)
+	if err == nil {
+		err = s.agent.checkPrompt(prompt, id)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -209,6 +232,7 @@ func (s *Session) queueFrame(frame []byte, id string, answered bool, t *turn) (*
 	defer s.sending.Unlock()
 	if t != nil {
 		if err := s.readers.join(t); err != nil {
+			s.agent.forgetPrompt(func(other string) bool { return other == id })
 			return nil, err
 		}
 	}
@@ -229,6 +253,7 @@ func (s *Session) queueFrame(frame []byte, id string, answered bool, t *turn) (*
 func (s *Session) unsend(id string) {
 	s.progress.unsent(id)
 	s.readers.unsent(id)
+	s.agent.forgetPrompt(func(other string) bool { return other == id })
 }
 
 // waitSent waits until a prompt has been written.
@@ -253,6 +278,7 @@ type readers struct {
 	mu      sync.Mutex
 	line    []*turn // the first one reads
 	alone   bool    // one reader reads everything
+	hides   bool    // prompts that the agent sends back are not for the caller
 	prompts ledger
 	left    []string              // turns that were left before their result: their messages are dropped
 	lost    map[string]*LostError // prompts that were lost with an agent, until the caller has read that
@@ -264,6 +290,7 @@ type turn struct {
 	mayRead  chan struct{} // closed when the turns before this one have been read
 	over     bool
 	result   *wire.ResultMessage // ended the turn, or nil
+	unread   *wire.InvalidFrame  // the result, if it could not be read
 	canceled bool                // its prompt was canceled in the queue
 	lost     *LostError          // its prompt was lost with an agent
 }
@@ -277,6 +304,8 @@ func (t *turn) err() error {
 		return t.lost
 	case t.result != nil && t.result.Failed():
 		return &ResultError{Result: t.result}
+	case t.unread != nil:
+		return unreadError(t.unread)
 	case t.result == nil && t.canceled:
 		return ErrCanceled
 	}
@@ -290,6 +319,8 @@ func (t *turn) end(msg wire.Message, lost *LostError) {
 	switch m := msg.(type) {
 	case *wire.ResultMessage:
 		t.result = m
+	case *wire.InvalidFrame:
+		t.unread = m
 	case *wire.CommandLifecycleMessage:
 		t.canceled = m.State == wire.CommandStateCanceled
 	case *wire.SessionReconnectedMessage:
@@ -371,11 +402,24 @@ func (r *readers) lose(ids []string, err *LostError) {
 	}
 }
 
-// pass follows a message that goes to a reader of everything.
-func (r *readers) pass(msg wire.Message) {
+// pass follows a message that goes to a reader of everything. It reports whether the caller gets
+// it.
+func (r *readers) pass(msg wire.Message) (wanted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.settle(msg)
+	return !r.hidden(msg)
+}
+
+// hidden reports whether a message is only for this package.
+func (r *readers) hidden(msg wire.Message) bool {
+	switch m := msg.(type) {
+	case *wire.UserMessage:
+		return m.Replay && r.hides && slices.Contains(r.prompts.open, m.UUID)
+	case *wire.CommandLifecycleMessage:
+		return strings.HasPrefix(m.UUID, ownReport)
+	}
+	return false
 }
 
 // settle returns the prompts that a message settles, and ends their turns.
@@ -400,7 +444,7 @@ func (r *readers) see(t *turn, msg wire.Message) (wanted, over bool) {
 	skipping := r.afterLeft(t)
 	settled := r.settle(msg)
 	r.left = slices.DeleteFunc(r.left, func(id string) bool { return slices.Contains(settled, id) })
-	return !skipping || t.over || forAllReaders(msg), t.over
+	return (!skipping || t.over || forAllReaders(msg)) && !r.hidden(msg), t.over
 }
 
 // forAllReaders reports whether a message is about the whole session, and not only about the turn

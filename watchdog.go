@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 )
 
 // ErrIdle ends a session whose agent has been silent in the middle of a turn for longer than

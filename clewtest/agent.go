@@ -101,7 +101,7 @@ func (a *Agent) conclude() {
 		return
 	}
 	if want := a.scenario.Missing(); want != "" && !a.t.Failed() && !a.t.Skipped() {
-		a.t.Errorf("clewtest: no agent has come up (it was not started, or ended too early), and the scenario expects more of the host\n%s",
+		a.t.Errorf("clewtest: no agent was started, or it ended too early, and the scenario expects more frames from the host\n%s",
 			want)
 	}
 }

@@ -274,3 +274,9 @@ func TestHookCallbackIDs(t *testing.T) {
 		h.ends("")
 	})
 }
+
+// The example of a test with the real agent passes.
+func TestRealAgentExample(t *testing.T) {
+	t.Parallel()
+	testReview(t)
+}

@@ -199,8 +199,8 @@ func TestProseIsNoStep(t *testing.T) {
 func TestReadDialogueErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"no mark", "# a\nhello\n", "clewtest: dialogue, line 2: neither >, < nor #: hello"},
-		{"host frame not JSON", "> hello\n", "line 1: an expected frame that is not a JSON object (invalid character"},
-		{"host frame not an object", "> [1]\n", "line 1: an expected frame that is not a JSON object"},
+		{"host frame not JSON", "> hello\n", "line 1: the expected frame is not a JSON object (invalid character"},
+		{"host frame not an object", "> [1]\n", "line 1: the expected frame is not a JSON object"},
 		{"two frames on a line", "> {} {}\n", "more than one value): {} {}"},
 		{"exit code", "# exit 256\n", "line 1: # exit: not an exit code from 0 to 255: 256"},
 		{"exit code below 0", "# exit -1\n", "line 1: # exit: not an exit code from 0 to 255: -1"},
@@ -213,7 +213,7 @@ func TestReadDialogueErrors(t *testing.T) {
 		{"too few arguments", "# fault flood\n", "the fault flood has 1 arguments, not 0"},
 		{"bad number", "# fault flood -1\n", "the fault flood: not a number of 0 or more: -1"},
 		{"bad duration", "# fault trickle {} soon\n", "the fault trickle: not a duration of 0 or more: soon"},
-		{"bad frame", "# fault half-frame x\n", "the fault half-frame: a frame that is not a JSON object: x"},
+		{"bad frame", "# fault half-frame x\n", "the fault half-frame: the frame is not a JSON object: x"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,16 +275,16 @@ func TestScenarioFrames(t *testing.T) {
 func TestScenarioErrors(t *testing.T) {
 	tests := map[string]*clewtest.Scenario{
 		"a frame of type <nil>: nil":                  new(clewtest.Scenario).Send(nil),
-		"a frame that is not a JSON object: hello":    new(clewtest.Scenario).Send("hello"),
-		"a frame that is not a JSON object: [1]":      new(clewtest.Scenario).Expect([]int{1}).Send("later"),
-		"a frame that is not a JSON object: ":         new(clewtest.Scenario).Send(""),
+		"the frame is not a JSON object: hello":       new(clewtest.Scenario).Send("hello"),
+		"the frame is not a JSON object: [1]":         new(clewtest.Scenario).Expect([]int{1}).Send("later"),
+		"the frame is not a JSON object: ":            new(clewtest.Scenario).Send(""),
 		"a frame of type chan int: json: unsupported": new(clewtest.Scenario).Send(make(chan int)),
 		"a frame of type *wire.InvalidFrame":          new(clewtest.Scenario).Send(wire.Decode([]byte("hello"))),
-		"ExpectAny without frames":                    new(clewtest.Scenario).ExpectAny(),
+		"ExpectAny got no frames":                     new(clewtest.Scenario).ExpectAny(),
 		"not an exit code from 0 to 255: 256":         new(clewtest.Scenario).Exit(256),
 		"not an exit code from 0 to 255: -1":          new(clewtest.Scenario).Do(clewtest.ExitAfter(-1, "{}")),
 		"not a signal that ends a process: signal 0":  new(clewtest.Scenario).Do(clewtest.KilledBy(syscall.Signal(0))),
-		"Do with the zero Fault":                      new(clewtest.Scenario).Do(clewtest.Fault{}),
+		"Do got the zero Fault":                       new(clewtest.Scenario).Do(clewtest.Fault{}),
 		"KilledBy: not a signal of the system":        new(clewtest.Scenario).Do(clewtest.KilledBy(nil)),
 		"flood: not a number of 0 or more: -1":        new(clewtest.Scenario).Do(clewtest.Flood(-1)),
 		"not a JSON object: half":                     new(clewtest.Scenario).Do(clewtest.HalfFrame("half")),

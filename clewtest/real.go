@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,10 +171,29 @@ func runVersion(path string) (string, error) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	out, err := cmd.Output()
-	if err != nil {
+	var out firstOutput
+	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
+	switch err := cmd.Run(); {
+	case len(out) == cap(out) && cap(out) > 0:
+		return "", fmt.Errorf("%s --version prints too much", path)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}
 	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	return version, nil
+}
+
+// A firstOutput keeps what a program prints first. It refuses more, which ends the program.
+type firstOutput []byte
+
+func (o *firstOutput) Write(p []byte) (int, error) {
+	if *o == nil {
+		*o = make([]byte, 0, 4<<10)
+	}
+	n := min(len(p), cap(*o)-len(*o))
+	if *o = append(*o, p[:n]...); n < len(p) {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
 }

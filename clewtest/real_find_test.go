@@ -71,6 +71,18 @@ func fakeAgent(t *testing.T, path, version string) {
 	}
 }
 
+// A binary that prints without end is stopped, and what it prints is not kept.
+func TestRealAgentPrintsTooMuch(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "claude")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexec cat /dev/zero\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := runVersion(path); err == nil || !strings.HasSuffix(err.Error(), "claude --version prints too much") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestRealAgentFind(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -182,16 +194,16 @@ func wantEmpty(t *testing.T, dir string) {
 	}
 }
 
-// fakePack returns an npm that packs a script, which prints the version 1.2.3, and the hash of the
-// package.
-func fakePack(t *testing.T) (npm, integrity string) {
+// fakePack returns an npm that packs a script of that name, which prints the version 1.2.3, and the
+// hash of the package.
+func fakePack(t *testing.T, name string) (npm, integrity string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude.tgz")
 	var packed bytes.Buffer
 	compressed := gzip.NewWriter(&packed)
 	files := tar.NewWriter(compressed)
 	script := "#!/bin/sh\necho 1.2.3 '(Claude Code)'\n"
-	err := files.WriteHeader(&tar.Header{Name: "package/claude", Mode: 0o600, Size: int64(len(script))})
+	err := files.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o600, Size: int64(len(script))})
 	_, werr := files.Write([]byte(script))
 	if err := errors.Join(err, werr, files.Close(), compressed.Close()); err != nil {
 		t.Fatal(err)
@@ -226,7 +238,7 @@ func writeHashes(t *testing.T, version, integrity string) string {
 }
 
 func TestInstallAgent(t *testing.T) {
-	npm, integrity := fakePack(t)
+	npm, integrity := fakePack(t, "claude")
 	tests := []struct {
 		name, npm, version, hashed, integrity string
 		want                                  string // in the output; "" for success
@@ -253,6 +265,25 @@ func TestInstallAgent(t *testing.T) {
 			}
 			wantEmpty(t, dir)
 		})
+	}
+}
+
+// Older versions are one package for all systems, with a script that needs the files beside it.
+func TestInstallAgentOfOnePackage(t *testing.T) {
+	npm, integrity := fakePack(t, "cli.js")
+	dir := t.TempDir()
+	file, hashes := filepath.Join(dir, "claude"), filepath.Join(t.TempDir(), "hashes")
+	if err := os.WriteFile(hashes, []byte("1.2.3 @anthropic-ai/claude-code "+integrity+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it also replaces what is there
+		out, err := installer(t, npm, "1.2.3", file, hashes).CombinedOutput()
+		if version, verr := runVersion(file); err != nil || verr != nil || version != "1.2.3" {
+			t.Errorf("%v, version %q, %v\n%s", err, version, verr, out)
+		}
+	}
+	if _, err := os.Stat(file + ".package/cli.js"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -112,7 +112,7 @@ func (s *Scenario) Exit(code int) *Scenario {
 func (s *Scenario) Do(f Fault) *Scenario {
 	err := f.err
 	if err == nil && f.engine.IsZero() {
-		err = errors.New("Do with the zero Fault")
+		err = errors.New("Do got the zero Fault")
 	}
 	return s.add(f.engine, err)
 }

@@ -89,14 +89,14 @@ var runs = []run{
 		name:  "questions",
 		stdin: "2\n",
 		model: func(m *clewtest.Model) {
-			question := map[string]any{"question": "Which colour?", "header": "Colour", "multiSelect": false,
+			question := map[string]any{"question": "Which color?", "header": "Color", "multiSelect": false,
 				"options": []map[string]string{
 					{"label": "Red", "description": "Like a rose"}, {"label": "Blue", "description": "Like the sky"},
 				}}
-			m.On("favourite colour").Reply(clewtest.ToolUse("AskUserQuestion", map[string]any{"questions": []any{question}}))
+			m.On("favorite color").Reply(clewtest.ToolUse("AskUserQuestion", map[string]any{"questions": []any{question}}))
 			m.OnToolResult("Blue").Reply(clewtest.Text("Blue, above the sea."))
 		},
-		want: "\"Which colour?\"\n1 \"Red\": \"Like a rose\"\n2 \"Blue\": \"Like the sky\"\nBlue, above the sea.\n",
+		want: "\"Which color?\"\n1 \"Red\": \"Like a rose\"\n2 \"Blue\": \"Like the sky\"\nBlue, above the sea.\n",
 	},
 	{
 		name: "images",
@@ -110,7 +110,7 @@ var runs = []run{
 	{
 		name: "interrupt",
 		model: func(m *clewtest.Model) {
-			m.On("Count").Reply(clewtest.Text(strings.Repeat("1, 2, 3, ", 1000))).ChunkSize(9).Pace(50 * time.Millisecond)
+			m.On("Count").Reply(clewtest.Text(strings.Repeat("1, 2, 3, ", 10_000))).ChunkSize(9).Pace(50 * time.Millisecond)
 			m.On("that will do").Reply(clewtest.Text("You are welcome."))
 		},
 		want: "1, 2, 3, ...[stopped]\nYou are welcome.\n",

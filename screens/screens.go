@@ -108,8 +108,8 @@ type ConversationText struct {
 	DefaultFilename string `json:"default_filename"`
 }
 
-// SuggestFiles returns the files and directories of the project whose path begins with query, the best
-// match first, as the agent completes a path after "@".
+// SuggestFiles returns the files and directories of the project whose path begins with query, the
+// best match first, as the agent completes a path after "@".
 func SuggestFiles(ctx context.Context, c Controller, query string) (*FileSuggestions, error) {
 	return ask[FileSuggestions](ctx, c, "file_suggestions", filesRequest{query})
 }

@@ -333,7 +333,7 @@ var smallAnswers = []struct {
 	},
 }
 
-func TestSmallAnswers(t *testing.T) {
+func TestScreenAnswers(t *testing.T) {
 	t.Parallel()
 	for _, test := range smallAnswers {
 		t.Run(test.name, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestSmallAnswers(t *testing.T) {
 }
 
 // An answer of another shape is an error, and never a panic; null and unknown fields are neither.
-func TestAnswersOfOtherShapes(t *testing.T) {
+func TestScreenAnswersOfOtherShapes(t *testing.T) {
 	t.Parallel()
 	for _, test := range smallAnswers {
 		kind := reflect.TypeOf(test.want).Elem()

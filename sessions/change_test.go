@@ -343,6 +343,7 @@ func TestForkGrowth(t *testing.T) { //nolint:paralleltest // it measures what is
 		runtime.ReadMemStats(&after)
 		perCall = append(perCall, (after.TotalAlloc-before.TotalAlloc)/uint64(n))
 	}
+	soak.Figure(t, "bytes for each call, as calls double: %d", perCall)
 	if first, last := perCall[0], perCall[len(perCall)-1]; last > 2*first {
 		t.Errorf("bytes for each call: %d", perCall)
 	}

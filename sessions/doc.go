@@ -28,9 +28,9 @@
 // # Changing
 //
 // [Rename] and [Tag] append an entry to the transcript. [Fork] and [Import] write a new transcript.
-// [Delete] moves the files of a session to a trash directory, from which [Restore] brings them
-// back. Nothing that the agent has written is ever rewritten, and nothing else is written to the
-// agent's directory.
+// [Archive] writes a mark beside the transcript. [Delete] moves the files of a session to a trash
+// directory, from which [Restore] brings them back. Nothing that the agent has written is ever
+// rewritten, and nothing else is written to the agent's directory.
 //
 // An agent with the session open keeps running, but does not see the change. A change is one write
 // of whole lines, which waits while the agent is in the middle of a line. Between that check and

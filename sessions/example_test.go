@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"testing"
 
 	"github.com/clewdev/clew/sessions"
@@ -128,7 +129,7 @@ func ExampleStore() {
 
 func ExampleTail() {
 	ctx := context.Background()
-	opts := &sessions.TailOptions{Options: sessions.Options{Store: exampleStore()}}
+	opts := &sessions.TailOptions{Store: exampleStore()}
 	for update, err := range sessions.Tail(ctx, "2e08b01a-ae65-4bd9-9fea-b7b4b75b673b", opts) {
 		if err != nil {
 			log.Fatal(err)
@@ -159,7 +160,7 @@ func ExampleTail() {
 
 func ExampleRead() {
 	ctx := context.Background()
-	opts := &sessions.ReadOptions{Options: sessions.Options{Store: exampleStore()}}
+	opts := &sessions.ReadOptions{Store: exampleStore()}
 	t, err := sessions.Read(ctx, "2e08b01a-ae65-4bd9-9fea-b7b4b75b673b", opts)
 	if err != nil {
 		log.Fatal(err)
@@ -189,4 +190,36 @@ func ExampleScanUsage() {
 	fmt.Printf("%d transcripts, %d answers, %d output tokens\n", scan.Files, len(scan.Tally.Calls()), tokens)
 	// Output:
 	// 3 transcripts, 6 answers, 252 output tokens
+}
+
+// A session that is done is archived, and left out of a list.
+func ExampleArchive() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "projects")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.CopyFS(dir, os.DirFS("testdata/projects")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	store := sessions.NewFolder(dir) // without a store, the sessions are those of the agent on this machine
+	infos, err := sessions.List(ctx, &sessions.ListOptions{Store: store})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := sessions.Archive(ctx, infos[0].ID, &sessions.Options{Store: store}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	archived := false
+	rest, err := sessions.List(ctx, &sessions.ListOptions{Store: store, Archived: &archived})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(infos), "sessions,", len(rest), "not archived")
+	// Output: 2 sessions, 1 not archived
 }

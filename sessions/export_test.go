@@ -9,6 +9,9 @@ import (
 // SetWrite replaces the function that a Folder writes with.
 func (f *Folder) SetWrite(write func(*os.File, []byte) (int, error)) { f.write = write }
 
+// SetLink replaces the function that a Folder links files with.
+func (f *Folder) SetLink(link func(from, to string) error) { f.link = link }
+
 // SetNotifier replaces the function that creates a notifier, and the one that adds a directory to
 // it.
 func (o *TailOptions) SetNotifier(create func() (*fsnotify.Watcher, error), add func(*fsnotify.Watcher, string) error) {

@@ -1,11 +1,13 @@
 package sessions_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -205,5 +207,34 @@ func TestDecomposedProject(t *testing.T) {
 	}
 	if got, err := sessions.ProjectName("/none/cafe\u0301"); err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// GetAll returns the session of each project, the newest first.
+func TestGetAll(t *testing.T) {
+	t.Parallel()
+	const id = "aaaa1111-0000-4000-8000-000000000001"
+	dir := t.TempDir()
+	for i, project := range []string{"-old", "-new", "-other"} {
+		path := filepath.Join(dir, project, id+".jsonl")
+		if project == "-other" {
+			path = filepath.Join(dir, project, "bbbb1111-0000-4000-8000-000000000001.jsonl")
+		}
+		at := time.Date(2026, 11, 16, 8, i, 0, 0, time.UTC)
+		line := `{"type":"user","uuid":"u","message":{"role":"user","content":"In ` + project + `"}}` + "\n"
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opts := &sessions.Options{Store: sessions.NewFolder(dir)}
+	found, err := sessions.GetAll(t.Context(), id, opts)
+	if err != nil || len(found) != 2 || found[0].Title() != "In -new" || found[1].Title() != "In -old" || found[1].Project != "-old" {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	if _, err := sessions.GetAll(t.Context(), "cccc1111-0000-4000-8000-000000000001", opts); !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+	if _, err := sessions.GetAll(t.Context(), "x", opts); err == nil || errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("no ID: %v", err)
 	}
 }

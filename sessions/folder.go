@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -33,8 +34,9 @@ import (
 // An append is one write. If it fails, the part that was written is cut off again. If the process
 // is killed during the write, none of the entries counts: Load leaves them out, and the next append
 // can repeat them. To tell, a Folder puts white space around the lines of an append of several
-// entries, which has a meaning only to a Folder. Other readers see the part that was written. A
-// metadata file of a subagent is written after the lines.
+// entries. [List], [Read] and [Tail] leave them out as well, as does all of package transcript;
+// only [ScanUsage] counts them, since their answers were paid for. Agents read the part that was
+// written. A metadata file of a subagent is written after the lines.
 //
 // A Folder does not wait for the disk. As with the agent's own files, a crash of the machine may
 // lose the last seconds. Use sqlitestore if that matters.
@@ -52,6 +54,7 @@ type Folder struct {
 	deletes sync.RWMutex // write-locked while files are deleted, read-locked while they are created
 	indexes uuidIndexes
 	write   func(*os.File, []byte) (int, error) // for tests; nil means Write
+	link    func(from, to string) error         // for tests; nil means os.Root.Link
 }
 
 // NewFolder returns a store in the directory dir. The directory need not exist: the first append
@@ -276,7 +279,7 @@ func (l *loader) line(text *line, torn bool) bool {
 	case text.blank() || torn && text.mark() != firstMark:
 		return true
 	case torn:
-		err = errUnfinished
+		err = transcript.ErrUnfinished
 	}
 	if err != nil {
 		l.skipped(SkippedLine{Key: l.key, Line: text.number, Offset: text.offset, Torn: !text.ended, Err: err})

@@ -6,17 +6,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/wire"
 )
 
-// An append of several entries is one write, but a process that is killed can leave a part of it.
-// So the lines of such an append have marks: white space before the first JSON object, and after
-// the others, which other readers ignore. If the last line of an append is missing, none of its
-// entries counts. An append of one entry needs no mark: a part of its line is not an entry.
+// The marks of the lines of an append of several entries.
 const (
-	firstMark  = " \t "
-	middleMark = " \t\t"
-	lastMark   = "\t \t"
+	firstMark  = entrylex.FirstMark
+	middleMark = entrylex.MiddleMark
+	lastMark   = entrylex.LastMark
 )
 
 // The next append ends a line that was cut with lineEnd, or with tornEnd if it belongs to an
@@ -25,9 +23,6 @@ const (
 	lineEnd = "\n"
 	tornEnd = ",\n"
 )
-
-// errUnfinished is the error of the entries of an incomplete append.
-var errUnfinished = errors.New("sessions: an append of several entries was not completed, and none of them counts")
 
 // appendLine adds line i of an append of n entries to a text. Line breaks in an entry can only be
 // between values. White space around it could be taken for a mark.
@@ -50,17 +45,11 @@ var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
 
 // mark returns the mark of a line, or "".
 func (l *line) mark() string {
-	switch {
-	case l.long:
-	case bytes.HasPrefix(l.text, []byte(firstMark)):
-		return firstMark
-	case !l.ended:
-	case bytes.HasSuffix(l.text, []byte(middleMark)):
-		return middleMark
-	case bytes.HasSuffix(l.text, []byte(lastMark)):
-		return lastMark
+	mark := entrylex.Mark(l.text)
+	if l.long || mark != firstMark && !l.ended {
+		return ""
 	}
-	return ""
+	return mark
 }
 
 // unmarked returns the text of a line without its mark.
@@ -78,13 +67,24 @@ type batches struct {
 	base int64 // the offset at which the lines begin
 	size int64 // of the file
 	torn bool  // the append that began last is incomplete
+	// begun reports whether a line was given.
+	begun bool
 }
 
-// unfinished reports whether a line belongs to an incomplete append. A line with a mark whose
-// append began before the lines that were given, or lost its first line, belongs to none.
+// unfinished reports whether a line belongs to an incomplete append. The lines that are given may
+// begin inside one. A line with a mark whose append lost its first line belongs to none.
 func (b *batches) unfinished(l *line) (bool, error) {
+	mark := l.mark()
+	if !b.begun && b.base > 0 && mark == middleMark {
+		whole, err := b.ends(b.base + l.offset)
+		if err != nil {
+			return false, err
+		}
+		b.torn = !whole
+	}
+	b.begun = true
 	torn := b.torn
-	switch l.mark() {
+	switch mark {
 	case "":
 		// A part of the last line of an append, perhaps without only the mark. A line that ends
 		// without a mark is not of an append, or was its last one.

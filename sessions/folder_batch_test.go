@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,6 +73,104 @@ func TestFolderCutAppend(t *testing.T) {
 	}
 }
 
+// listed returns the numbers of the prompts in texts, such as "prompt 3", in order.
+func listed(texts ...string) (numbers []string) {
+	for _, text := range texts {
+		for _, piece := range strings.Split(text, "prompt ")[1:] {
+			number, _, _ := strings.Cut(piece, "!")
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// Wherever an append was cut, and whatever follows it: a list, a transcript that is read and one
+// that is followed have the entries that Load has.
+func TestReadersOfCutAppend(t *testing.T) {
+	t.Parallel()
+	said := func(n int) wire.JSON {
+		return wire.JSON(fmt.Sprintf(`{"type":"user","uuid":"u%d","lastPrompt":"prompt %[1]d!","message":{"role":"user","content":"prompt %[1]d!"}}`, n))
+	}
+	recorded := func(n int) wire.JSON {
+		return wire.JSON(fmt.Sprintf(`{"type":"last-prompt","lastPrompt":"prompt %d!"}`, n))
+	}
+	dir := t.TempDir()
+	name := "p/" + idA + ".jsonl"
+	s := sessions.NewFolder(dir)
+	s.Skipped = func(sessions.SkippedLine) {}
+	mustAppend(t, s, keyA, said(1))
+	start := len(read(t, dir, name))
+	mustAppend(t, s, keyA, said(2), recorded(2), said(3), recorded(3))
+	whole := read(t, dir, name)
+	for follows, rest := range map[string]string{
+		"nothing": "", "an entry of an agent": "\n" + string(said(4)) + "\n" + string(recorded(4)) + "\n",
+		"an append":                ",\n \t " + string(said(5)) + "\n" + string(recorded(5)) + "\t \t\n",
+		"a part of another append": ",\n \t " + string(said(6)) + "\n" + string(recorded(6)),
+	} {
+		for cut := start; cut < len(whole); cut++ {
+			if near := whole[cut-6 : min(cut+2, len(whole))]; !strings.Contains(near, "\n") && cut%31 != 0 {
+				continue // most cuts are inside a value
+			}
+			write(t, dir, name, whole[:cut]+rest)
+			var want []string
+			last := ""
+			for _, entry := range mustLoad(t, s, keyA) {
+				if strings.Contains(string(entry), `"last-prompt"`) {
+					last = listed(string(entry))[0]
+				} else if strings.Contains(string(entry), `"user"`) {
+					want = append(want, listed(string(entry))[0])
+				}
+			}
+			opts := &sessions.Options{Store: s}
+			got, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Store: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if texts := listed(chunkTexts(got.Chunks)...); !slices.Equal(texts, want) {
+				t.Errorf("%s after %q: read %q, loaded %q", follows, whole[start:cut], texts, want)
+			}
+			for u, err := range sessions.Tail(t.Context(), idA, &sessions.TailOptions{Store: s, OnlyMain: true}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if texts := listed(chunkTexts(u.Transcript.Chunks)...); !slices.Equal(texts, want) {
+					t.Errorf("%s after %q: followed %q, loaded %q", follows, whole[start:cut], texts, want)
+				}
+				break
+			}
+			info, err := sessions.Get(t.Context(), idA, opts)
+			if err != nil || strings.Join(listed(info.LastPrompt), " ") != last {
+				t.Errorf("%s after %q: the last prompt is %q, loaded %q, error %v", follows, whole[start:cut], info.LastPrompt, last, err)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// A list that reads only the end of a file notices a cut append that began before it.
+func TestListAfterLongCutAppend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := "p/" + idA + ".jsonl"
+	s := sessions.NewFolder(dir)
+	mustAppend(t, s, keyA, prompt(`"First"`))
+	entries := []wire.JSON{prompt(`"Second"`)}
+	for range 300 {
+		entries = append(entries, wire.JSON(`{"type":"last-prompt","lastPrompt":"`+strings.Repeat("x", 1000)+`"}`))
+	}
+	mustAppend(t, s, keyA, entries...)
+	whole := read(t, dir, name)
+	for cut, want := range map[int]bool{0: true, 10: false, 2000: false} {
+		write(t, dir, name, whole[:len(whole)-cut])
+		info, err := sessions.Get(t.Context(), idA, &sessions.Options{Store: s})
+		if err != nil || (info.LastPrompt != "") != want {
+			t.Errorf("without %d bytes: the last prompt is %.20q, %v", cut, info.LastPrompt, err)
+		}
+	}
+}
+
 // An agent may append to a file that ends with a part of an append. Its entry counts, unless it is
 // on the same line.
 func TestFolderCutAppendBeforeOther(t *testing.T) {
@@ -83,14 +182,15 @@ func TestFolderCutAppendBeforeOther(t *testing.T) {
 	var skipped []string
 	s.Skipped = func(l sessions.SkippedLine) { skipped = append(skipped, fmt.Sprint(l.Line, " ", l.Err)) }
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `{"uuid":"2"}`, `{"uuid":"9"}`)
-	if len(skipped) != 1 || !strings.HasPrefix(skipped[0], "3 sessions: an append of several entries was not completed") {
+	if len(skipped) != 1 || !strings.HasPrefix(skipped[0], "3 transcript: an append of several entries was not completed") {
 		t.Errorf("skipped %q", skipped)
 	}
 	mustAppend(t, s, keyA, `{"uuid":"3"}`)
 	checkLoad(t, s, keyA, `{"uuid":"1"}`, `{"uuid":"2"}`, `{"uuid":"9"}`, `{"uuid":"3"}`)
 }
 
-// A line of the agent that is not ended yet is not taken for a part of an append that was cut before.
+// A line of the agent that is not ended yet is not taken for a part of an append that was cut
+// before.
 func TestFolderCutAppendBeforeOpenLine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,8 +230,13 @@ const batchLength = 7
 
 var batchSizes = []int{10, 3000, 200 << 10, 2 << 20}
 
-// appendBatches appends until the process is killed, and says so before and after each append.
+// appendBatches says so before and after each of its appends. It appends until the process is
+// killed, or until its input ends with the test that began it.
 func appendBatches(dir string) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
 	s := sessions.NewFolder(dir)
 	for i := 0; ; i++ {
 		entries := batch(fmt.Sprint(os.Getpid(), "-", i), batchLength, batchSizes[i%len(batchSizes)])
@@ -152,9 +257,10 @@ func TestFolderKilledAppend(t *testing.T) {
 		appendBatches(dir)
 		return
 	}
-	for round := range soak.Size(12, 120) {
+	rounds := soak.Size(4, 120)
+	for round := range rounds {
 		dir := t.TempDir()
-		ended := killInAppend(t, dir, 1+round%8)
+		ended := killInAppend(t, dir, 1+3*round%8)
 		s := sessions.NewFolder(dir)
 		s.Skipped = func(sessions.SkippedLine) {}
 		var got []string
@@ -169,6 +275,7 @@ func TestFolderKilledAppend(t *testing.T) {
 			t.Errorf("%d entries, want appends of %d, and %d of them at least", n, batchLength, ended)
 		}
 	}
+	soak.Figure(t, "%d writers were killed, nothing that they confirmed is lost", rounds)
 }
 
 // killInAppend kills a child process that appends, after it has begun its nth append. It returns
@@ -178,7 +285,12 @@ func killInAppend(t *testing.T, dir string, nth int) (ended int) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFolderKilledAppend$")
 	child.Env = append(os.Environ(), appendDir+"="+dir)
 	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := child.StdinPipe()
 	if err == nil {
+		defer in.Close()
 		err = child.Start()
 	}
 	if err != nil {

@@ -127,7 +127,7 @@ func TestFolderWithoutPermission(t *testing.T) {
 	if !errors.Is(err, os.ErrPermission) || !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	read, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Options: sessions.Options{Store: s}})
+	read, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Store: s})
 	if !errors.Is(err, os.ErrPermission) || read == nil || len(read.Unlinked) != 1 || read.Unlinked[0].ID != "2" {
 		t.Errorf("got %+v, %v", read, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -187,23 +188,36 @@ func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.
 	return times, err
 }
 
-// eachSession calls visit with the ID and the file of each session of a project, until visit
-// returns false.
+// eachSession calls visit with the ID and the file of each session of a project, in no particular
+// order, until visit returns false. It then reads no more of the directory.
 func eachSession(root *projectRoot, project string, visit func(id string, info fs.FileInfo) bool) error {
-	entries, err := fs.ReadDir(root.FS(), root.prefix)
-	if ignoreNotExist(err) != nil {
-		return fmt.Errorf("sessions: %w", err)
-	}
-	for _, entry := range entries {
-		key, err := sessionfile.Key(path.Join(project, entry.Name()))
-		if err != nil {
-			continue
+	const atOnce = 256
+	dir, err := root.Open(root.prefix)
+	if err != nil {
+		if ignoreNotExist(err) != nil {
+			return fmt.Errorf("sessions: %w", err)
 		}
-		if info, _ := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
-			break
+		return nil
+	}
+	defer dir.Close()
+	for {
+		entries, err := dir.ReadDir(atOnce)
+		for _, entry := range entries {
+			key, err := sessionfile.Key(path.Join(project, entry.Name()))
+			if err != nil {
+				continue
+			}
+			if info, _ := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
+				return nil
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("sessions: %w", err)
 		}
 	}
-	return nil
 }
 
 // sessionFile returns the file of a session, or nil if there is none. It ignores empty files, since

@@ -64,7 +64,9 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 	if int64(len(text)) < size {
 		text = text[:bytes.LastIndexByte(text, '\n')+1]
 	}
-	s.addLines(bytes.TrimPrefix(text, []byte(entrylex.ByteOrderMark)))
+	if err := s.addLines(text, &batches{file: file, size: size}); err != nil {
+		return 0, err
+	}
 	read = int64(len(text))
 	if read == size || read > 0 && s.Title() != "" {
 		return read, ctx.Err()
@@ -75,6 +77,7 @@ func (s *Summary) addStart(ctx context.Context, file *os.File, size int64) (read
 // addMore adds entries until there is a title, and returns the offset at which they end.
 func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64) (read int64, err error) {
 	read = start
+	b := batches{file: file, base: start, size: size}
 	for l, err := range readLines(io.NewSectionReader(file, start, min(size-start, maxSearch))) {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return 0, err
@@ -82,7 +85,13 @@ func (s *Summary) addMore(ctx context.Context, file *os.File, start, size int64)
 		if !l.ended && start+l.next < size { // the line is longer than the part that is read
 			break
 		}
-		s.add(l.text)
+		torn, err := b.unfinished(l)
+		if err != nil {
+			return 0, err
+		}
+		if !torn {
+			s.add(l.text)
+		}
 		if read = start + l.next; read >= window && s.Title() != "" {
 			break
 		}
@@ -102,18 +111,34 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 		return err
 	}
 	if start > read { // begins in the middle of a line
-		text = text[bytes.IndexByte(text, '\n')+1:]
+		cut := bytes.IndexByte(text, '\n') + 1
+		text, start = text[cut:], start+int64(cut)
 		s.Unfinished = ""
 	}
-	s.addLines(text)
-	return nil
+	return s.addLines(text, &batches{file: file, base: start, size: size})
 }
 
-// addLines adds the entries in text.
-func (s *Summary) addLines(text []byte) {
-	for line := range entrylex.Lines(text) {
-		s.add(line)
+// addLines adds the entries in a part of a file, except those of incomplete appends.
+func (s *Summary) addLines(text []byte, b *batches) error {
+	if !bytes.Contains(text, []byte(firstMark)) && !bytes.Contains(text, []byte(middleMark)) { // as in all files of agents
+		for line := range entrylex.Lines(bytes.TrimPrefix(text, []byte(entrylex.ByteOrderMark))) {
+			s.add(line)
+		}
+		return nil
 	}
+	for l, err := range readLines(io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))) {
+		if err != nil {
+			return err
+		}
+		torn, err := b.unfinished(l)
+		if err != nil {
+			return err
+		}
+		if !torn {
+			s.add(l.text)
+		}
+	}
+	return nil
 }
 
 // readAt reads a part of a file, or less if the file has become shorter.

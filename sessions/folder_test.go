@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -211,7 +212,7 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-func TestFolderCancelledWhileItReads(t *testing.T) {
+func TestFolderCanceledWhileItReads(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	entries := manyEntries(n, 1)
@@ -286,15 +287,18 @@ func TestAgentFolder(t *testing.T) {
 }
 
 // A change does not break a line that another process is writing: it waits until the line is
-// complete.
+// complete. The clock of the test passes only while it waits.
 func TestChangeWaitsForEndOfLine(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testChangeWaitsForEndOfLine)
+}
+
+func testChangeWaitsForEndOfLine(t *testing.T) {
 	dir := t.TempDir()
 	half, rest := `{"type":"user","uuid":"1","message":{"content":"Said`, " and done\"}}\n"
 	write(t, dir, "p/"+idA+".jsonl", half)
 	file := filepath.Join(dir, "p", idA+".jsonl")
-	soon := time.Now().Add(900 * time.Millisecond) // so that the line does not count as torn before the test has seen the wait
-	if err := os.Chtimes(file, soon, soon); err != nil {
+	if err := os.Chtimes(file, time.Now(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	opts := &sessions.Options{Store: sessions.NewFolder(dir)}

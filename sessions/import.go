@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/clewdev/clew/wire"
 )
@@ -27,6 +28,10 @@ type ImportOptions struct {
 	// IntoProject is the name of the project in dst, such as the value of
 	// clew.Options.StoreProject. Empty means the name that it has in the source.
 	IntoProject string
+	// OnlyMain leaves out the subagents.
+	OnlyMain bool
+	// BatchEntries is how many entries are appended at once, at most. 0 means 500.
+	BatchEntries int
 	// Progress is called after each append, and for each line that is left out because it is not an
 	// entry. Nil means that nothing is called.
 	Progress func(ImportProgress)
@@ -54,7 +59,7 @@ type ImportProgress struct {
 //
 // Import does not copy entries that dst already has, so it can be repeated: after an error, when
 // the session has grown, or to complete a session of which dst has missed entries. It appends up to
-// 500 entries or 1 MiB at a time.
+// 500 entries or 1 MiB at a time, see [ImportOptions.BatchEntries].
 //
 // Lines of a file that are not entries are left out and reported: to opts.Progress, or else to
 // [Folder.Skipped].
@@ -65,15 +70,21 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 	if opts == nil {
 		opts = new(ImportOptions)
 	}
+	if opts.BatchEntries < 0 {
+		return fmt.Errorf("sessions: ImportOptions.BatchEntries is negative: %d", opts.BatchEntries)
+	}
 	s, key, err := (&Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}).find(ctx, id)
 	if err != nil {
 		return err
 	}
-	subpaths, err := s.store.Subpaths(ctx, key)
-	if err != nil {
-		return err
+	var subpaths []string
+	if !opts.OnlyMain {
+		if subpaths, err = s.store.Subpaths(ctx, key); err != nil {
+			return err
+		}
 	}
-	i := &importer{from: s.store, to: dst, project: cmp.Or(opts.IntoProject, key.Project), report: opts.Progress}
+	i := &importer{from: s.store, to: dst, project: cmp.Or(opts.IntoProject, key.Project), report: opts.Progress,
+		most: cmp.Or(opts.BatchEntries, maxBatchEntries)}
 	for _, key.Subpath = range append([]string{""}, subpaths...) {
 		if err := i.transcript(ctx, key); err != nil {
 			return err
@@ -87,6 +98,7 @@ func Import(ctx context.Context, dst Store, id string, opts *ImportOptions) erro
 type importer struct {
 	from, to Store
 	project  string // the name in the store to
+	most     int    // entries in a batch
 	// report is the caller's function, or nil.
 	report func(ImportProgress)
 	// progress is what report gets. It covers all transcripts of the session.
@@ -150,7 +162,7 @@ func (i *importer) transcript(ctx context.Context, key wire.SessionKey) error {
 
 // add adds an entry to the batch. If the batch is full, it is appended first.
 func (i *importer) add(ctx context.Context, key wire.SessionKey, entry wire.JSON) error {
-	if len(i.batch) == maxBatchEntries || len(i.batch) > 0 && i.bytes+len(entry) > maxBatchBytes {
+	if len(i.batch) == i.most || len(i.batch) > 0 && i.bytes+len(entry) > maxBatchBytes {
 		if err := i.flush(ctx, key); err != nil {
 			return err
 		}

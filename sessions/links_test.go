@@ -79,7 +79,7 @@ func TestLinkedProjects(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	opts := &sessions.Options{Store: sessions.NewFolder(dir), ProjectName: "twice"}
-	if got, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Options: *opts}); err != nil || len(got.Chunks) != 2 {
+	if got, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Store: opts.Store, ProjectName: "twice"}); err != nil || len(got.Chunks) != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if s, err := sessions.Open(t.Context(), idA, opts); err != nil {

@@ -31,6 +31,9 @@ type SessionInfo struct {
 	// Ongoing reports whether an agent seems to be working in the session: the last turn has not
 	// ended, and neither the last entry nor the file is older than two minutes.
 	Ongoing bool
+	// Archived reports whether the session is archived, see [Archive]. It is false in a store that
+	// is not a [Folder].
+	Archived bool
 	Summary
 	// Err says why the session could not be read, or is nil. If it is set, the summary is empty.
 	Err error
@@ -183,6 +186,7 @@ func (s scope) fill(ctx context.Context, info *SessionInfo) {
 		info.Path = folder.path(info.Key())
 		info.Summary, info.Size, info.Err = folder.summary(ctx, info.Key())
 		info.setOngoing()
+		info.Archived = info.Err == nil && folder.archived(ctx, info)
 		return
 	}
 	var summary Summary
@@ -224,6 +228,49 @@ func Get(ctx context.Context, id string, opts *Options) (SessionInfo, error) {
 	return info, info.Err
 }
 
+// GetAll is like [Get] for an ID that several projects have, as after a copy: it returns the
+// session of each project, the newest first. It looks at one file in each project, however many
+// sessions there are. If some projects can't be read for lack of permission, it returns the others
+// together with that error.
+func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	all, err := opts.scopes(true)
+	if err != nil {
+		return nil, err
+	}
+	var found []foundSession
+	var forbidden []error
+	for _, s := range all {
+		projects, err := s.projects(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, project := range projects {
+			at, err := s.modified(ctx, wire.SessionKey{Project: project, SessionID: id})
+			if errors.Is(err, fs.ErrPermission) {
+				forbidden = append(forbidden, err)
+			} else if err != nil {
+				return nil, err
+			}
+			if !at.IsZero() {
+				found = append(found, foundSession{SessionInfo{ID: id, Project: project, Modified: at}, &summarySource{scope: s}})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.Join(append([]error{&notFoundError{"session " + id, all.String()}}, forbidden...)...)
+	}
+	slices.SortFunc(found, newestFirst)
+	infos := make([]SessionInfo, len(found))
+	for i := range found {
+		found[i].in.fill(ctx, &found[i].SessionInfo)
+		infos[i] = found[i].SessionInfo
+	}
+	return infos, errors.Join(forbidden...)
+}
+
 // ListOptions say which sessions to list, and in which order. Nil and the zero value mean all
 // sessions in the agent's own files, the newest first. A session must pass all filters that are
 // set.
@@ -251,6 +298,12 @@ type ListOptions struct {
 	Model, Text string
 	// Ongoing lists only sessions in which an agent is working, or only the others. Nil means both.
 	Ongoing *bool
+	// Archived lists only sessions that are archived, see [Archive], or only the others. Nil means
+	// both.
+	Archived *bool
+	// OnlyInteractive leaves out sessions that a program has started, such as by package clew: see
+	// [Summary.Programmatic].
+	OnlyInteractive bool
 
 	// Sort is the order of the list, by default [ByModified].
 	Sort SortBy
@@ -344,7 +397,8 @@ func (o *ListOptions) page(infos []SessionInfo) []SessionInfo {
 
 // wants reports whether a session passes the filters that need its summary.
 func (o *ListOptions) wants(i *SessionInfo) bool {
-	if o.Branch == "" && o.Tag == "" && o.Model == "" && o.Text == "" && o.Ongoing == nil {
+	if o.Branch == "" && o.Tag == "" && o.Model == "" && o.Text == "" && o.Ongoing == nil &&
+		o.Archived == nil && !o.OnlyInteractive {
 		return true
 	}
 	return i.Err == nil &&
@@ -352,7 +406,9 @@ func (o *ListOptions) wants(i *SessionInfo) bool {
 		(o.Tag == "" || o.Tag == i.Tag) &&
 		hasText(o.Model, i.Model) &&
 		hasText(o.Text, i.Title(), i.FirstPrompt, i.LastPrompt) &&
-		(o.Ongoing == nil || *o.Ongoing == i.Ongoing)
+		(o.Ongoing == nil || *o.Ongoing == i.Ongoing) &&
+		(o.Archived == nil || *o.Archived == i.Archived) &&
+		!(o.OnlyInteractive && i.Programmatic())
 }
 
 // hasText reports whether one of the texts contains part, ignoring case.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -281,18 +282,18 @@ func (s *summaryStore) Summaries(ctx context.Context, project string) (map[strin
 // List loads each session of a store once, or asks once for all summaries.
 func TestListMany(t *testing.T) {
 	t.Parallel()
-	const count = 10_000
+	count := soak.Size(2000, 10_000)
 	memory := sessions.NewMemory()
 	for i := range count {
 		mustAppend(t, memory, wire.SessionKey{Project: "p", SessionID: id(i)}, prompt(`"Said"`))
 	}
-	for limit, want := range map[int]struct{ listed, loads int32 }{0: {count, count}, 20: {20, 32}, count: {count, count}} {
+	for limit, want := range map[int]struct{ listed, loads int }{0: {count, count}, 20: {20, 32}, count: {count, count}} {
 		plain := &plainStore{Store: memory}
 		infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: plain, ProjectName: "p", Limit: limit})
-		if err != nil || len(infos) != int(want.listed) {
+		if err != nil || len(infos) != want.listed {
 			t.Fatalf("got %d sessions, %v", len(infos), err)
 		}
-		if loads, most := plain.loads.Load(), plain.most.Load(); loads != want.loads || most > 16 {
+		if loads, most := plain.loads.Load(), plain.most.Load(); int(loads) != want.loads || most > 16 {
 			t.Errorf("a limit of %d: %d loads, %d at the same time", limit, loads, most)
 		}
 	}

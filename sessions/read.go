@@ -24,8 +24,11 @@ import (
 // ReadOptions say which session to read, and how. Nil and the zero value mean any project of the
 // agent's own files, all subagents, and the default limits.
 type ReadOptions struct {
-	// Options say where the session is. [ReadFile] and [Session.Read] ignore them.
-	Options
+	// Store, Project and ProjectName say where the session is, as in [Options]. [ReadFile] and
+	// [Session.Read] ignore them.
+	Store                Store
+	Project, ProjectName string
+
 	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
@@ -59,7 +62,7 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 	if opts == nil {
 		opts = new(ReadOptions)
 	}
-	s, key, err := opts.find(ctx, id)
+	s, key, err := (&Options{opts.Store, opts.Project, opts.ProjectName}).find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +74,8 @@ func Read(ctx context.Context, id string, opts *ReadOptions) (*transcript.Transc
 }
 
 // ReadFile reads a transcript by the path of its file, which must end in ".jsonl". It also reads
-// the subagents whose transcripts are where the agent puts them, relative to that file. It ignores
-// opts.Options. See [Read].
+// the subagents whose transcripts are where the agent puts them, relative to that file. See
+// [Read].
 //
 //	t, err := sessions.ReadFile(ctx, "/backup/0b7d2c7e-5a63-4d0c-9a3c-6a1b2d9e8f10.jsonl", nil)
 func ReadFile(ctx context.Context, path string, opts *ReadOptions) (*transcript.Transcript, error) {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func makeAgents(t *testing.T) (dir string) {
 func TestReadFamily(t *testing.T) {
 	t.Parallel()
 	dir := makeAgents(t)
-	opts := &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(dir)}}
+	opts := &sessions.ReadOptions{Store: sessions.NewFolder(dir)}
 	check := func(name string, got *transcript.Transcript, err error) {
 		t.Helper()
 		if err != nil {
@@ -106,7 +107,7 @@ func TestReadFamily(t *testing.T) {
 	check("ReadFile", got, err)
 	got, err = openSession(t, dir).Read(t.Context(), nil)
 	check("Session.Read", got, err)
-	got, err = sessions.Read(t.Context(), idA, &sessions.ReadOptions{Options: opts.Options, OnlyMain: true})
+	got, err = sessions.Read(t.Context(), idA, &sessions.ReadOptions{Store: opts.Store, OnlyMain: true})
 	if linked, unlinked := agentsOf(got); err != nil || len(linked)+len(unlinked) != 0 || len(got.Chunks) == 0 {
 		t.Errorf("only the session: got %q and %q, %v", linked, unlinked, err)
 	}
@@ -120,7 +121,7 @@ func TestReadStore(t *testing.T) {
 	if err := sessions.Import(t.Context(), memory, idA, from); err != nil {
 		t.Fatal(err)
 	}
-	got, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Options: sessions.Options{Store: memory}})
+	got, err := sessions.Read(t.Context(), idA, &sessions.ReadOptions{Store: memory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestReadStore(t *testing.T) {
 func TestReadProgress(t *testing.T) {
 	t.Parallel()
 	var last, calls, busy atomic.Int64
-	opts := &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(makeAgents(t))}}
+	opts := &sessions.ReadOptions{Store: sessions.NewFolder(makeAgents(t))}
 	opts.Progress = func(done, total int64) {
 		if busy.Add(1) != 1 {
 			t.Error("two calls at the same time")
@@ -164,7 +165,7 @@ func TestReadErrors(t *testing.T) {
 	file := filepath.Join(dir, "p", idA+".jsonl")
 	for name, read := range map[string]func() error{
 		"no session": func() error {
-			_, err := sessions.Read(t.Context(), id(9), &sessions.ReadOptions{Options: sessions.Options{Store: sessions.NewFolder(dir)}})
+			_, err := sessions.Read(t.Context(), id(9), &sessions.ReadOptions{Store: sessions.NewFolder(dir)})
 			if !errors.Is(err, sessions.ErrNotFound) {
 				t.Errorf("got %v, want ErrNotFound", err)
 			}
@@ -227,13 +228,29 @@ func TestReadWithoutOneAgent(t *testing.T) {
 	}
 	mustAppend(t, memory, keyA, user("1", ""))
 	for subpath, want := range map[string]int{"subagents/agent-3": 4, "": -1} {
-		opts := &sessions.ReadOptions{Options: sessions.Options{Store: failingStore{memory, subpath}}}
+		opts := &sessions.ReadOptions{Store: failingStore{memory, subpath}}
 		got, err := sessions.Read(t.Context(), idA, opts)
 		if !errors.Is(err, errBroken) {
 			t.Errorf("got %v, want %v", err, errBroken)
 		}
 		if want < 0 && got != nil || want > 0 && (got == nil || len(got.Unlinked) != want) {
 			t.Errorf("without %q: got %+v", subpath, got)
+		}
+	}
+}
+
+// All options name the store and the project in the same way.
+func TestOptionsNameProjectsAlike(t *testing.T) {
+	t.Parallel()
+	for _, options := range []any{
+		sessions.Options{}, sessions.ListOptions{}, sessions.ReadOptions{}, sessions.TailOptions{}, sessions.UsageOptions{},
+		sessions.ImportOptions{}, sessions.ForkOptions{},
+	} {
+		typ := reflect.TypeOf(options)
+		for _, name := range []string{"Store", "Project", "ProjectName"} {
+			if field, ok := typ.FieldByName(name); !ok || len(field.Index) > 1 {
+				t.Errorf("%v has no field %s of its own", typ, name)
+			}
 		}
 	}
 }

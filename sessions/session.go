@@ -41,7 +41,7 @@ func Open(ctx context.Context, id string, opts *Options) (*Session, error) {
 	}
 	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, fmt.Errorf("sessions: opening session %s: a %T does not keep files", id, s.store)
+		return nil, fmt.Errorf("sessions: opening session %s: the store, a %T, does not keep files", id, s.store)
 	}
 	info := SessionInfo{ID: id, Project: key.Project, Modified: at}
 	if s.fill(ctx, &info); info.Err != nil {

@@ -55,8 +55,8 @@ type Store interface {
 // The other functions return an error that says so if they need one and the store is not a
 // ProjectLister.
 type ProjectLister interface {
-	// Projects returns the names of all projects that have sessions, sorted, such as "-home-me-code".
-	// An empty store has none, which is not an error.
+	// Projects returns the names of all projects that have sessions, sorted, such as
+	// "-home-me-code". An empty store has none, which is not an error.
 	Projects(ctx context.Context) ([]string, error)
 }
 

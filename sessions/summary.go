@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
+	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -34,6 +36,9 @@ type Summary struct {
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Version is the version of the agent that wrote the last entry, such as "2.1.325".
 	Version string `json:"version,omitempty"`
+	// Entrypoint is how the agent was started when the session began, such as "cli" for a terminal,
+	// "sdk-cli" for a program, or "claude-vscode". Older agents did not record it.
+	Entrypoint string `json:"entrypoint,omitempty"`
 	// FirstPrompt is the first text that the user wrote, on one line, cut after 200 characters.
 	FirstPrompt string `json:"first_prompt,omitempty"`
 	// FirstCommand is the first slash command, such as "/init". It serves as a title if there is no
@@ -61,10 +66,14 @@ type Summary struct {
 	Sidechain bool `json:"sidechain,omitempty"`
 	// Unfinished describes what the last entries leave open, as words separated by spaces: "turn"
 	// if an answer should follow, the ID of each tool call without a result, and, with "~" in
-	// front, the ID of each call that has ended the turn. It is for stores to keep; use
-	// [Summary.Working].
+	// front, the ID of each call that has ended the turn. With "@" in front it is the ID of the
+	// answer that has made the calls. It is for stores to keep; use [Summary.Working].
 	Unfinished string `json:"unfinished,omitempty"`
 }
+
+// Programmatic reports whether a program has started the session, rather than a person at a
+// terminal or in an editor.
+func (s Summary) Programmatic() bool { return strings.HasPrefix(s.Entrypoint, "sdk-") }
 
 // Title returns the best name for the session: the title that the user gave, else the generated
 // one, the last prompt, the first prompt or the first command. It returns "" if the session has
@@ -94,6 +103,7 @@ func (s *Summary) add(entry []byte) {
 	s.GitBranch = cmp.Or(short(h.gitBranch), s.GitBranch)
 	s.PermissionMode = cmp.Or(short(h.permissionMode), s.PermissionMode)
 	s.Version = cmp.Or(short(h.version), s.Version)
+	s.Entrypoint = cmp.Or(s.Entrypoint, short(h.entrypoint))
 	s.TeamName = cmp.Or(s.TeamName, short(h.team))
 	s.AgentName = cmp.Or(short(h.agent), s.AgentName)
 	s.follow(&h)
@@ -107,7 +117,7 @@ func (s *Summary) add(entry []byte) {
 	case "ai-title":
 		s.AITitle = short(h.aiTitle)
 	case "last-prompt":
-		s.LastPrompt = cmp.Or(oneLine(h.lastPrompt), s.LastPrompt)
+		s.addLastPrompt(&h)
 	case "summary":
 		s.Recap = cmp.Or(short(h.summary), s.Recap)
 	case "tag":
@@ -146,6 +156,17 @@ func (s *Summary) addPrompt(h *head) {
 	s.FirstCommand = cmp.Or(s.FirstCommand, command)
 }
 
+// addLastPrompt sets the last prompt, unless the agent wrote it. The agent has cut long ones.
+func (s *Summary) addLastPrompt(h *head) {
+	content, err := json.Marshal(h.lastPrompt)
+	if err != nil {
+		return
+	}
+	if shown := shownPrompt(content); !entryfacts.CutOff(shown) {
+		s.LastPrompt = cmp.Or(oneLine(shown), s.LastPrompt)
+	}
+}
+
 // short cuts a text that is too long to show.
 func short(text string) string {
 	const most = 4096
@@ -171,7 +192,7 @@ const (
 //		fmt.Println("an agent seems to be working in", info.ID)
 //	}
 func (s Summary) Working() bool {
-	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' })
+	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' && word[0] != '@' })
 }
 
 // follow updates Unfinished: whether the agent has something left to do after this entry.
@@ -259,7 +280,7 @@ func wantsAnswer(text string) bool {
 	if entryfacts.IsNotification(text) || strings.HasPrefix(text, entryfacts.StopHook) {
 		return true
 	}
-	return text != "" && !entryfacts.NotByUser(text) && !strings.Contains(text, "<command-name>")
+	return text != "" && !entryfacts.NotByUser(text) && !entryfacts.IsCommand(text)
 }
 
 // followAnswer follows the blocks of an answer in order: a text ends the turn, and a block after it
@@ -270,11 +291,38 @@ func (s *Summary) followAnswer(message []byte) {
 		return
 	}
 	goesOn := unquoted(jsonlex.Lookup(message, 0, "stop_reason")) == "tool_use"
+	id := unquoted(jsonlex.Lookup(message, 0, "id"))
+	s.loseResults(id)
 	var l jsonlex.Lexer
 	l.Reset(content)
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
 		s.followBlock(l.Skip(), goesOn)
 	}
+	s.nameAnswer(id)
+}
+
+// loseResults forgets the calls of an earlier answer: the model can't answer without their results,
+// so these were lost.
+func (s *Summary) loseResults(id string) {
+	words := strings.Fields(s.Unfinished)
+	at := slices.IndexFunc(words, func(word string) bool { return word[0] == '@' })
+	if id == "" || at < 0 || words[at] == "@"+id {
+		return
+	}
+	s.Unfinished = ""
+	if words[0] == openTurn {
+		s.Unfinished = openTurn
+	}
+}
+
+// nameAnswer adds the ID of an answer to its calls.
+func (s *Summary) nameAnswer(id string) {
+	words := strings.Fields(s.Unfinished)
+	if id == "" || len(id) > maxCallID || len(strings.Fields(id)) != 1 || !slices.ContainsFunc(words, isCall) {
+		return
+	}
+	words = slices.DeleteFunc(words, func(word string) bool { return word[0] == '@' })
+	s.Unfinished = strings.Join(append(words, "@"+id), " ")
 }
 
 // followBlock follows one block of an answer. goesOn reports whether the answer ends with tool
@@ -324,12 +372,23 @@ func (s *Summary) called(id string, ends bool) {
 // call or its result has ended the turn.
 func (s *Summary) answered(id string, stops bool) {
 	if ended := s.withoutWord("~" + id); len(ended) < len(strings.Fields(s.Unfinished)) {
-		s.Unfinished = strings.Join(ended, " ")
+		s.setWords(ended)
 		return
 	}
-	s.Unfinished = strings.Join(s.withoutWord(id), " ")
+	s.setWords(s.withoutWord(id))
 	s.setTurn(!stops)
 }
+
+// setWords sets Unfinished. Without calls, the ID of their answer goes, too.
+func (s *Summary) setWords(words []string) {
+	if !slices.ContainsFunc(words, isCall) {
+		words = slices.DeleteFunc(words, func(word string) bool { return word[0] == '@' })
+	}
+	s.Unfinished = strings.Join(words, " ")
+}
+
+// isCall reports whether a word of Unfinished is the ID of a call.
+func isCall(word string) bool { return word != openTurn && word[0] != '@' }
 
 // withoutWord returns the words of Unfinished without one.
 func (s *Summary) withoutWord(word string) []string {
@@ -339,20 +398,33 @@ func (s *Summary) withoutWord(word string) []string {
 // maxPrompt is the length of a prompt in a summary, in characters.
 const maxPrompt = 200
 
-// readPrompt returns what the user wrote in a message, on one line, or the slash command if it is
-// one. Both are empty for a message with a tool result.
+// readPrompt returns what a person sees of a prompt, on one line, or the name of the slash command
+// if it is nothing else. Both are empty for a message with a tool result, and for one that the
+// agent wrote.
 func readPrompt(message []byte) (prompt, command string) {
-	for _, text := range userTexts(message) {
-		text = strings.TrimSpace(text)
-		if name := between(text, "<command-name>", "</command-name>"); name != "" {
-			command = oneLine(name)
-			continue
-		}
-		if text != "" && !entryfacts.NotByUser(text) {
-			return oneLine(text), command
-		}
+	text := strings.Join(userTexts(message), "\n")
+	if strings.TrimSpace(text) == "" {
+		return "", ""
 	}
-	return "", command
+	added, _ := entryfacts.CutAdded(text)
+	if typed, rest := entryfacts.TypedCommand(added); typed != "" && rest == "" {
+		command, _, _ = strings.Cut(typed, " ")
+		return "", oneLine(command)
+	}
+	return oneLine(shownPrompt(jsonlex.Lookup(message, 0, "content"))), ""
+}
+
+// shownPrompt returns the text that package transcript shows for a content in the user's role, or
+// "" if it is neither a prompt nor the message of another agent.
+func shownPrompt(content []byte) string {
+	msg, _ := transcript.Classify(transcript.Entry{Type: "user", Message: &transcript.Message{Content: content}})
+	switch m := msg.(type) {
+	case *transcript.UserMsg:
+		return m.Text
+	case *transcript.TeammateMsg:
+		return m.Text
+	}
+	return ""
 }
 
 // userTexts returns the texts of a message, or none if it has a tool result.
@@ -386,16 +458,6 @@ func unquoted(value []byte) string {
 	return string(text)
 }
 
-// between returns the text between start and the next end, without space around it.
-func between(text, start, end string) string {
-	_, text, found := strings.Cut(text, start)
-	text, _, ended := strings.Cut(text, end)
-	if !found || !ended {
-		return ""
-	}
-	return strings.TrimSpace(text)
-}
-
 // oneLine returns a text without line breaks, cut to the length of a prompt.
 func oneLine(text string) string {
 	text = strings.TrimSpace(lineEnds.Replace(text))
@@ -416,7 +478,7 @@ var lineEnds = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 type head struct {
 	kind, subtype, uuid, parent, time, session     string
 	cwd, gitBranch, version, permissionMode        string
-	team, agent                                    string
+	team, agent, entrypoint                        string
 	customTitle, aiTitle, lastPrompt, summary, tag string
 	sidechain, meta, compactSummary                bool
 	message, compaction                            []byte   // slices of the entry
@@ -472,6 +534,8 @@ func (h *head) text(key []byte) *string {
 		return &h.team
 	case entrylex.KeyAgentName:
 		return &h.agent
+	case entrylex.KeyEntrypoint:
+		return &h.entrypoint
 	case entrylex.KeyCustomTitle:
 		return &h.customTitle
 	case entrylex.KeyAITitle:

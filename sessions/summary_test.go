@@ -88,11 +88,19 @@ func TestSummaryFirstPrompt(t *testing.T) {
 		"an interruption":        {`[{"type":"text","text":"[Request interrupted by user for tool use]"}]`, ""},
 		"an opened file":         {`"<ide_opened_file>a.go</ide_opened_file>"`, ""},
 		"a file before a prompt": {`["<ide_opened_file>a</ide_opened_file>",{"type":"text","text":"Fix it"}]`, "Fix it"},
-		"a file and a prompt":    {`"<ide_selection>a</ide_selection> Fix it"`, "<ide_selection>a</ide_selection> Fix it"},
-		"empty":                  {`"  "`, ""},
-		"not a text":             {`7`, ""},
-		"200 characters":         {`"` + strings.Repeat("é", 200) + `"`, strings.Repeat("é", 200)},
-		"more than that":         {`"` + strings.Repeat("é", 201) + `"`, strings.Repeat("é", 200) + "…"},
+		"a file and a prompt":    {`"<ide_selection>a</ide_selection> Fix it"`, "Fix it"},
+		"a reminder at the end":  {`"Fix it\n\n<system-reminder>a</system-reminder>"`, "Fix it"},
+		"tags of the user":       {`"Strip <system-reminder>a</system-reminder> here"`, "Strip <system-reminder>a</system-reminder> here"},
+		"a shell command":        {`"<bash-input>git status</bash-input>"`, "git status"},
+		"a teammate's message":   {`"<teammate-message teammate_id=\"ada\">Look at a.go</teammate-message>"`, "Look at a.go"},
+		"a teammate's notice":    {`"<teammate-message teammate_id=\"ada\">{\"type\":\"idle_notification\"}</teammate-message>"`, ""},
+		"a compaction": {
+			`"This session is being continued from a previous conversation that ran out of context. Summary: x"`, "",
+		},
+		"empty":          {`"  "`, ""},
+		"not a text":     {`7`, ""},
+		"200 characters": {`"` + strings.Repeat("é", 200) + `"`, strings.Repeat("é", 200)},
+		"more than that": {`"` + strings.Repeat("é", 201) + `"`, strings.Repeat("é", 200) + "…"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +122,30 @@ func TestSummaryFirstPrompt(t *testing.T) {
 		entries := []wire.JSON{`{"type":"system","timestamp":"2026-01-01T00:00:00Z"}`, marked}
 		if got := summaryOf(entries...).FirstPrompt; got != "" {
 			t.Errorf("%s: got %q", mark, got)
+		}
+	}
+}
+
+// The agent records the last prompt with what it has added, and cuts it.
+func TestSummaryLastPrompt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                       "before",
+		"Hello":                                  "Hello",
+		"<ide_selection>a</ide_selection>Fix it": "Fix it",
+		"<ide_selection>a long text that was c…":                                "before",
+		"<system-reminder>a</system-reminder>":                                  "before",
+		"<bash-input>ls</bash-input>":                                           "ls",
+		"<command-name>/review</command-name>\n<command-args>it</command-args>": "/review it",
+		"Is <tick>a</tick> odd?":                                                "Is <tick>a</tick> odd?",
+	} {
+		entry, err := json.Marshal(map[string]string{"type": "last-prompt", "lastPrompt": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := summaryOf(`{"type":"last-prompt","lastPrompt":"before"}`, wire.JSON(entry))
+		if s.LastPrompt != want || s.Title() != want {
+			t.Errorf("%q: the last prompt is %q and the title %q, want %q", text, s.LastPrompt, s.Title(), want)
 		}
 	}
 }

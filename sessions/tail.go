@@ -19,9 +19,11 @@ import (
 // TailOptions say which session to follow, and how. Nil and the zero value mean any project of the
 // agent's own files.
 type TailOptions struct {
-	// Options say where the session is. It must be in files: the agent's own, or those of a
-	// [Folder]. [TailFile] ignores them.
-	Options
+	// Store, Project and ProjectName say where the session is, as in [Options]. It must be in
+	// files: the agent's own, or those of a [Folder]. [TailFile] ignores them.
+	Store                Store
+	Project, ProjectName string
+
 	// Read says how transcripts are read, such as the longest line. Nil means the defaults.
 	Read *transcript.ReadOptions
 	// OnlyMain leaves out the subagents.
@@ -99,13 +101,13 @@ func Tail(ctx context.Context, id string, opts *TailOptions) iter.Seq2[*Update, 
 
 // locate returns the store that has a session, and the path of its file.
 func (o *TailOptions) locate(ctx context.Context, id string) (*Folder, string, error) {
-	s, key, err := o.find(ctx, id)
+	s, key, err := (&Options{o.Store, o.Project, o.ProjectName}).find(ctx, id)
 	if err != nil {
 		return nil, "", err
 	}
 	folder, ok := s.store.(*Folder)
 	if !ok {
-		return nil, "", fmt.Errorf("sessions: follow session %s: a %T does not keep files", id, s.store)
+		return nil, "", fmt.Errorf("sessions: follow session %s: the store, a %T, does not keep files", id, s.store)
 	}
 	path := folder.path(key)
 	return folder, path, nil
@@ -144,7 +146,7 @@ func (f *follower) follow(ctx context.Context, path string) (next string) {
 
 // elsewhere returns the path of the session's file if it has moved, or "".
 func (f *follower) elsewhere(ctx context.Context, path string) string {
-	anywhere := TailOptions{Options: Options{Store: f.folder}}
+	anywhere := TailOptions{Store: f.folder}
 	if _, found, err := anywhere.locate(ctx, f.id); err == nil && found != path {
 		return found
 	}
@@ -153,7 +155,7 @@ func (f *follower) elsewhere(ctx context.Context, path string) string {
 
 // TailFile follows a transcript by the path of its file, which must end in ".jsonl". It also
 // follows the subagents whose transcripts are where the agent puts them, relative to that file.
-// Neither the file nor its directory has to exist yet. It ignores opts.Options. See [Tail].
+// Neither the file nor its directory has to exist yet. See [Tail].
 //
 //	for u, err := range sessions.TailFile(ctx, "/var/log/agent/transcript.jsonl", nil) {
 //		…

@@ -115,7 +115,7 @@ func TestTailMoves(t *testing.T) {
 		old, moved := filepath.Join(dir, "old", id+".jsonl"), filepath.Join(dir, "new", id+".jsonl")
 		put(t, old, ask("1", ""))
 		put(t, filepath.Join(dir, "new", "other.jsonl"), "")
-		where := sessions.TailOptions{Options: sessions.Options{Store: sessions.NewFolder(dir), ProjectName: "old"}}
+		where := sessions.TailOptions{Store: sessions.NewFolder(dir), ProjectName: "old"}
 		if opts != nil {
 			where.PollInterval = opts.PollInterval
 		}

@@ -338,7 +338,7 @@ func TestTailFamily(t *testing.T) {
 func TestTailByID(t *testing.T) {
 	t.Parallel()
 	dir := makeAgents(t)
-	opts := &sessions.TailOptions{Options: sessions.Options{Store: sessions.NewFolder(dir)}, OnlyMain: true}
+	opts := &sessions.TailOptions{Store: sessions.NewFolder(dir), OnlyMain: true}
 	for u, err := range sessions.Tail(t.Context(), idA, opts) {
 		if err != nil || u.Agent != nil || len(u.Transcript.Chunks) != 2 {
 			t.Errorf("got %+v, %v", u, err)
@@ -351,7 +351,7 @@ func TestTailByID(t *testing.T) {
 		want error
 	}{
 		"not there":    {id(7), opts, sessions.ErrNotFound},
-		"not in files": {idA, &sessions.TailOptions{Options: sessions.Options{Store: memoryWith(t, idA)}}, nil},
+		"not in files": {idA, &sessions.TailOptions{Store: memoryWith(t, idA)}, nil},
 		"no ID":        {"x", nil, nil},
 	} {
 		count := 0

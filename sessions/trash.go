@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -191,6 +193,7 @@ type trashDir struct {
 	*os.Root        // of the parent directory
 	projects string // the name of the Folder in the parent
 	trash    string // and that of the trash
+	link     func(from, to string) error
 }
 
 // openTrash opens the trash. It returns nil if the parent directory does not exist.
@@ -213,7 +216,11 @@ func (f *Folder) openTrash() (*trashDir, error) {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
 	name := filepath.Base(dir)
-	return &trashDir{Root: root, projects: name, trash: name + "-trash"}, nil
+	b := &trashDir{Root: root, projects: name, trash: name + "-trash", link: root.Link}
+	if f.link != nil {
+		b.link = f.link
+	}
+	return b, nil
 }
 
 // trash moves a session into the trash.
@@ -240,7 +247,7 @@ func (f *Folder) trash(ctx context.Context, key wire.SessionKey) error {
 // transcript is moved last: without it, the other files could no longer be found.
 func (b *trashDir) moveIn(key wire.SessionKey, d trashRecord) error {
 	if info, err := b.Lstat(path.Join(b.projects, key.Project)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return errors.New("the project is a symbolic link; its sessions have no trash, and can only be erased")
+		return errors.New("the project is a symbolic link, so its sessions can't be moved to the trash; use Erase to delete them")
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -360,7 +367,8 @@ func (f *Folder) restore(ctx context.Context, t TrashedSession) error {
 
 // moveOut moves the files of a session back to where they were. The main transcript gets its name
 // first, so that nobody else can create one, and the trash loses it last. If that was interrupted,
-// the same file has both names, and moveOut does the rest.
+// moveOut does the rest: the same file has both names, or, where there are no links, an empty file
+// has the name.
 func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	from, to := b.trashPaths(dir, key), b.livePaths(key)
 	if err := b.MkdirAll(path.Dir(to.file), 0o700); err != nil {
@@ -368,10 +376,17 @@ func (b *trashDir) moveOut(dir string, key wire.SessionKey) error {
 	}
 	begun := b.same(from.file, to.file)
 	if !begun {
-		if _, err := b.Lstat(to.dir); err == nil {
+		if b.exists(to.dir) && (b.exists(from.dir) || !b.empty(to.file)) {
 			return existsError(to.dir)
 		}
-		if err := b.nameBack(from.file, to.file); err != nil {
+		reserved, err := b.nameBack(from.file, to.file)
+		if err != nil {
+			return err
+		}
+		if reserved != nil {
+			defer reserved.Close()
+			err := b.moveOnto(reserved, from, to)
+			b.removeIfEmpty(dir)
 			return err
 		}
 	}
@@ -398,32 +413,69 @@ func (b *trashDir) same(one, other string) bool {
 	return err == nil && otherErr == nil && os.SameFile(info, otherInfo)
 }
 
+// exists reports whether there is a file or directory of that name.
+func (b *trashDir) exists(name string) bool {
+	_, err := b.Lstat(name)
+	return err == nil
+}
+
 // nameBack gives a file of the trash its old name, unless there is a file of that name. An empty
 // file does not count as a session. Unlike a rename, a link never replaces a file that was created
-// or written in the meantime.
-func (b *trashDir) nameBack(from, to string) error {
+// or written in the meantime. Where there are no links, nameBack creates an empty file instead, and
+// returns it.
+func (b *trashDir) nameBack(from, to string) (reserved *os.File, err error) {
 	if b.empty(to) {
 		if err := b.removeEmpty(to, path.Join(path.Dir(from), rand.Text()+transcriptExtension)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	err := b.Link(from, to)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, fs.ErrExist):
-		return existsError(to)
+	linkErr := b.link(from, to)
+	if linkErr == nil {
+		return nil, nil
 	}
-	// Some file systems have no links. An append to the file that is created here notices that it
-	// was replaced: see [Folder.appendLines].
-	file, err := b.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return existsError(to)
+	if !errors.Is(linkErr, fs.ErrExist) {
+		reserved, err = b.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if errors.Is(errors.Join(linkErr, err), fs.ErrExist) {
+		return nil, existsError(to)
+	}
+	return reserved, err
+}
+
+// moveOnto moves a session back where there are no links. The main transcript, which makes it a
+// session, comes last, and replaces the empty file that nameBack has created. A process may append
+// to that file until then. It notices that its file was replaced, see [Folder.appendLines], or else
+// what it has written is added to the transcript.
+func (b *trashDir) moveOnto(reserved *os.File, from, to sessionPaths) error {
+	file, err := b.OpenFile(from.file, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return errors.Join(err, b.removeReserved(reserved, to.file))
+	}
+	defer file.Close()
+	if err := ignoreNotExist(b.Rename(from.dir, to.dir)); err != nil {
+		return errors.Join(err, b.removeReserved(reserved, to.file))
+	}
+	if !hasName(b.Root, reserved, to.file) || !b.empty(to.file) {
+		return errors.Join(existsError(to.file), ignoreNotExist(b.Rename(to.dir, from.dir)))
+	}
+	if runtime.GOOS == "windows" { // it does not replace an open file
+		_ = reserved.Close()
+	}
+	if err := b.Rename(from.file, to.file); err != nil {
 		return err
 	}
-	return b.Rename(from, to)
+	if runtime.GOOS != "windows" {
+		_, err = io.Copy(file, reserved)
+	}
+	return errors.Join(err, ignoreNotExist(b.Rename(from.dir, to.dir))) // another restore may have moved it
+}
+
+// removeReserved removes the empty file that nameBack has created, unless somebody uses it.
+func (b *trashDir) removeReserved(reserved *os.File, name string) error {
+	if hasName(b.Root, reserved, name) && b.empty(name) {
+		return b.Remove(name)
+	}
+	return nil
 }
 
 // removeEmpty removes an empty file. Somebody may write to it at the same time. So it first moves

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -252,6 +253,22 @@ func TestTrashOfOtherStores(t *testing.T) {
 // Folder. Everything that was appended is in the session or in the trash.
 func TestRestoreLosesNoAppend(t *testing.T) {
 	t.Parallel()
+	t.Run("links", func(t *testing.T) { restoreDuringAppends(t, sessions.NewFolder) })
+	t.Run("no links", func(t *testing.T) { restoreDuringAppends(t, folderWithoutLinks) })
+}
+
+// folderWithoutLinks returns a store on a file system that has no hard links.
+func folderWithoutLinks(dir string) *sessions.Folder {
+	folder := sessions.NewFolder(dir)
+	folder.SetLink(func(from, to string) error {
+		return &os.LinkError{Op: "linkat", Old: from, New: to, Err: syscall.EPERM}
+	})
+	return folder
+}
+
+// restoreDuringAppends deletes and restores a session while others append to it.
+func restoreDuringAppends(t *testing.T, newFolder func(dir string) *sessions.Folder) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "projects")
 	appends := soak.Size(400, 4000)
 	var appending, moving sync.WaitGroup
@@ -270,7 +287,7 @@ func TestRestoreLosesNoAppend(t *testing.T) {
 	}
 	for range 3 {
 		moving.Go(func() {
-			opts := &sessions.Options{Store: sessions.NewFolder(dir)}
+			opts := &sessions.Options{Store: newFolder(dir)}
 			for {
 				select {
 				case <-done:
@@ -304,11 +321,9 @@ func TestRestoreLosesNoAppend(t *testing.T) {
 	}
 }
 
-// A restore that was interrupted after the file had its name again can be repeated.
-func TestRestoreAfterInterruption(t *testing.T) {
-	t.Parallel()
-	dir, opts := trashScene(t)
-	before := tree(t, dir)
+// deleted moves a session into the trash, and returns its directory there.
+func deleted(t *testing.T, opts *sessions.Options) string {
+	t.Helper()
 	if err := sessions.Delete(t.Context(), idA, opts); err != nil {
 		t.Fatal(err)
 	}
@@ -316,8 +331,17 @@ func TestRestoreAfterInterruption(t *testing.T) {
 	if err != nil || len(trashed) != 1 {
 		t.Fatalf("got %+v, %v", trashed, err)
 	}
+	return trashed[0].Path
+}
+
+// A restore that was interrupted after the file had its name again can be repeated.
+func TestRestoreAfterInterruption(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	before := tree(t, dir)
+	trashed := deleted(t, opts)
 	name := idA + ".jsonl"
-	if err := os.Link(filepath.Join(trashed[0].Path, name), filepath.Join(dir, "p", name)); err != nil {
+	if err := os.Link(filepath.Join(trashed, name), filepath.Join(dir, "p", name)); err != nil {
 		t.Fatal(err)
 	}
 	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
@@ -328,5 +352,98 @@ func TestRestoreAfterInterruption(t *testing.T) {
 	}
 	if left := tree(t, dir+"-trash"); len(left) != 0 {
 		t.Errorf("in the trash are still %v", left)
+	}
+}
+
+// A restore that can't open the transcript leaves the session in the trash, and can be repeated.
+func TestRestoreWithoutLinksAgain(t *testing.T) {
+	t.Parallel()
+	dir, opts := trashScene(t)
+	before := tree(t, dir)
+	trashed := deleted(t, opts)
+	name := filepath.Join(trashed, idA+".jsonl")
+	trash := tree(t, dir+"-trash")
+	folder := sessions.NewFolder(dir)
+	folder.SetLink(func(string, string) error {
+		return errors.Join(syscall.EPERM, os.Rename(name, name+".aside"))
+	})
+	opts.Store = folder
+	if err := sessions.Restore(t.Context(), idA, opts); err == nil {
+		t.Fatal("no error for a transcript that can't be opened")
+	}
+	if err := os.Rename(name+".aside", name); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(trash, tree(t, dir+"-trash")); diff != "" {
+		t.Errorf("the trash (-want +got):\n%s", diff)
+	}
+	opts.Store = folderWithoutLinks(dir)
+	if err := sessions.Restore(t.Context(), idA, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+}
+
+// Where there are no hard links, a session is restored as a whole, or stays in the trash.
+func TestRestoreWithoutLinks(t *testing.T) {
+	t.Parallel()
+	live := func(dir string) string { return filepath.Join(dir, "p", idA) }
+	for name, c := range map[string]struct {
+		before func(t *testing.T, dir, trash string) // is called after the session was deleted
+		within func(dir string)                      // is called when a link is tried
+		fails  bool
+	}{
+		"nothing else": {},
+		"its name was reserved before": {before: func(t *testing.T, dir, _ string) {
+			write(t, dir, "p/"+idA+".jsonl", "")
+		}},
+		"its other files were moved before": {before: func(t *testing.T, dir, trash string) {
+			write(t, dir, "p/"+idA+".jsonl", "")
+			if err := os.Rename(filepath.Join(trash, idA), live(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"another process creates a file": {fails: true, within: func(dir string) {
+			_ = os.WriteFile(live(dir)+".jsonl", []byte("{}\n"), 0o600)
+		}},
+		"another process creates a directory": {fails: true, within: func(dir string) {
+			_ = os.MkdirAll(filepath.Join(live(dir), "subagents"), 0o700)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, opts := trashScene(t)
+			folder := folderWithoutLinks(dir)
+			folder.SetLink(func(string, string) error {
+				if c.within != nil {
+					c.within(dir)
+				}
+				return syscall.EPERM
+			})
+			opts.Store = folder
+			whole := tree(t, dir)
+			trashed := deleted(t, opts)
+			if c.before != nil {
+				c.before(t, dir, trashed)
+			}
+			trash := tree(t, dir+"-trash")
+			if err := sessions.Restore(t.Context(), idA, opts); (err != nil) != c.fails {
+				t.Fatalf("error %v", err)
+			}
+			if c.fails {
+				if diff := cmp.Diff(trash, tree(t, dir+"-trash")); diff != "" {
+					t.Errorf("the trash (-want +got):\n%s", diff)
+				}
+				return
+			}
+			if diff := cmp.Diff(whole, tree(t, dir)); diff != "" {
+				t.Errorf("restored (-want +got):\n%s", diff)
+			}
+			if left := tree(t, dir+"-trash"); len(left) != 0 {
+				t.Errorf("in the trash are still %v", left)
+			}
+		})
 	}
 }

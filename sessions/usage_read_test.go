@@ -79,14 +79,14 @@ func TestPartReaderGivesMemoryBack(t *testing.T) {
 // memory if it is too long.
 func TestPartReaderHoldsNoLongLine(t *testing.T) {
 	t.Parallel()
-	entry := []byte(`{"text":"` + strings.Repeat("x", 8*largeLine) + `","n":1}`)
-	list := []byte("[" + strings.Repeat("1,", maxShortened) + "1]")
+	entry := []byte(`{"text":"` + strings.Repeat("x", 3*largeLine) + `","n":1}`)
+	list := []byte("[" + strings.Repeat("1,", maxShortened/2+largeLine) + "1]")
 	for name, tt := range map[string]struct {
 		line []byte
 		max  int
 		long bool
 	}{
-		"long string": {entry, maxEntry, false}, "too long": {entry, 7 * largeLine, true}, "long list": {list, maxEntry, true},
+		"long string": {entry, maxEntry, false}, "too long": {entry, 2 * largeLine, true}, "long list": {list, maxEntry, true},
 	} {
 		data := append(slices.Clone(tt.line), "\nshort"...)
 		r := segmentReader{large: new(sync.Mutex), max: tt.max}
@@ -125,7 +125,7 @@ func (c *countingReader) ReadAt(b []byte, at int64) (int, error) {
 // Segments in the middle of a long line, or of a run of NUL bytes, don't read all of it.
 func TestPartReaderReadsNoMoreThanItsPart(t *testing.T) {
 	t.Parallel()
-	const size, parts = 4 * readSize, 16
+	const size, parts = 4 * readSize, 5
 	for _, data := range []string{
 		strings.Repeat("x", parts*size), strings.Repeat("\x00", parts*size), strings.Repeat("x", parts*size-1) + "\n",
 	} {

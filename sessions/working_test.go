@@ -27,25 +27,33 @@ func TestWorkingEqualsOngoing(t *testing.T) {
 		return `{"type":"user","uuid":"u3","parentUuid":"a1","toolUseResult":` + structured + `,"message":{"role":"user","content":[` +
 			`{"type":"tool_result","tool_use_id":"t","content":` + content + `}]}}`
 	}
+	later := func(id, block string) string {
+		return `{"type":"assistant","uuid":"a2","parentUuid":"a1","message":{"id":"` + id + `","model":"x","role":"assistant","content":[` + block + `]}}`
+	}
 	said := answer(`{"type":"text","text":"Done."}`)
 	tests := map[string]struct {
 		lines []string
 		want  bool
 	}{
-		"a prompt":              {[]string{asked}, true},
-		"an answer":             {[]string{asked, said}, false},
-		"thinking":              {[]string{asked, answer(`{"type":"thinking","thinking":"Hm"}`)}, true},
-		"a call":                {[]string{asked, call("Bash", `{"command":"ls"}`)}, true},
-		"a result":              {[]string{asked, call("Bash", `{}`), result(`"a"`, `{"stdout":"a"}`)}, true},
-		"a rejected call":       {[]string{asked, call("Bash", `{}`), result(`"The user said no"`, `"User rejected tool use"`)}, false},
-		"rejected in the text":  {[]string{asked, call("Bash", `{}`), result(`"User rejected tool use"`, `null`)}, false},
-		"a plan":                {[]string{asked, call("ExitPlanMode", `{"plan":"p"}`)}, false},
-		"an approved shutdown":  {[]string{asked, call("SendMessage", `{"type":"shutdown_response","approve":true}`)}, false},
-		"a message":             {[]string{asked, call("SendMessage", `{"to":"x","message":"y"}`)}, true},
-		"structured output":     {[]string{asked, call("StructuredOutput", `{}`), result(`"ok"`, `"Structured output provided successfully"`)}, false},
-		"an interruption":       {[]string{asked, call("Bash", `{}`), stopped}, false},
-		"a reminder afterwards": {[]string{asked, said, reminder}, false},
-		"output of a command":   {[]string{asked, said, printed}, false},
+		"a prompt":                 {[]string{asked}, true},
+		"an answer":                {[]string{asked, said}, false},
+		"thinking":                 {[]string{asked, answer(`{"type":"thinking","thinking":"Hm"}`)}, true},
+		"a call":                   {[]string{asked, call("Bash", `{"command":"ls"}`)}, true},
+		"a result":                 {[]string{asked, call("Bash", `{}`), result(`"a"`, `{"stdout":"a"}`)}, true},
+		"a rejected call":          {[]string{asked, call("Bash", `{}`), result(`"The user said no"`, `"User rejected tool use"`)}, false},
+		"rejected in the text":     {[]string{asked, call("Bash", `{}`), result(`"User rejected tool use"`, `null`)}, false},
+		"a plan":                   {[]string{asked, call("ExitPlanMode", `{"plan":"p"}`)}, false},
+		"an approved shutdown":     {[]string{asked, call("SendMessage", `{"type":"shutdown_response","approve":true}`)}, false},
+		"a message":                {[]string{asked, call("SendMessage", `{"to":"x","message":"y"}`)}, true},
+		"structured output":        {[]string{asked, call("StructuredOutput", `{}`), result(`"ok"`, `"Structured output provided successfully"`)}, false},
+		"an interruption":          {[]string{asked, call("Bash", `{}`), stopped}, false},
+		"a lost result":            {[]string{asked, call("Bash", `{}`), later("m2", `{"type":"text","text":"Done."}`)}, false},
+		"thinking after one":       {[]string{asked, call("Bash", `{}`), later("m2", `{"type":"thinking","thinking":"Hm"}`)}, true},
+		"a call after one":         {[]string{asked, call("Bash", `{}`), later("m2", `{"type":"tool_use","id":"t2","name":"Bash","input":{}}`)}, true},
+		"text of the same answer":  {[]string{asked, call("Bash", `{}`), later("m", `{"type":"text","text":"Done."}`)}, true},
+		"a plan and a lost result": {[]string{asked, call("Bash", `{}`), later("m2", `{"type":"tool_use","id":"t2","name":"ExitPlanMode","input":{}}`)}, false},
+		"a reminder afterwards":    {[]string{asked, said, reminder}, false},
+		"output of a command":      {[]string{asked, said, printed}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

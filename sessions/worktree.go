@@ -76,8 +76,8 @@ func commonOf(git string) string {
 	return filepath.Dir(filepath.Dir(admin))
 }
 
-// adminOf returns the directory that the .git file of a tree names, without symbolic links, or "" if
-// there is none.
+// adminOf returns the directory that the .git file of a tree names, without symbolic links, or ""
+// if there is none.
 func adminOf(git string) string {
 	if info, err := os.Lstat(git); err != nil || !info.Mode().IsRegular() {
 		return ""

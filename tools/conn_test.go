@@ -27,7 +27,7 @@ func waiter(ended chan<- error) *tools.Tool {
 }
 
 // The end of the context ends the call at once, and the context of the tool.
-func TestCallIsCancelled(t *testing.T) {
+func TestCallIsCanceled(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		c := connect(t, tools.Server(waiter(ended), tools.New("add", "", add)))

@@ -15,7 +15,7 @@
 //
 //	opts := &clew.Options{
 //		MCPServers:   map[string]clew.MCPServer{"calc": tools.Server(add)},
-//		AllowedTools: []string{"mcp__calc__add"},
+//		AllowedTools: []string{add.Name("calc")}, // mcp__calc__add
 //	}
 //
 // # Inputs

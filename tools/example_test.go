@@ -27,7 +27,7 @@ func Example() {
 
 	result, err := clew.Run(context.Background(), "What time is it in Rome?", &clew.Options{
 		MCPServers:   map[string]clew.MCPServer{"clock": tools.Server(now)},
-		AllowedTools: []string{"mcp__clock__now"},
+		AllowedTools: []string{now.Name("clock")}, // mcp__clock__now
 	})
 	if err != nil {
 		log.Fatal(err)

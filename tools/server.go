@@ -37,7 +37,7 @@ func Add(server *mcp.Server, tools ...*Tool) error {
 		case err != nil:
 			problems = append(problems, err)
 		case slices.Contains(names, about.Name):
-			problems = append(problems, fmt.Errorf("tools: there are two tools %q", about.Name))
+			problems = append(problems, fmt.Errorf("tools: two tools have the name %q", about.Name))
 		default:
 			names = append(names, about.Name)
 			adds = append(adds, func() { server.AddTool(about, call) })
@@ -53,9 +53,9 @@ func Add(server *mcp.Server, tools ...*Tool) error {
 }
 
 // Mount returns a server of the MCP Go SDK for [clew.Options.MCPServers] and
-// [clew.Session.SetMCPServers]. What its handlers return reaches the agent as it is. A panic in one
-// of them becomes an error of the request; for that Mount adds a middleware to the server. Mount a
-// server once, and use what Mount returns for all sessions.
+// [clew.Session.SetMCPServers]. The results of its handlers reach the agent unchanged. A panic in
+// one of them becomes an error of the request; for that Mount adds a middleware to the server.
+// Mount a server once, and use what Mount returns for all sessions.
 func Mount(server *mcp.Server) *clew.MCPInProcessServer {
 	if server == nil {
 		return &clew.MCPInProcessServer{Opener: &mounted{err: errors.New("tools: the server is nil")}}
@@ -82,7 +82,7 @@ func (m *mounted) OpenMCP(peer *clew.MCPPeer) (clew.MCPConn, error) {
 	ctx := context.WithValue(context.Background(), loggerKey{}, peer.Logger)
 	session, err := m.server.Connect(ctx, c.pipe, nil)
 	if err != nil {
-		return nil, fmt.Errorf("tools: the server does not connect: %w", err)
+		return nil, fmt.Errorf("tools: connecting the server: %w", err)
 	}
 	c.session = session
 	return c, nil

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/clewdev/clew/internal/schemas"
 )
 
 // A Tool is a function that the model can call. Its methods return the tool itself, so that they
@@ -34,7 +37,7 @@ func New[In, Out any](name, description string, call func(ctx context.Context, i
 	}
 	t.call = func(ctx context.Context, input json.RawMessage) (*Result, error) {
 		var in In
-		if err := json.Unmarshal(input, &in); err != nil {
+		if err := schemas.Unmarshal(input, &in); err != nil {
 			return nil, fmt.Errorf("the input can't be read: %w", err)
 		}
 		out, err := call(ctx, in)
@@ -44,6 +47,23 @@ func New[In, Out any](name, description string, call func(ctx context.Context, i
 		return resultOf(out)
 	}
 	return t
+}
+
+// Name returns the name of the tool for the agent and for permission rules, if a server with that
+// name has it in [clew.Options.MCPServers]: "mcp__server__tool". Characters that the agent does not
+// allow there become underscores.
+func (t *Tool) Name(server string) string {
+	return "mcp__" + agentName(server) + "__" + agentName(t.about.Name)
+}
+
+// agentName returns the name of a server or of a tool as the agent writes it.
+func agentName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // Title sets a name for people.
@@ -154,12 +174,31 @@ func checkName(name string) string {
 	return ""
 }
 
+// inputSchemaOf returns the schema of an input. A pointer is what it points to, since there always
+// is an input.
+func inputSchemaOf(in reflect.Type) (*jsonschema.Schema, error) {
+	for in.Kind() == reflect.Pointer {
+		in = in.Elem()
+	}
+	if in == reflect.TypeFor[any]() {
+		return &jsonschema.Schema{Type: "object"}, nil
+	}
+	if in.Kind() != reflect.Struct && in.Kind() != reflect.Map {
+		return nil, fmt.Errorf("%v is neither a struct nor a map", in)
+	}
+	schema, err := schemas.Of(in)
+	if err == nil && slices.Contains(schema.Types, "object") { // it has its own UnmarshalJSON
+		schema = &jsonschema.Schema{Type: "object"}
+	}
+	return schema, err
+}
+
 // inputSchema returns the schema of the input, ready to be sent and to be checked against.
 func (t *Tool) inputSchema() (*jsonschema.Schema, *jsonschema.Resolved, error) {
 	schema, own := t.about.InputSchema.(*jsonschema.Schema)
 	if !own {
 		var err error
-		if schema, err = schemaOf(t.in); err != nil {
+		if schema, err = inputSchemaOf(t.in); err != nil {
 			return nil, nil, fmt.Errorf("%w (or set a schema with Tool.Schema)", err)
 		}
 	}

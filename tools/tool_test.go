@@ -96,7 +96,7 @@ func TestBadDefinitions(t *testing.T) {
 		"bad name":    {tools.Server(tools.New("a b", "", add)), []string{`"a b"`, "letters, digits"}},
 		"long name":   {tools.Server(tools.New(strings.Repeat("a", 129), "", add)), []string{"longer than 128"}},
 		"no function": {tools.Server(tools.New[sum, int]("add", "", nil)), []string{`"add"`, "no function"}},
-		"twice":       {tools.Server(tools.New("add", "", add), tools.New("add", "", add)), []string{`two tools "add"`}},
+		"twice":       {tools.Server(tools.New("add", "", add), tools.New("add", "", add)), []string{`two tools have the name "add"`}},
 		"string":      {tools.Server(tools.New("s", "", echo[string])), []string{`"s"`, "string is neither", "Tool.Schema"}},
 		"no object":   {tools.Server(tools.New("s", "", echo[any]).Schema(&jsonschema.Schema{})), []string{`type "object"`}},
 		"recursive":   {tools.Server(tools.New("r", "", echo[node])), []string{`"r"`, "cycle", "tools_test.node", "Tool.Schema"}},
@@ -124,6 +124,19 @@ func TestBadDefinitions(t *testing.T) {
 	}
 	if err := tools.Add(nil); err == nil {
 		t.Error("no error about a server that is nil")
+	}
+}
+
+func TestToolName(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ server, tool, want string }{
+		{"calc", "add", "mcp__calc__add"},
+		{"my calc.2", "add.two-x_y", "mcp__my_calc_2__add_two-x_y"},
+		{"größe", "A1", "mcp__gr__e__A1"},
+	} {
+		if got := tools.New(test.tool, "", add).Name(test.server); got != test.want {
+			t.Errorf("%s of %s: %s, want %s", test.tool, test.server, got, test.want)
+		}
 	}
 }
 
@@ -165,7 +178,7 @@ func TestSchemaOfTypes(t *testing.T) {
 		"text":            {field[letter](), `{"type":"string"}`, `"x"`},
 		"list of texts":   {field[[]letter](), `{"type":["null","array"],"items":{"type":"string"}}`, `["x","y"]`},
 		"address":         {field[netip.Addr](), `{"type":"string"}`, `"127.0.0.1"`},
-		"large number":    {field[*big.Int](), `{"type":["null","string"]}`, `null`},
+		"large number":    {field[*big.Int](), `{"type":["null","integer"]}`, `12`},
 		"number":          {field[json.Number](), `{"type":"number"}`, `1.50`},
 		"unmarshaler":     {field[sealed](), anything, `[true]`},
 		"unmarshaler with fields": {field[strict](),

@@ -18,7 +18,8 @@ type BashInput struct {
 	DisableSandbox bool `json:"dangerouslyDisableSandbox"`
 }
 
-// A BashResult is that of Bash, and of PowerShell.
+// A BashResult is that of Bash, and of PowerShell. A command that failed has a [*TextResult] in its
+// place, as a rule; [ExitCode] reads both.
 type BashResult struct {
 	// Stdout is what the command wrote, its errors included where the agent does not part them.
 	Stdout string `json:"stdout"`
@@ -53,6 +54,36 @@ type BashResult struct {
 	GitOperation *GitOperation `json:"gitOperation"`
 	// EditDiff is nil if the agent does not report which files the command changed.
 	EditDiff *BashEditDiff `json:"bashEditDiff"`
+}
+
+// ExitCode returns the exit code of the command. The agent does not write it down, but reports
+// failures in another way, so it is 0 for a command that has ended. It returns false for one that
+// was interrupted or goes on in the background, and for one whose code ReturnCodeInterpretation
+// explains instead, as for a grep without matches.
+func (r *BashResult) ExitCode() (code int, ok bool) {
+	return 0, !r.Interrupted && r.BackgroundTaskID == "" && r.TimedOutAfter == 0 && r.ReturnCodeInterpretation == ""
+}
+
+// ExitCode returns the exit code of the command that a result is of. It returns false if the result
+// is not that of a command, if the command still runs, and if the agent does not report the code.
+func ExitCode(result Result) (code int, ok bool) {
+	var reported *int
+	switch r := result.(type) {
+	case *BashResult:
+		return r.ExitCode()
+	case *TextResult:
+		return r.ExitCode()
+	case *BashOutputResult:
+		reported = r.ExitCode
+	case *TaskOutputResult:
+		if r.Task != nil {
+			reported = r.Task.ExitCode
+		}
+	}
+	if reported == nil {
+		return 0, false
+	}
+	return *reported, true
 }
 
 // A GitOperation is what a command did to a repository. Operations that it did not perform are nil.

@@ -77,3 +77,20 @@ func ExampleCategoryOf() {
 	fmt.Println(counts)
 	// Output: map[Grep:1 Other:1 Read:2 Tool:1]
 }
+
+// A command that has failed has a text in place of its output.
+func ExampleExitCode() {
+	for _, structured := range []wire.JSON{`{"stdout":"ok","stderr":""}`, `"Error: Exit code 2\nmake: no rule"`} {
+		result, err := tooluse.DecodeResult("Bash", structured)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if code, ok := tooluse.ExitCode(result); ok {
+			fmt.Println("exit code", code)
+		}
+	}
+	// Output:
+	// exit code 0
+	// exit code 2
+}

@@ -3,6 +3,7 @@ package tooluse
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/clewdev/clew/internal/entrylex"
@@ -39,40 +40,67 @@ func DecodeInput(name string, input wire.JSON) (Input, error) {
 
 // inputs makes, by the name of a tool, the variant of its input.
 var inputs = map[string]func() Input{
-	"Bash":            newInput[BashInput],
-	"PowerShell":      newInput[BashInput],
-	"BashOutput":      newInput[BashOutputInput],
-	"KillShell":       newInput[TaskStopInput],
-	"KillBash":        newInput[TaskStopInput],
-	"TaskStop":        newInput[TaskStopInput],
-	"TaskOutput":      newInput[TaskOutputInput],
-	"Monitor":         newInput[MonitorInput],
-	"Read":            newInput[ReadInput],
-	"Write":           newInput[WriteInput],
-	"Edit":            newInput[EditInput],
-	"MultiEdit":       newInput[MultiEditInput],
-	"NotebookEdit":    newInput[NotebookEditInput],
-	"LS":              newInput[LSInput],
-	"Grep":            newInput[GrepInput],
-	"Glob":            newInput[GlobInput],
-	"LSP":             newInput[LSPInput],
-	"ToolSearch":      newInput[ToolSearchInput],
-	"WebFetch":        newInput[WebFetchInput],
-	"WebSearch":       newInput[WebSearchInput],
-	"Task":            newInput[AgentInput],
-	"Agent":           newInput[AgentInput],
-	"Skill":           newInput[SkillInput],
-	"Workflow":        newInput[WorkflowInput],
-	"TodoWrite":       newInput[TodoWriteInput],
-	"TaskCreate":      newInput[TaskCreateInput],
-	"TaskUpdate":      newInput[TaskUpdateInput],
-	"TaskGet":         newInput[TaskGetInput],
-	"TaskList":        newInput[TaskListInput],
-	"TeamCreate":      newInput[TeamCreateInput],
-	"TeamDelete":      newInput[TeamDeleteInput],
-	"SendMessage":     newInput[SendMessageInput],
-	"AskUserQuestion": newInput[AskUserQuestionInput],
-	"ExitPlanMode":    newInput[ExitPlanModeInput],
+	"Bash":                     newInput[BashInput],
+	"PowerShell":               newInput[BashInput],
+	"BashOutput":               newInput[BashOutputInput],
+	"KillShell":                newInput[TaskStopInput],
+	"KillBash":                 newInput[TaskStopInput],
+	"TaskStop":                 newInput[TaskStopInput],
+	"TaskOutput":               newInput[TaskOutputInput],
+	"Monitor":                  newInput[MonitorInput],
+	"Read":                     newInput[ReadInput],
+	"Write":                    newInput[WriteInput],
+	"Edit":                     newInput[EditInput],
+	"MultiEdit":                newInput[MultiEditInput],
+	"NotebookEdit":             newInput[NotebookEditInput],
+	"LS":                       newInput[LSInput],
+	"Grep":                     newInput[GrepInput],
+	"Glob":                     newInput[GlobInput],
+	"LSP":                      newInput[LSPInput],
+	"ToolSearch":               newInput[ToolSearchInput],
+	"WebFetch":                 newInput[WebFetchInput],
+	"WebSearch":                newInput[WebSearchInput],
+	"Task":                     newInput[AgentInput],
+	"Agent":                    newInput[AgentInput],
+	"Skill":                    newInput[SkillInput],
+	"Workflow":                 newInput[WorkflowInput],
+	"TodoWrite":                newInput[TodoWriteInput],
+	"TaskCreate":               newInput[TaskCreateInput],
+	"TaskUpdate":               newInput[TaskUpdateInput],
+	"TaskGet":                  newInput[TaskGetInput],
+	"TaskList":                 newInput[TaskListInput],
+	"TeamCreate":               newInput[TeamCreateInput],
+	"TeamDelete":               newInput[TeamDeleteInput],
+	"SendMessage":              newInput[SendMessageInput],
+	"AskUserQuestion":          newInput[AskUserQuestionInput],
+	"ExitPlanMode":             newInput[ExitPlanModeInput],
+	"ListMcpResourcesTool":     newInput[ListMCPResourcesInput],
+	"ListMcpResources":         newInput[ListMCPResourcesInput],
+	"ReadMcpResourceTool":      newInput[ReadMCPResourceInput],
+	"ReadMcpResource":          newInput[ReadMCPResourceInput],
+	"ReadMcpResourceDirTool":   newInput[ReadMCPResourceDirInput],
+	"ReadMcpResourceDir":       newInput[ReadMCPResourceDirInput],
+	"RefreshMcpTools":          newInput[RefreshMCPToolsInput],
+	"EnterPlanMode":            newInput[EnterPlanModeInput],
+	"EnterWorktree":            newInput[EnterWorktreeInput],
+	"ExitWorktree":             newInput[ExitWorktreeInput],
+	"CronCreate":               newInput[CronCreateInput],
+	"CronDelete":               newInput[CronDeleteInput],
+	"CronList":                 newInput[CronListInput],
+	"ScheduleWakeup":           newInput[ScheduleWakeupInput],
+	"RemoteTrigger":            newInput[RemoteTriggerInput],
+	"PushNotification":         newInput[PushNotificationInput],
+	"ReadNotifications":        newInput[ReadNotificationsInput],
+	"ReportFindings":           newInput[ReportFindingsInput],
+	"SendFeedback":             newInput[SendFeedbackInput],
+	"Artifact":                 newInput[ArtifactInput],
+	"Projects":                 newInput[ProjectsInput],
+	"ClaudeDesign":             newInput[ClaudeDesignInput],
+	"propose_skills":           newInput[ProposeSkillsInput],
+	"ProposeSkills":            newInput[ProposeSkillsInput],
+	"ProposeGoal":              newInput[ProposeGoalInput],
+	"OfferChromeSetup":         newInput[OfferChromeSetupInput],
+	"ShowOnboardingRolePicker": newInput[ShowOnboardingRolePickerInput],
 }
 
 func newInput[T any, P interface {
@@ -135,6 +163,18 @@ func (r *TextResult) Failure() string {
 		return ""
 	}
 	return text
+}
+
+// ExitCode returns the exit code of a command that failed: the text of such a result begins with
+// "Error: Exit code 3". It returns false for any other text.
+func (r *TextResult) ExitCode() (code int, ok bool) {
+	text, ok := strings.CutPrefix(r.Failure(), "Exit code ")
+	if !ok {
+		return 0, false
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	code, err := strconv.Atoi(first)
+	return code, err == nil
 }
 
 // A ContentResult is a list of blocks. Tools of MCP servers give one.
@@ -270,28 +310,29 @@ const (
 	CategoryOther Category = "Other"
 )
 
-// CategoryOf returns the category of a tool, also for tools of other agents. Those of MCP servers
-// are in CategoryTool.
+// CategoryOf returns the category of a tool, in upper or lower case, also for tools of other
+// agents. Those of MCP servers are in CategoryTool.
 func CategoryOf(name string) Category {
+	name = strings.ToLower(name)
 	switch name {
-	case "Read", "read_file", "read", "view", "LS", "NotebookRead":
+	case "read", "read_file", "view", "ls", "notebookread":
 		return CategoryRead
-	case "Edit", "MultiEdit", "apply_patch", "edit", "StrReplace":
+	case "edit", "multiedit", "apply_patch", "strreplace":
 		return CategoryEdit
-	case "Write", "NotebookEdit", "write_file", "edit_file", "write":
+	case "write", "notebookedit", "write_file", "edit_file":
 		return CategoryWrite
-	case "Bash", "PowerShell", "BashOutput", "KillShell", "KillBash", "shell_command", "exec_command", "write_stdin",
-		"shell", "run_command", "execute_command", "bash", "Shell":
+	case "bash", "powershell", "bashoutput", "killshell", "killbash", "shell_command", "exec_command", "write_stdin",
+		"shell", "run_command", "execute_command":
 		return CategoryBash
-	case "Grep", "search_files", "grep":
+	case "grep", "search_files":
 		return CategoryGrep
-	case "Glob":
+	case "glob":
 		return CategoryGlob
-	case "Task", "Agent", "Workflow", "task":
+	case "task", "agent", "workflow":
 		return CategoryTask
-	case "Skill", "report_intent":
+	case "skill", "report_intent":
 		return CategoryTool
-	case "WebFetch", "WebSearch":
+	case "webfetch", "websearch":
 		return CategoryWeb
 	}
 	if strings.HasPrefix(name, "mcp__") {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,12 +15,15 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// An inputCase is the input of a tool, and what it decodes to.
+type inputCase struct {
+	tool, input string
+	want        Input
+}
+
 func TestDecodeInput(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		tool, input string
-		want        Input
-	}{
+	tests := []inputCase{
 		{"Bash", `{"command":"ls","description":"List","timeout":5000,"run_in_background":true,"new":1}`,
 			&BashInput{Command: "ls", Description: "List", Timeout: 5000, RunInBackground: true}},
 		{"PowerShell", `{"command":"dir"}`, &BashInput{Command: "dir"}},
@@ -81,7 +85,7 @@ func TestDecodeInput(t *testing.T) {
 		{"TodoWrite", `{"todos":[1,{"content":"c"}]}`, &TodoWriteInput{Todos: []Todo{{}, {Content: "c"}}}},
 	}
 	seen := map[reflect.Type]bool{}
-	for _, tt := range tests {
+	for _, tt := range append(tests, inputsOfServices()...) {
 		got, err := DecodeInput(tt.tool, wire.JSON(tt.input))
 		if err != nil {
 			t.Errorf("%s %s: %v", tt.tool, tt.input, err)
@@ -379,10 +383,10 @@ func TestCategoryOf(t *testing.T) {
 		CategoryBash: "Bash shell_command exec_command write_stdin shell run_command execute_command bash Shell " +
 			"PowerShell BashOutput KillShell KillBash",
 		CategoryGrep:  "Grep search_files grep",
-		CategoryGlob:  "Glob",
+		CategoryGlob:  "Glob glob GLOB",
 		CategoryTask:  "Task Agent task Workflow",
 		CategoryTool:  "Skill report_intent mcp__calc__add",
-		CategoryWeb:   "WebFetch WebSearch",
+		CategoryWeb:   "WebFetch WebSearch websearch",
 		CategoryOther: "TodoWrite AskUserQuestion whatever",
 	}
 	for want, names := range tests {
@@ -394,5 +398,107 @@ func TestCategoryOf(t *testing.T) {
 	}
 	if got := CategoryOf(""); got != CategoryOther {
 		t.Errorf("no name: %s", got)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool, result string
+		code         int
+		ok           bool
+	}{
+		{"Bash", `{"stdout":"done","stderr":"","interrupted":false}`, 0, true},
+		{"Bash", `"Error: Exit code 3\nbad"`, 3, true},
+		{"Bash", `"Error: Exit code 127"`, 127, true},
+		{"PowerShell", `"Error: Exit code -1\nbad"`, -1, true},
+		{"Bash", `{"stdout":"","interrupted":true}`, 0, false},
+		{"Bash", `{"stdout":"","backgroundTaskId":"b1"}`, 0, false},
+		{"Bash", `{"stdout":"","timedOutAfterMs":5}`, 0, false},
+		{"Bash", `{"stdout":"","returnCodeInterpretation":"No matches found"}`, 0, false},
+		{"Bash", `"Error: Exit code three"`, 0, false},
+		{"Bash", `"Exit code 3"`, 0, false},
+		{"Bash", `"User rejected tool use"`, 0, false},
+		{"BashOutput", `{"status":"completed","exitCode":4}`, 4, true},
+		{"BashOutput", `{"status":"running","exitCode":null}`, 0, false},
+		{"TaskOutput", `{"task":{"exitCode":0}}`, 0, true},
+		{"TaskOutput", `{"task":null}`, 0, false},
+		{"Read", `{"file":{}}`, 0, false},
+	} {
+		r, err := DecodeResult(c.tool, wire.JSON(c.result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, ok := ExitCode(r); code != c.code || ok != c.ok {
+			t.Errorf("%s %s: %d, %v; want %d, %v", c.tool, c.result, code, ok, c.code, c.ok)
+		}
+	}
+}
+
+// inputsOfServices are those of tools that services and schedules are behind.
+func inputsOfServices() []inputCase {
+	yes, no := true, false
+	return []inputCase{
+		{"ListMcpResourcesTool", `{"server":"s"}`, &ListMCPResourcesInput{Server: "s"}},
+		{"ReadMcpResourceTool", `{"server":"s","uri":"u"}`, &ReadMCPResourceInput{Server: "s", URI: "u"}},
+		{"ReadMcpResourceDirTool", `{"server":"s","uri":"u"}`, &ReadMCPResourceDirInput{Server: "s", URI: "u"}},
+		{"RefreshMcpTools", `{"server":"s"}`, &RefreshMCPToolsInput{Server: "s"}},
+		{"EnterPlanMode", `{}`, &EnterPlanModeInput{}},
+		{"EnterWorktree", `{"name":"n","path":"/p"}`, &EnterWorktreeInput{Name: "n", Path: "/p"}},
+		{"ExitWorktree", `{"action":"remove","discard_changes":true}`, &ExitWorktreeInput{Action: "remove", DiscardChanges: true}},
+		{"CronCreate", `{"cron":"* * * * *","prompt":"p","recurring":false,"durable":true}`,
+			&CronCreateInput{Cron: "* * * * *", Prompt: "p", Recurring: &no, Durable: true}},
+		{"CronDelete", `{"id":"j"}`, &CronDeleteInput{ID: "j"}},
+		{"CronList", `{}`, &CronListInput{}},
+		{"ScheduleWakeup", `{"delaySeconds":60.5,"reason":"r","prompt":"p","stop":true,"noop":true}`,
+			&ScheduleWakeupInput{DelaySeconds: 60.5, Reason: "r", Prompt: "p", Stop: true, Noop: &yes}},
+		{"RemoteTrigger", `{"action":"run","trigger_id":"t","session_id":"s","cursor":"c","body":{"a":1}}`,
+			&RemoteTriggerInput{Action: "run", TriggerID: "t", SessionID: "s", Cursor: "c", Body: `{"a":1}`}},
+		{"PushNotification", `{"message":"m","status":"proactive"}`, &PushNotificationInput{Message: "m", Status: "proactive"}},
+		{"ReadNotifications", `{}`, &ReadNotificationsInput{}},
+		{"ReportFindings", `{"level":"high","findings":[{"file":"a.go","line":3,"summary":"s","short_summary":"x",
+			"failure_scenario":"f","category":"c","verdict":"CONFIRMED","outcome":"fixed"}]}`,
+			&ReportFindingsInput{Level: "high", Findings: []Finding{{File: "a.go", Line: 3, Summary: "s", ShortSummary: "x",
+				FailureScenario: "f", Category: "c", Verdict: "CONFIRMED", Outcome: "fixed"}}}},
+		{"SendFeedback", `{"type":"bug","title":"t","details":"d","area":"a","failure_mode":"f","task_category":"c"}`,
+			&SendFeedbackInput{Type: "bug", Title: "t", Details: "d", Area: "a", FailureMode: "f", TaskCategory: "c"}},
+		{"Artifact", `{"file_path":"/a.html","title":"t","limit":2,"capabilities":{"x":[]}}`,
+			&ArtifactInput{FilePath: "/a.html", Title: "t", Limit: 2, Capabilities: `{"x":[]}`}},
+		{"Projects", `{"method":"project_search","query":"q","n":3}`, &ProjectsInput{Method: "project_search", Query: "q", N: 3}},
+		{"ClaudeDesign", `{"operation":"list","arguments":{}}`, &ClaudeDesignInput{Operation: "list", Arguments: `{}`}},
+		{"propose_skills", `{"proposals":[{"name":"n","kind":"improvement","target":"t","edits":[{"old_string":"a","new_string":"b"}]}]}`,
+			&ProposeSkillsInput{Proposals: []SkillProposal{{Name: "n", Kind: "improvement", Target: "t", Edits: []SkillEdit{{"a", "b"}}}}}},
+		{"ProposeGoal", `{"condition":"c","ask_user":false}`, &ProposeGoalInput{Condition: "c", AskUser: &no}},
+		{"OfferChromeSetup", `{"reason":"r"}`, &OfferChromeSetupInput{Reason: "r"}},
+		{"ShowOnboardingRolePicker", `{}`, &ShowOnboardingRolePickerInput{}},
+		{"ListMcpResources", `{}`, &ListMCPResourcesInput{}},
+		{"ReadMcpResource", `{"uri":"u"}`, &ReadMCPResourceInput{URI: "u"}},
+		{"ReadMcpResourceDir", `{"uri":"u"}`, &ReadMCPResourceDirInput{URI: "u"}},
+		{"ProposeSkills", `{}`, &ProposeSkillsInput{}},
+	}
+}
+
+// Each tool that was renamed has the same type of input under both names, and no name is twice in
+// the list.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	names := BuiltIn()
+	if !slices.IsSorted(names) || len(slices.Compact(names)) != len(BuiltIn()) {
+		t.Errorf("the names are not sorted, or one is there twice: %q", names)
+	}
+	for old, current := range formerNames {
+		if !slices.Contains(names, current) || slices.Contains(names, old) || CurrentName(old) != current {
+			t.Errorf("%s is now %s", old, current)
+		}
+		if (inputs[old] == nil) != (inputs[current] == nil) {
+			t.Errorf("only one of %s and %s has a type", old, current)
+		}
+	}
+	if got := CurrentName("mcp__a__b"); got != "mcp__a__b" {
+		t.Errorf("another tool is %s", got)
+	}
+	names[0] = "changed"
+	if BuiltIn()[0] == "changed" {
+		t.Error("the list is shared")
 	}
 }

@@ -350,11 +350,14 @@ func (m *AgentMeta) flag(key string) *bool {
 	return nil
 }
 
-// taskCall returns the task and the call that has started it, if the entry is a notice of a task in
-// the background that names both. Such notices come as prompts, and are put into the queue of
-// prompts before.
+// taskCall returns the task and the call that has started it, if the entry is about the progress
+// of a subagent, or a notice of a task in the background that names both. Such notices come as
+// prompts, and are put into the queue of prompts before.
 func taskCall(e *Entry) (task, call string, ok bool) {
 	switch {
+	case e.Type == "progress" && e.DataType == "agent_progress":
+		agent := textAt(e.Data, "agentId")
+		return agent, e.ParentToolUseID, agent != "" && e.ParentToolUseID != ""
 	case e.Type == "queue-operation":
 		return readNotice(e.Content)
 	case e.Type == "user" && e.Message != nil && bytes.HasPrefix(e.Message.Content, []byte(`"<task-notification`)):

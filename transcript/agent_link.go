@@ -19,7 +19,7 @@ const (
 	LinkedByResult LinkedBy = "result"
 	// LinkedByWorkflow: the call started the workflow that the agent belongs to.
 	LinkedByWorkflow LinkedBy = "workflow"
-	// LinkedByNotice: a notice of the agent's end names the call.
+	// LinkedByNotice: a notice of the agent's progress or end names the call.
 	LinkedByNotice LinkedBy = "notice"
 	// LinkedByTeam: the call asked for a teammate of that name, or has the first prompt of the
 	// agent.

@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -489,5 +490,58 @@ func TestLinkAgainAfterGrowth(t *testing.T) {
 	}
 	if got := grown.Chunks[1].Items[0].SubagentType; got != "" {
 		t.Errorf("the first call is still of type %q", got)
+	}
+}
+
+// The progress of a subagent names the call that started it, where nothing else does.
+func TestLinkByProgress(t *testing.T) {
+	t.Parallel()
+	call := func(n int) string {
+		return fmt.Sprintf(`{"type":"assistant","uuid":"a%[1]d","message":{"id":"m","content":[{"type":"tool_use","id":"t%[1]d","name":"Task",`+
+			`"input":{"prompt":"Look","description":"Look"}}]}}`+"\n", n)
+	}
+	progress := func(agent string, n int) string {
+		return fmt.Sprintf(`{"type":"progress","uuid":"p%d","toolUseID":"agent_msg_%[1]d","parentToolUseID":"t%[1]d","data":`+
+			`{"message":{"type":"user"},"normalizedMessages":[],"type":"agent_progress","agentId":%[2]q}}`+"\n", n, agent)
+	}
+	main, err := Read(strings.NewReader(call(1)+call(2)+progress("second", 2)+progress("first", 1)+progress("other", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var agents []*Agent
+	for i, id := range []string{"second", "first"} { // the order of their start is not that of the calls
+		line := fmt.Sprintf(`{"type":"user","uuid":"s","isSidechain":true,"agentId":%q,"timestamp":"2026-11-16T08:00:0%dZ",`+
+			`"message":{"role":"user","content":"Look"}}`+"\n", id, i)
+		own, err := Read(strings.NewReader(line), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, &Agent{ID: id, Transcript: own})
+	}
+	if left := Link(main, agents); len(left) > 0 {
+		t.Errorf("not linked: %v", left)
+	}
+	for i, want := range []string{"t2", "t1"} {
+		if a := agents[i]; a.CallID != want || a.LinkedBy != LinkedByNotice {
+			t.Errorf("%s was started by %s (%s), want %s", a.ID, a.CallID, a.LinkedBy, want)
+		}
+	}
+}
+
+// Each subagent whose progress names a call is known by it, also where several name the same one.
+func TestProgressOfSeveralAgents(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	for i, report := range [][2]string{{"first", "t1"}, {"second", "t1"}, {"first", "t1"}, {"third", "t2"}} {
+		fmt.Fprintf(&lines, `{"type":"progress","uuid":"p%d","toolUseID":"agent_msg","parentToolUseID":%q,"data":`+
+			`{"message":{"type":"user"},"type":"agent_progress","agentId":%q}}`+"\n", i, report[1], report[0])
+	}
+	read, err := Read(strings.NewReader(lines.String()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"first": "t1", "second": "t1", "third": "t2"}
+	if diff := cmp.Diff(want, read.TaskCalls); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

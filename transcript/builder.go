@@ -57,6 +57,7 @@ func (b *Builder) Write(p []byte) (int, error) {
 func (b *Builder) Close() error {
 	b.assembly.dropTorn()
 	b.lines.Flush(b.addLine, b.assembly.addInvalid)
+	b.assembly.addQueued(b.assembly.queue.Rest())
 	return nil
 }
 
@@ -129,8 +130,12 @@ type assembly struct {
 	conversation conversation
 	// sidechains are the subagents in the same file, each with its own assembly.
 	sidechains sidechains
+	// queue finds the prompts that no entry of the conversation has.
+	queue PromptQueue
 	// tally counts the answers of the whole file, including those of subagents in it.
 	tally usage.Tally
+	// callLines are the lines of these answers, for [Transcript.Turns].
+	callLines callLines
 	// context keeps what the entries add to the model's context, for [Transcript.Context].
 	context contextAccount
 	// t is the transcript so far. Its chunks are only up to date after the method transcript.
@@ -180,16 +185,26 @@ func (a *assembly) add(e *Entry, caller string) {
 	if call, ok := CallOf(e); ok {
 		call.Forked = call.Forked || call.Time.Before(a.t.Created) // a fork begins with lines of its own
 		a.tally.Add(call)
+		a.callLines.add(e.Position.Line, &call)
 	}
 	a.noteTask(e)
 	switch {
 	case !e.Chained():
 		a.count(noiseName("", e.Type))
 		a.noteRewind(e)
+		a.queue.Next(e)
 	case aside:
 		a.sidechains.of(e, a.classifier, caller).add(e, "")
 	default:
+		a.addQueued(a.queue.Next(e))
 		a.addChained(e)
+	}
+}
+
+// addQueued adds entries of prompts that only the queue has. They follow the entry before them.
+func (a *assembly) addQueued(entries []Entry) {
+	for i := range entries {
+		a.addChained(&entries[i])
 	}
 }
 
@@ -202,10 +217,10 @@ func (a *assembly) isAside(e *Entry) bool {
 	return e.IsSidechain && !a.classifier.sidechain
 }
 
-// noteTask records which call started a task, if the entry reports the end of the task.
+// noteTask records which call started a task, if the entry reports its progress or its end.
 func (a *assembly) noteTask(e *Entry) {
 	task, call, ok := taskCall(e)
-	if !ok {
+	if !ok || a.t.TaskCalls[task] == call {
 		return
 	}
 	if a.t.TaskCalls == nil {

@@ -7,15 +7,17 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// CallOf returns the call of the model that an entry counts for. It returns false if there is none:
-// the entry is neither an answer nor the progress of a subagent, has no usage, or was made up by
-// the agent.
+// CallOf returns the call of the model that an entry counts for, or the searches that the result
+// of a tool reports, see [usage.Call.ToolUseID]. It returns false if there is none: the entry is
+// neither of these nor the progress of a subagent, has no usage, or was made up by the agent.
 func CallOf(e *Entry) (usage.Call, bool) {
 	switch e.Type {
 	case "assistant":
 		return callOfAnswer(e)
 	case "progress":
 		return callOfProgress(e)
+	case "user":
+		return callOfSearches(e)
 	}
 	return usage.Call{}, false
 }
@@ -35,6 +37,22 @@ func callOfAnswer(e *Entry) (usage.Call, bool) {
 		c.UUID = e.UUID
 	}
 	return c, true
+}
+
+// callOfSearches returns the searches that the result of a tool reports.
+func callOfSearches(e *Entry) (usage.Call, bool) {
+	if e.Message == nil || e.facts.read && !e.facts.searches {
+		return usage.Call{}, false
+	}
+	searches := entrylex.Searches(e.ToolUseResult)
+	if searches == 0 {
+		return usage.Call{}, false
+	}
+	c := usage.Call{
+		ToolUseID: entrylex.ResultID(e.Message.Content), Usage: usage.Usage{WebSearches: searches}, Time: e.Timestamp,
+		Sidechain: e.IsSidechain, Forked: e.Forked, SessionID: e.SessionID, AgentID: e.AgentID,
+	}
+	return c, c.ToolUseID != ""
 }
 
 // callOfProgress returns the call of a subagent. The data of such an entry hold the entry of the
@@ -147,9 +165,14 @@ func (c *callWalk) chunks(chunks []Chunk) {
 // repeat a conversation.
 func (c *callWalk) agents(agents []*Agent) {
 	for _, a := range agents {
-		ownSession := strings.Contains(a.ID, "@")
-		if !ownSession && a.Kind() != AgentCompaction {
+		if a.counts() {
 			c.transcript(a.Transcript)
 		}
 	}
+}
+
+// counts reports whether the calls of an agent count for the session that has started it.
+func (a *Agent) counts() bool {
+	ownSession := strings.Contains(a.ID, "@")
+	return !ownSession && a.Kind() != AgentCompaction
 }

@@ -169,6 +169,9 @@ type DisplayItem struct {
 	// HasResult reports whether the result of the call has arrived. It stays false for a call that
 	// was interrupted before its result was written.
 	HasResult bool
+	// ResultLost reports whether the result is missing although the model went on, which it can't
+	// without the result: the line was lost.
+	ResultLost bool
 	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
 	// rejected. Then ToolResult says why.
 	ToolError bool
@@ -273,7 +276,7 @@ func wordOf(n int, words []string, name string) string {
 // not be read back.
 func marshalWord(n int, words []string, what string) ([]byte, error) {
 	if n < 0 || n >= len(words) {
-		return nil, fmt.Errorf("transcript: no type %d of %s", n, what)
+		return nil, fmt.Errorf("transcript: invalid type of %s: %d", what, n)
 	}
 	return []byte(words[n]), nil
 }
@@ -282,7 +285,7 @@ func marshalWord(n int, words []string, what string) ([]byte, error) {
 func parseWord(text string, words []string, what string) (int, error) {
 	n := slices.Index(words, text)
 	if n < 0 {
-		return 0, fmt.Errorf("transcript: unknown type of %s %q", what, text)
+		return 0, fmt.Errorf("transcript: unknown type of %s: %q", what, text)
 	}
 	return n, nil
 }
@@ -411,8 +414,8 @@ func currentTurn(chunks []Chunk) []Chunk {
 
 // ongoingTurn reports whether the chunks of a turn leave something open. The last item that means
 // something decides: text ends a turn, thinking and calls don't. A call without a result leaves the
-// turn open even if text follows, unless the call itself ends the turn. Without items, the stop
-// reason decides.
+// turn open even if text follows, unless the call itself ends the turn or its result was lost.
+// Without items, the stop reason decides.
 func ongoingTurn(turn []Chunk) bool {
 	var active, anyItem, unfinished bool
 	for i := range turn {
@@ -427,7 +430,7 @@ func ongoingTurn(turn []Chunk) bool {
 				active = isResult || active && blank(item.Text)
 			case ItemToolCall, ItemSubagent:
 				active = !endsTurn(item)
-				unfinished = unfinished || active && !item.HasResult
+				unfinished = unfinished || active && !item.HasResult && !item.ResultLost
 			}
 		}
 		if ch := &turn[i]; ch.Type == AIChunk && !anyItem && !onlyInjected(ch) {

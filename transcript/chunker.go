@@ -16,6 +16,8 @@ type chunker struct {
 	// calls are the places of the items of calls, by ID, so that a result finds its call whatever
 	// is between them.
 	calls map[string]itemIndex
+	// pending are the calls of the last answer that had calls.
+	pending []itemIndex
 
 	// open says that the last chunk is an AI chunk that the next answer joins.
 	open bool
@@ -248,6 +250,14 @@ func (c *chunker) drop(n int) {
 		at.chunk -= n
 		c.calls[id] = at
 	}
+	kept := c.pending[:0]
+	for _, at := range c.pending {
+		if at.chunk >= n {
+			at.chunk -= n
+			kept = append(kept, at)
+		}
+	}
+	c.pending = kept
 	c.firstChanged = max(0, c.firstChanged-n)
 	if len(c.list) == 0 {
 		*c = chunker{}
@@ -294,15 +304,36 @@ func (c *chunker) addSummary(ch *Chunk, a *answerDigest) {
 // line of the same answer has said.
 func (c *chunker) addParts(d *digest) {
 	c.last.begin(d.answer.message)
-	repeated := c.repeated(d.answer.parts)
+	c.loseResults(d.answer.message)
+	repeated := c.repeated(d.answer)
 	for i := range d.answer.parts {
 		p := &d.answer.parts[i]
 		if i < len(repeated) {
 			c.renew(repeated[i], p)
 			continue
 		}
-		c.last.parts = append(c.last.parts, c.addPart(d, p))
+		s := c.addPart(d, p)
+		if d.answer.block > 0 {
+			s.block = d.answer.block + i
+		}
+		c.last.parts = append(c.last.parts, s)
 	}
+	c.last.complete = d.answer.complete
+}
+
+// loseResults says that the results of earlier answers that have not come are lost: an answer
+// follows, and the model can't answer without them.
+func (c *chunker) loseResults(message string) {
+	if message == "" || len(c.pending) == 0 || c.pending[0].message == message {
+		return
+	}
+	for _, at := range c.pending {
+		if item := c.item(at); !item.HasResult {
+			item.ResultLost = true
+			c.touch(at.chunk)
+		}
+	}
+	c.pending = c.pending[:0]
 }
 
 // addPart adds one part of an answer to the open chunk, and returns what the next line may repeat.
@@ -358,6 +389,9 @@ func (c *chunker) addCall(d *digest, p *part) {
 	}
 	at.message = message
 	c.calls[p.id] = at
+	if message != "" {
+		c.pending = append(c.pending, at)
+	}
 	if p.call.name != "" {
 		ch := &c.list[at.chunk]
 		ch.ToolCalls = append(ch.ToolCalls, ToolCall{ID: p.id, Name: p.call.name})
@@ -428,7 +462,7 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	if p.text == "" && p.images == 0 && (item.ToolResult != "" || item.ResultImages > 0) {
 		return at.chunk // of two results the last one that says something counts
 	}
-	item.HasResult, item.ToolResult = true, p.text
+	item.HasResult, item.ResultLost, item.ToolResult = true, false, p.text
 	item.DurationMs = millisBetween(item.Timestamp, d.time)
 	item.setOutcome(d, p)
 	item.countTokens()
@@ -470,16 +504,18 @@ func (c *chunker) distrustDurations(at itemIndex) {
 // A run is what the lines of one answer have added to the open chunk. Mostly each line has the next
 // block of the answer, but some agents write all blocks so far again, with more text.
 type run struct {
-	message string
-	parts   []said
+	message  string
+	parts    []said
+	complete bool // the last line had complete blocks
 }
 
 // A said is a part that was added.
 type said struct {
-	kind partKind
-	id   string
-	item int // index of its item, if it has text
-	text int // index of its text, if it is text of the answer
+	kind  partKind
+	id    string
+	block int // which block of the answer it is, from 1, or 0 if that is not known
+	item  int // index of its item, if it has text
+	text  int // index of its text, if it is text of the answer
 }
 
 // begin starts another run unless the message is the same. Messages without an ID are never the
@@ -493,21 +529,33 @@ func (r *run) begin(message string) {
 // reset begins a run without parts, and keeps the memory of the old one.
 func (r *run) reset(message string) { r.message, r.parts = message, r.parts[:0] }
 
-// repeated returns what the first of the parts say again: the whole answer so far, or its last
-// part.
-func (c *chunker) repeated(parts []part) []said {
+// repeated returns what the first of the answer's parts say again: the whole answer so far, or its
+// last part.
+func (c *chunker) repeated(a *answerDigest) []said {
 	all := c.last.parts
-	if len(all) == 0 || len(parts) == 0 {
+	if len(all) == 0 || len(a.parts) == 0 {
 		return nil
 	}
-	if c.repeats(parts, all) {
+	if len(a.parts) > 1 && sameBlock(a.block, all[0].block) && c.repeats(a.parts, all) {
 		return all
 	}
-	if last := all[len(all)-1:]; c.repeats(parts, last) {
+	if last := all[len(all)-1:]; c.mayContinue(a, last[0]) && c.repeats(a.parts, last) {
 		return last
 	}
 	return nil
 }
+
+// mayContinue reports whether a line may repeat a block with more text. IDs and block numbers tell.
+// Without them, a line with one block does so only where blocks are written as they grow.
+func (c *chunker) mayContinue(a *answerDigest, last said) bool {
+	if a.block > 0 && last.block > 0 || last.id != "" {
+		return sameBlock(a.block, last.block)
+	}
+	return len(a.parts) > 1 || !c.last.complete
+}
+
+// sameBlock reports whether two numbers of blocks may be the same. 0 means that one is not known.
+func sameBlock(a, b int) bool { return a == 0 || b == 0 || a == b }
 
 // repeats reports whether the first of the parts continue what was said before. Two blocks of
 // thinking without text in a row count as two, since nothing shows that they are the same.

@@ -340,6 +340,49 @@ func linesOfAnswer(items []DisplayItem) []string {
 	return lines
 }
 
+// block says which block of its answer a message has.
+func block(number int, m *AIMsg) *AIMsg {
+	m.Block = number
+	return m
+}
+
+// complete says that the blocks of a message are complete.
+func complete(m *AIMsg) *AIMsg {
+	m.Complete = true
+	return m
+}
+
+func stopped(m *AIMsg) *AIMsg {
+	m.StopReason = "end_turn"
+	return m
+}
+
+// Each block that an agent wrote is shown, whichever version it has.
+func TestBlocksOfOneAnswer(t *testing.T) {
+	t.Parallel()
+	for name, member := range map[string]string{
+		"with block numbers": `"version":"2.1.325","apiBlockIndex":%d`,
+		"without":            `"version":"2.1.50","x":%d`,
+		"only numbers":       `"apiBlockIndex":%d`,
+	} {
+		lines := userLine(`"Go"`, "") + "\n"
+		for i, text := range []string{"Same", "Same", "Same and more"} {
+			lines += fmt.Sprintf(`{"type":"assistant","uuid":"a%d",`+member+`,"message":{"id":"m","model":"claude-x","role":"assistant",`+
+				`"content":[{"type":"text","text":%q}]}}`+"\n", i, i, text)
+		}
+		const want = "Same\nSame\nSame and more"
+		read, err := Read(strings.NewReader(lines), nil)
+		if err != nil || len(read.Chunks) != 2 || read.Chunks[1].Text != want {
+			t.Errorf("%s: %+v, %v", name, read.Chunks, err)
+		}
+		for chunk, err := range Stream(strings.NewReader(lines), nil) {
+			if err != nil || chunk.Type == AIChunk && chunk.Text != want {
+				t.Errorf("%s, as a stream: %q, %v", name, chunk.Text, err)
+			}
+		}
+	}
+}
+
 func TestLinesOfOneAnswer(t *testing.T) {
 	t.Parallel()
 	grown := ai(9, "m", thinking("Hmm"), text("I will look."))
@@ -372,6 +415,43 @@ func TestLinesOfOneAnswer(t *testing.T) {
 			"the last block again, with more text",
 			[]ClassifiedMsg{ai(0, "m", thinking("Hmm")), ai(1, "m", text("I")), ai(2, "m", text("I will"))},
 			[]string{"thinking:Hmm", "output:I will"}, "I will", 1,
+		},
+		{
+			"blocks that begin alike, with their numbers",
+			[]ClassifiedMsg{block(1, ai(0, "m", text("Same"))), block(2, ai(1, "m", text("Same"))), block(3, ai(2, "m", text("Same and more")))},
+			[]string{"output:Same", "output:Same", "output:Same and more"}, "Same\nSame\nSame and more", 0,
+		},
+		{
+			"a block again under its number",
+			[]ClassifiedMsg{block(1, ai(0, "m", text("Same"))), block(2, ai(1, "m", text("Same"))), block(2, ai(2, "m", text("Same and more")))},
+			[]string{"output:Same", "output:Same and more"}, "Same\nSame and more", 0,
+		},
+		{
+			"all blocks again under their numbers",
+			[]ClassifiedMsg{
+				block(1, ai(0, "m", text("One"))), block(2, ai(1, "m", text("Two"))), block(1, ai(2, "m", text("One"), text("Two"), text("Two"))),
+			},
+			[]string{"output:One", "output:Two", "output:Two"}, "One\nTwo\nTwo", 0,
+		},
+		{
+			"complete blocks that begin alike",
+			[]ClassifiedMsg{complete(ai(0, "m", text("Same"))), complete(ai(1, "m", text("Same"))), complete(ai(2, "m", text("Same and more")))},
+			[]string{"output:Same", "output:Same", "output:Same and more"}, "Same\nSame\nSame and more", 0,
+		},
+		{
+			"thinking that begins alike",
+			[]ClassifiedMsg{complete(ai(0, "m", thinking("Hmm"))), complete(ai(1, "m", thinking("Hmm, no")))},
+			[]string{"thinking:Hmm", "thinking:Hmm, no"}, "", 2,
+		},
+		{
+			"blocks of an answer that has ended",
+			[]ClassifiedMsg{stopped(ai(0, "m", text("Same"))), ai(1, "m", text("Same and more"))},
+			[]string{"output:Same", "output:Same and more"}, "Same\nSame and more", 0,
+		},
+		{
+			"a complete call twice",
+			[]ClassifiedMsg{complete(ai(0, "m", toolUse("a", "Bash", `{}`))), complete(ai(1, "m", toolUse("a", "Bash", `{}`)))},
+			[]string{"tool:a {}"}, "", 0,
 		},
 		{
 			"an earlier block grows too",

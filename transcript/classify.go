@@ -210,8 +210,8 @@ func compactBoundary(e *Entry) *CompactMsg {
 func localCommand(e *Entry) (ClassifiedMsg, string) {
 	text := systemText(e)
 	switch entryfacts.LeadingTag(text) {
-	case "command-name", "command-message":
-		if command := typedCommand(text); command != "" {
+	case "command-name", "command-message", "command-args":
+		if command, _ := entryfacts.TypedCommand(text); command != "" {
 			return &UserMsg{Timestamp: e.Timestamp, Text: command, PermissionMode: e.PermissionMode}, ""
 		}
 	case "local-command-stdout", "local-command-stderr":
@@ -269,7 +269,7 @@ func sentence(statement, detail string) string {
 // attachment classifies what the agent has attached to a prompt. Most of it is context for the
 // model.
 func (c *classifier) attachment(e *Entry) (ClassifiedMsg, string) {
-	if e.AttachmentType == "queued_command" {
+	if e.AttachmentType == queuedCommand {
 		return c.queued(e)
 	}
 	text, isError := attachmentNotice(e)
@@ -278,6 +278,9 @@ func (c *classifier) attachment(e *Entry) (ClassifiedMsg, string) {
 	}
 	return &SystemMsg{Timestamp: e.Timestamp, Output: text, IsError: isError}, ""
 }
+
+// queuedCommand is the type of the attachment for a prompt that came while the agent worked.
+const queuedCommand = "queued_command"
 
 // queued classifies a prompt that the user or the host sent while the agent worked.
 func (c *classifier) queued(e *Entry) (ClassifiedMsg, string) {
@@ -300,10 +303,14 @@ func attachmentNotice(e *Entry) (text string, isError bool) {
 			return hookName(a) + " hook: " + text, false
 		}
 	case "max_turns_reached":
-		if most := intAt(a, "maxTurns"); most != 0 {
+		switch most := intAt(a, "maxTurns"); most {
+		case 0:
+			return "Reached the limit of turns", false
+		case 1:
+			return "Reached the limit of 1 turn", false
+		default:
 			return fmt.Sprintf("Reached the limit of %d turns", most), false
 		}
-		return "Reached the limit of turns", false
 	case "goal_status":
 		if trueAt(a, "met") {
 			return sentence("Goal met", textAt(a, "condition")), false

@@ -17,7 +17,7 @@ func (c *classifier) assistant(e *Entry) (ClassifiedMsg, string) {
 	}
 	msg := &AIMsg{
 		Timestamp: e.Timestamp, MessageID: m.ID, RequestID: e.RequestID, Model: m.Model, StopReason: m.StopReason,
-		Blocks: c.blocks(m.Content),
+		Blocks: c.blocks(m.Content), Block: e.Block, Complete: e.Version != "",
 	}
 	if m.Usage != nil {
 		msg.Usage = *m.Usage

@@ -353,6 +353,7 @@ func TestClassifyAttachments(t *testing.T) {
 		},
 		{name: "hook's silence", line: attachmentLine(`{"type":"hook_system_message"}`), noise: "attachment:hook_system_message"},
 		{name: "turns", line: attachmentLine(`{"type":"max_turns_reached","maxTurns":5,"turnCount":6}`), want: sawNotice("Reached the limit of 5 turns")},
+		{name: "one turn", line: attachmentLine(`{"type":"max_turns_reached","maxTurns":1}`), want: sawNotice("Reached the limit of 1 turn")},
 		{name: "turns, no number", line: attachmentLine(`{"type":"max_turns_reached"}`), want: sawNotice("Reached the limit of turns")},
 		{name: "goal met", line: attachmentLine(`{"type":"goal_status","met":true,"condition":"tests pass"}`), want: sawNotice("Goal met: tests pass")},
 		{name: "goal not met", line: attachmentLine(`{"type":"goal_status","met":false}`), want: sawNotice("Goal not met yet")},

@@ -27,8 +27,9 @@ func (c *classifier) user(e *Entry) (ClassifiedMsg, string) {
 
 // A prompt is text for the model, and what came with it.
 type prompt struct {
-	content   []byte // what it was read from
-	text      string
+	content   []byte   // what it was read from
+	text      string   // all texts, each from a new line
+	texts     []string // of the blocks, if there are several
 	images    int
 	documents int
 	others    int  // blocks that are none of these
@@ -60,7 +61,7 @@ func (c *classifier) readPrompt(content []byte) (prompt, bool) {
 // readBlocks reads the list that comes next. It stops at the result of a tool. It returns false if
 // the content goes to the model as something else than a prompt.
 func (p *prompt) readBlocks(l *jsonlex.Lexer) bool {
-	var texts []string
+	texts := p.texts
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
 		if l.Peek() == '"' {
 			texts = append(texts, l.String())
@@ -86,7 +87,7 @@ func (p *prompt) readBlocks(l *jsonlex.Lexer) bool {
 			}
 		}
 	}
-	p.text = strings.Join(texts, "\n")
+	p.text, p.texts = strings.Join(texts, "\n"), texts
 	return l.Err() == nil && (p.others == 0 || p.text != "" || p.attachments() > 0)
 }
 
@@ -107,9 +108,9 @@ func readText(l *jsonlex.Lexer) string {
 // the agent, then text that only the model gets, then the words of the user.
 func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	if e.IsCompactSummary || strings.HasPrefix(p.text, continued) {
-		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(Sanitize(p.text), p.text)}, ""
+		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(summaryText(p.text), p.text)}, ""
 	}
-	text, added := entryfacts.CutAdded(p.text)
+	text, added := p.cutAdded()
 	if text == "" && p.attachments() == 0 {
 		return nil, cmp.Or(added, noiseEmpty)
 	}
@@ -133,9 +134,31 @@ func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	}, ""
 }
 
+// cutAdded cuts what was added to the prompt from the edges of each block.
+func (p *prompt) cutAdded() (text, kind string) {
+	if len(p.texts) < 2 {
+		return entryfacts.CutAdded(p.text)
+	}
+	return entryfacts.CutAddedBlocks(p.texts)
+}
+
 // continued begins the summary of a conversation that was compacted, also in versions that don't
 // mark it.
 const continued = "This session is being continued from a previous conversation that ran out of context"
+
+// summaryText returns the summary of a conversation, without reminders at its edges and after the
+// sentence that the agent begins it with. The rest may quote a person.
+func summaryText(text string) string {
+	text = Sanitize(text)
+	intro, rest, ok := strings.Cut(text, "\n\n")
+	if !ok || !strings.HasPrefix(intro, continued) || entryfacts.LeadingTag(rest) != entryfacts.Reminder {
+		return text
+	}
+	if _, after, closed := entryfacts.CutElement(rest, entryfacts.Reminder); closed {
+		return intro + "\n\n" + after
+	}
+	return text
+}
 
 // promptBlocks returns a prompt as blocks.
 func (c *classifier) promptBlocks(p prompt) wire.Content {
@@ -196,6 +219,7 @@ func printed(e *Entry, text, kind string) (ClassifiedMsg, string) {
 		text = strings.TrimSpace(text)
 		name := entryfacts.LeadingTag(text)
 		if entryfacts.OutputTag(name) != kind {
+			out = append(out, own(text, whole))
 			return commandOutput(e, joinLines(out...), joinLines(errs...))
 		}
 		var inner string

@@ -25,6 +25,10 @@ func TestClassifyPrompts(t *testing.T) {
 		},
 		{name: "one block", line: userLine(`[{"type":"text","text":"Write it"}]`, ""), want: sawPrompt("Write it")},
 		{
+			name: "indented block",
+			line: userLine(`[{"type":"text","text":"Why?"},{"type":"text","text":"    if x {\n\t\ty()\n    }\n"},{"type":"text","text":"  z"}]`, ""),
+			want: sawPrompt("Why?\n    if x {\n\t\ty()\n    }\n\n  z"),
+		}, {
 			name: "two blocks", line: userLine(`[{"type":"text","text":"a"},{"text":"b","type":"text"}]`, ""),
 			want: sawPrompt("a\nb"),
 		},
@@ -57,7 +61,34 @@ func TestClassifyPrompts(t *testing.T) {
 		{name: "empty text", line: saidLine(""), noise: "empty"},
 		{name: "blank text", line: saidLine(" \n\t "), noise: "empty"},
 		{name: "blank block", line: userLine(`[{"type":"text","text":" "}]`, ""), noise: "empty"},
-		{name: "reminder inside", line: saidLine("a <system-reminder>x</system-reminder> b"), want: sawPrompt("a  b")},
+		{
+			name: "tags inside", line: saidLine("How do I strip <system-reminder>keep me</system-reminder> from this?"),
+			want: sawPrompt("How do I strip <system-reminder>keep me</system-reminder> from this?"),
+		}, {
+			name: "tags at the end of a sentence", line: saidLine("How do I strip <system-reminder>keep me</system-reminder>"),
+			want: sawPrompt("How do I strip <system-reminder>keep me</system-reminder>"),
+		}, {
+			name: "tags in code", line: saidLine("Strip this:\n```\n<system-reminder>a</system-reminder>\n```\n"),
+			want: sawPrompt("Strip this:\n```\n<system-reminder>a</system-reminder>\n```"),
+		}, {
+			name: "tags in code without an end", line: saidLine("Strip this:\n```\n<system-reminder>a</system-reminder>"),
+			want: sawPrompt("Strip this:\n```\n<system-reminder>a</system-reminder>"),
+		}, {
+			name: "command tags inside", line: saidLine("Does <command-name>/x</command-name> or <bash-input>ls</bash-input> match?"),
+			want: sawPrompt("Does <command-name>/x</command-name> or <bash-input>ls</bash-input> match?"),
+		}, {
+			name: "tags in the middle of one of several blocks",
+			line: userLine(`["<ide_selection>x</ide_selection>","Drop <tick>a</tick> too","<system-reminder>b</system-reminder>"]`, ""),
+			want: sawPrompt("Drop <tick>a</tick> too"),
+		}, {
+			name: "reminders on lines of their own at the end",
+			line: saidLine("Go on\n\n<system-reminder>a</system-reminder>\n<system-reminder>b\n</system-reminder>\n"), want: sawPrompt("Go on"),
+		}, {
+			name: "words after a command", line: saidLine("<command-name>/x</command-name>\n<command-args>y</command-args> means what?"),
+			want: sawPrompt("/x y\nmeans what?"),
+		}, {
+			name: "words after a shell command", line: saidLine("<bash-input>ls</bash-input> means what?"), want: sawPrompt("ls\nmeans what?"),
+		},
 	})
 }
 
@@ -260,6 +291,11 @@ func TestClassifySummaries(t *testing.T) {
 		{
 			name: "marked, in other words", line: userLine(`[{"type":"text","text":"Talked."}]`, `"isCompactSummary":true`),
 			want: &CompactMsg{Timestamp: lineTime, Summary: true, Text: "Talked."},
+		}, {
+			name: "what a person said", line: saidLine(continued + ".\n\nThey asked:\n\n<system-reminder>x</system-reminder>\n\nEnd."),
+			want: &CompactMsg{
+				Timestamp: lineTime, Summary: true, Text: continued + ".\n\nThey asked:\n\n<system-reminder>x</system-reminder>\n\nEnd.",
+			},
 		},
 	})
 }

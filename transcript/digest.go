@@ -33,6 +33,9 @@ type answerDigest struct {
 	model, stop string
 	// usage is that of the whole answer, which each of its lines repeats.
 	usage usage.Usage
+	// block says which block of the answer the first part is, from 1, or 0 if that is not known.
+	block    int
+	complete bool // a later line can't continue the blocks
 	// meta says that the message went to the model: see [AIMsg.IsMeta].
 	meta bool
 	// parts stand for the blocks, in their order.
@@ -119,6 +122,7 @@ func newAnswerOf(m *AIMsg, parts []part) *answerDigest {
 		return a
 	}
 	a.model, a.stop, a.usage = m.Model, m.StopReason, m.Usage
+	a.block, a.complete = m.Block, m.Complete || m.StopReason != ""
 	if !a.has(partThinking) {
 		a.thinking = m.ThinkingCount
 	}

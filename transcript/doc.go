@@ -54,9 +54,10 @@
 //
 // # Reports
 //
-// [Transcript.Calls] returns the calls of the model, for package usage. [Transcript.Context] shows
-// how the model's context filled up, [Diffs] what was changed in each file, and [Transcript.Drift]
-// which names in the transcript this package does not know.
+// [Transcript.Calls] returns the calls of the model, for package usage, and [Transcript.Turns]
+// those of each turn. [Transcript.All] visits every item, also in branches and subagents.
+// [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each
+// file, and [Transcript.Drift] which names in the transcript this package does not know.
 //
 // # Bad input
 //

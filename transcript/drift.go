@@ -229,11 +229,11 @@ func (d *entryDecoder) other(key []byte) {
 	switch string(key) {
 	case "userType", "entrypoint", "slug", "promptSource", "effort", "perTurnEffort", "session_id", "agentColor",
 		"origin", "madeBy",
-		"isVisibleInTranscriptOnly", "toolUseID", "parentToolUseID", "sourceToolAssistantUUID",
+		"isVisibleInTranscriptOnly", "toolUseID", "sourceToolAssistantUUID",
 		"apiErrorStatus", "apiErrorType", "error", "failedResponseHadNoToolCall",
 		"thinkingMetadata", "thinkingDurationMs", "thinkingDisplay", "todos", "imagePasteIds",
 		"attributionAgent", "attributionSkill", "attributionMcpServer", "attributionMcpTool",
-		"apiBlockIndex", "requestRef", "requestedModel", "promptCacheRequested", "toolInputStreamMs",
+		"requestRef", "requestedModel", "promptCacheRequested", "toolInputStreamMs",
 		"interruptedByShutdown", "isAbortedMidStream", "hookAdditionalContext",
 		"turnOrigin", "turnPosition", "turnCompanion", "turnAttributionKey", "commandRun", "contextUsage", "source",
 		"preventContinuation", "promptSubmitEnding", "serverClassifierRequest", "queueSkipAttachments", "holdsPersonsWords",

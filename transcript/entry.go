@@ -87,6 +87,10 @@ type Entry struct {
 	// session and must not be paid for twice: see [usage.Call.Forked].
 	Forked bool
 
+	// Block says which block of an answer the entry has, from 1. It is 0 where the agent did not
+	// record it: before 2.1.261, and on entries that are not part of an answer.
+	Block int
+
 	// CostUSD is the cost of the answer in dollars. Only older agents wrote it. It is 0 in newer
 	// transcripts: use [usage.Cost].
 	CostUSD float64
@@ -94,6 +98,9 @@ type Entry struct {
 	// SourceToolUseID is the ID of the call that the entry comes from, such as that of the skill
 	// whose text the message is. It is "" for other entries.
 	SourceToolUseID string
+	// ParentToolUseID is the ID of the call that a progress entry is about, such as the one that
+	// started a subagent. It is "" for other entries.
+	ParentToolUseID string
 	// Supersedes are the UUIDs of entries that this one retracts or replaces.
 	Supersedes []string
 
@@ -120,7 +127,7 @@ type Entry struct {
 	// Unknown are the names in the entry that this package does not know, up to 1,000.
 	Unknown []Unknown
 
-	facts resultFacts // what ToolUseResult tells
+	facts resultFacts // read from ToolUseResult
 
 	// Raw is the whole line. Members that this type does not have can be decoded from it.
 	Raw []byte

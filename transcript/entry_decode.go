@@ -22,13 +22,19 @@ func DecodeEntry(line []byte) (Entry, error) {
 	if err := d.decode(line, &e); err != nil {
 		return Entry{}, err
 	}
-	if e.Message != nil {
-		e.Message = new(*e.Message)
-		if e.Message.Usage != nil {
-			e.Message.Usage = new(*e.Message.Usage)
-		}
-	}
+	e.ownMessage()
 	return e, nil
+}
+
+// ownMessage copies the message, which belongs to the decoder.
+func (e *Entry) ownMessage() {
+	if e.Message == nil {
+		return
+	}
+	e.Message = new(*e.Message)
+	if e.Message.Usage != nil {
+		e.Message.Usage = new(*e.Message.Usage)
+	}
 }
 
 var entryDecoders = sync.Pool{New: func() any { return new(entryDecoder) }}
@@ -120,6 +126,8 @@ func (d *entryDecoder) member(key []byte) {
 		e.AgentName = d.Word()
 	case entrylex.KeySourceToolUseID:
 		e.SourceToolUseID = d.Word()
+	case entrylex.KeyParentToolUseID:
+		e.ParentToolUseID = d.Word()
 	case entrylex.KeyIsSidechain:
 		e.IsSidechain = d.Flag()
 	case entrylex.KeyIsMeta:
@@ -134,6 +142,8 @@ func (d *entryDecoder) member(key []byte) {
 		e.Forked = d.Word() == entrylex.BackgroundSession || e.Forked
 	case entrylex.KeyCostUSD:
 		e.CostUSD = d.Cost()
+	case entrylex.KeyAPIBlockIndex:
+		e.Block = d.Number()
 	case entrylex.KeyMessage:
 		e.Message = d.messageMember()
 	case entrylex.KeyAttachment:
@@ -247,6 +257,7 @@ func (d *entryDecoder) usageMember() *usage.Usage {
 // is. They are read in the same pass as the entry.
 type resultFacts struct {
 	read                 bool
+	searches             bool // it reports searches
 	agent, status, spill string
 	patch                []byte // a list that is not empty, and shares the memory of the result
 	patchAt              int    // where it is in the result
@@ -282,6 +293,9 @@ func (d *entryDecoder) resultMember() {
 			d.again(&e.facts.status)
 		case "persistedOutputPath":
 			d.again(&e.facts.spill)
+		case "searchCount":
+			e.facts.searches = true
+			d.Skip()
 		default:
 			d.Skip()
 		}

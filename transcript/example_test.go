@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -212,4 +213,46 @@ func ExampleLink() {
 	// Output:
 	// Explore - Find the logger - a1 by sidecar
 	// not linked: a2
+}
+
+// What each turn has cost, with its subagents.
+func ExampleTranscript_Turns() {
+	file, err := os.Open("testdata/hello.jsonl")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	t, err := transcript.Read(file, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	turns, _ := t.Turns()
+	for _, turn := range turns {
+		costs := usage.Cost(turn.Calls, usage.DefaultPrices())
+		fmt.Printf("%d. %s: %d calls, %v\n", turn.Number, turn.Chunks[0].Text, len(turn.Calls), costs.Total)
+	}
+	// Output:
+	// 1. Say hello in hello.txt: 2 calls, $0.0495
+	// 2. Thanks: 1 calls, $0.0021
+}
+
+// Every call of a tool, also in subagents and in branches that a rewind has removed.
+func ExampleTranscript_All() {
+	file, err := os.Open("testdata/hello.jsonl")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	t, err := transcript.Read(file, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for place, item := range t.All() {
+		if item.Type == transcript.ItemToolCall {
+			fmt.Println(place.Depth, item.ToolName, item.ToolSummary)
+		}
+	}
+	// Output: 0 Write project/hello.txt - 1 line
 }

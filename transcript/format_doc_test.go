@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/clewdev/clew/transcript"
 )
 
 const formatPage = "../docs/transcript-format.md"
@@ -111,4 +113,25 @@ func firstColumns(page, section string) []string {
 		}
 	}
 	return words
+}
+
+// The page names the length of the longest line that is read by default.
+func TestFormatPageLongestLine(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(formatPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`lines longer\s+than (\d+) MiB`).FindStringSubmatch(string(text))
+	if named == nil {
+		t.Fatalf("%s does not name the longest line", formatPage)
+	}
+	most, _ := strconv.Atoi(named[1])
+	for length, invalid := range map[int]int{most << 20: 0, most<<20 + 1: 1} {
+		line := `{"type":"user","uuid":"u","pad":"` + strings.Repeat("x", length-35) + `"}` + "\n"
+		read, err := transcript.Read(strings.NewReader(line), nil)
+		if err != nil || len(read.Invalid) != invalid {
+			t.Errorf("a line of %d bytes: %d invalid lines, %v, want %d", len(line)-1, len(read.Invalid), err, invalid)
+		}
+	}
 }

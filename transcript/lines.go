@@ -37,6 +37,9 @@ const (
 // returns at the end of a line, a byte-order mark at the beginning of the file and blank lines are
 // left out.
 //
+// The lines of an append of several entries, which a store that is a directory marks with white
+// space, come when all of them are there. See [ErrUnfinished] for one that was not completed.
+//
 // A LineSplitter must not be used by several goroutines at once. Create one with [NewLineSplitter].
 //
 //	s := transcript.NewLineSplitter(0)
@@ -53,6 +56,7 @@ type LineSplitter struct {
 	start int64  // offset of the line whose end has not come
 	held  []byte // that line, or its head if it is long
 	long  *longLine
+	batch *lineBatch // an append that is not complete, or nil
 }
 
 // A longLine is what is known of a line that is longer than the limit, beside its head.
@@ -90,9 +94,15 @@ func (s *LineSplitter) Feed(p []byte, yield func(line []byte, at wire.Position),
 }
 
 // Flush yields the last line if it has no line feed but is a complete JSON object. Otherwise it
-// calls bad with a torn line, and the line continues to wait for its rest. Call it when no more
-// bytes are expected for now; Feed may follow.
+// calls bad with a torn line, and the line continues to wait for its rest, as does an append that
+// is not complete. Call it when no more bytes are expected for now; Feed may follow.
 func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func(InvalidLine)) {
+	if s.batch != nil { // what follows may belong to it
+		torn := s.batch.unfinished(len(s.batch.lines))
+		torn.Torn = true
+		bad(torn)
+		return
+	}
 	line, at := s.place(s.held)
 	if s.isBlank(line) {
 		return
@@ -100,6 +110,9 @@ func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func
 	err := s.check(at)
 	if err == nil {
 		err = checkObject(line)
+	}
+	if err == nil && begins(line) {
+		err = ErrUnfinished
 	}
 	if err != nil {
 		bad(InvalidLine{Position: at, Err: err, Head: lineHead(line), Torn: true})
@@ -109,9 +122,22 @@ func (s *LineSplitter) Flush(yield func(line []byte, at wire.Position), bad func
 	s.begin()
 }
 
-// Offset returns the offset at which the incomplete last line begins. A reader that starts there
-// misses nothing.
-func (s *LineSplitter) Offset() int64 { return s.start }
+// Offset returns the offset at which the incomplete last line or append begins. A reader that
+// starts there misses nothing.
+func (s *LineSplitter) Offset() int64 {
+	if s.batch != nil {
+		return s.batch.lines[0].at.Offset
+	}
+	return s.start
+}
+
+// Lines returns the number of line feeds before that offset.
+func (s *LineSplitter) Lines() int {
+	if s.batch != nil {
+		return s.batch.lines[0].at.Line - 1
+	}
+	return s.ends
+}
 
 // A lineSink is where lines go.
 type lineSink struct {
@@ -154,6 +180,10 @@ func (s *LineSplitter) emit(line []byte, to lineSink) {
 	}
 	if err := s.check(at); err != nil {
 		to.bad(InvalidLine{Position: at, Err: err, Head: lineHead(line)})
+		return
+	}
+	if s.batch != nil || begins(line) {
+		s.take(line, at, to)
 		return
 	}
 	to.yield(line, at)

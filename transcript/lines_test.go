@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -226,11 +227,37 @@ func TestHeadEndsWithAWholeCharacter(t *testing.T) {
 	}
 }
 
+// What is held of an append that is not complete is limited, also if its lines are short.
+func TestShortLinesOfAnAppend(t *testing.T) {
+	t.Parallel()
+	const limit, fed = 64 << 10, 1 << 20
+	s := NewLineSplitter(limit)
+	lines, bad, held := 0, 0, 0
+	feed := func(text string) {
+		s.Feed([]byte(text), func([]byte, wire.Position) { lines++ }, func(InvalidLine) { bad++ })
+		if s.batch != nil {
+			held = max(held, len(s.batch.text)+len(s.batch.lines)*int(unsafe.Sizeof(heldLine{})))
+		}
+	}
+	feed(" \t {}\n")
+	for range fed / 2 {
+		feed("x\n")
+	}
+	if held > limit || held < limit/2 {
+		t.Errorf("%d bytes were held, at most %d are allowed", held, limit)
+	}
+	if lines != 1+fed/2 || bad != 0 || s.batch != nil {
+		t.Errorf("%d lines and %d bad ones, want %d and none", lines, bad, 1+fed/2)
+	}
+}
+
 // FuzzLines cuts any bytes anywhere.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("\ufeff{}\r\n\x00\x00{\"a\":\x00\n  \n[1]"), uint64(1), uint8(3))
 	f.Add([]byte(strings.Repeat("x", 2000)+"\r\n{}\r"), uint64(2), uint8(9))
 	f.Add([]byte("\ufeff"+strings.Repeat(" ", 2000)+"\n\ufeff"), uint64(3), uint8(0))
+	f.Add([]byte(" \t {}\n{} \t\t\n{}\t \t\n \t {}\n{x\n{}\n \t {}\n{} \t\t\n \t {}"), uint64(4), uint8(200))
+	f.Add([]byte(" \t {}\n{} \t\t\n{} \t\t\n{} \t\t\n{}\t \t\n"), uint64(5), uint8(150))
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, maxLine uint8) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var sizes []int
@@ -258,10 +285,10 @@ func TestSanitize(t *testing.T) {
 		" plain \n":   "plain",
 		"a < b > c":   "a < b > c",
 		"<b>bold</b>": "<b>bold</b>",
-		"a <system-reminder>x</system-reminder> b":                                            "a  b",
-		"a <System-Reminder>x\ny</SYSTEM-REMINDER> b":                                         "a  b",
+		"a <system-reminder>x</system-reminder> b":                                            "a <system-reminder>x</system-reminder> b",
+		"a <System-Reminder>x\ny</SYSTEM-REMINDER> b":                                         "a <System-Reminder>x\ny</SYSTEM-REMINDER> b",
 		"<local-command-caveat>x</local-command-caveat>a":                                     "a",
-		"a<system-reminder>x</system-reminder>b<system-reminder>y</system-reminder>":          "ab",
+		"a<system-reminder>x</system-reminder>b<system-reminder>y</system-reminder>":          "a<system-reminder>x</system-reminder>b",
 		"<system-reminder></system-reminder>":                                                 "",
 		"<local-command-stdout>out</local-command-stdout>":                                    "out",
 		"<local-command-stderr>err</local-command-stderr>":                                    "err",
@@ -269,13 +296,13 @@ func TestSanitize(t *testing.T) {
 		"<local-command-stdout></local-command-stdout>":                                       "",
 		"<command-name>/review</command-name><command-args>it all</command-args>":             "/review it all",
 		"<command-message>review</command-message>\n<command-name>/review</command-name>":     "/review",
-		"<command-args>x</command-args><command-name>/y</command-name>":                       "",
+		"<command-args>x</command-args><command-name>/y</command-name>":                       "/y x",
 		"<command-name>pdf</command-name>":                                                    "/pdf",
 		"<command-name> </command-name>":                                                      "",
 		"<command-message>review is running</command-message>":                                "",
-		"run <command-name>/x</command-name> <command-args>y</command-args> now":              "run   now",
+		"run <command-name>/x</command-name> <command-args>y</command-args> now":              "run <command-name>/x</command-name> <command-args>y</command-args> now",
 		"<bash-input>ls -l</bash-input>":                                                      "ls -l",
-		"then <BASH-INPUT>ls</bash-input>!":                                                   "then ls!",
+		"then <BASH-INPUT>ls</bash-input>!":                                                   "then <BASH-INPUT>ls</bash-input>!",
 		"<system-reminder>cut":                                                                "<system-reminder>cut",
 		"a</system-reminder>b":                                                                "a</system-reminder>b",
 		"<system-reminder>a<system-reminder>b</system-reminder>c":                             "c",
@@ -283,7 +310,7 @@ func TestSanitize(t *testing.T) {
 		"<system-reminder>a<local-command-caveat>b</system-reminder>c</local-command-caveat>": "c</local-command-caveat>",
 		"<system-reminder >a</system-reminder>":                                               "<system-reminder >a</system-reminder>",
 		"<command-name>/x</command-name>\n<command-args>a <system-reminder>b</command-args>":  "/x a <system-reminder>b",
-		"\x1b[31mred\x1b[0m <system-reminder>x</system-reminder>":                             "\x1b[31mred\x1b[0m",
+		"\x1b[31mred\x1b[0m <system-reminder>x</system-reminder>":                             "\x1b[31mred\x1b[0m <system-reminder>x</system-reminder>",
 		"<system-reminder>ſ</syſtem-reminder>x</system-reminder>":                             "",
 		"<":                               "<",
 		"<system-reminder":                "<system-reminder",

@@ -70,6 +70,12 @@ type AIMsg struct {
 	// Blocks are the decoded blocks of the entry, in their order. Usually an entry of an answer has
 	// one.
 	Blocks wire.Content
+	// Block says which block of the answer the first of Blocks is, from 1, or 0 if the entry does
+	// not say.
+	Block int
+	// Complete reports whether the blocks are complete, as those of every known version of the
+	// agent are. Otherwise the next entry of the answer may repeat the last block with more text.
+	Complete bool
 	// Usage counts the tokens of the whole answer. Each of its entries repeats it, so don't add it
 	// up: see [usage.Tally]. It is the zero value if the entry has none.
 	Usage usage.Usage

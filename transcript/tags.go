@@ -55,39 +55,30 @@ func withoutTags(text string) string {
 }
 
 // Sanitize returns what a person has to see of a prompt's text: a command as it was typed, what a
-// command printed without the tags around it, and other text without what the agent put in for the
-// model. Its cost grows with the length of the text.
+// command printed without the tags around it, and other text without what the agent put around it
+// for the model. Tags inside the text stay, since a person has written them. Its cost grows with
+// the length of the text.
 //
 // Escape sequences of terminals stay: escape the text before it is shown. For example, it returns
 // "/review main.go" for the tags in which the agent wraps that command.
 func Sanitize(text string) string {
-	text = strings.TrimSpace(text)
+	text, _ = entryfacts.CutAdded(text)
 	switch name := entryfacts.LeadingTag(text); name {
 	case "local-command-stdout", "local-command-stderr":
-		inner, _, _ := entryfacts.CutElement(text, name)
-		return trimOutput(inner)
-	case "command-name", "command-message":
-		if command := typedCommand(text); command != "" {
-			return command
+		inner, rest, _ := entryfacts.CutElement(text, name)
+		return joinLines(trimOutput(inner), trimOutput(rest))
+	case "bash-input":
+		inner, rest, closed := entryfacts.CutElement(text, name)
+		if closed {
+			return joinLines(strings.TrimSpace(inner), strings.TrimSpace(rest))
+		}
+	case "command-name", "command-message", "command-args":
+		command, rest := entryfacts.TypedCommand(text)
+		if command != "" || name != "command-args" {
+			return joinLines(command, rest)
 		}
 	}
-	if strings.IndexByte(text, '<') < 0 {
-		return text
-	}
-	return strings.TrimSpace(strip(text))
-}
-
-// typedCommand returns a command as the user typed it, or "" if text does not name one. The names
-// of skills have no slash in some versions.
-func typedCommand(text string) string {
-	name := entryfacts.Element(text, "command-name")
-	if name == "" {
-		return ""
-	}
-	if !strings.HasPrefix(name, "/") {
-		name = "/" + name
-	}
-	return strings.TrimSpace(name + " " + entryfacts.Element(text, "command-args"))
+	return text
 }
 
 // trimOutput removes empty lines and white space around a command's output, but not the indentation
@@ -101,65 +92,6 @@ func trimOutput(text string) string {
 		}
 		text = rest
 	}
-}
-
-// stripped are the elements that go away with what they have in them.
-var stripped = [...]string{
-	"local-command-caveat", "system-reminder", "command-name", "command-message", "command-args",
-}
-
-// strip removes the stripped elements and the tags around shell commands.
-func strip(text string) string {
-	s := stripper{text: text}
-	var out strings.Builder
-	kept := 0
-	for i := 0; i < len(text); {
-		n := strings.IndexByte(text[i:], '<')
-		if n < 0 {
-			break
-		}
-		i += n
-		end := s.end(i)
-		if end == i {
-			i++
-			continue
-		}
-		out.WriteString(text[kept:i])
-		i, kept = end, end
-	}
-	if kept == 0 {
-		return text
-	}
-	out.WriteString(text[kept:])
-	return out.String()
-}
-
-type stripper struct {
-	text string
-	// open are the elements whose end was looked for in vain: it's not looked for again.
-	open [len(stripped)]bool
-}
-
-// end returns the end of what is to be removed at i, or i.
-func (s *stripper) end(i int) int {
-	here := s.text[i:]
-	if n := entryfacts.StartTag(here, "bash-input") + entryfacts.EndTag(here, "bash-input"); n > 0 {
-		return i + n
-	}
-	for k, name := range stripped {
-		n := entryfacts.StartTag(here, name)
-		if n == 0 || s.open[k] {
-			continue
-		}
-		end := entryfacts.IndexEnd(here[n:], name)
-		if end < 0 {
-			s.open[k] = true
-			return i
-		}
-		end += n
-		return i + end + entryfacts.EndTag(here[end:], name)
-	}
-	return i
 }
 
 const ellipsis = "…"

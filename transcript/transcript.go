@@ -34,8 +34,8 @@ type Transcript struct {
 	// Unlinked are the subagents that no item has started. It is nil unless the caller has set it
 	// to the result of [Link], as sessions.Read does.
 	Unlinked []*Agent
-	// TaskCalls are the IDs of the calls that started tasks in the background, by task ID, as far
-	// as reports of the tasks name them.
+	// TaskCalls are the IDs of the calls that started tasks in the background and subagents, by
+	// task or agent ID, as far as reports of their progress or end name them.
 	TaskCalls map[string]string
 	// Drift counts what this package does not know. It is usually empty unless the agent is newer
 	// than this package.
@@ -71,12 +71,14 @@ type Branch struct {
 	Chunks []Chunk
 }
 
-// An InvalidLine is a line of a transcript that is not an entry.
+// An InvalidLine is a line of a transcript that is not an entry, or an append of several entries
+// that was not completed.
 type InvalidLine struct {
 	// Position is the line number, offset and length of the line.
 	Position wire.Position
 	// Err says why the line is not an entry, with the offset of the problem in the line. It wraps
-	// [ErrLineTooLong] for a line that is too long.
+	// [ErrLineTooLong] for a line that is too long, and is [ErrUnfinished] for an append that was
+	// not completed.
 	Err error
 	// Head is the beginning of the line, up to 1 KiB.
 	Head string
@@ -96,6 +98,9 @@ type ReadOptions struct {
 	// KiB, and less than 0 means no limit. For a longer result, [DisplayItem.ResultAt] is the
 	// position of its entry.
 	MaxResultBytes int
+	// Invalid is called by [Stream] with each line that is not an entry. Nil means that these lines
+	// are dropped. [Read] and a [Builder] ignore it: they put the lines into [Transcript.Invalid].
+	Invalid func(InvalidLine)
 }
 
 // copyBuffer is how much is read at a time.
@@ -120,12 +125,20 @@ func (o *ReadOptions) maxLine() int {
 	return o.MaxLineBytes
 }
 
+// invalid returns the function to call with a line that is not an entry. o may be nil.
+func (o *ReadOptions) invalid() func(InvalidLine) {
+	if o == nil || o.Invalid == nil {
+		return func(InvalidLine) {}
+	}
+	return o.Invalid
+}
+
 // Read reads a whole transcript. It returns an error only if r does, together with the transcript
 // up to then. Invalid lines are in [Transcript.Invalid]. opts may be nil. It holds the whole
 // conversation in memory, without long structured results; use [Stream] if that is too much.
 func Read(r io.Reader, opts *ReadOptions) (*Transcript, error) {
 	b := NewBuilder(opts)
-	_, err := io.CopyBuffer(b, struct{ io.Reader }{r}, make([]byte, copyBuffer)) // a plain reader, so that the buffer is used
+	_, err := b.ReadFrom(r)
 	_ = b.Close()
 	return b.Transcript(), err
 }
@@ -246,8 +259,9 @@ const streamWindow = 32
 //
 // Since Stream does not know the rest of the file, branches are among the chunks, an entry that
 // appears twice is shown twice, retracted entries are shown, and a result that comes very late is a
-// separate output. Stream skips lines that are not entries, and subagents in the same file. Use
-// [Read] if that matters. Leaving the loop ends the reading; the caller closes the reader.
+// separate output. Stream skips subagents in the same file, and lines that are not entries: see
+// [ReadOptions.Invalid]. Use [Read] if that matters. Leaving the loop ends the reading; the caller
+// closes the reader.
 //
 //	for chunk, err := range transcript.Stream(file, nil) {
 //		if err != nil {
@@ -257,11 +271,12 @@ const streamWindow = 32
 //	}
 func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 	return func(yield func(*Chunk, error) bool) {
-		s := &stream{lines: NewLineSplitter(opts.maxLine()), yield: yield}
+		s := &stream{lines: NewLineSplitter(opts.maxLine()), invalid: opts.invalid(), yield: yield}
 		s.classifier.maxResult = opts.maxResult()
 		err := s.read(r)
 		if !s.left {
-			s.lines.Flush(s.addLine, func(InvalidLine) {})
+			s.lines.Flush(s.addLine, s.invalid)
+			s.addAll(s.queue.Rest())
 			s.let(len(s.chunker.chunks()))
 		}
 		if err != nil && !s.left {
@@ -273,10 +288,12 @@ func Stream(r io.Reader, opts *ReadOptions) iter.Seq2[*Chunk, error] {
 // A stream is one loop over the chunks of a transcript.
 type stream struct {
 	lines      *LineSplitter
+	invalid    func(InvalidLine)
 	decoder    entryDecoder
 	entry      Entry
 	begun      bool // an entry of the tree has come
 	classifier classifier
+	queue      PromptQueue
 	chunker    chunker
 	yield      func(*Chunk, error) bool
 	left       bool // the loop was left
@@ -288,7 +305,7 @@ func (s *stream) read(r io.Reader) error {
 	buffer := make([]byte, copyBuffer)
 	for !s.left {
 		n, err := r.Read(buffer)
-		s.lines.Feed(buffer[:n], s.addLine, func(InvalidLine) {})
+		s.lines.Feed(buffer[:n], s.addLine, s.invalid)
 		if n := len(s.chunker.chunks()); n >= 2*streamWindow {
 			s.let(n - streamWindow)
 		}
@@ -306,14 +323,31 @@ func (s *stream) read(r io.Reader) error {
 // subagent.
 func (s *stream) addLine(line []byte, at wire.Position) {
 	e := &s.entry
-	if s.decoder.decode(line, e) != nil || !e.Chained() {
+	if err := s.decoder.decode(line, e); err != nil {
+		s.invalid(InvalidLine{Position: at, Err: err, Head: lineHead(line)})
+		return
+	}
+	e.Position = at
+	if !e.Chained() {
+		s.queue.Next(e)
 		return
 	}
 	if !s.begun {
 		s.begun, s.classifier.sidechain = true, e.IsSidechain
 	}
-	if d, _ := s.classifier.digest(e, at); d != nil {
+	s.addAll(s.queue.Next(e))
+	s.add(e)
+}
+
+func (s *stream) add(e *Entry) {
+	if d, _ := s.classifier.digest(e, e.Position); d != nil {
 		s.chunker.add(d)
+	}
+}
+
+func (s *stream) addAll(entries []Entry) {
+	for i := range entries {
+		s.add(&entries[i])
 	}
 }
 

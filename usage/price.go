@@ -37,6 +37,10 @@ type Price struct {
 	WebSearch Money `json:"webSearch"`
 	// FastMultiplier is how many times as much tokens cost in fast mode; 0 means 1.
 	FastMultiplier int `json:"fastMultiplier,omitempty"`
+	// RegionalPercent is what tokens cost, in percent, if the model is called through a profile of
+	// Amazon Bedrock that stays in one part of the world, such as
+	// "us.anthropic.claude-opus-4-6-v1"; 0 means 100.
+	RegionalPercent int `json:"regionalPercent,omitempty"`
 	// LongPrompt has other rates for calls with long prompts; nil means none. "claude-haiku-5-5"
 	// has them, for example.
 	LongPrompt *LongPrompt `json:"longPrompt,omitempty"`
@@ -109,8 +113,8 @@ func (p Prices) Cost(c *Call) (Money, bool) {
 	return n.cost(c)
 }
 
-// of returns what tokens and searches cost.
-func (p *Price) of(u *Usage, usPercent int) Money {
+// of returns what tokens and searches cost. percent is that of the place of the call, or 0.
+func (p *Price) of(u *Usage, percent int) Money {
 	rates, writes := p.Rates, writesOf(u)
 	prompt := u.InputTokens + u.CacheReadTokens + writes.all
 	if p.LongPrompt != nil && prompt > p.LongPrompt.AboveTokens {
@@ -124,8 +128,8 @@ func (p *Price) of(u *Usage, usPercent int) Money {
 	if u.Fast && p.FastMultiplier > 0 {
 		cost = cost.times(int64(p.FastMultiplier), 1)
 	}
-	if u.InferenceUS && usPercent > 0 {
-		cost = cost.times(int64(usPercent), 100)
+	if percent > 0 {
+		cost = cost.times(int64(percent), 100)
 	}
 	return cost.plus(p.WebSearch.times(int64(u.WebSearches), 1))
 }
@@ -137,9 +141,10 @@ type pricer struct {
 }
 
 type pricedModel struct {
-	name  string
-	price Price
-	known bool
+	name     string
+	price    Price
+	known    bool
+	regional bool
 }
 
 func (n *pricer) model(name string) pricedModel {
@@ -149,6 +154,7 @@ func (n *pricer) model(name string) pricedModel {
 	}
 	m.name = n.prices.Name(name)
 	m.price, m.known = n.prices.Models[m.name]
+	m.regional = m.name != name && regional.MatchString(strings.ToLower(name))
 	if n.models == nil {
 		n.models = make(map[string]pricedModel)
 	}
@@ -165,7 +171,14 @@ func (n *pricer) cost(c *Call) (Money, bool) {
 		used := sumOf(&c.Usage)
 		return 0, used.TotalTokens() == 0 && used.WebSearches == 0
 	}
-	return m.price.of(&c.Usage, n.prices.USPercent), true
+	percent := 0
+	switch {
+	case m.regional:
+		percent = m.price.RegionalPercent
+	case c.Usage.InferenceUS:
+		percent = n.prices.USPercent
+	}
+	return m.price.of(&c.Usage, percent), true
 }
 
 // Costs are what calls cost. The function [Cost] returns them.
@@ -229,6 +242,9 @@ func (p *Price) UnmarshalJSON(data []byte) error {
 	if v.FastMultiplier < 0 {
 		return errors.New("fastMultiplier is negative")
 	}
+	if v.RegionalPercent < 0 {
+		return errors.New("regionalPercent is negative")
+	}
 	*p = Price(v)
 	return wantAmounts(data, "input", "output", "cacheRead", "cacheWrite5m", "cacheWrite1h", "webSearch")
 }
@@ -286,6 +302,9 @@ var spelling = regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z0-9-]+\.)?anthropic\.)?` +
 	`(claude-[a-z0-9.-]+?)` +
 	`(?:-latest|-[0-9]{8})?(?:-v[0-9]+(?::[0-9]+)?)?(?:@(?:[0-9]{8}|default|latest))?$`)
 
+// regional matches the names of profiles that stay in one part of the world.
+var regional = regexp.MustCompile(`^(?:.*/)?(?:us|eu|apac|jp|au|us-gov)\.anthropic\.`)
+
 // plainName returns the name of a model without date, provider and marks, or "" if it is not
 // spelled like one.
 func plainName(model string) string {
@@ -306,10 +325,30 @@ func withoutMark(model string) string {
 	return model
 }
 
-// DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with. A
-// test with the agent itself keeps them right. The table is new at each call, so the caller may
-// change it.
+// DefaultPrices returns the list prices in US dollars that Claude Code 2.1.325 computes with, and
+// those of claude-3-opus and claude-3-haiku, which it no longer knows. A test with the agent itself
+// keeps them right. From the models 4.5 on, Amazon Bedrock takes 10 % more for regional profiles,
+// which the agent does not consider. The table is new at each call, so the caller may change it.
 func DefaultPrices() Prices {
+	prices := listPrices()
+	for name, price := range prices.Models {
+		if !soldAtOnePrice[name] {
+			price.RegionalPercent = 110
+			prices.Models[name] = price
+		}
+	}
+	return prices
+}
+
+// soldAtOnePrice are the models from before there were regional prices.
+var soldAtOnePrice = map[string]bool{
+	"claude-3-opus": true, "claude-3-haiku": true, "claude-3-5-sonnet": true, "claude-3-5-haiku": true, "claude-3-7-sonnet": true,
+	"claude-opus-4-0": true, "claude-opus-4-1": true, "claude-sonnet-4-0": true,
+}
+
+func listPrices() Prices {
+	haiku3 := dollars(0.25, 1.25, 0.03)
+	haiku3.CacheWrite5m = moneyOf(0.3)
 	opus4, opus45, sonnet4 := dollars(15, 75, 1.5), dollars(5, 25, 0.5), dollars(3, 15, 0.3)
 	fable5, fable51, fable52 := dollars(10, 50, 1), dollars(10, 50, 0.25), dollars(8, 40, 0.2).fast(2)
 	return Prices{
@@ -330,6 +369,8 @@ func DefaultPrices() Prices {
 			"claude-opus-4-8":   opus45.fast(2),
 			"claude-opus-5":     opus45.fast(2),
 			"claude-opus-5-5":   dollars(4, 20, 0.2).fast(2),
+			"claude-3-opus":     opus4,
+			"claude-3-haiku":    haiku3,
 			"claude-3-5-sonnet": sonnet4,
 			"claude-3-7-sonnet": sonnet4,
 			"claude-sonnet-4-0": sonnet4,

@@ -46,7 +46,7 @@ func (d Dimension) String() string {
 func ParseDimension(word string) (Dimension, error) {
 	i := slices.Index(dimensionNames[:], word)
 	if i < 0 {
-		return 0, fmt.Errorf("usage: %q is none of %s", word, strings.Join(dimensionNames[:], ", "))
+		return 0, fmt.Errorf("usage: unknown dimension %q: must be one of %s", word, strings.Join(dimensionNames[:], ", "))
 	}
 	return Dimension(i), nil
 }

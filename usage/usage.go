@@ -3,7 +3,9 @@ package usage
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/clewdev/clew/internal/entrylex"
@@ -87,8 +89,8 @@ func Decode(data []byte) *Usage {
 type CallDecoder struct{ scan callScanner }
 
 // Decode returns what transcript.CallOf returns for the entry of the line. It returns false,
-// without an error, for a line that is not an answer with a usage. It returns an error if the line
-// is not a JSON object.
+// without an error, for a line that is neither an answer with a usage nor a result with searches.
+// It returns an error if the line is not a JSON object.
 func (d *CallDecoder) Decode(line []byte) (Call, bool, error) {
 	s := &d.scan
 	s.Reset(line)
@@ -114,7 +116,7 @@ type callScanner struct {
 
 	kind     string
 	own      scannedEntry
-	progress scannedEntry // of a subagent, in what tells its progress
+	progress scannedEntry // of a subagent, in an entry about its progress
 	call     Call
 }
 
@@ -124,8 +126,10 @@ type scannedEntry struct {
 	request string
 	uuid    []byte
 	time    time.Time
-	message Call // what the message tells
+	message Call // read from the message
 	used    bool // there is a usage
+	content []byte
+	result  []byte // of a tool
 }
 
 func (s *scannedEntry) reset() { *s = scannedEntry{uuid: s.uuid[:0]} }
@@ -143,6 +147,9 @@ func (d *callScanner) result() (Call, bool) {
 	switch d.kind {
 	case "assistant":
 		c.Time, c.RequestID, c.AgentID = e.time, e.request, e.agent
+	case "user":
+		c.Time, c.AgentID = e.time, e.agent
+		return c.searched(e.result, e.content)
 	case "progress":
 		c.Time, c.AgentID = e.time, e.agent
 		c.Sidechain, c.Forked = true, true
@@ -168,6 +175,17 @@ func (d *callScanner) result() (Call, bool) {
 	return c, true
 }
 
+// searched returns the call with the searches of a result, whose call is in content. It returns
+// false if the result reports none.
+func (c Call) searched(result, content []byte) (Call, bool) {
+	n := entrylex.Searches(result)
+	if n == 0 {
+		return Call{}, false
+	}
+	c.Usage.WebSearches, c.ToolUseID, c.CostUSD = n, entrylex.ResultID(content), 0
+	return c, c.ToolUseID != ""
+}
+
 func (d *callScanner) member(key []byte) {
 	switch string(key) {
 	case entrylex.KeyType:
@@ -186,6 +204,8 @@ func (d *callScanner) member(key []byte) {
 		d.call.Forked = d.Word() == entrylex.BackgroundSession || d.call.Forked
 	case entrylex.KeyCostUSD:
 		d.call.CostUSD = d.Cost()
+	case entrylex.KeyToolUseResult:
+		d.own.result = d.Skip()
 	default:
 		d.entryMember(&d.own, key)
 	}
@@ -222,6 +242,8 @@ func (d *callScanner) messageOf(e *scannedEntry) {
 		case "usage":
 			e.message.Usage = Usage{}
 			e.used = d.ReadUsage((*entrylex.Usage)(&e.message.Usage))
+		case "content":
+			e.content = d.Skip()
 		default:
 			d.Skip()
 		}
@@ -269,6 +291,8 @@ type Tally struct {
 	answers map[answerKey]*Call
 	// unnamed are calls with neither an ID nor a UUID: nothing distinguishes them.
 	unnamed []Call
+	// searches are the searches of tools, by the ID of the tool's call.
+	searches map[string]*Call
 }
 
 // An answerKey is what copies of an answer have in common. Those that may be copies of any answer
@@ -280,6 +304,10 @@ type answerKey struct{ id, request string }
 // may repeat what was said before under its own RequestID. Of the copies it keeps that of the main
 // conversation, then the one with the most tokens.
 func (t *Tally) Add(c Call) {
+	if c.ToolUseID != "" {
+		t.addSearches(c)
+		return
+	}
 	key := answerKey{c.MessageID, c.request()}
 	switch {
 	case c.MessageID == "" && c.UUID == "":
@@ -295,6 +323,16 @@ func (t *Tally) Add(c Call) {
 		t.answers[key] = &c
 	} else if compareCopies(&c, best) < 0 {
 		*best = c
+	}
+}
+
+// addSearches takes note of the searches of a tool, once.
+func (t *Tally) addSearches(c Call) {
+	if t.searches == nil {
+		t.searches = map[string]*Call{}
+	}
+	if best := t.searches[c.ToolUseID]; best == nil || compareCopies(&c, best) < 0 {
+		t.searches[c.ToolUseID] = &c
 	}
 }
 
@@ -316,6 +354,9 @@ func (t *Tally) Merge(o *Tally) {
 		return
 	}
 	for _, c := range o.answers {
+		t.Add(*c)
+	}
+	for _, c := range o.searches {
 		t.Add(*c)
 	}
 	t.unnamed = append(t.unnamed, o.unnamed...)
@@ -351,6 +392,41 @@ func (t *Tally) calls() []Call {
 		case key.request == "":
 			calls = append(calls, *rival)
 		}
+	}
+	if len(t.searches) > 0 {
+		calls = t.withSearches(calls)
+	}
+	return calls
+}
+
+// withSearches adds the searches of tools to the answers that have asked for them: the last ones
+// before the results, in the same conversation. An answer that counts searches itself may have
+// counted these, so the larger number is taken. Searches without an answer are a call.
+func (t *Tally) withSearches(calls []Call) []Call {
+	type conversation struct{ session, agent string }
+	answers := map[conversation][]int{}
+	for i := range calls {
+		at := conversation{calls[i].SessionID, calls[i].AgentID}
+		answers[at] = append(answers[at], i)
+	}
+	for _, list := range answers {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Or(calls[a].Time.Compare(calls[b].Time), cmp.Compare(calls[a].MessageID, calls[b].MessageID))
+		})
+	}
+	found := map[int]int{} // searches, by the index of the answer
+	for _, id := range slices.Sorted(maps.Keys(t.searches)) {
+		c := t.searches[id]
+		list := answers[conversation{c.SessionID, c.AgentID}]
+		after := sort.Search(len(list), func(i int) bool { return calls[list[i]].Time.After(c.Time) })
+		if after == 0 {
+			calls = append(calls, *c)
+			continue
+		}
+		found[list[after-1]] += c.Usage.WebSearches
+	}
+	for i, n := range found {
+		calls[i].Usage.WebSearches = max(calls[i].Usage.WebSearches, n)
 	}
 	return calls
 }
@@ -390,6 +466,10 @@ type Call struct {
 	RequestID string
 	// UUID is that of the entry where MessageID is empty, and empty otherwise.
 	UUID string
+	// ToolUseID is set for searches that a tool reports instead of an answer: it is the ID of the
+	// tool's call, and Usage has nothing but the searches. A [Tally] adds them to the answer that
+	// made the call. It is "" for an answer.
+	ToolUseID string
 	// Model is the model that answered, as the transcript names it, such as "claude-opus-5-5" or
 	// "us.anthropic.claude-sonnet-4-5-20250929-v1:0". [Prices.Name] returns the usual name.
 	Model string

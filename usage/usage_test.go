@@ -1,11 +1,13 @@
 package usage
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -355,5 +357,78 @@ func TestDecode(t *testing.T) {
 		if u := Decode([]byte(text)); u != nil {
 			t.Errorf("usage of %q: %+v", text, u)
 		}
+	}
+}
+
+// searchLines are the lines of a session that searches with the tool WebSearch.
+func searchLines(own int, results ...string) []string {
+	lines := []string{
+		fmt.Sprintf(`{"type":"assistant","uuid":"a1","sessionId":"s","timestamp":"2026-11-16T08:00:00Z","requestId":"r1","message":{"id":"m1",`+
+			`"model":"claude-opus-5-5","usage":{"input_tokens":100,"output_tokens":10,"server_tool_use":{"web_search_requests":%d}}}}`, own),
+	}
+	for i, result := range results {
+		lines = append(lines, fmt.Sprintf(`{"type":"user","uuid":"r%d","sessionId":"s","timestamp":"2026-11-16T08:00:0%dZ",`+
+			`"message":{"content":[{"type":"tool_result","tool_use_id":"t%d","content":"found"}]},"toolUseResult":%s}`, i, i+1, i, result))
+	}
+	return append(lines, `{"type":"assistant","uuid":"a2","sessionId":"s","timestamp":"2026-11-16T08:00:30Z","requestId":"r2","message":{"id":"m2",`+
+		`"model":"claude-opus-5-5","usage":{"input_tokens":200,"output_tokens":20}}}`)
+}
+
+// The searches of a tool count for the answer that asked for them, once.
+func TestTallySearches(t *testing.T) {
+	t.Parallel()
+	const found = `{"query":"go","results":[],"durationSeconds":1,"searchCount":2}`
+	for name, tt := range map[string]struct {
+		lines []string
+		want  []int
+	}{
+		"one result":         {searchLines(0, found), []int{2, 0}},
+		"two results":        {searchLines(0, found, found), []int{4, 0}},
+		"counted before":     {searchLines(2, found), []int{2, 0}},
+		"lines twice":        {append(searchLines(0, found), searchLines(0, found)...), []int{2, 0}},
+		"no number":          {searchLines(0, `{"searchCount":"2"}`, `{"searchCount":-2}`, `"searchCount"`, `{"other":{"searchCount":3}}`), []int{0, 0}},
+		"without an answer":  {searchLines(0, found)[1:2], []int{2}},
+		"in another session": {[]string{searchLines(0)[0], strings.Replace(searchLines(0, found)[1], `"sessionId":"s"`, `"sessionId":"x"`, 1)}, []int{0, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var forward, backward, all Tally
+			for i := range tt.lines {
+				if err := errors.Join(forward.AddLine([]byte(tt.lines[i])), backward.AddLine([]byte(tt.lines[len(tt.lines)-1-i]))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all.Merge(&forward)
+			all.Merge(&backward)
+			for _, tally := range []*Tally{&forward, &backward, &all} {
+				var got []int
+				sum, n := tally.Total()
+				for _, call := range tally.Calls() {
+					got = append(got, call.Usage.WebSearches)
+					sum.WebSearches -= call.Usage.WebSearches
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" || sum.WebSearches != 0 || n != len(got) {
+					t.Errorf("searches (-want +got), %d too many in the sum of %d:\n%s", sum.WebSearches, n, diff)
+				}
+			}
+		})
+	}
+}
+
+// A search has the price that the table has for the model.
+func TestSearchesCost(t *testing.T) {
+	t.Parallel()
+	cost := func(lines []string) Money {
+		var tally Tally
+		for _, line := range lines {
+			if err := tally.AddLine([]byte(line)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return Cost(tally.Calls(), DefaultPrices()).Total
+	}
+	with, without := cost(searchLines(0, `{"searchCount":1}`)), cost(searchLines(0))
+	if with-without != Dollar/100 {
+		t.Errorf("a search costs %v", with-without)
 	}
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/clewdev/clew/internal/jsonlex"
 )
 
 // A Block is one element of a message's content. Its variants are
@@ -117,7 +119,7 @@ type TextBlock struct {
 	// Text may be empty.
 	Text string `json:"text" wire:"required"`
 	// Citations are the places that the text relies on.
-	Citations []Citation `json:"citations" wire:"lenient"`
+	Citations []Citation `json:"citations"`
 	// CacheControl is set in prompts only.
 	CacheControl *CacheControl `json:"cache_control"`
 }
@@ -347,6 +349,8 @@ type ToolUseBlock struct {
 }
 
 // DecodeInput decodes the input into v. A call without input counts as one with an empty object.
+// Package tooluse has types for the inputs of the agent's built-in tools, and chooses among them by
+// Name.
 func (b *ToolUseBlock) DecodeInput(v any) error { return decodeInput(b.Input, v) }
 
 // A ServerToolUseBlock is the model's call of a tool that runs at the API, such as web_search or
@@ -459,6 +463,10 @@ func (b *MCPToolResultBlock) Blocks() (Content, error) { return DecodeContent(b.
 func (b *MCPToolResultBlock) Text() string { return textOf(b.Content) }
 
 func textOf(content JSON) string {
+	if strings.HasPrefix(string(content), `"`) {
+		text, _ := jsonlex.Text(string(content))
+		return text
+	}
 	blocks, err := DecodeContent(content)
 	if err != nil {
 		return ""

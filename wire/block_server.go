@@ -275,6 +275,6 @@ func readToolResult(content JSON, read func(*decoder)) error {
 	if content.Decode(failure) == nil && strings.HasSuffix(failure.Type, "_error") {
 		return failure
 	}
-	var d decoder
-	return d.whole([]byte(content), func() { read(&d) })
+	d := decoder{strict: true}
+	return d.whole(string(content), func() { read(&d) })
 }

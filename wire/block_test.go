@@ -198,7 +198,6 @@ func TestInvalidBlocks(t *testing.T) {
 		{`{"type":"tool_use","name":"Bash"}`, "tool_use", "/message/content/1/id"},
 		{`{"type":"tool_use","id":"1"}`, "tool_use", "/message/content/1/name"},
 		{`{"type":"tool_result"}`, "tool_result", "/message/content/1/tool_use_id"},
-		{`{"type":"tool_result","tool_use_id":"1","is_error":"no"}`, "tool_result", "/message/content/1/is_error"},
 	} {
 		t.Run(tt.block, func(t *testing.T) {
 			frame := `{"type":"user","message":{"content":[{"type":"text","text":"a"},` + tt.block +

@@ -37,7 +37,7 @@ func NewDecoder(opts *ReaderOptions) *Decoder {
 func (d *Decoder) Decode(data []byte) Message {
 	defer d.d.unload()
 	msg, n, err := d.d.frame(data)
-	if err == nil && n == len(data) {
+	if err == nil && len(bytes.Trim(data[n:], " \t\r\n")) == 0 {
 		return msg
 	}
 	if syntax := jsonlex.Valid(data); syntax != nil {
@@ -57,7 +57,7 @@ func DecodeContent(data JSON) (Content, error) {
 	}
 	var d decoder
 	var content Content
-	err := d.whole([]byte(data), func() { content = d.content() })
+	err := d.whole(string(data), func() { content = d.onlyContent() })
 	return content, err
 }
 
@@ -71,8 +71,10 @@ type decoder struct {
 	names    nameTable
 	registry *Registry
 
-	survey  bool  // note the members that no field stands for
-	unknown []int // where their values are
+	strict  bool             // what does not fit is an error
+	survey  bool             // note the members that no field stands for, and those that do not fit
+	unknown []int            // where the values of the former are
+	misfits []*jsonlex.Error // about the latter
 
 	faults      *faults // of the blocks of this text
 	behindEvent int     // see streamEvent
@@ -102,6 +104,12 @@ func (d *decoder) frame(data []byte) (Message, int, *jsonlex.Error) {
 func (d *decoder) load(text []byte) {
 	d.text, d.faults = text, nil
 	d.Reset(text)
+	switch {
+	case d.survey:
+		d.Lenient(d.noteMisfit)
+	case !d.strict:
+		d.Lenient(nil)
+	}
 	if d.keepRaw {
 		d.raw = string(text)
 		d.Share(d.raw)
@@ -144,7 +152,7 @@ func (d *decoder) message() Message {
 // untyped records why a frame has no type.
 func (d *decoder) untyped() {
 	if d.Peek() != '{' {
-		d.FirstKey()
+		d.FailMismatch("object")
 		return
 	}
 	start := d.Pos()
@@ -164,18 +172,19 @@ func (d *decoder) stringAt(offset int) string {
 	if d.Err() == nil {
 		d.Seek(d.text, offset, d.Depth()+1)
 	}
-	return d.String()
+	return d.needStr()
 }
 
 // invalid makes the message for a frame that does not decode.
 func (d *decoder) invalid(data []byte, err *jsonlex.Error) *InvalidFrame {
-	return &InvalidFrame{Err: frameError(data, err), raw: string(data), kind: kindOf(data)}
+	return &InvalidFrame{Err: frameError(data, err), raw: string(data), kind: invalidKind(data)}
 }
 
 // whole decodes a text that is one value, with do.
-func (d *decoder) whole(data []byte, do func()) error {
-	d.keepRaw = true
-	d.load(data)
+func (d *decoder) whole(data string, do func()) error {
+	d.load([]byte(data))
+	d.keepRaw, d.raw = true, data
+	d.Share(data)
 	do()
 	d.End()
 	if err := d.Err(); err != nil {
@@ -200,7 +209,17 @@ func (d *decoder) keep(start int) string {
 	return string(d.text[start:d.Pos()])
 }
 
-// require records the first required member that is not among those seen.
+// lacks notes the required members that are not among those seen.
+func (d *decoder) lacks(start int, seen uint, names ...string) {
+	for i, name := range names {
+		if seen&(1<<i) == 0 {
+			d.Lacks(start, name)
+		}
+	}
+}
+
+// require records the first member that is not among those seen, and that its block is nothing
+// without.
 func (d *decoder) require(start int, seen uint, names ...string) {
 	for i, name := range names {
 		if seen&(1<<i) == 0 {
@@ -211,11 +230,17 @@ func (d *decoder) require(start int, seen uint, names ...string) {
 }
 
 // A mark is a place to go back to.
-type mark struct{ pos, depth, unknown int }
+type mark struct{ pos, depth, unknown, misfits int }
 
 func (d *decoder) mark() mark {
 	d.Peek()
-	return mark{d.Pos(), d.Depth(), len(d.unknown)}
+	return mark{d.Pos(), d.Depth(), len(d.unknown), len(d.misfits)}
+}
+
+// back goes back to m, and forgets what was found behind it.
+func (d *decoder) back(m mark) {
+	d.unknown, d.misfits = d.unknown[:m.unknown], d.misfits[:m.misfits]
+	d.Seek(d.text, m.pos, m.depth)
 }
 
 // forgive passes over the value at m if decoding it failed because of its shape, and reports
@@ -225,8 +250,7 @@ func (d *decoder) forgive(m mark) bool {
 	if err == nil || err.Syntax() {
 		return false
 	}
-	d.unknown = d.unknown[:m.unknown]
-	d.Seek(d.text, m.pos, m.depth)
+	d.back(m)
 	d.Skip()
 	return d.Err() == nil
 }
@@ -240,7 +264,7 @@ func (d *Decoder) Content(data []byte) (Content, error) {
 	}
 	defer d.d.unload()
 	d.d.load(data)
-	content := d.d.content()
+	content := d.d.onlyContent()
 	d.d.End()
 	if err := d.d.Err(); err != nil {
 		return content, frameError(d.d.text, d.d.graver(err))
@@ -264,9 +288,11 @@ func (d *decoder) streamEvent() Message {
 	at := d.mark()
 	msg := d.quickDelta()
 	d.behindEvent = d.Pos()
-	d.Seek(d.text, at.pos, at.depth)
 	if msg == nil {
+		d.back(at)
 		msg = new(StreamEventMessage)
+	} else {
+		d.Seek(d.text, at.pos, at.depth)
 	}
 	msg.decode(d)
 	return msg
@@ -355,28 +381,43 @@ func (v *StreamEventMessage) firstKey(d *decoder, seen *uint) ([]byte, bool) {
 	return d.NextKey()
 }
 
-// check records that a frame has no event.
+// check notes that a frame has no event.
 func (v *StreamEventMessage) check(d *decoder, start int) {
 	if v.Event == nil {
-		d.FailMissing(start, "event")
+		v.Event = new(UnknownEvent)
+		d.Lacks(start, "event")
 	}
 }
 
-// The methods below decode one value each. A null is the zero value.
+// The methods below decode one value each. A null is the zero value, and so is a value that does
+// not fit.
 
 func (d *decoder) str() string { return d.StringOrNull() }
+
+// needStr decodes a string that its block is nothing without.
+func (d *decoder) needStr() string {
+	if d.Peek() != '"' {
+		d.FailMismatch("string")
+		return ""
+	}
+	return d.String()
+}
+
+// needName is needStr for a string that is likely to come again.
+func (d *decoder) needName() string {
+	if d.Peek() != '"' {
+		d.FailMismatch("string")
+		return ""
+	}
+	return d.name()
+}
 
 // name decodes a string that is likely to come again.
 func (d *decoder) name() string { return d.names.get(d.BytesOrNull()) }
 
 func (d *decoder) boolean() bool { return !d.Null() && d.Bool() }
 
-func (d *decoder) booleanPtr() *bool {
-	if d.Null() {
-		return nil
-	}
-	return new(d.Bool())
-}
+func (d *decoder) booleanPtr() *bool { return optional(d, d.Bool) }
 
 func (d *decoder) int64() int64 {
 	if d.Null() {
@@ -386,18 +427,29 @@ func (d *decoder) int64() int64 {
 }
 
 func (d *decoder) int() int {
+	d.Peek()
+	at := d.Pos()
 	n := d.int64()
 	if strconv.IntSize == 32 && n != int64(int32(n)) {
-		d.Fail(jsonlex.OutOfRange, d.Pos(), "number does not fit into 32 bits")
+		d.OutOfRange(at, func() string { return "number does not fit into 32 bits" })
+		return 0
 	}
 	return int(n)
 }
 
-func (d *decoder) intPtr() *int {
+func (d *decoder) intPtr() *int { return optional(d, d.int) }
+
+// optional decodes a value with read. It returns nil for one that is null or does not fit.
+func optional[T any](d *decoder, read func() T) *T {
 	if d.Null() {
 		return nil
 	}
-	return new(d.int())
+	before := d.Misfits()
+	v := read()
+	if d.Misfits() != before {
+		return nil
+	}
+	return &v
 }
 
 func (d *decoder) float() float64 {
@@ -431,7 +483,10 @@ func (d *decoder) nameList() []string { return list(d, d.name) }
 // list decodes an array, each element with elem. It is nil for null, and not nil for an empty
 // array.
 func list[T any](d *decoder, elem func() T) []T {
-	if d.Null() {
+	if d.Peek() != '[' {
+		if !d.Null() {
+			d.Mismatch("array")
+		}
 		return nil
 	}
 	all := []T{}
@@ -443,7 +498,7 @@ func list[T any](d *decoder, elem func() T) []T {
 
 // dict decodes an object, each value with elem.
 func dict[T any](d *decoder, elem func() T) map[string]T {
-	if d.Null() {
+	if !d.isObject() {
 		return nil
 	}
 	all := map[string]T{}
@@ -462,19 +517,42 @@ type shape[T any] interface {
 
 func structOf[T any, P shape[T]](d *decoder) T {
 	var v T
-	if !d.Null() {
+	if d.isObject() {
 		P(&v).decode(d)
 	}
 	return v
 }
 
 func pointerTo[T any, P shape[T]](d *decoder) P {
-	if d.Null() {
+	if !d.isObject() {
 		return nil
 	}
 	v := P(new(T))
 	v.decode(d)
 	return v
+}
+
+// wholePointerTo is pointerTo for a struct that is nil unless it is whole.
+func wholePointerTo[T any, P interface {
+	shape[T]
+	whole() bool
+}](d *decoder) P {
+	v := pointerTo[T, P](d)
+	if v == nil || !v.whole() {
+		return nil
+	}
+	return v
+}
+
+// isObject reports whether an object comes next. It passes over a null, and over what does not fit.
+func (d *decoder) isObject() bool {
+	if d.Peek() == '{' {
+		return true
+	}
+	if !d.Null() {
+		d.Mismatch("object")
+	}
+	return false
 }
 
 func structs[T any, P shape[T]](d *decoder) []T {

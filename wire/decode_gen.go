@@ -167,7 +167,7 @@ func (v *AdvisorToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -253,6 +253,12 @@ func (v *AssistantMessage) decode(d *decoder) {
 			v.Timestamp = d.str()
 		case "context_usage":
 			v.ContextUsage = pointerTo[ContextUsage](d)
+		case "local_command_run":
+			v.LocalCommandRun = pointerTo[LocalCommandRun](d)
+		case "local_command_source":
+			v.LocalCommandSource = d.str()
+		case "local_command_outcome":
+			v.LocalCommandOutcome = pointerTo[LocalCommandOutcome](d)
 		case "usage_report":
 			v.UsageReport = pointerTo[UsageCommandOutput](d)
 		case "uuid":
@@ -265,8 +271,7 @@ func (v *AssistantMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&(1<<0) == 0 && d.Err() == nil {
-		v.flat = true
-		d.flat(start, &v.APIMessage)
+		v.flat = d.flat(start, &v.APIMessage)
 	}
 }
 
@@ -337,7 +342,7 @@ func (v *BashCodeExecutionToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -517,7 +522,7 @@ func (v *CodeExecutionToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -899,7 +904,7 @@ func (v *ControlCancelRequestMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "request_id")
+		d.lacks(start, seen, "request_id")
 	}
 }
 
@@ -925,11 +930,7 @@ func (v *ControlRequestMessage) decode(d *decoder) {
 		case "request_id":
 			v.RequestID = d.str()
 		case "request":
-			at := d.mark()
 			v.Request = structOf[ControlRequest](d)
-			if d.forgive(at) {
-				v.Request = ControlRequest{}
-			}
 		default:
 			d.unknownMember(key)
 		}
@@ -1001,7 +1002,7 @@ func (v *ControlResponse) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b11 != 0b11 {
-		d.require(start, seen, "subtype", "request_id")
+		d.lacks(start, seen, "subtype", "request_id")
 	}
 }
 
@@ -1022,7 +1023,7 @@ func (v *ControlResponseMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "response")
+		d.lacks(start, seen, "response")
 	}
 }
 
@@ -1053,7 +1054,7 @@ func (v *ConversationResetMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "new_conversation_id")
+		d.lacks(start, seen, "new_conversation_id")
 	}
 }
 
@@ -1126,6 +1127,28 @@ func (v *ErrorEvent) decode(d *decoder) {
 		switch string(key) {
 		case "error":
 			v.Error = pointerTo[APIError](d)
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *ExtraUsage) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "is_enabled":
+			v.Enabled = d.boolean()
+		case "monthly_limit":
+			v.MonthlyLimit = d.float()
+		case "used_credits":
+			v.UsedCredits = d.float()
+		case "utilization":
+			v.Utilization = d.float()
+		case "currency":
+			v.Currency = d.name()
 		default:
 			d.unknownMember(key)
 		}
@@ -1348,6 +1371,10 @@ func (v *InformationalMessage) decode(d *decoder) {
 			v.PreventContinuation = d.boolean()
 		case "tag":
 			v.Tag = d.name()
+		case "isMeta":
+			v.IsMeta = d.boolean()
+		case "timestamp":
+			v.Timestamp = d.str()
 		case "uuid":
 			v.UUID = d.str()
 		case "session_id":
@@ -1502,6 +1529,22 @@ func (v *KeepAliveMessage) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *LocalCommandOutcome) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "kind":
+			v.Kind = d.name()
+		case "suggestion":
+			v.Suggestion = d.str()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *LocalCommandOutputMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -1522,6 +1565,24 @@ func (v *LocalCommandOutputMessage) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *LocalCommandRun) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "command":
+			v.Command = d.name()
+		case "args":
+			v.Args = d.str()
+		case "plugin":
+			v.Plugin = d.name()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *MCPToolResultBlock) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -1531,7 +1592,7 @@ func (v *MCPToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -1556,12 +1617,12 @@ func (v *MCPToolUseBlock) decode(d *decoder) {
 		case "id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ID = d.str()
+				v.ID = d.needStr()
 			}
 		case "name":
 			if !d.Null() {
 				seen |= 1 << 1
-				v.Name = d.name()
+				v.Name = d.needName()
 			}
 		case "server_name":
 			v.ServerName = d.name()
@@ -1912,7 +1973,7 @@ func (v *Origin) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "kind")
+		d.lacks(start, seen, "kind")
 	}
 }
 
@@ -2117,6 +2178,8 @@ func (v *PreservedMessages) decode(d *decoder) {
 			v.AnchorUUID = d.str()
 		case "uuids":
 			v.UUIDs = d.nameList()
+		case "all_uuids":
+			v.AllUUIDs = d.nameList()
 		default:
 			d.unknownMember(key)
 		}
@@ -2205,7 +2268,7 @@ func (v *RateLimitInfo) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "status")
+		d.lacks(start, seen, "status")
 	}
 }
 
@@ -2230,7 +2293,7 @@ func (v *RateLimitMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "rate_limit_info")
+		d.lacks(start, seen, "rate_limit_info")
 	}
 }
 
@@ -2308,11 +2371,7 @@ func (v *ResultMessage) decode(d *decoder) {
 		case "result":
 			v.Result = d.str()
 		case "errors":
-			at := d.mark()
 			v.Errors = d.nameList()
-			if d.forgive(at) {
-				v.Errors = nil
-			}
 		case "duration_ms":
 			v.Duration = Millis(d.float())
 		case "duration_api_ms":
@@ -2358,11 +2417,7 @@ func (v *ResultMessage) decode(d *decoder) {
 		case "resume_reason":
 			v.ResumeReason = d.name()
 		case "origin":
-			at := d.mark()
-			v.Origin = pointerTo[Origin](d)
-			if d.forgive(at) {
-				v.Origin = nil
-			}
+			v.Origin = wholePointerTo[Origin](d)
 		case "first_request_input_tokens":
 			v.FirstRequestInputTokens = d.int()
 		case "first_request_cache_read_input_tokens":
@@ -2421,7 +2476,7 @@ func (v *ResultMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "subtype")
+		d.lacks(start, seen, "subtype")
 	}
 }
 
@@ -2498,12 +2553,12 @@ func (v *ServerToolUseBlock) decode(d *decoder) {
 		case "id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ID = d.str()
+				v.ID = d.needStr()
 			}
 		case "name":
 			if !d.Null() {
 				seen |= 1 << 1
-				v.Name = d.name()
+				v.Name = d.needName()
 			}
 		case "input":
 			v.Input = d.rawJSON()
@@ -2823,7 +2878,7 @@ func (v *StreamEventMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b11 != 0b11 {
-		d.require(start, seen, "uuid", "session_id")
+		d.lacks(start, seen, "uuid", "session_id")
 	}
 	v.check(d, start)
 }
@@ -2950,24 +3005,16 @@ func (v *SystemMessage) decode(d *decoder) {
 				v.Subtype = d.name()
 			}
 		case "uuid":
-			at := d.mark()
 			v.UUID = d.str()
-			if d.forgive(at) {
-				v.UUID = ""
-			}
 		case "session_id":
-			at := d.mark()
 			v.SessionID = d.name()
-			if d.forgive(at) {
-				v.SessionID = ""
-			}
 		default:
 			d.Skip()
 		}
 	}
 	v.raw = d.keep(start)
 	if seen&0b1 != 0b1 {
-		d.require(start, seen, "subtype")
+		d.lacks(start, seen, "subtype")
 	}
 }
 
@@ -3020,7 +3067,7 @@ func (v *TaskNotificationMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b111 != 0b111 {
-		d.require(start, seen, "task_id", "status", "output_file")
+		d.lacks(start, seen, "task_id", "status", "output_file")
 	}
 }
 
@@ -3091,7 +3138,7 @@ func (v *TaskProgressMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b111 != 0b111 {
-		d.require(start, seen, "task_id", "description", "usage")
+		d.lacks(start, seen, "task_id", "description", "usage")
 	}
 }
 
@@ -3145,7 +3192,7 @@ func (v *TaskStartedMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&0b11 != 0b11 {
-		d.require(start, seen, "task_id", "description")
+		d.lacks(start, seen, "task_id", "description")
 	}
 }
 
@@ -3159,11 +3206,7 @@ func (v *TaskUpdatedMessage) decode(d *decoder) {
 		case "run_id":
 			v.RunID = d.name()
 		case "patch":
-			at := d.mark()
 			v.Patch = structOf[TaskPatch](d)
-			if d.forgive(at) {
-				v.Patch = TaskPatch{}
-			}
 		case "uuid":
 			v.UUID = d.str()
 		case "session_id":
@@ -3204,14 +3247,10 @@ func (v *TextBlock) decode(d *decoder) {
 		case "text":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.Text = d.str()
+				v.Text = d.needStr()
 			}
 		case "citations":
-			at := d.mark()
 			v.Citations = structs[Citation](d)
-			if d.forgive(at) {
-				v.Citations = nil
-			}
 		case "cache_control":
 			v.CacheControl = pointerTo[CacheControl](d)
 		default:
@@ -3244,7 +3283,7 @@ func (v *TextEditorCodeExecutionToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -3303,7 +3342,7 @@ func (v *ThinkingBlock) decode(d *decoder) {
 		case "thinking":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.Thinking = d.str()
+				v.Thinking = d.needStr()
 			}
 		case "signature":
 			v.Signature = d.str()
@@ -3409,7 +3448,7 @@ func (v *ToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -3472,7 +3511,7 @@ func (v *ToolSearchToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -3495,12 +3534,12 @@ func (v *ToolUseBlock) decode(d *decoder) {
 		case "id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ID = d.str()
+				v.ID = d.needStr()
 			}
 		case "name":
 			if !d.Null() {
 				seen |= 1 << 1
-				v.Name = d.name()
+				v.Name = d.needName()
 			}
 		case "input":
 			v.Input = d.rawJSON()
@@ -3618,7 +3657,7 @@ func (v *UsageCommandOutput) decode(d *decoder) {
 		case "session":
 			v.Session = pointerTo[SessionUsage](d)
 		case "rate_limits":
-			v.RateLimits = d.rawJSON()
+			v.RateLimits = pointerTo[UsageLimits](d)
 		default:
 			d.unknownMember(key)
 		}
@@ -3652,6 +3691,78 @@ func (v *UsageIteration) decode(d *decoder) {
 	v.raw = d.span(start)
 }
 
+func (v *UsageLimit) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "kind":
+			v.Kind = d.name()
+		case "group":
+			v.Group = d.name()
+		case "percent":
+			v.Percent = d.float()
+		case "resets_at":
+			v.ResetsAt = d.str()
+		case "scope":
+			v.Scope = pointerTo[UsageLimitScope](d)
+		case "severity":
+			v.Severity = d.name()
+		case "is_active":
+			v.Active = d.boolean()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *UsageLimitName) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "display_name":
+			v.DisplayName = d.str()
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *UsageLimitScope) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "model":
+			v.Model = pointerTo[UsageLimitName](d)
+		case "surface":
+			v.Surface = pointerTo[UsageLimitName](d)
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
+func (v *UsageLimits) decode(d *decoder) {
+	d.Peek()
+	start := d.Pos()
+	for key, ok := d.FirstKey(); ok; key, ok = d.NextKey() {
+		switch string(key) {
+		case "limits":
+			v.Limits = structs[UsageLimit](d)
+		case "extra_usage":
+			v.ExtraUsage = pointerTo[ExtraUsage](d)
+		default:
+			d.unknownMember(key)
+		}
+	}
+	v.raw = d.span(start)
+}
+
 func (v *UserMessage) decode(d *decoder) {
 	d.Peek()
 	start := d.Pos()
@@ -3677,11 +3788,7 @@ func (v *UserMessage) decode(d *decoder) {
 		case "priority":
 			v.Priority = d.name()
 		case "origin":
-			at := d.mark()
-			v.Origin = pointerTo[Origin](d)
-			if d.forgive(at) {
-				v.Origin = nil
-			}
+			v.Origin = wholePointerTo[Origin](d)
 		case "shouldQuery":
 			v.ShouldQuery = d.booleanPtr()
 		case "client_composed":
@@ -3710,8 +3817,7 @@ func (v *UserMessage) decode(d *decoder) {
 	}
 	v.raw = d.span(start)
 	if seen&(1<<0) == 0 && d.Err() == nil {
-		v.flat = true
-		d.flat(start, &v.APIMessage)
+		v.flat = d.flat(start, &v.APIMessage)
 	}
 	v.check(d, start)
 }
@@ -3745,7 +3851,7 @@ func (v *WebFetchToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()
@@ -3792,7 +3898,7 @@ func (v *WebSearchToolResultBlock) decode(d *decoder) {
 		case "tool_use_id":
 			if !d.Null() {
 				seen |= 1 << 0
-				v.ToolUseID = d.str()
+				v.ToolUseID = d.needStr()
 			}
 		case "content":
 			v.Content = d.rawJSON()

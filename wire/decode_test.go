@@ -100,28 +100,30 @@ func TestDecoderContentOwnsItsMemory(t *testing.T) {
 // The pointer names the field, also when an earlier one has the same text.
 func TestPointersAmongEqualValues(t *testing.T) {
 	for frame, want := range map[string]string{
-		`{"a":5,"type":5}`:                              "/type",
-		`{"a":"","type":""}`:                            "/type",
-		`{"a":{"type":5},"type":5}`:                     "/type",
-		`{"x":{},"message":{},"type":"user"}`:           "/message/content",
-		`{"x":{"a":1},"type":"user","message":{"a":1}}`: "/message/content",
+		`{"a":5,"type":5}`:          "/type",
+		`{"a":"","type":""}`:        "/type",
+		`{"a":{"type":5},"type":5}`: "/type",
 	} {
 		var field *wire.FieldError
 		if msg := invalid(t, frame); !errors.As(msg, &field) || field.Pointer != want {
 			t.Errorf("%s: %v, want %s", frame, msg, want)
 		}
 	}
+	for _, frame := range []string{
+		`{"x":{},"message":{},"type":"user"}`,
+		`{"x":{"a":1},"type":"user","message":{"a":1}}`,
+	} {
+		if field := misfit[*wire.UserMessage](t, frame); field.Pointer != "/message/content" {
+			t.Errorf("%s: %v", frame, field)
+		}
+	}
 }
 
 // A type that is present but not a string is not reported as missing.
 func TestTypesOfAnotherKind(t *testing.T) {
-	for frame, want := range map[string]string{
-		`{"type":"stream_event","event":{"type":5},"uuid":"u","session_id":"s"}`: "/event/type",
-	} {
-		var field *wire.FieldError
-		if msg := invalid(t, frame); !errors.As(msg, &field) || field.Pointer != want || field.Missing {
-			t.Errorf("%s: %v, want %s", frame, msg, want)
-		}
+	const event = `{"type":"stream_event","event":{"type":5},"uuid":"u","session_id":"s"}`
+	if field := misfit[*wire.StreamEventMessage](t, event); field.Pointer != "/event/type" || field.Missing {
+		t.Errorf("%v", field)
 	}
 	block := blockOf[*wire.InvalidBlock](t, `{"type":5}`)
 	var field *wire.FieldError

@@ -6,6 +6,18 @@ import (
 	"github.com/clewdev/clew/internal/jsonlex"
 )
 
+// onlyContent decodes content, and fails for what can't be.
+func (d *decoder) onlyContent() Content {
+	switch d.Peek() {
+	case 'n', '"', '[':
+		return d.content()
+	}
+	d.FailMismatch(contentType)
+	return nil
+}
+
+const contentType = "string or array"
+
 // content decodes a string or a list of blocks.
 func (d *decoder) content() Content {
 	switch d.Peek() {
@@ -20,9 +32,7 @@ func (d *decoder) content() Content {
 	case '[':
 		return Content(list(d, d.block))
 	}
-	at := d.Pos()
-	d.Skip()
-	d.Fail(jsonlex.Mismatch, at, "expected string or array")
+	d.Mismatch(contentType)
 	return nil
 }
 
@@ -54,7 +64,7 @@ func (d *decoder) blockType(pos int) []byte {
 	if d.Peek() == '{' {
 		d.FailMissing(pos, "type")
 	} else {
-		d.FirstKey()
+		d.FailMismatch("object")
 	}
 	return nil
 }
@@ -84,7 +94,7 @@ func (d *decoder) unknownBlock(kind []byte) Block {
 	return &UnknownBlock{raw: d.keep(start), kind: d.names.get(kind)}
 }
 
-// event decodes an API event.
+// event decodes an API event. One without a type is unknown.
 func (d *decoder) event() Event {
 	if d.Null() {
 		return nil
@@ -95,17 +105,26 @@ func (d *decoder) event() Event {
 	if ok {
 		return d.eventOf(kind)
 	}
-	if d.Peek() != '{' {
-		d.FirstKey()
-		return nil
+	if d.isObject() {
+		d.untypedValue()
 	}
+	return &UnknownEvent{raw: d.keep(start)}
+}
+
+// untypedValue passes over an object whose type is not a string, and notes that.
+func (d *decoder) untypedValue() {
+	start := d.Pos()
+	at, _ := jsonlex.Find(d.text, start, "type")
+	if at < 0 || d.text[at] == 'n' {
+		d.Lacks(start, "type")
+		d.Skip()
+		return
+	}
+	depth := d.Depth()
+	d.Seek(d.text, at, depth+1)
+	d.Mismatch("string")
+	d.Seek(d.text, start, depth)
 	d.Skip()
-	if at, _ := jsonlex.Find(d.text, start, "type"); at >= 0 {
-		d.stringAt(at)
-	} else if d.Err() == nil {
-		d.FailMissing(start, "type")
-	}
-	return nil
 }
 
 func (d *decoder) unknownEvent(kind []byte) Event {
@@ -132,13 +151,7 @@ func (d *decoder) delta() Event {
 		case "index":
 			index = d.int()
 		case "delta":
-			d.Peek()
-			kind, _ := jsonlex.Unquote(jsonlex.Lookup(d.text, d.Pos(), "type"))
-			if event = d.deltaOf(kind); event != nil {
-				event.decode(d)
-			} else {
-				d.Skip()
-			}
+			event = d.deltaValue()
 		default:
 			d.unknownMember(key)
 		}
@@ -150,6 +163,25 @@ func (d *decoder) delta() Event {
 	return event
 }
 
+// deltaValue decodes the delta of a content_block_delta, or returns nil if it is of an unknown
+// type.
+func (d *decoder) deltaValue() deltaEvent {
+	if !d.isObject() {
+		return nil
+	}
+	kind, ok := jsonlex.Unquote(jsonlex.Lookup(d.text, d.Pos(), "type"))
+	event := d.deltaOf(kind)
+	switch {
+	case event != nil:
+		event.decode(d)
+	case ok || jsonlex.Lookup(d.text, d.Pos(), "type") == nil:
+		d.Skip()
+	default:
+		d.untypedValue()
+	}
+	return event
+}
+
 // bareEvent decodes an API event that stands by itself.
 func (d *decoder) bareEvent() Message {
 	start := d.Pos()
@@ -157,11 +189,12 @@ func (d *decoder) bareEvent() Message {
 	return &StreamEventMessage{raw: d.span(start), bare: true, Event: event}
 }
 
-// flat decodes the API message that lies flat on the frame at start.
-func (d *decoder) flat(start int, m *APIMessage) {
+// flat decodes the API message that lies flat on the frame at start, and reports whether there is
+// one.
+func (d *decoder) flat(start int, m *APIMessage) bool {
 	if jsonlex.Lookup(d.text, start, "content") == nil {
-		d.FailMissing(start, "message")
-		return
+		d.Lacks(start, "message")
+		return false
 	}
 	frame := d.unknown
 	d.unknown = nil
@@ -172,18 +205,25 @@ func (d *decoder) flat(start int, m *APIMessage) {
 		_, found := slices.BinarySearch(message, at)
 		return !found
 	})
+	return true
 }
 
-// check records that a user message has no content.
+// check notes that a user message has no content. That the message or its content does not fit has
+// been noted already.
 func (v *UserMessage) check(d *decoder, start int) {
-	if v.Content != nil {
+	if v.Content != nil || !d.survey && !d.strict {
 		return
 	}
 	at := start
 	if !v.flat {
 		at, _ = jsonlex.Find(d.text, start, "message")
 	}
-	d.FailMissing(at, "content")
+	if at < 0 || d.text[at] != '{' {
+		return
+	}
+	if content := jsonlex.Lookup(d.text, at, "content"); content == nil || isNull(content) {
+		d.Lacks(at, "content")
+	}
 }
 
 // unknownMessage decodes a frame of a kind that this package does not know.
@@ -207,7 +247,7 @@ func (d *decoder) system() Message {
 	subtype, ok := jsonlex.Unquote(value)
 	if !ok {
 		v := new(SystemMessage)
-		v.decode(d) // records what is wrong with the subtype
+		v.decode(d) // notes what is wrong with the subtype
 		return v
 	}
 	if decode := d.registry.lookup(Kind{"system", string(subtype)}); decode != nil {

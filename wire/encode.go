@@ -29,7 +29,7 @@ func Append(dst []byte, msg Message) ([]byte, error) {
 			return append(dst, oneLine(frame)...), nil
 		}
 	}
-	return dst, fmt.Errorf("wire: a %T has no frame", msg)
+	return dst, fmt.Errorf("wire: a %T can't be encoded as a frame", msg)
 }
 
 // A node is a value that writes itself.
@@ -67,8 +67,8 @@ func unmarshal(data []byte, v interface{ decode(*decoder) }) error {
 	if isNull(data) {
 		return nil
 	}
-	var d decoder
-	return d.whole(data, func() { v.decode(&d) })
+	d := decoder{strict: true}
+	return d.whole(string(data), func() { v.decode(&d) })
 }
 
 // unmarshalKind is unmarshal for a value of a type, and of a subtype if that is not empty, and
@@ -77,7 +77,7 @@ func unmarshalKind(data []byte, v interface{ decode(*decoder) }, kind, subtype s
 	for _, want := range []struct{ name, value string }{{"type", kind}, {"subtype", subtype}} {
 		got, ok := jsonlex.Unquote(jsonlex.Lookup(data, 0, want.name))
 		if ok && want.value != "" && string(got) != want.value {
-			return fmt.Errorf("wire: %s %q does not fit into a %T", want.name, got, v)
+			return fmt.Errorf("wire: a frame of %s %q can't be decoded into a %T", want.name, got, v)
 		}
 	}
 	return unmarshal(data, v)
@@ -87,14 +87,14 @@ func unmarshalDelta[T any](data []byte, v *T) error {
 	if isNull(data) {
 		return nil
 	}
-	var d decoder
+	d := decoder{strict: true}
 	var event Event
-	if err := d.whole(data, func() { event = d.event() }); err != nil {
+	if err := d.whole(string(data), func() { event = d.event() }); err != nil {
 		return err
 	}
 	same, ok := any(event).(*T)
 	if !ok {
-		return fmt.Errorf("wire: a %T does not fit into a %T", event, v)
+		return fmt.Errorf("wire: a %T can't be decoded into a %T", event, v)
 	}
 	*v = *same
 	return nil
@@ -259,7 +259,7 @@ func (e *encoder) enter(name string) {
 // empty one an empty array.
 func writeList[T any](e *encoder, name string, all []T, elem func(i int, v T)) {
 	if all == nil {
-		e.none(name)
+		e.none(name, anArray)
 		return
 	}
 	e.take(name)
@@ -284,14 +284,15 @@ func (e *encoder) strs(name string, all []string) {
 
 // readsAs reports whether raw is the array that decodes to all.
 func readsAs(raw []byte, all []string) bool {
+	if raw[0] != '[' {
+		return false
+	}
 	var l jsonlex.Lexer
 	l.Reset(raw)
+	l.Lenient(nil)
 	n := 0
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
-		s := ""
-		if !l.Null() {
-			s = string(l.Bytes())
-		}
+		s := string(l.BytesOrNull())
 		if n == len(all) || s != all[n] {
 			return false
 		}
@@ -316,7 +317,11 @@ func (e *encoder) content(name string, c Content) {
 		e.str(name, text, true)
 		return
 	}
-	if c == nil && e.objects[len(e.objects)-1].fresh {
+	if c == nil {
+		if !e.objects[len(e.objects)-1].fresh {
+			e.none(name, someBlocks)
+			return
+		}
 		c = Content{}
 	}
 	writeList(e, name, c, func(_ int, b Block) {
@@ -346,10 +351,10 @@ type structNode[T any] interface {
 }
 
 func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
-	nulls := nullElems(e.take(name))
+	misfits := misfitElems(e.take(name))
 	writeList(e, name, all, func(i int, v T) {
-		if _, null := slices.BinarySearch(nulls, i); null && blank[T, P](&v) {
-			e.verbatim("")
+		if raw := misfits[i]; raw != "" && blank[T, P](&v) {
+			e.verbatim(raw)
 			return
 		}
 		P(&all[i]).encode(e)
@@ -359,10 +364,44 @@ func writeStructs[T any, P structNode[T]](e *encoder, name string, all []T) {
 // writePointer writes a member that is a struct, or the null of one that is nil.
 func writePointer[T any, P structNode[T]](e *encoder, name string, v P) {
 	if v == nil {
-		e.none(name)
+		e.none(name, anObject)
 		return
 	}
-	e.object(name, v, true)
+	e.object(name, v)
+}
+
+// writeWhole is writePointer for a struct that is nil unless it is whole.
+func writeWhole[T any, P interface {
+	structNode[T]
+	shape[T]
+	whole() bool
+}](e *encoder, name string, v P) {
+	if v != nil {
+		e.object(name, v)
+		return
+	}
+	e.none(name, func(raw []byte) bool {
+		var d decoder
+		d.load(raw)
+		return wholePointerTo[T, P](&d) != nil
+	})
+}
+
+// writeStruct writes a member that is a struct. One that is the zero value is written as it was
+// read, if that was no object, and left out if it was read without. One that was made by hand is
+// left out if it is empty and not required.
+func writeStruct[T any, P structNode[T]](e *encoder, name string, v P, required bool) {
+	raw := e.take(name)
+	if raw != nil && anObject(raw) || !blank[T](v) {
+		e.object(name, v)
+		return
+	}
+	switch fresh := e.objects[len(e.objects)-1].fresh; {
+	case raw != nil:
+		e.member(name, raw)
+	case required && fresh:
+		e.object(name, v)
+	}
 }
 
 // writeInline writes the members of a struct that lie on the object that is open.
@@ -376,22 +415,22 @@ func writeInline[T any, P interface {
 	v.members(e)
 }
 
-// nullElems returns which elements of an array that was read are null.
-func nullElems(raw []byte) []int {
-	if !bytes.Contains(raw, []byte("null")) {
-		return nil
-	}
-	var nulls []int
+// misfitElems returns those elements of an array that was read that are not objects, by index.
+func misfitElems(raw []byte) map[int]string {
+	var misfits map[int]string
 	var l jsonlex.Lexer
 	l.Reset(raw)
 	i := 0
 	for ok := l.FirstElem(); ok; ok = l.NextElem() {
-		if isNull(l.Skip()) {
-			nulls = append(nulls, i)
+		if v := l.Skip(); len(v) > 0 && v[0] != '{' {
+			if misfits == nil {
+				misfits = map[int]string{}
+			}
+			misfits[i] = string(v)
 		}
 		i++
 	}
-	return nulls
+	return misfits
 }
 
 // blank reports whether v is written like the zero value.
@@ -405,7 +444,7 @@ func blank[T any, P structNode[T]](v P) bool {
 // an empty one an empty object.
 func writeDict[T any](e *encoder, name string, all map[string]T, elem func(string, T)) {
 	if all == nil {
-		e.none(name)
+		e.none(name, anObject)
 		return
 	}
 	raw := e.take(name)
@@ -429,48 +468,53 @@ func (e *encoder) intDict(name string, all map[string]int) {
 
 func writeStructDict[T any, P structNode[T]](e *encoder, name string, all map[string]T) {
 	writeDict(e, name, all, func(key string, v T) {
-		if isNull(e.take(key)) && blank[T, P](&v) {
-			e.none(key)
+		if raw := e.take(key); raw != nil && !anObject(raw) && blank[T](P(&v)) {
+			e.member(key, raw)
 			return
 		}
-		e.object(key, P(&v), true)
+		e.object(key, P(&v))
 	})
 }
 
 // The methods below write one member each. They write the text that the member was read from as
 // long as the value has not changed.
 
-// none writes a member that has no value, if it was read as null.
-func (e *encoder) none(name string) {
-	if raw := e.take(name); isNull(raw) {
+// none writes a member that has no value, if it was read as null, or as a value that did not fit.
+func (e *encoder) none(name string, fits shapeTest) {
+	if raw := e.take(name); raw != nil && (isNull(raw) || !fits(raw)) {
 		e.member(name, raw)
 	}
 }
 
-// bent writes a lenient member that has no value because its JSON had another shape, one that read
-// does not accept. It reports whether it wrote the member.
-func (e *encoder) bent(name string, absent bool, read func(*decoder)) bool {
-	raw := e.take(name)
-	if !absent || raw == nil || isNull(raw) {
-		return false
-	}
-	var d decoder
-	d.load(raw)
-	read(&d)
-	if d.Err() == nil {
-		return false
-	}
-	e.member(name, raw)
-	return true
+// A shapeTest reports whether a value that was read is one that a field can hold.
+type shapeTest func(raw []byte) bool
+
+func anyValue([]byte) bool       { return true }
+func aString(raw []byte) bool    { return raw[0] == '"' }
+func aBool(raw []byte) bool      { return raw[0] == 't' || raw[0] == 'f' }
+func anArray(raw []byte) bool    { return raw[0] == '[' }
+func anObject(raw []byte) bool   { return raw[0] == '{' }
+func someBlocks(raw []byte) bool { return aString(raw) || anArray(raw) }
+
+func anInt(raw []byte) bool {
+	var l jsonlex.Lexer
+	l.Reset(raw)
+	n := l.Int()
+	return l.Err() == nil && n == int64(int(n))
 }
 
-// scalar writes a member. A zero value is written as it was read, if it was zero then, and left out
-// if it is not required. Any other value is written as text.
-func (e *encoder) scalar(name string, text []byte, zero, required bool) {
+func aFloat(raw []byte) bool {
+	_, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil
+}
+
+// scalar writes a member. A zero value is written as it was read, if it was zero then or did not
+// fit, and left out if it is not required. Any other value is written as text.
+func (e *encoder) scalar(name string, text []byte, zero, required bool, fits shapeTest) {
 	raw := e.take(name)
 	spared := raw == nil && !e.objects[len(e.objects)-1].fresh // it was read without
 	switch {
-	case zero && raw != nil && isZero(raw):
+	case zero && raw != nil && (isZero(raw) || !fits(raw)):
 		e.member(name, raw)
 	case zero && (!required || spared):
 	default:
@@ -490,16 +534,16 @@ func (e *encoder) str(name, v string, required bool) {
 	if v != "" || required {
 		text = jsonlex.AppendQuote(nil, v)
 	}
-	e.scalar(name, text, v == "", required)
+	e.scalar(name, text, v == "", required, aString)
 }
 
 func (e *encoder) bool(name string, v, required bool) {
-	e.scalar(name, strconv.AppendBool(nil, v), !v, required)
+	e.scalar(name, strconv.AppendBool(nil, v), !v, required, aBool)
 }
 
 func (e *encoder) boolPtr(name string, v *bool) {
 	if v == nil {
-		e.none(name)
+		e.none(name, aBool)
 		return
 	}
 	e.take(name)
@@ -507,18 +551,19 @@ func (e *encoder) boolPtr(name string, v *bool) {
 }
 
 func (e *encoder) int(name string, v int64, required bool) {
-	e.scalar(name, strconv.AppendInt(nil, v, 10), v == 0, required)
+	e.scalar(name, strconv.AppendInt(nil, v, 10), v == 0, required, anInt)
 }
 
 func (e *encoder) intPtr(name string, v *int) {
-	switch {
-	case v == nil:
-		e.none(name)
-	case isNull(e.take(name)):
-		e.member(name, strconv.AppendInt(nil, int64(*v), 10))
-	default:
-		e.int(name, int64(*v), true)
+	if v == nil {
+		e.none(name, anInt)
+		return
 	}
+	if raw := e.take(name); raw != nil && !anInt(raw) {
+		e.member(name, strconv.AppendInt(nil, int64(*v), 10))
+		return
+	}
+	e.int(name, int64(*v), true)
 }
 
 func (e *encoder) float(name string, v float64, required bool) {
@@ -533,12 +578,12 @@ func (e *encoder) float(name string, v float64, required bool) {
 	if err != nil {
 		e.fail(fmt.Errorf("wire: %s: %w", name, err))
 	}
-	e.scalar(name, text, v == 0, required)
+	e.scalar(name, text, v == 0, required, aFloat)
 }
 
 func (e *encoder) json(name string, v JSON) {
 	if v == "" {
-		e.none(name)
+		e.none(name, anyValue)
 		return
 	}
 	if raw := e.take(name); string(raw) != string(v) {
@@ -554,33 +599,33 @@ func (e *encoder) check(name string, v JSON) {
 	}
 }
 
-// object writes a member that is a struct. One that comes out empty is left out if it was not read,
-// and null if it was read as that, unless it is required.
-func (e *encoder) object(name string, v node, required bool) {
-	raw := e.take(name)
-	before, filled := len(e.out), e.objects[len(e.objects)-1].filled
+// object writes a member that is an object.
+func (e *encoder) object(name string, v node) {
+	e.take(name)
 	e.key(name)
-	start := len(e.out)
 	v.encode(e)
-	if required || string(e.out[start:]) != "{}" {
-		return
-	}
-	switch {
-	case raw == nil:
-		e.out = e.out[:before]
-		e.objects[len(e.objects)-1].filled = filled
-	case isNull(raw):
-		e.out = append(e.out[:start], raw...)
-	}
 }
 
 // node writes a member that is a variant of a sum.
 func (e *encoder) node(name string, v node) {
 	if v == nil {
-		e.none(name)
+		e.none(name, anObject)
 		return
 	}
-	e.object(name, v, true)
+	if unknown, ok := v.(*UnknownEvent); ok {
+		e.event(name, unknown)
+		return
+	}
+	e.object(name, v)
+}
+
+// event writes a member that is an unknown event, unless it was read without.
+func (e *encoder) event(name string, v *UnknownEvent) {
+	if e.take(name); v.raw == "" {
+		e.none(name, anyValue)
+		return
+	}
+	e.member(name, []byte(v.raw))
 }
 
 // isNull reports whether a value that was read, if any, is null.

@@ -146,10 +146,10 @@ func (v *AppliedEdit) encode(e *encoder) { e.whole(v.raw, v) }
 func (v *AssistantMessage) members(e *encoder) {
 	e.tag("type", "assistant")
 	if v.flat {
-		e.none("message")
+		e.none("message", anyValue)
 		v.APIMessage.members(e)
 	} else {
-		e.object("message", &v.APIMessage, true)
+		writeStruct(e, "message", &v.APIMessage, true)
 	}
 	e.str("parent_tool_use_id", v.ParentToolUseID, false)
 	e.str("error", string(v.Error), false)
@@ -171,6 +171,9 @@ func (v *AssistantMessage) members(e *encoder) {
 	writeStructs(e, "tool_use_meta", v.ToolUseMeta)
 	e.str("timestamp", v.Timestamp, false)
 	writePointer(e, "context_usage", v.ContextUsage)
+	writePointer(e, "local_command_run", v.LocalCommandRun)
+	e.str("local_command_source", v.LocalCommandSource, false)
+	writePointer(e, "local_command_outcome", v.LocalCommandOutcome)
 	writePointer(e, "usage_report", v.UsageReport)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
@@ -450,7 +453,7 @@ func (*CommandsChangedMessage) sealed()    {}
 func (v *CompactBoundaryMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "compact_boundary")
-	e.object("compact_metadata", &v.Metadata, false)
+	writeStruct(e, "compact_metadata", &v.Metadata, false)
 	e.str("logical_parent_uuid", v.LogicalParentUUID, false)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
@@ -717,9 +720,7 @@ func (v *ControlRequest) UnmarshalJSON(data []byte) error { return unmarshal(dat
 func (v *ControlRequestMessage) members(e *encoder) {
 	e.tag("type", "control_request")
 	e.str("request_id", v.RequestID, false)
-	if !e.bent("request", blank[ControlRequest](&v.Request), func(d *decoder) { _ = structOf[ControlRequest](d) }) {
-		e.object("request", &v.Request, false)
-	}
+	writeStruct(e, "request", &v.Request, false)
 }
 
 func (v *ControlRequestMessage) encode(e *encoder) { e.whole(v.raw, v) }
@@ -784,7 +785,7 @@ func (v *ControlResponse) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *ControlResponseMessage) members(e *encoder) {
 	e.tag("type", "control_response")
-	e.object("response", &v.Response, true)
+	writeStruct(e, "response", &v.Response, true)
 }
 
 func (v *ControlResponseMessage) encode(e *encoder) { e.whole(v.raw, v) }
@@ -910,6 +911,16 @@ func (v *ErrorEvent) UnmarshalJSON(data []byte) error {
 
 // EventType returns "error".
 func (*ErrorEvent) EventType() string { return "error" }
+
+func (v *ExtraUsage) members(e *encoder) {
+	e.bool("is_enabled", v.Enabled, false)
+	e.float("monthly_limit", v.MonthlyLimit, false)
+	e.float("used_credits", v.UsedCredits, false)
+	e.float("utilization", v.Utilization, false)
+	e.str("currency", v.Currency, false)
+}
+
+func (v *ExtraUsage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *FailedFile) members(e *encoder) {
 	e.str("filename", v.Filename, false)
@@ -1104,6 +1115,8 @@ func (v *InformationalMessage) members(e *encoder) {
 	e.str("tool_use_id", v.ToolUseID, false)
 	e.bool("prevent_continuation", v.PreventContinuation, false)
 	e.str("tag", v.Tag, false)
+	e.bool("isMeta", v.IsMeta, false)
+	e.str("timestamp", v.Timestamp, false)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
@@ -1238,6 +1251,13 @@ func (v *KeepAliveMessage) UnmarshalJSON(data []byte) error {
 func (*KeepAliveMessage) Kind() Kind { return Kind{Type: "keep_alive"} }
 func (*KeepAliveMessage) sealed()    {}
 
+func (v *LocalCommandOutcome) members(e *encoder) {
+	e.str("kind", v.Kind, false)
+	e.str("suggestion", v.Suggestion, false)
+}
+
+func (v *LocalCommandOutcome) encode(e *encoder) { e.whole(v.raw, v) }
+
 func (v *LocalCommandOutputMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.tag("subtype", "local_command_output")
@@ -1262,6 +1282,14 @@ func (v *LocalCommandOutputMessage) UnmarshalJSON(data []byte) error {
 // Kind returns the frame's type, and its subtype if it has one.
 func (*LocalCommandOutputMessage) Kind() Kind { return Kind{"system", "local_command_output"} }
 func (*LocalCommandOutputMessage) sealed()    {}
+
+func (v *LocalCommandRun) members(e *encoder) {
+	e.str("command", v.Command, false)
+	e.str("args", v.Args, false)
+	e.str("plugin", v.Plugin, false)
+}
+
+func (v *LocalCommandRun) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *MCPToolResultBlock) members(e *encoder) {
 	e.tag("type", "mcp_tool_result")
@@ -1723,6 +1751,7 @@ func (v *PluginLock) encode(e *encoder) { e.whole(v.raw, v) }
 func (v *PreservedMessages) members(e *encoder) {
 	e.str("anchor_uuid", v.AnchorUUID, false)
 	e.strs("uuids", v.UUIDs)
+	e.strs("all_uuids", v.AllUUIDs)
 }
 
 func (v *PreservedMessages) encode(e *encoder) { e.whole(v.raw, v) }
@@ -1781,7 +1810,7 @@ func (v *RateLimitInfo) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *RateLimitMessage) members(e *encoder) {
 	e.tag("type", "rate_limit_event")
-	e.object("rate_limit_info", &v.Info, true)
+	writeStruct(e, "rate_limit_info", &v.Info, true)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
@@ -1849,9 +1878,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("subtype", string(v.Subtype), true)
 	e.bool("is_error", v.IsError, false)
 	e.str("result", v.Result, false)
-	if !e.bent("errors", v.Errors == nil, func(d *decoder) { _ = d.nameList() }) {
-		e.strs("errors", v.Errors)
-	}
+	e.strs("errors", v.Errors)
 	e.float("duration_ms", float64(v.Duration), false)
 	e.float("duration_api_ms", float64(v.APIDuration), false)
 	e.int("num_turns", int64(v.NumTurns), false)
@@ -1874,9 +1901,7 @@ func (v *ResultMessage) members(e *encoder) {
 	e.str("user_message_uuid", v.UserMessageUUID, false)
 	e.strs("user_message_uuids", v.UserMessageUUIDs)
 	e.str("resume_reason", v.ResumeReason, false)
-	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
-		writePointer(e, "origin", v.Origin)
-	}
+	writeWhole(e, "origin", v.Origin)
 	e.int("first_request_input_tokens", int64(v.FirstRequestInputTokens), false)
 	e.int("first_request_cache_read_input_tokens", int64(v.FirstRequestCacheReadInputTokens), false)
 	e.str("fast_mode_state", string(v.FastModeState), false)
@@ -2287,12 +2312,8 @@ func (v *SubagentStats) encode(e *encoder) { e.whole(v.raw, v) }
 func (v *SystemMessage) members(e *encoder) {
 	e.tag("type", "system")
 	e.str("subtype", v.Subtype, true)
-	if !e.bent("uuid", v.UUID == "", func(d *decoder) { _ = d.str() }) {
-		e.str("uuid", v.UUID, false)
-	}
-	if !e.bent("session_id", v.SessionID == "", func(d *decoder) { _ = d.name() }) {
-		e.str("session_id", v.SessionID, false)
-	}
+	e.str("uuid", v.UUID, false)
+	e.str("session_id", v.SessionID, false)
 }
 
 func (v *SystemMessage) encode(e *encoder) { e.whole(v.raw, v) }
@@ -2366,7 +2387,7 @@ func (v *TaskProgressMessage) members(e *encoder) {
 	e.str("tool_use_id", v.ToolUseID, false)
 	e.str("description", v.Description, true)
 	e.str("subagent_type", v.SubagentType, false)
-	e.object("usage", &v.Usage, true)
+	writeStruct(e, "usage", &v.Usage, true)
 	e.str("last_tool_name", v.LastToolName, false)
 	e.str("summary", v.Summary, false)
 	e.str("uuid", v.UUID, false)
@@ -2432,9 +2453,7 @@ func (v *TaskUpdatedMessage) members(e *encoder) {
 	e.tag("subtype", "task_updated")
 	e.str("task_id", v.TaskID, false)
 	e.str("run_id", v.RunID, false)
-	if !e.bent("patch", blank[TaskPatch](&v.Patch), func(d *decoder) { _ = structOf[TaskPatch](d) }) {
-		e.object("patch", &v.Patch, false)
-	}
+	writeStruct(e, "patch", &v.Patch, false)
 	e.str("uuid", v.UUID, false)
 	e.str("session_id", v.SessionID, false)
 }
@@ -2467,9 +2486,7 @@ func (v *TaskUsage) encode(e *encoder) { e.whole(v.raw, v) }
 func (v *TextBlock) members(e *encoder) {
 	e.tag("type", "text")
 	e.str("text", v.Text, true)
-	if !e.bent("citations", v.Citations == nil, func(d *decoder) { _ = structs[Citation](d) }) {
-		writeStructs(e, "citations", v.Citations)
-	}
+	writeStructs(e, "citations", v.Citations)
 	writePointer(e, "cache_control", v.CacheControl)
 }
 
@@ -2835,7 +2852,7 @@ func (v *Usage) encode(e *encoder) { e.whole(v.raw, v) }
 
 func (v *UsageCommandOutput) members(e *encoder) {
 	writePointer(e, "session", v.Session)
-	e.json("rate_limits", v.RateLimits)
+	writePointer(e, "rate_limits", v.RateLimits)
 }
 
 func (v *UsageCommandOutput) encode(e *encoder) { e.whole(v.raw, v) }
@@ -2852,13 +2869,45 @@ func (v *UsageIteration) members(e *encoder) {
 
 func (v *UsageIteration) encode(e *encoder) { e.whole(v.raw, v) }
 
+func (v *UsageLimit) members(e *encoder) {
+	e.str("kind", v.Kind, false)
+	e.str("group", v.Group, false)
+	e.float("percent", v.Percent, false)
+	e.str("resets_at", v.ResetsAt, false)
+	writePointer(e, "scope", v.Scope)
+	e.str("severity", v.Severity, false)
+	e.bool("is_active", v.Active, false)
+}
+
+func (v *UsageLimit) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *UsageLimitName) members(e *encoder) {
+	e.str("display_name", v.DisplayName, false)
+}
+
+func (v *UsageLimitName) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *UsageLimitScope) members(e *encoder) {
+	writePointer(e, "model", v.Model)
+	writePointer(e, "surface", v.Surface)
+}
+
+func (v *UsageLimitScope) encode(e *encoder) { e.whole(v.raw, v) }
+
+func (v *UsageLimits) members(e *encoder) {
+	writeStructs(e, "limits", v.Limits)
+	writePointer(e, "extra_usage", v.ExtraUsage)
+}
+
+func (v *UsageLimits) encode(e *encoder) { e.whole(v.raw, v) }
+
 func (v *UserMessage) members(e *encoder) {
 	e.tag("type", "user")
 	if v.flat {
-		e.none("message")
+		e.none("message", anyValue)
 		v.APIMessage.members(e)
 	} else {
-		e.object("message", &v.APIMessage, true)
+		writeStruct(e, "message", &v.APIMessage, true)
 	}
 	e.str("parent_tool_use_id", v.ParentToolUseID, false)
 	e.bool("isSynthetic", v.Synthetic, false)
@@ -2866,9 +2915,7 @@ func (v *UserMessage) members(e *encoder) {
 	e.json("tool_use_result", v.ToolUseResult)
 	writeStructs(e, "tool_result_meta", v.ToolResultMeta)
 	e.str("priority", v.Priority, false)
-	if !e.bent("origin", v.Origin == nil, func(d *decoder) { _ = pointerTo[Origin](d) }) {
-		writePointer(e, "origin", v.Origin)
-	}
+	writeWhole(e, "origin", v.Origin)
 	e.boolPtr("shouldQuery", v.ShouldQuery)
 	e.bool("client_composed", v.ClientComposed, false)
 	e.jsons("pasted_content", v.PastedContent)

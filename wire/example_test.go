@@ -117,18 +117,20 @@ func ExampleCollector() {
 func ExampleDecode() {
 	for _, frame := range []string{
 		`{"type":"result","subtype":"success","result":"Done.","num_turns":3}`,
-		`{"type":"result","subtype":"success","num_turns":"three"}`,
+		`{"type":"result","subtype":"success","result":"Done.","num_turns":"three"}`,
+		`{"type":"result"`,
 	} {
 		switch msg := wire.Decode([]byte(frame)).(type) {
 		case *wire.ResultMessage:
-			fmt.Println(msg.Result, msg.NumTurns)
+			fmt.Println(msg.Result, msg.NumTurns, wire.Misfits(msg))
 		case *wire.InvalidFrame:
 			fmt.Println(msg)
 		}
 	}
 	// Output:
-	// Done. 3
-	// wire: invalid frame: /num_turns: expected number, found string
+	// Done. 3 []
+	// Done. 0 [/num_turns: expected number, found string]
+	// wire: invalid frame: unexpected end of JSON at byte 16
 }
 
 // Append writes unchanged fields as they were read, including the fields that this package does not

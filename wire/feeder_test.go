@@ -169,6 +169,10 @@ func TestFraming(t *testing.T) {
 		{"white space around text", " \tone two\t \r\n", []string{`1@2 text "one two"`}},
 		{"text that is not UTF-8", "a\xffb\n", []string{`1@0 text "a�b"`}},
 		{"lines of the terminal recorder", "Script started on 2026-11-15\n" + alive + "\nScript done on 2026-11-15\n", []string{alive}},
+		{"a frame behind escape sequences", "\x1b[?25h\x1b]0;title\a\x1b]9;4\x1b\\\x1b7" + alive + "\r\n" + alive, []string{alive, alive}},
+		{"text behind an escape sequence", "\x1b[31mred\n\x1b[0m{cut\n\x1b[\n" + alive, []string{
+			`1@0 text "\x1b[31mred"`, `2@9 text "\x1b[0m{cut"`, `3@18 text "\x1b["`, alive,
+		}},
 		{"prose about a script", "Script written.\n", []string{`1@0 text "Script written."`}},
 		{"JSON that is no object", "[1]\n\"s\"\nnull\n7\n", []string{
 			`1@0 field expected object, found array "[1]"`,

@@ -64,7 +64,7 @@ func TestUserFrames(t *testing.T) {
 	t.Run("without message, and with null, the same error", func(t *testing.T) {
 		for _, frame := range []string{`{"type":"user"}`, `{"type":"user","message":null}`} {
 			want := &wire.FieldError{Pointer: "/message", Missing: true, Reason: "required field is missing"}
-			if diff := cmp.Diff(want, invalid(t, frame).Err); diff != "" {
+			if diff := cmp.Diff(want, misfit[*wire.UserMessage](t, frame)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", frame, diff)
 			}
 		}
@@ -191,7 +191,7 @@ func TestResultFrames(t *testing.T) {
 	})
 	t.Run("errors of another shape", func(t *testing.T) {
 		msg := decodeAs[*wire.ResultMessage](t, `{"type":"result","subtype":"error_during_execution","errors":[{"m":1}]}`)
-		if msg.Errors != nil || !strings.Contains(string(encoded(t, msg)), `"errors":[{"m":1}]`) {
+		if diff := cmp.Diff([]string{""}, msg.Errors); diff != "" || !strings.Contains(string(encoded(t, msg)), `"errors":[{"m":1}]`) {
 			t.Errorf("errors %q, encoded %s", msg.Errors, encoded(t, msg))
 		}
 	})
@@ -219,7 +219,7 @@ func TestConversationResetFrames(t *testing.T) {
 	if msg.NewConversationID != "s2" || msg.UUID != "u" || msg.SessionID != "s1" {
 		t.Errorf("message %+v", msg)
 	}
-	err := invalid(t, `{"type":"conversation_reset","uuid":"u","session_id":"s1"}`)
+	err := misfit[*wire.ConversationResetMessage](t, `{"type":"conversation_reset","uuid":"u","session_id":"s1"}`)
 	if !strings.Contains(err.Error(), "/new_conversation_id: required field is missing") {
 		t.Errorf("error %v", err)
 	}
@@ -239,7 +239,7 @@ func TestBareNoticesAndNewTypes(t *testing.T) {
 
 // A bad frame does not affect the frames after it.
 func TestBadFrameAmongGoodOnes(t *testing.T) {
-	stream := `{"type":"assistant"}
+	stream := `{"typ":"assistant"}
 {"type":"assistant","message":{"content":"hi"}}
 {"type":"result","subtype":"success","result":"hi"}
 `

@@ -405,6 +405,8 @@ func (f *framer) step() {
 	p.drop(paddingLen(p.text))
 	switch {
 	case len(p.text) == 0:
+	case p.text[0] == escape && p.frameAfterEscapes():
+		f.segment = p
 	case p.text[0] != '{':
 		f.textLine(p)
 	default:
@@ -414,6 +416,48 @@ func (f *framer) step() {
 			f.segment = p
 		}
 	}
+}
+
+// frameAfterEscapes drops the escape sequences at the start of a piece if a whole object follows
+// them, and reports whether one does. Old agents reset the terminal before their first frame.
+func (p *piece) frameAfterEscapes() bool {
+	n := escapesLen(p.text)
+	if n == len(p.text) || p.text[n] != '{' || jsonlex.Valid(p.text[n:]) != nil {
+		return false
+	}
+	p.drop(n)
+	return true
+}
+
+const escape = 0x1b
+
+// escapesLen returns the length of the escape sequences that a text starts with: control sequences
+// such as ESC [ ? 25 h, commands to the system such as ESC ] 0 ; title BEL, and short ones.
+func escapesLen(text []byte) int {
+	n := 0
+	for n+1 < len(text) && text[n] == escape {
+		end := n + 2
+		switch text[n+1] {
+		case '[':
+			for end < len(text) && (text[end] < '@' || text[end] > '~') {
+				end++
+			}
+			end++
+		case ']':
+			for end < len(text) && text[end] != '\a' && text[end] != escape {
+				end++
+			}
+			if end < len(text) && text[end] == escape {
+				end++ // the terminator is ESC and a backslash
+			}
+			end++
+		}
+		if end > len(text) {
+			return n
+		}
+		n = end
+	}
+	return n
 }
 
 // nextSegment continues after NUL bytes, which cut off an open object. White space at the end may
@@ -492,7 +536,7 @@ func (f *framer) invalidAt(text []byte, pos Position, err *jsonlex.Error) *Inval
 
 // reject delivers a frame that is not decoded at all.
 func (f *framer) reject(raw []byte, pos Position, err error) {
-	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw), kind: kindOf(raw)}, pos)
+	f.push(&InvalidFrame{Line: pos.Line, Offset: pos.Offset, Err: err, raw: string(raw), kind: invalidKind(raw)}, pos)
 }
 
 func (f *framer) push(msg Message, pos Position) {

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/clewdev/clew/internal/jsonlex"
@@ -12,8 +13,10 @@ import (
 // [ReaderOptions.MaxFrameBytes].
 var ErrFrameTooLarge = errors.New("wire: frame too large")
 
-// An InvalidFrame is a frame that does not decode. It is an error as well, and wraps a
-// [*SyntaxError], a [*FieldError] or a [*TooLargeError].
+// An InvalidFrame is what can't be a frame: a text that is not JSON, JSON that is not an object or
+// has no type, or one that is too large. It is an error as well, and wraps a [*SyntaxError], a
+// [*FieldError] or a [*TooLargeError]. A frame with a field that does not fit is not invalid: see
+// [Misfits].
 type InvalidFrame struct {
 	// Line is the line that the frame starts on, counted from 1. It is 0 for a frame decoded by
 	// itself.
@@ -27,7 +30,8 @@ type InvalidFrame struct {
 	kind Kind
 }
 
-// Kind returns the type and subtype that the frame claims, as far as they could be read.
+// Kind returns the type and subtype that the frame claims, as far as they could be read. A result
+// that is cut off before its type is recognized by its other fields.
 func (m *InvalidFrame) Kind() Kind { return m.kind }
 
 // Raw returns the frame as it was read, which may not be JSON, without the line ends inside it. For
@@ -54,6 +58,19 @@ func kindOf(text []byte) Kind {
 	return Kind{Type: string(kind), Subtype: string(subtype)}
 }
 
+// invalidKind is kindOf for a frame that does not decode, and may be cut off.
+func invalidKind(text []byte) Kind {
+	kind := kindOf(text)
+	if kind.Type == "" && jsonlex.Lookup(text, 0, resultMember) != nil {
+		kind.Type = "result"
+	}
+	return kind
+}
+
+// resultMember is the first member of a result, and of nothing else. The type comes late in
+// results, so that one that is cut off may lack it.
+const resultMember = "duration_api_ms"
+
 // A SyntaxError says that a frame is not JSON.
 type SyntaxError struct {
 	// Offset is the offending byte, counted from the start of the frame's Raw.
@@ -70,7 +87,8 @@ func (e *SyntaxError) Error() string {
 }
 
 // A FieldError says that a frame is JSON, but a field does not have the shape that the frame's kind
-// requires.
+// requires. It is the error of an [InvalidFrame] or of an [InvalidBlock], or one of the [Misfits]
+// of a message.
 type FieldError struct {
 	// Pointer is the JSON pointer of the field, empty for the frame itself.
 	Pointer string
@@ -123,6 +141,46 @@ func fieldError(pointer string, err *jsonlex.Error) *FieldError {
 		return &FieldError{Pointer: pointer + "/" + err.Name, Missing: true, Reason: "required field is missing"}
 	}
 	return &FieldError{Pointer: pointer, Reason: err.Reason, Err: err.Cause}
+}
+
+// maxMisfits is how many fields [Misfits] returns at most: the frame may be hostile.
+const maxMisfits = 100
+
+// Misfits returns the fields of msg that do not fit: fields of an unexpected type, numbers that are
+// out of range, and fields that are missing although every frame of this kind has them. Such a
+// field, or such an element of a list or a map, has its zero value. The rest of the message is not
+// affected. Misfits returns at most 100 fields, in the order of the frame. A block that makes no
+// sense without one of its fields is an [*InvalidBlock], and not among them.
+//
+// Misfits takes as long as decoding the message. It needs the message's text, which is missing with
+// [ReaderOptions.DiscardRaw].
+func Misfits(msg Message) []*FieldError {
+	_, misfits := Survey(msg)
+	return misfits
+}
+
+// misfitErrors returns the errors that were noted, in the order of the frame.
+func (d *decoder) misfitErrors() []*FieldError {
+	if len(d.misfits) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(d.misfits, func(a, b *jsonlex.Error) int { return a.Offset - b.Offset })
+	offsets := make([]int, len(d.misfits))
+	for i, err := range d.misfits {
+		offsets[i] = err.Offset
+	}
+	var all []*FieldError
+	for i, pointer := range jsonlex.Pointers(d.text, offsets) {
+		all = append(all, fieldError(pointer, d.misfits[i]))
+	}
+	return slices.CompactFunc(all, func(a, b *FieldError) bool { return *a == *b })
+}
+
+// noteMisfit keeps an error for [Misfits].
+func (d *decoder) noteMisfit(err *jsonlex.Error) {
+	if len(d.misfits) < maxMisfits {
+		d.misfits = append(d.misfits, err)
+	}
 }
 
 // faults are the errors of a text's invalid blocks. All their pointers are found in one walk, when

@@ -104,12 +104,15 @@ func TestFramesWithBadFields(t *testing.T) {
 		{"text of a delta", `{"type":"content_block_delta","delta":{"type":"text_delta","text":1}}`, "/delta/text", false},
 		{"limit without status", `{"type":"rate_limit_event","rate_limit_info":{}}`, "/rate_limit_info/status", true},
 		{"limit is null", `{"type":"rate_limit_event","rate_limit_info":null}`, "/rate_limit_info", true},
+		{"out of range", `{"type":"result","subtype":"success","num_turns":1e19}`, "/num_turns", false},
+		{"delta is a string", `{"type":"content_block_delta","delta":"x"}`, "/delta", false},
+		{"type of a delta", `{"type":"content_block_delta","delta":{"type":5}}`, "/delta/type", false},
+		{"flag of a block", `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","is_error":"no"}]}}`,
+			"/message/content/0/is_error", false},
+		{"flat message", `{"type":"assistant","content":"x","usage":{"input_tokens":"3"}}`, "/usage/input_tokens", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var got *wire.FieldError
-			if msg := invalid(t, tt.frame); !errors.As(msg, &got) {
-				t.Fatalf("error %T: %v", msg.Err, msg)
-			}
+			got := badField(t, tt.frame)
 			if got.Pointer != tt.pointer || got.Missing != tt.missing || got.Reason == "" {
 				t.Errorf("error %+v, want %q, missing %t", got, tt.pointer, tt.missing)
 			}
@@ -117,14 +120,27 @@ func TestFramesWithBadFields(t *testing.T) {
 	}
 }
 
-// A number that its field cannot hold is an error; it never becomes another number. A number in a
+// badField decodes a frame with a bad field, which is invalid only if that is its type.
+func badField(t *testing.T, frame string) *wire.FieldError {
+	t.Helper()
+	msg, ok := wire.Decode([]byte(frame)).(*wire.InvalidFrame)
+	if !ok {
+		return misfit[wire.Message](t, frame)
+	}
+	var field *wire.FieldError
+	if !errors.As(msg, &field) || msg.Kind().Type != "" {
+		t.Fatalf("error %T: %v", msg.Err, msg)
+	}
+	return field
+}
+
+// A number that its field cannot hold does not fit; it never becomes another number. A number in a
 // part that stays JSON is kept.
 func TestNumbersThatDoNotFit(t *testing.T) {
 	for _, number := range []string{"1.5", "1e19", "1e400", "-1e400", "9223372036854775808", "1e-7", "12345678901234567890123"} {
-		var got *wire.FieldError
-		msg := invalid(t, `{"type":"result","subtype":"success","num_turns":`+number+`}`)
-		if !errors.As(msg, &got) || got.Pointer != "/num_turns" {
-			t.Errorf("%s as a count: %v", number, msg)
+		got := misfit[*wire.ResultMessage](t, `{"type":"result","subtype":"success","num_turns":`+number+`}`)
+		if got.Pointer != "/num_turns" {
+			t.Errorf("%s as a count: %v", number, got)
 		}
 		frame := `{"type":"result","subtype":"success","structured_output":{"n":` + number + `},"new":` + number + `}`
 		if got := encoded(t, decodeAs[*wire.ResultMessage](t, frame)); string(got) != frame {
@@ -132,10 +148,9 @@ func TestNumbersThatDoNotFit(t *testing.T) {
 		}
 	}
 	for _, number := range []string{"1e400", "-1e400"} {
-		var got *wire.FieldError
-		msg := invalid(t, `{"type":"result","subtype":"success","total_cost_usd":`+number+`}`)
-		if !errors.As(msg, &got) || got.Pointer != "/total_cost_usd" {
-			t.Errorf("%s as a cost: %v", number, msg)
+		got := misfit[*wire.ResultMessage](t, `{"type":"result","subtype":"success","total_cost_usd":`+number+`}`)
+		if got.Pointer != "/total_cost_usd" {
+			t.Errorf("%s as a cost: %v", number, got)
 		}
 	}
 }
@@ -198,11 +213,12 @@ func TestSyntaxErrorsComeFirst(t *testing.T) {
 // An invalid frame has the kind that its text claims.
 func TestInvalidFrameKind(t *testing.T) {
 	for frame, want := range map[string]string{
-		`{"type":"result"}`: "result",
-		`{"type":"system","subtype":"task_started","task_id":5}`: "system/task_started",
-		`{"type":"user","message":`:                              "user",
-		`{"a":1}`:                                                "",
-		`hello`:                                                  "",
+		`{"type":"result"`: "result",
+		`{"type":"system","subtype":"task_started","task_id":`: "system/task_started",
+		`{"type":"user","message":`:                            "user",
+		`{"duration_api_ms":243,"stop_reason":"end_tu`:         "result",
+		`{"a":1}`: "",
+		`hello`:   "",
 	} {
 		if got := invalid(t, frame).Kind().String(); got != want {
 			t.Errorf("%s: kind %q, want %q", frame, got, want)
@@ -212,9 +228,9 @@ func TestInvalidFrameKind(t *testing.T) {
 
 func TestInvalidFrameText(t *testing.T) {
 	for want, err := range map[string]error{
-		`wire: invalid frame: /subtype: required field is missing`: invalid(t, `{"type":"result"}`),
-		`wire: invalid frame: expected object, found array`:        invalid(t, `[]`),
-		`wire: invalid frame: unexpected end of JSON at byte 1`:    invalid(t, `{`),
+		`wire: invalid frame: /type: required field is missing`: invalid(t, `{"typ":"result"}`),
+		`wire: invalid frame: expected object, found array`:     invalid(t, `[]`),
+		`wire: invalid frame: unexpected end of JSON at byte 1`: invalid(t, `{`),
 		`wire: invalid frame at line 3, offset 70: frame too large: 9 bytes, the limit is 8`: &wire.InvalidFrame{
 			Line: 3, Offset: 70, Err: &wire.TooLargeError{Size: 9, Limit: 8},
 		},

@@ -80,8 +80,8 @@ type SystemMessage struct {
 
 	// Subtype is the unknown subtype, such as "task_summary".
 	Subtype   string `json:"subtype" wire:"required,intern"`
-	UUID      string `json:"uuid" wire:"lenient"`              // ID of this message
-	SessionID string `json:"session_id" wire:"lenient,intern"` // session that it belongs to
+	UUID      string `json:"uuid"`                     // ID of this message
+	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }
 
 // An UnknownMessage is a frame of a type that this package does not know.
@@ -145,22 +145,31 @@ func (m *TextLine) sealed() {}
 // as its path: names joined by dots, with [] after the name of a list. Each path appears once.
 // UnknownFields takes as long as decoding the message.
 func UnknownFields(msg Message) []string {
+	unknown, _ := Survey(msg)
+	return unknown
+}
+
+// Survey returns what [UnknownFields] and [Misfits] return, in the time of one of them.
+func Survey(msg Message) (unknown []string, misfits []*FieldError) {
 	switch msg.(type) {
 	case *UnknownMessage, *CustomMessage, *InvalidFrame, *TextLine:
-		return nil
+		return nil, nil
+	}
+	raw := msg.Raw()
+	if raw == "" {
+		return nil, nil
 	}
 	d := surveyors.Get().(*decoder)
 	defer surveyors.Put(d)
 	defer d.unload()
-	d.unknown = d.unknown[:0]
-	d.load([]byte(msg.Raw()))
+	d.unknown, d.misfits = d.unknown[:0], nil
+	d.load([]byte(raw))
 	d.message()
-	if len(d.unknown) == 0 {
-		return nil
+	if len(d.unknown) > 0 {
+		unknown = jsonlex.Paths(d.text, d.unknown)
+		slices.Sort(unknown)
 	}
-	paths := jsonlex.Paths(d.text, d.unknown)
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return slices.Compact(unknown), d.misfitErrors()
 }
 
 var surveyors = sync.Pool{New: func() any { return &decoder{survey: true} }}
@@ -209,6 +218,9 @@ type Origin struct {
 	// Producer is a word such as "session-task".
 	Producer string `json:"producer,omitzero" wire:"intern"`
 }
+
+// whole reports whether the origin has a kind. Without one it says nothing.
+func (v *Origin) whole() bool { return v.Kind != "" }
 
 // An OriginKind is a kind of sender.
 type OriginKind string
@@ -364,10 +376,10 @@ type Registry struct {
 // package knows or that was added before.
 func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error)) error {
 	if kind.Type == "" || (kind.Type == "system") != (kind.Subtype != "") {
-		return fmt.Errorf("wire: a registered kind is a type, or system and a subtype, not %q", kind)
+		return fmt.Errorf("wire: invalid kind %q: must be a type, or \"system\" and a subtype", kind)
 	}
 	if Known(kind) {
-		return fmt.Errorf("wire: kind %s is known already", kind)
+		return fmt.Errorf("wire: kind %s is already known", kind)
 	}
 	if decode == nil {
 		return fmt.Errorf("wire: kind %s has no decoder", kind)
@@ -375,7 +387,7 @@ func (r *Registry) Add(kind Kind, decode func(raw json.RawMessage) (any, error))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.decoders[kind] != nil {
-		return fmt.Errorf("wire: kind %s is registered already", kind)
+		return fmt.Errorf("wire: kind %s is already registered", kind)
 	}
 	if r.decoders == nil {
 		r.decoders = map[Kind]func(json.RawMessage) (any, error){}

@@ -431,6 +431,28 @@ const (
 	NotificationPriorityImmediate NotificationPriority = "immediate"
 )
 
+// A LocalCommandRun is a slash command that the agent ran itself.
+type LocalCommandRun struct {
+	raw string
+
+	// Command is its name without the slash, such as "context".
+	Command string `json:"command,omitzero" wire:"intern"`
+	// Args is what was typed after the name.
+	Args string `json:"args,omitzero"`
+	// Plugin is the plugin that the command comes from, or empty.
+	Plugin string `json:"plugin,omitzero" wire:"intern"`
+}
+
+// A LocalCommandOutcome says why a slash command did nothing.
+type LocalCommandOutcome struct {
+	raw string
+
+	// Kind is such as "unknown", "failed", "unavailable_headless" or "restart_required".
+	Kind string `json:"kind,omitzero" wire:"intern"`
+	// Suggestion is the command that is named most like an unknown one, without the slash.
+	Suggestion string `json:"suggestion,omitzero"`
+}
+
 // An InformationalMessage is a text that the agent shows between the messages of the conversation.
 //
 //wire:message system informational
@@ -447,7 +469,12 @@ type InformationalMessage struct {
 	PreventContinuation bool `json:"prevent_continuation"`
 	// Tag marks a line that a host may treat in a special way. Ignore a value that you do not know.
 	// It is empty for most messages.
-	Tag       string `json:"tag" wire:"intern"`
+	Tag string `json:"tag" wire:"intern"`
+	// IsMeta says that the text is for the model, not for people. Only some versions of the agent
+	// set it.
+	IsMeta bool `json:"isMeta"`
+	// Timestamp is when the message was made. Only some versions of the agent set it.
+	Timestamp string `json:"timestamp"`
 	UUID      string `json:"uuid"`                     // ID of this message
 	SessionID string `json:"session_id" wire:"intern"` // session that it belongs to
 }

@@ -180,8 +180,10 @@ type PreservedMessages struct {
 
 	// AnchorUUID is the message that the kept ones now follow.
 	AnchorUUID string `json:"anchor_uuid,omitzero"`
-	// UUIDs are the kept messages, in order.
+	// UUIDs are the kept messages that are in the transcript, in order.
 	UUIDs []string `json:"uuids,omitzero"`
+	// AllUUIDs are all kept messages, including those that the agent has only in memory.
+	AllUUIDs []string `json:"all_uuids,omitzero"`
 }
 
 // A MirrorErrorMessage says that transcript entries could not be copied to the session store. The
@@ -236,3 +238,26 @@ const (
 	WriteErrorNoSpace WriteErrorCode = "ENOSPC"
 	WriteErrorQuota   WriteErrorCode = "EDQUOT"
 )
+
+// An ExitReason says why a session has ended, as the hook SessionEnd reports it. There may be
+// others than those below.
+type ExitReason string
+
+// The reasons for which a session ends.
+const (
+	// ExitClear is the command /clear, after which the agent goes on with a new session.
+	ExitClear ExitReason = "clear"
+	// ExitResume is the change to another session.
+	ExitResume ExitReason = "resume"
+	// ExitLogout is the command /logout.
+	ExitLogout ExitReason = "logout"
+	// ExitPromptInput is that the user left at the prompt, such as with Ctrl+D.
+	ExitPromptInput ExitReason = "prompt_input_exit"
+	// ExitOther is any other reason.
+	ExitOther ExitReason = "other"
+)
+
+// ExitReasons returns all of them. The list is new at each call.
+func ExitReasons() []ExitReason {
+	return []ExitReason{ExitClear, ExitResume, ExitLogout, ExitPromptInput, ExitOther}
+}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"slices"
 )
 
 // A TaskStartedMessage says that a task has begun: a subagent, a shell command in the background, a
@@ -66,7 +67,7 @@ type TaskUpdatedMessage struct {
 	RunID string `json:"run_id" wire:"intern"`
 	// Patch holds the changes. Merge it into your state of the task. It is empty if the agent sent
 	// something other than an object.
-	Patch     TaskPatch `json:"patch" wire:"lenient"`
+	Patch     TaskPatch `json:"patch"`
 	UUID      string    `json:"uuid"`                     // ID of this message
 	SessionID string    `json:"session_id" wire:"intern"` // session that it belongs to
 }
@@ -337,3 +338,17 @@ const (
 	HookOutcomeError    HookOutcome = "error"
 	HookOutcomeCanceled HookOutcome = "cancelled"
 )
+
+// hookEvents are the events of hooks, in the order in which the agent lists them.
+var hookEvents = []string{
+	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit",
+	"UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
+	"PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied", "Setup",
+	"TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange",
+	"WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded",
+	"MessageDisplay",
+}
+
+// HookEvents returns the names of all events that hooks of Claude Code 2.1.325 can have. The
+// constants of type clew.HookEvent are the same. The list is new at each call.
+func HookEvents() []string { return slices.Clone(hookEvents) }

@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +40,7 @@ var systemExamples = []example{
 			"trigger": "auto", "pre_tokens": 150000, "post_tokens": 9000, "cumulative_dropped_tokens": 141000,
 			"duration_ms": 2500,
 			"preserved_segment": {"head_uuid": "h", "anchor_uuid": "a", "tail_uuid": "t"},
-			"preserved_messages": {"anchor_uuid": "a", "uuids": ["h", "t"]}
+			"preserved_messages": {"anchor_uuid": "a", "uuids": ["h", "t"], "all_uuids": ["h", "i", "t"]}
 		},
 		"logical_parent_uuid": "p", "uuid": "x", "session_id": "s1"
 	}`},
@@ -176,6 +175,7 @@ var systemExamples = []example{
 	}`},
 	{"system/informational", new(wire.InformationalMessage), `{
 		"type": "system", "subtype": "informational", "content": "By the way.", "level": "suggestion",
+		"isMeta": true, "timestamp": "2026-11-16T00:44:58.807Z",
 		"tool_use_id": "toolu_1", "prevent_continuation": true, "tag": "tip", "uuid": "x", "session_id": "s1"
 	}`},
 	{"system/session_writes_lost", new(wire.SessionWritesLostMessage), `{
@@ -219,9 +219,8 @@ func TestSystemFrames(t *testing.T) {
 // missing checks that a frame lacks the field at pointer.
 func missing(t *testing.T, frame, pointer string) {
 	t.Helper()
-	var field *wire.FieldError
-	if msg := invalid(t, frame); !errors.As(msg, &field) || field.Pointer != pointer || !field.Missing {
-		t.Errorf("%s: %v, want a missing %s", frame, msg, pointer)
+	if field := misfit[wire.Message](t, frame); field.Pointer != pointer || !field.Missing {
+		t.Errorf("%s: %v, want a missing %s", frame, field, pointer)
 	}
 }
 

@@ -224,7 +224,7 @@ type ControlRequestMessage struct {
 	// RequestID is what the answer and a cancellation refer to.
 	RequestID string `json:"request_id"`
 	// Request is empty if the agent sent something other than an object.
-	Request ControlRequest `json:"request" wire:"lenient"`
+	Request ControlRequest `json:"request"`
 }
 
 // A ControlRequest is the body of a [ControlRequestMessage]: its subtype, and fields that depend on
@@ -416,7 +416,7 @@ func (k SessionKey) String() string {
 func (k SessionKey) Check() error {
 	for _, part := range []string{k.Project, k.SessionID} {
 		if !fileName(part) {
-			return fmt.Errorf("wire: %q is not part of a session key", part)
+			return fmt.Errorf("wire: %q can't be part of a session key", part)
 		}
 	}
 	if k.Subpath == "" {
@@ -424,7 +424,7 @@ func (k SessionKey) Check() error {
 	}
 	for part := range strings.SplitSeq(k.Subpath, "/") {
 		if !fileName(part) {
-			return fmt.Errorf("wire: %q is not a subpath of a session", k.Subpath)
+			return fmt.Errorf("wire: %q can't be the subpath of a session", k.Subpath)
 		}
 	}
 	return nil
@@ -541,8 +541,70 @@ type UsageCommandOutput struct {
 
 	// Session is what this session has used.
 	Session *SessionUsage `json:"session,omitzero"`
-	// RateLimits is left as JSON: an object with the members limits and extra_usage, or null.
-	RateLimits JSON `json:"rate_limits,omitzero"`
+	// RateLimits are the limits of a subscription, or nil without one.
+	RateLimits *UsageLimits `json:"rate_limits,omitzero"`
+}
+
+// UsageLimits are the limits of a subscription.
+type UsageLimits struct {
+	raw string
+
+	// Limits are how much of each limit is used.
+	Limits []UsageLimit `json:"limits,omitzero"`
+	// ExtraUsage is what was bought beyond the limits, or nil if the agent does not say.
+	ExtraUsage *ExtraUsage `json:"extra_usage,omitzero"`
+}
+
+// A UsageLimit is how much of a limit is used.
+type UsageLimit struct {
+	raw string
+
+	// Kind is which limit it is, and Group those that it belongs to.
+	Kind  string `json:"kind,omitzero" wire:"intern"`
+	Group string `json:"group,omitzero" wire:"intern"`
+	// Percent is how much is used, from 0 to 100.
+	Percent float64 `json:"percent,omitzero"`
+	// ResetsAt is when the limit starts again, as the agent writes it, or empty if that is unknown.
+	ResetsAt string `json:"resets_at,omitzero"`
+	// Scope is what the limit is for, or nil for everything.
+	Scope *UsageLimitScope `json:"scope,omitzero"`
+	// Severity says how close the limit is.
+	Severity string `json:"severity,omitzero" wire:"intern"`
+	// Active reports whether the limit counts now.
+	Active bool `json:"is_active,omitzero"`
+}
+
+// A UsageLimitScope is what a limit is for.
+type UsageLimitScope struct {
+	raw string
+
+	// Model is the model, and Surface the program, or nil.
+	Model   *UsageLimitName `json:"model,omitzero"`
+	Surface *UsageLimitName `json:"surface,omitzero"`
+}
+
+// A UsageLimitName names what a limit is for.
+type UsageLimitName struct {
+	raw string
+
+	// DisplayName is the name for people.
+	DisplayName string `json:"display_name,omitzero"`
+}
+
+// ExtraUsage is what was bought beyond the limits of a subscription. Numbers that are unknown are
+// 0.
+type ExtraUsage struct {
+	raw string
+
+	// Enabled is whether the account may exceed its limits.
+	Enabled bool `json:"is_enabled,omitzero"`
+	// MonthlyLimit is the most that may be spent in a month, and UsedCredits what was spent.
+	MonthlyLimit float64 `json:"monthly_limit,omitzero"`
+	UsedCredits  float64 `json:"used_credits,omitzero"`
+	// Utilization is the percentage of MonthlyLimit that is used.
+	Utilization float64 `json:"utilization,omitzero"`
+	// Currency is the currency of the amounts, such as "USD", or empty.
+	Currency string `json:"currency,omitzero" wire:"intern"`
 }
 
 // SessionUsage is what a session has used so far.

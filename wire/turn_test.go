@@ -51,6 +51,9 @@ const assistantExample = `{
 	"tool_use_meta": [{"id": "toolu_1", "display_name": "Search", "server_display_name": "Docs", "tool_name": "search"}],
 	"timestamp": "2026-11-14T12:00:00.000Z",
 	"context_usage": ` + contextUsageExample + `,
+	"local_command_run": {"command": "context", "args": "all", "plugin": "p"},
+	"local_command_source": "<local-command-stdout>x</local-command-stdout>",
+	"local_command_outcome": {"kind": "unknown", "suggestion": "compact"},
 	"usage_report": ` + usageReportExample + `,
 	"uuid": "a1",
 	"session_id": "s1"
@@ -86,7 +89,11 @@ const usageReportExample = `{
 		"total_lines_added": 7, "total_lines_removed": 8,
 		"model_usage": {"claude-opus-4-5": ` + modelUsageExample + `}
 	},
-	"rate_limits": {"limits": null, "extra_usage": {"is_enabled": false, "monthly_limit": null}}
+	"rate_limits": {
+		"limits": [{"kind": "session", "group": "five_hour", "percent": 12.5, "resets_at": "2026-11-16T12:00:00Z",
+			"scope": {"model": {"display_name": "Opus"}, "surface": {"display_name": "Code"}}, "severity": "normal", "is_active": true}],
+		"extra_usage": {"is_enabled": true, "monthly_limit": 50, "used_credits": 2.5, "utilization": 5, "currency": "USD"}
+	}
 }`
 
 const modelUsageExample = `{

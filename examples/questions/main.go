@@ -32,7 +32,7 @@ func ask(_ context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, er
 }
 
 func main() {
-	const prompt = "Ask me what my favourite colour is, with the tool for questions, and write a haiku about it."
+	const prompt = "Ask me what my favorite color is, with the tool for questions, and write a haiku about it."
 	result, err := clew.Run(context.Background(), prompt, &clew.Options{OnQuestion: ask})
 	if err != nil {
 		log.Fatal(err)

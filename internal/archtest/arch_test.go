@@ -133,7 +133,7 @@ func TestCheckBroken(t *testing.T) {
 		{"wire dials", []node{imports("/wire", "net/http")}, "/wire imports net/http: a pure package"},
 		{"wire does I/O under an old name", []node{imports("/wire", "io/ioutil")}, "/wire imports io/ioutil: a pure package"},
 		{"wire is unsafe", []node{imports("/wire", "unsafe")}, "/wire imports unsafe: a pure package"},
-		{"the redaction reads files", []node{imports("/internal/redact", "os")}, "/internal/redact imports os: a pure package"},
+		{"the redaction reads files", []node{imports("/redact", "os")}, "/redact imports os: a pure package"},
 		{"wire calls C", []node{imports("/wire", "C")}, "/wire imports C: a pure package"},
 		{
 			"wire needs a tool", []node{imports("/wire", "/internal/corpus")},
@@ -198,7 +198,7 @@ func TestCheckBroken(t *testing.T) {
 			"/internal/control imports github.com/clewdev/clew/sessions: the SDK",
 		},
 		{"sessions opens SQLite", []node{imports("/sessions", "modernc.org/sqlite")}, "/sessions imports modernc.org/sqlite: only a"},
-		{"the index opens SQLite", []node{imports("/internal/index", "database/sql")}, "/internal/index imports database/sql: only a"},
+		{"the index opens SQLite", []node{imports("/search", "database/sql")}, "/search imports database/sql: only a"},
 		{
 			"the SQLite store talks to NATS",
 			[]node{imports("/sessions/sqlitestore", "github.com/nats-io/nats.go/jetstream")},
@@ -262,10 +262,10 @@ func TestCheckSound(t *testing.T) {
 	nodes := []node{
 		imports("/cmd/clew", "os", "/internal/cli"),
 		imports("/internal/cli", "os", "/wire", "/sessions", "/internal/tui", "github.com/spf13/cobra"),
-		imports("/internal/export", "/internal/redact", "/transcript"),
-		imports("/internal/redact", "regexp"),
+		imports("/export", "/redact", "/internal/render", "/transcript"),
+		imports("/redact", "regexp"),
 		imports("/internal/tui", "charm.land/bubbletea/v2"),
-		imports("/internal/index/sqlite", "database/sql", "modernc.org/sqlite"),
+		imports("/search/internal/sqlite", "database/sql", "modernc.org/sqlite"),
 		imports("", "os", "/wire", "/internal/control", "/internal/process"),
 		imports("/internal/control", "sync", "/wire"),
 		imports("/internal/process", "os/exec"),

@@ -25,7 +25,7 @@ var (
 	purePackages = []string{
 		module + "/wire", module + "/transcript", module + "/usage", module + "/tooluse",
 		module + "/internal/jsonlex", module + "/internal/entrylex",
-		module + "/internal/entryfacts", module + "/internal/redact", module + "/internal/version",
+		module + "/internal/entryfacts", module + "/redact", module + "/internal/version",
 	}
 
 	// leafPackages are public packages that can be used without the reader of transcripts.
@@ -42,7 +42,7 @@ var (
 	impureTrees = []string{"os", "net", "log", "syscall", "io/ioutil", "unsafe", "C"}
 
 	// programFolders are the directories of packages that only the program needs.
-	programFolders = []string{"cli", "tui", "web", "export", "index", "config", "demo", "fleet", "lineedit", "render"}
+	programFolders = []string{"cli", "tui", "web", "config", "demo", "fleet", "lineedit"}
 
 	// engines are the packages that the test kit and the program's demo share. They are internal
 	// because users reach them through the test kit. The demo can't use the test kit, because that
@@ -51,12 +51,12 @@ var (
 
 	// toolFolders are the directories of packages for the development of this module. Nothing else
 	// links them.
-	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "notices", "pictures", "pty", "realtest", "record",
-		"simtest", "soak", "wiregen"}
+	toolFolders = []string{"archtest", "bench", "browsertest", "corpus", "faulttest", "notices", "pictures", "pty", "realtest",
+		"record", "simtest", "soak", "wiregen"}
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
-	sharedPackages = []string{module + "/internal/redact", module + "/internal/version"}
+	sharedPackages = []string{module + "/internal/render", module + "/internal/version"}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{

@@ -105,6 +105,10 @@ func (b *Backlog) pushRest(msgs []wire.Message) {
 	}
 }
 
+// Add adds a message without waiting for room. It may be called while Push blocks: then the message
+// comes before those that Push has not added yet.
+func (b *Backlog) Add(msg wire.Message) { b.add([]wire.Message{msg}, urgent) }
+
 // add adds the messages that there is room for, and returns the rest.
 func (b *Backlog) add(msgs []wire.Message, l limit) []wire.Message {
 	b.mu.Lock()

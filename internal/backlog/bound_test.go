@@ -223,3 +223,24 @@ func drainAll(b *testing.B, q *Backlog) int {
 		taken += len(msgs)
 	}
 }
+
+// Add does not wait for room, also while Push does, and its message is taken first.
+func TestAddDoesNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := New(Options{MemoryBytes: 1, DiskBytes: -1, Dir: t.TempDir()})
+		first, held, waiting, own := note(0, 10), note(1, 10), note(2, 10), note(3, 10)
+		b.Push([]wire.Message{first})
+		go func() {
+			b.Push([]wire.Message{held})
+			b.Push([]wire.Message{waiting})
+			b.End()
+		}()
+		time.Sleep(time.Minute)
+		b.Add(own)
+		checkMessages(t, []wire.Message{first, held, own, waiting}, takeAll(t, b))
+		b.Close()
+		b.Add(own) // it is dropped
+		checkBytes(t, b, 0, 0)
+	})
+}

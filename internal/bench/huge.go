@@ -31,6 +31,7 @@ type hugeCase struct {
 const (
 	megabyteWhole = iota
 	megabytePieces
+	tenDecoded
 	tenWhole
 	tenPieces
 	tenWrapped
@@ -87,6 +88,7 @@ func hugeCases(seed uint64) ([]hugeCase, error) {
 	return []hugeCase{
 		megabyteWhole:      feedCase("1 MB text, one piece", whole(one.Bytes())),
 		megabytePieces:     feedCase("1 MB text, 4 KB pieces", pieces(one.Bytes())),
+		tenDecoded:         decodeCase("10 MB text, decoded without framing", ten.Bytes()),
 		tenWhole:           feedCase("10 MB text, one piece", whole(ten.Bytes())),
 		tenPieces:          feedCase("10 MB text, 4 KB pieces", pieces(ten.Bytes())),
 		tenWrapped:         feedCase("10 MB text wrapped into 250,000 lines, one piece", whole(wrap(ten.Bytes()))),
@@ -137,11 +139,19 @@ func feed(chunks [][]byte) error {
 	if len(got) != 1 {
 		return fmt.Errorf("%d messages, want 1", len(got))
 	}
-	if _, ok := got[0].(*wire.AssistantMessage); !ok {
-		return fmt.Errorf("got %T, want *wire.AssistantMessage", got[0])
+	return wantAnswer(got[0])
+}
+
+func wantAnswer(got wire.Message) error {
+	if _, ok := got.(*wire.AssistantMessage); !ok {
+		return fmt.Errorf("got %T, want *wire.AssistantMessage", got)
 	}
 	runtime.KeepAlive(got)
 	return nil
+}
+
+func decodeCase(name string, data []byte) hugeCase {
+	return hugeCase{Name: name, Bytes: len(data), Pieces: 1, run: func() error { return wantAnswer(wire.Decode(data)) }}
 }
 
 func structsCase(name string, data []byte) hugeCase {

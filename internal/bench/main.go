@@ -144,6 +144,7 @@ func (r *report) judge() {
 	r.speedGoals("wire, raw kept", r.Rows[wireRaw], [4]float64{7, 5, 1.8, 5.5})
 	r.speedGoals("wire, raw off", r.Rows[wireBare], [4]float64{8, 6, 2, 4.5})
 	r.Goals.AtMost("framing adds", 10, "%", r.Framing)
+	r.Goals.AtMost("10 MB, decoded", 15, "ms", milliseconds(r.Huge[tenDecoded].Best))
 	r.Goals.AtMost("10 MB in 4 KB pieces, against 1 MB", 12, "×", r.hugeRatio(tenPieces, megabytePieces))
 	r.Goals.AtMost("10 MB in 4 KB pieces", 40, "ms", milliseconds(r.Huge[tenPieces].Best))
 	r.Goals.AtMost("10 MB in 4 KB pieces, against one piece", 2, "×", r.hugeRatio(tenPieces, tenWhole))

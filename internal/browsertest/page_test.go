@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -212,7 +213,7 @@ func TestPagesDoNothing(t *testing.T) {
 		if n := strings.Count(dom, "fetch("); n < len(attacks) {
 			t.Errorf("%s: the page shows %d attacks", name, n)
 		}
-		t.Logf("%s: %d attacks in %d bytes, no request", name, len(attacks), page.Len())
+		soak.Figure(t, "%s: %d attacks in %d bytes, no request", name, len(attacks), page.Len())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +91,7 @@ func (f *agentFlags) addModel(cmd *cobra.Command) {
 	set.StringVar(&f.effort, "effort", "", "reasoning effort `level`: low, medium, high, xhigh or max")
 	set.StringVar(&f.thinkingMode, "thinking", "", "thinking `mode`: adaptive, enabled or disabled")
 	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "maximum number of thinking `tokens`")
-	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "how thinking is returned, a `form`: summarized or omitted")
+	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "`form` in which thinking is returned: summarized or omitted")
 	set.StringVar(&f.betas, "betas", "", "comma-separated beta `features` of the API")
 	set.IntVar(&o.MaxTurns, "max-turns", 0, "stop after this `number` of answers of the model")
 	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "stop when the session has cost this many `dollars`")
@@ -145,7 +146,8 @@ func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	addOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
 	addOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
 	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
-	set.StringVar(&o.AgentPath, "agent-path", "", "path of the agent binary, a `file` (default $CLEW_AGENT, or claude in PATH)")
+	addOnOff(cmd, &o.KeepBackground, "keep-background", "do not end the processes that the agent's commands left running")
+	set.StringVar(&o.AgentPath, "agent-path", "", "use this `file` as the agent binary (default $CLEW_AGENT, or claude in PATH)")
 	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "additional `argument` for the agent, such as --new=1; repeatable")
 }
 
@@ -200,9 +202,14 @@ func checkPrompt(text string) (string, error) {
 	return text, nil
 }
 
+// startLimit is how long the agent may take to start. The screen says that it starts, and the user
+// can stop it: a busy machine gets more time than a program would give it.
+const startLimit = 5 * time.Minute
+
 // options returns the options that the flags set.
 func (f *agentFlags) options(ctx context.Context) (*clew.Options, error) {
 	o := f.opts
+	o.InitializeTimeout = startLimit
 	o.Effort = clew.Effort(f.effort)
 	o.FallbackModels = list(f.fallback)
 	o.Betas = list(f.betas)

@@ -180,7 +180,7 @@ func (a *questioner) settle(ctx context.Context) error {
 	if !a.withdrawn && !a.console.in.awaited() {
 		return nil
 	}
-	line, err := a.answer(ctx, "", "Press Enter to see a question of the agent: ")
+	line, err := a.answer(ctx, "", "Press Enter to see a question from the agent: ")
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func quotedText(text string) string {
 // letter before all of it was shown.
 func TestAskHostile(t *testing.T) {
 	t.Parallel()
-	for seed := range soak.Size(100, 2000) {
+	questions := soak.Size(100, 2000)
+	for seed := range questions {
 		r := rand.New(rand.NewPCG(7, uint64(seed)))
 		req := hostileRequest(r)
 		for _, size := range [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}} {
@@ -87,6 +88,7 @@ func TestAskHostile(t *testing.T) {
 			t.Fatalf("seed %d: %q %s", seed, req.ToolName, req.Input)
 		}
 	}
+	soak.Figure(t, "%d questions on screens of 4 sizes, each shown as a whole", questions)
 }
 
 // checkQuestion answers y until it is accepted, and else asks for more.

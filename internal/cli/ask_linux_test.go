@@ -93,7 +93,7 @@ func TestAskWithdrawn(t *testing.T) {
 		u.see(t, promptAbout("first"))
 		second := u.asks(t.Context(), "second")
 		withdraw()
-		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question of the agent: |")
+		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question from the agent: |")
 		u.press(t, "y\r")
 		u.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: second\n"+promptAbout("second"))
 		u.press(t, "n\r")

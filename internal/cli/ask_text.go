@@ -251,8 +251,8 @@ func (s *sheet) addMembers(req *clew.PermissionRequest, members []member) {
 }
 
 // changeOfFile returns the diff of a call, and the members that it replaces. It returns no diff if
-// the diff would not tell everything: if a member is repeated or not a string, if another one differs
-// from it only in case, or if only one of two texts ends its last line.
+// the diff would not tell everything: if a member is repeated or not a string, if another one
+// differs from it only in case, or if only one of two texts ends its last line.
 func changeOfFile(req *clew.PermissionRequest, members []member) (diff *transcript.FileDiff, replaced []string) {
 	replaced = map[string][]string{
 		"Edit": {"old_string", "new_string"}, "Write": {"content"}, "NotebookEdit": {"new_source"},

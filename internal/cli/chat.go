@@ -40,8 +40,8 @@ agent.
 Tools that no rule and no permission mode allows need your answer. The question
 shows the whole input of the tool. If that does not fit on the screen, Enter shows
 more of it, and until its end only the whole word yes or always allows the tool.
-What you type before a question is shown does not answer it. Hooks and MCP servers
-of a directory that you have not trusted need your answer, too: see "clew run --help".
+Anything you type before the question appears is discarded. Hooks and MCP servers
+of a directory that you have not trusted also need your answer: see "clew run --help".
 
 If the agent crashes, another one continues the conversation. A prompt that was
 lost is offered again.
@@ -195,7 +195,7 @@ func (c *chat) endError() error {
 	if _, typed := c.user.(*terminalUser); typed || c.failed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d turns failed", c.failed, c.turns)
+	return fmt.Errorf("%d of %s failed", c.failed, counted(c.turns, "turn"))
 }
 
 // closing prints how to resume the session.

@@ -264,7 +264,7 @@ func TestChatDumbAsksBetweenTurns(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
 	c.see(t, "> |")
 	c.press(t, "later\n")
-	c.see(t, "Press Enter to see a question of the agent: |")
+	c.see(t, "Press Enter to see a question from the agent: |")
 	c.press(t, "y\n")
 	c.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: make \\x1b[2J\n"+
 		"? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: |")

@@ -82,7 +82,7 @@ lists the sessions of this project, like "clew ls".
 
 Exit codes:
   0    success
-  1    the turn failed, or the output could not be written
+  1    the turn failed, a problem was found, or the output could not be written
   2    invalid usage
   3    the agent binary was not found
   4    the input could not be read
@@ -140,7 +140,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 // The exit codes of the program.
 const (
 	exitDone        = 0
-	exitFailed      = 1 // the turn failed, or the output could not be written
+	exitFailed      = 1 // the turn failed, a problem was found, or the output could not be written
 	exitUsage       = 2
 	exitAgent       = 3 // the agent binary was not found
 	exitInput       = 4 // a file cannot be read

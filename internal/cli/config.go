@@ -34,14 +34,15 @@ Clew reads only the file that --config names, or all of these that exist:
 Your file overrides that of the machine. Relative paths in a file start from its
 directory, and ~ is your home directory.
 
-Since a project may come from someone else, its file cannot set what runs
+Since a project may come from someone else, its file cannot set anything that runs
 programs, widens permissions or names files: allowed_tools, add_dirs, mcp_config,
 settings, setting_sources, agent_path, config_dirs, trusted_dirs, prices and
-color. It can set permission_mode only to default, plan or dontAsk. What your file
-restricts, it can only restrict more: the stricter permission_mode and the lower
-timeout, max_turns and max_budget_usd are used, tools in both lists of tools, tools
-in either list of disallowed_tools, and strict_mcp_config if either switches it on.
-It overrides your file in everything else.
+color. It can set permission_mode only to default, plan or dontAsk. It can make a
+restriction in your file stricter, but not looser. Clew uses the stricter
+permission_mode; the lower timeout, max_turns and max_budget_usd; the tools that
+both files have in tools; the tools that either has in disallowed_tools; and
+strict_mcp_config if either file turns it on. All other settings of the project
+override yours.
 
 An unknown key or a value of the wrong type is an error. Except for doctor, demo,
 man, completion, version and help, all commands then exit with code 4, or with

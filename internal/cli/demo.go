@@ -36,7 +36,7 @@ fails, starts a subagent to find the cause, and asks before it changes the file.
 Its session is then listed, shown, searched, counted and exported to a page. The
 commands are those that you would type, and they really run.
 
-You answer the question of the agent. With --yes, or without a terminal, the demo
+You answer the agent's question. With --yes, or without a terminal, the demo
 answers yes. The demo pauses only on a terminal.
 
 With --real, Claude Code itself does the task: its tools, its permissions and its

@@ -45,7 +45,7 @@ With --json, print one object with the list "checks". Each check has the members
 check, state, found and advice, and some have details.`
 
 func newDoctor(s Streams, st *settings) *cobra.Command {
-	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: 10 * time.Second, notice: time.Second}
+	o := &doctorOptions{streams: s, settings: st, now: time.Now, limit: checkLimit, notice: time.Second}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine for problems",
@@ -270,7 +270,7 @@ type terminalDetails struct {
 	Stderr  bool   `json:"stderr"`
 	Columns int    `json:"columns,omitempty"`
 	Term    string `json:"term"`
-	Colours string `json:"colours"`
+	Colors  string `json:"colors"`
 	UTF8    bool   `json:"utf8"`
 }
 
@@ -278,13 +278,13 @@ type terminalDetails struct {
 func checkTerminal(s Streams) []diagnosis {
 	d := terminalDetails{
 		Stdin: isTerminal(s.In), Stdout: isTerminal(s.Out), Stderr: isTerminal(s.Err), Term: os.Getenv("TERM"),
-		Colours: colorDepth(s), UTF8: speaksUTF8(),
+		Colors: colorDepth(s), UTF8: speaksUTF8(),
 	}
 	if !d.Stdout {
 		return []diagnosis{{State: stateOK, Found: "stdout is not a terminal: plain output", Details: d}}
 	}
 	d.Columns = terminalWidth(s.Out)
-	found := fmt.Sprintf("%d columns, TERM is %s, colors: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colours)
+	found := fmt.Sprintf("%d columns, TERM is %s, colors: %s", d.Columns, cmp.Or(d.Term, "not set"), d.Colors)
 	state, advice := stateOK, ""
 	switch {
 	case !d.UTF8:

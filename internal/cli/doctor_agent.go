@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,7 @@ func checkAgent(ctx context.Context, setting config.Value) []diagnosis {
 }
 
 // versionLimit is how long the agent may take to print its version.
-const versionLimit = 8 * time.Second
+var versionLimit = 8 * time.Second
 
 var versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+\S*`)
 
@@ -85,7 +86,7 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	var out clipped
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
 	cmd.Env = append(os.Environ(), "DISABLE_AUTOUPDATER=1")
 	if roots, err := sessions.Roots(); err == nil && len(roots) > 1 {
 		cmd.Env = append(cmd.Env, "CLAUDE_CONFIG_DIR="+roots[0]) // an agent takes only one
@@ -93,9 +94,11 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	err := cmd.Run()
 	text := strings.TrimSpace(out.text.String())
 	switch {
+	case out.full:
+		return "", errors.New("it prints too much")
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("still running after %v", versionLimit)
-	case err != nil:
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
 		return "", errors.New(strings.Join(strings.Fields(cause(err).Error()+" "+clip(text)), " "))
 	}
 	found := versionPattern.FindString(text)
@@ -105,13 +108,20 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	return clip(found), nil
 }
 
-// A clipped is a writer that keeps the beginning of the output.
-type clipped struct{ text bytes.Buffer }
+// A clipped is a writer that keeps the beginning of the output. It refuses more, which ends the
+// program that writes.
+type clipped struct {
+	text bytes.Buffer
+	full bool
+}
 
 func (c *clipped) Write(p []byte) (int, error) {
 	const most = 4 << 10
-	c.text.Write(p[:min(len(p), most-min(c.text.Len(), most))])
-	return len(p), nil
+	n, _ := c.text.Write(p[:min(len(p), most-c.text.Len())]) // it never fails
+	if c.full = n < len(p); c.full {
+		return n, io.ErrShortWrite
+	}
+	return n, nil
 }
 
 // judgeVersion compares a version with those that clew supports and is tested with.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/export"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/redact"
 )
 
 type exportOptions struct {
@@ -42,9 +42,9 @@ The agent's thinking and the messages that rewinds left behind are included;
 are cut in HTML and Markdown, and a page stays below 10 MB: in a long session,
 results are cut further. Use --full to include everything.
 
-In both, an answer is Markdown without tags, images and link definitions: tags are
-shown as text and images as links. An answer of more than 64 KiB, or one that would
-take very long to convert, is shown as plain text.
+In HTML and Markdown, answers keep their formatting, except that tags are shown as
+text and images as links. An answer of more than 64 KiB, or one that would take very
+long to convert, is shown as plain text.
 
 With --redact, keys, tokens, passwords, addresses, names of home directories and
 images are removed. Rules recognize the form of a secret, not its meaning: read

@@ -495,7 +495,8 @@ func TestFaultVanishing(t *testing.T) {
 				cmd := p.command(t, faultUse{line: line})
 				cmd.Stdout = &spoiler{do: func() error { return spoil(p.file) }}
 				o := p.run(t, cmd)
-				if o.code != exitDone && o.code != exitInput {
+				cut := o.code == exitFailed && strings.HasPrefix(o.errs, "clew inspect: frames with problems: 1 of ")
+				if o.code != exitDone && o.code != exitInput && !cut {
 					t.Errorf("exit code %d, stderr %q", o.code, o.errs)
 				}
 			})

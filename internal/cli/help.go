@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -461,9 +460,6 @@ func completeTopic(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionTime bounds the search for sessions: the user waits for it.
-const completionTime = 2 * time.Second
-
 func wholeID(id string) string { return id }
 
 // completeSession completes the ID of a session of this project or, if none matches, of any
@@ -471,7 +467,7 @@ func wholeID(id string) string { return id }
 func (s *settings) completeSession(
 	cmd *cobra.Command, word string, shown func(id string) string,
 ) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
 	defer cancel()
 	s.applyFolders(ctx, cmd)
 	for _, project := range []string{".", ""} {

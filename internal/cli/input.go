@@ -12,7 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/export"
 )
 
 // An input is a stream that a command reads: a file, or stdin. Its reads end with the context, even
@@ -103,7 +103,7 @@ func openError(ctx context.Context, name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{
 			code: exitInput,
-			err:  fmt.Errorf("%s does not exist", shown),
+			err:  missingFile(shown + " does not exist"),
 			hint: "Give the path of a file of stream-json, or - for stdin.",
 		}
 	case errors.Is(err, fs.ErrPermission):
@@ -115,6 +115,14 @@ func openError(ctx context.Context, name string, err error) error {
 	}
 	return &failure{code: exitInput, err: fmt.Errorf("cannot open %s: %w", shown, cause(err))}
 }
+
+// A missingFile is the error of a file that does not exist.
+type missingFile string
+
+func (m missingFile) Error() string { return string(m) }
+
+// Is reports that the file does not exist, for errors.Is.
+func (m missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
 // cause removes the operation and the path from an error of the file system.
 func cause(err error) error {

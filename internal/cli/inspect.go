@@ -30,7 +30,8 @@ type inspectOptions struct {
 
 const inspectHelp = `Read stream-json from a file or from stdin, and count its frames by type and
 subtype. After the table, list the kinds, fields, blocks and events that this
-version does not know, and invalid frames, with line and offset.
+version does not know. Then list invalid frames, invalid blocks and fields that do
+not fit, with line and offset. If there is one of these, the exit code is 1.
 
 With --json, print one object per frame instead:
   line, offset, bytes  the position and length of the frame
@@ -40,14 +41,16 @@ With --json, print one object per frame instead:
   unknown_fields       the paths of unknown fields
   unknown_blocks       the types of unknown blocks
   unknown_event        the type of an unknown event
-The last three are left out if there are none.
+  misfits              the fields that do not fit: of another type, out of range, or
+                       missing; each is a JSON pointer and the reason
+The last four are left out if there are none.
 
 Inspect does not examine the bodies of control requests and responses, the inputs
 of tools, the results of server tools, or the contents of blocks in other tool
 results.
 
-Memory use does not depend on the length of the stream, but on its longest frame,
-of which there are several copies.`
+Inspect needs memory for a few copies of the longest frame, however long the stream
+is.`
 
 func newInspect(s Streams) *cobra.Command {
 	o := &inspectOptions{streams: s, maxFrame: wire.DefaultMaxFrameBytes}
@@ -109,6 +112,8 @@ func (o *inspectOptions) inspect(ctx context.Context, in *input) error {
 		return errInterrupted()
 	case readErr != nil:
 		return &failure{code: exitInput, err: in.readError(readErr)}
+	case i.problems > 0:
+		return fmt.Errorf("frames with problems: %s of %s", group(i.problems), group(i.frames))
 	}
 	return nil
 }
@@ -119,6 +124,8 @@ type inspection struct {
 	out    *bufio.Writer
 	report report
 	bar    *progress
+
+	frames, problems int64 // how many there were, and how many of them had one
 }
 
 // A frame is a message and its position in the input.
@@ -184,7 +191,12 @@ func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches
 // examine reports the frames of a batch.
 func (i *inspection) examine(batch []frame) error {
 	for n, f := range batch {
-		if err := i.report.add(examine(f.msg, f.pos, i.report.maxErrors())); err != nil {
+		found := examine(f.msg, f.pos, i.report.maxErrors())
+		i.frames++
+		if !found.isText && found.problem() != "" {
+			i.problems++
+		}
+		if err := i.report.add(found); err != nil {
 			return err
 		}
 		i.bar.set(f.pos.Offset + f.pos.Bytes + 1) // with the end of the line
@@ -234,6 +246,7 @@ type finding struct {
 	unknownBlocks []string
 	unknownEvent  string
 	invalidBlocks int
+	misfits       []*wire.FieldError
 	blockErrors   []error // of the first invalid blocks
 	maxErrors     int     // how many of these to keep; each costs a pass over the frame
 }
@@ -248,6 +261,7 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 		f.text, f.isText = clip(msg.Text), true
 		return f
 	case *wire.SystemMessage:
+		f.misfits = wire.Misfits(msg)
 		return f // all of its fields are unknown
 	case *wire.UnknownMessage:
 		f.kind.Subtype = subtypeOf(msg)
@@ -265,7 +279,7 @@ func examine(msg wire.Message, pos wire.Position, maxErrors int) finding {
 	case *wire.ControlResponseMessage:
 		f.kind.Subtype = msg.Response.Subtype
 	}
-	f.unknownFields = wire.UnknownFields(msg)
+	f.unknownFields, f.misfits = wire.Survey(msg)
 	return f
 }
 
@@ -372,6 +386,8 @@ func (f *finding) problem() string {
 		return f.invalid.Error()
 	case len(f.blockErrors) > 0:
 		return "invalid block: " + f.blockErrors[0].Error()
+	case len(f.misfits) > 0:
+		return f.misfits[0].Error()
 	}
 	return ""
 }
@@ -389,9 +405,14 @@ type frameRecord struct {
 	UnknownFields []string `json:"unknown_fields,omitempty"`
 	UnknownBlocks []string `json:"unknown_blocks,omitempty"`
 	UnknownEvent  string   `json:"unknown_event,omitempty"`
+	Misfits       []string `json:"misfits,omitempty"`
 }
 
 func newRecord(f finding) frameRecord {
+	var misfits []string
+	for _, field := range f.misfits {
+		misfits = append(misfits, field.Error())
+	}
 	return frameRecord{
 		Line:          f.pos.Line,
 		Offset:        f.pos.Offset,
@@ -403,6 +424,7 @@ func newRecord(f finding) frameRecord {
 		UnknownFields: f.unknownFields,
 		UnknownBlocks: f.unknownBlocks,
 		UnknownEvent:  f.unknownEvent,
+		Misfits:       misfits,
 	}
 }
 
@@ -446,6 +468,7 @@ type summary struct {
 	unknownEvents tally[string]
 	invalidFrames notes
 	invalidBlocks notes
+	misfits       notes
 	textLines     notes
 }
 
@@ -489,6 +512,9 @@ func (s *summary) addFrame(f finding) {
 		s.invalidBlocks.add(f.pos, err.Error())
 	}
 	s.invalidBlocks.total.count += int64(f.invalidBlocks - len(f.blockErrors))
+	for _, field := range f.misfits {
+		s.misfits.add(f.pos, field.Error())
+	}
 }
 
 func (s *summary) finish() error {
@@ -508,6 +534,7 @@ func (s *summary) text() string {
 	printTally(w, "unknown events", &s.unknownEvents, strings.Compare, itself)
 	printNotes(w, "invalid frames", "PROBLEM", &s.invalidFrames)
 	printNotes(w, "invalid blocks", "PROBLEM", &s.invalidBlocks)
+	printNotes(w, "fields that do not fit", "PROBLEM", &s.misfits)
 	printNotes(w, "lines that are not JSON", "TEXT", &s.textLines)
 	return w.String()
 }

@@ -61,7 +61,7 @@ func newLs(s Streams) *cobra.Command {
 	f.Var(&o.since, "since", "list sessions modified at this time or later")
 	o.until.end = true
 	f.Var(&o.until, "until", "list sessions modified up to this time")
-	addOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; =false lists the others")
+	addOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; --ongoing=false lists the others")
 	f.Var(&o.order, "sort", "sort by modified, created, size or title")
 	addOnOff(cmd, &o.reverse, "reverse", "reverse the order")
 	f.IntVar(&o.list.Limit, "limit", 0, "list at most this `number` of sessions; 0 means all")

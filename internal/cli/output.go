@@ -55,6 +55,38 @@ func (u *ctxWriter) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
+// A lineWriter writes whole lines, so that output that is interrupted ends with a line. Call Flush
+// at the end.
+type lineWriter struct {
+	w   io.Writer
+	buf []byte
+	end int // of the last whole line in buf
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	const enough, most = 64 << 10, 1 << 20 // a longer line is written in pieces
+	if end := bytes.LastIndexByte(p, '\n') + 1; end > 0 {
+		l.end = len(l.buf) + end
+	}
+	l.buf = append(l.buf, p...)
+	switch {
+	case len(l.buf) < enough || l.end == 0 && len(l.buf) < most:
+		return len(p), nil
+	case l.end == 0:
+		l.end = len(l.buf)
+	}
+	_, err := l.w.Write(l.buf[:l.end])
+	l.buf, l.end = append(l.buf[:0], l.buf[l.end:]...), 0
+	return len(p), err
+}
+
+// Flush writes the rest.
+func (l *lineWriter) Flush() error {
+	_, err := l.w.Write(l.buf)
+	l.buf = l.buf[:0]
+	return err
+}
+
 // A countingWriter counts the bytes that are written.
 type countingWriter struct {
 	w io.Writer

@@ -43,16 +43,16 @@ formats.
 Tools that no rule and no permission mode allows need your answer on the terminal,
 even if the prompt comes from a pipe. The question shows the whole input of the
 tool. If that does not fit on the screen, Enter shows more of it, and until its end
-only the whole word yes or always allows the tool. What you type before a question
-is shown does not answer it. Questions of the agent appear there as well. Without a
-terminal, such tools are denied.
+only the whole word yes or always allows the tool. Anything you type before the
+question appears is discarded. The agent's own questions appear on the terminal as
+well. Without a terminal, these tools are denied.
 
 A directory can have files that make the agent run programs: hooks in .claude,
 servers in .mcp.json. Unless you have trusted the directory, here or in Claude Code,
 or it is below one of trusted_dirs (see "clew config"), you are asked whether to use
 them. Without a terminal, or if you say no, the agent gets only your own settings.
-With --trust they are used, with --trust=false they are not, and --setting-sources
-decides as well. The answer yes is remembered for the repository, in
+You are not asked with --trust, which uses them, with --trust=false, which does not,
+or with --setting-sources. The answer yes is remembered for the repository, in
 $XDG_STATE_HOME/clew/trusted.json, or ~/.local/state/clew/trusted.json.
 
 The first Ctrl-C interrupts the turn, the second one ends the program.`
@@ -89,6 +89,10 @@ var (
 	toolLimit = time.Second
 	// tidyLimit is how long a terminal, which may be stopped, may take to be restored.
 	tidyLimit = 100 * time.Millisecond
+	// completionLimit is how long the user of a shell waits for the names of sessions.
+	completionLimit = 2 * time.Second
+	// checkLimit is how long a check of doctor may take.
+	checkLimit = 10 * time.Second
 )
 
 var errTimeout = errors.New("the turn took longer than --timeout and was interrupted")

@@ -264,15 +264,16 @@ type screen struct {
 	shared   bool // both are terminals, or the same writer
 	width    int  // of stderr, or 0 if lines are not cut
 
-	mu      sync.Mutex
-	midLine bool // the last line on stdout is not complete
-	label   string
-	since   time.Time
-	frame   int
-	visible bool
-	paused  bool
-	tools   map[string]string // names by tool use ID
-	changed sync.Cond         // a tool was added, or the label was removed
+	mu          sync.Mutex
+	midLine     bool // the last line on stdout is not complete
+	label       string
+	since       time.Time
+	frame       int
+	visible     bool
+	paused      bool
+	tools       map[string]string  // names by tool use ID
+	misfitKinds map[wire.Kind]bool // kinds of frames that had a field that does not fit
+	changed     sync.Cond          // a tool was added, or the label was removed
 
 	stop func() // stops drawing the last line
 }
@@ -435,6 +436,27 @@ func (s *screen) follow(msg wire.Message) {
 	case *wire.InvalidFrame:
 		s.note("the agent wrote an invalid frame: " + clip(m.Err.Error()))
 	}
+	s.misfits(msg)
+}
+
+// maxMisfits is how many kinds of frames a run reports for a field that does not fit.
+const maxMisfits = 20
+
+// misfits reports the first field that does not fit, once for each kind of frame.
+func (s *screen) misfits(msg wire.Message) {
+	kind := msg.Kind()
+	if s.misfitKinds[kind] || len(s.misfitKinds) == maxMisfits {
+		return
+	}
+	fields := wire.Misfits(msg)
+	if len(fields) == 0 {
+		return
+	}
+	if s.misfitKinds == nil {
+		s.misfitKinds = map[wire.Kind]bool{}
+	}
+	s.misfitKinds[kind] = true
+	s.note(fmt.Sprintf("the agent wrote a frame of type %s with a field that does not fit: %s", clip(kind.String()), clip(fields[0].Error())))
 }
 
 func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {

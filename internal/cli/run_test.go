@@ -233,15 +233,16 @@ var optionsWithoutFlag = map[string]string{
 	"OnHostAuthToken": "is code", "OnIdle": "is code", "Stderr": "is code", "Logger": "is code", "Record": "is code",
 	"Store": "is code", "StoreProject": "belongs to Store", "StoreEager": "belongs to Store",
 	"StoreTimeout": "belongs to Store", "SupportedDialogKinds": "belongs to OnUserDialog",
-	"Reconnect": "is for more than one turn", "PerTaskStop": "is for more than one turn",
+	"Reconnect": "is for more than one turn", "Budget": "is for more than one run", "PerTaskStop": "is for more than one turn",
 	"AllowDangerouslySkipPermissions": "is for more than one turn", "EnableFileCheckpointing": "is for more than one turn",
 	"Dir": "is what cd is for", "Env": "is what the shell is for", "InheritEnv": "is what env is for",
-	"IdleTimeout": "is what --timeout is for", "InitializeTimeout": "is what --timeout is for",
-	"Sandbox": "is a part of --settings", "MCPServers": "is what --mcp-config is for",
+	"IdleTimeout": "is what --timeout is for",
+	"Sandbox":     "is a part of --settings", "MCPServers": "is what --mcp-config is for",
 	"Skills": "is what --allowedTools is for", "PluginDelivery": "changes nothing for the user",
 	"QuestionPreview": "is markdown on a terminal", "VerbatimPrompts": "is for prompts of programs",
 	"ResumeDropsTurn": "is a check for programs", "ToolAliases": "is for tools of programs",
 	"PlanModeInstructions": "has no flag of the agent", "AgentProgressSummaries": "has no flag of the agent",
+	"AgentVersion": "is asked of the agent", "ControlTimeout": "suits as it is",
 	"CloseTimeout": "suits as it is", "MaxFrameBytes": "suits as it is", "MaxBacklogBytes": "suits as it is",
 	"IncludePartialMessages": "depends on the format, too",
 }
@@ -259,7 +260,7 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 		--permission-prompts none --permission-prompt-tool t --tools T --allowedTools T --disallowedTools T --agent a
 		--agents {"a":{}} --add-dir d --mcp-config m --strict-mcp-config --plugin-dir p --settings {} --managed-settings {}
 		--setting-sources user --project-config-root p --bare --safe-mode --restricted --disable-slash-commands
-		--agent-path p --agent-arg x --include-hook-events --forward-subagent-text --replay-user-messages
+		--keep-background --agent-path p --agent-arg x --include-hook-events --forward-subagent-text --replay-user-messages
 		--prompt-suggestions --debug=c --debug-file f`))
 	if err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ var runnerCases = []runnerCase{
 			message("m", `{"text":"untyped"},{"type":"text"},7,{"type":"hologram"},`+textBlock("One two.")) + resultEmpty,
 		text: "One two.\n", result: "One two.",
 		shown:  "agent\n  {\"text\":\"untyped\"}\n  {\"type\":\"text\"}\n  7\n  {\"type\":\"hologram\"}\n  One two.\n\n",
-		stderr: "the agent wrote an invalid frame: /message: required field is missing\n",
+		stderr: "the agent wrote a frame of type assistant with a field that does not fit: /message: required field is missing\n",
 	}, {
 		name: "a call of a tool",
 		output: message("m", textBlock("One ")+`,{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}`) +

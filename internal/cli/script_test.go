@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
 		discardInput = func(*os.File) {}
 	}
-	stopLimit, contextLimit, tidyLimit = time.Hour, time.Hour, time.Hour
+	for _, limit := range []*time.Duration{
+		&stopLimit, &contextLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
+	} {
+		*limit = time.Hour
+	}
 	if os.Getenv(chatAgentVariable) != "" { // this agent reports every call before it asks
 		toolLimit = time.Hour
 	}

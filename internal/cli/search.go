@@ -18,8 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/index"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -36,6 +36,24 @@ type searchOptions struct {
 	regex   bool
 	noIndex bool
 	json    bool
+
+	repeated map[string]bool // IDs of sessions that several projects have
+}
+
+// repeatedIDs returns the IDs of sessions that are in several projects.
+func repeatedIDs(files []sessions.File) map[string]bool {
+	paths, repeated := map[string]string{}, map[string]bool{}
+	for i := range files {
+		f := &files[i]
+		if f.SessionID == "" || f.AgentID != "" || f.Spill {
+			continue
+		}
+		if paths[f.SessionID] != "" {
+			repeated[f.SessionID] = true
+		}
+		paths[f.SessionID] = f.Path
+	}
+	return repeated
 }
 
 const searchHelp = `Search the sessions of all projects: prompts, answers, thinking, inputs and results
@@ -52,6 +70,8 @@ Each result shows the session, the time, the project, the turn or the subagent,
 and the kind of text. To read more:
   clew show ID --turn 3
   clew show ID --agent AGENT
+If several projects have a session with the same ID, the path of the transcript
+is shown as well: clew show takes it in place of the ID.
 
 With --json, print one object per result, with session, project, path, line, time,
 role, and an excerpt with the start and end of each match in bytes. It also has
@@ -97,22 +117,21 @@ func newSearch(s Streams) *cobra.Command {
 }
 
 // A searchRole is a flag for the role of a text.
-type searchRole index.Role
+type searchRole search.Role
 
 // Type names the value in the help.
 func (r *searchRole) Type() string { return "role" }
 
-func (r *searchRole) String() string { return index.Role(*r).String() }
+func (r *searchRole) String() string { return search.Role(*r).String() }
 
 // Set reads the name of a role.
 func (r *searchRole) Set(text string) error {
-	for i, name := range index.Roles {
-		if name == text && text != "" {
-			*r = searchRole(i)
-			return nil
-		}
+	role, err := search.ParseRole(text)
+	if err != nil {
+		return errors.New("must be prompt, answer, tool or thinking")
 	}
-	return errors.New("must be prompt, answer, tool or thinking")
+	*r = searchRole(role)
+	return nil
 }
 
 func (o *searchOptions) run(ctx context.Context, args []string) error {
@@ -136,6 +155,7 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	if result == nil {
 		return err
 	}
+	o.repeated = repeatedIDs(files)
 	if writeErr := o.print(result); writeErr != nil {
 		return outputError(writeErr)
 	}
@@ -146,25 +166,28 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 }
 
 // query returns the query for the arguments and flags.
-func (o *searchOptions) query(args []string) (*index.Query, error) {
+func (o *searchOptions) query(args []string) (*search.Query, error) {
 	if !o.regex {
-		q, err := index.Words(args)
+		q, err := search.Words(args...)
 		if err != nil {
-			return nil, usageError(escaped(err.Error()), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
+			return nil, usageError(queryError(err), "To find punctuation, use --regex: clew search --regex '\\+\\+'")
 		}
 		return o.filtered(q)
 	}
 	if len(args) > 1 {
 		return nil, usageError("--regex takes one argument", "Put the expression in quotes.")
 	}
-	q, err := index.Pattern(args[0])
+	q, err := search.Pattern(args[0])
 	if err != nil {
-		return nil, usageError(escaped(err.Error()), "")
+		return nil, usageError(queryError(err), "")
 	}
 	return o.filtered(q)
 }
 
-func (o *searchOptions) filtered(q *index.Query) (*index.Query, error) {
+// queryError returns what is wrong with a query. The name of the command is printed before it.
+func queryError(err error) string { return escaped(strings.TrimPrefix(err.Error(), "search: ")) }
+
+func (o *searchOptions) filtered(q *search.Query) (*search.Query, error) {
 	if o.limit < 0 {
 		return nil, usageError("--limit must not be negative", "")
 	}
@@ -172,7 +195,7 @@ func (o *searchOptions) filtered(q *index.Query) (*index.Query, error) {
 	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
 		return nil, usageError("--since must be before --until", "")
 	}
-	q.Role, q.Tool, q.Limit = index.Role(o.role), o.tool, o.limit
+	q.Role, q.Tool, q.Limit = search.Role(o.role), o.tool, o.limit
 	return q, nil
 }
 
@@ -188,7 +211,7 @@ func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.F
 }
 
 // search searches the index, or the files without an index.
-func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
+func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *search.Query) (*search.Result, error) {
 	if !o.regex && !o.noIndex {
 		result, err := o.searchIndex(ctx, files, q)
 		switch {
@@ -196,14 +219,14 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *in
 			return nil, &failure{code: exitInterrupted, err: errors.New("interrupted; the next search continues from here")}
 		case err == nil:
 			return result, nil
-		case errors.Is(err, index.ErrBusy):
+		case errors.Is(err, search.ErrBusy):
 			o.note("another clew is writing the index; reading the transcripts instead")
 		default:
 			o.note("cannot use the index, reading the transcripts instead: " + escaped(cause(err).Error()))
 		}
 	}
 	progress, clearLine := o.bar()
-	result, err := index.Scan(ctx, files, q, progress)
+	result, err := search.Scan(ctx, files, q, progress)
 	clearLine()
 	if err != nil {
 		return result, errInterrupted()
@@ -211,14 +234,14 @@ func (o *searchOptions) search(ctx context.Context, files []sessions.File, q *in
 	return result, nil
 }
 
-func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, q *index.Query) (*index.Result, error) {
+func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, q *search.Query) (*search.Result, error) {
 	path, err := indexPath()
 	if err != nil {
 		return nil, err
 	}
 	progress, clearLine := o.bar()
 	defer clearLine()
-	x := &index.Index{Path: path, Progress: progress, Note: o.note}
+	x := &search.Index{Path: path, Progress: progress, Note: o.note}
 	return x.Search(ctx, files, q)
 }
 
@@ -255,7 +278,7 @@ func (o *searchOptions) note(text string) {
 }
 
 // reportGaps reports what is missing from the result.
-func (o *searchOptions) reportGaps(result *index.Result, unlisted error) error {
+func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error {
 	if result.More > 0 {
 		atMost := ""
 		if result.AtMost {
@@ -309,7 +332,7 @@ type matchAt struct {
 	End   int `json:"end"`
 }
 
-func (o *searchOptions) print(result *index.Result) error {
+func (o *searchOptions) print(result *search.Result) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
 	for i := range result.Hits {
 		if err := o.printHit(out, &result.Hits[i]); err != nil {
@@ -320,7 +343,7 @@ func (o *searchOptions) print(result *index.Result) error {
 }
 
 // printHit ignores errors of the output: Flush returns them.
-func (o *searchOptions) printHit(out *bufio.Writer, h *index.Hit) error {
+func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) error {
 	if o.json {
 		line, err := jsonLine(newSearchRecord(h))
 		_, _ = out.Write(line)
@@ -328,12 +351,25 @@ func (o *searchOptions) printHit(out *bufio.Writer, h *index.Hit) error {
 	}
 	columns := cmp.Or(textWidth(o.streams.Out, 0), excerptColumns)
 	excerpt := excerptOf(h, columns-len(excerptIndent), colored(o.streams.Out))
-	_, _ = out.WriteString(render.Fit(hitPlace(h), columns) + "\n" + excerptIndent + excerpt + "\n")
+	place := render.Fit(hitPlace(h), columns)
+	if o.repeated[h.SessionID] {
+		place = render.Line(mainPath(h)) + "\n" + excerptIndent + place // show needs the path
+	}
+	_, _ = out.WriteString(place + "\n" + excerptIndent + excerpt + "\n")
 	return nil
 }
 
+// mainPath returns the path of the session's own transcript.
+func mainPath(h *search.Hit) string {
+	project := filepath.Dir(h.File.Path)
+	for filepath.Base(project) != h.File.Project && len(filepath.Dir(project)) < len(project) {
+		project = filepath.Dir(project)
+	}
+	return filepath.Join(project, h.SessionID+".jsonl")
+}
+
 // hitPlace describes the position of a result.
-func hitPlace(h *index.Hit) string {
+func hitPlace(h *search.Hit) string {
 	cells := []string{shortID(h.SessionID)}
 	if !h.Time.IsZero() {
 		cells = append(cells, h.Time.Local().Format(timeLayout))
@@ -361,7 +397,7 @@ func hitPlace(h *index.Hit) string {
 	return strings.Join(cells, "  ")
 }
 
-func newSearchRecord(h *index.Hit) searchRecord {
+func newSearchRecord(h *search.Hit) searchRecord {
 	e := h.Excerpt(excerptBytes)
 	r := searchRecord{
 		Session: h.SessionID, Project: h.File.Project, Agent: h.AgentID, Path: h.File.Path, Line: h.Line, Turn: h.Turn,
@@ -396,10 +432,10 @@ func validInPlace(text string) string {
 }
 
 // excerptOf returns the text around the matches, on one line.
-func excerptOf(h *index.Hit, columns int, colour bool) string {
+func excerptOf(h *search.Hit, columns int, color bool) string {
 	columns = max(columns, 10)
 	e := h.Excerpt(2 * columns)
-	line := excerptLine{columns: columns, colour: colour}
+	line := excerptLine{columns: columns, color: color}
 	if !e.Begins {
 		line.write("…", false)
 	}
@@ -421,7 +457,7 @@ var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
 type excerptLine struct {
 	out     strings.Builder
 	columns int // that are left
-	colour  bool
+	color   bool
 	space   bool // the last character is a space, or there is none
 	full    bool
 }
@@ -434,7 +470,7 @@ func (l *excerptLine) write(text string, marked bool) {
 	fit := render.Cut(text, l.columns-1)
 	l.full = fit != text
 	l.columns -= render.Width(fit)
-	if marked && l.colour && fit != "" {
+	if marked && l.color && fit != "" {
 		fit = markOn + fit + markOff
 	}
 	l.out.WriteString(fit)

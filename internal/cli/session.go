@@ -2,22 +2,27 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/export"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -28,6 +33,7 @@ type source struct {
 	info  sessions.SessionInfo // of a session; the ID of other sources is ""
 	path  string               // of the transcript, or of the file
 	stdin bool
+	most  int64 // bytes of the largest transcript that is held in memory; 0 means the default
 
 	// The rest is set by open. A session has no input.
 	in     *input
@@ -73,7 +79,7 @@ func sessionBy(ctx context.Context, prefix string) (*source, error) {
 	found, err := sessionsBy(ctx, prefix)
 	switch {
 	case len(found) == 1:
-		return &source{info: found[0], path: found[0].Path}, nil
+		return onlySession(ctx, found[0])
 	case len(found) > 1:
 		return nil, ambiguous(prefix, found)
 	case err != nil:
@@ -84,8 +90,37 @@ func sessionBy(ctx context.Context, prefix string) (*source, error) {
 	}
 }
 
-// sessionsBy returns the sessions whose ID begins with the prefix.
+// onlySession returns a session, unless another project has one with the same ID.
+func onlySession(ctx context.Context, info sessions.SessionInfo) (*source, error) {
+	all, _ := sessions.GetAll(ctx, info.ID, nil) // it was found before
+	if len(all) < 2 {
+		return &source{info: info, path: info.Path}, nil
+	}
+	hint := "Give the path of one of them:"
+	for _, info := range all {
+		hint += "\n  " + printable(info.Path)
+	}
+	return nil, &failure{
+		code: exitUsage, err: fmt.Errorf("%d projects have session %s", len(all), printable(info.ID)), hint: hint,
+	}
+}
+
+// sessionID matches the ID of a session.
+var sessionID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// sessionsBy returns the sessions whose ID begins with the prefix, the newest for each ID. For a
+// whole ID it does not list the others.
 func sessionsBy(ctx context.Context, prefix string) (found []sessions.SessionInfo, err error) {
+	if id := strings.ToLower(prefix); sessionID.MatchString(id) {
+		all, err := sessions.GetAll(ctx, id, nil)
+		if len(all) > 0 {
+			return all[:1], nil
+		}
+		if errors.Is(err, sessions.ErrNotFound) && !errors.Is(err, os.ErrPermission) {
+			err = nil
+		}
+		return nil, err
+	}
 	infos, err := sessions.List(ctx, nil)
 	for _, info := range infos {
 		if strings.HasPrefix(info.ID, strings.ToLower(prefix)) {
@@ -141,7 +176,7 @@ func (s *source) open(ctx context.Context, stdin io.Reader) error {
 	}
 	in, err := openInput(ctx, name, stdin)
 	if err != nil {
-		return err
+		return missingHint(err, sourceHint)
 	}
 	s.in, s.r = in, bufio.NewReaderSize(in, sniffed)
 	s.format = sniff(s.r)
@@ -150,6 +185,14 @@ func (s *source) open(ctx context.Context, stdin io.Reader) error {
 		return errInterrupted()
 	}
 	return nil
+}
+
+// missingHint gives the error of a file that does not exist another hint.
+func missingHint(err error, hint string) error {
+	if f, ok := errors.AsType[*failure](err); ok && errors.Is(f.err, fs.ErrNotExist) {
+		f.hint = hint
+	}
+	return err
 }
 
 func (s *source) close() {
@@ -201,6 +244,55 @@ func (r *reading) close() { r.files.close() }
 // maxWhole is the size of the largest transcript that is held in memory.
 const maxWhole = 1 << 30
 
+// fits reports whether a transcript of so many bytes is held in memory. One of unknown size is.
+func (s *source) fits(size int64) bool {
+	const small = 64 << 20
+	if size > cmp.Or(s.most, maxWhole) {
+		return false
+	}
+	free := freeMemory()
+	return size <= small || free < 0 || memoryFor(s.path, size) <= free
+}
+
+// entryMemory is about what an entry takes in memory while it is exported, however short it is.
+const entryMemory = 2560
+
+// memoryFor estimates the memory for a transcript: twice its size, or more if its lines are short.
+// It counts the lines at a few places of the file.
+func memoryFor(path string, size int64) int64 {
+	file, err := os.Open(path)
+	if err != nil {
+		return 2 * size // reading it says what is wrong
+	}
+	defer file.Close()
+	const places = 4
+	part := make([]byte, 64<<10)
+	var lines, read int64
+	for i := range int64(places) {
+		n, _ := file.ReadAt(part, max(0, size-int64(len(part)))*i/(places-1))
+		lines, read = lines+int64(bytes.Count(part[:n], []byte("\n"))), read+int64(n)
+	}
+	return max(2*size, lines*size/max(read, 1)*entryMemory)
+}
+
+// freeMemory returns the memory that programs can get without swapping, or -1 if it is not known.
+func freeMemory() int64 {
+	text, err := os.ReadFile("/proc/meminfo") // on Linux
+	if err != nil {
+		return -1
+	}
+	_, text, _ = bytes.Cut(text, []byte("\nMemAvailable:"))
+	fields := bytes.Fields(text)
+	if len(fields) == 0 {
+		return -1
+	}
+	kilobytes, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return kilobytes << 10
+}
+
 // read reads an open source to its end. It calls warn for each part that it had to leave out.
 func (s *source) read(ctx context.Context, warn func(string)) (*reading, error) {
 	var t *transcript.Transcript
@@ -208,12 +300,10 @@ func (s *source) read(ctx context.Context, warn func(string)) (*reading, error) 
 	switch {
 	case s.format == exportedInput:
 		return s.readExported(ctx, warn)
-	case (s.info.ID != "" || s.isFile()) && s.size() > maxWhole:
-		return nil, tooLarge(s.name(), s.size())
+	case (s.info.ID != "" || s.isFile()) && !s.fits(s.size()):
+		return nil, tooLarge(s.name(), s.size(), memoryFor(s.path, s.size()))
 	case s.info.ID != "":
-		t, err = sessions.Read(ctx, s.info.ID, &sessions.ReadOptions{
-			Options: sessions.Options{ProjectName: s.info.Project},
-		})
+		t, err = sessions.Read(ctx, s.info.ID, &sessions.ReadOptions{ProjectName: s.info.Project})
 	case s.isFile():
 		t, err = sessions.ReadFile(ctx, s.in.name, nil)
 	default:
@@ -307,17 +397,24 @@ func (s *source) readExported(ctx context.Context, warn func(string)) (*reading,
 
 // check warns about lines that are not entries, and refuses a transcript without a conversation.
 func (s *source) check(t *transcript.Transcript, warn func(string)) error {
-	warnInvalid(t, warn)
+	warnInvalid(invalidLines(t), warn)
 	if len(t.Chunks) == 0 {
 		return noConversation(s.name())
 	}
 	return nil
 }
 
-func warnInvalid(t *transcript.Transcript, warn func(string)) {
-	if n := len(t.Invalid); n > 0 {
-		first := t.Invalid[0].Position.Line
-		warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", n, first))
+// invalidLines counts the lines of a transcript that are not entries.
+func invalidLines(t *transcript.Transcript) lineCount {
+	if len(t.Invalid) == 0 {
+		return lineCount{}
+	}
+	return lineCount{n: len(t.Invalid) + t.Noise["invalid"], first: t.Invalid[0].Position.Line}
+}
+
+func warnInvalid(lines lineCount, warn func(string)) {
+	if lines.n > 0 {
+		warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", lines.n, lines.first))
 	}
 }
 
@@ -329,10 +426,11 @@ func noConversation(name string) error {
 	}
 }
 
-func tooLarge(name string, size int64) error {
+func tooLarge(name string, size, memory int64) error {
 	return &failure{
 		code: exitInput,
-		err:  fmt.Errorf("%s is too large to read into memory: %s", printable(name), formatSize(size)),
+		err: fmt.Errorf("%s is too large to read into memory: %s, which would take about %s",
+			printable(name), formatSize(size), formatSize(memory)),
 		hint: `Use "clew show" without --agent, --branches, --diff, --redact and --format: it shows the text while it reads.`,
 	}
 }

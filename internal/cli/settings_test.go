@@ -184,12 +184,22 @@ func TestDoctorSilentAgent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the agent is a shell script")
 	}
-	path := filepath.Join(t.TempDir(), "claude")
-	script := "#!/bin/sh\necho begun\nsleep 3\n"
+	dir := t.TempDir()
+	path, begun := filepath.Join(dir, "claude"), filepath.Join(dir, "begun")
+	script := "#!/bin/sh\necho begun\n>'" + begun + "'\nexec sleep 600\n"
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if _, err := os.Stat(begun); err == nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	defer cancel()
 	if version, err := agentVersion(ctx, path); err == nil || !strings.Contains(err.Error(), "still running") {
 		t.Errorf("version %q, %v", version, err)

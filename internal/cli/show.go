@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/export"
+	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -19,6 +19,7 @@ type showOptions struct {
 	streams Streams
 	format  showFormat
 	diff    bool
+	most    int64 // bytes of the largest transcript that is held in memory
 }
 
 const showLong = `Show a session: prompts, answers, tools and subagents.
@@ -38,13 +39,13 @@ Formats:
   messages  one object per message that the agent would continue with, with
             role and content as in the API
 
-A transcript of more than 16 MiB is shown as text while it is read. It then
-includes messages that rewinds left behind, and does not include what subagents
-did. With --agent, --branches, --diff, --redact or --format, the whole transcript
-is read first.`
+A transcript that does not fit into memory, or has more than 1 GiB, is shown as
+text while it is read, and the first line says so. The output then includes the
+messages that rewinds left behind, which count as turns, and leaves out the work of
+subagents. --agent, --branches, --diff, --redact and --format can't be used then.`
 
 func newShow(s Streams) *cobra.Command {
-	o := &showOptions{streams: s, format: "text"}
+	o := &showOptions{streams: s, format: "text", most: maxWhole}
 	cmd := &cobra.Command{
 		Use:   "show ID|FILE|-",
 		Short: "Show a session",
@@ -62,9 +63,6 @@ func newShow(s Streams) *cobra.Command {
 	return cmd
 }
 
-// largeFile is the size from which on a transcript is shown while it is read.
-const largeFile = 16 << 20
-
 // run finds the source, reads it, selects a part and prints that. Only text can be printed while
 // the source is still being read.
 func (o *showOptions) run(ctx context.Context, args []string) error {
@@ -78,16 +76,16 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	if o.format == "messages" {
 		return o.messages(ctx, src)
 	}
-	if src.info.ID != "" && !o.whole() && src.info.Size >= largeFile {
-		src = &source{path: src.path} // its file
+	src.most = o.most
+	if src.info.ID != "" && !o.whole() && !src.fits(src.info.Size) {
+		src = &source{path: src.path, most: o.most} // its file
 	}
 	if err := src.open(ctx, o.streams.In); err != nil {
 		return err
 	}
 	defer src.close()
 	switch {
-	case src.format == transcriptInput && src.in != nil && src.in.file != nil && !o.whole() &&
-		(src.size() < 0 || src.size() >= largeFile):
+	case src.format == transcriptInput && src.in != nil && src.in.file != nil && !o.whole() && !src.fits(src.size()):
 		return o.large(ctx, src)
 	case src.in != nil && src.format != exportedInput && !src.isFile() && !o.whole() && o.turns.text == "":
 		return o.live(ctx, src)
@@ -132,7 +130,7 @@ func (o *showOptions) print(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(&ctxWriter{ctx: ctx, w: o.streams.Out}, 64<<10)
+	out := &lineWriter{w: &ctxWriter{ctx: ctx, w: o.streams.Out}}
 	if err = errors.Join(write(out), out.Flush()); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted()
@@ -224,14 +222,18 @@ func (o *showOptions) printDiff(out io.Writer, chunks []transcript.Chunk) error 
 	return nil
 }
 
-// large shows a long transcript while it is read.
+// large shows a transcript that does not fit into memory while it is read.
 func (o *showOptions) large(ctx context.Context, src *source) error {
-	if o.style.expand {
-		o.warn("the session is large, so its subagents are left out; --agent shows one, --format markdown all")
-	}
+	notice := "the transcript is too large to read into memory (" + formatSize(src.size()) +
+		"): with messages that rewinds left behind, without subagents"
+	o.warn(notice)
 	out := bufio.NewWriterSize(o.streams.Out, 16<<10)
+	_, _ = out.WriteString("--- " + notice + " ---\n\n") // Flush returns the error
 	opts, turn, empty, shown := o.style.options(o.streams), 0, true, false
-	for c, err := range transcript.Stream(&ctxReader{ctx: ctx, src: src.r}, nil) {
+	var invalid lineCount
+	defer func() { warnInvalid(invalid, o.warn) }()
+	read := &transcript.ReadOptions{Invalid: func(l transcript.InvalidLine) { invalid.add(l.Position.Line) }}
+	for c, err := range transcript.Stream(&ctxReader{ctx: ctx, src: src.r}, read) {
 		if err != nil {
 			if flushErr := out.Flush(); flushErr != nil {
 				return outputError(flushErr)

@@ -53,7 +53,7 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 	}
 	l.skipped.warn(o.warn)
 	t := l.builder.Transcript()
-	warnInvalid(t, o.warn)
+	warnInvalid(invalidLines(t), o.warn)
 	switch {
 	case l.shown || len(t.Chunks) > 0:
 		return nil

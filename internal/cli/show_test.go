@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/index"
+	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -122,41 +124,179 @@ func TestShowPipeAsItComes(t *testing.T) {
 	}
 }
 
-// A large transcript shows the same as if it had been read whole.
-func TestShowLargeFile(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "large.jsonl")
-	var text bytes.Buffer
-	for i := 1; text.Len() < largeFile; i++ {
-		fmt.Fprintf(&text, `{"type":"user","uuid":"u%d","parentUuid":"u%d","sessionId":"s","message":{"role":"user","content":"Prompt %d%s"}}`+"\n",
-			i, i-1, i, strings.Repeat(" x", 50_000))
+// largeHome makes a session with a rewind, a subagent, a lost line and a queued prompt, and with a
+// line of so many bytes that shows nothing. It returns the ID of the session and its path.
+func largeHome(t *testing.T, padding int) (id, path string) {
+	t.Helper()
+	config := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", config)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	id = "7a0f0000-0000-4000-8000-000000000001"
+	project := filepath.Join(config, "projects", "-work")
+	const head = `"sessionId":"7a0f0000-0000-4000-8000-000000000001","version":"2.1.88","cwd":"/work","timestamp":"2026-11-16T08:00:0`
+	lines := []string{
+		`{"type":"user","uuid":"u1","parentUuid":null,` + head + `0Z","message":{"role":"user","content":"The first prompt"}}`,
+		`{"type":"assistant","uuid":"a1","parentUuid":"u1",` + head + `1Z","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"Fine."}]}}`,
+		`{"type":"user","uuid":"u2","parentUuid":"a1",` + head + `2Z","message":{"role":"user","content":"Left behind"}}`,
+		`{"type":"assistant","uuid":"a2","parentUuid":"u2",` + head + `3Z","message":{"id":"m2","model":"claude-x","content":[{"type":"text","text":"Gone."}]}}`,
+		`this is not an entry`,
+		`{"type":"user","uuid":"u3","parentUuid":"a1",` + head + `4Z","message":{"role":"user","content":"Search the <system-reminder>house</system-reminder> instead"}}`,
+		`{"type":"assistant","uuid":"a3","parentUuid":"u3",` + head + `5Z","message":{"id":"m3","model":"claude-x","content":[{"type":"tool_use","id":"t1","name":"Task",` +
+			`"input":{"description":"Look around","prompt":"Look","subagent_type":"Explore"}}]}}`,
+		`{"type":"queue-operation","operation":"enqueue","content":"In the cellar too",` + head + `5Z"}`,
+		`{"type":"user","uuid":"r3","parentUuid":"a3",` + head + `6Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"Empty"}]},` +
+			`"toolUseResult":{"agentId":"abc","status":"completed"}}`,
+		`{"type":"queue-operation","operation":"remove",` + head + `6Z"}`,
+		`{"type":"assistant","uuid":"a4","parentUuid":"r3",` + head + `7Z","message":{"id":"m4","model":"claude-x","content":[{"type":"text","text":"Nobody is home."}]}}`,
+		`{"type":"user","uuid":"u4","parentUuid":"a4",` + head + `8Z","message":{"role":"user","content":"The last prompt"}}`,
+		`{"type":"progress","uuid":"p1","parentUuid":"u4","data":{"type":"bash_progress","output":"` + strings.Repeat("x", padding) + `"}}`,
 	}
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+	agent := `{"type":"user","uuid":"s1","isSidechain":true,"agentId":"abc",` + head + `5Z","message":{"role":"user","content":"Look"}}` + "\n" +
+		`{"type":"assistant","uuid":"s2","parentUuid":"s1","isSidechain":true,"agentId":"abc",` + head + `6Z","message":{"id":"m9","model":"claude-x","content":[{"type":"text","text":"Empty"}]}}`
+	path = filepath.Join(project, id+".jsonl")
+	for name, text := range map[string]string{
+		path: strings.Join(lines, "\n") + "\n", filepath.Join(project, id, "subagents", "agent-abc.jsonl"): agent + "\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id, path
+}
+
+// allFormats returns what show prints of a session in each format, and on stderr.
+func allFormats(t *testing.T, id string) map[string]string {
+	t.Helper()
+	shown := map[string]string{}
+	for _, flags := range []string{
+		"", "--expand", "--turn=2", "--turn=4", "--branches", "--agent=abc", "--format=markdown", "--format=html", "--format=json", "--format=ndjson",
+		"--format=messages", "--format=json --turn=3..",
+	} {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), append([]string{"show", id}, strings.Fields(flags)...), Streams{Out: &out, Err: &errs})
+		shown[flags] = fmt.Sprintf("%s\n%s\nexit code %d", out.String(), errs.String(), code)
+	}
+	return shown
+}
+
+// A session is the same conversation at every size, in every format.
+func TestShowEverySize(t *testing.T) {
+	id, _ := largeHome(t, 0)
+	want := allFormats(t, id)
+	if text := want[""]; !strings.Contains(text, "#3 you") || strings.Contains(text, "Left behind") || !strings.Contains(text, "line 5") {
+		t.Errorf("a small session is shown as\n%s", text)
+	}
+	id, _ = largeHome(t, 17<<20)
+	if diff := cmp.Diff(want, allFormats(t, id)); diff != "" {
+		t.Errorf("a large session (-small +large):\n%.4000s", diff)
+	}
+}
+
+// The turns of search results are those that show has, also after a rewind.
+func TestSearchTurnsAreThoseOfShow(t *testing.T) {
+	for _, padding := range []int{0, soak.Size(1<<20, 17<<20)} {
+		id, _ := largeHome(t, padding)
+		for words, want := range map[string]int{
+			"first prompt": 1, "Fine": 1, "Left behind": 0, "Gone": 0, "house": 2, "cellar": 3, "Nobody": 3, "last prompt": 4,
+		} {
+			for _, flag := range []string{"--no-index", "--no-index=false", "--regex"} {
+				var out, errs, shown bytes.Buffer
+				code := execute(t.Context(), []string{"search", flag, "--json", words}, Streams{Out: &out, Err: &errs})
+				var hit searchRecord
+				if err := json.Unmarshal(out.Bytes(), &hit); err != nil || code != exitDone || hit.Turn != want {
+					t.Errorf("%s %q: exit code %d, %v, turn %d, want %d\n%s%s", flag, words, code, err, hit.Turn, want, out.String(), errs.String())
+				}
+				if want == 0 {
+					continue
+				}
+				execute(t.Context(), []string{"show", id, "--turn", fmt.Sprint(hit.Turn)}, Streams{Out: &shown, Err: &errs})
+				if !strings.Contains(shown.String(), words) {
+					t.Errorf("turn %d does not have %q:\n%s", hit.Turn, words, shown.String())
+				}
+			}
+		}
+	}
+}
+
+// A whole ID is found without listing the other sessions, however many there are.
+func TestWholeIDIsNotListed(t *testing.T) {
+	config := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", config)
+	project := filepath.Join(config, "projects", "-work")
+	if err := os.MkdirAll(project, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	show := func(args ...string) string {
-		var out, errs bytes.Buffer
-		if code := execute(t.Context(), append([]string{"show", path, "--turn", "7..8"}, args...), Streams{Out: &out, Err: &errs}); code != exitDone {
-			t.Errorf("exit code %d: %s", code, errs.String())
+	line := []byte(`{"type":"user","uuid":"u","message":{"role":"user","content":"Hello"}}` + "\n")
+	write := func(n int) (id string) {
+		id = fmt.Sprintf("7a0f%04x-0000-4000-8000-000000000001", n)
+		if err := os.WriteFile(filepath.Join(project, id+".jsonl"), line, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		return out.String()
+		return id
 	}
-	streamed := show()
-	if !strings.HasPrefix(streamed, "#7 you\n  Prompt 7 x") || strings.Contains(streamed, "#9") {
-		t.Errorf("it begins with %.80q", streamed)
+	id := write(0)
+	for n := range 500 { // more than is read of a directory at once
+		write(n + 1)
 	}
-	if diff := cmp.Diff(show("--branches"), streamed); diff != "" {
-		t.Errorf("(-whole +streamed):\n%.2000s", diff)
+	work := func() float64 {
+		return testing.AllocsPerRun(3, func() {
+			if src, err := findSource(t.Context(), id); err != nil || src.info.ID != id {
+				t.Errorf("%+v, %v", src, err)
+			}
+		})
 	}
-	var errs bytes.Buffer
-	code := execute(t.Context(), []string{"show", path, "--turn", "9999"}, Streams{Out: io.Discard, Err: &errs})
-	if code != exitUsage || !strings.HasPrefix(errs.String(), "clew show: no turn matches 9999\n") {
-		t.Errorf("a turn that is not there: exit code %d: %s", code, errs.String())
+	few := work()
+	for n := range 2500 {
+		write(n + 501)
 	}
-	errs.Reset()
-	execute(t.Context(), []string{"show", path, "--turn", "7", "--expand"}, Streams{Out: io.Discard, Err: &errs})
-	if !strings.Contains(errs.String(), "its subagents are left out") {
-		t.Errorf("it does not tell what it leaves out: %q", errs.String())
+	if many := work(); many > few+500 {
+		t.Errorf("%v allocations among 3,000 sessions, %v among 500", many, few)
+	}
+}
+
+// A transcript that does not fit into memory is shown while it is read, and the output says so.
+func TestShowWhatDoesNotFit(t *testing.T) {
+	id, path := largeHome(t, 0)
+	show := func(word string, turns string, most int64) (text, errs string) {
+		var out, warned bytes.Buffer
+		o := &showOptions{streams: Streams{Out: &out, Err: &warned}, format: "text", most: most}
+		if turns != "" {
+			if err := o.turns.Set(turns); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.run(t.Context(), []string{word}); err != nil {
+			t.Error(err)
+		}
+		return out.String(), warned.String()
+	}
+	for _, word := range []string{id, path} {
+		text, errs := show(word, "", 10)
+		notice, rest, _ := strings.Cut(text, "\n\n")
+		if !strings.Contains(notice, "too large to read into memory") || !strings.Contains(errs, "too large to read into memory") {
+			t.Errorf("%s: the output begins with %q, stderr with %q", word, notice, errs)
+		}
+		if !strings.Contains(errs, "skipped lines that are not entries: 1, the first is line 5") {
+			t.Errorf("%s: stderr does not name the lost line: %q", word, errs)
+		}
+		for _, words := range []string{"#1 you", "Left behind", "<system-reminder>house</system-reminder>", "In the cellar too", "#5 you"} {
+			if !strings.Contains(rest, words) {
+				t.Errorf("%s: %q is missing in\n%s", word, words, rest)
+			}
+		}
+	}
+	whole, _ := show(path, "1", maxWhole)
+	streamed, _ := show(path, "1", 10)
+	if _, streamed, _ = strings.Cut(streamed, "\n\n"); streamed != whole {
+		t.Errorf("(-whole +streamed):\n%s", cmp.Diff(whole, streamed))
+	}
+	o := &showOptions{streams: Streams{Out: io.Discard, Err: io.Discard}, format: "json", most: 10}
+	if err := o.run(t.Context(), []string{id}); err == nil || !strings.Contains(err.Error(), "too large to read into memory") {
+		t.Errorf("as JSON: %v", err)
+	}
+	o = &showOptions{streams: Streams{Out: io.Discard, Err: io.Discard}, format: "text", most: 10}
+	if err := errors.Join(o.turns.Set("99"), o.run(t.Context(), []string{id})); err == nil || !strings.Contains(err.Error(), "no turn matches 99") {
+		t.Errorf("a turn that is not there: %v", err)
 	}
 }
 
@@ -280,8 +420,8 @@ func TestSearchInterrupted(t *testing.T) {
 // Matches keep their places in an excerpt with bytes that are not UTF-8.
 func TestSearchRecordOfBadBytes(t *testing.T) {
 	t.Parallel()
-	h := &index.Hit{
-		File: new(sessions.File), Text: "\xff\xfe\xfd\ufffd match", Matches: []index.Span{{Start: 7, End: 12}},
+	h := &search.Hit{
+		File: new(sessions.File), Text: "\xff\xfe\xfd\ufffd match", Matches: []search.Span{{Start: 7, End: 12}},
 	}
 	r := newSearchRecord(h)
 	if at := r.Matches[0]; r.Excerpt != "???\ufffd match" || r.Excerpt[at.Start:at.End] != "match" {
@@ -306,10 +446,38 @@ func TestSearchExcerpt(t *testing.T) {
 		{strings.Repeat("m", 90), strings.Repeat("m", 90), 12, "[mmmmmmmmmmm]…"},
 	} {
 		start := strings.Index(c.text, c.match)
-		h := &index.Hit{Text: c.text, Matches: []index.Span{{Start: start, End: start + len(c.match)}}}
+		h := &search.Hit{Text: c.text, Matches: []search.Span{{Start: start, End: start + len(c.match)}}}
 		got := strings.NewReplacer(markOn, "[", markOff, "]").Replace(excerptOf(h, c.columns, true))
 		if got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
 		}
+	}
+}
+
+// A transcript of short entries takes more memory than twice its size. The estimate decides whether
+// it is read, so it must grow with the entries.
+func TestMemoryForShortEntries(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		line  string
+		lines int64
+	}{
+		"short": {`{"type":"user","uuid":"1"}` + "\n", 40_000},
+		"long":  {`{"type":"user","uuid":"1","x":"` + strings.Repeat("x", 5000) + `"}` + "\n", 400},
+		"empty": {"", 0},
+	} {
+		path := filepath.Join(dir, name)
+		size := int64(len(c.line)) * c.lines
+		if err := os.WriteFile(path, []byte(strings.Repeat(c.line, int(c.lines))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, want := memoryFor(path, size), max(2*size, c.lines*entryMemory)
+		if got < want-want/50 || got > want+want/50 {
+			t.Errorf("%s: %d bytes of memory for %d lines of %d bytes, want %d", name, got, c.lines, size, want)
+		}
+	}
+	if got := memoryFor(filepath.Join(dir, "missing"), 10); got != 20 {
+		t.Errorf("%d bytes for a file that is missing", got)
 	}
 }

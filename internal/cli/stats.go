@@ -45,7 +45,7 @@ by time, or by cost if none of them is a time, unless --sort says otherwise.
 --limit shows only the first groups; the total still includes all. Tables show the
 beginning of a session's ID and its title; --json and --csv have whole IDs and the
 directories of projects. In CSV, a name that a spreadsheet would run as a formula
-follows an apostrophe.
+gets an apostrophe in front.
 
 --since and --until accept a day (2026-11-15, today, yesterday), a time
 (2026-11-15T14:00, with an optional offset), or an age (12h, 7d, 2w). A day given

@@ -175,7 +175,7 @@ func TestStatsInterrupted(t *testing.T) {
 	}
 }
 
-// A name that a spreadsheet would run as a formula follows an apostrophe. Other names don't, nor do
+// A name that a spreadsheet would run as a formula gets an apostrophe. Other names don't, nor do
 // numbers.
 func TestCSVFormulas(t *testing.T) {
 	t.Parallel()

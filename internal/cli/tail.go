@@ -23,14 +23,19 @@ type tailOptions struct {
 
 	started time.Time
 	feeds   map[string]*render.Feed // by the ID of the subagent; "" is the session
+	speaker string                  // whose feed was shown last
 }
+
+const tailHint = `Give a session ID or the beginning of one, or the path of a transcript.
+Run "clew ls --all" to list sessions.`
 
 const tailHelp = `Show the end of a session, and then what is added to it, until interrupted.
 Without an argument, follow the newest session of this project, or of all projects
 if this one has none.
 
 Prompts appear at once, answers when they are complete, and tool calls when they
-have results. The work of a subagent appears after a line with its name.`
+have results. A line with the name of a subagent precedes its work. The line
+"@ session" shows that the main session continues.`
 
 func newTail(s Streams) *cobra.Command {
 	o := &tailOptions{streams: s}
@@ -64,7 +69,7 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 	if src.info.ID == "" {
 		in, err := openInput(ctx, src.path, nil) // returns a readable error
 		if err != nil {
-			return err
+			return missingHint(err, tailHint)
 		}
 		_ = in.Close() // opened to be read
 	}
@@ -123,10 +128,22 @@ func (o *tailOptions) text(u *sessions.Update) string {
 		o.feeds[id] = feed
 		feed.Skip(chunks, o.past(u))
 	}
-	if u.Agent != nil {
+	switch {
+	case u.Agent != nil:
 		feed.Label = render.AgentTitle(u.Agent)
+	case o.speaker != "":
+		feed.Label = "@ session"
+	default:
+		feed.Label = ""
 	}
-	return feed.Next(chunks, u.First, false)
+	text := feed.Next(chunks, u.First, false)
+	if text != "" && o.speaker != id {
+		if before := o.feeds[o.speaker]; before != nil {
+			text = before.Leave() + text
+		}
+		o.speaker = id
+	}
+	return text
 }
 
 // past returns the number of chunks to skip at the beginning: all of a subagent that had ended

@@ -123,8 +123,8 @@ func (tt mergeCase) check(t *testing.T, key string) {
 	}
 }
 
-// A project does not change settings that only the user can set, and each setting that it can set has
-// a rule.
+// A project does not change settings that only the user can set, and each setting that it can set
+// has a rule.
 func TestProjectKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

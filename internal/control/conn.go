@@ -66,6 +66,8 @@ type Config struct {
 	// Urgent is called when a call waits for the agent's next answer.
 	Urgent func()
 	Log    *slog.Logger
+	// Keep makes the Conn withdraw no request: the agent does not know how.
+	Keep bool
 }
 
 // New returns a Conn that writes to out.
@@ -92,13 +94,25 @@ func (c *Conn) Call(ctx context.Context, body []byte) (*wire.ControlResponse, er
 		case <-ctx.Done():
 		}
 	}
-	return nil, context.Cause(ctx)
+	return nil, ContextError(ctx)
 }
+
+// Start sends a request like Call, and returns a function that waits for the answer. It fails
+// without an agent.
+func (c *Conn) Start(body []byte) (wait func(context.Context) (*wire.ControlResponse, error), err error) {
+	pending, gate, err := c.send(body, false)
+	if err == nil && gate != nil {
+		err = errNoAgent
+	}
+	return func(ctx context.Context) (*wire.ControlResponse, error) { return c.await(ctx, pending, err) }, err
+}
+
+var errNoAgent = errors.New("control: there is no agent")
 
 // CallEarly is like Call for an agent that is not ready yet: see [Conn.Attach].
 func (c *Conn) CallEarly(ctx context.Context, body []byte) (*wire.ControlResponse, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, ContextError(ctx)
 	}
 	pending, _, err := c.send(body, true)
 	return c.await(ctx, pending, err)
@@ -158,10 +172,13 @@ func (c *Conn) withdraw(ctx context.Context, pending *call) (*wire.ControlRespon
 		return pending.result()
 	}
 	delete(c.calls, pending.id)
+	if c.Keep {
+		return nil, ContextError(ctx)
+	}
 	if _, err := c.out.Put(cancelFrame(pending.id)); err != nil {
 		c.Log.Debug("withdrawing a control request", "id", pending.id, "error", err)
 	}
-	return nil, context.Cause(ctx)
+	return nil, ContextError(ctx)
 }
 
 // Waiting reports whether a request of ours waits for its answer.
@@ -183,7 +200,11 @@ func (c *Conn) Serving() bool {
 func (c *Conn) Handle(msg wire.Message) bool {
 	switch m := msg.(type) {
 	case *wire.ControlResponseMessage:
-		c.answered(&m.Response)
+		if m.Response.RequestID == "" || m.Response.Subtype == "" {
+			c.lost(m.Raw(), misfit(m))
+		} else {
+			c.answered(&m.Response)
+		}
 	case *wire.ControlRequestMessage:
 		c.asked(m)
 	case *wire.ControlCancelRequestMessage:
@@ -258,10 +279,15 @@ func (c *Conn) Wait(limit time.Duration) bool {
 	if running == 0 {
 		return true
 	}
+	return DoneWithin(quiet, limit)
+}
+
+// DoneWithin waits until c is closed, at most for the limit. It reports whether c was closed.
+func DoneWithin(c <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-quiet:
+	case <-c:
 		return true
 	case <-timer.C:
 		return false
@@ -288,7 +314,7 @@ var ErrBroken = errors.New("control: the answer could not be read")
 func (c *Conn) HandleInvalid(frame *wire.InvalidFrame) {
 	switch frame.Kind().Type {
 	case "control_response":
-		c.lost(frame)
+		c.lost(frame.Raw(), frame.Err)
 	case "control_request":
 		if id := requestID.FindStringSubmatch(frame.Raw()); id != nil {
 			c.answer(id[1], nil, fmt.Errorf("the control request could not be read: %w", frame.Err))
@@ -296,17 +322,28 @@ func (c *Conn) HandleInvalid(frame *wire.InvalidFrame) {
 	}
 }
 
-// lost fails the call whose answer is in the frame. Ids are too long to be there by accident.
-func (c *Conn) lost(frame *wire.InvalidFrame) {
+// lost fails the call whose answer is in the frame, which could not be read because of err. Ids are
+// too long to be there by accident.
+func (c *Conn) lost(frame string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, pending := range c.calls {
-		if strings.Contains(frame.Raw(), id) {
+		if strings.Contains(frame, id) {
 			delete(c.calls, id)
-			pending.err = fmt.Errorf("%w: %w", ErrBroken, frame.Err)
+			pending.err = fmt.Errorf("%w: %w", ErrBroken, err)
 			close(pending.done)
+			return
 		}
 	}
+	c.Log.Warn("control response that could not be read", "error", err)
+}
+
+// misfit returns what is wrong with an answer that lacks its id or its subtype.
+func misfit(m *wire.ControlResponseMessage) error {
+	for _, field := range wire.Misfits(m) {
+		return field
+	}
+	return errors.New("its id or its subtype is empty")
 }
 
 // Break removes an agent that is gone: our calls return err, and the contexts of the agent's

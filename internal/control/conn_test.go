@@ -164,8 +164,8 @@ func broken(t *testing.T, frame string, limit int) *wire.InvalidFrame {
 func TestAnswerThatCannotBeRead(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	for name, body := range map[string]string{
-		"too long":        `{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"text":"` + long + `"}}}`,
-		"of another type": `{"type":"control_response","response":{"subtype":[],"request_id":%q}}`,
+		"too long": `{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"text":"` + long + `"}}}`,
+		"cut":      `{"type":"control_response","response":{"subtype":"success","request_id":%q`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -177,6 +177,35 @@ func TestAnswerThatCannotBeRead(t *testing.T) {
 				<-concerned.done
 				if !errors.Is(concerned.err, bad.Err) {
 					t.Errorf("error %v, want %v", concerned.err, bad.Err)
+				}
+				if !c.Waiting() {
+					t.Error("the other call has ended, too")
+				}
+				c.Fail(errors.New("over"))
+				<-other.done
+			})
+		})
+	}
+}
+
+// An answer that lacks what it can't do without fails its call.
+func TestAnswerWithMisfits(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"type":"control_response","response":{"subtype":[],"request_id":%q}}`:                        "/response/subtype: expected string, found array",
+		`{"type":"control_response","response":{"subtype":"success","request_id":[%q]}}`:               "/response/request_id: expected string, found array",
+		`{"type":"control_response","response":{"subtype":"","request_id":%q}}`:                        "is empty",
+		`{"type":"control_response","response":{"request_id":%q}}`:                                     "/response/subtype: required field is missing",
+		`{"type":"control_response","response":[{"subtype":"success","request_id":%q,"response":{}}]}`: "/response: expected object, found array",
+	} {
+		t.Run(want, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := new(sink)
+				c := open(s, nil)
+				concerned, other := ask(t.Context(), c, `{"subtype":"a"}`), ask(t.Context(), c, `{"subtype":"b"}`)
+				c.Handle(decode(t, fmt.Sprintf(body, s.requests(t)[0].RequestID)))
+				<-concerned.done
+				if !errors.Is(concerned.err, control.ErrBroken) || !strings.Contains(concerned.err.Error(), want) {
+					t.Errorf("error %v, want %s", concerned.err, want)
 				}
 				if !c.Waiting() {
 					t.Error("the other call has ended, too")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -95,8 +96,18 @@ func (f *QueuedFrame) Wait(ctx context.Context) error {
 		return f.err
 	case <-ctx.Done():
 		f.box.withdraw(f)
-		return context.Cause(ctx)
+		return ContextError(ctx)
 	}
+}
+
+// ContextError returns the error of a context that has ended, which is also its cause if it has
+// another one.
+func ContextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // Withdrawn reports whether Wait, which must have returned, has withdrawn the frame. If it has not,
@@ -141,14 +152,8 @@ func (o *Outbox) Flush(limit time.Duration) {
 		idle = o.writer.idle
 	}
 	o.mu.Unlock()
-	if idle == nil {
-		return
-	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-idle:
-	case <-timer.C:
+	if idle != nil {
+		DoneWithin(idle, limit)
 	}
 }
 

@@ -141,6 +141,31 @@ func TestNotByUser(t *testing.T) {
 	}
 }
 
+// Between the words of a person, white space stays as it is. What was added goes with the line
+// breaks around it.
+func TestCutAddedBlocks(t *testing.T) {
+	t.Parallel()
+	const tick = "<tick>x</tick>"
+	for _, c := range []struct {
+		blocks     []string
+		rest, kind string
+	}{
+		{[]string{"Why?", "    if x {\n\t\ty()\n    }"}, "Why?\n    if x {\n\t\ty()\n    }", ""},
+		{[]string{"Why?  \n", "\n\n\tcode", "end"}, "Why?  \n\n\n\n\tcode\nend", ""},
+		{[]string{"Why?", tick + "\n\n    code"}, "Why?\n    code", "tick"},
+		{[]string{"Why?", tick + " code"}, "Why?\ncode", "tick"},
+		{[]string{"Why?", "  " + tick + "\n" + tick + "\n  code  ", "end"}, "Why?\n  code  \nend", "tick"},
+		{[]string{"Why?", "  code\n\n<system-reminder>x</system-reminder>\n", "  end"}, "Why?\n  code\n  end", ""},
+		{[]string{"Why?", "<system-reminder>x</system-reminder>", " ", "  end"}, "Why?\n  end", Reminder},
+		{[]string{"  Why?\n", "  end \n"}, "Why?\n\n  end", ""},
+		{[]string{tick, " \n"}, "", "tick"},
+	} {
+		if rest, kind := CutAddedBlocks(c.blocks); rest != c.rest || kind != c.kind {
+			t.Errorf("CutAddedBlocks(%q) = %q, %q, want %q, %q", c.blocks, rest, kind, c.rest, c.kind)
+		}
+	}
+}
+
 func TestCutAdded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{

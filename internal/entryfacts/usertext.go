@@ -1,6 +1,9 @@
 package entryfacts
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // The agent puts what it adds to a prompt between tags, as in
 // <system-reminder>...</system-reminder>. They are not XML: nothing is escaped, they may be in any
@@ -52,21 +55,98 @@ const NotificationTag = "task-notification"
 // IsNotification reports whether a text begins with the report of a task.
 func IsNotification(text string) bool { return LeadingTag(text) == NotificationTag }
 
-// CutAdded cuts from the start of a prompt what the agent, an editor or a hook has added. kind says
-// what was cut: that of an interruption, else of the first piece, or "" if there was nothing to
-// cut.
+// CutAdded cuts from the edges of a prompt what the agent, an editor or a hook has added, and white
+// space. It leaves the same tags inside the text, which is a person's. kind says what was cut: that
+// of an interruption, else of the first piece, or "" if there was nothing to cut.
 func CutAdded(text string) (rest, kind string) {
+	rest, kind = cutAdded(text)
+	return strings.TrimSpace(rest), kind
+}
+
+// CutAddedBlocks is CutAdded for a prompt of several blocks, each of which may have something added
+// to it. It returns the texts that are left, each from a new line. White space between the words of
+// a person stays, such as the indentation at the start of a block.
+func CutAddedBlocks(texts []string) (rest, kind string) {
+	kept := make([]string, 0, len(texts))
+	for _, text := range texts {
+		text, added := cutAdded(text)
+		if kind == "" || added == KindInterruption {
+			kind = added
+		}
+		if strings.TrimSpace(text) != "" {
+			kept = append(kept, text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n")), kind
+}
+
+// cutAdded is CutAdded without cutting white space that is not around something that was added.
+func cutAdded(text string) (rest, kind string) {
 	for {
-		text = strings.TrimSpace(text)
-		next, rest := cutOneAdded(text)
+		next, after := cutOneAdded(strings.TrimLeftFunc(text, unicode.IsSpace))
 		if next == "" {
-			return text, kind
+			return cutReminders(text), kind
 		}
 		if kind == "" || next == KindInterruption {
 			kind = next
 		}
-		text = rest
+		text = cutGap(after)
 	}
+}
+
+// cutGap cuts the white space between something that was added and the words of a person. It leaves
+// the indentation of their first line, if that is not the line of what was added.
+func cutGap(text string) string {
+	words := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if at := strings.LastIndexByte(text[:len(text)-len(words)], '\n'); at >= 0 {
+		return text[at+1:]
+	}
+	return words
+}
+
+const (
+	// Reminder is the name of the element for what the agent tells the model and nobody else.
+	Reminder = "system-reminder"
+
+	fence = "```" // around code in Markdown
+)
+
+// cutReminders cuts reminders from the end of a prompt. A person who writes about reminders has
+// words or a space in front of the tag on the same line, or begins a block of code before it.
+func cutReminders(text string) string {
+	fences := -1 // marks around code, counted once
+	for {
+		ended := strings.TrimRightFunc(text, unicode.IsSpace)
+		at := lastReminder(ended)
+		if at <= 0 || text[at-1] == ' ' || text[at-1] == '\t' {
+			return text
+		}
+		if fences < 0 {
+			fences = strings.Count(text, fence)
+		}
+		if fences -= strings.Count(text[at:], fence); fences%2 != 0 {
+			return text
+		}
+		text = strings.TrimRightFunc(text[:at], unicode.IsSpace)
+	}
+}
+
+// lastReminder returns where the reminder at the end of a text begins, or -1.
+func lastReminder(text string) int {
+	const end = len("</" + Reminder + ">")
+	if len(text) < end || EndTag(text[len(text)-end:], Reminder) == 0 {
+		return -1
+	}
+	for at := len(text) - end; at > 0; {
+		at = strings.LastIndexByte(text[:at], '<')
+		if at < 0 || EndTag(text[at:], Reminder) > 0 {
+			return -1
+		}
+		if StartTag(text[at:], Reminder) > 0 {
+			return at
+		}
+	}
+	return -1
 }
 
 // cutOneAdded cuts one such piece, and returns its kind. An element without an end is left.
@@ -93,13 +173,17 @@ func cutOneAdded(text string) (kind, rest string) {
 	return kind, rest
 }
 
+// CutOff reports whether a text that was cut begins with something that was added, so that no words
+// of the user are left.
+func CutOff(text string) bool { return addedKind(LeadingTag(text)) != "" }
+
 // addedKind returns the kind of an element that stands in front of a prompt, or "" if the user may
 // have written it.
 func addedKind(name string) string {
 	switch name {
 	case "local-command-caveat":
 		return "caveat"
-	case "system-reminder", "user-memory-input", "session-start-hook", "tick", "goal":
+	case Reminder, "user-memory-input", "session-start-hook", "tick", "goal":
 		return name
 	}
 	if strings.HasPrefix(name, "ide_") {
@@ -182,4 +266,53 @@ func Element(text, name string) string {
 		return ""
 	}
 	return strings.TrimSpace(inner)
+}
+
+// IsCommand reports whether a text begins with the tags around a slash command.
+func IsCommand(text string) bool {
+	switch LeadingTag(text) {
+	case "command-name", "command-message", "command-args":
+		return true
+	}
+	return false
+}
+
+// TypedCommand returns a command as the user typed it, and the text after its tags, or "" if text
+// does not name one. The names of skills have no slash in some versions.
+func TypedCommand(text string) (command, rest string) {
+	if !IsCommand(text) {
+		return "", text
+	}
+	var name, args string
+	for rest = text; ; {
+		rest = strings.TrimSpace(rest)
+		tag := LeadingTag(rest)
+		inner, after, closed := CutElement(rest, tag)
+		if !closed || !isCommandTag(tag) {
+			break
+		}
+		switch inner = strings.TrimSpace(inner); tag {
+		case "command-name":
+			name = inner
+		case "command-args":
+			args = inner
+		}
+		rest = after
+	}
+	if name == "" {
+		return "", rest
+	}
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name
+	}
+	return strings.TrimSpace(name + " " + args), rest
+}
+
+// isCommandTag reports whether the agent writes an element of that name for a slash command.
+func isCommandTag(name string) bool {
+	switch name {
+	case "command-name", "command-message", "command-args", "skill-format":
+		return true
+	}
+	return false
 }

@@ -4,6 +4,7 @@
 package entrylex
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -83,6 +84,45 @@ func (r *Reader) count() int {
 		return 0
 	}
 	return int(n)
+}
+
+// Number reads which of several things a line is about, counted from 0, and returns it counted from
+// 1. It returns 0 for anything that is not such a number.
+func (r *Reader) Number() int {
+	if c := r.Peek(); c < '0' || c > '9' {
+		r.Skip()
+		return 0
+	}
+	return r.count() + 1
+}
+
+// Searches returns how many searches the structured result of a tool reports, or 0. The agent runs
+// them in calls of the model that the transcript does not have.
+func Searches(result []byte) int {
+	if !bytes.Contains(result, []byte(`"searchCount"`)) {
+		return 0
+	}
+	var r Reader
+	r.Reset(jsonlex.Lookup(result, 0, "searchCount"))
+	if c := r.Peek(); c < '0' || c > '9' {
+		return 0
+	}
+	return r.count()
+}
+
+// ResultID returns the ID of the call that the first result in a content is for, or "".
+func ResultID(content []byte) string {
+	var r Reader
+	r.Reset(content)
+	if r.Peek() != '[' {
+		return ""
+	}
+	for ok := r.FirstElem(); ok; ok = r.NextElem() {
+		if id, ok := jsonlex.Unquote(jsonlex.Lookup(r.Skip(), 0, "tool_use_id")); ok {
+			return string(id)
+		}
+	}
+	return ""
 }
 
 // Usage has the fields of usage.Usage, which documents them. Callers convert a pointer to one into

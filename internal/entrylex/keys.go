@@ -18,6 +18,7 @@ const (
 	// The session as it was when the line was written.
 	KeyCWD            = "cwd"
 	KeyGitBranch      = "gitBranch"
+	KeyEntrypoint     = "entrypoint"
 	KeyVersion        = "version"
 	KeyPermissionMode = "permissionMode"
 	KeyPromptID       = "promptId"
@@ -33,6 +34,7 @@ const (
 	KeyIsCompactSummary  = "isCompactSummary"
 	KeyIsAPIErrorMessage = "isApiErrorMessage"
 	KeySourceToolUseID   = "sourceToolUseID"
+	KeyParentToolUseID   = "parentToolUseID"
 
 	// The content of a line of the conversation.
 	KeyMessage         = "message"
@@ -42,6 +44,7 @@ const (
 	KeyContent         = "content"
 	KeyCompactMetadata = "compactMetadata"
 	KeyCostUSD         = "costUSD"
+	KeyAPIBlockIndex   = "apiBlockIndex"
 
 	// The entries that a line retracts or replaces: a UUID or a list of them.
 	KeySupersedesUUIDs        = "supersedesUuids"

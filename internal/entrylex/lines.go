@@ -6,12 +6,34 @@ import (
 )
 
 // A transcript file consists of lines that end with a line feed. NUL bytes, of which a crash can
-// leave megabytes, end a
-// line as well, but don't count as a line in line numbers.
+// leave megabytes, end a line as well, but don't count as a line in line numbers.
 
 // ByteOrderMark is what some editors write at the beginning of a file. It is not part of the first
 // line.
 const ByteOrderMark = "\ufeff"
+
+// An append of several entries to a store that is a directory is one write, but a process that is
+// killed can leave a part of it. So the lines of such an append have marks: white space before the
+// first JSON object, and after the others. If the last line of an append is missing, none of its
+// entries counts. An append of one entry needs no mark: a part of its line is not an entry.
+const (
+	FirstMark  = " \t "
+	MiddleMark = " \t\t"
+	LastMark   = "\t \t"
+)
+
+// Mark returns the mark of a line that is complete, or "".
+func Mark(line []byte) string {
+	switch {
+	case bytes.HasPrefix(line, []byte(FirstMark)):
+		return FirstMark
+	case bytes.HasSuffix(line, []byte(MiddleMark)):
+		return MiddleMark
+	case bytes.HasSuffix(line, []byte(LastMark)):
+		return LastMark
+	}
+	return ""
+}
 
 // LineEnd returns the index of the first byte that ends a line, which is a line feed or a NUL byte.
 // It returns the length of the text if there is none.

@@ -15,6 +15,9 @@
 // The first error sticks: from then on every method returns a zero value and every walk ends, so a
 // decoder checks [Lexer.Err] once, at its end.
 //
+// A lexer that was made [Lexer.Lenient] passes over a value that does not fit what is asked for, as
+// if it were not there: only what is not JSON is an error then.
+//
 // # Joining
 //
 // A [Tracker] follows a JSON object that arrives in pieces, and says after each piece whether the
@@ -37,6 +40,10 @@ type Lexer struct {
 	depth   int
 	err     *Error
 	scratch []byte // holds a string while its escapes are resolved
+
+	lenient bool         // values that do not fit are passed over
+	misfits int          // how many there were
+	note    func(*Error) // gets each of them, unless it is nil
 }
 
 // Reset makes l read data from its start. The lexer does not change data, and keys that it returns
@@ -55,6 +62,14 @@ func (l *Lexer) Share(text string) { l.shared = text }
 func (l *Lexer) Seek(data []byte, pos, depth int) {
 	l.data, l.pos, l.depth, l.err = data, pos, depth, nil
 }
+
+// Lenient makes l pass over values that do not fit: of another JSON type than the one asked for, or
+// numbers out of range. The method that was called returns its zero value. note, unless it is nil,
+// gets an error for each.
+func (l *Lexer) Lenient(note func(*Error)) { l.lenient, l.note = true, note }
+
+// Misfits returns how many values a lenient lexer has passed over.
+func (l *Lexer) Misfits() int { return l.misfits }
 
 // Pos returns the offset of the next byte.
 func (l *Lexer) Pos() int { return l.pos }
@@ -81,10 +96,26 @@ func (l *Lexer) FailBecause(offset int, cause error) {
 	l.data = nil
 }
 
+// Lacks notes that the object that starts at offset lacks a member, and fails unless l is lenient.
+func (l *Lexer) Lacks(offset int, name string) {
+	if l.lenient {
+		l.misfits++
+		if l.note != nil {
+			l.note(missing(offset, name))
+		}
+		return
+	}
+	l.FailMissing(offset, name)
+}
+
+func missing(offset int, name string) *Error {
+	return &Error{Fault: Missing, Offset: offset, Name: name, Reason: "missing " + name}
+}
+
 // FailMissing records that the object that starts at offset lacks a member.
 func (l *Lexer) FailMissing(offset int, name string) {
 	if l.err == nil {
-		l.err = &Error{Fault: Missing, Offset: offset, Name: name, Reason: "missing " + name}
+		l.err = missing(offset, name)
 	}
 	l.data = nil
 }
@@ -112,7 +143,7 @@ func (l *Lexer) peekSlow() byte {
 // key is valid until the next call.
 func (l *Lexer) FirstKey() ([]byte, bool) {
 	if l.Peek() != '{' {
-		l.mismatch("object")
+		l.Mismatch("object")
 		return nil, false
 	}
 	if !l.enter() {
@@ -158,7 +189,7 @@ func (l *Lexer) nextKeySlow() ([]byte, bool) {
 // false if the value is not an array.
 func (l *Lexer) FirstElem() bool {
 	if l.Peek() != '[' {
-		l.mismatch("array")
+		l.Mismatch("array")
 		return false
 	}
 	if !l.enter() {
@@ -254,7 +285,7 @@ func (l *Lexer) Bool() bool {
 	case 'f':
 		l.word("false")
 	default:
-		l.mismatch("boolean")
+		l.Mismatch("boolean")
 	}
 	return false
 }
@@ -304,15 +335,51 @@ func (l *Lexer) unexpected(where string) {
 	l.Fail(Malformed, l.pos, "unexpected "+describe(l.data, l.pos)+" "+where)
 }
 
-// mismatch records that the next value is not of the JSON type asked for, or that it is not a value
-// at all.
-func (l *Lexer) mismatch(want string) {
+// Mismatch records that the next value is not of the JSON type asked for, or that it is not a value
+// at all. A lenient lexer passes over the value.
+func (l *Lexer) Mismatch(want string) {
+	if !l.lenient {
+		l.FailMismatch(want)
+		return
+	}
+	at := l.pos
+	end, fault := skipValue(l.data, at, l.depth)
+	if fault != 0 {
+		l.failAt(end, fault)
+		return
+	}
+	l.pos = end
+	l.misfit(Mismatch, at, func() string { return mismatchReason(want, l.data[at]) })
+}
+
+// FailMismatch is Mismatch for a value that even a lenient lexer can't do without.
+func (l *Lexer) FailMismatch(want string) {
 	at := l.pos
 	if end, fault := skipValue(l.data, at, l.depth); fault != 0 {
 		l.failAt(end, fault)
 		return
 	}
-	l.Fail(Mismatch, at, "expected "+want+", found "+typeName(l.data[at]))
+	l.Fail(Mismatch, at, mismatchReason(want, l.data[at]))
+}
+
+func mismatchReason(want string, first byte) string {
+	return "expected " + want + ", found " + typeName(first)
+}
+
+// OutOfRange records that the number at offset, which has been passed over, is one that the Go type
+// asked for cannot hold.
+func (l *Lexer) OutOfRange(offset int, reason func() string) { l.misfit(OutOfRange, offset, reason) }
+
+// misfit notes a value that does not fit, and fails unless l is lenient.
+func (l *Lexer) misfit(fault Fault, offset int, reason func() string) {
+	if !l.lenient {
+		l.Fail(fault, offset, reason())
+		return
+	}
+	l.misfits++
+	if l.note != nil {
+		l.note(&Error{Fault: fault, Offset: offset, Reason: reason()})
+	}
 }
 
 // Valid returns nil if data is one JSON value with nothing but white space around it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,7 +62,11 @@ func TestStringAgreesWithEncodingJSON(t *testing.T) {
 func checkString(t *testing.T, data []byte) {
 	t.Helper()
 	var want string
-	if bytes.TrimSpace(data) == nil || json.Unmarshal(data, &want) != nil || !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'"'}) {
+	ok := json.Unmarshal(data, &want) == nil && bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte{'"'})
+	if got, isText := Text(string(data)); isText != ok || ok && got != want || !ok && got != "" {
+		t.Errorf("Text(%.200q) = %.200q, %v, want %.200q, %v", data, got, isText, want, ok)
+	}
+	if !ok {
 		return
 	}
 	var l Lexer
@@ -71,6 +77,108 @@ func checkString(t *testing.T, data []byte) {
 	if got, ok := Unquote(bytes.TrimSpace(data)); !ok || string(got) != want {
 		t.Errorf("Unquote(%q) = %q, %v, want %q", data, got, ok, want)
 	}
+}
+
+// Long strings are read in blocks. Whatever stands at whichever place of a block, they are read
+// like short ones.
+func TestLongStringsAgreeWithEncodingJSON(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("some plain text ", 3*scratchSize/16)
+	for _, odd := range []string{
+		`\n`, `\\`, `\"`, `\\\\\n`, `\u00e9`, `\ud83d\ude80`, `\ud83d`, "é", "\xff", `\n\t\t\"x\"`, strings.Repeat(`\n`, 200), "\x01", `\q`,
+	} {
+		for at := range block + 2 {
+			checkString(t, []byte(`"`+long[:at]+odd+long[at:scratchSize+at]+odd+long[:scratchSize]+`"`))
+			edge := windowBytes - block/2 + at // where a window ends that Text reads
+			checkString(t, []byte(` "`+long[:edge]+odd+long[edge:scratchSize+at]+`\n"`+"\n"))
+		}
+	}
+	var l Lexer
+	for _, text := range []string{
+		`"` + long + `\n` + long, `"` + long + `\q"`, `"` + long + "\x01\"", `"` + long + `\n"` + long + `"`, `"` + long + `\"`,
+	} {
+		checkString(t, []byte(text))
+		l.Reset([]byte(text))
+		if _, _ = l.String(), l.Skip(); l.Err() == nil {
+			t.Errorf("no error for %.40q…", text[len(text)-40:])
+		}
+	}
+}
+
+// A long string is read in parts that end between two characters, also where stray bytes follow one.
+func TestStrayBytesWhereAPartEnds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("some plain text ", 2*scratchSize/16)
+	for _, character := range []string{"é", "€", "\U0001f680", "\xf0\x9f\x9a"} {
+		for stray := range 6 {
+			odd := character + strings.Repeat("\x80", stray)
+			for at := scratchSize - 10; at <= scratchSize+10; at++ {
+				checkString(t, []byte(`"\n`+long[:at]+odd+long[:block]+`"`))
+			}
+		}
+	}
+}
+
+// A plain byte after one that is not may look like it, by the way that blocks are searched.
+func TestBytesAfterSpecialOnes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("some plain text ", 2*scratchSize/16)
+	for c := range 256 {
+		for _, before := range []string{`\\`, `\"`, `\n`, `"`, "\x1f"} {
+			odd := before + string([]byte{byte(c), byte(c)})
+			text := []byte(`"` + long + odd + long + odd + `"`)
+			checkString(t, text)
+			checkValid(t, text)
+		}
+	}
+}
+
+// A string gets its memory in steps: it does not depend on them, nor on what follows it.
+func TestStringsOfManySizes(t *testing.T) {
+	t.Parallel()
+	line := `a line with \"quotes\" and a backslash \\` + `\n`
+	for _, sizes := range [][]int{{20, 20, 20}, {300, 20}, {20, 3000, 300}, {9000}, {3000, 9000, 1}} {
+		var texts []string
+		for _, kilobytes := range sizes {
+			texts = append(texts, `"`+strings.Repeat(line, kilobytes<<10/len(line))+`"`)
+		}
+		data := []byte("[" + strings.Join(texts, ",") + "]")
+		var want, got []string
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		var l Lexer
+		l.Reset(data)
+		for ok := l.FirstElem(); ok; ok = l.NextElem() {
+			got = append(got, l.String())
+		}
+		if l.End(); l.Err() != nil || !slices.Equal(got, want) {
+			t.Errorf("strings of %d KB differ, error %v", sizes, l.Err())
+		}
+	}
+}
+
+// The text is source code: tabs, line ends and quotes, some of them in a row.
+func BenchmarkLongString(b *testing.B) {
+	source, err := os.ReadFile("string.go")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := AppendQuote(nil, strings.Repeat(string(source), 60))
+	b.Run("String", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		var l Lexer
+		for b.Loop() {
+			l.Reset(text)
+			_ = l.String()
+		}
+	})
+	b.Run("json.Valid", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			json.Valid(text)
+		}
+	})
 }
 
 func TestNumbersAgreeWithEncodingJSON(t *testing.T) {
@@ -226,5 +334,17 @@ func FuzzLexer(f *testing.F) {
 		checkValid(t, data)
 		checkString(t, data)
 		checkNumber(t, data)
+	})
+}
+
+func FuzzLongString(f *testing.F) {
+	for _, s := range []string{`\n\t\"x\" `, `\\]`, `é\u00e9`, "\xff", `\ud83d\ude80`, "\x01", `"`, `\`} {
+		f.Add([]byte(s), []byte("a plain run"))
+	}
+	f.Fuzz(func(t *testing.T, data, end []byte) {
+		const size = scratchSize + 4*block
+		long := slices.Concat([]byte{'"'}, bytes.Repeat(append(data, ' '), size/(len(data)+1)), end, []byte{'"'})
+		checkValid(t, long)
+		checkString(t, long)
 	})
 }

@@ -205,10 +205,7 @@ func numberFault(b []byte, i int) Fault {
 // bytes: first the places of all quotes and backslashes, as bits of a word, then one short loop
 // over those bits.
 
-const (
-	block = 64
-	lows  = 0x7f7f7f7f7f7f7f7f
-)
+const block = 64
 
 // skipBlocks passes over whole blocks of a string, starting at i inside of it. It returns where the
 // string ended, with done set, or where to go on byte by byte: at a fault, at a control character,
@@ -216,18 +213,22 @@ const (
 func skipBlocks(b []byte, i int) (next int, done bool) {
 	for i+block <= len(b) {
 		text := (*[block]byte)(b[i:])
-		places, plain := places(text)
-		if !plain {
-			return i, false
-		}
 		end := block
-		for places != 0 {
-			at := bits.TrailingZeros64(places) % block
-			if text[at] == '"' {
-				return i + at + 1, true
+		for m := places(text); m != 0; {
+			at := bits.TrailingZeros64(m) % block
+			first := m & -m
+			if text[at] != '\\' {
+				if isPlain(text[at]) {
+					m &^= first
+					continue
+				}
+				if text[at] == '"' {
+					return i + at + 1, true
+				}
+				return i + at, false
 			}
 			if at < block-1 && escaped[text[(at+1)%block]] != 0 {
-				places &^= 3 << at
+				m &^= 3 * first
 				continue
 			}
 			after, fault := skipEscape(b, i+at)
@@ -235,41 +236,29 @@ func skipBlocks(b []byte, i int) (next int, done bool) {
 				return i + at, false
 			}
 			end = max(end, after-i)
-			places &= ^uint64(0) << (after - i)
+			m &= ^uint64(0) << (after - i)
 		}
 		i += end
 	}
 	return i, false
 }
 
-// places returns the places of quotes and backslashes, the first byte in the lowest bit, and
-// whether the block is free of control characters.
-func places(b *[block]byte) (places uint64, plain bool) {
+// places returns the places of quotes, backslashes and control characters, the first byte in the
+// lowest bit. A bit after one of those may be set for a plain byte: the caller looks.
+func places(b *[block]byte) uint64 {
 	w0, w1 := binary.LittleEndian.Uint64(b[0:]), binary.LittleEndian.Uint64(b[8:])
 	w2, w3 := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
 	w4, w5 := binary.LittleEndian.Uint64(b[32:]), binary.LittleEndian.Uint64(b[40:])
 	w6, w7 := binary.LittleEndian.Uint64(b[48:]), binary.LittleEndian.Uint64(b[56:])
-	places = quoteOrSlash(w0) | quoteOrSlash(w1)<<8 | quoteOrSlash(w2)<<16 | quoteOrSlash(w3)<<24 |
-		quoteOrSlash(w4)<<32 | quoteOrSlash(w5)<<40 | quoteOrSlash(w6)<<48 | quoteOrSlash(w7)<<56
-	controls := control(w0) | control(w1) | control(w2) | control(w3) |
-		control(w4) | control(w5) | control(w6) | control(w7)
-	return places, controls&highs == 0
+	return gather(special(w0)) | gather(special(w1))<<8 | gather(special(w2))<<16 | gather(special(w3))<<24 |
+		gather(special(w4))<<32 | gather(special(w5))<<40 | gather(special(w6))<<48 | gather(special(w7))<<56
 }
 
-// quoteOrSlash returns, as the bits of one byte, which of the eight bytes of w are quotes or
-// backslashes. Adding 0x7f sets the high bit of every byte that is not zero, and carries nothing
-// over; the product gathers the eight high bits.
-func quoteOrSlash(w uint64) uint64 {
-	low := w & lows
-	neither := (low ^ ones*'"') + lows
-	neither &= (low ^ ones*'\\') + lows
-	return (^(neither | w) & highs >> 7) * 0x0102040810204080 >> 56
-}
+// gather makes one byte of the high bits of the eight bytes of w, which has no other bits.
+func gather(w uint64) uint64 { return w >> 7 * 0x0102040810204080 >> 56 }
 
-// control sets the high bits of those bytes of w that are control characters.
-func control(w uint64) uint64 {
-	return ^((w&lows + ones*(0x80-' ')) | w)
-}
+// isPlain reports whether c stands for itself in a string.
+func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 // Pointer returns the JSON pointer of the value at offset in data, which is valid JSON.
 func Pointer(data []byte, offset int) string { return Pointers(data, []int{offset})[0] }

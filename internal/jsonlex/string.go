@@ -1,9 +1,11 @@
 package jsonlex
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -15,12 +17,14 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks, with the high bit of its byte, the first of the eight bytes of w that ends a plain
-// run: a quote, a backslash or a control character. Bits above the lowest one set mean nothing.
+// special marks, with the high bits of their bytes, those of the eight bytes of w that end a plain
+// run: quotes, backslashes and control characters. With its second lowest bit flipped, a quote is a
+// space, and a space is larger: so one comparison finds quotes and control characters. What is
+// borrowed for a byte that is marked may mark the next one too; the lowest mark is always right.
 func special(w uint64) uint64 {
-	quote := w ^ ones*'"'
-	slash := w ^ ones*'\\'
-	return ((quote - ones) | (slash - ones) | (w - ones*' ')) &^ w & highs
+	low := (w ^ ones*2) - ones*(' '+1)
+	slash := (w ^ ones*'\\') - ones
+	return (low | slash) &^ w & highs
 }
 
 // plainEnd returns the offset of the first quote, backslash or control character at or after i, or
@@ -128,7 +132,7 @@ func hexDigit(c byte) rune {
 // String consumes a string and returns it.
 func (l *Lexer) String() string {
 	if l.Peek() != '"' {
-		l.mismatch("string")
+		l.Mismatch("string")
 		return ""
 	}
 	return l.string()
@@ -146,7 +150,7 @@ func (l *Lexer) StringOrNull() string {
 // next call, and must not be changed.
 func (l *Lexer) Bytes() []byte {
 	if l.Peek() != '"' {
-		l.mismatch("string")
+		l.Mismatch("string")
 		return nil
 	}
 	return l.text()
@@ -171,6 +175,9 @@ func (l *Lexer) string() string {
 		var long strings.Builder
 		if short := l.resolve(start, end, &long); long.Len() == 0 {
 			return string(short)
+		}
+		if long.Cap() > 2*long.Len() {
+			return strings.Clone(long.String())
 		}
 		return long.String()
 	case (end-start)*maxPin < len(l.shared) || l.shared == "":
@@ -206,6 +213,9 @@ func (l *Lexer) plain(start int) (end int, plain bool) {
 // scratchSize is how long a string is at most that is put together in the scratch buffer alone.
 const scratchSize = 16 << 10
 
+// blocksSize is how large the scratch buffer is that appendBlocks needs.
+const blocksSize = scratchSize + 3*block
+
 // resolve passes over the string that starts at start, and has no escape before i, and resolves its
 // escapes. It returns a short string in the scratch buffer, and appends a long one to long.
 func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
@@ -213,27 +223,144 @@ func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 		i = start
 	}
 	dst := l.scratch[:0]
+	blocks := len(l.data)-start > scratchSize
+	if blocks {
+		dst = slices.Grow(dst, blocksSize)
+	}
 	dst = append(dst, l.data[start:i]...)
 	for {
-		dst, i = appendPlain(dst, l.data, i)
+		var fault Fault
+		dst, i, fault = appendText(dst, l.data, i, len(l.data), blocks)
 		switch {
+		case fault != 0:
+			l.failAt(i, fault)
+			return nil
 		case len(dst) >= scratchSize:
-			dst = l.spill(dst, i, long)
+			if long.Cap()-long.Len() < len(dst) {
+				long.Grow(len(dst) + l.room(i, long.Len()))
+			}
+			dst = spill(dst, long)
 		case i >= len(l.data):
 			l.failAt(i, Incomplete)
 			return nil
-		case l.data[i] == '"':
-			l.pos = i + 1
-			return l.settle(dst, long)
-		case l.data[i] != '\\':
-			l.failAt(i, Malformed)
-			return nil
 		default:
-			var fault Fault
-			if dst, i, fault = appendEscaped(dst, l.data, i); fault != 0 {
-				l.failAt(i, fault)
-				return nil
-			}
+			l.pos = i + 1
+			l.scratch = dst
+			return settle(dst, long)
+		}
+	}
+}
+
+// nearBytes is how far ahead room looks for the end of a string.
+const nearBytes = 256 << 10
+
+// room returns how many bytes to make room for, for what follows i of a string that already has
+// done bytes. To look for the end of a huge string would take long: it gets room for eight times as
+// much as before, or for all that is left of the text.
+func (l *Lexer) room(i, done int) int {
+	near := l.data[:min(len(l.data), i+nearBytes)]
+	if end := stringEnd(near, i); end < len(near) {
+		return end - i
+	}
+	rest := len(l.data) - i
+	if 16*done >= rest {
+		return rest
+	}
+	return max(8*done, len(near)-i)
+}
+
+// stringEnd returns where the string ends that continues at i, or len(b). It looks at quotes alone,
+// and checks nothing.
+func stringEnd(b []byte, i int) int {
+	for at := i; ; at++ {
+		n := bytes.IndexByte(b[at:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		at += n
+		slash := at
+		for slash > i && b[slash-1] == '\\' {
+			slash--
+		}
+		if (at-slash)%2 == 0 {
+			return at
+		}
+	}
+}
+
+// Text returns what a text that is one JSON string stands for, or "" and false if it is no such
+// text. The result may share the memory of text.
+func Text(text string) (string, bool) {
+	if len(text) > scratchSize && strings.IndexByte(text, '\\') > 0 {
+		return longText(strings.Trim(text, " \t\r\n"))
+	}
+	var l Lexer
+	l.Reset([]byte(text))
+	l.Share(text)
+	s := l.String()
+	if l.End(); l.err != nil {
+		return "", false
+	}
+	return s, true
+}
+
+const (
+	// windowBytes is how much longText reads at once.
+	windowBytes = 8 << 10
+	// escapeBytes is the length of the longest escape, which is a surrogate pair.
+	escapeBytes = 12
+)
+
+// longText is Text for a long string with nothing around it. It reads the text in windows: the
+// scans need bytes, and a copy of all of it would cost more.
+func longText(text string) (string, bool) {
+	if text[0] != '"' || text[len(text)-1] != '"' {
+		return "", false
+	}
+	text = text[1 : len(text)-1]
+	var long strings.Builder
+	long.Grow(len(text))
+	dst := make([]byte, 0, blocksSize)
+	for window := make([]byte, windowBytes); text != ""; {
+		n := copy(window, text)
+		stop := n
+		if n < len(text) {
+			stop -= escapeBytes - 1
+		}
+		var end int
+		var fault Fault
+		dst, end, fault = appendText(dst, window[:n], 0, stop, true)
+		full := len(dst) >= scratchSize
+		if fault != 0 || !full && end < stop {
+			return "", false
+		}
+		if full {
+			dst = spill(dst, &long)
+		}
+		text = text[end:]
+	}
+	long.Write(validate(dst))
+	return long.String(), true
+}
+
+// appendText appends what the text of a string from i on stands for. It returns where it stopped:
+// where the scratch buffer is full, at the closing quote, at a fault, or not before stop. With
+// blocks, which pay for long texts, dst has to be as large as appendBlocks needs.
+func appendText(dst, b []byte, i, stop int, blocks bool) ([]byte, int, Fault) {
+	for {
+		if blocks {
+			dst, i = appendBlocks(dst, b, i)
+		}
+		dst, i = appendPlain(dst, b, i)
+		switch {
+		case len(dst) >= scratchSize || i >= stop || b[i] == '"':
+			return dst, i, 0
+		case b[i] != '\\':
+			return dst, i, Malformed
+		}
+		var fault Fault
+		if dst, i, fault = appendEscaped(dst, b, i); fault != 0 {
+			return dst, i, fault
 		}
 	}
 }
@@ -259,6 +386,54 @@ func appendPlain(dst, b []byte, i int) ([]byte, int) {
 	return append(dst, b[i:end]...), end
 }
 
+// appendBlocks appends the text from i on, in blocks whose quotes and backslashes are found all at
+// once, until the scratch buffer is full, and returns where it stopped: there, at the end of the
+// string, at what is not a short escape, or near the end of the text. It copies more than it needs,
+// since that takes no branch: bytes that it writes after a run are overwritten.
+func appendBlocks(dst, b []byte, i int) ([]byte, int) {
+	out, o := dst[:blocksSize], len(dst)
+	for i+3*block <= len(b) && o < scratchSize {
+		text, to := (*[3 * block]byte)(b[i:]), (*[3 * block]byte)(out[o:])
+		from, gone := uint(0), uint(0) // each escape leaves one byte less
+		for m := places((*[block]byte)(text[:])); m != 0; {
+			at := uint(bits.TrailingZeros64(m)) % block
+			first := m & -m
+			c := escaped[text[at+1]]
+			if text[at] != '\\' || c == 0 {
+				if isPlain(text[at]) {
+					m &^= first
+					continue
+				}
+				copy(to[(from-gone)%block:], text[from%block:at])
+				return dst[:o+int(at-gone)], i + int(at)
+			}
+			copyHalf(to, text, from-gone, from)
+			if at-from > block/2 {
+				copyHalf(to, text, from-gone+block/2, from+block/2)
+			}
+			to[(at-gone)%block] = c
+			gone++
+			from = at + 2
+			m &^= 3 * first
+		}
+		if from < block {
+			copyHalf(to, text, from-gone, from)
+			copyHalf(to, text, from-gone+block/2, from+block/2)
+			from = block
+		}
+		i += int(from)
+		o += int(from - gone)
+	}
+	return dst[:o], i
+}
+
+// copyHalf copies half a block from src[i:] to dst[k:], in two parts that each fit a register.
+func copyHalf(dst, src *[3 * block]byte, k, i uint) {
+	to, from := (*[block / 2]byte)(dst[k%(2*block):]), (*[block / 2]byte)(src[i%(2*block):])
+	copy(to[:block/4], from[:block/4])
+	copy(to[block/4:], from[block/4:])
+}
+
 // appendEscaped appends what the escape at i stands for.
 func appendEscaped(dst, b []byte, i int) ([]byte, int, Fault) {
 	if i+1 < len(b) && escaped[b[i+1]] != 0 {
@@ -271,23 +446,22 @@ func appendEscaped(dst, b []byte, i int) ([]byte, int, Fault) {
 	return utf8.AppendRune(dst, r), i + size, 0
 }
 
-// spill moves whole characters from the scratch buffer to long. The string goes on at i.
-func (l *Lexer) spill(dst []byte, i int, long *strings.Builder) []byte {
-	if long.Len() == 0 {
-		end, _ := skipString(l.data, i)
-		long.Grow(len(dst) + end - i)
-	}
+// spill moves whole characters from the scratch buffer to long. A character that may continue is
+// kept: its first byte is one of the last few.
+func spill(dst []byte, long *strings.Builder) []byte {
 	cut := len(dst)
-	for cut > len(dst)-utf8.UTFMax && !utf8.RuneStart(dst[cut-1]) {
-		cut--
+	for i := cut - 1; i >= len(dst)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(dst[i]) {
+			cut = i
+			break
+		}
 	}
-	long.Write(validate(dst[:cut-1]))
-	return dst[:copy(dst, dst[cut-1:])]
+	long.Write(validate(dst[:cut]))
+	return dst[:copy(dst, dst[cut:])]
 }
 
 // settle returns a string that is complete, or appends it to what has been spilled before it.
-func (l *Lexer) settle(dst []byte, long *strings.Builder) []byte {
-	l.scratch = dst
+func settle(dst []byte, long *strings.Builder) []byte {
 	dst = validate(dst)
 	if long.Len() > 0 {
 		long.Write(dst)
@@ -395,7 +569,7 @@ func (l *Lexer) Int() int64 {
 		if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == float64(int64(f)) && math.Abs(f) <= 1<<53 {
 			return int64(f)
 		}
-		l.Fail(OutOfRange, l.pos-len(text), "number "+abridge(text)+" is not an integer of 64 bits")
+		l.OutOfRange(l.pos-len(text), func() string { return "number " + abridge(text) + " is not an integer of 64 bits" })
 		return 0
 	}
 	return n
@@ -434,7 +608,7 @@ func (l *Lexer) Float() float64 {
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		l.Fail(OutOfRange, l.pos-len(text), "number "+abridge(text)+" is too large")
+		l.OutOfRange(l.pos-len(text), func() string { return "number " + abridge(text) + " is too large" })
 		return 0
 	}
 	return f
@@ -444,7 +618,7 @@ func (l *Lexer) Float() float64 {
 func (l *Lexer) number() []byte {
 	c := l.Peek()
 	if c != '-' && !isDigit(c) {
-		l.mismatch("number")
+		l.Mismatch("number")
 		return nil
 	}
 	end, fault := skipNumber(l.data, l.pos)

@@ -13,8 +13,8 @@ const (
 )
 
 // A Tracker follows one JSON object through pieces cut anywhere. It checks the structure: strings,
-// brackets, commas and colons. What numbers and words look like in detail is left to the decoder
-// that reads the whole. The zero value expects the start of an object.
+// brackets, commas and colons. The decoder that reads the whole checks numbers and words in
+// detail. The zero value expects the start of an object.
 type Tracker struct {
 	state trackerState
 	stack []byte // the open containers, '{' or '['

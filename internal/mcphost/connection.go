@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/rawjson"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/wire"
 )
 

@@ -31,7 +31,7 @@ func (h *Host) Serve(ctx context.Context, body wire.JSON) (wire.JSON, error) {
 		return "", err
 	}
 	if req.ServerName == "" || rawjson.Absent(req.Message) {
-		return "", errors.New("clew: mcp_message without server_name or message")
+		return "", errors.New("clew: the mcp_message request has no server_name or no message")
 	}
 	var head rpcHead
 	if err := rawjson.Decode("the message of mcp_message", req.Message, &head); err != nil {

@@ -66,6 +66,9 @@ func TestCloseInsists(t *testing.T) {
 			spec.Env = append(spec.Env, line.env())
 			spec.CloseTimeout = quick
 			p := start(t, spec)
+			if want.Signal == syscall.SIGTERM {
+				p.signalTimeout = long
+			}
 			conn := line.connected()
 			wantReady(t, p)
 			if diff := cmp.Diff(want, p.Close()); diff != "" {

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package process
 
@@ -8,6 +8,8 @@ import "os/exec"
 // group, or in its job, can be found.
 type descendants struct{}
 
-func markDescendants(*exec.Cmd) *descendants { return nil }
+func markDescendants(*exec.Cmd, bool) *descendants { return nil }
+
+func (*descendants) end() {}
 
 func (*descendants) kill() {}

@@ -1,15 +1,10 @@
 package process
 
 import (
-	"bytes"
-	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -25,10 +20,13 @@ func groupAttributes() *syscall.SysProcAttr {
 
 func startCommand(cmd *exec.Cmd) error { return agents.start(cmd) }
 
+// commandGone is called when a command that was started has ended, and what it has left running:
+// until then the watcher must be there.
+func commandGone() { agents.exited() }
+
 // wait waits until the agent has exited, and calls endGroup before the system can give its ID to
 // another process, which may lead another group.
 func wait(cmd *exec.Cmd, endGroup func()) {
-	defer agents.exited()
 	err := awaitFile(*cmd.SysProcAttr.PidFD)
 	if err != nil {
 		err = awaitExit(byPID, cmd.Process.Pid, 0)
@@ -92,65 +90,18 @@ func awaitExit(kind, id, options int) error {
 	}
 }
 
-// markVariable marks an agent and the processes that descend from it.
-const markVariable = "CLEW_FAMILY"
-
-// descendants are an agent and the processes that descend from it. Some have left its group, as the
-// agent's tools do, so they are recognized by a variable that they inherit.
-type descendants struct{ mark string }
-
-// markDescendants sets the variable for the agent that cmd is going to start.
-func markDescendants(cmd *exec.Cmd) *descendants {
-	d := &descendants{markVariable + "=" + rand.Text()}
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
-	cmd.Env = append(slices.Clip(cmd.Env), d.mark)
-	return d
-}
-
-// kill kills the descendants of an agent that was killed before it could end them itself. It
-// searches again after each round, since a process may have started another one before it was
-// killed.
-func (d *descendants) kill() {
-	for range 3 {
-		if d.killOnce() == 0 {
-			return
-		}
-	}
-}
-
-func (d *descendants) killOnce() (found int) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
-	for _, file := range files {
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil || pid == os.Getpid() || !d.has(file) {
-			continue
-		}
-		if syscall.Kill(pid, syscall.SIGKILL) == nil {
-			found++
-		}
-	}
-	return found
-}
-
-// has reports whether the process with that environment is one of the descendants. A process that
-// has ended, or that belongs to another user, is not.
-func (d *descendants) has(environ string) bool {
-	data, err := os.ReadFile(environ)
-	return err == nil && bytes.Contains(data, []byte(d.mark))
-}
-
 // agents starts all agents of this process.
 var agents starter
 
 // A starter starts agents, all on one thread, which it keeps while any of them runs: the kernel
 // signals an agent when the thread that started it ends, and the Go runtime ends threads at any
-// time. Without agents there is no thread and no goroutine.
+// time. Beside the agents, and what they leave running, runs a [watcher]. Without agents there is
+// no thread, no goroutine and no watcher.
 type starter struct {
 	mu       sync.Mutex
 	running  int
 	requests chan startRequest
+	done     chan struct{} // closed when the goroutine behind requests has ended
 }
 
 type startRequest struct {
@@ -158,12 +109,13 @@ type startRequest struct {
 	started chan error
 }
 
-// start starts cmd. Unless it fails, exited must be called when the process has ended.
+// start starts cmd. Unless it fails, exited must be called when the process has ended and what it
+// has left running.
 func (s *starter) start(cmd *exec.Cmd) error {
 	s.mu.Lock()
 	if s.running++; s.running == 1 {
-		s.requests = make(chan startRequest)
-		go serve(s.requests)
+		s.requests, s.done = make(chan startRequest), make(chan struct{})
+		go serve(s.requests, s.done)
 	}
 	requests := s.requests
 	s.mu.Unlock()
@@ -177,20 +129,28 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	return err
 }
 
-// exited records that a process has ended.
+// exited records that a process has ended. After the last one it returns when the watcher is gone.
 func (s *starter) exited() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running--; s.running == 0 {
 		close(s.requests)
+		<-s.done
 	}
 }
 
 // serve starts the requested processes on one thread.
-func serve(requests <-chan startRequest) {
+func serve(requests <-chan startRequest, done chan<- struct{}) {
+	defer close(done)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var watch watcher
+	defer watch.stop()
 	for r := range requests {
-		r.started <- r.cmd.Start()
+		err := r.cmd.Start()
+		r.started <- err
+		if err == nil {
+			watch.start()
+		}
 	}
 }

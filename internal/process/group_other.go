@@ -13,6 +13,8 @@ func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgi
 
 func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
+func commandGone() {}
+
 // wait waits until the agent has exited and calls endGroup right after that. The group keeps its ID
 // while a process is in it.
 func wait(cmd *exec.Cmd, endGroup func()) {

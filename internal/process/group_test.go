@@ -66,8 +66,13 @@ func flood([]string) int {
 // startParent returns a parent whose child hangs, and the connection of that child.
 func startParent(t *testing.T, where string) (*Process, net.Conn) {
 	t.Helper()
+	return startParentOf(t, child(t, "parent", where, "hang"))
+}
+
+// startParentOf is startParent with another spec.
+func startParentOf(t *testing.T, spec *Spec) (*Process, net.Conn) {
+	t.Helper()
 	line := newLifeline(t)
-	spec := child(t, "parent", where, "hang")
 	spec.Env = append(spec.Env, line.env())
 	p := start(t, spec)
 	conn := line.connected()
@@ -91,10 +96,11 @@ func TestGrandchildGoesWithTheAgent(t *testing.T) {
 	}
 }
 
-// A grandchild in a separate session survives, and holds the agent's output and error open.
-func TestGrandchildLeavesTheGroup(t *testing.T) {
+// A grandchild in a separate session survives if that is asked for, and holds the agent's output
+// and error open.
+func TestGrandchildIsKept(t *testing.T) {
 	t.Parallel()
-	p, conn := startParent(t, "session")
+	p, conn := startParentOf(t, keeping(child(t, "parent", "session", "hang")))
 	if err := p.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +120,16 @@ func TestGrandchildLeavesTheGroup(t *testing.T) {
 	}
 }
 
+// keeping returns spec with [Spec.KeepBackground].
+func keeping(spec *Spec) *Spec {
+	spec.KeepBackground = true
+	return spec
+}
+
 // A grandchild that writes now and then does not keep the output of a dead agent open.
 func TestGrandchildTicks(t *testing.T) {
 	t.Parallel()
-	p := start(t, child(t, "parent", "session", "tick"))
+	p := start(t, keeping(child(t, "parent", "session", "tick")))
 	if _, err := p.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +154,7 @@ func TestGrandchildTicks(t *testing.T) {
 // A grandchild that never stops writing keeps Close busy for a while only.
 func TestGrandchildFloods(t *testing.T) {
 	t.Parallel()
-	p := start(t, child(t, "parent", "session", "flood"))
+	p := start(t, keeping(child(t, "parent", "session", "flood")))
 	if _, err := p.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}

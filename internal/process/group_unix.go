@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A group is the process group of an agent: the agent and the processes that it started, unless
@@ -26,6 +28,21 @@ func (g *group) send(sig syscall.Signal) { _ = syscall.Kill(-g.id, sig) }
 func (g *group) release() {}
 
 func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }
+
+// hasNoReader reports whether nobody can read what is written to a pipe.
+func hasNoReader(f *os.File) bool {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	closed := false
+	err = conn.Control(func(fd uintptr) {
+		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}} //nolint:gosec // a file descriptor is small
+		n, err := unix.Poll(list, 0)
+		closed = err == nil && n > 0 && list[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	})
+	return err == nil && closed
+}
 
 // readNow reads what is in the pipe without waiting for more. It returns [io.EOF] if the pipe is
 // empty.

@@ -84,6 +84,8 @@ func (g *group) release() {
 
 func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
+func commandGone() {}
+
 // wait waits until the agent has exited and calls endGroup right after that.
 func wait(cmd *exec.Cmd, endGroup func()) {
 	_ = cmd.Wait()
@@ -94,6 +96,9 @@ func wait(cmd *exec.Cmd, endGroup func()) {
 func isTooLong(err error) bool {
 	return errors.Is(err, syscall.E2BIG) || errors.Is(err, windows.ERROR_FILENAME_EXCED_RANGE)
 }
+
+// hasNoReader reports false: the system does not tell.
+func hasNoReader(*os.File) bool { return false }
 
 // readNow is not called: pipes have no deadlines here.
 func readNow(*os.File, []byte) (int, error) { return 0, io.EOF }

@@ -7,22 +7,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/soak"
 )
 
 func init() {
 	roles["host"] = host
+	roles["host that dies early"] = hostThatDiesEarly
 }
 
-// host starts an agent that hangs, and copies its output.
-func host([]string) int {
-	p, err := Start(&Spec{Path: os.Args[0], Env: roleEnv("hang")})
+// host starts an agent that plays a role, and copies its output.
+func host(args []string) int {
+	p, err := Start(&Spec{Path: os.Args[0], Args: args[1:], Env: roleEnv(args[0])})
 	if err != nil {
 		panic(err)
 	}
@@ -30,29 +33,101 @@ func host([]string) int {
 	return 1
 }
 
+// hostThatDiesEarly starts an agent that plays a role, lets it exit, and dies before it has ended
+// what the agent has left.
+func hostThatDiesEarly(args []string) int {
+	p, err := Start(&Spec{Path: os.Args[0], Args: args[1:], Env: roleEnv(args[0])})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = io.CopyN(os.Stdout, p, int64(len("ready\n")))
+	_ = p.CloseWrite()
+	<-p.gone
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	return hang()
+}
+
+// An agent ends with its host, also one that ignores SIGTERM, and what the agent has started.
 func TestAgentDiesWithItsHost(t *testing.T) {
+	t.Parallel()
+	for name, agent := range map[string][]string{
+		"an agent":                      {"hang"},
+		"an agent that ignores SIGTERM": {"hang for good"},
+		"a command of an agent":         {"parent", "session", "hang"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line := newLifeline(t)
+			path, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), path, agent...)
+			cmd.Env = append(roleEnv("host"), line.env())
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			conn := line.connected()
+			wantReady(t, stdout)
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			wantGone(t, conn)
+		})
+	}
+}
+
+// The watcher finds processes with its mark where the names of all processes are longer than the
+// arguments of a command can be. The shell has a small stack, which makes that limit 128 KiB.
+func TestWatcherFindsOneOfManyProcesses(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 200))
+	const count = 700
+	for id := range count {
+		if err := os.MkdirAll(fmt.Sprintf("%s/%d", dir, id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		env := "A=1\x00"
+		if id%400 == 7 {
+			env += markVariable + "=ours.1\x00"
+		}
+		if err := os.WriteFile(fmt.Sprintf("%s/%d/environ", dir, id), []byte(env), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := "ulimit -s 256\n" + markedScript + `marked "$1" "$2"`
+	out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", script, "sh", markVariable+"=ours.", dir).CombinedOutput()
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		found = append(found, strings.TrimPrefix(strings.TrimSpace(line), dir))
+	}
+	slices.Sort(found)
+	if diff := cmp.Diff([]string{"/407/environ", "/7/environ"}, found); diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What an agent has left running ends also if the host dies right after the agent.
+func TestLeftoversEndWithTheHost(t *testing.T) {
 	t.Parallel()
 	line := newLifeline(t)
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), path)
-	cmd.Env = append(roleEnv("host"), line.env())
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := exec.CommandContext(t.Context(), path, "parent", "session", "hang for good")
+	cmd.Env = append(roleEnv("host that dies early"), line.env())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	agent := line.connected()
-	wantReady(t, stdout)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	conn := line.connected()
 	_ = cmd.Wait()
-	wantGone(t, agent)
+	wantGone(t, conn)
 }
 
 // The agent belongs to this process, not to the thread that asked for it.
@@ -88,6 +163,51 @@ func TestToolsOfAKilledAgentGo(t *testing.T) {
 	wantGone(t, tool)
 	if got := p.Close(); got.Signal != syscall.SIGKILL {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// Commands in the background, which run in separate sessions, end with an agent that exits by
+// itself.
+func TestCommandsInTheBackgroundGo(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"hang", "hang for good"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			p, command := startParentOf(t, child(t, "parent", "session", role))
+			if diff := cmp.Diff(Exit{Code: 3}, p.Close()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			wantGone(t, command)
+		})
+	}
+}
+
+// What a binary leaves running when it is asked for its version ends as well, and does not count as
+// a failure if it keeps the output open.
+func TestVersionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, redirect := range map[string]string{"output closed": ">/dev/null 2>&1", "output open": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantNothingOfVersion(t, "sleep 600 "+redirect)
+		})
+	}
+}
+
+// wantNothingOfVersion asks a binary that starts command in the background for its version.
+func wantNothingOfVersion(t *testing.T, command string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "claude")
+	writeScript(t, path, command+" &\necho $! >'"+path+".left'\necho '2.1.88 (Claude Code)'")
+	if got, err := Version(t.Context(), path, "", os.Environ(), long); got != "2.1.88" || err != nil {
+		t.Fatalf("version %q, %v", got, err)
+	}
+	text, err := os.ReadFile(path + ".left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := number(strings.TrimSpace(string(text))); len(environment(left)) > 0 {
+		t.Errorf("process %d is left", left)
 	}
 }
 
@@ -192,16 +312,4 @@ func ownChildren(t *testing.T) int {
 		}
 	}
 	return count
-}
-
-// until polls for a condition that nothing signals.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(long); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come to this: ", what)
-		}
-	}
 }

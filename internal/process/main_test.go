@@ -190,3 +190,15 @@ func number(s string) int {
 	}
 	return n
 }
+
+// until polls for a condition that nothing signals.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(long); !done(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not come to this: ", what)
+		}
+	}
+}

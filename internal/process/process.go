@@ -7,18 +7,24 @@
 //
 // Reads return everything that the agent wrote before it died, and only then the end. The agent
 // leads a process group (a job on Windows); when it has exited, for whatever reason, the rest of
-// the group is killed. A process that left the group may still hold the agent's output open: once
-// the agent is gone, a read that finds nothing for a second returns the end.
+// the group is killed. Processes that left the group, as commands of the agent's tools do, are
+// found by a variable that they inherit, on Linux and macOS: they get SIGTERM, and SIGKILL two
+// seconds later or if the agent was killed. With [Spec.KeepBackground] those of an agent that exits
+// by itself stay. A process that stays, or that is not found, may hold the agent's output open:
+// once the agent is gone, a read that finds nothing for a second returns the end.
 //
 // An agent ends with this process. If this process dies, Linux sends SIGTERM to the agent, Windows
-// ends its job, and on all systems its input ends.
+// ends its job, and on all systems its input ends. On Linux a shell that runs beside the agents
+// then ends what is left of them after 5 seconds, except for agents with [Spec.KeepBackground].
 //
 // # Cost
 //
-// An idle process costs two goroutines, one of which holds a thread, and three pipes.
+// An idle process costs two goroutines, one of which holds a thread, and three pipes. On Linux all
+// of them together cost one shell, which waits.
 package process
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -44,6 +50,9 @@ type Spec struct {
 	// than a megabyte is waiting for it, lines are left out, and a line in their place says how
 	// many. Its first panic is written to [Exit.Stderr], and it is called again for later lines.
 	Stderr func(line string)
+	// KeepBackground keeps the processes that an agent which exits by itself has left running. See
+	// the package documentation.
+	KeepBackground bool
 	// CloseTimeout is how long [Process.Close] waits for the agent to end by itself, and then again
 	// after the signal to terminate. 0 means 5 seconds.
 	CloseTimeout time.Duration
@@ -57,16 +66,21 @@ const defaultCloseTimeout = 5 * time.Second
 type Process struct {
 	cmd          *exec.Cmd
 	closeTimeout time.Duration
+	// signalTimeout is how long an agent may take to end after SIGTERM.
+	signalTimeout time.Duration
+	keep          bool // what the agent leaves running
 
 	stdin  *input
 	stdout *output
 	stderr *stderr
 
 	descendants *descendants
-	exited      chan struct{} // closed when the agent has been waited for
+	gone        chan struct{} // closed when the agent has been waited for
+	exited      chan struct{} // closed when its descendants are gone as well
 
-	groupLock sync.Mutex
-	group     *group // nil when the agent has ended: its ID may belong to somebody else then
+	groupLock  sync.Mutex
+	group      *group    // nil when the agent has ended: its ID may belong to somebody else then
+	terminated time.Time // when [Process.Terminate] was called
 
 	closing sync.Once
 	exit    Exit // set by closing
@@ -104,16 +118,16 @@ func newProcess(spec *Spec, host pipeEnds) *Process {
 			Path: spec.Path, Args: append([]string{spec.Path}, spec.Args...),
 			Env: spec.Env, Dir: spec.Dir, SysProcAttr: groupAttributes(),
 		},
-		closeTimeout: spec.CloseTimeout,
+		closeTimeout: cmp.Or(spec.CloseTimeout, defaultCloseTimeout),
+		keep:         spec.KeepBackground,
+		gone:         make(chan struct{}),
 		exited:       exited,
 		stdin:        &input{file: host[0], exited: exited},
 		stdout:       &output{file: host[1], exited: exited},
 		stderr:       newStderr(&output{file: host[2], exited: exited}, spec.Stderr),
 	}
-	if p.closeTimeout == 0 {
-		p.closeTimeout = defaultCloseTimeout
-	}
-	p.descendants = markDescendants(p.cmd)
+	p.signalTimeout = p.closeTimeout
+	p.descendants = markDescendants(p.cmd, p.keep)
 	return p
 }
 
@@ -127,13 +141,23 @@ func (p *Process) run(started chan<- error) {
 	started <- nil
 
 	wait(p.cmd, p.endGroup)
-	if _, sig := p.status(); sig != nil {
-		p.descendants.kill()
-	}
+	close(p.gone)
+	p.endDescendants()
+	commandGone()
 	close(p.exited)
 	_ = p.stdin.Close()
 	p.stdout.expire()
 	p.stderr.source.expire()
+}
+
+// endDescendants ends what an agent that has exited has left running outside of its group. An agent
+// that was killed could not end its tools: they have nothing to finish.
+func (p *Process) endDescendants() {
+	if _, sig := p.status(); sig != nil {
+		p.descendants.kill()
+	} else if !p.keep {
+		p.descendants.end()
+	}
 }
 
 // endGroup kills the processes that are left in the group. No signal is sent after that.
@@ -165,8 +189,34 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Windows, which has no signals.
 func (p *Process) Interrupt() error { return p.cmd.Process.Signal(os.Interrupt) }
 
-// Done returns a channel that is closed when the agent itself has exited. Its output may still have
-// to be read.
+// Terminate tells the agent to end. It ends the agent's input and sends SIGTERM to its group, and
+// [Process.Close] does not wait again before it kills the agent. Unlike Close it leaves the agent's
+// output to be read. On Windows it kills the agent.
+func (p *Process) Terminate() {
+	_ = p.CloseWrite()
+	p.signal(func(g *group) {
+		p.terminated = time.Now()
+		g.terminate()
+	})
+}
+
+// terminatedFor returns how long ago Terminate was called, and whether it was.
+func (p *Process) terminatedFor() (time.Duration, bool) {
+	p.groupLock.Lock()
+	defer p.groupLock.Unlock()
+	return time.Since(p.terminated), !p.terminated.IsZero()
+}
+
+// InputClosed reports whether an agent that runs has closed its input, as far as the system tells.
+func (p *Process) InputClosed() bool {
+	return !isDone(p.gone) && hasNoReader(p.stdin.file)
+}
+
+// ExitsWithin waits for the agent to exit, and reports whether it has.
+func (p *Process) ExitsWithin(limit time.Duration) bool { return doneWithin(p.gone, limit) }
+
+// Done returns a channel that is closed when the agent has exited and what it has left running has
+// been ended. Its output may still have to be read.
 func (p *Process) Done() <-chan struct{} { return p.exited }
 
 // Read reads the agent's standard output. It blocks until there is some, and returns [io.EOF] at
@@ -231,11 +281,14 @@ func (p *Process) stop() {
 // end waits for the agent to exit, and sends stronger signals until it does. It reports whether a
 // signal was needed.
 func (p *Process) end() (killed bool) {
-	if doneWithin(p.exited, p.closeTimeout) {
-		return false
+	ago, killed := p.terminatedFor()
+	if !killed {
+		if doneWithin(p.exited, p.closeTimeout) {
+			return false
+		}
+		ago, killed = 0, p.signal((*group).terminate)
 	}
-	killed = p.signal((*group).terminate)
-	if doneWithin(p.exited, p.closeTimeout) {
+	if doneWithin(p.exited, p.signalTimeout-ago) {
 		return killed
 	}
 	killed = p.signal((*group).kill) || killed

@@ -42,7 +42,7 @@ func (s *Spec) startError(err error) error {
 		what += " in " + s.Dir
 	}
 	if isTooLong(err) {
-		return fmt.Errorf("process: start %s: its arguments and environment are %d bytes: %w", what, s.size(), syscall.E2BIG)
+		return fmt.Errorf("process: start %s: its arguments and environment are too long, %d bytes: %w", what, s.size(), syscall.E2BIG)
 	}
 	if _, missing := os.Stat(s.Path); missing == nil && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("process: start %s: the file exists, but the interpreter or loader "+

@@ -202,8 +202,12 @@ func frameFaults(frame string) []string {
 	if !wire.Known(msg.Kind()) {
 		faults = append(faults, "unknown kind "+msg.Kind().String())
 	}
-	if fields := wire.UnknownFields(msg); len(fields) > 0 {
+	fields, misfits := wire.Survey(msg)
+	if len(fields) > 0 {
 		faults = append(faults, fmt.Sprintf("unknown fields %q", fields))
+	}
+	for _, misfit := range misfits {
+		faults = append(faults, "misfit: "+misfit.Error())
 	}
 	if !json.Valid([]byte(frame)) {
 		faults = append(faults, "not JSON")

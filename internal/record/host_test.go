@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 		`{"type":"system","subtype":"x",` + ids + `}`:                        "unknown kind system/x",
 		`{"type":"stream_event","event":{"type":"x"},` + ids + `}`:           "unknown event x",
 		`{"type":"user","message":{"role":"user","content":[{"type":"x"}]}}`: "unknown block x",
-		`{"type":"assistant"}`:                                               "invalid: ",
+		`{"type":"assistant"}`:                                               "misfit: /message",
 		`no frame`:                                                           "invalid: ",
 	} {
 		got := strings.Join(Faults(Parse("< "+frame+"\n")), "\n")

@@ -29,7 +29,8 @@ func CleanExactly(s string) string { return cleaner{text: s, exactly: true}.clea
 // and unusual spaces.
 func CleanLine(s string) string { return cleaner{text: s, strict: true}.clean() }
 
-// CleanPiece is like [Clean] for a piece of a text that comes in pieces. before is what came before.
+// CleanPiece is like [Clean] for a piece of a text that comes in pieces. before is what came
+// before.
 func CleanPiece[T string | []byte](before T, piece string) string {
 	return pieceCleaner(before, piece).clean()
 }

@@ -18,8 +18,20 @@ type Feed struct {
 	turn   int
 	open   bool // the next chunk was begun
 	items  int  // how many items of it were shown
+	away   bool // another feed has written since
 
 	growth
+}
+
+// Leave says that another feed writes now. It returns the line that ends an open chunk, whose head
+// is repeated when the feed goes on.
+func (f *Feed) Leave() string {
+	text := f.Stop()
+	if f.open && !f.away {
+		f.away = true
+		text += "\n"
+	}
+	return text
 }
 
 // Skip marks the first n chunks as shown.
@@ -81,10 +93,10 @@ func idOf(c *transcript.Chunk) chunkID {
 // rewind goes back to the end of the chunks that were kept.
 func (f *Feed) rewind(kept []transcript.Chunk) string {
 	text := f.abandon()
-	if f.open {
+	if f.open && !f.away {
 		text += "\n"
 	}
-	f.chunks, f.turn, f.begun, f.open, f.items = 0, 0, nil, false, 0
+	f.chunks, f.turn, f.begun, f.open, f.away, f.items = 0, 0, nil, false, false, 0
 	f.Skip(kept, len(kept))
 	return text + f.line(dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
 }
@@ -95,7 +107,7 @@ func (f *Feed) ready(c *transcript.Chunk) int {
 	for i := f.items; i < len(c.Items); i++ {
 		item := &c.Items[i]
 		isCall := item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent
-		if isCall && !item.HasResult {
+		if isCall && !item.HasResult && !item.ResultLost {
 			return i
 		}
 	}
@@ -106,6 +118,7 @@ func (f *Feed) ready(c *transcript.Chunk) int {
 // an answer that may grow.
 func (f *Feed) show(c *transcript.Chunk, last bool) string {
 	var b strings.Builder
+	again := f.open && f.away
 	if !f.open {
 		f.begin(c)
 		if c.Type != transcript.AIChunk || !f.headed {
@@ -126,7 +139,14 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 		b.WriteString(f.Stop() + f.tail(c))
 		f.end()
 	}
-	return b.String()
+	if !again {
+		return b.String()
+	}
+	if strings.TrimSpace(b.String()) == "" { // Leave has ended the chunk
+		return ""
+	}
+	f.away = false
+	return f.heading(c) + b.String()
 }
 
 // heading returns the label and the head of a chunk.
@@ -147,7 +167,7 @@ func (f *Feed) begin(c *transcript.Chunk) {
 }
 
 func (f *Feed) end() {
-	f.open, f.items = false, 0
+	f.open, f.away, f.items = false, false, 0
 	f.chunks++
 }
 

@@ -170,3 +170,34 @@ func TestFeedGrowsForNothing(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A call whose result was lost does not hold back what follows.
+func TestFeedLostResult(t *testing.T) {
+	t.Parallel()
+	f := &Feed{}
+	lost := transcript.DisplayItem{Type: transcript.ItemToolCall, ToolName: "Bash", ToolID: "t", ResultLost: true}
+	chunks := []transcript.Chunk{{
+		Type: transcript.AIChunk, Items: []transcript.DisplayItem{lost, {Type: transcript.ItemOutput, Text: "Anyway."}},
+	}}
+	if got := f.Next(chunks, 0, false); !strings.Contains(got, "Bash (no result)") || !strings.Contains(got, "Anyway.") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The pictures in a result are mentioned.
+func TestPicturesInResult(t *testing.T) {
+	t.Parallel()
+	for images, want := range map[int]string{0: "", 1: "[1 image]", 3: "[3 images]"} {
+		for _, expand := range []bool{false, true} {
+			for _, item := range []transcript.DisplayItem{
+				{Type: transcript.ItemToolCall, ToolName: "Read", HasResult: true, ToolResult: "pixels", ResultImages: images},
+				{Type: transcript.ItemOutput, ToolID: "x", Text: "pixels", ResultImages: images},
+			} {
+				got := Options{Expand: expand}.item(&item)
+				if !strings.Contains(got, "pixels\n") || !strings.Contains(got, want) || strings.Contains(got, "[") != (images > 0) {
+					t.Errorf("%d images: %q", images, got)
+				}
+			}
+		}
+	}
+}

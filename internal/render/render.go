@@ -121,7 +121,11 @@ func (o Options) item(i *transcript.DisplayItem) string {
 	case transcript.ItemTeammateMessage:
 		return in.line(dim, "@ "+Line(i.TeammateID)) + in.in(2).block(plain, i.Text)
 	}
-	return in.block(plain, i.Text)
+	text := in.block(plain, i.Text)
+	if i.ResultImages > 0 { // of a result without its call
+		text += in.line(dim, "["+count(i.ResultImages, "image")+"]")
+	}
+	return text
 }
 
 // call returns the lines of a tool call, its result and its subagents.
@@ -149,8 +153,12 @@ func (o Options) call(i *transcript.DisplayItem) string {
 
 // result returns the result of a call: all of it, or its first lines.
 func (o Options) result(i *transcript.DisplayItem) string {
+	pictures := ""
+	if i.ResultImages > 0 {
+		pictures = o.line(dim, "["+count(i.ResultImages, "image")+"]")
+	}
 	if o.Expand {
-		return o.block(dim, i.ToolResult)
+		return o.block(dim, i.ToolResult) + pictures
 	}
 	text, more := firstLines(report(i), shortLines)
 	var b strings.Builder
@@ -162,7 +170,7 @@ func (o Options) result(i *transcript.DisplayItem) string {
 	if more > 0 {
 		b.WriteString(o.line(dim, fmt.Sprintf("… %s more", count(more, "line"))))
 	}
-	return b.String()
+	return b.String() + pictures
 }
 
 // report returns the result of a call without the note that the agent puts before the report of a

@@ -23,7 +23,7 @@ type wanted struct {
 func newWanted(text string) (wanted, error) {
 	value, err := decodeObject(text)
 	if err != nil {
-		return wanted{}, fmt.Errorf("an expected frame that is not a JSON object (%w): %s", err, shorten(text))
+		return wanted{}, fmt.Errorf("the expected frame is not a JSON object (%w): %s", err, shorten(text))
 	}
 	return wanted{text, value}, nil
 }
@@ -446,9 +446,10 @@ func (t *idTable) rewrite(frame string) string {
 		return frame
 	}
 	var head frameHead
-	if !json.Valid([]byte(frame)) || json.Unmarshal([]byte(frame), &head) != nil {
+	if !json.Valid([]byte(frame)) {
 		return frame
 	}
+	_ = json.Unmarshal([]byte(frame), &head) // a field of another type is as good as none
 	fields := fieldsIn(agentFields, head)
 	var out strings.Builder
 	last := 0

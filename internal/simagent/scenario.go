@@ -71,7 +71,7 @@ func (s *Scenario) Missing() string { return missing(s.steps) }
 // be at least one.
 func Expect(frames ...any) (Step, error) {
 	if len(frames) == 0 {
-		return nil, errors.New("ExpectAny without frames")
+		return nil, errors.New("ExpectAny got no frames")
 	}
 	e := &expectStep{}
 	for _, frame := range frames {
@@ -108,10 +108,10 @@ func Exit(code int) (Step, error) { return exitStep(code), checkExitCode(code) }
 func Frame(v any) (string, error) {
 	data, err := frameBytes(v)
 	if err != nil {
-		return "", fmt.Errorf("a frame of type %T: %w", v, err)
+		return "", fmt.Errorf("encoding a frame of type %T: %w", v, err)
 	}
 	if data = bytes.TrimSpace(data); !json.Valid(data) || data[0] != '{' {
-		return "", fmt.Errorf("a frame that is not a JSON object: %s", shorten(string(data)))
+		return "", fmt.Errorf("the frame is not a JSON object: %s", shorten(string(data)))
 	}
 	if bytes.ContainsAny(data, "\r\n") {
 		var line bytes.Buffer

@@ -94,7 +94,7 @@ func TestControlCallGivenUp(t *testing.T) {
 		s, _ := simulate(t, connected().Expect(getSettings).Expect(controlCancel("s")).
 			Expect(controlRequest("s2", `{"subtype":"get_settings"}`)).
 			Send(controlSuccess("s", `{"model":"late"}`), controlSuccess("s2", `{"model":"in time"}`)), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		err := s.Control(ctx, "get_settings", nil, nil)
 		wantError(t, err, context.DeadlineExceeded)
@@ -132,7 +132,7 @@ func TestControlCallsAreForgotten(t *testing.T) {
 			Expect(controlRequest("no", `{"subtype":"no"}`)).Send(controlRefusal("no", "no")).
 			Expect(controlRequest("late", `{"subtype":"late"}`)).Expect(controlCancel("late")).
 			Do(clewtest.Flood(2*messages)).Send(resultFrame("done")), &clew.Options{MaxBacklogBytes: 1})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		for _, subtype := range []string{"ok", "no", "late"} {
 			err := s.Control(ctx, subtype, nil, nil)
@@ -155,7 +155,7 @@ func TestTurnWhoseContextEnds(t *testing.T) {
 			Expect(controlRequest("i", `{"subtype":"interrupt"}`)).
 			Send(controlSuccess("i", `{}`), assistantFrame("1 to the end"), resultFrame("interrupted", "p1")).
 			Expect(promptFrame("p2", "two")).Send(assistantFrame("2"), resultFrame("two", "p2")), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		inBackground(ctx, s, clew.Text("one")).want(t, context.DeadlineExceeded, "1")
 		wantTurn(t, s, "two", "2", "result: two")
@@ -171,7 +171,7 @@ func TestWaitingTurnGivenUp(t *testing.T) {
 			Send(assistantFrame("1"), resultFrame("one", "p1"), assistantFrame("2"), resultFrame("two", "p2")).
 			Expect(promptFrame("p3", "three")).Send(assistantFrame("3"), resultFrame("three", "p3")), nil)
 		first := inBackground(t.Context(), s, clew.Text("one"))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		inBackground(ctx, s, clew.Text("two")).want(t, context.DeadlineExceeded)
 		first.want(t, nil, "1", "result: one")
@@ -226,7 +226,7 @@ func TestTurnGivenUpBehindALeftOne(t *testing.T) {
 		for range s.Turn(t.Context(), clew.Text("one")) {
 			break
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		prompt := clew.Text("two")
 		prompt.UUID = "an odd \x7f id"

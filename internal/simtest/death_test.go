@@ -174,13 +174,26 @@ func TestAgentClosesItsOutput(t *testing.T) {
 // The same with a process, whose end has more details.
 func TestProcessClosesItsOutput(t *testing.T) {
 	t.Parallel()
-	scenario := asked().Stderr("oh\n").Do(clewtest.CloseStdout()).Do(clewtest.IgnoreEndOfInput())
-	opts := asProcess(clewtest.NewAgent(t, scenario))
-	opts.CloseTimeout = quickly
-	s := connectTo(t, opts)
-	_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
-	if exit := wantExit(t, err); !exit.Forced || exit.Stderr != "oh\n" {
-		t.Errorf("got %+v", exit)
+	for name, test := range map[string]struct {
+		scenario *clewtest.Scenario
+		forced   bool
+	}{
+		"and ends with its input": {asked(), false},
+		"and lives on":            {asked().Do(clewtest.IgnoreEndOfInput()), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := asProcess(clewtest.NewAgent(t, test.scenario.Stderr("oh\n").Do(clewtest.CloseStdout())))
+			opts.CloseTimeout = unhurried
+			if test.forced {
+				opts.CloseTimeout = quickly
+			}
+			s := connectTo(t, opts)
+			_, err := readOut(t, s.Turn(t.Context(), clew.Text("Hi")))
+			if exit := wantExit(t, err); exit.Forced != test.forced || exit.Stderr != "oh\n" || exit.Reason != "closed its output" {
+				t.Errorf("got %+v", exit)
+			}
+		})
 	}
 }
 

@@ -145,6 +145,20 @@ func TestCloseInsists(t *testing.T) {
 	}
 }
 
+// An agent that ends in order when it is told to has not failed.
+func TestCloseOfAnAgentThatWaits(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no signals")
+	}
+	opts, err := plainOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Env, opts.CloseTimeout = roleEnv("waiting agent"), unhurried
+	wantClosed(t, connectTo(t, opts))
+}
+
 // An agent that has answered is not interrupted, although it reports only later that it is idle.
 func TestCloseAfterTheResult(t *testing.T) {
 	t.Parallel()
@@ -420,11 +434,12 @@ func TestCloseWhileSendBlocksOnAProcess(t *testing.T) {
 	s := connectTo(t, opts)
 	ctx, cancel := context.WithTimeout(t.Context(), quickly)
 	defer cancel()
-	if _, err := s.Send(ctx, clew.Text(strings.Repeat("x", 1<<20))); !errors.Is(err, context.DeadlineExceeded) {
+	prompt := clew.Text(strings.Repeat("x", 1<<20)) // longer than the pipe
+	if _, err := s.Send(ctx, prompt); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error %v: the agent reads", err)
 	}
 	sent := make(chan error)
-	go func() { sent <- second(s.Send(t.Context(), clew.Text("Hi"))) }()
+	go func() { sent <- second(s.Send(t.Context(), prompt)) }()
 	if exit := wantExit(t, s.Close()); !exit.Forced {
 		t.Errorf("got %+v", exit)
 	}

@@ -61,6 +61,73 @@ func TestFloodDelaysNoControlRequest(t *testing.T) {
 	wantFlood(t, s, messages)
 }
 
+// Messages that come back from disk are decoded with little memory: the decoder's tables are not
+// made for each of them. It measures memory, and so runs while no other test does.
+func TestFloodIsReadBackCheaply(t *testing.T) {
+	const messages, perMessage = 20_000, 4 << 10
+	agent := clewtest.NewAgent(t, connected().
+		Expect(promptFrame("p", "Hi")).Do(clewtest.Flood(2*messages)).Stderr("flooded\n").Send(resultFrame("done", "p")))
+	opts, events := signallingHost()
+	opts.AgentPath, opts.Env = agent.Path(), agent.Env()
+	s := dial(t, opts)
+	if _, err := s.Send(t.Context(), clew.Text("Hi")); err != nil {
+		t.Fatal(err)
+	}
+	events.await(t, "flooded", controlLimit)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	wantFlood(t, s, messages)
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / messages; n > perMessage {
+		t.Errorf("%d bytes for each message", n)
+	}
+}
+
+// BenchmarkUnread has turns of 50,000 messages that nobody reads until the session has taken all of
+// them. The answer to an interrupt comes after them.
+func BenchmarkUnread(b *testing.B) {
+	const answers, messages = 2381, 2381 * 21
+	conn := newFlood(answers, false)
+	s, err := clew.Connect(b.Context(), &clew.Options{
+		Transport: clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) { return conn, nil }),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var taken time.Duration
+	b.SetBytes(int64(len(conn.frames)))
+	for b.Loop() {
+		begin := time.Now()
+		if _, err := s.Send(b.Context(), clew.Text("go")); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Interrupt(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+		taken += time.Since(begin)
+		if n := countToResult(b, s); n != messages {
+			b.Fatalf("%d messages, want %d", n, messages)
+		}
+	}
+	b.ReportMetric(float64(taken.Milliseconds())/float64(b.N), "ms-unread/op")
+}
+
+// countToResult reads until the first result and counts the messages before it.
+func countToResult(b *testing.B, s *clew.Session) int {
+	n := 0
+	for msg, err := range s.Messages(b.Context()) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, over := msg.(*clew.ResultMessage); over {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // A signals channel receives what has happened, in order.
 type signals chan string
 

@@ -8,14 +8,17 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/clewtest"
 )
 
 const (
@@ -31,6 +34,10 @@ const endLimit = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
+		if slices.Equal(os.Args[1:], []string{"--version"}) {
+			fmt.Println(clewtest.AgentVersion, "(Claude Code)")
+			os.Exit(0)
+		}
 		os.Exit(playRole(role))
 	}
 	code := m.Run()
@@ -45,6 +52,10 @@ func playRole(role string) int {
 	switch role {
 	case "agent":
 		return plainAgent()
+	case "waiting agent":
+		return waitingAgent()
+	case "deaf agent":
+		return deafAgent()
 	case "environment":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Environ(), "\n"))
 		return 1
@@ -80,6 +91,48 @@ func plainAgent() int {
 	_, _ = io.Copy(io.Discard, in)
 	return 0
 }
+
+// waitingAgent is a plain agent that ends only when it is told to, and then in order, as older
+// agents do while a command runs in the background.
+func waitingAgent() int {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	if code := plainAgent(); code != 0 {
+		return code
+	}
+	<-told
+	return 128 + int(syscall.SIGTERM)
+}
+
+// deafAgent answers initialize, or the prompt after it if it has an argument for that, and closes
+// its input before. It never exits.
+func deafAgent() int {
+	in := bufio.NewReader(os.Stdin)
+	line, err := in.ReadString('\n')
+	var request struct {
+		ID string `json:"request_id"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &request)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	answer := fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q}}`, request.ID)
+	if slices.Contains(os.Args, "--"+afterPrompt) {
+		fmt.Println(answer)
+		_, _ = in.ReadString('\n')
+		answer = aWord
+	}
+	_ = os.Stdin.Close()
+	fmt.Println(answer)
+	time.Sleep(2 * endLimit)
+	return 1
+}
+
+// afterPrompt is a flag of a deaf agent.
+const afterPrompt = "after-prompt"
 
 // plainHost opens a session, says so, and does nothing more.
 func plainHost() int {
@@ -232,7 +285,7 @@ func TestLeaksAreSeen(t *testing.T) {
 	children, files := countChildren(t), countFiles(t)
 	s := connectTo(t, opts)
 	children, files = countChildren(t)-children, countFiles(t)-files
-	if runtime.GOOS == "linux" && (children != 1 || files < 3) {
+	if runtime.GOOS == "linux" && (children != 2 || files < 3) { // the other one is the watcher
 		t.Errorf("a session has %d children and %d files", children, files)
 	}
 	if len(ofSessions()) == 0 {

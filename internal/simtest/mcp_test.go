@@ -78,7 +78,7 @@ func TestMCPRequestIDWithdrawn(t *testing.T) {
 
 // A call that the agent cancels is answered, and the session lives. The cancellation may come
 // before its call.
-func TestMCPCancelled(t *testing.T) {
+func TestMCPCanceled(t *testing.T) {
 	cancelled := toOwn("x", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 	call, taken := toOwn("a", toolCall("7")), mcpResult("x", "0", `{}`)
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestMCPCancelled(t *testing.T) {
 }
 
 // A cancellation that comes too late does not hit the next call of the same id.
-func TestMCPCancelledTooLate(t *testing.T) {
+func TestMCPCanceledTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		server := &mcpServer{handle: func(ctx context.Context, _ *clew.MCPPeer, _ *mcpMessage) (string, error) {
 			return `{}`, ctx.Err()

@@ -34,6 +34,8 @@ type fakeTransport struct {
 	broken func(n int) error
 	// mirrors has the agents write something down at each /clear.
 	mirrors bool
+	// cost is what a conversation costs.
+	cost float64
 
 	mu     sync.Mutex
 	agents []*fakeAgent
@@ -48,7 +50,7 @@ func newFakeTransport() *fakeTransport {
 }
 
 // Connect starts an agent.
-func (c *fakeTransport) Connect(ctx context.Context, _ *clew.Launch) (clew.Connection, error) {
+func (c *fakeTransport) Connect(ctx context.Context, launch *clew.Launch) (clew.Connection, error) {
 	c.mu.Lock()
 	c.tries = append(c.tries, time.Now())
 	n := len(c.tries)
@@ -63,7 +65,9 @@ func (c *fakeTransport) Connect(ctx context.Context, _ *clew.Launch) (clew.Conne
 			return nil, err
 		}
 	}
-	return c.add(), nil
+	a := c.add()
+	a.limit = limitIn(launch)
+	return a, nil
 }
 
 func (c *fakeTransport) add() *fakeAgent {
@@ -106,6 +110,7 @@ func (c *fakeTransport) prompts() [][]string {
 
 // A fakeAgent is an agent of a fakeTransport.
 type fakeAgent struct {
+	limit                         string // of its costs
 	transport                     *fakeTransport
 	stdin, out                    *io.PipeReader
 	in, stdout                    *io.PipeWriter
@@ -235,7 +240,8 @@ func (a *fakeAgent) turn(id, prompt string) bool {
 		fmt.Sprintf(`{"type":"system","subtype":"init","session_id":%q,"permissionMode":%q}`, a.session, mode),
 		assistantFrame("You said "+prompt),
 		fmt.Sprintf(`{"type":"result","subtype":"success","is_error":%v,"result":%q,"session_id":%q,`+
-			`"user_message_uuids":[%q]}`, prompt == "fail", "You said "+prompt, a.session, id))
+			`"total_cost_usd":%v,"user_message_uuids":[%q]}`,
+			prompt == "fail", "You said "+prompt, a.session, a.transport.cost, id))
 }
 
 // change does what a prompt says to the agent itself.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -243,6 +244,30 @@ func TestPoolRefusesABadPrompt(t *testing.T) {
 		}
 		if stats := p.Stats(); stats.Served != 0 || stats.Warm != 1 {
 			t.Errorf("stats %+v", stats)
+		}
+	})
+}
+
+// A prompt that does not fit the agent's version is not sent, so the agent stays ready.
+func TestPoolKeepsTheAgentOfAnUnfitPrompt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		c := newFakeTransport()
+		p, err := clew.NewPool(t.Context(), &clew.Options{Transport: c, AgentVersion: "2.1.200"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for range 3 {
+			_, err = p.Run(t.Context(), verbatim("/compact"))
+			wantUnfit(t, err)
+			time.Sleep(time.Second) // the pool would start another agent
+		}
+		if stats := p.Stats(); stats.Warm != 1 || stats.InUse != 0 || stats.Started != 1 {
+			t.Errorf("stats %+v", stats)
+		}
+		wantRun(t.Context(), t, p, "one")
+		if got := c.prompts()[0]; !slices.Equal(got, []string{"one"}) {
+			t.Errorf("the first agent got %q", got)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/internal/export"
-	"github.com/clewdev/clew/internal/redact"
+	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/redact"
 )
 
 // secrets has a text for each kind of secret, and the word in it that must not be seen.

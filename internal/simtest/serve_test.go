@@ -31,7 +31,7 @@ func TestAnswersToTheAgent(t *testing.T) {
 		"a permission that fails":  {canUse("Fail"), controlRefusal("q", "which tool?")},
 		"a permission that panics": {canUse("Panic"), controlRefusal("q", "clew: panic in CanUseTool: at the permission")},
 		"a permission for nothing": {`{"subtype":"can_use_tool"}`,
-			controlRefusal("q", "clew: can_use_tool without tool_name or input")},
+			controlRefusal("q", "clew: the can_use_tool request has no tool_name or no input")},
 
 		"a hook with nothing to say": {fmt.Sprintf(hook, 0), controlSuccess("q", `{}`)},
 		"a hook that stops": {fmt.Sprintf(hook, 1),
@@ -50,7 +50,7 @@ func TestAnswersToTheAgent(t *testing.T) {
 			controlSuccess("q", `{"mcp_response":{"jsonrpc":"2.0","id":7,`+
 				`"error":{"code":-32601,"message":"Server 'other' not found"}}}`)},
 		"no message for a server": {`{"subtype":"mcp_message","server_name":"own"}`,
-			controlRefusal("q", "clew: mcp_message without server_name or message")},
+			controlRefusal("q", "clew: the mcp_message request has no server_name or no message")},
 
 		"an elicitation that nobody answers": {`{"subtype":"elicitation","message":"Name?"}`,
 			controlSuccess("q", `{"action":"decline"}`)},

@@ -180,7 +180,6 @@ func TestContinueFromStore(t *testing.T) {
 		{"with a proper ID", map[string]time.Time{storedID: now, "../x": now.Add(1)}, "--resume=" + storedID, 1},
 		{"with entries", map[string]time.Time{storedID: now, strings.Replace(storedID, "1", "9", 1): now.Add(1)},
 			"--resume=" + storedID, 1},
-		{"none", nil, "--continue", 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -206,6 +205,18 @@ func TestContinueFromStore(t *testing.T) {
 			}
 			wantClosed(t, s)
 		})
+	}
+}
+
+// Neither the store nor the agent's own directory has a session.
+func TestContinueWithoutASession(t *testing.T) {
+	temp := ownTemp(t)
+	_, err := clew.Connect(t.Context(), reporting(t, clew.Options{Store: storing(nil), Continue: true, Dir: t.TempDir()}))
+	if refused, ok := errors.AsType[*clew.OptionsError](err); !ok || !strings.Contains(refused.Error(), "has no session yet") {
+		t.Errorf("error %v", err)
+	}
+	if n := len(foldersIn(t, temp)); n != 0 {
+		t.Errorf("%d folders", n)
 	}
 }
 
@@ -307,7 +318,7 @@ func TestResumeFails(t *testing.T) {
 }
 
 // A context that ends while the store is read ends it at once.
-func TestResumeIsCancelled(t *testing.T) {
+func TestResumeIsCanceled(t *testing.T) {
 	temp := ownTemp(t)
 	synctest.Test(t, func(t *testing.T) {
 		store := storing(map[string][]wire.JSON{storedID: {`{}`}})

@@ -218,7 +218,7 @@ func TestStoreFails(t *testing.T) {
 				runtime.Goexit()
 			}
 			return nil
-		}, 3, time.Second, "it did not return; entries lost: 2"},
+		}, 3, time.Second, "the method did not return; entries lost: 2"},
 		{"by its time-out", func(ctx context.Context, n int) error {
 			if n == 1 {
 				<-ctx.Done()

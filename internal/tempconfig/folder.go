@@ -1,7 +1,7 @@
 // Package tempconfig makes a directory for the agent's settings that exists as long as one session.
 // It has the transcripts to resume from, and those of the user's settings that the agent needs,
-// including its credentials, or settings that would otherwise be on the command line. Anybody who can read it can act as the user. So only the user can, and
-// it is removed completely.
+// including its credentials, or settings that would otherwise be on the command line. Anybody who
+// can read it can act as the user. So only the user can, and it is removed completely.
 package tempconfig
 
 import (

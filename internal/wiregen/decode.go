@@ -73,17 +73,27 @@ func writeDecoder(w *writer, s *schema, st *structType) {
 	}
 	if st.flat {
 		w.line("if seen&(1<<%d) == 0 && d.Err() == nil {", len(required))
-		w.line("v.flat = true; d.flat(start, &v.APIMessage)")
+		w.line("v.flat = d.flat(start, &v.APIMessage)")
 		w.line("}")
 	}
 	if len(required) > 0 {
-		w.line("if seen&%#b != %#b { d.require(start, seen, %s) }", 1<<len(required)-1, 1<<len(required)-1, quoted(required))
+		all := 1<<len(required) - 1
+		w.line("if seen&%#b != %#b { d.%s(start, seen, %s) }", all, all, st.requirement(), quoted(required))
 	}
 	if s.methods[st.name+".check"] {
 		w.line("v.check(d, start)")
 	}
 	w.line("}")
 	w.line("")
+}
+
+// requirement returns the method for members that are missing. A block is nothing without them; all
+// others do without.
+func (st *structType) requirement() string {
+	if st.kind == "block" {
+		return "require"
+	}
+	return "lacks"
 }
 
 // members returns the field itself, or the fields of an inline struct.
@@ -116,21 +126,18 @@ func quoted(list []string) string {
 // writeCase writes the branch that reads one member.
 func writeCase(w *writer, s *schema, st *structType, f field, required []string) {
 	read, _ := s.reader(f)
+	if st.kind == "block" && f.required {
+		read = strings.NewReplacer("d.str()", "d.needStr()", "d.name()", "d.needName()").Replace(read)
+	}
 	w.line("case %q:", f.key)
 	bit := indexOf(required, f.key)
 	if st.flat && f.embedded {
 		bit = len(required)
 	}
-	if f.lenient {
-		w.line("at := d.mark()")
-	}
 	if bit >= 0 {
 		w.line("if !d.Null() { seen |= 1<<%d; v.%s = %s }", bit, f.name, read)
 	} else {
 		w.line("v.%s = %s", f.name, read)
-	}
-	if f.lenient {
-		w.line("if d.forgive(at) { v.%s = %s }", f.name, s.zero(f))
 	}
 }
 
@@ -149,6 +156,9 @@ func (s *schema) reader(f field) (string, error) {
 	case structValue:
 		return fmt.Sprintf("structOf[%s](d)", elem), nil
 	case structPointer:
+		if s.methods[elem+".whole"] {
+			return fmt.Sprintf("wholePointerTo[%s](d)", elem), nil
+		}
 		return fmt.Sprintf("pointerTo[%s](d)", elem), nil
 	case structSlice:
 		return fmt.Sprintf("structs[%s](d)", elem), nil
@@ -183,15 +193,4 @@ func (s *schema) reader(f field) (string, error) {
 		return "", fmt.Errorf("no reader for type %s", f.typ)
 	}
 	return read, nil
-}
-
-// zero returns the zero value of a lenient field's type.
-func (s *schema) zero(f field) string {
-	if c, elem := s.category(f.typ); c == structValue {
-		return elem + "{}"
-	}
-	if f.typ == "string" {
-		return `""`
-	}
-	return "nil"
 }

@@ -39,8 +39,8 @@ func writeMembers(w *writer, s *schema, st *structType) {
 	}
 	for _, f := range st.fields {
 		if st.flat && f.embedded {
-			w.line("if v.flat { e.none(%q); v.APIMessage.members(e) } else {", f.key)
-			w.line("e.object(%q, &v.%s, true)", f.key, f.name)
+			w.line("if v.flat { e.none(%q, anyValue); v.APIMessage.members(e) } else {", f.key)
+			w.line("writeStruct(e, %q, &v.%s, true)", f.key, f.name)
 			w.line("}")
 			continue
 		}
@@ -48,14 +48,7 @@ func writeMembers(w *writer, s *schema, st *structType) {
 			w.line("writeInline(e, v.%s)", f.name)
 			continue
 		}
-		if f.lenient {
-			read, _ := s.reader(f)
-			w.line("if !e.bent(%q, %s, func(d *decoder) { _ = %s }) {", f.key, s.absent(f), read)
-		}
 		w.line("%s", s.writer(f))
-		if f.lenient {
-			w.line("}")
-		}
 	}
 	w.line("}")
 	w.line("")
@@ -74,23 +67,15 @@ func writeInlineMethods(w *writer, st *structType) {
 	}
 }
 
-// absent returns the condition under which a lenient field has no value.
-func (s *schema) absent(f field) string {
-	switch c, elem := s.category(f.typ); {
-	case c == structValue:
-		return fmt.Sprintf("blank[%s](&v.%s)", elem, f.name)
-	case f.typ == "string":
-		return "v." + f.name + ` == ""`
-	}
-	return "v." + f.name + " == nil"
-}
-
 // writer returns the statement that writes a field.
 func (s *schema) writer(f field) string {
-	switch c, _ := s.category(f.typ); c {
+	switch c, elem := s.category(f.typ); c {
 	case structValue:
-		return fmt.Sprintf("e.object(%q, &v.%s, %t)", f.key, f.name, f.required)
+		return fmt.Sprintf("writeStruct(e, %q, &v.%s, %t)", f.key, f.name, f.required)
 	case structPointer:
+		if s.methods[elem+".whole"] {
+			return fmt.Sprintf("writeWhole(e, %q, v.%s)", f.key, f.name)
+		}
 		return fmt.Sprintf("writePointer(e, %q, v.%s)", f.key, f.name)
 	case structSlice:
 		return fmt.Sprintf("writeStructs(e, %q, v.%s)", f.key, f.name)

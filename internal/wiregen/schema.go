@@ -44,7 +44,6 @@ type field struct {
 	required bool
 	omitZero bool // encoding/json leaves out the zero value
 	intern   bool
-	lenient  bool
 	embedded bool
 	inline   bool // a pointer to a struct whose members lie on the same object
 }
@@ -312,8 +311,6 @@ func (f *field) readOptions(options string) error {
 			f.required = true
 		case "intern":
 			f.intern = true
-		case "lenient":
-			f.lenient = true
 		case "":
 		default:
 			return fmt.Errorf("unknown option %q", opt)

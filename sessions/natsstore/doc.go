@@ -9,10 +9,10 @@
 //
 // # Durability
 //
-// With the defaults of a NATS server, an acknowledged append may not be on disk for two minutes. The
-// server in this process syncs before it acknowledges. For others, [Options] has to say that they do
-// so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). A stream that Open creates is
-// on one server, unless Options.Replicas says otherwise.
+// With the defaults of a NATS server, an acknowledged append may not be on disk for two minutes.
+// The server in this process syncs before it acknowledges. For others, [Options] has to say that
+// they do so as well (SyncAlways), or that a loss is accepted (AllowUnsynced). A stream that Open
+// creates is on one server, unless Options.Replicas says otherwise.
 //
 // # Layout
 //
@@ -30,11 +30,11 @@
 // refuses the append; and a reader can see that no message is missing. The last message has the
 // [sessions.Summary] of the session in the header Clew-Summary, unless the summary is very long.
 //
-// Each message has a CRC-32C of its subject, its body and its summary, in hexadecimal digits, in the
-// header Clew-Checksum. Load returns an error for a message that does not match, and if the server
-// has more messages than it can read. A server drops messages that are damaged on its disk; the one
-// in this process is compared with a file next to its own, natsstore.mark, which has the number of
-// messages that it has confirmed.
+// Each message has a CRC-32C of its subject, its body and its summary, in hexadecimal digits, in
+// the header Clew-Checksum. Load returns an error for a message that does not match, and if the
+// server has more messages than it can read. A server drops messages that are damaged on its disk;
+// the one in this process is compared with a file next to its own, natsstore.mark, which has the
+// number of messages that it has confirmed.
 //
 // Messages that other programs put on these subjects are not skipped: Load returns an error with
 // the sequence number of a message that is not an append. Delete removes such messages as well.

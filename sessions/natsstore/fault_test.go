@@ -256,7 +256,7 @@ func TestCutBatch(t *testing.T) {
 	checkLoad(t, s, main, numbered(0, 2))
 }
 
-func TestCancelledBatch(t *testing.T) {
+func TestCanceledBatch(t *testing.T) {
 	t.Parallel()
 	s := open(t, &natsstore.Options{AllowUnsynced: true, URL: serve(t, &server.Options{MaxPayload: smallPayload})})
 	entries := []wire.JSON{wire.JSON(`{"uuid":"u","text":"` + strings.Repeat("x", 4*smallPayload) + `"}`), `{"uuid":"v"}`}

@@ -138,8 +138,8 @@ func (s *Store) state(ctx context.Context, opts ...jetstream.StreamInfoOpt) (sta
 	return state, err
 }
 
-// added records n messages that the server has confirmed, and the number of the last one. A nil mark
-// does nothing.
+// added records n messages that the server has confirmed, and the number of the last one. A nil
+// mark does nothing.
 func (m *mark) added(last, n uint64) error {
 	if m == nil {
 		return nil

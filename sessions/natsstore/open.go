@@ -43,11 +43,11 @@ type Options struct {
 	// closed and opened again.
 	Dir string
 
-	// SyncAlways states that the servers of URL or Conn sync entries to disk before they acknowledge
-	// them, as with the line sync_interval: always in the section jetstream of their configuration.
-	// By default a server syncs every two minutes, and what it has acknowledged since is lost with
-	// its power. Clients can't see which of both is true, so Open needs this or AllowUnsynced. Dir
-	// needs neither: its server always syncs.
+	// SyncAlways states that the servers of URL or Conn sync entries to disk before they
+	// acknowledge them, as with the line sync_interval: always in the section jetstream of their
+	// configuration. By default a server syncs every two minutes, and what it has acknowledged
+	// since is lost with its power. Clients can't see which of both is true, so Open needs this or
+	// AllowUnsynced. Dir needs neither: its server always syncs.
 	SyncAlways bool
 	// AllowUnsynced accepts servers and streams that acknowledge entries before they are on disk: a
 	// loss of power may lose them. With several replicas, that takes a loss of several servers at
@@ -90,7 +90,8 @@ var (
 
 // Open connects to the server, or starts one, and creates the stream if it does not exist. It
 // returns an error if the stream has settings with which it would drop or refuse entries, or unless
-// allowed lose them with the power of the server. The context bounds only Open. The caller has to close the store.
+// allowed lose them with the power of the server. The context bounds only Open. The caller has to
+// close the store.
 func Open(ctx context.Context, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -145,7 +146,7 @@ func (s *Store) openStream(ctx context.Context, opts *Options) error {
 	}
 	config = s.stream.CachedInfo().Config
 	if config.Storage != jetstream.FileStorage && !opts.AllowUnsynced {
-		return fmt.Errorf("natsstore: stream %s is kept in memory only; Options.AllowUnsynced accepts that", s.name)
+		return fmt.Errorf("natsstore: stream %s is kept in memory only; set Options.AllowUnsynced to accept that", s.name)
 	}
 	if err := s.checkStream(config); err != nil || s.mark == nil {
 		return err
@@ -205,9 +206,9 @@ func (s *Store) wrapError(what string, err error) error {
 }
 
 // errUnknownSync is the error of a server that may lose what it has acknowledged.
-var errUnknownSync = errors.New("natsstore: does the server sync entries to disk before it acknowledges them? " +
-	"Start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
-	"or accept with Options.AllowUnsynced that entries may be lost with its power")
+var errUnknownSync = errors.New("natsstore: a power failure of the server may lose entries that it has acknowledged: " +
+	"start it with \"jetstream { sync_interval: always }\" and set Options.SyncAlways, " +
+	"or set Options.AllowUnsynced to accept that")
 
 // connect connects to the server that the options name.
 func (s *Store) connect(ctx context.Context, opts *Options) error {

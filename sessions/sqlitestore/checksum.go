@@ -104,7 +104,7 @@ func (r *row) checksum() int64 {
 // check compares the row with its checksum.
 func (r *row) check() error {
 	if r.sum.Valid && r.sum.Int64 != r.checksum() {
-		return fmt.Errorf("%w: what is kept of %s does not match its checksum", errDamaged, r.key)
+		return fmt.Errorf("%w: the record of %s does not match its checksum", errDamaged, r.key)
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			t.Errorf("the byte at %d is %#x instead of %#x, and nobody says so", at, damaged[at], content[at])
 		}
 	}
+	soak.Figure(t, "%d of %d damages were noticed, the others changed nothing", noticed, tries)
 	if noticed < tries/4 { // the rest is not used, or does not matter
 		t.Errorf("%d damages of %d were noticed", noticed, tries)
 	}

@@ -24,9 +24,9 @@
 // process: on Unix, closing it there releases the locks of the process. To copy it at any time, use
 // the SQL command "VACUUM INTO".
 //
-// Each entry has a checksum, which also depends on the entries before it. Load returns an error that
-// names the session and the entry if one was changed or is missing. Entries that an older version
-// of this package has stored have none, and are read unchecked.
+// Each entry has a checksum, which also depends on the entries before it. Load returns an error
+// that names the session and the entry if one was changed or is missing. Entries that an older
+// version of this package has stored have none, and are read unchecked.
 //
 // When Append returns, the entries are on disk (synchronous=FULL, and F_FULLFSYNC on macOS).
 // Deleting makes room for later appends. The file itself does not shrink until you run VACUUM on

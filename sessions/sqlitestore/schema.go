@@ -49,7 +49,8 @@ const (
 	version     = 2
 )
 
-// setUp creates the tables in a new file, brings an older one up to date, and returns an error for a file of another program.
+// setUp creates the tables in a new file, brings an older one up to date, and returns an error for
+// a file of another program.
 func (s *Store) setUp(ctx context.Context) error {
 	if err := s.write(ctx, func(tx *sql.Tx) error { return setUpTables(ctx, tx) }); err != nil {
 		return err

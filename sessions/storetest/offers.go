@@ -91,7 +91,7 @@ var titles = []wire.JSON{
 var conversation = []wire.JSON{
 	`{"type":"user","uuid":"0","isSidechain":true,"timestamp":"2026-03-01T10:00:00.250Z","cwd":"/home/me/code",` +
 		`"gitBranch":"main","teamName":"red","message":{"role":"user","content":"<command-name>/model</command-name>"}}`,
-	`{"type":"user","uuid":"1","parentUuid":"0","version":"2.1.1","permissionMode":"plan","agentName":"scout",` +
+	`{"type":"user","uuid":"1","parentUuid":"0","version":"2.1.1","permissionMode":"plan","entrypoint":"cli","agentName":"scout",` +
 		`"message":{"role":"user","content":"First prompt"}}`,
 	`{"type":"assistant","uuid":"2","parentUuid":"1","timestamp":"2026-03-01T10:00:01Z","gitBranch":"main",` +
 		`"message":{"role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"Yes"},` +

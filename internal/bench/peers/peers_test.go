@@ -86,7 +86,7 @@ func TestReportMarkdown(t *testing.T) {
 	t.Parallel()
 	r := newReport(10)
 	r.note("Python is left out: %v", errors.New("no pip"))
-	r.Events = []throughputRow{{ours, 900_000, 171, 9.5, 1}, {typeScript, 200_000, 38, 90, 4.5}}
+	r.Events = []throughputRow{{ours, 900_000, 171, 9.5, 1, 0}, {typeScript, 200_000, 38, 90, 4.5, 0}}
 	r.against("events", r.Events, map[string]float64{typeScript: 3, python: 25})
 	r.memory("events", 9, r.Events[0])
 	r.Share = []latencyRow{{ours, 1.5, 1.6, 1.9, 0.4}}

@@ -84,6 +84,9 @@ func TestRealPrices(t *testing.T) {
 	}
 	var turns []turn
 	for _, name := range slices.Sorted(maps.Keys(prices.Models)) {
+		if name == "claude-3-opus" || name == "claude-3-haiku" { // which this version does not know
+			continue
+		}
 		if _, err := s.SetModel(t.Context(), spelled(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +171,7 @@ func TestRealUnknownModel(t *testing.T) {
 	model, prices := clewtest.NewModel(t), usage.DefaultPrices()
 	model.On("").Reply(clewtest.Text("Yes.")).Usage(1000, 0, 0, 0)
 	s := scene.Connect(t, options(t, model))
-	for _, name := range []string{"claude-opus-99", "claude-3-opus-20240229", "gpt-5"} {
+	for _, name := range []string{"claude-opus-99", "claude-2.1", "gpt-5"} {
 		if _, err := s.SetModel(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -17,10 +18,9 @@ import (
 // options returns options for the agent over the model, in a new directory.
 func options(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
-	return &clew.Options{
-		AgentPath: clewtest.RealAgent(t), InheritEnv: []string{}, Dir: t.TempDir(),
-		Env: append(model.Env(), "DISABLE_AUTO_COMPACT=1"), // whatever usage the model reports
-	}
+	return scene.Options(t, model, &clew.Options{
+		Env: []string{"DISABLE_AUTO_COMPACT=1"}, // whatever usage the model reports
+	})
 }
 
 // ask runs a turn and returns its result.

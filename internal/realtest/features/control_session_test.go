@@ -127,7 +127,7 @@ func (s *controlled) testSession(t *testing.T) {
 		t.Errorf("color: %v", err)
 	}
 	for _, watched := range []bool{false, true} {
-		if err := s.SetHasSubscribers(t.Context(), &watched); err != nil {
+		if err := s.SetHasSubscribers(t.Context(), watched); err != nil {
 			t.Error(err)
 		}
 	}

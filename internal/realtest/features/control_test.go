@@ -71,10 +71,9 @@ func connectControlled(t *testing.T) *controlled {
 	// others.
 	model.On("Wait for ever").Hang()
 	model.Reply("Yes.")
-	s, err := clew.Connect(t.Context(), &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: dir,
-		AllowedTools: []string{"Write", "Bash"}, EnableFileCheckpointing: true,
-	})
+	s, err := clew.Connect(t.Context(), over(t, model, &clew.Options{
+		Dir: dir, AllowedTools: []string{"Write", "Bash"}, EnableFileCheckpointing: true,
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +360,7 @@ func TestRealRewindConversation(t *testing.T) {
 	if err := s.SetPromptSuggestions(t.Context(), false); err != nil {
 		t.Error(err)
 	}
-	if err := s.SetHasSubscribers(t.Context(), nil); err != nil {
+	if err := s.Control(t.Context(), "set_has_subscribers", map[string]any{"has_subscribers": nil}, nil); err != nil {
 		t.Error(err)
 	}
 	if got := must(screens.WorkspaceDiff(t.Context(), s))(t); got.NoDiffReason != "no-repository" {

@@ -201,7 +201,7 @@ func TestRealParallelTools(t *testing.T) {
 	k := query(t, model, "Run them", &clew.Options{
 		AllowedTools: []string{"Bash"},
 		Hooks: map[clew.HookEvent][]clew.HookMatcher{
-			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{meet}, Timeout: 30 * time.Second, OnFailure: clew.HookFailureBlock}},
+			clew.HookPreToolUse: {{Hooks: []clew.HookFunc{meet}, Timeout: 10 * time.Minute, OnFailure: clew.HookFailureBlock}},
 		},
 	})
 	var got []string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -42,7 +43,7 @@ func TestRealOptionsModes(t *testing.T) {
 		"restricted": {clew.Options{Restricted: true, Tools: []string{}}, setup{Mode: usual}},
 		"bypass":     {clew.Options{PermissionMode: bypass.Mode}, bypass},
 		"usual":      {clew.Options{PermissionMode: usual, PermissionPrompts: clew.PermissionPromptsNone}, whole},
-		"all skills": {clew.Options{Skills: []string{clew.AllSkills}, Continue: true, ForkSession: true}, whole},
+		"all skills": {clew.Options{Skills: []string{clew.AllSkills}}, whole},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,33 @@ func TestRealOptionsModes(t *testing.T) {
 				t.Errorf("result %q; setup (-want +got):\n%s", r.result.Result, diff)
 			}
 		})
+	}
+}
+
+// The newest session of a directory is continued. A directory without one is an error.
+func TestRealOptionsContinue(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Done.")
+	dir := t.TempDir()
+	opts := over(t, model, &clew.Options{Dir: dir, Continue: true})
+	_, err := clew.Run(t.Context(), "Go", opts)
+	if bad, ok := errors.AsType[*clew.OptionsError](err); !ok || bad.Option != "Continue" {
+		t.Fatalf("error %v", err)
+	}
+	opts.Continue = false
+	first, err := clew.Run(t.Context(), "Go", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Continue = true
+	second, err := clew.Run(t.Context(), "Go", opts)
+	if err != nil || second.SessionID != first.SessionID {
+		t.Errorf("session %v, error %v; want %s", second, err, first.SessionID)
+	}
+	opts.ForkSession = true
+	third, err := clew.Run(t.Context(), "Go", opts)
+	if err != nil || third.SessionID == first.SessionID {
+		t.Errorf("session %v, error %v; want another one", third, err)
 	}
 }
 
@@ -364,4 +392,56 @@ func kinds(k *talk) []string {
 		list = append(list, msg.Kind().String())
 	}
 	return list
+}
+
+// Runs share a budget: each is limited by what is left, and the next one is refused.
+func TestRealBudget(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t).Reply("Done.")
+	opts := over(t, model, nil)
+	first, err := clew.Run(t.Context(), "Go", opts)
+	if err != nil || first.TotalCostUSD <= 0 {
+		t.Fatalf("result %v, error %v", first, err)
+	}
+	budget := &clew.Budget{LimitUSD: first.TotalCostUSD * 1.5}
+	opts.Budget = budget
+	if _, err = clew.Run(t.Context(), "Go", opts); err != nil {
+		t.Fatal(err)
+	}
+	_, err = clew.Run(t.Context(), "Go", opts)
+	if failed, ok := errors.AsType[*clew.ResultError](err); !ok || failed.Result.Subtype != wire.ResultErrorMaxBudgetUSD {
+		t.Errorf("the second run: %v", err)
+	}
+	asked := len(model.Requests())
+	if _, err = clew.Run(t.Context(), "Go", opts); !errors.Is(err, clew.ErrBudgetSpent) || len(model.Requests()) != asked {
+		t.Errorf("the third run: %v, after %d requests of %d", err, len(model.Requests()), asked)
+	}
+	if budget.SpentUSD() < first.TotalCostUSD*1.9 {
+		t.Errorf("spent %v of %v", budget.SpentUSD(), budget.LimitUSD)
+	}
+}
+
+// The structured result of a command says how it ended.
+func TestRealExitCode(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]int{"exit 3": 3, "true": 0} {
+		model := clewtest.NewModel(t)
+		model.On("Go").Reply(clewtest.ToolUse("Bash", map[string]string{"command": command}))
+		model.Reply("Done.")
+		talk := query(t, model, "Go", &clew.Options{PermissionMode: clew.PermissionModeBypassPermissions})
+		codes := 0
+		for _, msg := range of[*wire.UserMessage](talk) {
+			result, err := tooluse.DecodeResult("Bash", msg.ToolUseResult)
+			if err != nil {
+				continue // it is not the message with the result
+			}
+			codes++
+			if code, ok := tooluse.ExitCode(result); !ok || code != want {
+				t.Errorf("%s: exit code %d, %v, of %s", command, code, ok, msg.ToolUseResult)
+			}
+		}
+		if codes != 1 {
+			t.Errorf("%s: %d results", command, codes)
+		}
+	}
 }

@@ -149,6 +149,55 @@ func TestRealRunAsWithoutStruct(t *testing.T) {
 	}
 }
 
+// The turns of a session, and the runs of a pool, are answered in the form of its schema.
+func TestRealRunAsOnSessionAndPool(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Make tea").Reply(teaReply)
+	opts := over(t, model, nil)
+	var err error
+	if opts.OutputSchema, err = clew.SchemaFor[recipe](); err != nil {
+		t.Fatal(err)
+	}
+	session, err := clew.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	pool, err := clew.NewPool(t.Context(), opts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for _, on := range []clew.Runner{session, session, pool} {
+		got, _, err := clew.RunAs[recipe](t.Context(), "Make tea", on)
+		if diff := cmp.Diff(tea, got); diff != "" || err != nil {
+			t.Errorf("%T: error %v, answer (-want +got):\n%s", on, err, diff)
+		}
+	}
+}
+
+// A crate contains others.
+type crate struct {
+	Label  string  `json:"label"`
+	Crates []crate `json:"crates"`
+}
+
+// The agent takes a schema that refers to itself.
+func TestRealRunAsRecursive(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	inner := map[string]any{"label": "b", "crates": []any{}}
+	model.On("Pack").Reply(clewtest.ToolUse("StructuredOutput", map[string]any{"label": "a", "crates": []any{inner}}))
+	opts := over(t, model, nil)
+	opts.OutputSchema = `{"type":"object","properties":{"label":{"type":"string"},
+		"crates":{"type":"array","items":{"$ref":"#"}}},"required":["label","crates"]}`
+	got, _, err := clew.RunAs[crate](t.Context(), "Pack", opts)
+	if diff := cmp.Diff(crate{"a", []crate{{"b", []crate{}}}}, got); diff != "" || err != nil {
+		t.Errorf("error %v, answer (-want +got):\n%s", err, diff)
+	}
+}
+
 // The agent shows the model what is wrong with its answer.
 func TestRealRunAsCorrected(t *testing.T) {
 	t.Parallel()

@@ -197,7 +197,7 @@ func TestRealPoolPassesNothingOn(t *testing.T) {
 		},
 		"a plan": {clewtest.ToolUse("EnterPlanMode", struct{}{}), allow()},
 		"a command in the background": {
-			clewtest.ToolUse("Bash", map[string]any{"command": "sleep 1", "description": "Rest", "run_in_background": true}),
+			clewtest.ToolUse("Bash", map[string]any{"command": "sleep 600", "description": "Rest", "run_in_background": true}),
 			allow(),
 		},
 	} {

@@ -115,7 +115,7 @@ func TestRealRunInterrupted(t *testing.T) {
 		t.Skip("signals cannot be sent to another process")
 	}
 	s := newStage(t)
-	s.model.On("").Reply(clewtest.Text(strings.Repeat("word ", 2000))).ChunkSize(5).Pace(20 * time.Millisecond)
+	s.model.On("").Reply(clewtest.Text(strings.Repeat("word ", 10_000))).ChunkSize(5).Pace(20 * time.Millisecond)
 	cmd := s.command(t, "run", "Hi")
 	var errs strings.Builder
 	cmd.Stderr = &errs

@@ -41,7 +41,7 @@ func TestRealKilledInMidTurn(t *testing.T) {
 		during <-chan struct{} // or when
 	}{
 		{
-			name: "while text streams", reply: []wire.Block{clewtest.Text(strings.Repeat("word ", 500))},
+			name: "while text streams", reply: []wire.Block{clewtest.Text(strings.Repeat("word ", 10_000))},
 			now: func(msg wire.Message) bool {
 				event, ok := msg.(*wire.StreamEventMessage)
 				return ok && strings.Contains(event.Raw(), "text_delta")

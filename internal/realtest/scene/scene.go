@@ -3,6 +3,7 @@
 package scene
 
 import (
+	"cmp"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -14,8 +15,11 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
+// patience is how long an agent may take to start. A busy machine needs some minutes.
+const patience = 10 * time.Minute
+
 // Options returns a copy of opts for Claude Code over a model: in an empty directory unless opts
-// has one, and without the caller's environment. opts may be nil.
+// has one, without the caller's environment, and with time for a busy machine. opts may be nil.
 func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Options {
 	t.Helper()
 	var o clew.Options
@@ -23,6 +27,8 @@ func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Opti
 		o = *opts
 	}
 	o.AgentPath, o.InheritEnv = clewtest.RealAgent(t), []string{}
+	o.InitializeTimeout = cmp.Or(o.InitializeTimeout, patience)
+	o.ControlTimeout = cmp.Or(o.ControlTimeout, 3*time.Minute)
 	o.Env = append(model.Env(), o.Env...)
 	if o.Dir == "" {
 		o.Dir = Dir(t)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/tools"
 	"github.com/clewdev/clew/wire"
 )
@@ -49,11 +50,10 @@ func connect(t *testing.T, server clew.MCPServer) *stage {
 	t.Helper()
 	st := &stage{model: clewtest.NewModel(t), record: new(dialogue)}
 	var err error
-	st.Session, err = clew.Connect(t.Context(), &clew.Options{
-		AgentPath: clewtest.RealAgent(t), InheritEnv: []string{}, Env: st.model.Env(), Dir: t.TempDir(),
+	st.Session, err = clew.Connect(t.Context(), scene.Options(t, st.model, &clew.Options{
 		Record: st.record, AllowedTools: []string{"mcp__own", "mcp__other"},
 		MCPServers: map[string]clew.MCPServer{"own": server},
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/tools"
 )
 
@@ -185,6 +187,28 @@ func TestRealAlwaysLoad(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"mcp__own__here"}, names); diff != "" {
 		t.Errorf("tools in the request (-want +got):\n%s", diff)
+	}
+}
+
+// The agent has the name for a tool that the tool says.
+func TestRealToolName(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"own", "my own.2-x_y"} {
+		tool := adder("plus.one-x_y").AlwaysLoad()
+		model := clewtest.NewModel(t).Reply("Done.")
+		result, err := clew.Run(t.Context(), "Go", scene.Options(t, model, &clew.Options{
+			MCPServers: map[string]clew.MCPServer{server: tools.Server(tool)},
+		}))
+		if err != nil {
+			t.Fatalf("%v, %v", result, err)
+		}
+		var names []string
+		for _, tool := range model.Requests()[0].Tools {
+			names = append(names, tool.Name)
+		}
+		if !slices.Contains(names, tool.Name(server)) {
+			t.Errorf("the agent does not know %s, but %q", tool.Name(server), names)
+		}
 	}
 }
 

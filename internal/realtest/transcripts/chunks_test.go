@@ -166,6 +166,20 @@ func TestRealStructuredOutput(t *testing.T) {
 	p.wantAgreement(t, disk)
 }
 
+// The blocks of an answer are shown each, also where one begins like another.
+func TestRealBlocksAlike(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("Blocks").Reply(clewtest.Text("Same"), clewtest.Text("Same"), clewtest.Text("Same and more"))
+	p := play(t, sceneOptions(t, model))
+	p.ask(t, "Blocks")
+	disk := recorded(t, model, p.end(t))
+	if len(disk.Chunks) != 2 || disk.Chunks[1].Text != "Same\nSame\nSame and more" {
+		t.Errorf("got %+v", disk.Chunks)
+	}
+	p.wantAgreement(t, disk)
+}
+
 // dot is a picture of one red pixel.
 const dot = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde" +
 	"\x00\x00\x00\x0cIDATx\x9cc\xf8\xcf\xc0\x00\x00\x03\x01\x01\x00\xc9\xfe\x92\xef\x00\x00\x00\x00IEND\xaeB`\x82"

@@ -141,9 +141,7 @@ func TestRealChangedWhileRunning(t *testing.T) {
 	model.Reply("Yes.")
 	m := &meddler{past: &past{model: model, store: sessions.NewFolder(filepath.Join(model.ConfigDir(), "projects"))}}
 	m.store.Skipped = func(l sessions.SkippedLine) { t.Errorf("a line was left out: %+v", l) }
-	m.opts = &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: t.TempDir(), CanUseTool: m.allow,
-	}
+	m.opts = over(t, model, &clew.Options{CanUseTool: m.allow})
 	s, err := clew.Connect(t.Context(), m.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -233,10 +231,7 @@ func TestRealGivenProjectName(t *testing.T) {
 	model.Reply("Yes.")
 	t.Setenv("CLAUDE_CONFIG_DIR", model.ConfigDir())
 	t.Setenv("CLAUDE_CODE_PROJECT_DIR_NAME", "given_name")
-	opts := &clew.Options{
-		AgentPath: clewtest.RealAgent(t), InheritEnv: []string{}, Dir: t.TempDir(),
-		Env: append(model.Env(), "CLAUDE_CODE_PROJECT_DIR_NAME=given_name"),
-	}
+	opts := over(t, model, &clew.Options{Env: []string{"CLAUDE_CODE_PROJECT_DIR_NAME=given_name"}})
 	if _, err := clew.Run(t.Context(), "Hello", opts); err != nil {
 		t.Fatal(err)
 	}

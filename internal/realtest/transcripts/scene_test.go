@@ -18,6 +18,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	real "github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -30,12 +31,14 @@ type scene struct {
 	result *wire.ResultMessage // the last one
 }
 
+// over returns options for Claude Code over a model.
+var over = real.Options
+
 func sceneOptions(t *testing.T, model *clewtest.Model) *clew.Options {
 	t.Helper()
-	return &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: t.TempDir(),
+	return over(t, model, &clew.Options{
 		PermissionMode: clew.PermissionModeBypassPermissions, ForwardSubagentText: true,
-	}
+	})
 }
 
 func play(t *testing.T, opts *clew.Options) *scene {

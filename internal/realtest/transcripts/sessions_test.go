@@ -32,10 +32,7 @@ func makePast(t *testing.T) *past {
 	model.Reply("Yes.")
 	p := &past{model: model, store: sessions.NewFolder(filepath.Join(model.ConfigDir(), "projects"))}
 	p.store.Skipped = func(l sessions.SkippedLine) { t.Errorf("a line was left out: %+v", l) }
-	p.opts = &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: t.TempDir(),
-		PermissionMode: clew.PermissionModeBypassPermissions,
-	}
+	p.opts = over(t, model, &clew.Options{PermissionMode: clew.PermissionModeBypassPermissions})
 	s, err := clew.Connect(t.Context(), p.opts)
 	if err != nil {
 		t.Fatal(err)

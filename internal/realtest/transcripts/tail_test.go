@@ -45,10 +45,9 @@ func newLive(t *testing.T, model *clewtest.Model) *live {
 	model.Reply("Yes.")
 	return &live{
 		builder: transcript.NewBuilder(nil),
-		opts: &clew.Options{
-			AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: t.TempDir(),
+		opts: over(t, model, &clew.Options{
 			PermissionMode: clew.PermissionModeBypassPermissions, SessionID: liveID,
-		},
+		}),
 	}
 }
 
@@ -110,7 +109,7 @@ func TestRealTail(t *testing.T) {
 			path := l.path(t, model)
 			done := make(chan error, 1)
 			go func() { done <- l.run(t.Context(), sessions.NewFolder(filepath.Dir(filepath.Dir(path)))) }()
-			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			main, updates := followToEnd(ctx, t, path, opts)
 			if err := <-done; err != nil {

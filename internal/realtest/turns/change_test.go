@@ -107,6 +107,25 @@ func TestRealCommands(t *testing.T) {
 	t.Run("clear", func(t *testing.T) { testClear(t, s, model) })
 }
 
+// After some turns, commands report more than after one: which messages a compaction has kept.
+func TestCommandsAfterFourTurns(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	model.On("CRITICAL: Respond with TEXT ONLY").Reply(clewtest.Text("<summary>\nTalked about words.\n</summary>"))
+	model.Reply("Yes.")
+	s := scene.Connect(t, options(t, model))
+	for _, prompt := range []string{"One", "Two", "Three", "Four"} {
+		ask(t, s, prompt)
+	}
+	said := scene.Of[*wire.AssistantMessage](ask(t, s, "/context").messages)
+	if len(said) != 1 || said[0].LocalCommandRun == nil || said[0].LocalCommandRun.Command != "context" || said[0].LocalCommandSource == "" {
+		t.Errorf("/context says %v", said)
+	}
+	if n := len(scene.Of[*wire.CompactBoundaryMessage](ask(t, s, "/compact").messages)); n != 1 {
+		t.Errorf("%d compactions", n)
+	}
+}
+
 // A command that needs no model is a turn like any other: its result names the prompt.
 func testLocalCommand(t *testing.T, s *clew.Session, command, words string) {
 	got := ask(t, s, "/"+command)

@@ -114,7 +114,7 @@ func TestRealQueryLeft(t *testing.T) {
 	wantWhole(t, readTranscript(t, model, id), "touch begun")
 }
 
-func TestRealQueryCancelled(t *testing.T) {
+func TestRealQueryCanceled(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	sleeper := newSleeper(t, model)
@@ -134,7 +134,7 @@ func TestRealQueryCancelled(t *testing.T) {
 }
 
 // The end of its context ends a turn, but not the session.
-func TestRealTurnCancelled(t *testing.T) {
+func TestRealTurnCanceled(t *testing.T) {
 	t.Parallel()
 	model := clewtest.NewModel(t)
 	sleeper := newSleeper(t, model)

@@ -137,7 +137,9 @@ func TestRealOnIdle(t *testing.T) {
 		if silence < opts.IdleTimeout {
 			t.Errorf("called after %v", silence)
 		}
-		once.Do(func() { interrupt(t, s) })
+		if len(model.Requests()) > 0 { // a slow agent is also silent before it asks
+			once.Do(func() { interrupt(t, s) })
+		}
 	}
 	s = scene.Connect(t, opts)
 	read(s.Turn(t.Context(), clew.Text("Hang")), nil).wantInterrupted(t, wire.TerminalReasonAbortedStreaming)

@@ -2,6 +2,10 @@ package turns_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,16 +77,18 @@ func TestRealBackgroundSubagent(t *testing.T) {
 	opts := options(t, model)
 	opts.AllowedTools = []string{"Agent", "Bash"}
 	s := scene.Connect(t, opts)
-	ask(t, s, "Delegate").wantText(t, "Started.")
+	first := ask(t, s, "Delegate")
+	first.wantText(t, "Started.")
 	ask(t, s, "Meanwhile").wantText(t, "Here.")
 
 	writeFile(t, opts.Dir, "go")
+	subagent := scene.Of[*wire.TaskStartedMessage](first.messages)[0].TaskID // its command may become a task, too
 	var ended []*wire.TaskNotificationMessage
 	for msg, err := range s.Messages(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if msg, ok := msg.(*wire.TaskNotificationMessage); ok {
+		if msg, ok := msg.(*wire.TaskNotificationMessage); ok && msg.TaskID == subagent {
 			ended = append(ended, msg)
 		}
 		if result, ok := msg.(*wire.ResultMessage); ok {
@@ -174,6 +180,83 @@ func TestRealCloseEndsBackgroundCommand(t *testing.T) {
 		t.Error(err)
 	}
 	sleeper.wantGone(t)
+}
+
+// A run does not wait for a command in the background, for which the agent itself waits.
+func TestRealRunWithABackgroundCommand(t *testing.T) {
+	t.Parallel()
+	model := clewtest.NewModel(t)
+	sleeper := newSleeper(t, model)
+	model.On("Serve").Reply(clewtest.ToolUse("Bash", map[string]any{
+		"command": "touch begun; " + sleeper.sleep, "description": "Serve", "run_in_background": true,
+	}))
+	result, err := clew.Run(t.Context(), "Serve", sleeper.opts)
+	if err != nil || result.Result != "Yes." {
+		t.Errorf("result %v, error %v", result, err)
+	}
+	sleeper.wantGone(t)
+}
+
+// A process that the agent does not know any more, because its command has left it behind, also
+// ends with the agent, unless the options keep it.
+func TestRealNothingStaysInTheBackground(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere not all processes can be found")
+	}
+	for name, test := range map[string]struct {
+		run   func(t *testing.T, opts *clew.Options)
+		keeps bool
+	}{
+		"Run": {func(t *testing.T, opts *clew.Options) {
+			if _, err := clew.Run(t.Context(), "Leave", opts); err != nil {
+				t.Error(err)
+			}
+		}, false},
+		"Close": {func(t *testing.T, opts *clew.Options) {
+			s := scene.Connect(t, opts)
+			ask(t, s, "Leave")
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}, false},
+		"KeepBackground": {func(t *testing.T, opts *clew.Options) {
+			opts.KeepBackground = true
+			if _, err := clew.Run(t.Context(), "Leave", opts); err != nil {
+				t.Error(err)
+			}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := clewtest.NewModel(t)
+			sleeper := newSleeper(t, model)
+			model.On("Leave").Reply(scene.Bash("nohup " + sleeper.sleep + " >/dev/null 2>&1 & echo $! >left")).Once()
+			test.run(t, sleeper.opts)
+			if got := sleeper.runs(t); got != test.keeps {
+				t.Errorf("the process runs: %v", got)
+			}
+			if test.keeps {
+				endLeft(t, filepath.Join(sleeper.opts.Dir, "left"))
+			}
+		})
+	}
+}
+
+// endLeft ends the process whose ID is in a file.
+func endLeft(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+		t.Errorf("process %d can't be ended: %v", pid, err)
+	}
 }
 
 // A command that the turn waits for can be sent to the background. The turn continues without it.

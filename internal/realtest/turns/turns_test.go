@@ -32,9 +32,7 @@ func options(t *testing.T, model *clewtest.Model) *clew.Options {
 			t.Logf("the dialogue:\n%s", record)
 		}
 	})
-	return &clew.Options{
-		AgentPath: clewtest.RealAgent(t), Env: model.Env(), InheritEnv: []string{}, Dir: scene.Dir(t), Record: record,
-	}
+	return scene.Options(t, model, &clew.Options{Record: record})
 }
 
 // A dialogue is a recording that may still grow while it is read.
@@ -102,6 +100,11 @@ func ask(t *testing.T, s *clew.Session, prompt string) *outcome {
 	got := read(s.Turn(t.Context(), clew.Text(prompt)), nil)
 	if got.err != nil {
 		t.Fatalf("%s: %v", prompt, got.err)
+	}
+	for _, msg := range got.messages {
+		if unknown, misfits := wire.Survey(msg); !wire.Known(msg.Kind()) || len(unknown) > 0 || len(misfits) > 0 {
+			t.Errorf("%s: %s has the unknown fields %q, and fields that do not fit: %v", prompt, msg.Kind(), unknown, misfits)
+		}
 	}
 	return got
 }

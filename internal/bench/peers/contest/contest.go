@@ -2,7 +2,9 @@
 // agent sends, and the figures that a host prints.
 package contest
 
-import "time"
+import (
+	"time"
+)
 
 // A Query is what a host measured of one query. Times count from the call, in nanoseconds.
 type Query struct {
@@ -36,4 +38,14 @@ type Idle struct {
 	Sessions   int     `json:"sessions"`
 	Goroutines float64 `json:"goroutines"`
 	Bytes      float64 `json:"bytes"`
+}
+
+// Totals is what a program prints that adds up the usage of all sessions.
+type Totals struct {
+	Totals struct {
+		Input      int `json:"inputTokens"`
+		Output     int `json:"outputTokens"`
+		CacheWrite int `json:"cacheCreationTokens"`
+		CacheRead  int `json:"cacheReadTokens"`
+	} `json:"totals"`
 }

@@ -8,7 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
+	"os/exec"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
 )
 
 const usage = `usage: host query AGENT  one query
@@ -51,4 +56,41 @@ func run(ctx context.Context, args []string) (any, error) {
 		return measureIdle(ctx, agent)
 	}
 	return nil, errors.New(usage)
+}
+
+// bare runs the agent as a shell script would, without an SDK: the prompt is an argument, nothing
+// is asked back, and the end of the messages is the exit of the agent.
+func bare(ctx context.Context, agent string) iter.Seq2[wire.Message, error] {
+	return func(yield func(wire.Message, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, agent, "-p", "--output-format", "stream-json", "--verbose", prompt)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if err := cmd.Start(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for msg, err := range wire.NewReader(out, nil).Messages() {
+			if !yield(msg, err) || err != nil {
+				return
+			}
+		}
+		if err := cmd.Wait(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// query asks an agent once. The agent starts with the loop and has ended after it.
+func query(ctx context.Context, agent string) iter.Seq2[wire.Message, error] {
+	return clew.Query(ctx, prompt, &clew.Options{AgentPath: agent})
+}
+
+// connect starts an agent and returns when it is ready for a prompt.
+func connect(ctx context.Context, agent string) (*clew.Session, error) {
+	return clew.Connect(ctx, &clew.Options{AgentPath: agent})
 }

@@ -1,0 +1,269 @@
+// Package sqlite stores a full-text index in a SQLite file: the words of each passage, and no text.
+// It is only for package index, which defines passages.
+//
+// Passages are stored in segments of one file each. In the database, segments are the table parts,
+// and their encoded locations the column places.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// version is the version of the schema and of the way in which transcripts are split into passages
+// and words. A file of another version must be rebuilt.
+const version = 6
+
+// segmentBits is the number of bits of a passage's number that are its number in its segment.
+const segmentBits = 16
+
+// SegmentSize is the most passages of a segment.
+const SegmentSize = 1 << segmentBits
+
+// Errors that callers handle. They are returned wrapped.
+var (
+	// ErrDamaged means that the file must be deleted: see [Remove].
+	ErrDamaged = errors.New("damaged")
+	// ErrVersion is an ErrDamaged for a file of another version, or one whose build was
+	// interrupted.
+	ErrVersion = fmt.Errorf("%w: it has another version", ErrDamaged)
+	// ErrBusy means that another process is writing.
+	ErrBusy = errors.New("in use by another process")
+)
+
+// A DB is an open index. It must not be used by several goroutines at once.
+type DB struct {
+	path string
+	// file is the same file, to read it for its checksum. Closing it would release the locks that
+	// this process has on the index, so it is closed last.
+	file *os.File
+	db   *sql.DB
+	conn *sql.Conn
+	// New reports whether the index is new and empty.
+	New bool
+	// summed reports whether the file was read for its checksum.
+	summed bool
+}
+
+const schema = `
+CREATE TABLE files (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
+	inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL, state BLOB NOT NULL
+);
+CREATE TABLE parts (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, file INTEGER NOT NULL, newest INTEGER NOT NULL,
+	places BLOB NOT NULL, filters BLOB NOT NULL
+);
+CREATE INDEX parts_file ON parts (file);
+CREATE VIRTUAL TABLE words USING fts5(
+	text, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
+`
+
+// Open opens the index in a file, and creates the file if it does not exist. Only its owner may
+// read it.
+func Open(ctx context.Context, path string) (*DB, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
+	name.RawQuery = "_pragma=busy_timeout(1000)&_pragma=synchronous(off)&_pragma=cache_size(-65536)&_pragma=temp_store(memory)"
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, errors.Join(classify(err), file.Close())
+	}
+	d := &DB{path: path, file: file, db: db}
+	if d.conn, err = db.Conn(ctx); err == nil {
+		err = d.check(ctx)
+	}
+	if err == nil && !d.New {
+		err = d.verify(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(classify(err), d.Close())
+	}
+	return d, nil
+}
+
+// Remove deletes an index. It is not an error if there is none.
+func Remove(path string) error {
+	err := os.Remove(path)
+	for _, suffix := range []string{"-journal", "-wal", "-shm", sumSuffix} {
+		if more := os.Remove(path + suffix); more != nil && !errors.Is(more, os.ErrNotExist) {
+			err = errors.Join(err, more)
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Close closes the index. Changes that were not committed are lost.
+func (d *DB) Close() error {
+	var err error
+	if d.conn != nil {
+		err = d.conn.Close()
+	}
+	return errors.Join(err, d.db.Close(), d.file.Close())
+}
+
+// check returns an error unless the file is an index of this version, or empty.
+func (d *DB) check(ctx context.Context) error {
+	var found, tables int
+	// One statement: another process may build the index between two.
+	err := d.conn.QueryRowContext(ctx,
+		"SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&found, &tables)
+	if err != nil {
+		return err
+	}
+	switch {
+	case found == version:
+		return nil
+	case found == 0 && tables == 0:
+		d.New = true
+		return nil
+	}
+	return ErrVersion
+}
+
+// classify wraps an error of SQLite in ErrBusy or ErrDamaged, if it is one of these.
+func classify(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xFF {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_SCHEMA, lib.SQLITE_ERROR, lib.SQLITE_FORMAT:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}
+
+// Read begins a transaction: until Close, all calls see the index as it is now. Without it, each
+// call takes a separate lock.
+func (d *DB) Read(ctx context.Context) error {
+	_, err := d.conn.ExecContext(ctx, "BEGIN")
+	return classify(err)
+}
+
+// A File is a file in the index.
+type File struct {
+	ID                    int64
+	Path                  string
+	Inode, Size, Modified int64
+	State                 []byte // set for Writer.Put; DB.State returns it
+}
+
+// Files returns all files of the index, by path.
+func (d *DB) Files(ctx context.Context) (map[string]File, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, path, inode, size, modified FROM files")
+	if err != nil {
+		return nil, classify(err)
+	}
+	defer rows.Close()
+	files := map[string]File{}
+	for rows.Next() {
+		var f File
+		if err := rows.Scan(&f.ID, &f.Path, &f.Inode, &f.Size, &f.Modified); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		files[f.Path] = f
+	}
+	return files, classify(rows.Err())
+}
+
+// State returns the state of a file.
+func (d *DB) State(ctx context.Context, file int64) ([]byte, error) {
+	var state []byte
+	err := d.conn.QueryRowContext(ctx, "SELECT state FROM files WHERE id = ?", file).Scan(&state)
+	return state, classify(err)
+}
+
+// A Segment is a group of passages of a file.
+type Segment struct {
+	ID, File int64
+	Newest   int64 // the time of its newest passage
+}
+
+// Segments returns all segments, by ID.
+func (d *DB) Segments(ctx context.Context) (map[int64]Segment, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, file, newest FROM parts")
+	if err != nil {
+		return nil, classify(err)
+	}
+	defer rows.Close()
+	segments := map[int64]Segment{}
+	for rows.Next() {
+		var p Segment
+		if err := rows.Scan(&p.ID, &p.File, &p.Newest); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		segments[p.ID] = p
+	}
+	return segments, classify(rows.Err())
+}
+
+// Locations returns the encoded locations of the passages of a segment.
+func (d *DB) Locations(ctx context.Context, segment int64) ([]byte, error) {
+	return d.ofSegment(ctx, "SELECT places FROM parts WHERE id = ?", segment)
+}
+
+// Filters returns the encoded filters of the passages of a segment.
+func (d *DB) Filters(ctx context.Context, segment int64) ([]byte, error) {
+	return d.ofSegment(ctx, "SELECT filters FROM parts WHERE id = ?", segment)
+}
+
+func (d *DB) ofSegment(ctx context.Context, query string, segment int64) (data []byte, err error) {
+	err = d.conn.QueryRowContext(ctx, query, segment).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: segment %d is missing", ErrDamaged, segment)
+	}
+	return data, classify(err)
+}
+
+// Match returns, for each segment, the numbers of the passages that match an FTS5 expression.
+func (d *DB) Match(ctx context.Context, expression string) (map[int64][]int, error) {
+	var list sql.NullString
+	// One row is much faster than one for each passage.
+	err := d.conn.QueryRowContext(ctx, "SELECT group_concat(rowid) FROM words WHERE words MATCH ?", expression).Scan(&list)
+	if err != nil {
+		return nil, classify(err)
+	}
+	found := map[int64][]int{}
+	var segment int64
+	var numbers []int
+	for text := range strings.SplitSeq(list.String, ",") {
+		if text == "" {
+			break
+		}
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if id>>segmentBits != segment {
+			if segment != 0 {
+				found[segment] = append(found[segment], numbers...)
+			}
+			segment, numbers = id>>segmentBits, nil
+		}
+		numbers = append(numbers, int(id&(SegmentSize-1)))
+	}
+	if segment != 0 {
+		found[segment] = append(found[segment], numbers...)
+	}
+	return found, nil
+}

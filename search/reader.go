@@ -1,0 +1,376 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"hash/fnv"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A state records how far a file was read, and what is needed to continue there.
+type state struct {
+	Offset    int64             `json:"offset"`
+	Lines     int64             `json:"lines"` // line feeds before the offset
+	Time      int64             `json:"time"`  // of the last entry that has one
+	Turns     int64             `json:"turns"`
+	Tip       string            `json:"tip,omitempty"`     // the last entry of the conversation
+	Rewound   bool              `json:"rewound,omitempty"` // only the whole transcript has the turns
+	Session   string            `json:"session,omitempty"` // the session ID in the entries
+	Directory string            `json:"folder,omitempty"`  // the name of the first working directory
+	Calls     map[string]string `json:"calls,omitempty"`   // the tools of calls without a result, by ID
+	Checksum  uint64            `json:"guard"`             // of the bytes before the offset
+
+	// Queue has the prompts that no entry of the conversation may have.
+	Queue transcript.PromptQueue `json:"queue,omitzero"`
+	// Rest means that the end of the file decided about prompts of the queue. If the file grows, it
+	// must be read again: entries of them may follow.
+	Rest bool `json:"rest,omitempty"`
+}
+
+const (
+	// maxCalls is the most calls without results that are remembered.
+	maxCalls = 1000
+	// maxLine is the length of the longest line that is read.
+	maxLine = 64 << 20
+	// pieceSize is the length of the pieces of a spill.
+	pieceSize = 1 << 20
+	readSize  = 256 << 10
+	// checksumSize is the number of bytes before the offset that are compared, to find out whether
+	// a file was only appended to.
+	checksumSize = 512
+)
+
+// A visitor is called with each passage of a file.
+type visitor func(p *location, text string) error
+
+// A reader reads files passage by passage. It must not be used by several goroutines at once.
+type reader struct {
+	extractor *extractor
+	buf       []byte
+	progress  func(n int) // may be nil
+
+	state *state
+	base  state // where reading began
+	visit visitor
+	err   error
+}
+
+func newReader() *reader {
+	return &reader{extractor: newExtractor(), buf: make([]byte, readSize)}
+}
+
+// read visits the passages of a file after a state, and moves the state to the end of the file. A
+// file that no longer exists has no passages.
+func (r *reader) read(ctx context.Context, f *sessions.File, s *state, visit visitor) error {
+	file, err := os.Open(f.Path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r.state, r.base, r.visit, r.err = s, *s, visit, nil
+	if s.Time == 0 {
+		s.Time = f.Info.ModTime().UnixMilli()
+		if !f.Spill {
+			s.Time = 0
+		}
+	}
+	if f.Spill {
+		return r.spill(ctx, file)
+	}
+	if err := r.transcript(ctx, file); err != nil {
+		return err
+	}
+	s.Checksum, err = checksum(file, s.Offset)
+	return err
+}
+
+// transcript reads the lines of a transcript.
+func (r *reader) transcript(ctx context.Context, file *os.File) error {
+	splitter := transcript.NewLineSplitter(maxLine)
+	ignore := func(transcript.InvalidLine) {}
+	for at := r.base.Offset; ; {
+		n, err := file.ReadAt(r.buf, at)
+		at += int64(n)
+		splitter.Feed(r.buf[:n], r.line, ignore)
+		r.report(n)
+		switch {
+		case r.err != nil:
+			return r.err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF):
+			splitter.Flush(r.line, ignore)
+			rest := r.state.Queue.Rest()
+			r.state.Rest = len(rest) > 0
+			r.queued(rest)
+			r.state.Offset, r.state.Lines = r.base.Offset+splitter.Offset(), r.base.Lines+int64(splitter.Lines())
+			return r.err
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (r *reader) report(n int) {
+	if r.progress != nil {
+		r.progress(n)
+	}
+}
+
+// line visits the passages of a line.
+func (r *reader) line(line []byte, at wire.Position) {
+	if r.err != nil {
+		return
+	}
+	e, err := transcript.DecodeEntry(line)
+	if err != nil {
+		return
+	}
+	r.note(&e)
+	e.Position = wire.Position{
+		Line: int(r.base.Lines) + at.Line, Offset: r.base.Offset + at.Offset, Bytes: int64(len(line)),
+	}
+	r.queued(r.state.Queue.Next(&e))
+	if e.Type != queueOperation {
+		r.entry(&e, r.state.Time)
+	}
+	if e.Chained() && !e.IsSidechain {
+		r.state.Tip = e.UUID
+	}
+}
+
+// queued visits the passages of entries that only the queue has.
+func (r *reader) queued(entries []transcript.Entry) {
+	for i := range entries {
+		time := r.state.Time
+		if at := entries[i].Timestamp; !at.IsZero() {
+			time = at.UnixMilli()
+		}
+		r.entry(&entries[i], time)
+	}
+}
+
+// entry visits the passages of an entry.
+func (r *reader) entry(e *transcript.Entry, time int64) {
+	at := e.Position
+	p := location{offset: at.Offset, length: at.Bytes, line: int64(at.Line), time: time, agent: e.AgentID}
+	for i, passage := range r.extractor.passages(e) {
+		if r.err != nil {
+			return
+		}
+		if passage.turn {
+			r.state.Turns++
+		}
+		p.nth, p.role, p.tool, p.turn = int64(i), passage.role, r.toolOf(&passage), r.state.Turns
+		r.err = r.visit(&p, passage.text)
+	}
+}
+
+// note records the facts of an entry that later entries need.
+func (r *reader) note(e *transcript.Entry) {
+	s := r.state
+	if !e.Timestamp.IsZero() {
+		s.Time = e.Timestamp.UnixMilli()
+	}
+	if s.Session == "" {
+		s.Session = e.SessionID
+	}
+	if s.Directory == "" && e.CWD != "" {
+		s.Directory = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
+	}
+	said := (e.Type == "user" || e.Type == "assistant") && !e.IsSidechain && e.ToolUseResult == nil
+	if said && e.ParentUUID != "" && s.Tip != "" && e.ParentUUID != s.Tip || len(e.Supersedes) > 0 || recordsRewind(e) {
+		s.Rewound = true
+	}
+}
+
+// recordsRewind reports whether an entry beside the conversation may record a rewind.
+func recordsRewind(e *transcript.Entry) bool {
+	return e.Type == "last-prompt" && bytes.Contains(e.Raw, []byte(`"rewound"`))
+}
+
+// toolOf returns the name of a passage's tool.
+func (r *reader) toolOf(p *passage) string {
+	if p.tool == "" {
+		name := r.state.Calls[p.call]
+		delete(r.state.Calls, p.call)
+		return name
+	}
+	if r.state.Calls == nil {
+		r.state.Calls = map[string]string{}
+	}
+	if p.call != "" && len(r.state.Calls) < maxCalls {
+		r.state.Calls[p.call] = p.tool
+	}
+	return p.tool
+}
+
+// spill reads a spill in pieces. It skips a file that does not look like text.
+func (r *reader) spill(ctx context.Context, file *os.File) error {
+	piece := make([]byte, pieceSize)
+	p := location{role: Tool, line: 1, time: r.state.Time}
+	for ctx.Err() == nil {
+		n, err := io.ReadFull(io.NewSectionReader(file, p.offset, pieceSize), piece)
+		if n == 0 || p.offset == 0 && bytes.IndexByte(piece[:min(n, checksumSize)], 0) >= 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if n == pieceSize {
+			n = pieceEnd(piece)
+		}
+		p.length = int64(n)
+		if err := r.visit(&p, string(piece[:n])); err != nil {
+			return err
+		}
+		p.offset += int64(n)
+		p.line += int64(bytes.Count(piece[:n], []byte("\n")))
+		r.report(n)
+	}
+	r.state.Offset = p.offset
+	return ctx.Err()
+}
+
+// pieceEnd returns the end of a piece that is not the last one: after a line, or at least between
+// words.
+func pieceEnd(piece []byte) int {
+	return cmp.Or(bytes.LastIndexByte(piece, '\n')+1, bytes.LastIndexAny(piece, " \t,;:{}[]\"")+1, len(piece))
+}
+
+// checksum returns a hash of the bytes before an offset.
+func checksum(file io.ReaderAt, offset int64) (uint64, error) {
+	from := max(0, offset-checksumSize)
+	sum := fnv.New64a()
+	_, err := io.Copy(sum, io.NewSectionReader(file, from, offset-from))
+	return sum.Sum64(), err
+}
+
+// text reads a passage again.
+func (r *reader) text(file io.ReaderAt, p *location, spill bool) (string, bool) {
+	data := make([]byte, p.length)
+	if n, err := file.ReadAt(data, p.offset); err != nil && n < len(data) {
+		return "", false
+	}
+	if spill {
+		return string(data), true
+	}
+	e, err := transcript.DecodeEntry(data)
+	if err != nil {
+		return "", false
+	}
+	passages := r.extractor.passages(&e)
+	if p.nth >= int64(len(passages)) {
+		return "", false
+	}
+	return passages[p.nth].text, true
+}
+
+// Scan runs a query by reading all files. It blocks until all are read or the context ends. In the
+// latter case it returns what it has found so far and the error of the context. progress may be
+// nil, and is called by one goroutine at a time.
+func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(done, total int64)) (*Result, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	s := &scan{query: q, progress: progress, best: ranking{limit: q.Limit}}
+	for i := range files {
+		if q.wantsFile(&files[i]) {
+			s.files = append(s.files, &files[i])
+			s.total += files[i].Info.Size()
+		}
+	}
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(s.files)) {
+		group.Go(func() { s.work(ctx) })
+	}
+	group.Wait()
+	result := &Result{More: s.best.total - len(s.best.list), Unread: s.unread}
+	var turns turnCounter
+	for _, c := range s.best.sorted() {
+		result.Hits = append(result.Hits, c.hit(ctx, &turns))
+	}
+	return result, ctx.Err()
+}
+
+// wantsFile reports whether a file may have matches.
+func (q *Query) wantsFile(f *sessions.File) bool {
+	if q.Projects != nil && !q.Projects[f.Project] {
+		return false
+	}
+	return q.Since.IsZero() || !f.Info.ModTime().Before(q.Since)
+}
+
+// wantsLocation reports whether a passage may be a match, by everything but its text.
+func (q *Query) wantsLocation(p *location) bool {
+	at := time.UnixMilli(p.time)
+	return (q.Role == AnyRole || q.Role == p.role) && (q.Tool == "" || strings.EqualFold(q.Tool, p.tool)) &&
+		(q.Since.IsZero() || !at.Before(q.Since)) && (q.Until.IsZero() || at.Before(q.Until))
+}
+
+// A scan is the state of a call of Scan.
+type scan struct {
+	query    *Query
+	files    []*sessions.File
+	next     atomic.Int64
+	progress func(done, total int64)
+	total    int64
+
+	mu     sync.Mutex // guards what follows
+	done   int64
+	best   ranking
+	unread []error
+}
+
+func (s *scan) work(ctx context.Context) {
+	r := newReader()
+	r.progress = s.report
+	var c tokenizer
+	for i := int(s.next.Add(1)) - 1; i < len(s.files) && ctx.Err() == nil; i = int(s.next.Add(1)) - 1 {
+		f, st := s.files[i], new(state)
+		err := r.read(ctx, f, st, func(p *location, text string) error {
+			if s.query.wantsLocation(p) {
+				found := &candidate{file: f, state: st, location: *p}
+				if found.take(text, s.query.find(&c, text)) {
+					s.found(found)
+				}
+			}
+			return ctx.Err()
+		})
+		if err != nil && !errors.Is(err, ctx.Err()) {
+			s.mu.Lock()
+			s.unread = append(s.unread, err)
+			s.mu.Unlock()
+		}
+	}
+}
+
+func (s *scan) found(c *candidate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.best.add(c)
+}
+
+func (s *scan) report(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done += int64(n); s.progress != nil {
+		s.progress(min(s.done, s.total), s.total)
+	}
+}
