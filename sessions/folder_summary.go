@@ -120,7 +120,7 @@ func (s *Summary) addEnd(file *os.File, read, size int64) error {
 
 // addLines adds the entries in a part of a file, except those of incomplete appends.
 func (s *Summary) addLines(text []byte, b *batches) error {
-	if !bytes.Contains(text, []byte(firstMark)) && !bytes.Contains(text, []byte(middleMark)) { // as in all files of agents
+	if bytes.IndexByte(text, '\t') < 0 { // no marks, as in all files of agents
 		for line := range entrylex.Lines(bytes.TrimPrefix(text, []byte(entrylex.ByteOrderMark))) {
 			s.add(line)
 		}

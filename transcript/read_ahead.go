@@ -11,6 +11,9 @@ const (
 	// batchBytes and batchLines are how much is decoded before it is added.
 	batchBytes = 256 << 10
 	batchLines = 256
+	// batchCount is how many batches there are. With two of them, the goroutines often wait for each
+	// other.
+	batchCount = 5
 )
 
 // A batch has decoded lines, in order.
@@ -29,8 +32,12 @@ type batchLine struct {
 // adds the entries before. When it returns, that goroutine has ended. The error is that of r.
 func (b *Builder) ReadFrom(r io.Reader) (int64, error) {
 	b.assembly.dropTorn()
-	a := readAhead{Builder: b, full: make(chan *batch), free: make(chan *batch, 2), batch: new(batch)}
-	a.free <- new(batch)
+	a := readAhead{
+		Builder: b, full: make(chan *batch, batchCount), free: make(chan *batch, batchCount), batch: new(batch),
+	}
+	for range batchCount - 1 {
+		a.free <- new(batch)
+	}
 	var adding sync.WaitGroup
 	adding.Go(a.addBatches)
 	defer adding.Wait()
@@ -40,8 +47,8 @@ func (b *Builder) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// A readAhead is what a call of ReadFrom needs. There are two batches: one is filled while the
-// entries of the other are added.
+// A readAhead is what a call of ReadFrom needs. One batch is filled while the entries of others are
+// added.
 type readAhead struct {
 	*Builder
 	batch *batch      // that is being filled
@@ -63,9 +70,8 @@ func (a *readAhead) feed(p []byte) { a.lines.Feed(p, a.addLine, a.addInvalid) }
 func (a *readAhead) addLine(line []byte, at wire.Position) {
 	if len(line) > keepBytes {
 		a.flush()
-		other := <-a.free
+		a.settle()
 		a.Builder.addLine(line, at)
-		a.free <- other
 		return
 	}
 	start := len(a.batch.text)
@@ -106,6 +112,17 @@ func (a *readAhead) flushIfFull() {
 func (a *readAhead) flush() {
 	a.full <- a.batch
 	a.batch = <-a.free
+}
+
+// settle waits until the entries of all batches before this one have been added.
+func (a *readAhead) settle() {
+	var others [batchCount - 1]*batch
+	for i := range others {
+		others[i] = <-a.free
+	}
+	for _, other := range others {
+		a.free <- other
+	}
 }
 
 // addBatches adds the entries of batches until there are no more.
