@@ -112,7 +112,7 @@ type sender struct {
 }
 
 // startSender sends prompts in the background. After the last one, the agent's input is closed as
-// soon as no callback can be needed any more.
+// soon as it can't be needed any more.
 func startSender(ctx context.Context, s *Session, prompts iter.Seq2[*wire.UserMessage, error]) *sender {
 	ctx, cancel := context.WithCancelCause(ctx)
 	sender := &sender{session: s, cancel: cancel, done: make(chan struct{}), limit: s.opts.closeTimeout()}
@@ -174,6 +174,9 @@ func (s *sender) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessag
 		if _, err := s.session.Send(ctx, msg); err != nil {
 			return err
 		}
+		if s.sent {
+			s.session.oneShot.keepInput()
+		}
 		s.sent = true
 	}
 	return nil
@@ -188,19 +191,19 @@ const turnTimeout = 10 * time.Minute
 // does nothing before allSent is called, and so nothing for a session without an end. It has its
 // own state and lock.
 type oneShot struct {
-	log        *slog.Logger
-	progress   *progress
-	needsInput bool          // callbacks may have to be answered
-	endInput   func()        // closes the agent's input
-	endAgent   func()        // ends the agent
-	grace      time.Duration // how long an agent without work may take to exit
+	log      *slog.Logger
+	progress *progress
+	endInput func()        // closes the agent's input
+	endAgent func()        // ends the agent
+	grace    time.Duration // how long an agent without work may take to exit
 
-	mu       sync.Mutex
-	sent     bool        // the last prompt was sent
-	stopped  bool        // the session ends in another way
-	overdue  bool        // the agent was ended because it did not exit
-	answered time.Time   // when the last answer came
-	timer    *time.Timer // runs from the last answer on
+	mu         sync.Mutex
+	needsInput bool        // until all is answered
+	sent       bool        // the last prompt was sent
+	stopped    bool        // the session ends in another way
+	overdue    bool        // the agent was ended because it did not exit
+	answered   time.Time   // when the last answer came
+	timer      *time.Timer // runs from the last answer on
 }
 
 func newOneShot(s *Session) *oneShot {
@@ -209,6 +212,14 @@ func newOneShot(s *Session) *oneShot {
 		log: s.log, progress: &s.progress, needsInput: needsInput(s.opts), grace: grace,
 		endInput: s.out.End, endAgent: func() { s.agent.process().terminate(s.ending.over, grace) },
 	}
+}
+
+// keepInput keeps the agent's input open until all is answered, also if no callback needs it: some
+// versions of the agent drop the prompts that wait when their input is closed.
+func (o *oneShot) keepInput() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.needsInput = true
 }
 
 // allSent notes that the last prompt was sent.

@@ -119,6 +119,23 @@ func TestOlderAgentsAnswerARun(t *testing.T) {
 	})
 }
 
+// Some agents drop the prompts that wait when their input is closed, so it stays open until all are
+// answered.
+func TestInputStaysOpenForPromptsThatWait(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		var record strings.Builder
+		agent := clewtest.NewAgent(t, namelessQueue())
+		prompts := slices.Values([]*clew.UserMessage{clew.Text("one"), clew.Text("two"), clew.Text("three")})
+		if _, err := clew.Run(t.Context(), prompts, inMemory(agent, &clew.Options{Record: &record})); err != nil {
+			t.Error(err)
+		}
+		_, after, closed := strings.Cut(record.String(), "# host closes stdin")
+		if !closed || strings.Contains(after, `"type":"result"`) {
+			t.Errorf("recorded:\n%s", record.String())
+		}
+	})
+}
+
 func declines(context.Context, *clew.ElicitationRequest) (*clew.ElicitationResult, error) {
 	return nil, nil
 }

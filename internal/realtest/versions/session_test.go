@@ -77,7 +77,9 @@ func newStage(t *testing.T) *stage {
 // script writes the rules of the model. The first that fits a request counts.
 func (st *stage) script() {
 	m := st.model
-	m.On("there?").Reply(clewtest.Text("Yes.")) // also after prompts that were not answered
+	// These come first: a request may also have a prompt that was interrupted.
+	m.On("there?").Reply(clewtest.Text("Yes."))
+	m.On("Never").Reply(clewtest.Text("Then not."))
 	for _, name := range []string{"allowed", "denied", "changed", "hooked"} {
 		m.On("make " + name).Reply(scene.Bash("touch " + name))
 	}
