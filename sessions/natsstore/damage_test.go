@@ -3,6 +3,7 @@ package natsstore_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,7 +65,7 @@ func copyDir(t *testing.T, from string) string {
 // damageErrors are parts of the errors that say what is damaged.
 var damageErrors = []string{
 	"the server has lost messages", "earlier messages are missing", "the server can't read all messages",
-	"does not match its checksum", "is not an append", "is not the last of its append",
+	"does not match its checksum", "is not an append", "is not the last of its append", "the number of the message",
 }
 
 // namesDamage reports whether an error says what is damaged. A time-out does not.
@@ -165,5 +166,46 @@ func TestLostMessages(t *testing.T) {
 	left := open(t, &natsstore.Options{Dir: dir})
 	if got := load(t, left, main); len(got) == 0 || len(got) > 5 {
 		t.Errorf("%d entries are left", len(got))
+	}
+}
+
+// A server with a damaged number of a message would take all memory, so it is not started. The
+// error says how to open the store with what is left.
+func TestDamagedNumber(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		appendTo(t, s, main, numbered(i, i+1)...)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	block, second := "", 0
+	for path, content := range blocks(t, dir) {
+		second = int(binary.LittleEndian.Uint32(content) &^ (1 << 31))
+		content[second+4+5] ^= 1 // a byte of the number
+		block, err = path, os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOpenError(t, dir, fmt.Sprintf("%s is damaged: the number of the message at byte %d", block, second))
+	for _, file := range []string{filepath.Join(filepath.Dir(block), "index.db"), filepath.Join(dir, "natsstore.mark")} {
+		wantOpenError(t, dir, file)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkLoad(t, open(t, &natsstore.Options{Dir: dir}), main, numbered(0, 1))
+}
+
+func wantOpenError(t *testing.T, dir, words string) {
+	t.Helper()
+	if _, err := natsstore.Open(t.Context(), &natsstore.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), words) {
+		t.Errorf("got %v, want an error with %q", err, words)
 	}
 }

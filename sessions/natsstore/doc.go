@@ -34,7 +34,8 @@
 // the header Clew-Checksum. Load returns an error for a message that does not match, and if the
 // server has more messages than it can read. A server drops messages that are damaged on its disk;
 // the one in this process is compared with a file next to its own, natsstore.mark, which has the
-// number of messages that it has confirmed.
+// number of messages that it has confirmed. Its files are checked before it starts: with a damaged
+// number of a message it would take all memory.
 //
 // Messages that other programs put on these subjects are not skipped: Load returns an error with
 // the sequence number of a message that is not an append. Delete removes such messages as well.

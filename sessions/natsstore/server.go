@@ -55,9 +55,12 @@ func newEmbedded(dir string) (*embedded, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.NewServer(&server.Options{
-		DontListen: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
-	})
+	var srv *server.Server
+	if err = checkBlocks(dir); err == nil {
+		srv, err = server.NewServer(&server.Options{
+			DontListen: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
