@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/clewdev/clew/sessions/natsstore"
@@ -83,7 +85,7 @@ func TestDeletesOfAnother(t *testing.T) {
 
 // writeTogether appends to one transcript from all stores at once, and checks that appends are not
 // mixed.
-func writeTogether(t *testing.T, stores ...*natsstore.Store) {
+func writeTogether(t *testing.T, try attempt, stores ...*natsstore.Store) {
 	t.Helper()
 	const appends, size = 20, 3
 	var wg sync.WaitGroup
@@ -92,7 +94,7 @@ func writeTogether(t *testing.T, stores ...*natsstore.Store) {
 			for a := range appends {
 				first := (w*appends + a) * size
 				entries := append(numbered(first, first+size), `{"uuid":"of all"}`)
-				if err := s.Append(t.Context(), main, entries); err != nil {
+				if err := try(t, func(ctx context.Context) error { return s.Append(ctx, main, entries) }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -100,7 +102,7 @@ func writeTogether(t *testing.T, stores ...*natsstore.Store) {
 	}
 	wg.Wait()
 	var got []wire.JSON
-	for _, entry := range load(t, stores[0], main) {
+	for _, entry := range try.load(t, stores[0], main) {
 		if entry != `{"uuid":"of all"}` {
 			got = append(got, entry)
 		}
@@ -128,7 +130,7 @@ func TestStoresWriteTogether(t *testing.T) {
 	for range 4 {
 		stores = append(stores, open(t, &natsstore.Options{AllowUnsynced: true, URL: url}))
 	}
-	writeTogether(t, stores...)
+	writeTogether(t, once, stores...)
 }
 
 // If there are more writers than the server accepts batches, they wait for each other.
@@ -158,45 +160,88 @@ func TestCluster(t *testing.T) {
 	var stores []*natsstore.Store
 	for _, srv := range cluster {
 		opts := &natsstore.Options{AllowUnsynced: true, URL: srv.ClientURL(), Replicas: 3}
-		until(t, func(ctx context.Context) error {
-			s, err := natsstore.Open(ctx, opts)
-			if err == nil {
-				err = s.Close()
-			}
-			return err
-		})
-		stores = append(stores, open(t, opts))
+		stores = append(stores, inTime.open(t, opts))
 	}
-	writeTogether(t, stores...)
+	writeTogether(t, inTime, stores...)
 	large := kilobytes(0, 300)
 	for i, s := range stores {
-		appendTo(t, s, other, large[i*100:(i+1)*100]...)
+		inTime.append(t, s, other, large[i*100:(i+1)*100])
 		for _, reader := range stores {
-			checkLoad(t, reader, other, large[:(i+1)*100])
+			inTime.checkLoad(t, reader, other, large[:(i+1)*100])
 		}
 	}
 	stop(cluster[2])
 	for i, s := range stores[:2] {
 		key := wire.SessionKey{Project: "after", SessionID: fmt.Sprint(i)}
-		until(t, func(ctx context.Context) error { return s.Append(ctx, key, large) })
-		checkLoad(t, s, key, large)
-		checkLoad(t, s, other, large)
+		inTime.append(t, s, key, large)
+		inTime.checkLoad(t, s, key, large)
+		inTime.checkLoad(t, s, other, large)
 	}
 }
 
-// until repeats a call while the servers look for each other or elect a leader.
-func until(t *testing.T, try func(context.Context) error) {
+// An attempt makes a call.
+type attempt func(t *testing.T, call func(context.Context) error) error
+
+// once makes a call that must succeed.
+func once(t *testing.T, call func(context.Context) error) error {
+	t.Helper()
+	return call(t.Context())
+}
+
+// inTime repeats a call while the servers of a cluster look for each other or elect a leader, which
+// they also do when they get too little processor time.
+var inTime attempt = func(t *testing.T, call func(context.Context) error) error {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		err := try(ctx)
+		err := call(ctx)
 		cancel()
-		if err == nil {
-			return
+		if err == nil || time.Now().After(deadline) {
+			return err
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
+	}
+}
+
+func (a attempt) open(t *testing.T, opts *natsstore.Options) (s *natsstore.Store) {
+	t.Helper()
+	err := a(t, func(ctx context.Context) (err error) {
+		s, err = natsstore.Open(ctx, opts)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
+	})
+	return s
+}
+
+func (a attempt) append(t *testing.T, s *natsstore.Store, key wire.SessionKey, entries []wire.JSON) {
+	t.Helper()
+	if err := a(t, func(ctx context.Context) error { return s.Append(ctx, key, entries) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a attempt) load(t *testing.T, s *natsstore.Store, key wire.SessionKey) (entries []wire.JSON) {
+	t.Helper()
+	err := a(t, func(ctx context.Context) (err error) {
+		entries, err = tryLoad(ctx, s, key)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func (a attempt) checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey, want []wire.JSON) {
+	t.Helper()
+	if got := a.load(t, s, key); !slices.Equal(want, got) {
+		t.Errorf("entries of %s (-want +got):\n%s", key, cmp.Diff(want, got))
 	}
 }
 
