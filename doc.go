@@ -42,8 +42,8 @@
 // until [Session.Close], or until its agent exits.
 //
 // Query starts an agent when its loop begins, a separate one for each loop. The run ends with the
-// agent: its input is closed after the last prompt or, if callbacks may still be needed, when the
-// agent is idle. An agent that has answered and does not exit is ended after
+// agent: its input is closed after the prompt. If there are several, it is closed when all are
+// answered, and if callbacks may still be needed, when the agent is idle. An agent that has answered and does not exit is ended after
 // [Options.CloseTimeout], unless a subagent works in the background. Leaving the loop ends the
 // agent.
 //

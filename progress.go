@@ -434,13 +434,14 @@ func (l *ledger) begun(uuid string) bool {
 // task or a schedule has started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
-// remove removes prompts, and returns those that were there.
+// remove removes prompts, and returns those that were there. An agent answers a prompt that was sent
+// twice once.
 func (l *ledger) remove(uuids []string) []string {
 	var removed []string
 	for _, uuid := range uuids {
-		if i := slices.Index(l.open, uuid); i >= 0 {
+		if slices.Contains(l.open, uuid) {
 			removed = append(removed, uuid)
-			l.open = slices.Delete(l.open, i, i+1)
+			l.open = slices.DeleteFunc(l.open, func(open string) bool { return open == uuid })
 			delete(l.states, uuid)
 		}
 	}

@@ -175,7 +175,7 @@ func (s *sender) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessag
 			return err
 		}
 		if s.sent {
-			s.session.oneShot.keepInput()
+			s.session.oneShot.severalSent()
 		}
 		s.sent = true
 	}
@@ -183,7 +183,7 @@ func (s *sender) sendAll(ctx context.Context, prompts iter.Seq2[*wire.UserMessag
 }
 
 // turnTimeout is how long a one-shot run waits for the result of a turn that the agent has started
-// by itself after it had answered every prompt.
+// by itself after it had answered every prompt, and for the turn of a prompt that has none.
 const turnTimeout = 10 * time.Minute
 
 // A oneShot ends a run whose prompts are all known: it closes the agent's input when nothing can
@@ -191,19 +191,21 @@ const turnTimeout = 10 * time.Minute
 // does nothing before allSent is called, and so nothing for a session without an end. It has its
 // own state and lock.
 type oneShot struct {
-	log      *slog.Logger
-	progress *progress
-	endInput func()        // closes the agent's input
-	endAgent func()        // ends the agent
-	grace    time.Duration // how long an agent without work may take to exit
+	log        *slog.Logger
+	progress   *progress
+	needsInput bool          // callbacks may have to be answered
+	endInput   func()        // closes the agent's input
+	endAgent   func()        // ends the agent
+	grace      time.Duration // how long an agent without work may take to exit
 
-	mu         sync.Mutex
-	needsInput bool        // until all is answered
-	sent       bool        // the last prompt was sent
-	stopped    bool        // the session ends in another way
-	overdue    bool        // the agent was ended because it did not exit
-	answered   time.Time   // when the last answer came
-	timer      *time.Timer // runs from the last answer on
+	mu       sync.Mutex
+	several  bool        // more than one prompt was sent
+	sent     bool        // the last prompt was sent
+	stopped  bool        // the session ends in another way
+	overdue  bool        // the agent was ended because it did not exit
+	answered time.Time   // when the last answer came
+	timer    *time.Timer // runs from the last answer on
+	idle     *time.Timer // runs while prompts wait
 }
 
 func newOneShot(s *Session) *oneShot {
@@ -214,12 +216,12 @@ func newOneShot(s *Session) *oneShot {
 	}
 }
 
-// keepInput keeps the agent's input open until all is answered, also if no callback needs it: some
-// versions of the agent drop the prompts that wait when their input is closed.
-func (o *oneShot) keepInput() {
+// severalSent notes that more than one prompt was sent. Then the agent's input stays open until all
+// are answered: some versions of the agent drop the prompts that wait when their input is closed.
+func (o *oneShot) severalSent() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.needsInput = true
+	o.several = true
 }
 
 // allSent notes that the last prompt was sent.
@@ -237,18 +239,41 @@ func (o *oneShot) update() {
 	if !o.sent || o.stopped {
 		return
 	}
-	if !o.needsInput || o.progress.settled() {
+	answered := o.progress.answered()
+	if !o.needsInput && (answered || !o.several) || o.progress.settled() {
 		o.endInput()
 	}
-	if !o.progress.answered() {
+	if !answered {
+		restart(&o.idle, turnTimeout, o.giveUp)
 		return
 	}
 	o.answered = time.Now()
-	if o.timer == nil {
-		o.timer = time.AfterFunc(o.grace, o.expire)
+	restart(&o.timer, o.grace, o.expire)
+}
+
+// restart starts a timer, again if it exists.
+func restart(timer **time.Timer, after time.Duration, do func()) {
+	if *timer == nil {
+		*timer = time.AfterFunc(after, do)
 	} else {
-		o.timer.Reset(o.grace)
+		(*timer).Reset(after)
 	}
+}
+
+// giveUp closes the input of an agent that has prompts and does nothing: it does not answer them,
+// or has not said that it did.
+func (o *oneShot) giveUp() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopped || o.progress.answered() {
+		return
+	}
+	if idle, _ := o.progress.rest(); !idle {
+		o.idle.Reset(turnTimeout)
+		return
+	}
+	o.log.Warn("the agent has prompts and does nothing", "for", turnTimeout)
+	o.endInput()
 }
 
 // expire ends an agent that does not exit, unless there is something to wait for.
@@ -282,8 +307,10 @@ func (o *oneShot) stop() (overdue bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stopped = true
-	if o.timer != nil {
-		o.timer.Stop()
+	for _, timer := range []*time.Timer{o.timer, o.idle} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	return o.overdue
 }

@@ -247,6 +247,55 @@ func TestOneShotWaits(t *testing.T) {
 	}
 }
 
+// Several prompts keep the input open until they are answered, or until the agent does nothing for
+// long.
+func TestOneShotOfSeveralPrompts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prompts, answers []string
+		want             time.Duration // until the input is closed
+	}{
+		"one":              {[]string{"p"}, nil, 0},
+		"all answered":     {[]string{"p", "q"}, []string{"p", "q"}, 2 * time.Second},
+		"one not answered": {[]string{"p", "q"}, []string{"p"}, time.Second + turnTimeout},
+		"none answered":    {[]string{"p", "q"}, nil, turnTimeout},
+		"the same twice":   {[]string{"p", "p"}, []string{"p"}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begin, closed := time.Now(), time.Duration(-1)
+				o := &oneShot{
+					log: slog.New(slog.DiscardHandler), progress: new(progress), grace: grace, endAgent: func() {},
+					endInput: func() {
+						if closed < 0 {
+							closed = time.Since(begin)
+						}
+					},
+				}
+				for i, prompt := range test.prompts {
+					o.progress.sent(prompt)
+					if i > 0 {
+						o.severalSent()
+					}
+				}
+				o.allSent()
+				for _, answer := range test.answers {
+					time.Sleep(time.Second)
+					o.progress.see(&wire.ResultMessage{UserMessageUUID: answer})
+					o.update()
+				}
+				time.Sleep(2 * turnTimeout)
+				synctest.Wait()
+				if closed != test.want {
+					t.Errorf("closed after %v, want %v", closed, test.want)
+				}
+				o.stop()
+			})
+		})
+	}
+}
+
 func messages(msgs ...wire.Message) []wire.Message { return msgs }
 
 // states returns messages with which an agent reports its states.

@@ -108,7 +108,7 @@ func (a *readAhead) flushIfFull() {
 	}
 }
 
-// flush lets the entries of the batch be added, and begins with the other one.
+// flush lets the entries of the batch be added, and begins with a free one.
 func (a *readAhead) flush() {
 	a.full <- a.batch
 	a.batch = <-a.free

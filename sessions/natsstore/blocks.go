@@ -1,6 +1,8 @@
 package natsstore
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,9 +15,12 @@ import (
 )
 
 // A server keeps messages in files, which are called blocks. Each message begins with its size, of
-// which one bit is a flag, and its number, of which two bits are flags.
+// which one bit is a flag, its number, of which two bits are flags, its time, and the size of its
+// subject. It ends with a checksum.
 const (
-	headerSize  = 4 + 8 + 8 + 2
+	headerSize   = 4 + 8 + 8 + 2
+	checksumSize = 8
+
 	sizeFlag    = 1 << 31
 	erasedFlag  = 1 << 63
 	removedFlag = 1 << 62
@@ -28,9 +33,13 @@ const (
 // would take all memory: it notes each number between that of a message and the next one. A server
 // that has no state file next to its blocks checks each message when it starts, so these are not
 // checked.
-func checkBlocks(dir string) error {
-	return filepath.WalkDir(filepath.Join(dir, server.JetStreamStoreDir), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".blk" {
+func checkBlocks(ctx context.Context, dir string) error {
+	root, err := filepath.EvalSymlinks(filepath.Join(dir, server.JetStreamStoreDir))
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err = cmp.Or(err, ctx.Err()); err != nil || entry.IsDir() || filepath.Ext(path) != ".blk" {
 			return err
 		}
 		state := filepath.Join(filepath.Dir(path), "index.db")
@@ -42,7 +51,11 @@ func checkBlocks(dir string) error {
 			return err
 		}
 		defer file.Close()
-		at, found, err := checkNumbers(file)
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		at, found, err := checkNumbers(file, info.Size())
 		if err != nil || !found {
 			return err
 		}
@@ -53,7 +66,7 @@ func checkBlocks(dir string) error {
 
 // checkNumbers returns the offset of the first message in a block whose number is too far from that
 // of the message before it. What else is damaged, the server notices.
-func checkNumbers(block io.ReaderAt) (at int64, found bool, err error) {
+func checkNumbers(block io.ReaderAt, length int64) (at int64, found bool, err error) {
 	var last uint64
 	headers := window{file: block}
 	for {
@@ -63,7 +76,8 @@ func checkNumbers(block io.ReaderAt) (at int64, found bool, err error) {
 		}
 		size := int64(binary.LittleEndian.Uint32(header) &^ sizeFlag)
 		number := binary.LittleEndian.Uint64(header[4:])
-		if size < headerSize {
+		subject := int64(binary.LittleEndian.Uint16(header[20:]))
+		if size < headerSize+subject+checksumSize || at+size > length {
 			return 0, false, nil
 		}
 		if number &^= erasedFlag; number&removedFlag == 0 {

@@ -36,7 +36,7 @@ type Options struct {
 	Conn *nats.Conn
 	// Dir is the directory of a server that runs in this process, for this store only. It is
 	// created if it does not exist. Two stores can't use the same directory at the same time.
-	// Entries are on disk when Append returns.
+	// Entries are on disk when Append returns. Open looks at each message, but reads little of it.
 	//
 	// The server uses at most three quarters of the space that is free when it starts. If it can't
 	// write, for example because the disk is full, it accepts nothing more until the store is

@@ -15,7 +15,7 @@ import (
 
 // embed starts a server on a directory and connects to it in memory.
 func (s *Store) embed(ctx context.Context, dir string) error {
-	srv, err := newEmbedded(dir)
+	srv, err := newEmbedded(ctx, dir)
 	if err != nil {
 		return fmt.Errorf("natsstore: %w", err)
 	}
@@ -46,7 +46,7 @@ type embedded struct {
 	started chan struct{}
 }
 
-func newEmbedded(dir string) (*embedded, error) {
+func newEmbedded(ctx context.Context, dir string) (*embedded, error) {
 	// The server itself would create the directory with permissions for others.
 	if err := os.MkdirAll(filepath.Join(dir, server.JetStreamStoreDir), 0o700); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func newEmbedded(dir string) (*embedded, error) {
 		return nil, err
 	}
 	var srv *server.Server
-	if err = checkBlocks(dir); err == nil {
+	if err = checkBlocks(ctx, dir); err == nil {
 		srv, err = server.NewServer(&server.Options{
 			DontListen: true, NoSigs: true, JetStream: true, StoreDir: dir, SyncAlways: true,
 		})
