@@ -51,6 +51,7 @@ type matrix struct {
 const (
 	batchRuns = 24
 	workers   = 8
+	logRuns   = 500 // between two lines about them
 )
 
 // run runs all faults, one after the other, and counts what is wrong.
@@ -61,7 +62,7 @@ func (m *matrix) run(t *testing.T, faults []*fault) figures {
 	total := figures{faults: len(faults)}
 	for batch := range slices.Chunk(faults, max(1, batchRuns/m.runs)) {
 		family := rand.Text()
-		files, goroutines := countFiles(t), goroutineIDs()
+		files, goroutines, before := countFiles(t), goroutineIDs(), total.runs
 		m.runBatch(t, batch, family, &total)
 		left := func(what string, known int, count func() int) int {
 			n := settled(known, count)
@@ -70,11 +71,16 @@ func (m *matrix) run(t *testing.T, faults []*fault) figures {
 			}
 			return n
 		}
-		total.family += left("processes", m.known.family, func() int { return countFamily(t, family) })
+		if n := left("processes", m.known.family, func() int { return len(rolesOf(t, family)) }); n > 0 {
+			total.family += n
+			m.report("processes left: %q", rolesOf(t, family))
+		}
 		total.goroutines += left("goroutines", m.known.goroutines, func() int { return countOthers(goroutineIDs(), goroutines) })
 		total.files += left("descriptors", m.known.files, func() int { return countFiles(t) - files })
 		total.temporary += left("temporary files", m.known.temporary, func() int { return countTemporary(t, temp) })
-		t.Log("so far: ", total)
+		if total.runs/logRuns > before/logRuns {
+			t.Log("so far: ", total)
+		}
 	}
 	return total
 }
@@ -373,19 +379,24 @@ var callers = []caller{
 	}},
 }
 
-// countFamily counts the processes with the mark of a fault.
-func countFamily(t *testing.T, family string) (count int) {
+// rolesOf returns what the processes with the mark of a fault were started as: agents with a fault,
+// or sleepers.
+func rolesOf(t *testing.T, family string) (roles []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if env, err := os.ReadFile(file); err == nil && bytes.Contains(env, []byte(family)) {
-			count++
+		env, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(env, []byte(family)) {
+			continue
 		}
+		_, role, _ := strings.Cut(string(env), faultVariable+"=")
+		role, _, _ = strings.Cut(role, "\x00")
+		roles = append(roles, role)
 	}
-	return count
+	return roles
 }
 
 // countFiles counts the open files of this process.

@@ -45,48 +45,58 @@ func markDescendants(cmd *exec.Cmd, keep bool) *descendants {
 // end ends what an agent that has exited has left running: with SIGTERM, and after leftoverTimeout
 // with SIGKILL.
 func (d *descendants) end() {
-	deadline := time.Now().Add(leftoverTimeout)
 	terminated := make(map[int]bool)
+	ended := d.signal(func(p *os.Process) {
+		if !terminated[p.Pid] {
+			terminated[p.Pid] = true
+			_ = p.Signal(syscall.SIGTERM)
+		}
+	})
+	if !ended {
+		d.kill()
+	}
+}
+
+// kill kills the descendants of an agent.
+func (d *descendants) kill() {
+	d.signal(func(p *os.Process) { _ = p.Kill() })
+}
+
+// signal calls send for each descendant, again and again until there is none, since a process may
+// have started another one before it got a signal. It reports whether all were gone within
+// leftoverTimeout.
+func (d *descendants) signal(send func(*os.Process)) (ended bool) {
+	deadline := time.Now().Add(leftoverTimeout)
 	for pause := time.Millisecond; time.Now().Before(deadline); pause = min(2*pause, 50*time.Millisecond) {
-		found := d.each(func(p *os.Process) {
-			if !terminated[p.Pid] {
-				terminated[p.Pid] = true
-				_ = p.Signal(syscall.SIGTERM)
-			}
-		})
-		if found == 0 {
-			return
+		if !d.each(send) {
+			return true
 		}
 		time.Sleep(pause)
 	}
-	d.kill()
+	return false
 }
 
-// kill kills the descendants of an agent. It searches again after each round, since a process may
-// have started another one before it was killed.
-func (d *descendants) kill() {
-	for range 3 {
-		if d.each(func(p *os.Process) { _ = p.Kill() }) == 0 {
-			return
-		}
-	}
-}
-
-// each calls do for each descendant, and returns how many there are. A process that has ended, or
-// that belongs to another user, is not found.
-func (d *descendants) each(do func(*os.Process)) (found int) {
+// each calls do for each descendant, and reports whether there may be any. A process that has ended,
+// or that belongs to another user, is not found. One that is just being started may be a descendant.
+func (d *descendants) each(do func(*os.Process)) (found bool) {
 	for _, pid := range processes() {
-		if pid == os.Getpid() || !bytes.Contains(environment(pid), []byte(d.mark)) {
+		if pid == os.Getpid() {
+			continue
+		}
+		env, starting := environment(pid)
+		found = found || starting
+		if !bytes.Contains(env, []byte(d.mark)) {
 			continue
 		}
 		p, err := os.FindProcess(pid)
-		if err != nil {
+		if err != nil { // too many open files, say
+			found = true
 			continue
 		}
 		// From here on p stays the same process where the system has process files. It may have got
 		// the ID of another one before that.
-		if bytes.Contains(environment(pid), []byte(d.mark)) {
-			found++
+		if env, _ := environment(pid); bytes.Contains(env, []byte(d.mark)) {
+			found = true
 			do(p)
 		}
 		_ = p.Release()

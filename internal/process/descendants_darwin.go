@@ -21,7 +21,7 @@ func processes() []int {
 
 // environment returns the arguments and the environment of a process, or nothing if it has ended or
 // if the system does not show them, as those of some programs of the system itself.
-func environment(pid int) []byte {
-	data, _ := unix.SysctlRaw("kern.procargs2", pid)
-	return data
+func environment(pid int) (env []byte, starting bool) {
+	env, _ = unix.SysctlRaw("kern.procargs2", pid)
+	return env, false
 }

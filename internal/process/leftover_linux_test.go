@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -206,8 +207,51 @@ func wantNothingOfVersion(t *testing.T, command string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := number(strings.TrimSpace(string(text))); len(environment(left)) > 0 {
+	left := number(strings.TrimSpace(string(text)))
+	if env, _ := environment(left); len(env) > 0 {
 		t.Errorf("process %d is left", left)
+	}
+}
+
+// A process without an environment may be one that the system has not finished starting, which must
+// not be missed. The lines are those of real processes.
+func TestProcessThatStarts(t *testing.T) {
+	t.Parallel()
+	const (
+		head     = "10217 (a b) c) R 1 10217 10217 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 1250362 4096 0 18446744073709551615 "
+		starting = head + "0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 140729979042486 0 0 0 0\n"
+		started  = head + "4 9 6 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 93 94 95 140721257908921 140721257908941 140721257908941 140721257910251 0\n"
+	)
+	for name, test := range map[string]struct {
+		env, stat string
+		program   bool
+		want      bool
+	}{
+		"starting":                      {"", starting, true, true},
+		"without variables":             {"", started, true, false},
+		"a thread of the kernel":        {"", starting, false, false},
+		"with variables":                {"A=b\x00", started, true, false},
+		"gone before its line was read": {"", "", true, false},
+		"from an older kernel":          {"", "7 (x) R 1 2", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			err := os.WriteFile(dir+"/environ", []byte(test.env), 0o600)
+			if test.stat != "" {
+				err = errors.Join(err, os.WriteFile(dir+"/stat", []byte(test.stat), 0o600))
+			}
+			if test.program {
+				err = errors.Join(err, os.Symlink("/bin/sh", dir+"/exe"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			env, got := environmentIn(dir)
+			if got != test.want || string(env) != test.env {
+				t.Errorf("starting %v, environment %q; want %v, %q", got, env, test.want, test.env)
+			}
+		})
 	}
 }
 
