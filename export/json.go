@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -111,7 +111,7 @@ func marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return render.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return tty.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 // Transcript returns the transcript of the document. It lacks what the document does not have: the

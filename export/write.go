@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // The formats that [Write] knows.
@@ -96,7 +96,7 @@ func clean(text string) string {
 			} else {
 				end = len(text)
 			}
-			b.WriteString(render.Clean(text[:end]))
+			b.WriteString(tty.Clean(text[:end]))
 		}
 		text = text[end:]
 	}
@@ -112,7 +112,7 @@ func isClean(text string) bool {
 	return true
 }
 
-func isVisible(r rune) bool { return r == '\n' || r == '\t' || render.IsVisible(r) }
+func isVisible(r rune) bool { return r == '\n' || r == '\t' || tty.IsVisible(r) }
 
 // colorCode returns the length of the escape sequence at the beginning of a text, if it only sets a
 // color, and otherwise 0.

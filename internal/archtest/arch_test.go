@@ -262,7 +262,7 @@ func TestCheckSound(t *testing.T) {
 	nodes := []node{
 		imports("/cmd/clew", "os", "/internal/cli"),
 		imports("/internal/cli", "os", "/wire", "/sessions", "/internal/tui", "github.com/spf13/cobra"),
-		imports("/export", "/redact", "/internal/render", "/transcript"),
+		imports("/export", "/redact", "/internal/tty", "/transcript"),
 		imports("/redact", "regexp"),
 		imports("/internal/tui", "charm.land/bubbletea/v2"),
 		imports("/search/internal/sqlite", "database/sql", "modernc.org/sqlite"),

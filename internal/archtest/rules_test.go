@@ -56,7 +56,9 @@ var (
 
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
-	sharedPackages = []string{module + "/internal/render", module + "/internal/version"}
+	sharedPackages = []string{
+		module + "/internal/markdown", module + "/internal/render", module + "/internal/tty", module + "/internal/version",
+	}
 
 	// uiTrees are libraries that draw or parse for a terminal.
 	uiTrees = []string{

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/clewdev/clew"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -161,7 +161,7 @@ func screenOf(text string, columns int, wide func(rune) int) (screen []string, w
 	return screen, wrapped
 }
 
-func usualWidth(r rune) int { return render.Width(string(r)) }
+func usualWidth(r rune) int { return tty.Width(string(r)) }
 
 // largestWidth is for terminals that draw ambiguous characters and symbols in two columns, and
 // marks by themselves.
@@ -181,7 +181,7 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 		b.WriteString("(tool)" + word(req.ToolName))
 	}
 	if req.DecisionReason != "" {
-		b.WriteString("(" + render.CleanLine(clip(req.DecisionReason)) + ")")
+		b.WriteString("(" + tty.CleanLine(clip(req.DecisionReason)) + ")")
 	}
 	var members []struct{ name, text string }
 	decoder := json.NewDecoder(strings.NewReader(string(req.Input)))
@@ -206,7 +206,7 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 			if isFirst := main >= 0 && m.name == mainNames[main]; isFirst == first {
 				b.WriteString(word(m.name) + ":")
 				for line := range strings.SplitSeq(m.text, "\n") {
-					b.WriteString(render.CleanLine(line))
+					b.WriteString(tty.CleanLine(line))
 				}
 			}
 		}
@@ -215,7 +215,7 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 		b.WriteString("(without input)")
 	}
 	for i := range req.Suggestions {
-		b.WriteString("[always]" + render.CleanLine(changeOf(&req.Suggestions[i])) + ", in this session")
+		b.WriteString("[always]" + tty.CleanLine(changeOf(&req.Suggestions[i])) + ", in this session")
 	}
 	return withoutSpaces(b.String())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -37,7 +38,7 @@ func (s *sheet) add(indent int, line string) {
 }
 
 func (s *sheet) addStyled(indent int, line string, styled func(row string) string) {
-	rows := render.Break(render.CleanLine(line), s.columns-1-indent-partIndent)
+	rows := tty.Break(tty.CleanLine(line), s.columns-1-indent-partIndent)
 	for i, row := range rows {
 		if i == 1 {
 			indent += partIndent
@@ -85,7 +86,7 @@ func (s *sheet) reminder() string {
 	case len(s.rows) == 1:
 		count = "1 line"
 	}
-	return render.FitWidest("? ("+count+") "+s.head, s.columns-1) + "\n"
+	return tty.FitWidest("? ("+count+") "+s.head, s.columns-1) + "\n"
 }
 
 func lines(rows []string) string {
@@ -195,7 +196,7 @@ func describe(req *clew.PermissionRequest, columns int, color bool) *sheet {
 	}
 	s.head = tool
 	if subject != "" {
-		s.head += ": " + render.CleanLine(subject)
+		s.head += ": " + tty.CleanLine(subject)
 	}
 	s.addMembers(req, members)
 	if len(s.rows) == 0 {
@@ -209,7 +210,7 @@ func describe(req *clew.PermissionRequest, columns int, color bool) *sheet {
 
 // opening returns the first row of a question about a tool use.
 func (s *sheet) opening(tool string) string {
-	return render.FitWidest("? The agent wants to use "+word(tool)+":", s.columns-1) + "\n"
+	return tty.FitWidest("? The agent wants to use "+word(tool)+":", s.columns-1) + "\n"
 }
 
 // word returns the name of a tool or a member. It quotes one that is not a word.
@@ -218,7 +219,7 @@ func word(name string) string {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
 	}
 	if name == "" || strings.ContainsFunc(name, isOther) {
-		return render.CleanLine(strconv.Quote(name))
+		return tty.CleanLine(strconv.Quote(name))
 	}
 	return name
 }

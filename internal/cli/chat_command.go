@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/lineedit"
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -140,7 +140,7 @@ func (c *chat) showContext(ctx context.Context, _ string) error {
 		fmt.Fprintf(&text, "%s of %s tokens, %.0f%%\n",
 			group(int64(report.TotalTokens)), group(int64(report.MaxTokens)), report.Percentage)
 		for _, part := range report.Categories {
-			fmt.Fprintf(&text, "%10s  %s\n", group(int64(part.Tokens)), render.Line(part.Name))
+			fmt.Fprintf(&text, "%10s  %s\n", group(int64(part.Tokens)), tty.Line(part.Name))
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func (c *chat) showHelp(context.Context, string) error {
 	}
 	var hidden, others []string
 	for _, command := range c.status.commands {
-		if name := "/" + render.Line(command.Name); isOwn(command.Name) {
+		if name := "/" + tty.Line(command.Name); isOwn(command.Name) {
 			hidden = append(hidden, name)
 		} else {
 			others = append(others, name)
@@ -175,7 +175,7 @@ func (c *chat) showHelp(context.Context, string) error {
 	}
 	if len(others) > 0 {
 		text.WriteString("Commands of the agent:\n")
-		for _, line := range render.Wrap(strings.Join(others, " "), max(width-3, 10)) {
+		for _, line := range tty.Wrap(strings.Join(others, " "), max(width-3, 10)) {
 			text.WriteString("  " + line + "\n")
 		}
 	}

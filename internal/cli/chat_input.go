@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdev/clew/internal/lineedit"
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A terminalUser is a user at a terminal, which is in raw mode after begin. Keys go to an open
@@ -304,7 +304,7 @@ func (u *terminalUser) reply(key lineedit.Key) {
 		u.extend(strings.ReplaceAll(key.Text, "\n", " "))
 	case lineedit.Backspace:
 		if n := len(u.line); n > 0 {
-			u.chat.screen.say(wiped(render.Clean(string(u.line[n-1]))))
+			u.chat.screen.say(wiped(tty.Clean(string(u.line[n-1]))))
 			u.line = u.line[:n-1]
 		}
 	}
@@ -312,12 +312,12 @@ func (u *terminalUser) reply(key lineedit.Key) {
 
 func (u *terminalUser) extend(text string) {
 	u.line = append(u.line, []rune(text)...)
-	u.chat.screen.say(render.Clean(text))
+	u.chat.screen.say(tty.Clean(text))
 }
 
 // wiped returns the output that erases a text before the cursor.
 func wiped(text string) string {
-	return strings.Repeat("\b \b", render.Width(text))
+	return strings.Repeat("\b \b", tty.Width(text))
 }
 
 // openChatHistory returns the prompts of other chats. If their file is missing or can't be read,

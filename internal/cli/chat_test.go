@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/clewtest"
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // chatAgentVariable makes the program claude an agent that talks: it answers any number of prompts,
@@ -246,7 +246,7 @@ func (p *paper) cut() {
 }
 
 func (p *paper) put(r rune) {
-	w := render.Width(string(r))
+	w := tty.Width(string(r))
 	if p.column+w > p.columns {
 		p.wrapped = true
 	}

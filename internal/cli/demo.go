@@ -16,7 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/demo"
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 type demoOptions struct {
@@ -151,8 +151,8 @@ func (o *demoOptions) introduction() string {
 		who = "Claude Code does the task with a scripted model on this machine: no key, no network."
 	}
 	columns := textWidth(o.streams.Out, 100)
-	lines := render.Wrap(who, columns)
-	lines = append(lines, render.Wrap("The task: slug.sh turns titles into URL slugs, and its test fails.", columns)...)
+	lines := tty.Wrap(who, columns)
+	lines = append(lines, tty.Wrap("The task: slug.sh turns titles into URL slugs, and its test fails.", columns)...)
 	return strings.Join(lines, "\n") + "\n"
 }
 

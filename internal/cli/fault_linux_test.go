@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/pty"
-	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/soak"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // Memory does not grow with a transcript of 2 GiB, nor with a stream that goes on and on. The
@@ -272,7 +272,7 @@ var styleSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func checkFits(t *testing.T, text string, columns int) {
 	t.Helper()
 	for line := range strings.Lines(styleSequence.ReplaceAllString(text, "")) {
-		if n := render.Width(strings.TrimSuffix(line, "\n")); n > columns {
+		if n := tty.Width(strings.TrimSuffix(line, "\n")); n > columns {
 			t.Errorf("%d columns: %s", n, line)
 			return
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -499,7 +499,7 @@ func sessionWords(infos []sessions.SessionInfo, word string, shown func(id strin
 		if short := shown(id); len(word) <= len(short) {
 			id = short
 		}
-		words[i] = id + "\t" + render.Fit(render.Line(infos[i].Title()), 60)
+		words[i] = id + "\t" + tty.Fit(tty.Line(infos[i].Title()), 60)
 	}
 	return words
 }

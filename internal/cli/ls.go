@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -174,7 +174,7 @@ func (o *lsOptions) row(info *sessions.SessionInfo, wide bool) []string {
 	if info.Err != nil {
 		title = "cannot read: " + cause(info.Err).Error()
 	}
-	return append(cells, cmp.Or(render.Line(title), "-"))
+	return append(cells, cmp.Or(tty.Line(title), "-"))
 }
 
 // branchName returns a branch, or "" for HEAD, which the agent writes if there is no branch.
@@ -185,7 +185,7 @@ func branchName(branch string) string {
 	return branch
 }
 
-func shortCell(text string) string { return cmp.Or(render.Fit(render.Line(text), cellWidth), "-") }
+func shortCell(text string) string { return cmp.Or(tty.Fit(tty.Line(text), cellWidth), "-") }
 
 // A sessionRecord is a session in JSON.
 type sessionRecord struct {

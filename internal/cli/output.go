@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 func outputError(err error) error {
@@ -114,14 +114,14 @@ func jsonLine(v any) ([]byte, error) {
 // characters and bytes that are not UTF-8 as in a Go string, so that the text stays on its line.
 func printable(s string) string {
 	quoted := strconv.Quote(s)
-	return render.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
+	return tty.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
 }
 
 // escaped is like printable, for a text of ours that quotes an untrusted one: it returns the text
 // unchanged if nothing in it needs escaping.
 func escaped(s string) string {
 	for _, r := range s {
-		if !render.IsVisible(r) || r == utf8.RuneError {
+		if !tty.IsVisible(r) || r == utf8.RuneError {
 			return printable(s)
 		}
 	}
@@ -144,10 +144,10 @@ func clip(s string) string {
 }
 
 // escapeLine escapes the characters of a line of JSON that control a terminal or are invisible.
-func escapeLine(line []byte) []byte { return render.JSON(line) }
+func escapeLine(line []byte) []byte { return tty.JSON(line) }
 
 // cleanText makes a text of several lines safe for a terminal, and leaves the rest unchanged.
-func cleanText(s string) string { return render.CleanExactly(s) }
+func cleanText(s string) string { return tty.CleanExactly(s) }
 
 func writeJSON(w io.Writer, v any) error {
 	line, err := jsonLine(v)

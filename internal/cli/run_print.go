@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -81,7 +81,7 @@ func (p *textPrinter) grow(text string) error {
 		}
 		p.said.next()
 	}
-	clean := render.CleanPieceExactly(p.streamed, text)
+	clean := tty.CleanPieceExactly(p.streamed, text)
 	p.streamed = append(p.streamed, text...)
 	p.said.add(text)
 	return p.screen.write(clean)
@@ -519,5 +519,5 @@ func fitLine(line string, width int) string {
 	if width <= 0 {
 		return line
 	}
-	return render.Cut(line, width-1)
+	return tty.Cut(line, width-1)
 }

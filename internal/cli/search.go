@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -351,9 +351,9 @@ func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) error {
 	}
 	columns := cmp.Or(textWidth(o.streams.Out, 0), excerptColumns)
 	excerpt := excerptOf(h, columns-len(excerptIndent), colored(o.streams.Out))
-	place := render.Fit(hitPlace(h), columns)
+	place := tty.Fit(hitPlace(h), columns)
 	if o.repeated[h.SessionID] {
-		place = render.Line(mainPath(h)) + "\n" + excerptIndent + place // show needs the path
+		place = tty.Line(mainPath(h)) + "\n" + excerptIndent + place // show needs the path
 	}
 	_, _ = out.WriteString(place + "\n" + excerptIndent + excerpt + "\n")
 	return nil
@@ -392,7 +392,7 @@ func hitPlace(h *search.Hit) string {
 	}
 	cells = append(cells, role)
 	for i, cell := range cells {
-		cells[i] = render.Line(cell)
+		cells[i] = tty.Line(cell)
 	}
 	return strings.Join(cells, "  ")
 }
@@ -463,13 +463,13 @@ type excerptLine struct {
 }
 
 func (l *excerptLine) write(text string, marked bool) {
-	text = l.squeeze(render.Clean(colorCodes.ReplaceAllString(text, "")))
+	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
 	if l.full || text == "" {
 		return
 	}
-	fit := render.Cut(text, l.columns-1)
+	fit := tty.Cut(text, l.columns-1)
 	l.full = fit != text
-	l.columns -= render.Width(fit)
+	l.columns -= tty.Width(fit)
 	if marked && l.color && fit != "" {
 		fit = markOn + fit + markOff
 	}

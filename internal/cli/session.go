@@ -22,6 +22,7 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -652,7 +653,7 @@ func findAgent(t *transcript.Transcript, prefix string) (*transcript.Agent, erro
 func agentIDs(agents []*transcript.Agent) string {
 	var ids []string
 	for _, a := range agents {
-		ids = append(ids, render.Line(a.ID))
+		ids = append(ids, tty.Line(a.ID))
 	}
 	return strings.Join(ids, ", ")
 }

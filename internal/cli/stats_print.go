@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -73,7 +73,7 @@ func (r *statsReport) table(detailed bool) *table {
 }
 
 // shortTitle returns the beginning of a title.
-func shortTitle(title string) string { return render.Fit(render.Line(title), 40) }
+func shortTitle(title string) string { return tty.Fit(tty.Line(title), 40) }
 
 func statsCells(t *usage.Totals, detailed bool) []string {
 	u := &t.Usage
@@ -160,8 +160,8 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	label, figure, most := 0, 0, int64(1)
 	for i := range bars {
-		bars[i].label = render.Fit(bars[i].label, on.width/2)
-		label = max(label, render.Width(bars[i].label))
+		bars[i].label = tty.Fit(bars[i].label, on.width/2)
+		label = max(label, tty.Width(bars[i].label))
 		figure = max(figure, len(bars[i].figure))
 		most = max(most, bars[i].value)
 	}

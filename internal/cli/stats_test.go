@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/corpus"
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -135,7 +135,7 @@ func TestStatsNarrow(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", args, code, errs.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := render.Width(strings.TrimRight(line, "\n")); n > 40 {
+			if n := tty.Width(strings.TrimRight(line, "\n")); n > 40 {
 				t.Errorf("%s: %d columns: %s", args, n, line)
 			}
 		}

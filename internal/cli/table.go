@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A table aligns cells in columns.
@@ -42,7 +42,7 @@ func (t *table) add(cells ...string) {
 // addClean adds a row of texts that a terminal can show.
 func (t *table) addClean(cells ...string) {
 	for i, cell := range cells {
-		t.widths[i] = max(t.widths[i], render.Width(cell))
+		t.widths[i] = max(t.widths[i], tty.Width(cell))
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -53,7 +53,7 @@ func (t *table) lines(columns int) []string {
 	for _, row := range t.rows {
 		line := t.joined(row, t.widths)
 		if columns > 0 {
-			line = render.Fit(line, columns)
+			line = tty.Fit(line, columns)
 		}
 		lines = append(lines, line)
 	}
@@ -117,7 +117,7 @@ func (t *table) printRow(w *strings.Builder, row []string, widths []int) {
 	cells := make([][]string, len(row))
 	height := 1
 	for i, cell := range row {
-		cells[i] = render.Wrap(cell, widths[i])
+		cells[i] = tty.Wrap(cell, widths[i])
 		height = max(height, len(cells[i]))
 	}
 	for n := range height {
@@ -136,7 +136,7 @@ func (t *table) printLists(w *strings.Builder, columns int) {
 	head, rest := t.rows[0], t.rows[1:]
 	names := 0
 	for _, name := range head[1:] {
-		names = max(names, render.Width(name))
+		names = max(names, tty.Width(name))
 	}
 	for _, row := range rest {
 		w.WriteString(wrapped(row[0], columns))
@@ -151,7 +151,7 @@ func (t *table) printLists(w *strings.Builder, columns int) {
 
 // pad pads a text to a width: on its right side, or on its left side if right is set.
 func pad(text string, width int, right bool) string {
-	space := strings.Repeat(" ", max(width-render.Width(text), 0))
+	space := strings.Repeat(" ", max(width-tty.Width(text), 0))
 	if right {
 		return space + text
 	}
@@ -160,7 +160,7 @@ func pad(text string, width int, right bool) string {
 
 // wrapped breaks a clean text into lines of so many columns; 0 means no limit.
 func wrapped(text string, columns int) string {
-	return strings.Join(render.Wrap(text, columns), "\n") + "\n"
+	return strings.Join(tty.Wrap(text, columns), "\n") + "\n"
 }
 
 // wrapMarked breaks a clean text into lines of so many columns; 0 or less means no limit. The first
@@ -168,7 +168,7 @@ func wrapped(text string, columns int) string {
 func wrapMarked(text, mark string, columns int) []string {
 	lines := []string{text}
 	if columns > 0 {
-		lines = render.Wrap(text, max(columns-len(mark), 1))
+		lines = tty.Wrap(text, max(columns-len(mark), 1))
 	}
 	for i := range lines {
 		lines[i] = mark + lines[i]

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A Display draws editors on a terminal in raw mode, from the line of the cursor downwards. It
@@ -82,7 +82,7 @@ func (d *Display) home() string {
 	var b strings.Builder
 	rows := 0
 	for i := 0; i < d.drawn.cursor && i < len(d.drawn.rows); i++ {
-		rows += 1 + max(render.Width(d.drawn.rows[i].text)-1, 0)/columns
+		rows += 1 + max(tty.Width(d.drawn.rows[i].text)-1, 0)/columns
 	}
 	up(&b, rows+d.drawn.column/columns)
 	b.WriteString("\r\x1b[J")
@@ -122,10 +122,10 @@ func (e *Editor) view(s size) view {
 	text := e.layOut(s.columns)
 	var above, below []row
 	if e.Header != "" {
-		above = []row{{text: render.Fit(render.Line(e.Header), s.columns-1), dim: true}}
+		above = []row{{text: tty.Fit(tty.Line(e.Header), s.columns-1), dim: true}}
 	}
 	for _, hint := range e.hints {
-		below = append(below, row{text: render.Fit(hint, s.columns-1), dim: true})
+		below = append(below, row{text: tty.Fit(hint, s.columns-1), dim: true})
 	}
 	room := max(s.rows-len(above)-1, 1)
 	below = below[:min(len(below), max(room-1, 0))]
@@ -170,7 +170,7 @@ func (e *Editor) layOut(columns int) view {
 	}
 	for i, r := range e.text {
 		cell := cellOf(e.text[:i], r)
-		w := render.Width(cell)
+		w := tty.Width(cell)
 		if r != '\n' && wide+w > room && wide > 0 {
 			end()
 		}
@@ -181,7 +181,7 @@ func (e *Editor) layOut(columns int) view {
 			end()
 			continue
 		}
-		line.WriteString(render.Cut(cell, room))
+		line.WriteString(tty.Cut(cell, room))
 		wide += w
 	}
 	if e.at == len(e.text) {
@@ -196,5 +196,5 @@ func cellOf(before []rune, r rune) string {
 	if r == '\n' {
 		return ""
 	}
-	return render.CleanPiece(string(before[max(0, len(before)-3):]), string(r))
+	return tty.CleanPiece(string(before[max(0, len(before)-3):]), string(r))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // An Event is the result of a key press.
@@ -301,11 +301,11 @@ func list(choices []Choice) []string {
 	}
 	wide := 0
 	for _, c := range shown {
-		wide = max(wide, render.Width(render.Line(c.Text)))
+		wide = max(wide, tty.Width(tty.Line(c.Text)))
 	}
 	for _, c := range shown {
-		name := render.Line(c.Text)
-		lines = append(lines, strings.TrimRight(name+strings.Repeat(" ", wide-render.Width(name)+2)+render.Line(c.Note), " "))
+		name := tty.Line(c.Text)
+		lines = append(lines, strings.TrimRight(name+strings.Repeat(" ", wide-tty.Width(name)+2)+tty.Line(c.Note), " "))
 	}
 	if len(shown) < len(choices) {
 		lines = append(lines, "…")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // press types what a terminal would send, and returns what the last key led to.
@@ -160,7 +160,7 @@ func TestViewFits(t *testing.T) {
 				t.Errorf("%d x %d: %d rows, the cursor is at %d, %d", columns, rows, len(v.rows), v.cursor, v.column)
 			}
 			for _, line := range lines(v) {
-				if render.Width(line) >= columns {
+				if tty.Width(line) >= columns {
 					t.Errorf("%d x %d: %q is too long", columns, rows, line)
 				}
 			}

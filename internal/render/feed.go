@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -98,7 +99,7 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 	}
 	f.chunks, f.turn, f.begun, f.open, f.away, f.items = 0, 0, nil, false, false, 0
 	f.Skip(kept, len(kept))
-	return text + f.line(dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
+	return text + f.line(tty.Dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
 }
 
 // ready returns how many items of an open chunk are complete: those before the first call without a
@@ -153,7 +154,7 @@ func (f *Feed) show(c *transcript.Chunk, last bool) string {
 func (f *Feed) heading(c *transcript.Chunk) string {
 	text := f.head(c, f.turn)
 	if f.Label != "" {
-		text = f.line(dim, f.fit(f.Label)) + text
+		text = f.line(tty.Dim, f.fit(f.Label)) + text
 	}
 	return text
 }
@@ -196,7 +197,7 @@ func (f *Feed) Grow(model, piece string) string {
 	}
 	before := f.grown.String()
 	f.grown.WriteString(piece)
-	return text + f.flow.add(CleanPiece(before, piece))
+	return text + f.flow.add(tty.CleanPiece(before, piece))
 }
 
 // Interject returns a line that is not part of the conversation.
@@ -205,12 +206,12 @@ func (f *Feed) Interject(line string) string {
 	if f.flow != nil {
 		text = f.flow.end()
 	}
-	return text + f.line(plain, Clean(line))
+	return text + f.line(tty.Plain, tty.Clean(line))
 }
 
 // Result returns the result of a turn, under a title.
 func (f *Feed) Result(title, text string) string {
-	text = f.Stop() + f.line(bold, title) + f.in(2).block(plain, text)
+	text = f.Stop() + f.line(tty.Title, title) + f.in(2).block(tty.Plain, text)
 	if !f.open && !f.headed {
 		text += "\n" // the chunk has one otherwise
 	}
@@ -248,7 +249,7 @@ func (f *Feed) next(i *transcript.DisplayItem) string {
 	switch {
 	case i.Type != transcript.ItemOutput:
 	case begun:
-		return f.flow.add(CleanPiece(grown, rest)) + f.Stop()
+		return f.flow.add(tty.CleanPiece(grown, rest)) + f.Stop()
 	case strings.TrimSpace(i.Text) == strings.TrimSpace(grown):
 		return f.Stop()
 	}

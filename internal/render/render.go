@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -62,9 +63,9 @@ func (o Options) head(c *transcript.Chunk, turn int) string {
 	if !c.Timestamp.IsZero() {
 		title += " " + c.Timestamp.In(cmp.Or(o.Zone, time.Local)).Format("2006-01-02 15:04:05")
 	}
-	text := o.line(bold, title)
+	text := o.line(tty.Title, title)
 	if c.Type != transcript.AIChunk || len(c.Items) == 0 {
-		text += o.in(2).block(plain, c.Text)
+		text += o.in(2).block(tty.Plain, c.Text)
 	}
 	return text
 }
@@ -74,7 +75,7 @@ func (o Options) title(c *transcript.Chunk, turn int) string {
 	case transcript.UserChunk:
 		return fmt.Sprintf("#%d you%s", turn, attached(c))
 	case transcript.AIChunk:
-		return Line(cmp.Or(c.Model, "agent"))
+		return tty.Line(cmp.Or(c.Model, "agent"))
 	case transcript.CompactChunk:
 		return "compacted"
 	}
@@ -101,9 +102,9 @@ func count(n int, noun string) string {
 
 // tail returns the lines after the items of a chunk.
 func (o Options) tail(c *transcript.Chunk) string {
-	text := o.in(2).block(red, c.Stderr)
+	text := o.in(2).block(tty.Failure, c.Stderr)
 	if c.Interrupted {
-		text += o.in(2).line(red, "interrupted")
+		text += o.in(2).line(tty.Failure, "interrupted")
 	}
 	return text + "\n"
 }
@@ -115,34 +116,34 @@ func (o Options) item(i *transcript.DisplayItem) string {
 		if !o.Thinking {
 			return ""
 		}
-		return in.line(dim, "~ thinking") + in.in(2).block(dim, i.Text)
+		return in.line(tty.Dim, "~ thinking") + in.in(2).block(tty.Dim, i.Text)
 	case transcript.ItemToolCall, transcript.ItemSubagent:
 		return in.call(i)
 	case transcript.ItemTeammateMessage:
-		return in.line(dim, "@ "+Line(i.TeammateID)) + in.in(2).block(plain, i.Text)
+		return in.line(tty.Dim, "@ "+tty.Line(i.TeammateID)) + in.in(2).block(tty.Plain, i.Text)
 	}
-	text := in.block(plain, i.Text)
+	text := in.block(tty.Plain, i.Text)
 	if i.ResultImages > 0 { // of a result without its call
-		text += in.line(dim, "["+count(i.ResultImages, "image")+"]")
+		text += in.line(tty.Dim, "["+count(i.ResultImages, "image")+"]")
 	}
 	return text
 }
 
 // call returns the lines of a tool call, its result and its subagents.
 func (o Options) call(i *transcript.DisplayItem) string {
-	mark, style := "*", plain
+	mark, style := "*", tty.Plain
 	if i.ToolError {
-		mark, style = "!", red
+		mark, style = "!", tty.Failure
 	}
-	name := cmp.Or(Line(i.ToolName), "tool")
-	text := strings.TrimSpace(fmt.Sprintf("%s %s %s", mark, name, Line(cmp.Or(i.ToolSummary, i.SubagentDesc))))
+	name := cmp.Or(tty.Line(i.ToolName), "tool")
+	text := strings.TrimSpace(fmt.Sprintf("%s %s %s", mark, name, tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))))
 	if !i.HasResult {
 		text += " (no result)"
 	}
 	if !o.Expand {
 		text = o.line(style, o.fit(text))
 	} else {
-		text = o.line(style, text) + o.in(2).block(dim, string(i.ToolInput))
+		text = o.line(style, text) + o.in(2).block(tty.Dim, string(i.ToolInput))
 	}
 	text += o.in(2).result(i)
 	for _, agent := range i.Agents {
@@ -155,20 +156,20 @@ func (o Options) call(i *transcript.DisplayItem) string {
 func (o Options) result(i *transcript.DisplayItem) string {
 	pictures := ""
 	if i.ResultImages > 0 {
-		pictures = o.line(dim, "["+count(i.ResultImages, "image")+"]")
+		pictures = o.line(tty.Dim, "["+count(i.ResultImages, "image")+"]")
 	}
 	if o.Expand {
-		return o.block(dim, i.ToolResult) + pictures
+		return o.block(tty.Dim, i.ToolResult) + pictures
 	}
 	text, more := firstLines(report(i), shortLines)
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != "" {
-			b.WriteString(o.line(dim, o.fit(strings.TrimRight(Clean(line), " "))))
+			b.WriteString(o.line(tty.Dim, o.fit(strings.TrimRight(tty.Clean(line), " "))))
 		}
 	}
 	if more > 0 {
-		b.WriteString(o.line(dim, fmt.Sprintf("… %s more", count(more, "line"))))
+		b.WriteString(o.line(tty.Dim, fmt.Sprintf("… %s more", count(more, "line"))))
 	}
 	return b.String() + pictures
 }
@@ -198,12 +199,12 @@ func firstLines(text string, n int) (head string, more int) {
 
 // agent returns a line about a subagent and, if expanded, its transcript.
 func (o Options) agent(a *transcript.Agent) string {
-	text := o.line(dim, o.fit(AgentTitle(a)))
+	text := o.line(tty.Dim, o.fit(AgentTitle(a)))
 	if !o.Expand || a.Transcript == nil {
 		return text
 	}
 	if o.indent > 2*maxDepth {
-		return text + o.line(dim, "… nested too deeply to show")
+		return text + o.line(tty.Dim, "… nested too deeply to show")
 	}
 	return text + o.in(2).Chunks(a.Transcript.Chunks, 1)
 }
@@ -221,25 +222,14 @@ func (o Options) Unlinked(t *transcript.Transcript) string {
 
 // AgentTitle returns a clean line that names a subagent.
 func AgentTitle(a *transcript.Agent) string {
-	text := "@ agent " + Line(a.ID)
+	text := "@ agent " + tty.Line(a.ID)
 	for _, word := range []string{a.Type(), a.Description()} {
 		if word != "" {
-			text += ", " + Line(word)
+			text += ", " + tty.Line(word)
 		}
 	}
 	return text
 }
-
-// A style is the parameter of the escape sequence that begins it.
-type style string
-
-const (
-	plain style = ""
-	bold  style = "1"
-	dim   style = "2"
-	red   style = "31"
-	green style = "32"
-)
 
 func (o Options) in(columns int) Options {
 	o.indent += columns
@@ -260,34 +250,31 @@ func (o Options) fit(line string) string {
 	if o.Width <= 0 {
 		return line
 	}
-	return Fit(line, o.columns())
+	return tty.Fit(line, o.columns())
 }
 
 // line returns a clean text, wrapped and styled.
-func (o Options) line(s style, text string) string {
+func (o Options) line(s tty.Style, text string) string {
 	var b strings.Builder
-	for _, line := range Wrap(text, o.columns()) {
+	for _, line := range tty.Wrap(text, o.columns()) {
 		b.WriteString(o.styled(s, line) + "\n")
 	}
 	return b.String()
 }
 
 // block is like line, for untrusted text. It returns "" for a blank text.
-func (o Options) block(s style, text string) string {
+func (o Options) block(s tty.Style, text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	return o.line(s, Clean(text))
+	return o.line(s, tty.Clean(text))
 }
 
-func (o Options) styled(s style, line string) string {
+func (o Options) styled(s tty.Style, line string) string {
 	if line == "" {
 		return ""
 	}
-	if o.Color && s != plain {
-		line = "\x1b[" + string(s) + "m" + line + "\x1b[0m"
-	}
-	return strings.Repeat(" ", o.indent) + line
+	return strings.Repeat(" ", o.indent) + s.Paint(line, o.Color)
 }
 
 // Diff returns the changes of a file, call by call. Lines are not wrapped, so that the result stays
@@ -295,9 +282,9 @@ func (o Options) styled(s style, line string) string {
 func (o Options) Diff(f *transcript.FileChanges) string {
 	o.Width = 0
 	var b strings.Builder
-	b.WriteString(o.line(bold, fmt.Sprintf("%s +%d -%d", Line(f.Path), f.Added, f.Removed)))
+	b.WriteString(o.line(tty.Title, fmt.Sprintf("%s +%d -%d", tty.Line(f.Path), f.Added, f.Removed)))
 	for i := range f.Calls {
-		for line := range strings.SplitSeq(strings.TrimRight(Clean(f.Calls[i].String()), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimRight(tty.Clean(f.Calls[i].String()), "\n"), "\n") {
 			b.WriteString(o.DiffRow(line, line) + "\n")
 		}
 	}
@@ -307,14 +294,14 @@ func (o Options) Diff(f *transcript.FileChanges) string {
 // DiffRow returns a clean row of a line of a diff, in the color of the line.
 func (o Options) DiffRow(line, row string) string { return o.styled(diffStyle(line), row) }
 
-func diffStyle(line string) style {
+func diffStyle(line string) tty.Style {
 	switch {
 	case strings.HasPrefix(line, "+"):
-		return green
+		return tty.Addition
 	case strings.HasPrefix(line, "-"):
-		return red
+		return tty.Removal
 	case strings.HasPrefix(line, "@@"):
-		return dim
+		return tty.Dim
 	}
-	return plain
+	return tty.Plain
 }

@@ -1,4 +1,5 @@
-package render
+// Package tty prepares text for terminals: clean, measured, wrapped and painted. It is pure.
+package tty
 
 import (
 	"strconv"

@@ -1,0 +1,54 @@
+package tty
+
+import "strings"
+
+// A Style is what a text means on a screen. It is drawn in the terminal's own 16 colors, which its
+// theme makes legible, on light and on dark. Without colors every screen reads as well.
+type Style uint8
+
+// The styles by meaning.
+const (
+	Plain    Style = iota
+	Title          // the name of a session, the heads of tables
+	Prompt         // what the user said
+	Tool           // the name of a tool
+	Path           // a file, a directory, a command
+	Failure        // what failed
+	Success        // what was checked and is right
+	Addition       // a line or word that was added
+	Removal        // a line or word that was removed
+	Waiting        // what waits for the user
+	Cost           // money
+	Dim            // what is secondary
+	Heading        // a heading in an answer
+	Strong         // strong emphasis in an answer
+	Emphasis       // emphasis in an answer
+	Struck         // struck out in an answer
+	Code           // code within a line of an answer
+	Link           // a link in an answer
+	Keyword        // in highlighted code, as are the following ones
+	Literal
+	Comment
+	Number
+	AddedWord   // the part of an added line that has changed
+	RemovedWord // the part of a removed line that has changed
+)
+
+// parameters are those of the escape sequences that begin the styles.
+var parameters = [...]string{
+	Plain: "", Title: "1", Prompt: "1;36", Tool: "1", Path: "36", Failure: "31", Success: "32", Addition: "32", Removal: "31",
+	Waiting: "33", Cost: "33", Dim: "2", Heading: "1", Strong: "1", Emphasis: "3", Struck: "9", Code: "36", Link: "4",
+	Keyword: "35", Literal: "32", Comment: "2", Number: "33", AddedWord: "1;7;32", RemovedWord: "1;7;31",
+}
+
+// Paint returns a clean text in a style, if color is set. Lines are painted one by one, so that each
+// can be shown without the others.
+func (s Style) Paint(text string, color bool) string {
+	code := parameters[s]
+	if !color || code == "" || text == "" {
+		return text
+	}
+	const end = "\x1b[0m"
+	begin := "\x1b[" + code + "m"
+	return begin + strings.ReplaceAll(text, "\n", end+"\n"+begin) + end
+}
