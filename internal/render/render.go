@@ -85,19 +85,12 @@ func (o Options) title(c *transcript.Chunk, turn int) string {
 func attached(c *transcript.Chunk) string {
 	text := ""
 	if c.Images > 0 {
-		text += fmt.Sprintf(" (%s)", count(c.Images, "image"))
+		text += fmt.Sprintf(" (%s)", Counted(c.Images, "image"))
 	}
 	if c.Documents > 0 {
-		text += fmt.Sprintf(" (%s)", count(c.Documents, "document"))
+		text += fmt.Sprintf(" (%s)", Counted(c.Documents, "document"))
 	}
 	return text
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // tail returns the lines after the items of a chunk.
@@ -124,7 +117,7 @@ func (o Options) item(i *transcript.DisplayItem) string {
 	}
 	text := in.block(tty.Plain, i.Text)
 	if i.ResultImages > 0 { // of a result without its call
-		text += in.line(tty.Dim, "["+count(i.ResultImages, "image")+"]")
+		text += in.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
 	}
 	return text
 }
@@ -156,7 +149,7 @@ func (o Options) call(i *transcript.DisplayItem) string {
 func (o Options) result(i *transcript.DisplayItem) string {
 	pictures := ""
 	if i.ResultImages > 0 {
-		pictures = o.line(tty.Dim, "["+count(i.ResultImages, "image")+"]")
+		pictures = o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
 	}
 	if o.Expand {
 		return o.block(tty.Dim, i.ToolResult) + pictures
@@ -169,7 +162,7 @@ func (o Options) result(i *transcript.DisplayItem) string {
 		}
 	}
 	if more > 0 {
-		b.WriteString(o.line(tty.Dim, fmt.Sprintf("… %s more", count(more, "line"))))
+		b.WriteString(o.line(tty.Dim, fmt.Sprintf("… %s more", Counted(more, "line"))))
 	}
 	return b.String() + pictures
 }

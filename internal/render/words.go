@@ -1,0 +1,88 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// modelExtras are what the names of models have around the part that people use: who serves them,
+// and the day of their release.
+var modelExtras = regexp.MustCompile(`^([a-z]+\.)*anthropic\.|^claude-|-\d{8}|-v\d+:\d+$|@\d{8}$`)
+
+// ShortModel returns a clean name of a model as people write it: "opus-5-5" for
+// "claude-opus-5-5-20261001".
+func ShortModel(name string) string {
+	name = tty.Line(name)
+	for {
+		short := modelExtras.ReplaceAllString(name, "")
+		if short == "" || short == name {
+			return name
+		}
+		name = short
+	}
+}
+
+// Duration returns a duration for people, in one or two units: 0.4 s, 48 s, 12 min, 3 h 5 min, 2 d 4 h.
+func Duration(d time.Duration) string {
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch {
+	case d < 9950*time.Millisecond:
+		return fmt.Sprintf("%.1f s", max(d, 0).Seconds())
+	case d < 59500*time.Millisecond:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case minutes < 60:
+		return fmt.Sprintf("%d min", max(minutes, 1))
+	case minutes < 24*60:
+		return units(minutes/60, "h", minutes%60, "min")
+	}
+	hours := (minutes + 30) / 60
+	return units(hours/24, "d", hours%24, "h")
+}
+
+func units(large int, largeUnit string, small int, smallUnit string) string {
+	text := fmt.Sprintf("%d %s", large, largeUnit)
+	if small > 0 {
+		text += fmt.Sprintf(" %d %s", small, smallUnit)
+	}
+	return text
+}
+
+// Count returns a number for people, in at most four characters and a unit: 950, 21.4k, 155k, 1.2M.
+func Count(n int) string {
+	size := float64(n)
+	for _, unit := range []string{"", "k", "M", "G", "T"} {
+		switch {
+		case size < 999.5 && (unit == "" || size >= 99.95):
+			return fmt.Sprintf("%.0f%s", size, unit)
+		case size < 99.95:
+			return strings.Replace(fmt.Sprintf("%.1f%s", size, unit), ".0", "", 1)
+		case unit == "T":
+			return fmt.Sprintf("%.0f%s", size, unit)
+		}
+		size /= 1000
+	}
+	return ""
+}
+
+// Counted returns a number with its noun: 1 turn, 12 turns.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Join joins the parts of a line that are not empty.
+func Join(parts ...string) string {
+	var there []string
+	for _, part := range parts {
+		if part != "" {
+			there = append(there, part)
+		}
+	}
+	return strings.Join(there, " · ")
+}
