@@ -300,13 +300,14 @@ func checkTerminal(s Streams) []diagnosis {
 	return []diagnosis{{State: state, Found: found, Advice: advice, Details: d}}
 }
 
+// colorDepth returns how many colors there are or, unless the terminal decides, what does.
 func colorDepth(s Streams) string {
-	switch setting := os.Getenv("CLEW_COLOR"); {
-	case setting == "always" || setting == "never":
-		return setting + ", from the setting color"
-	case os.Getenv("NO_COLOR") != "":
-		return "none, from NO_COLOR"
-	case !colored(s.Out):
+	switch color, by := decideColor(givenColor, os.Getenv, isTerminal(s.Out)); {
+	case color && by != "":
+		return "always, from " + by
+	case by != "":
+		return "none, from " + by
+	case !color:
 		return "none"
 	}
 	switch os.Getenv("COLORTERM") {

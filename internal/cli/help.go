@@ -31,7 +31,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 	// Cobra adds these flags when a command runs; "clew help" runs another one.
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
-	hideConfigFlag(cmd)
+	hideGlobalFlags(cmd)
 	// An errWriter keeps the error.
 	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
 }
@@ -149,7 +149,7 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
-	hideConfigFlag(cmd)
+	hideGlobalFlags(cmd)
 	p := new(manText)
 	p.request("TH", strings.ToUpper(manName(cmd)), "1", "", "clew "+readBuild().Version, "Clew")
 	p.request("SH", "NAME")

@@ -34,15 +34,20 @@ type settings struct {
 func (s *settings) addFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&s.file, "config", "", "read settings only from this `file`")
 	_ = root.PersistentFlags().MarkHidden("config")
+	addColorFlag(root)
 }
 
-// hideConfigFlag hides --config, which all commands have, from the help of cmd unless cmd is about
-// settings.
-func hideConfigFlag(cmd *cobra.Command) {
-	if flag := cmd.Root().PersistentFlags().Lookup("config"); flag != nil {
-		verb := verbOf(cmd)
-		flag.Hidden = verb != "" && verb != "config" && verb != "doctor"
+// hideGlobalFlags hides flags that all commands have from the help of cmd: --config unless cmd is
+// about settings, and --color unless cmd is the program.
+func hideGlobalFlags(cmd *cobra.Command) {
+	verb := verbOf(cmd)
+	hide := func(name string, hidden bool) {
+		if flag := cmd.Root().PersistentFlags().Lookup(name); flag != nil {
+			flag.Hidden = hidden
+		}
 	}
+	hide("config", verb != "" && verb != "config" && verb != "doctor")
+	hide("color", verb != "")
 }
 
 // places returns where settings are looked for.

@@ -122,16 +122,6 @@ func TestTestedAgent(t *testing.T) {
 	}
 }
 
-func TestColourSetting(t *testing.T) {
-	var out bytes.Buffer
-	for value, want := range map[string]bool{"always": true, "never": false, "auto": false, "": false} {
-		t.Setenv("CLEW_COLOR", value)
-		if got := colored(&out); got != want {
-			t.Errorf("%q: coloured is %v", value, got)
-		}
-	}
-}
-
 // A check that hangs in the system is given up, the others count, and all of it takes no longer
 // than the limit.
 func TestDoctorGivesUp(t *testing.T) {

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -52,15 +55,64 @@ func terminalWidth(stream any) int {
 	return 80
 }
 
+// colorChoices are the values of --color and of the setting color.
+var colorChoices = []string{"auto", "always", "never"}
+
+// A colorFlag is the value of --color, or "" if it was not given.
+type colorFlag string
+
+// givenColor is the value of --color. Like the variables about color it is one of the process, so
+// that an error about the other flags has its color as well.
+var givenColor colorFlag
+
+// addColorFlag adds --color to all commands.
+func addColorFlag(root *cobra.Command) {
+	root.PersistentFlags().Var(&givenColor, "color", "use color: auto (on a terminal), always or never")
+	_ = root.RegisterFlagCompletionFunc("color", completeList(colorChoices)) // it fails only for unknown flags
+}
+
+// Type names the value in the help.
+func (c *colorFlag) Type() string { return "when" }
+
+func (c *colorFlag) String() string { return string(*c) }
+
+// Set reads one of the choices.
+func (c *colorFlag) Set(text string) error {
+	if !slices.Contains(colorChoices, text) {
+		return errors.New("must be auto, always or never")
+	}
+	*c = colorFlag(text)
+	return nil
+}
+
 // colored reports whether output to a stream is colored.
 func colored(stream any) bool {
-	switch os.Getenv("CLEW_COLOR") {
-	case "always":
-		return true
-	case "never":
-		return false
+	color, _ := decideColor(givenColor, os.Getenv, isTerminal(stream))
+	return color
+}
+
+// decideColor reports whether output has colors, and what decided it: a flag, a setting or a
+// variable, or "" for the terminal itself.
+func decideColor(flag colorFlag, getenv func(string) string, terminal bool) (color bool, by string) {
+	choice, by := getenv("CLEW_COLOR"), "the setting color"
+	if flag != "" {
+		choice, by = string(flag), "--color"
 	}
-	return isTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("CLICOLOR") != "0" && os.Getenv("TERM") != "dumb"
+	if choice == "always" || choice == "never" {
+		return choice == "always", by
+	}
+	if getenv("NO_COLOR") != "" {
+		return false, "NO_COLOR"
+	}
+	for _, name := range []string{"CLICOLOR_FORCE", "FORCE_COLOR"} {
+		if value := getenv(name); value != "" && value != "0" {
+			return true, name
+		}
+	}
+	if getenv("CLICOLOR") == "0" {
+		return false, "CLICOLOR"
+	}
+	return terminal && getenv("TERM") != "dumb", ""
 }
 
 func emphasized(line string) string { return "\x1b[1m" + line + "\x1b[0m" }

@@ -347,7 +347,7 @@ var table = []Setting{
 	{
 		Key: "color", Kind: Choice, Choices: []string{"auto", "always", "never"}, Variable: "CLEW_COLOR", Default: "auto",
 		Example: "never", Personal: true,
-		Doc: "Whether to use colors: auto means on a terminal, without NO_COLOR.",
+		Doc: "Whether to use color: auto means on a terminal, without NO_COLOR.",
 	},
 }
 
