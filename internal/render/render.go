@@ -24,6 +24,9 @@ type Options struct {
 	Thinking bool
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
+	// Dir is the working directory. Paths of files below it are shown relative to it. "" means that
+	// all paths are shown as they are.
+	Dir string
 
 	indent int
 }

@@ -1,0 +1,217 @@
+package render
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+)
+
+// A DiffLine is a clean line of a diff. It is a line of the file, or a remark between such lines.
+type DiffLine struct {
+	// Gutter has the number of the line and its mark: " ", "-" or "+". The number is the old one for
+	// a line that was removed. It is left out if it is not known.
+	Gutter string
+	// Text is the line itself.
+	Text string
+	// Changed are the parts of Text that differ from the line that it replaces or is replaced by, as
+	// offsets of their beginnings and ends.
+	Changed [][2]int
+
+	mark           string
+	style, changed tty.Style
+}
+
+// FileDiff returns the lines of a diff, those of each hunk after a line that stands for what is
+// left out.
+func (o Options) FileDiff(d *transcript.FileDiff) []DiffLine {
+	b := diffBuilder{digits: digits(d)}
+	for i := range d.Hunks {
+		h := &d.Hunks[i]
+		if i > 0 {
+			b.remark("…")
+		}
+		b.before, b.after = h.OldStart, h.NewStart
+		for _, line := range h.Lines {
+			b.add(line)
+		}
+		b.markWords()
+	}
+	return b.lines
+}
+
+// digits returns the number of columns for the numbers of lines, or 0 if they are not known.
+func digits(d *transcript.FileDiff) int {
+	if d.Relative {
+		return 0
+	}
+	most := 1
+	for i := range d.Hunks {
+		h := &d.Hunks[i]
+		last := max(h.OldStart+max(h.OldLines-1, 0), h.NewStart+max(h.NewLines-1, 0))
+		most = max(most, len(strconv.Itoa(last)))
+	}
+	return most
+}
+
+// A diffBuilder makes lines of the hunks of a diff.
+type diffBuilder struct {
+	digits        int
+	before, after int // the next numbers of lines
+	lines         []DiffLine
+	removed       []int // lines that were removed, not yet compared with those after them
+	added         []int // lines that were added after them
+}
+
+// add adds a line of a hunk, with its mark.
+func (b *diffBuilder) add(line string) {
+	if strings.HasPrefix(line, `\`) {
+		b.remark(tty.CleanLine(strings.ToLower(strings.TrimLeft(line, `\ `))))
+		return
+	}
+	mark, text := " ", line
+	if line != "" {
+		mark, text = line[:1], line[1:]
+	}
+	l := DiffLine{Text: tty.CleanLine(text), mark: mark}
+	switch mark {
+	case "-":
+		if len(b.added) > 0 {
+			b.markWords()
+		}
+		b.removed = append(b.removed, len(b.lines))
+		l.style, l.changed = tty.Removal, tty.RemovedWord
+		l.Gutter = b.gutter(b.before, mark)
+		b.before++
+	case "+":
+		b.added = append(b.added, len(b.lines))
+		l.style, l.changed = tty.Addition, tty.AddedWord
+		l.Gutter = b.gutter(b.after, mark)
+		b.after++
+	default:
+		b.markWords()
+		l.mark, l.Gutter = " ", b.gutter(b.after, " ")
+		b.before++
+		b.after++
+	}
+	b.lines = append(b.lines, l)
+}
+
+func (b *diffBuilder) gutter(number int, mark string) string {
+	if b.digits == 0 {
+		return mark + " "
+	}
+	return fmt.Sprintf("%*d  %s  ", b.digits, number, mark)
+}
+
+// remark adds a clean line that is not one of the file.
+func (b *diffBuilder) remark(text string) {
+	indent := 2
+	if b.digits > 0 {
+		indent = b.digits + len("  -  ")
+	}
+	b.lines = append(b.lines, DiffLine{Gutter: strings.Repeat(" ", indent), Text: text, mark: " ", style: tty.Dim})
+}
+
+// maxPairs limits the comparisons of a long piece that was replaced.
+const maxPairs = 200
+
+// markWords marks what differs between lines that were removed and similar ones that replace them.
+func (b *diffBuilder) markWords() {
+	next, compared := 0, 0
+	for _, r := range b.removed {
+		for i := next; i < len(b.added) && compared < maxPairs; i++ {
+			compared++
+			was, is := &b.lines[r], &b.lines[b.added[i]]
+			removed, added, similar := diffWords(was.Text, is.Text)
+			if similar {
+				was.Changed, is.Changed, next = removed, added, i+1
+				break
+			}
+		}
+	}
+	b.removed, b.added = b.removed[:0], b.added[:0]
+}
+
+// String returns the line in its colors, if color is set.
+func (l DiffLine) String(color bool) string {
+	if l.style == tty.Plain {
+		return tty.Dim.Paint(l.Gutter, color) + l.Text
+	}
+	return l.style.Paint(l.Gutter, color) + l.part(0, len(l.Text), color)
+}
+
+// Rows returns the line in rows of at most columns, painted if color is set. All of its text is in
+// them, and only the first one has a mark and, if there is room for it, a number. Characters have
+// the largest width that a terminal may give them: see [tty.Break].
+func (l DiffLine) Rows(columns int, color bool) []string {
+	const least = 10 // columns for the text
+	gutter := l.Gutter
+	if columns-len(gutter) < least {
+		gutter = l.mark
+	}
+	style := l.style
+	if style == tty.Plain {
+		style = tty.Dim
+	}
+	at := 0
+	var rows []string
+	for _, row := range tty.Break(l.Text, columns-len(gutter)) {
+		if at > 0 {
+			gutter = strings.Repeat(" ", len(gutter))
+		}
+		rows = append(rows, style.Paint(gutter, color)+l.part(at, at+len(row), color))
+		at += len(row)
+	}
+	return rows
+}
+
+// part returns the text between two offsets in its colors.
+func (l DiffLine) part(from, to int, color bool) string {
+	var b strings.Builder
+	for _, c := range l.Changed {
+		begin, end := min(max(c[0], from), to), max(min(c[1], to), from)
+		if begin >= end {
+			continue
+		}
+		b.WriteString(l.style.Paint(l.Text[from:begin], color) + l.changed.Paint(l.Text[begin:end], color))
+		from = end
+	}
+	b.WriteString(l.style.Paint(l.Text[from:to], color))
+	return b.String()
+}
+
+// DiffHead returns a line with the path of a diff, relative to the working directory, and the
+// numbers of lines that were added and removed.
+func (o Options) DiffHead(d *transcript.FileDiff) string {
+	head := tty.Path.Paint(tty.CleanLine(RelativePath(o.Dir, d.Path)), o.Color)
+	switch {
+	case d.Created:
+		head += tty.Dim.Paint(" (new)", o.Color)
+	case d.Deleted:
+		head += tty.Dim.Paint(" (deleted)", o.Color)
+	}
+	if d.Added > 0 {
+		head += " " + tty.Addition.Paint("+"+strconv.Itoa(d.Added), o.Color)
+	}
+	if d.Removed > 0 {
+		head += " " + tty.Removal.Paint("-"+strconv.Itoa(d.Removed), o.Color)
+	}
+	return head
+}
+
+// RelativePath returns a path relative to a directory, if it is below it. Otherwise it returns the
+// path unchanged.
+func RelativePath(dir, path string) string {
+	if dir == "" || !filepath.IsAbs(dir) || !filepath.IsAbs(path) {
+		return path
+	}
+	relative, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(relative) || filepath.Clean(path) != path {
+		return path
+	}
+	return relative
+}
