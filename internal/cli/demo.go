@@ -334,7 +334,7 @@ func (t *tour) steps() [][]string {
 		{"ls", "--all"},
 		{"show", "last"},
 		{"search", "hyphen"},
-		{"stats", "--all"},
+		{"stats"},
 		{"export", "last", "-o", page},
 	}
 }

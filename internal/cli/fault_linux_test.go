@@ -36,7 +36,7 @@ func TestFaultHuge(t *testing.T) {
 	}{
 		"ls":            {"ls --all", nil, 100 << 20},
 		"show":          {"show ID", nil, 100 << 20},
-		"stats":         {"stats --all", nil, 100 << 20},
+		"stats":         {"stats", nil, 100 << 20},
 		"show stdin":    {"show -", noisySession(128 << 20), 100 << 20},
 		"inspect stdin": {"inspect -", noisySession(128 << 20), 60 << 20},
 		"long frames":   {"inspect -", repeat(longResult(10_000_000), 8), 140 << 20},
@@ -223,7 +223,7 @@ func TestFaultSignalClearsBar(t *testing.T) {
 	p := newFaultPlace(t)
 	makeHole(t, p.file, 64<<30, "\n")
 	screen, tty := openTerminal(t, 80)
-	cmd := p.command(t, faultUse{line: "stats --all"})
+	cmd := p.command(t, faultUse{line: "stats"})
 	cmd.Stderr = tty
 	wait := p.start(t, cmd)
 	_ = tty.Close()

@@ -51,12 +51,12 @@ var faultUses = []faultUse{
 	{line: "show - --format json", stdin: true},
 	{line: "tail ID -n 99", prose: true, endless: true, homeless: exitInput},
 	{line: "tail FILE -n 99", prose: true, endless: true},
-	{line: "stats --all", prose: true, homeless: exitInput},
-	{line: "stats --all --by project,session,model,agent", prose: true, homeless: exitInput},
-	{line: "stats --all --by session --plot", prose: true, homeless: exitInput},
-	{line: "stats --all --reconcile", prose: true, homeless: exitInput},
-	{line: "stats --all --json", homeless: exitInput},
-	{line: "stats --all --csv", homeless: exitInput},
+	{line: "stats", prose: true, homeless: exitInput},
+	{line: "stats --by project,session,model,agent", prose: true, homeless: exitInput},
+	{line: "stats --by session --plot", prose: true, homeless: exitInput},
+	{line: "stats --reconcile", prose: true, homeless: exitInput},
+	{line: "stats --json", homeless: exitInput},
+	{line: "stats --csv", homeless: exitInput},
 	{line: "stats --price-table", prose: true},
 	{line: "inspect FILE", prose: true},
 	{line: "inspect -", prose: true, stdin: true},
@@ -537,7 +537,7 @@ func TestFaultRestless(t *testing.T) {
 			_ = os.Remove(path)
 		}
 	}()
-	for _, line := range []string{"ls --all", "stats --all", "show last", "show ID"} {
+	for _, line := range []string{"ls --all", "stats", "show last", "show ID"} {
 		for range 5 {
 			// The last session may disappear before it is read.
 			if o := p.run(t, p.command(t, faultUse{line: line})); o.code != exitDone && o.code != exitInput {

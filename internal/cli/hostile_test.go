@@ -70,8 +70,8 @@ func TestHostileTranscript(t *testing.T) {
 	path := hostileHome(t)
 	for _, line := range []string{
 		"ls --all", "ls --all --json", "ls --all --text owned",
-		"stats --all --by model", "stats --all --by model --plot", "stats --all --by model --csv",
-		"stats --all --by model,session --json",
+		"stats --by model", "stats --by model --plot", "stats --by model --csv",
+		"stats --by model,session --json",
 		"show ID", "show ID --expand --thinking --branches", "show ID --diff", "show ID --agent abc",
 		"show ID --format json", "show ID --format ndjson", "show ID --format messages",
 		"show FILE --expand", "show - --expand", "show FILE --format messages", "show - --format messages",

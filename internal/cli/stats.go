@@ -34,14 +34,15 @@ type statsOptions struct {
 	reconcile, priceTable bool
 }
 
-const statsHelp = `Count the tokens and the cost of all answers in the transcripts of a project,
+const statsHelp = `Count the tokens and the cost of all answers in the transcripts of all projects,
 including those of subagents. Each answer counts once, even if it appears in
-several lines or files.
+several lines or files. --project counts one project; --project . is that of the
+current directory.
 
 --by groups by month, week, day, hour, block, model, project, session or agent, or
 by several of these. Weeks begin on Monday. A block is a period of five hours, as
-subscriptions count it. Blocks span all projects, so use --all. Groups are sorted
-by time, or by cost if none of them is a time, unless --sort says otherwise.
+subscriptions count it. Groups are sorted by time, or by cost if none of them is a
+time, unless --sort says otherwise.
 --limit shows only the first groups; the total still includes all. Tables show the
 beginning of a session's ID and its title; --json and --csv have whole IDs and the
 directories of projects. In CSV, a name that a spreadsheet would run as a formula
@@ -69,11 +70,11 @@ func newStats(s Streams) *cobra.Command {
 		Short: "Show tokens and cost by day, model, project and more",
 		Long:  statsHelp,
 		Example: `  clew stats
-  clew stats --all --by month,model
-  clew stats --all --since 7d --plot
-  clew stats --all --by project,model --sort tokens --limit 10
-  clew stats --all --by session --csv >usage.csv
-  clew stats --all --json | jq .total.cost`,
+  clew stats --by month,model
+  clew stats --since 7d --plot
+  clew stats --by project,model --sort tokens --limit 10
+  clew stats --project . --by session --csv >usage.csv
+  clew stats --json | jq .total.cost`,
 		Args: atMost(0),
 		RunE: runE(o.run),
 	}
@@ -83,8 +84,9 @@ func newStats(s Streams) *cobra.Command {
 	flags.StringVar(&o.until, "until", "", "count answers up to this `time`")
 	flags.StringVar(&o.timezone, "timezone", "",
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
-	flags.StringVar(&o.project, "project", "", "count the project in this `directory` (default the current one)")
-	addOnOff(cmd, &o.all, "all", "count all projects")
+	flags.StringVar(&o.project, "project", "", "count only the project in this `directory`")
+	addOnOff(cmd, &o.all, "all", "count all projects, which is the default")
+	_ = flags.MarkHidden("all") // it fails only for unknown flags
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
 	flags.Var(&o.order, "sort", "sort by name, cost, tokens or answers")
 	flags.IntVar(&o.limit, "limit", 0, "show at most this `number` of groups; 0 means all")
@@ -170,14 +172,6 @@ func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) 
 	if !want.Since.IsZero() && !want.Until.IsZero() && !want.Since.Before(want.Until) {
 		return nil, nil, usageError("--since must be before --until", "")
 	}
-	if !o.all && o.project == "" {
-		if want.Project, err = os.Getwd(); err != nil {
-			return nil, nil, &failure{
-				code: exitInput, err: fmt.Errorf("the current directory is not known: %w", err),
-				hint: "Give one with --project, or use --all.",
-			}
-		}
-	}
 	return want, zone, nil
 }
 
@@ -224,10 +218,10 @@ func (o *statsOptions) nothing() string {
 	if o.since != "" || o.until != "" {
 		return "no answers in that period\n"
 	}
-	if o.all {
+	if o.project == "" {
 		return "no answers\n"
 	}
-	return "no answers in this project; --all counts all projects\n"
+	return "no answers in this project; without --project, all projects count\n"
 }
 
 func (o *statsOptions) write(text string) error {

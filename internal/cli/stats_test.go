@@ -21,7 +21,7 @@ import (
 func statsOf(t *testing.T, args ...string) *usage.Report {
 	t.Helper()
 	var out, errs bytes.Buffer
-	args = append([]string{"stats", "--all", "--json", "--timezone", "UTC"}, args...)
+	args = append([]string{"stats", "--json", "--timezone", "UTC"}, args...)
 	code := execute(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	if code != exitDone || errs.Len() > 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
@@ -131,7 +131,7 @@ func TestStatsNarrow(t *testing.T) {
 	t.Setenv("COLUMNS", "40")
 	for _, args := range []string{"", "--plot", "--by project", "--by session", "--by session,model --plot", "--by project,day"} {
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), append([]string{"stats", "--all"}, strings.Fields(args)...), Streams{Out: &out, Err: &errs}); code != 0 {
+		if code := execute(t.Context(), append([]string{"stats"}, strings.Fields(args)...), Streams{Out: &out, Err: &errs}); code != 0 {
 			t.Errorf("%s: exit code %d: %s", args, code, errs.String())
 		}
 		for line := range strings.Lines(out.String()) {
@@ -169,7 +169,7 @@ func TestStatsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	code := execute(ctx, []string{"stats", "--all"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	code := execute(ctx, []string{"stats"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	if code != exitInterrupted || out.Len() > 0 || errs.String() != "clew stats: interrupted\n" {
 		t.Errorf("exit code %d, output %q, errors %q", code, out.String(), errs.String())
 	}
