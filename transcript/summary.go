@@ -12,9 +12,14 @@ import (
 
 // ToolSummary describes a call of a tool in one line, such as "b/c.go - 3 lines" for an Edit. If
 // the input contains nothing to show, or is not a JSON object, it returns the name of the tool.
-func ToolSummary(name string, input wire.JSON) string {
+func ToolSummary(name string, input wire.JSON) string { return ToolSummaryIn("", name, input) }
+
+// ToolSummaryIn is like [ToolSummary], but shows whole paths, and those below the directory dir
+// relative to it. dir is the working directory of the session, or "" to do as [ToolSummary].
+func ToolSummaryIn(dir, name string, input wire.JSON) string {
 	s := summarizers.Get().(*summarizer) //nolint:forcetypeassert // nothing else is in there
 	defer s.release()
+	s.dir = dir
 	if s.read(input) {
 		s.write(name)
 	}
@@ -30,6 +35,7 @@ var summarizers = sync.Pool{New: func() any { return new(summarizer) }}
 // one allocation.
 type summarizer struct {
 	lexer   jsonlex.Lexer
+	dir     string // the working directory, or ""
 	data    []byte // the input
 	names   []byte // those of the members, one behind the other
 	members []member
@@ -45,6 +51,7 @@ func (s *summarizer) release() {
 	if cap(s.data) > keep {
 		*s = summarizer{}
 	}
+	s.dir = ""
 	s.lexer.Reset(nil)
 	clear(s.members)
 	s.data, s.names, s.members, s.out = s.data[:0], s.names[:0], s.members[:0], s.out[:0]
@@ -185,16 +192,37 @@ func (s *summarizer) cut(maxLen int) {
 	s.out, s.scratch = s.scratch, s.out
 }
 
-// path appends the last n segments of a path.
+// path appends the last n segments of a path or, if the working directory is known, all of it.
 func (s *summarizer) path(value []byte, n int) {
 	const longest = 4096
-	segments := bytes.FieldsFunc(s.text(value, longest), separator(value))
+	text := s.text(value, longest)
+	if s.dir != "" {
+		s.out = appendLine(s.out, belowDir(s.dir, text), 200)
+		return
+	}
+	segments := bytes.FieldsFunc(text, separator(value))
 	for i, segment := range segments[max(0, len(segments)-n):] {
 		if i > 0 {
 			s.say("/")
 		}
 		s.out = appendLine(s.out, segment, 80)
 	}
+}
+
+// belowDir returns a path relative to dir, if it is below it.
+func belowDir(dir string, path []byte) []byte {
+	rest, ok := bytes.CutPrefix(path, []byte(dir))
+	switch {
+	case !ok:
+		return path
+	case len(rest) == 0:
+		return []byte(".")
+	case rest[0] == '/' || rest[0] == '\\':
+		return bytes.TrimLeft(rest, `/\`)
+	case strings.HasSuffix(dir, "/") || strings.HasSuffix(dir, `\`): // a root
+		return rest
+	}
+	return path
 }
 
 // separator returns a test for the rune that separates the segments of a path. Windows has a
