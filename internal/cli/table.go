@@ -10,7 +10,23 @@ import (
 type table struct {
 	right  []bool
 	widths []int // columns of the screen that the cells need
-	rows   [][]string
+	rows   []tableRow
+	color  bool // whether cells are painted in their styles
+}
+
+// A tableRow is a row of clean cells. Its last style is that of all further cells; without one,
+// they are plain.
+type tableRow struct {
+	cells  []string
+	styles []tty.Style
+}
+
+// paint returns a part of cell i in its style.
+func (r *tableRow) paint(i int, text string, color bool) string {
+	if len(r.styles) == 0 {
+		return text
+	}
+	return r.styles[min(i, len(r.styles)-1)].Paint(text, color)
 }
 
 const (
@@ -27,8 +43,13 @@ func newTable(headings ...string) *table {
 		headings[i], t.right[i] = strings.CutSuffix(h, ">")
 	}
 	t.add(headings...)
+	t.style(tty.Title)
 	return t
 }
+
+// style sets the styles of the cells in the row that was added last. The last style is also that of
+// all further cells.
+func (t *table) style(styles ...tty.Style) { t.rows[len(t.rows)-1].styles = styles }
 
 // add adds a row of untrusted texts.
 func (t *table) add(cells ...string) {
@@ -44,14 +65,14 @@ func (t *table) addClean(cells ...string) {
 	for i, cell := range cells {
 		t.widths[i] = max(t.widths[i], tty.Width(cell))
 	}
-	t.rows = append(t.rows, cells)
+	t.rows = append(t.rows, tableRow{cells: cells})
 }
 
 // lines returns one line per row, cut to so many columns of the screen; 0 means no limit.
 func (t *table) lines(columns int) []string {
 	lines := make([]string, 0, len(t.rows))
 	for _, row := range t.rows {
-		line := t.joined(row, t.widths)
+		line := t.joined(&row, row.cells, t.widths, false)
 		if columns > 0 {
 			line = tty.Fit(line, columns)
 		}
@@ -60,13 +81,21 @@ func (t *table) lines(columns int) []string {
 	return lines
 }
 
-// joined aligns the cells of one line.
-func (t *table) joined(cells []string, widths []int) string {
-	line := ""
-	for i, cell := range cells {
-		line += pad(cell, widths[i], t.right[i]) + strings.Repeat(" ", cellGap)
+// joined aligns parts of the cells of a row as one line, and paints them if color is set.
+func (t *table) joined(row *tableRow, parts []string, widths []int, color bool) string {
+	line, space := "", "" // the space before the next part
+	for i, part := range parts {
+		room := strings.Repeat(" ", max(widths[i]-tty.Width(part), 0))
+		if t.right[i] {
+			space, room = space+room, ""
+		}
+		if part = strings.TrimRight(part, " "); part != "" {
+			line += space + row.paint(i, part, color)
+			space = ""
+		}
+		space += strings.Repeat(" ", len(parts[i])-len(part)) + room + strings.Repeat(" ", cellGap)
 	}
-	return strings.TrimRight(line, " ")
+	return line
 }
 
 // print writes the table in so many columns of the screen; 0 means no limit. If the table does not
@@ -77,8 +106,8 @@ func (t *table) print(w *strings.Builder, columns int) {
 		t.printLists(w, columns)
 		return
 	}
-	for _, row := range t.rows {
-		t.printRow(w, row, widths)
+	for i := range t.rows {
+		t.printRow(w, &t.rows[i], widths)
 	}
 }
 
@@ -113,39 +142,61 @@ func (t *table) fitted(columns int) (widths []int, ok bool) {
 }
 
 // printRow writes a row: one line, or as many as its longest cell needs.
-func (t *table) printRow(w *strings.Builder, row []string, widths []int) {
-	cells := make([][]string, len(row))
+func (t *table) printRow(w *strings.Builder, row *tableRow, widths []int) {
+	cells := make([][]string, len(row.cells))
 	height := 1
-	for i, cell := range row {
+	for i, cell := range row.cells {
 		cells[i] = tty.Wrap(cell, widths[i])
 		height = max(height, len(cells[i]))
 	}
 	for n := range height {
-		line := make([]string, len(row))
+		parts := make([]string, len(cells))
 		for i := range cells {
 			if n < len(cells[i]) {
-				line[i] = cells[i][n]
+				parts[i] = cells[i][n]
 			}
 		}
-		w.WriteString(t.joined(line, widths) + "\n")
+		w.WriteString(t.joined(row, parts, widths, t.color) + "\n")
 	}
 }
 
-// printLists writes each row as a list, below its first cell.
+// printLists writes each row as a list, below its first cell. Names of cells that leave no room for
+// their values are cut.
 func (t *table) printLists(w *strings.Builder, columns int) {
-	head, rest := t.rows[0], t.rows[1:]
+	head, rest := t.rows[0].cells, t.rows[1:]
 	names := 0
 	for _, name := range head[1:] {
 		names = max(names, tty.Width(name))
 	}
+	if columns > 0 {
+		names = min(names, max(columns/2-cellGap, 0))
+	}
 	for _, row := range rest {
-		w.WriteString(wrapped(row[0], columns))
-		for i, cell := range row[1:] {
+		for _, part := range tty.Wrap(row.cells[0], columns) {
+			w.WriteString(row.paint(0, part, t.color) + "\n")
+		}
+		for i, cell := range row.cells[1:] {
 			if cell != "" {
-				label := "  " + pad(head[i+1], names, false) + "  "
-				w.WriteString(strings.Join(wrapMarked(cell, label, columns), "\n") + "\n")
+				t.printListed(w, &row, i+1, pad(tty.Fit(head[i+1], names), names, false), columns)
 			}
 		}
+	}
+}
+
+// printListed writes cell i of a row, after its name.
+func (t *table) printListed(w *strings.Builder, row *tableRow, i int, name string, columns int) {
+	indent, gap := strings.Repeat(" ", cellGap), strings.Repeat(" ", cellGap)
+	if columns > 0 && columns <= tty.Width(name)+2*cellGap {
+		indent, gap, name = "", "", ""
+	}
+	used := tty.Width(indent + name + gap)
+	if columns > 0 {
+		columns -= used
+	}
+	mark := indent + tty.Dim.Paint(name, t.color) + gap
+	for _, part := range tty.Wrap(strings.TrimLeft(row.cells[i], " "), columns) {
+		w.WriteString(mark + row.paint(i, part, t.color) + "\n")
+		mark = strings.Repeat(" ", used)
 	}
 }
 

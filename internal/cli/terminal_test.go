@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/tty"
 )
 
 func TestPrintable(t *testing.T) {
@@ -241,6 +244,34 @@ func TestTableFits(t *testing.T) {
 			var b strings.Builder
 			table.print(&b, tt.columns)
 			if diff := cmp.Diff(tt.want, strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Cells are painted without the space around them, in each layout.
+func TestTablePaints(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		columns int
+		want    string
+	}{
+		{"a table", 0, "<1>NAME<0>  <1>COUNT<0>\nab        <2>0<0>\n"},
+		{"a list", 8, "ab\n  <2>C…<0>  <2>0<0>\n"},
+		{"a column", 4, "ab\n<2>0<0>\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			table := newTable("NAME", "COUNT>")
+			table.color = true
+			table.add("ab", "0")
+			table.style(tty.Plain, tty.Dim)
+			var b strings.Builder
+			table.print(&b, tt.columns)
+			got := regexp.MustCompile("\x1b\\[([0-9]+)m").ReplaceAllString(b.String(), "<$1>")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
