@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
@@ -111,8 +112,8 @@ func TestProseGrowth(t *testing.T) { //nolint:paralleltest // it measures what i
 		for name, kind := range kinds {
 			for n := 4 << 10; n <= 64<<10; n *= 2 {
 				prose := kind(n)
-				if len(prose) > maxProse {
-					prose = prose[:maxProse]
+				if len(prose) > markdown.MaxText {
+					prose = prose[:markdown.MaxText]
 				}
 				for _, format := range []string{HTML, Markdown} {
 					d := &Document{Chunks: []Chunk{{Type: transcript.AIChunk, Text: prose}}}
@@ -144,10 +145,10 @@ func TestExpensiveTextsArePlain(t *testing.T) {
 	t.Parallel()
 	for name, kind := range expensiveKinds {
 		prose := kind(60 << 10)
-		if _, reason := proseHTML(prose); reason != tooComplex {
+		if _, reason := proseHTML(prose); reason != markdown.TooComplex {
 			t.Errorf("%s of %d bytes is parsed (%s)", name, len(prose), reason)
 		}
-		if _, reason := safeMarkdown(prose); reason != tooComplex {
+		if _, reason := safeMarkdown(prose); reason != markdown.TooComplex {
 			t.Errorf("%s of %d bytes is parsed for Markdown (%s)", name, len(prose), reason)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/renderer/html"
 
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -321,7 +322,7 @@ func TestImagesIn(t *testing.T) {
 // A long text is cut, with a note, unless Full is set.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	doc := filledDocument(strings.Repeat("a longer line of many words\n", maxProse/28+1) + "THE END")
+	doc := filledDocument(strings.Repeat("a longer line of many words\n", markdown.MaxText/28+1) + "THE END")
 	doc.Branches, doc.Unlinked = nil, nil
 	doc.eachItem(func(i *Item) { i.Agents = nil })
 	for _, format := range []string{HTML, Markdown} {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -121,9 +122,9 @@ func (p *page) input(i *Item) {
 	}
 	switch input := input.(type) {
 	case *tooluse.BashInput:
-		p.code(input.Command, findLanguage("shell"))
+		p.code(input.Command, highlight.Find("shell"))
 	case *tooluse.WriteInput:
-		p.code(input.Content, languageOf(input.FilePath))
+		p.code(input.Content, highlight.OfFile(input.FilePath))
 	case *tooluse.AgentInput:
 		p.prose(input.Prompt)
 	case *tooluse.ExitPlanModeInput:
@@ -131,7 +132,7 @@ func (p *page) input(i *Item) {
 	case *tooluse.TodoWriteInput:
 		p.todos(input.Todos)
 	default:
-		p.code(indent(i.Input), findLanguage("json"))
+		p.code(indent(i.Input), highlight.Find("json"))
 	}
 }
 
@@ -144,7 +145,7 @@ func indent(text wire.JSON) string {
 	return b.String()
 }
 
-func (p *page) code(code string, l *language) {
+func (p *page) code(code string, l *highlight.Language) {
 	if strings.TrimSpace(code) == "" {
 		return
 	}
@@ -191,19 +192,19 @@ func (p *page) result(i *Item) {
 }
 
 // resultLanguage returns the language of a result that is a file or JSON, or nil.
-func (p *page) resultLanguage(i *Item) *language {
+func (p *page) resultLanguage(i *Item) *highlight.Language {
 	if i.IsError {
 		return nil
 	}
 	if i.Tool == "Read" {
 		if in, err := tooluse.DecodeInput(i.Tool, i.Input); err == nil {
 			if read, ok := in.(*tooluse.ReadInput); ok {
-				return languageOf(read.FilePath)
+				return highlight.OfFile(read.FilePath)
 			}
 		}
 	}
 	if text := strings.TrimSpace(i.Result); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") {
-		return findLanguage("json")
+		return highlight.Find("json")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
@@ -257,7 +258,7 @@ func (s *markdownWriter) prose(text string) {
 		s.block(made)
 		s.missing(missing)
 		return
-	case tooComplex:
+	case markdown.TooComplex:
 		s.block("*Shown as plain text, since its Markdown is too complex.*")
 	}
 	s.fence(text, "")

@@ -11,32 +11,34 @@ import (
 	extensionast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/clewdev/clew/internal/markdown"
 )
 
 // safeMarkdown returns a Markdown text in a form in which nothing is loaded or run, whatever shows
 // it, or why there is none. The text is parsed and written again: tags become text, images become
 // links, links to anything but pages become code, and link definitions are resolved.
-func safeMarkdown(prose string) (string, plainReason) {
+func safeMarkdown(prose string) (string, markdown.Reason) {
 	source := []byte(clean(prose))
-	root, reason := parseProse(source)
+	root, reason := markdown.Tree(source)
 	if reason != "" {
 		return "", reason
 	}
 	w := &proseWriter{source: source}
 	made := w.children(root, false)
 	if !isSafe([]byte(made)) {
-		return "", tooComplex
+		return "", markdown.TooComplex
 	}
 	return made, ""
 }
 
 // isSafe reports whether a Markdown text has no tags, images or link definitions.
 func isSafe(source []byte) bool {
-	if isDeep(source) || !isCheap(source) {
+	if !markdown.IsCheap(source) {
 		return false
 	}
 	safe := true
-	root := markdown().Parser().Parse(text.NewReader(source))
+	root := markdown.Parser().Parse(text.NewReader(source))
 	_ = ast.Walk(root, func(n ast.Node, _ bool) (ast.WalkStatus, error) { // it never fails
 		switch n.Kind() {
 		case ast.KindRawHTML, ast.KindHTMLBlock, ast.KindImage, ast.KindLinkReferenceDefinition:

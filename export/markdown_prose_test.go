@@ -9,6 +9,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
@@ -53,7 +54,7 @@ func hostileSession(prose string) *Document {
 func checkMarkdown(t *testing.T, prose string) {
 	t.Helper()
 	source := []byte(written(t, hostileSession(prose), Markdown, &View{Full: true}))
-	root := markdown().Parser().Parse(text.NewReader(source))
+	root := markdown.Parser().Parse(text.NewReader(source))
 	_ = ast.Walk(root, func(n ast.Node, _ bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.RawHTML, *ast.HTMLBlock, *ast.Image, *ast.LinkReferenceDefinition:

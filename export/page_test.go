@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"html"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -229,7 +229,7 @@ func highlighted(t *testing.T, code, name string) string {
 	t.Helper()
 	var b bytes.Buffer
 	m := newMarkup(&b)
-	m.highlight(code, findLanguage(name))
+	m.highlight(code, highlight.Find(name))
 	if err := m.flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func FuzzHighlight(f *testing.F) {
 	f.Add("+a\n-b\n@@\n\n--- c")
 	f.Add("it's f'x' 'y \\")
 	f.Fuzz(func(t *testing.T, code string) {
-		for _, name := range slices.Sorted(maps.Keys(languageMakers)) {
+		for _, name := range highlight.Names() {
 			page := highlighted(t, code, name)
 			if got := html.UnescapeString(coloured.ReplaceAllString(page, "$2")); got != clean(code) {
 				t.Fatalf("%s: %q became %q", name, code, got)

@@ -6,10 +6,16 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
+	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/internal/markdown"
 )
 
 // prose writes a Markdown text.
@@ -21,7 +27,7 @@ func (p *page) prose(text string) {
 		p.raw("</div>")
 		return
 	}
-	if reason == tooComplex {
+	if reason == markdown.TooComplex {
 		p.raw(`<p class="missing">shown as plain text, since its Markdown is too complex</p>`)
 	}
 	p.textBlock(`class="plain"`, text)
@@ -35,9 +41,9 @@ type proseCache struct {
 }
 
 // convert returns a Markdown text as HTML, or why it is shown as it is.
-func (c *proseCache) convert(text string) (string, plainReason) {
-	if len(text) > maxProse {
-		return "", tooLong
+func (c *proseCache) convert(text string) (string, markdown.Reason) {
+	if len(text) > markdown.MaxText {
+		return "", markdown.TooLong
 	}
 	if made, ok := c.made[text]; ok {
 		return made, ""
@@ -51,18 +57,31 @@ func (c *proseCache) convert(text string) (string, plainReason) {
 }
 
 // proseHTML converts a Markdown text to HTML.
-func proseHTML(text string) (string, plainReason) {
+func proseHTML(text string) (string, markdown.Reason) {
 	source := []byte(clean(text))
-	root, reason := parseProse(source)
+	root, reason := markdown.Tree(source)
 	if reason != "" {
 		return "", reason
 	}
 	var b bytes.Buffer
-	if markdown().Renderer().Render(&b, source, root) != nil {
-		return "", tooComplex
+	if htmlRenderer().Render(&b, source, root) != nil {
+		return "", markdown.TooComplex
 	}
 	return b.String(), ""
 }
+
+// htmlRenderer writes trees as HTML. It may be used by several goroutines.
+var htmlRenderer = sync.OnceValue(func() renderer.Renderer {
+	// The policy of the page forbids styles of single elements.
+	table := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
+	return renderer.NewRenderer(renderer.WithNodeRenderers(
+		util.Prioritized(proseRenderer{}, 1),
+		util.Prioritized(table, 500),
+		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+		util.Prioritized(extension.NewTaskCheckBoxHTMLRenderer(), 500),
+		util.Prioritized(gmhtml.NewRenderer(), 1000),
+	))
+})
 
 // A proseRenderer writes the elements that need care in untrusted text: tags, links, images and
 // code.
@@ -195,7 +214,26 @@ func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool)
 	}
 	m := &markup{w: w}
 	m.raw("<pre><code>")
-	m.highlight(string(n.Lines().Value(source)), findLanguage(name))
+	m.highlight(string(n.Lines().Value(source)), highlight.Find(name))
 	m.raw("</code></pre>\n")
 	return ast.WalkSkipChildren, m.err
+}
+
+// tokenClasses are the classes of colored words in the page.
+var tokenClasses = [...]string{
+	highlight.Plain: "", highlight.Comment: "c", highlight.String: "s", highlight.Keyword: "k", highlight.Number: "n",
+	highlight.Call: "f", highlight.Tag: "t", highlight.Added: "s", highlight.Removed: "t",
+}
+
+// highlight writes code with colored words. l may be nil.
+func (m *markup) highlight(code string, l *highlight.Language) {
+	for _, token := range highlight.NewScanner(l).Scan(clean(code)) { // cleaned as a whole, before it is split
+		if class := tokenClasses[token.Class]; class != "" {
+			m.raw(`<span class="` + class + `">`)
+			m.text(token.Text)
+			m.raw("</span>")
+		} else {
+			m.text(token.Text)
+		}
+	}
 }

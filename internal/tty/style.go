@@ -52,3 +52,41 @@ func (s Style) Paint(text string, color bool) string {
 	begin := "\x1b[" + code + "m"
 	return begin + strings.ReplaceAll(text, "\n", end+"\n"+begin) + end
 }
+
+// A StyleSet is a set of styles that a text has at once.
+type StyleSet uint32
+
+// With returns the set with another style.
+func (set StyleSet) With(s Style) StyleSet { return set | 1<<s }
+
+// Has reports whether a style is in the set.
+func (set StyleSet) Has(s Style) bool { return set&(1<<s) != 0 }
+
+// Paint is like [Style.Paint] for a line of a set of styles.
+func (set StyleSet) Paint(line string, color bool) string {
+	if !color || line == "" {
+		return line
+	}
+	codes := ""
+	for s, code := range parameters {
+		if code != "" && set.Has(Style(s)) { //nolint:gosec // there are few styles
+			codes += ";" + code
+		}
+	}
+	if codes == "" {
+		return line
+	}
+	return "\x1b[" + codes[1:] + "m" + line + "\x1b[0m"
+}
+
+// Hyperlink returns a clean and painted line as a link to a target, for a terminal that knows OSC 8. The
+// line stays as it is if the target has any character but the visible ones of ASCII.
+func Hyperlink(line, target string) string {
+	for i := range len(target) {
+		if target[i] <= ' ' || target[i] > '~' {
+			return line
+		}
+	}
+	const begin, end = "\x1b]8;;", "\x1b\\"
+	return begin + target + end + line + begin + end
+}

@@ -1,4 +1,4 @@
-package export
+package markdown
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -18,9 +17,9 @@ import (
 // trees that are much larger than they are. Such texts are not parsed. They are rare except in
 // attacks, and are shown as they are.
 const (
-	// maxProse is the longest text that is parsed as Markdown, in bytes. Longer texts are rarely
+	// MaxText is the longest text that is parsed as Markdown, in bytes. Longer texts are rarely
 	// written by hand.
-	maxProse = 64 << 10
+	MaxText = 64 << 10
 	// maxNesting is how deep quotes and lists may be nested.
 	maxNesting = 40
 	// maxWork is the work that the parser may do for each byte of a text. A block of n bytes with m
@@ -35,26 +34,29 @@ const (
 	leastBound = 1000
 )
 
-// A plainReason says why a text is not shown as Markdown. It is "" if the text is.
-type plainReason string
+// A Reason says why a text is not shown as Markdown. It is "" if the text is.
+type Reason string
 
+// The reasons.
 const (
-	tooLong    plainReason = "too long"
-	tooComplex plainReason = "too complex"
+	TooLong    Reason = "too long"
+	TooComplex Reason = "too complex"
 )
 
-// parseProse parses a Markdown text. It returns a nil tree, and why, for a text that is to be shown
-// as it is.
-func parseProse(source []byte) (ast.Node, plainReason) {
+// Tree parses a Markdown text. It returns a nil tree, and why, for a text that is to be shown as it
+// is.
+func Tree(source []byte) (ast.Node, Reason) { return boundedTree(Parser(), source) }
+
+func boundedTree(p parser.Parser, source []byte) (ast.Node, Reason) {
 	switch {
-	case len(source) > maxProse:
-		return nil, tooLong
-	case isDeep(source) || !isCheap(source):
-		return nil, tooComplex
+	case len(source) > MaxText:
+		return nil, TooLong
+	case !IsCheap(source):
+		return nil, TooComplex
 	}
-	root := markdown().Parser().Parse(text.NewReader(source))
+	root := p.Parse(text.NewReader(source))
 	if targetSize(root) > maxTargets*len(source)+leastBound {
-		return nil, tooComplex
+		return nil, TooComplex
 	}
 	return root, ""
 }
@@ -109,9 +111,12 @@ func lineHead(line []byte) (n int, marker bool) {
 	return n, true
 }
 
-// isCheap reports whether the parser needs a bounded time and memory for a text. It parses the
+// IsCheap reports whether the parser needs a bounded time and memory for a text. It parses the
 // blocks of the text, without what they contain.
-func isCheap(source []byte) bool {
+func IsCheap(source []byte) bool {
+	if isDeep(source) {
+		return false
+	}
 	cost := &proseCost{work: maxWork * (len(source) + leastBound), cells: maxCells*len(source) + leastBound}
 	pc := parser.NewContext()
 	pc.Set(costKey, cost)
@@ -220,12 +225,22 @@ func targetSize(root ast.Node) int {
 	return size
 }
 
-// markdown is the parser and renderer. It may be used by several goroutines.
-var markdown = sync.OnceValue(func() goldmark.Markdown {
-	// The policy of the page forbids styles of single elements.
-	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
-	return goldmark.New(
-		goldmark.WithExtensions(table, extension.Strikethrough, extension.Linkify, extension.TaskList),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(proseRenderer{}, 1))),
-	)
+// Parser is the parser of pages. It does not bound the work that it does. It may be used by several
+// goroutines.
+var Parser = sync.OnceValue(func() parser.Parser { return extended(goldmark.DefaultParser()) })
+
+// blockwiseParser parses a text of which other parts may come later, or have come before: link
+// definitions, which could be in any of them, are paragraphs. It may be used by several goroutines.
+var blockwiseParser = sync.OnceValue(func() parser.Parser {
+	return extended(parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+	))
 })
+
+// extended adds what GitHub's Markdown has to a parser.
+func extended(p parser.Parser) parser.Parser {
+	return goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(
+		extension.Table, extension.Strikethrough, extension.Linkify, extension.TaskList,
+	)).Parser()
+}

@@ -1,0 +1,215 @@
+package markdown
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A look is how a text is drawn.
+type look struct {
+	styles tty.StyleSet
+	link   string // the target of a link, which is safe to open
+}
+
+// A fragment is a clean text of one look.
+type fragment struct {
+	text string
+	look look
+}
+
+// A word is what is not broken if it fits on a line.
+type word struct {
+	fragments []fragment
+	columns   int
+	spaces    int  // before it; 0 between characters of scripts that don't need them
+	gap       look // of the spaces
+	breaks    bool // it begins a line
+}
+
+// A wordList makes words of texts.
+type wordList struct {
+	words  []word
+	inWord bool // the last word goes on
+	spaces int
+	gap    look
+	breaks bool
+}
+
+// add adds a clean text. The spaces of code count, and others are all alike.
+func (l *wordList) add(text string, as look, code bool) {
+	for text != "" {
+		n := strings.IndexAny(text, " \n")
+		switch {
+		case n == 0:
+			if l.spaces == 0 || code {
+				l.spaces++
+			}
+			l.inWord, l.gap = false, as
+			text = text[1:]
+			continue
+		case n < 0:
+			n = len(text)
+		}
+		l.addUnbroken(text[:n], as)
+		text = text[n:]
+	}
+}
+
+// addUnbroken adds a text without spaces.
+func (l *wordList) addUnbroken(text string, as look) {
+	for text != "" {
+		n := unbroken(text)
+		if l.inWord && l.mayBreakBefore(text) {
+			l.inWord = false
+		}
+		if !l.inWord {
+			l.words = append(l.words, word{spaces: l.spaces, gap: l.gap, breaks: l.breaks})
+			l.inWord, l.spaces, l.breaks = true, 0, false
+		}
+		w := &l.words[len(l.words)-1]
+		w.columns += tty.Width(text[:n])
+		w.fragments = append(w.fragments, fragment{text[:n], as})
+		text = text[n:]
+	}
+}
+
+// breakLine makes the next word begin a line.
+func (l *wordList) breakLine() { l.inWord, l.spaces, l.breaks = false, 0, true }
+
+// mayBreakBefore reports whether a line may be broken between the last word and a text.
+func (l *wordList) mayBreakBefore(text string) bool {
+	last := l.words[len(l.words)-1].fragments
+	before, _ := utf8.DecodeLastRuneInString(last[len(last)-1].text)
+	after, _ := utf8.DecodeRuneInString(text)
+	return mayBreak(before, after)
+}
+
+// unbroken returns the length of the beginning of a text in which lines are not broken.
+func unbroken(text string) int {
+	before := rune(0)
+	for i, r := range text {
+		if i > 0 && mayBreak(before, r) {
+			return i
+		}
+		before = r
+	}
+	return len(text)
+}
+
+// mayBreak reports whether a line may be broken between two characters without a space: beside a
+// wide one, unless it belongs to the other one.
+func mayBreak(before, after rune) bool {
+	if before < 0x300 && after < 0x300 || tty.RuneWidth(before) < 2 && tty.RuneWidth(after) < 2 {
+		return false
+	}
+	return tty.RuneWidth(before) > 0 && tty.RuneWidth(after) > 0 && !unicode.Is(unicode.Sk, after) &&
+		!unicode.In(after, unicode.Pe, unicode.Pf, unicode.Po) && !unicode.In(before, unicode.Ps, unicode.Pi) && after != 'ー'
+}
+
+// A row is a line of fragments.
+type row struct {
+	fragments []fragment
+	columns   int
+}
+
+func (r *row) add(text string, as look, columns int) {
+	r.columns += columns
+	if n := len(r.fragments); n > 0 && r.fragments[n-1].look == as {
+		r.fragments[n-1].text += text
+		return
+	}
+	r.fragments = append(r.fragments, fragment{text, as})
+}
+
+func (r *row) addWord(w *word) {
+	if w.spaces > 0 && r.columns > 0 {
+		r.add(strings.Repeat(" ", w.spaces), w.gap, w.spaces)
+	}
+	for _, f := range w.fragments {
+		r.add(f.text, f.look, 0)
+	}
+	r.columns += w.columns
+}
+
+// paint returns the row as text for the terminal.
+func (r *row) paint(color bool) string {
+	var b strings.Builder
+	for _, f := range r.fragments {
+		text := f.look.styles.Paint(f.text, color)
+		if f.look.link != "" {
+			text = tty.Hyperlink(text, f.look.link)
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// wrap fills rows of at most width columns with words. A word that is longer than a row is broken.
+// A width of 0 means no limit.
+func wrap(words []word, width int) []row {
+	var rows []row
+	var line row
+	flush := func() {
+		rows = append(rows, line)
+		line = row{}
+	}
+	for i := range words {
+		w := &words[i]
+		if i > 0 && (w.breaks || width > 0 && line.columns > 0 && line.columns+w.spaces+w.columns > width) {
+			flush()
+		}
+		if width == 0 || w.columns <= width {
+			line.addWord(w)
+			continue
+		}
+		for _, f := range w.fragments {
+			for text := f.text; text != ""; {
+				n, columns := cluster(text, width)
+				if line.columns+columns > width && line.columns > 0 {
+					flush()
+				}
+				line.add(text[:n], f.look, columns)
+				text = text[n:]
+			}
+		}
+	}
+	if len(words) > 0 {
+		flush()
+	}
+	return rows
+}
+
+// cluster returns the length and the columns of the first character of a text, with what is drawn
+// on it, unless all of that is wider than width.
+func cluster(text string, width int) (size, columns int) {
+	joined := false
+	for i, r := range text {
+		w := tty.RuneWidth(r)
+		if i > 0 && (w > 0 && !joined && !unicode.Is(unicode.Sk, r) || columns+w > width) {
+			return i, columns
+		}
+		columns += w
+		joined = r == '\u200d'
+	}
+	return len(text), columns
+}
+
+// longest returns the columns of the longest word, and those of the longest line if nothing is
+// wrapped.
+func longest(words []word) (ofWord, ofLine int) {
+	line := 0
+	for i := range words {
+		w := &words[i]
+		if w.breaks || i == 0 {
+			line = 0
+		} else {
+			line += w.spaces
+		}
+		line += w.columns
+		ofWord, ofLine = max(ofWord, w.columns), max(ofLine, line)
+	}
+	return ofWord, ofLine
+}
