@@ -32,10 +32,12 @@ cost and the use of the context. Keys:
   Alt-Enter  inserts a line break, like Ctrl-J; pasted text keeps its line breaks
   Up, Down   recall earlier prompts, also those of other chats
   Tab        completes commands, models and modes
+  Esc        interrupts the turn
   Ctrl-C     interrupts the turn, or clears the text; twice, it ends the chat
   Ctrl-D     ends the chat
-Text that begins with / is a command of clew chat, which /help lists, or of the
-agent.
+Text that begins with a word such as /help is a command of clew chat or of the
+agent; /help lists them. Unknown commands are not sent. A space before the / sends
+the text as it is.
 
 Tools that no rule and no permission mode allows need your answer. The question
 shows the whole input of the tool. If that does not fit on the screen, Enter shows
@@ -90,7 +92,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &chat{screen: scr, opts: opts, end: end}
+	c := &chat{streams: o.streams, screen: scr, opts: opts, end: end}
 	if c.user, err = o.user(ctx, c); err != nil {
 		return err
 	}
@@ -131,6 +133,7 @@ func ofChat(err error) error {
 
 // A chat is a session with its user.
 type chat struct {
+	streams Streams
 	opts    *clew.Options
 	screen  *screen
 	user    user
@@ -176,6 +179,9 @@ func (c *chat) exchange(ctx context.Context) error {
 		lost = ""
 		if command, ok := c.ownCommand(text); ok {
 			err = command(ctx)
+		} else if problem := c.unknownCommand(text); problem != "" {
+			c.refuse(problem)
+			lost = text
 		} else {
 			lost, err = c.turn(ctx, text)
 		}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/lineedit"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/screens"
@@ -37,17 +39,77 @@ func chatCommands() []chatCommand {
 
 // ownCommand returns the command of clew chat in a text, if it is one.
 func (c *chat) ownCommand(text string) (command func(context.Context) error, ok bool) {
-	word, argument, _ := strings.Cut(strings.TrimSpace(text), " ")
-	name, slashed := strings.CutPrefix(word, "/")
-	if !slashed {
-		return nil, false
-	}
+	name, argument := commandIn(text)
 	for _, own := range chatCommands() {
 		if own.name == name {
-			return func(ctx context.Context) error { return own.run(c, ctx, strings.TrimSpace(argument)) }, true
+			return func(ctx context.Context) error { return own.run(c, ctx, argument) }, true
 		}
 	}
 	return nil, false
+}
+
+var commandName = regexp.MustCompile(`^/([A-Za-z][A-Za-z0-9_:.-]*)(?:\s|$)`)
+
+// commandIn returns the name of the command that a text begins with, and its argument. The name is
+// "" if the text is a prompt: a path has another slash, and a space before the slash makes a prompt
+// of any text.
+func commandIn(text string) (name, argument string) {
+	match := commandName.FindStringSubmatch(text)
+	if match == nil {
+		return "", ""
+	}
+	return match[1], strings.TrimSpace(text[len(match[0]):])
+}
+
+// unknownCommand returns what to say about a text that begins with a command which neither clew
+// chat nor the agent has, or "". If the agent does not list its commands, it gets all those that
+// are not similar to one of ours.
+func (c *chat) unknownCommand(text string) string {
+	name, _ := commandIn(text)
+	if name == "" {
+		return ""
+	}
+	var names []string
+	for _, own := range chatCommands() {
+		names = append(names, own.name)
+	}
+	for _, command := range c.status.commands {
+		names = append(append(names, command.Name), command.Aliases...)
+	}
+	near := config.Nearest(name, names)
+	if slices.Contains(names, name) || near == "" && len(c.status.commands) == 0 {
+		return ""
+	}
+	problem := "unknown command /" + name
+	if near != "" {
+		problem += "; did you mean /" + near + "?"
+	}
+	return problem + "\n/help lists the commands. To send the text as a prompt, begin it with a space."
+}
+
+// refuse reports a text that was not sent. It is a failed turn, unless the user can edit the text.
+func (c *chat) refuse(problem string) {
+	c.screen.say(cleanText(problem) + "\n")
+	c.turns++
+	c.failed++
+}
+
+// greet says what can be typed.
+func (c *chat) greet() {
+	agent := "Claude Code"
+	if version := c.session.Info().Version; version != "" {
+		agent += " " + version
+	}
+	if c.status.model != "" {
+		agent += ", " + c.status.model
+	}
+	width := max(c.screen.width-1, 1)
+	color := colored(c.streams.Err)
+	for _, line := range []string{agent, "/help for commands · Esc or Ctrl-C interrupts · Ctrl-D ends"} {
+		for _, row := range tty.Wrap(printable(line), width) {
+			c.screen.say(tty.Dim.Paint(row, color) + "\n")
+		}
+	}
 }
 
 func isOwn(name string) bool {

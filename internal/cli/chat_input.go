@@ -18,7 +18,8 @@ import (
 )
 
 // A terminalUser is a user at a terminal, which is in raw mode after begin. Keys go to an open
-// question or to the editor. While a turn runs, they wait, except for Ctrl-C, which interrupts.
+// question or to the editor. While a turn runs, they wait, except for Ctrl-C and Escape, which
+// interrupt.
 type terminalUser struct {
 	chat       *chat
 	in         *os.File
@@ -33,6 +34,7 @@ type terminalUser struct {
 	entered   chan lineedit.Event
 	typed     []lineedit.Key // since the editor was closed
 	interrupt func()         // nil while nothing runs
+	stopping  bool           // interrupt was called
 	withdraw  func()         // ends the open question, or nil
 	answer    chan string    // gets the answer to the question; nil before it is shown, and once it is answered
 	line      []rune         // the incomplete answer
@@ -104,6 +106,9 @@ func (u *terminalUser) next(ctx context.Context, proposal string) (string, error
 	if u.begun {
 		u.chat.screen.say("\n")
 	}
+	if !u.begun {
+		u.chat.greet()
+	}
 	u.begun = true
 	editor := &lineedit.Editor{Header: u.chat.status.line(), Complete: u.chat.complete, History: u.history}
 	editor.SetText(proposal)
@@ -174,15 +179,28 @@ func (u *terminalUser) press(keys []lineedit.Key) {
 // there is a question.
 func (u *terminalUser) route(key lineedit.Key, answers bool) {
 	switch {
-	case u.withdraw != nil && (key.Code == lineedit.Interrupt || answers && u.answer != nil):
+	case u.withdraw != nil && (stops(key) || answers && u.answer != nil):
 		u.reply(key)
 	case u.editor != nil && u.withdraw == nil:
 		u.edit(key)
-	case key.Code == lineedit.Interrupt && u.interrupt != nil:
-		u.interrupt()
-	case len(u.typed) < maxTyped:
+	case stops(key) && u.interrupt != nil:
+		u.interruptBy(key)
+	case len(u.typed) < maxTyped && key.Code != lineedit.Escape:
 		u.typed = append(u.typed, key)
 	}
+}
+
+func stops(key lineedit.Key) bool {
+	return key.Code == lineedit.Interrupt || key.Code == lineedit.Escape
+}
+
+// interruptBy interrupts what runs. Only Ctrl-C does so again, which ends the chat.
+func (u *terminalUser) interruptBy(key lineedit.Key) {
+	if key.Code == lineedit.Escape && u.stopping {
+		return
+	}
+	u.stopping = true
+	u.interrupt()
 }
 
 func (u *terminalUser) edit(key lineedit.Key) {
@@ -223,7 +241,7 @@ func (u *terminalUser) redraw() {
 func (u *terminalUser) onInterrupt(interrupt func()) (over func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.interrupt = interrupt
+	u.interrupt, u.stopping = interrupt, false
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
@@ -233,8 +251,8 @@ func (u *terminalUser) onInterrupt(interrupt func()) (over func()) {
 
 func (u *terminalUser) questions() *questioner { return u.questioner }
 
-// claim reserves the terminal for a question, even while the editor is open. Ctrl-C ends the
-// question and interrupts the turn.
+// claim reserves the terminal for a question, even while the editor is open. Ctrl-C and Escape end
+// the question and interrupt the turn.
 func (u *terminalUser) claim(ctx context.Context) (asked context.Context, leave func()) {
 	asked, cancel := context.WithCancelCause(ctx)
 	u.ask(func() { cancel(errUserStopped) })
@@ -252,7 +270,7 @@ func (u *terminalUser) stop() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.interrupt != nil {
-		u.interrupt()
+		u.interruptBy(lineedit.Key{Code: lineedit.Interrupt})
 	}
 }
 
@@ -292,7 +310,7 @@ func (u *terminalUser) awaited() bool { return false }
 // reply edits the answer to a question.
 func (u *terminalUser) reply(key lineedit.Key) {
 	switch key.Code {
-	case lineedit.Interrupt:
+	case lineedit.Interrupt, lineedit.Escape:
 		u.withdraw()
 	case lineedit.Enter:
 		u.chat.screen.say("\n")

@@ -288,6 +288,65 @@ func TestChatInterrupted(t *testing.T) {
 	c.end(t, exitDone)
 }
 
+// Escape interrupts a turn, and takes no other key with it. Pressed again, it does not end the chat.
+func TestChatEscape(t *testing.T) {
+	t.Parallel()
+	c := startChat(t, 70)
+	c.see(t, "> |")
+	c.press(t, "wait\r")
+	c.see(t, "Waiting.|")
+	c.press(t, "\x1b")
+	c.see(t, "Waiting.\ninterrupting\ninterrupted"+chatAfterTurn+"> |")
+	c.press(t, "still here\x1b")
+	c.see(t, "> still here|")
+	c.press(t, "\x03may I\r")
+	c.see(t, "Allow it? [y]es, once / [n]o: |")
+	c.press(t, "\x1b")
+	c.see(t, "interrupted"+chatAfterTurn+"> |")
+	c.press(t, "hang\r")
+	c.see(t, "Hanging.|")
+	c.press(t, "\x1b\x1b\x1b")
+	c.see(t, "Hanging.\ninterrupting\n|")
+	c.press(t, "\x1b\x03")
+	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n|")
+	c.end(t, exitInterrupted)
+}
+
+// A command with a spelling mistake is not sent, and can be corrected.
+func TestChatUnknownCommand(t *testing.T) {
+	t.Parallel()
+	c := startChat(t, 90)
+	c.see(t, "> |")
+	c.press(t, "/mdoel opus\r")
+	c.see(t, "> /mdoel opus\nunknown command /mdoel; did you mean /model?\n"+
+		"/help lists the commands. To send the text as a prompt, begin it with a space.\n\n"+chatStatusLine+"> /mdoel opus|")
+	c.press(t, "\x01 \r")
+	c.see(t, "You said  /mdoel opus"+chatAfterTurn+"> |")
+	c.press(t, "/review x\r")
+	c.see(t, "You said /review x"+chatAfterTurn+"> |")
+	c.press(t, "/usr/bin is missing\r")
+	c.see(t, "You said /usr/bin is missing"+chatAfterTurn+"> |")
+	c.press(t, "\x04")
+	c.end(t, exitDone)
+}
+
+// The first lines say what the keys do.
+func TestChatGreets(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]string{
+		90: "Claude Code, claude-opus-5\n/help for commands · Esc or Ctrl-C interrupts · Ctrl-D ends\n",
+		40: "Claude Code, claude-opus-5\n/help for commands · Esc or Ctrl-C\ninterrupts · Ctrl-D ends\n",
+	} {
+		c := startChat(t, columns)
+		c.see(t, "> |")
+		c.press(t, "\x04")
+		c.end(t, exitDone)
+		if !strings.HasPrefix(c.paper.all(), want) {
+			t.Errorf("%d columns:\n%s", columns, c.paper.all())
+		}
+	}
+}
+
 func TestChatOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	c := startChat(t, 80)
@@ -315,7 +374,7 @@ func TestChatResized(t *testing.T) {
 	c.see(t, "> short|")
 	c.resize(t, 40)
 	c.press(t, "\x150123456789 0123456789 世界 0123456789 012345")
-	c.see(t, chatStatusLine+"> 0123456789 0123456789 世界 0123456789\n   012345|")
+	c.see(t, chatStatusLine+"> 0123456789 0123456789 世界 0123456789\n  012345|")
 	c.resize(t, 30)
 	c.press(t, "\x15")
 	c.see(t, "claude-opus-5 · default · co…\n> |")

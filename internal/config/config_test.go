@@ -277,6 +277,18 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestNearestOfNames(t *testing.T) {
+	t.Parallel()
+	names := []string{"mode", "model", "help", "exit", "cost", "context"}
+	for word, want := range map[string]string{
+		"mod" + "le": "model", "moedl": "model", "mod": "mode", "hlep": "help", "eixt": "exit", "usr": "", "h": "",
+	} {
+		if got := Nearest(word, names); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	got := UnknownVariables([]string{

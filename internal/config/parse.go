@@ -196,39 +196,52 @@ func stringOf(node ast.Node) (string, bool) {
 // nearest returns the key that is most similar to a word, or "" if none is similar enough.
 func nearest(word string) string {
 	word = strings.ToLower(strings.ReplaceAll(word, "-", "_"))
-	best, distance := "", 3 // with three changes it is another word
+	keys := make([]string, len(table))
 	for i := range table {
-		key := table[i].Key
-		if strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(word, "_", "") {
-			return key
+		keys[i] = table[i].Key
+		if strings.ReplaceAll(keys[i], "_", "") == strings.ReplaceAll(word, "_", "") {
+			return keys[i]
 		}
-		if d := changes(word, key); d < distance && d <= len(key)/2 {
-			best, distance = key, d
+	}
+	return Nearest(word, keys)
+}
+
+// Nearest returns the name that is most similar to a word, or "" if none is similar enough. Of two
+// names that are equally similar, it prefers the one of the word's length.
+func Nearest(word string, names []string) string {
+	best, distance := "", 3 // with three changes it is another word
+	for _, name := range names {
+		d := changes(word, name)
+		if d > len(name)/2 || d > distance || d == distance && (best == "" || len(name) != len(word) || len(best) == len(word)) {
+			continue
 		}
+		best, distance = name, d
 	}
 	return best
 }
 
-// changes returns the edit distance of a and b: how many letters must be added, removed or changed.
-// If a is much longer than b, it returns the length of a.
+// changes returns the edit distance of a and b: how many letters must be added, removed, changed or
+// exchanged with the next one. If a is much longer than b, it returns the length of a.
 func changes(a, b string) int {
 	if len(a) > 2*len(b) {
 		return len(a)
 	}
-	row := make([]int, len(b)+1)
+	earlier, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		earlier, last, row = last, row, earlier
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := last[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], earlier[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

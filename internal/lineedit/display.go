@@ -53,20 +53,30 @@ func (d *Display) Clear() {
 	d.write("\x1b[H\x1b[2J")
 }
 
+// replace draws a view over the one that is on the screen. It clears line by line: a terminal
+// multiplexer copies a screen that is cleared as a whole into its history.
 func (d *Display) replace(v view) {
 	var b strings.Builder
-	b.WriteString(d.home())
+	before := d.home(&b)
 	for i, row := range v.rows {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		if row.dim && d.Color {
-			b.WriteString("\x1b[2m" + row.text + "\x1b[0m")
-		} else {
-			b.WriteString(row.text)
+		style := tty.Plain
+		if row.dim {
+			style = tty.Dim
 		}
+		b.WriteString(style.Paint(row.text, d.Color) + clearRight)
 	}
-	up(&b, len(v.rows)-1-v.cursor)
+	if len(v.rows) == 0 {
+		b.WriteString(clearRight)
+	}
+	last := max(len(v.rows)-1, 0)
+	if before > last+1 {
+		b.WriteString("\r\n" + clearBelow)
+		last++
+	}
+	up(&b, last-v.cursor)
 	b.WriteByte('\r')
 	if v.column > 0 {
 		fmt.Fprintf(&b, "\x1b[%dC", v.column)
@@ -75,18 +85,26 @@ func (d *Display) replace(v view) {
 	d.write(b.String())
 }
 
-// home moves the cursor to where drawing began, and clears the rest of the screen. A terminal that
-// has become narrower has wrapped the rows that no longer fit.
-func (d *Display) home() string {
+const (
+	clearRight = "\x1b[K" // the rest of the line
+	clearBelow = "\x1b[J" // and all lines below
+)
+
+// home moves the cursor to where drawing began, and returns the number of rows from there. A
+// terminal that has become narrower has wrapped the rows that no longer fit.
+func (d *Display) home(b *strings.Builder) (rows int) {
 	columns := d.size().columns
-	var b strings.Builder
-	rows := 0
-	for i := 0; i < d.drawn.cursor && i < len(d.drawn.rows); i++ {
-		rows += 1 + max(tty.Width(d.drawn.rows[i].text)-1, 0)/columns
+	above := d.drawn.column / columns
+	for i, row := range d.drawn.rows {
+		lines := 1 + max(tty.Width(row.text)-1, 0)/columns
+		if i < d.drawn.cursor {
+			above += lines
+		}
+		rows += lines
 	}
-	up(&b, rows+d.drawn.column/columns)
-	b.WriteString("\r\x1b[J")
-	return b.String()
+	up(b, above)
+	b.WriteByte('\r')
+	return rows
 }
 
 func up(b *strings.Builder, rows int) {
@@ -158,37 +176,71 @@ func (e *Editor) final(s size) view {
 	return v
 }
 
-// layOut breaks the text into rows.
+// layOut breaks the text into rows, between words if possible.
 func (e *Editor) layOut(columns int) view {
-	room := max(columns-1-len(mark), 2)
-	var v view
-	line, wide, prefix := strings.Builder{}, 0, mark
-	end := func() {
-		v.rows = append(v.rows, row{text: prefix + line.String()})
-		line.Reset()
-		wide, prefix = 0, gap
-	}
+	l := layout{room: max(columns-1-len(mark), 2), at: e.at}
 	for i, r := range e.text {
-		cell := cellOf(e.text[:i], r)
-		w := tty.Width(cell)
-		if r != '\n' && wide+w > room && wide > 0 {
-			end()
-		}
-		if i == e.at {
-			v.cursor, v.column = len(v.rows), len(mark)+wide
-		}
+		cell := tty.Cut(cellOf(e.text[:i], r), l.room)
+		l.cells = append(l.cells, cell)
+	}
+	start := 0
+	for i, r := range e.text {
 		if r == '\n' {
-			end()
-			continue
+			l.line(e.text, start, i)
+			start = i + 1
 		}
-		line.WriteString(tty.Cut(cell, room))
-		wide += w
 	}
-	if e.at == len(e.text) {
-		v.cursor, v.column = len(v.rows), len(mark)+wide
+	l.line(e.text, start, len(e.text))
+	return l.view
+}
+
+// A layout breaks lines into rows.
+type layout struct {
+	view  view
+	cells []string // what is shown for each character of the text
+	room  int      // columns of a row, without the mark
+	at    int      // the position of the cursor
+}
+
+// line adds the rows of a line, which is text[from:to].
+func (l *layout) line(text []rune, from, to int) {
+	for first := true; first || from < to; first = false {
+		end, next := l.rowEnd(text, from, to)
+		if l.at >= from && (l.at < next || next == to && l.at == to) {
+			shown := strings.Join(l.cells[from:min(l.at, end)], "")
+			l.view.cursor, l.view.column = len(l.view.rows), len(mark)+tty.Width(shown)
+		}
+		prefix := gap
+		if len(l.view.rows) == 0 {
+			prefix = mark
+		}
+		l.view.rows = append(l.view.rows, row{text: prefix + strings.Join(l.cells[from:end], "")})
+		from = next
 	}
-	end()
-	return v
+}
+
+// rowEnd returns the end of the row that begins at from, and the start of the next one. Spaces
+// between two rows are in neither.
+func (l *layout) rowEnd(text []rune, from, to int) (end, next int) {
+	space, wide := -1, 0 // space is the last one in the row
+	for i := from; i < to; i++ {
+		wide += tty.Width(l.cells[i])
+		switch {
+		case wide <= l.room || i == from:
+			if text[i] == ' ' {
+				space = i
+			}
+		case text[i] == ' ':
+			for next = i; next < to && text[next] == ' '; next++ {
+			}
+			return i, next
+		case space >= 0:
+			return space + 1, space + 1
+		default:
+			return i, i
+		}
+	}
+	return to, to
 }
 
 // cellOf returns how a character is shown after the others.

@@ -1,7 +1,6 @@
 package lineedit
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -311,20 +310,4 @@ func list(choices []Choice) []string {
 		lines = append(lines, "…")
 	}
 	return lines
-}
-
-// ReadKeys reads keys from a terminal in raw mode, and calls press with those that arrive together.
-// It blocks until reading fails, and returns the error.
-func ReadKeys(terminal io.Reader, press func([]Key)) error {
-	var d Decoder
-	buf := make([]byte, 4096)
-	for {
-		n, err := terminal.Read(buf)
-		if keys := d.Decode(buf[:n]); len(keys) > 0 {
-			press(keys)
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -147,6 +148,38 @@ func TestView(t *testing.T) {
 	}
 }
 
+// Lines are broken between words where there are some, and the cursor is where the next character
+// would be.
+func TestViewBreaksBetweenWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"one two three|":                 {"> one two", "  three|"},
+		"one two three f|our":            {"> one two", "  three f|our"},
+		"one two th|ree":                 {"> one two", "  th|ree"},
+		"twelve-chars |":                 {"> twelve-chars|"},
+		"twelve-chars  |word":            {"> twelve-chars", "  |word"},
+		"a thirteen-chars|":              {"> a", "  thirteen-cha", "  rs|"},
+		"世界世界世界世|":                       {"> 世界世界世界", "  世|"},
+		"one|\ntwo words and more words": {"> one|", "  two words", "  and more", "  words"},
+		"one\n|\nthree":                  {"> one", "  |", "  three"},
+	} {
+		before, after, _ := strings.Cut(text, "|")
+		e := new(Editor)
+		e.SetText(before + after)
+		e.at = len([]rune(before))
+		v := e.view(size{15, 24})
+		got := lines(v)
+		for i := range got {
+			got[i] = strings.TrimRight(got[i], " ")
+		}
+		shown := v.rows[v.cursor].text
+		got[v.cursor] = tty.Cut(shown, v.column) + "|" + strings.TrimRight(shown[len(tty.Cut(shown, v.column)):], " ")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
 // Whatever the size, no row reaches the last column, and the cursor is on the screen.
 func TestViewFits(t *testing.T) {
 	t.Parallel()
@@ -183,17 +216,51 @@ func TestDisplay(t *testing.T) {
 	e := &Editor{Header: "head"}
 	press(e, "one\ntwo\x1b[A")
 	d.Draw(e)
-	wrote("drawing", "\r\x1b[J\x1b[2mhead\x1b[0m\r\n> one\r\n  two\x1b[1A\r\x1b[5C")
+	wrote("drawing", "\r\x1b[2mhead\x1b[0m\x1b[K\r\n> one\x1b[K\r\n  two\x1b[K\x1b[1A\r\x1b[5C")
 	columns = 6
 	d.Draw(e)
-	wrote("a narrower screen", "\x1b[1A\r\x1b[J\x1b[2mhead\x1b[0m\r\n> one\r\n  two\x1b[1A\r\x1b[5C")
+	wrote("a narrower screen", "\x1b[1A\r\x1b[2mhead\x1b[0m\x1b[K\r\n> one\x1b[K\r\n  two\x1b[K\x1b[1A\r\x1b[5C")
 	columns = 40
 	d.Finish(e)
-	wrote("the end", "\x1b[1A\r\x1b[J> one\r\n  two\r\r\n")
+	wrote("the end", "\x1b[1A\r> one\x1b[K\r\n  two\x1b[K\r\n\x1b[J\x1b[1A\r\r\n")
 	d.Draw(new(Editor))
-	wrote("another editor", "\r\x1b[J> \r\x1b[2C")
+	wrote("another editor", "\r> \x1b[K\r\x1b[2C")
 	d.Erase()
-	wrote("erasing", "\r\x1b[J\r")
+	wrote("erasing", "\r\x1b[K\r")
+}
+
+// Once the screen was cleared, the editor is at its top. A terminal multiplexer such as tmux keeps a
+// copy of a screen that is cleared from there.
+func TestDisplayLeavesNoCopies(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	d := &Display{Out: &out, Size: func() (int, int) { return 20, 24 }}
+	e := new(Editor)
+	d.Draw(e)
+	d.Clear()
+	for _, typed := range []string{"one two three four five", "\n", "\x7f", "\x15", "\x03"} {
+		press(e, typed)
+		d.Draw(e)
+	}
+	d.Erase()
+	row, column := 0, 0
+	_, screen, _ := strings.Cut(out.String(), "\x1b[H\x1b[2J")
+	for _, part := range regexp.MustCompile(`\x1b\[[0-9]*[A-Za-z]|\r|\n|.`).FindAllString(screen, -1) {
+		n := 1
+		_, _ = fmt.Sscanf(part, "\x1b[%d", &n)
+		switch {
+		case part == "\r":
+			column = 0
+		case part == "\n":
+			row++
+		case strings.HasSuffix(part, "A"):
+			row -= n
+		case strings.HasSuffix(part, "C") || !strings.HasPrefix(part, "\x1b"):
+			column += n
+		case part == "\x1b[J" && row == 0 && column == 0:
+			t.Fatalf("the whole screen is cleared: %q", screen)
+		}
+	}
 }
 
 func openHistory(t *testing.T, path string) *History {
@@ -282,6 +349,9 @@ func TestDecode(t *testing.T) {
 		{"\x1b[1\x07x", []Key{{Rune: 'x'}}},
 		{"\xffx", []Key{{Rune: '\uFFFD'}, {Rune: 'x'}}},
 		{"\x1bé", []Key{{Rune: 'é'}}},
+		{"\x1b\x03", []Key{{Code: Escape}, {Code: Interrupt}}},
+		{"\x1b\x1b\x03", []Key{{Code: Escape}, {Code: Escape}, {Code: Interrupt}}},
+		{"\x1b\x1b\x1b[A", []Key{{Code: Escape}, {Code: Up}}},
 	} {
 		var whole, bytewise Decoder
 		if diff := cmp.Diff(tt.want, whole.Decode([]byte(tt.typed))); diff != "" {

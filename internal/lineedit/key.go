@@ -33,7 +33,8 @@ const (
 	KillWord  // the word before: Ctrl-W
 	Redraw
 	Interrupt
-	EOF // Ctrl-D
+	Escape // by itself
+	EOF    // Ctrl-D
 )
 
 // A Key is a key press, or pasted text.
@@ -59,8 +60,8 @@ const (
 	maxSequence = 64
 )
 
-// Decode returns the keys that p completes. A single Escape waits for the next byte, and becomes
-// part of that key.
+// Decode returns the keys that p completes. An Escape at the end waits for what follows: see
+// [Decoder.Flush].
 func (d *Decoder) Decode(p []byte) []Key {
 	d.pending = append(d.pending, p...)
 	var keys []Key
@@ -82,6 +83,31 @@ func (d *Decoder) Decode(p []byte) []Key {
 			keys = append(keys, *key)
 		}
 	}
+	return keys
+}
+
+// Escaped reports whether the decoder has the start of a sequence, which may also be the key Escape.
+func (d *Decoder) Escaped() bool {
+	return !d.pasting && len(d.pending) > 0 && d.pending[0] == escape
+}
+
+// Flush returns the keys that wait for more bytes, if none come: an Escape is the key of that name.
+// The start of a longer sequence is no key.
+func (d *Decoder) Flush() []Key {
+	if !d.Escaped() {
+		return nil
+	}
+	var keys []Key
+	for _, c := range d.pending {
+		if c != escape {
+			break
+		}
+		keys = append(keys, Key{Code: Escape})
+	}
+	if len(keys) < len(d.pending) {
+		keys = keys[1:] // the last Escape begins the sequence
+	}
+	d.pending = nil
 	return keys
 }
 
@@ -141,16 +167,21 @@ func (d *Decoder) sequence() (*Key, int) {
 	if len(d.pending) < 2 {
 		return nil, 0
 	}
-	switch d.pending[1] {
-	case '[', 'O':
+	switch second := d.pending[1]; {
+	case second == '[' || second == 'O':
 		return d.parameters()
-	case escape:
-		return nil, 1
+	case second == escape && len(d.pending) == 2:
+		return nil, 0
+	case second == escape && (d.pending[2] == '[' || d.pending[2] == 'O'):
+		return nil, 1 // Alt with the key of the sequence
 	}
 	code, ok := map[byte]Code{
 		'\r': Newline, '\n': Newline, 'b': WordLeft, 'f': WordRight, 0x7f: KillWord, ctrl('H'): KillWord,
 	}[d.pending[1]]
-	if !ok && d.pending[1] >= utf8.RuneSelf {
+	switch second := d.pending[1]; {
+	case !ok && second < ' ':
+		return &Key{Code: Escape}, 1 // another key follows
+	case !ok && second >= utf8.RuneSelf:
 		return nil, 1 // a character follows
 	}
 	return keyOf(code, ok), 2
