@@ -273,6 +273,20 @@ type Totals struct {
 	Models []ModelCost `json:"models,omitempty"`
 }
 
+// Plus returns the sum of both. It changes neither of them.
+func (t Totals) Plus(o Totals) Totals {
+	var sum account
+	for _, m := range slices.Concat(t.Models, o.Models) {
+		sum.at(m.Model).plus(&m)
+	}
+	t.Models = sum.totals().Models
+	t.Calls += o.Calls
+	t.Usage = t.Usage.plus(o.Usage, 1)
+	t.Cost = t.Cost.plus(o.Cost)
+	t.UnknownCost = t.UnknownCost || o.UnknownCost
+	return t
+}
+
 // A ModelCost is what was used of one model.
 type ModelCost struct {
 	// Model is the name as the table of prices has it, or else as the transcript has it.
@@ -292,6 +306,11 @@ type ModelCost struct {
 type account struct{ models map[string]*ModelCost }
 
 func (a *account) add(model string, c *Call, cost Money, known bool) {
+	a.at(model).plus(&ModelCost{Calls: 1, Usage: sumOf(&c.Usage), Cost: cost, UnknownCost: !known})
+}
+
+// at returns the sums of a model.
+func (a *account) at(model string) *ModelCost {
 	m := a.models[model]
 	if m == nil {
 		m = &ModelCost{Model: model}
@@ -300,10 +319,15 @@ func (a *account) add(model string, c *Call, cost Money, known bool) {
 		}
 		a.models[model] = m
 	}
-	m.Calls++
-	m.Usage = m.Usage.plus(sumOf(&c.Usage), 1)
-	m.Cost = m.Cost.plus(cost)
-	m.UnknownCost = m.UnknownCost || !known
+	return m
+}
+
+// plus adds o.
+func (m *ModelCost) plus(o *ModelCost) {
+	m.Calls += o.Calls
+	m.Usage = m.Usage.plus(o.Usage, 1)
+	m.Cost = m.Cost.plus(o.Cost)
+	m.UnknownCost = m.UnknownCost || o.UnknownCost
 }
 
 func (a *account) totals() Totals {

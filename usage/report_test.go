@@ -427,3 +427,26 @@ func TestBlocksAddUp(t *testing.T) {
 		}
 	}
 }
+
+// The rows of a report add up to its total.
+func TestTotalsPlus(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	calls := []Call{
+		{Model: "claude-opus-5-5", Time: day, Usage: Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 7}},
+		{Model: "claude-opus-5-5", Time: day.AddDate(0, 0, 1), Usage: Usage{CacheCreationTokens: 50, WebSearches: 2}},
+		{Model: "odd", Time: day.AddDate(0, 0, 1), Usage: Usage{OutputTokens: 3}},
+	}
+	report := NewReport(calls, &ReportOptions{By: []Dimension{ByDay}})
+	first := report.Rows[0].Totals
+	sum := first.Plus(report.Rows[1].Totals)
+	if diff := cmp.Diff(report.Total, sum); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if first.Calls != 1 || len(first.Models) != 1 || first.Models[0].Calls != 1 {
+		t.Errorf("a row has changed: %+v", first)
+	}
+	if diff := cmp.Diff(report.Total, Totals{}.Plus(sum)); diff != "" {
+		t.Errorf("plus nothing (-want +got):\n%s", diff)
+	}
+}

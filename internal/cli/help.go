@@ -390,6 +390,8 @@ func completeArguments(cmd *cobra.Command, st *settings) {
 		}
 	case "man":
 		cmd.ValidArgsFunction = completeTopic
+	case "stats":
+		cmd.ValidArgsFunction = completeList(groupArguments)
 	case "inspect": // files, as shells do
 	default:
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -404,7 +406,7 @@ var flagValues = map[string][]string{
 	"search role":       {"prompt", "answer", "tool", "thinking"},
 	"ls sort":           orders,
 	"stats sort":        {"name", "cost", "tokens", "answers"},
-	"stats by":          {"month", "week", "day", "hour", "block", "model", "project", "session", "agent"},
+	"stats by":          groupNames,
 
 	"run effort":           {"low", "medium", "high", "xhigh", "max"},
 	"run permission-mode":  {"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"},

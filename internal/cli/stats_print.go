@@ -15,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
@@ -24,89 +25,257 @@ import (
 type canvas struct {
 	width int // 0 means no limit
 	cell  string
+	color bool
 }
 
 func (o *statsOptions) canvas() canvas {
-	s := canvas{cell: "█", width: textWidth(o.streams.Out, 0)}
+	s := canvas{cell: "█", width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}
 	if os.Getenv("TERM") == "dumb" {
 		s.cell = "#"
 	}
 	return s
 }
 
-// text returns the table. If it does not fit, it has one column for all kinds of tokens.
+// secondary returns a remark, broken into lines.
+func (on canvas) secondary(text string) string {
+	return tty.Dim.Paint(strings.TrimSuffix(wrapped(text, on.width), "\n"), on.color) + "\n"
+}
+
+// text returns the table and the remarks below it.
 func (r *statsReport) text(on canvas) string {
-	t := r.table(true)
-	if on.width > 0 && t.width() > on.width {
-		t = r.table(false)
+	groups := r.tree()
+	if r.limit > 0 && len(groups) > r.limit {
+		r.LeftOut = len(groups) - r.limit
+		groups = groups[:r.limit]
 	}
 	w := new(strings.Builder)
-	t.print(w, on.width)
+	r.table(groups, on).print(w, on.width)
 	r.remarks(w, on)
 	return w.String()
 }
 
-func (r *statsReport) table(detailed bool) *table {
-	headings := make([]string, 0, len(r.by)+6)
-	for _, name := range r.By {
-		headings = append(headings, strings.ToUpper(name))
+const (
+	barsFrom  = 80 // columns of the screen from which tables have bars
+	leastRoom = 10 // columns for a bar or a title
+	goodTitle = 32 // columns for a title that are worth more than exact numbers
+	mostRoom  = 60 // columns for a title
+	mostBar   = 24
+)
+
+// A statsLayout says which columns a table has.
+type statsLayout struct {
+	brief  bool // short numbers, and all of the cache in one column
+	tokens bool // all tokens in one column
+	cents  bool // costs are rounded to cents
+	bars   bool
+	titles bool
+	room   int // columns for the bars or titles, which come last; 0 means no limit
+}
+
+// table returns the table with the most columns that fit. If none fits, some cells are broken.
+func (r *statsReport) table(groups []*statsGroup, on canvas) *table {
+	titles := r.isBy(usage.BySession)
+	if on.width == 0 {
+		return r.tableOf(groups, statsLayout{titles: titles}, on)
 	}
-	if detailed {
-		headings = append(headings, "ANSWERS>", "INPUT>", "OUTPUT>", "CACHE WRITE>", "CACHE READ>", "COST>")
-	} else {
-		headings = append(headings, "TOKENS>", "COST>")
+	bars := on.width >= barsFrom && !titles && len(groups) > 1
+	least := statsLayout{brief: true, tokens: true, cents: r.Total.Cost >= usage.Dollar}
+	for _, l := range []statsLayout{{bars: bars}, {bars: bars, brief: true}, {brief: true}, least} {
+		if !l.brief && on.width < barsFrom {
+			continue
+		}
+		l.cents = least.cents
+		rest := on.width - r.tableOf(groups, l.withoutLast(), on).width()
+		switch l.room = rest - cellGap; {
+		case titles && (l.room >= leastRoom && l.brief || l.room >= goodTitle):
+			l.titles, l.room = true, min(l.room, mostRoom)
+			return r.tableOf(groups, l, on)
+		case titles:
+		case l.bars && l.room >= leastRoom, !l.bars && rest >= 0:
+			l.room = min(l.room, mostBar)
+			return r.tableOf(groups, l, on)
+		}
 	}
-	if r.isBy(usage.BySession) {
+	least.titles = titles
+	return r.tableOf(groups, least, on)
+}
+
+// withoutLast returns the layout without the column whose width depends on the others.
+func (l statsLayout) withoutLast() statsLayout {
+	l.bars, l.titles = false, false
+	return l
+}
+
+func (l statsLayout) headings() []string {
+	var headings []string
+	switch {
+	case l.tokens:
+		headings = []string{"TOKENS>", "COST>"}
+	case l.brief:
+		headings = []string{"ANSWERS>", "INPUT>", "OUTPUT>", "CACHE>", "COST>"}
+	default:
+		headings = []string{"ANSWERS>", "INPUT>", "OUTPUT>", "CACHE WRITE>", "CACHE READ>", "COST>"}
+	}
+	if l.bars {
+		headings = append(headings, "")
+	}
+	if l.titles {
 		headings = append(headings, "TITLE")
 	}
-	t := newTable(headings...)
-	add := func(labels []string, totals *usage.Totals, title string) {
-		cells := slices.Concat(labels, statsCells(totals, detailed), []string{title})
-		t.add(cells[:len(headings)]...)
+	return headings
+}
+
+// tableOf returns the table in a layout.
+func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *table {
+	name := strings.ToUpper(strings.Join(r.By, " / "))
+	t := &statsTable{
+		table: newTable(append([]string{name}, l.headings()...)...), layout: l, cell: on.cell,
+		inexact: r.Total.UnknownCost,
 	}
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		add(r.labels(row), &row.Totals, cmp.Or(shortTitle(row.Title), "-"))
+	t.color = on.color
+	for _, g := range groups {
+		t.most.raise(&g.totals)
 	}
-	add(append([]string{"total"}, make([]string, len(r.by)-1)...), &r.Total, "")
-	return t
+	t.addGroups(groups, 0)
+	t.addRow("total", &r.Total, "", tty.Title)
+	return t.table
+}
+
+// A statsTable adds groups to a table.
+type statsTable struct {
+	*table
+	layout  statsLayout
+	cell    string
+	inexact bool // some costs have a plus
+	most    barValue
+}
+
+// A barValue is what bars show: costs, or tokens if nothing has a cost.
+type barValue struct{ cost, tokens int64 }
+
+func (b *barValue) raise(t *usage.Totals) {
+	b.cost, b.tokens = max(b.cost, int64(t.Cost)), max(b.tokens, int64(t.Usage.TotalTokens()))
+}
+
+// share returns the length of a bar whose longest one has so many cells.
+func (b *barValue) share(t *usage.Totals, cells int) int {
+	value, most := int64(t.Cost), b.cost
+	if most == 0 {
+		value, most = int64(t.Usage.TotalTokens()), b.tokens
+	}
+	return barLength(value, most, cells)
+}
+
+// addGroups adds groups and, indented, their parts. Only the groups of the first level have bars.
+func (t *statsTable) addGroups(groups []*statsGroup, level int) {
+	for _, g := range groups {
+		last, style := "", tty.Plain
+		if level > 0 {
+			style = tty.Dim
+		}
+		switch {
+		case t.layout.titles:
+			last = g.title
+			if t.layout.room > 0 {
+				last = tty.Fit(last, t.layout.room)
+			}
+		case t.layout.bars && level == 0:
+			last = strings.Repeat(t.cell, t.most.share(&g.totals, t.layout.room))
+		}
+		t.addRow(strings.Repeat("  ", level)+g.label, &g.totals, last, style)
+		t.addGroups(g.parts, level+1)
+	}
+}
+
+// addRow adds a row. Its last cell is a bar or a title, if the layout has those.
+func (t *statsTable) addRow(label string, totals *usage.Totals, last string, style tty.Style) {
+	cells := append([]string{label}, t.cells(totals)...)
+	styles := cellStyles(cells, style)
+	if styles[len(cells)-1] = tty.Cost; totals.Cost == 0 {
+		styles[len(cells)-1] = tty.Dim
+	}
+	if t.layout.bars {
+		cells, styles = append(cells, last), append(styles, tty.Cost)
+	}
+	if t.layout.titles {
+		cells, styles = append(cells, last), append(styles, style)
+	}
+	t.add(cells...)
+	t.style(styles...)
+}
+
+// cellStyles returns the styles of the cells in a row: zeros are dim.
+func cellStyles(cells []string, style tty.Style) []tty.Style {
+	var styles []tty.Style
+	for _, cell := range cells {
+		if cell == "0" {
+			styles = append(styles, tty.Dim)
+		} else {
+			styles = append(styles, style)
+		}
+	}
+	return styles
 }
 
 // shortTitle returns the beginning of a title.
-func shortTitle(title string) string { return tty.Fit(tty.Line(title), 40) }
+func shortTitle(title string) string { return tty.Fit(tty.Line(title), mostRoom) }
 
-func statsCells(t *usage.Totals, detailed bool) []string {
-	u := &t.Usage
-	if !detailed {
-		return []string{group(int64(u.TotalTokens())), shownCost(t)}
+func (t *statsTable) cells(totals *usage.Totals) []string {
+	u := &totals.Usage
+	answers := group(int64(totals.Calls))
+	cost := shownCost(totals, t.layout.cents)
+	if t.inexact && !strings.HasSuffix(cost, "+") {
+		cost += " " // below the plus of the others
+	}
+	switch {
+	case t.layout.tokens:
+		return []string{render.Count(u.TotalTokens()), cost}
+	case t.layout.brief:
+		return []string{
+			answers, render.Count(u.InputTokens), render.Count(u.OutputTokens),
+			render.Count(u.CacheCreationTokens + u.CacheReadTokens), cost,
+		}
 	}
 	return []string{
-		group(int64(t.Calls)), group(int64(u.InputTokens)), group(int64(u.OutputTokens)),
-		group(int64(u.CacheCreationTokens)), group(int64(u.CacheReadTokens)), shownCost(t),
+		answers, group(int64(u.InputTokens)), group(int64(u.OutputTokens)),
+		group(int64(u.CacheCreationTokens)), group(int64(u.CacheReadTokens)), cost,
 	}
 }
 
 // shownCost returns the known part of a cost. A plus marks a cost that lacks models without a
 // price.
-func shownCost(t *usage.Totals) string {
+func shownCost(t *usage.Totals, cents bool) string {
 	switch {
 	case t.UnknownCost && t.Cost == 0:
 		return "unknown"
 	case t.UnknownCost:
-		return t.Cost.String() + "+"
+		return shownMoney(t.Cost, cents) + "+"
 	}
-	return t.Cost.String()
+	return shownMoney(t.Cost, cents)
+}
+
+// shownMoney returns an amount, rounded to cents or to hundredths of a cent.
+func shownMoney(m usage.Money, cents bool) string {
+	const cent = usage.Dollar / 100
+	switch {
+	case !cents || m < 0:
+		return m.String()
+	case m > 0 && m < cent/2:
+		return "<$0.01"
+	}
+	n := int64((m + cent/2) / cent)
+	return fmt.Sprintf("$%s.%02d", group(n/100), n%100)
 }
 
 // remarks writes the remarks below the figures.
 func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 	if r.LeftOut > 0 {
 		text := "groups that are not shown but are included in the total: " + group(int64(r.LeftOut))
-		w.WriteString("\n" + wrapped(text, on.width))
+		w.WriteString("\n" + on.secondary(text))
 	}
 	if models := r.unpriced(); models != "" {
 		text := fmt.Sprintf("+ no price is known for %s; add it with --prices", models)
-		w.WriteString("\n" + wrapped(text, on.width))
+		w.WriteString("\n" + on.secondary(text))
 	}
 	for _, b := range r.Blocks {
 		if p := b.Projection; p != nil {
@@ -128,9 +297,9 @@ func (r *statsReport) plot(on canvas) string {
 		bars[i] = r.plotLine(&r.Rows[i])
 	}
 	w := new(strings.Builder)
-	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell})
-	total := fmt.Sprintf("total: %s tokens, %s", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total))
-	w.WriteString("\n" + wrapped(total, on.width))
+	drawBars(w, bars, canvas{width: min(width, 120), cell: on.cell, color: on.color})
+	total := fmt.Sprintf("total: %s tokens, %s", group(int64(r.Total.Usage.TotalTokens())), shownCost(&r.Total, false))
+	w.WriteString("\n" + tty.Title.Paint(strings.TrimSuffix(wrapped(total, on.width), "\n"), on.color) + "\n")
 	r.remarks(w, on)
 	return w.String()
 }
@@ -144,11 +313,11 @@ type plotLine struct {
 func (r *statsReport) plotLine(row *statsRow) plotLine {
 	labels := r.labels(row)
 	if row.Title != "" {
-		labels = append(labels, shortTitle(row.Title))
+		labels = append(labels, tty.Fit(shortTitle(row.Title), 40))
 	}
 	b := plotLine{label: printable(strings.Join(labels, "  "))}
 	if r.Total.Cost > 0 {
-		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals)
+		b.value, b.figure = int64(row.Cost), shownCost(&row.Totals, false)
 	} else {
 		b.value = int64(row.Usage.TotalTokens())
 		b.figure = group(b.value)
@@ -167,13 +336,21 @@ func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	}
 	room := max(on.width-label-figure-5, 1)
 	for _, b := range bars {
-		cells := int(float64(b.value)/float64(most)*float64(room) + 0.5)
-		if b.value > 0 {
-			cells = max(cells, 1)
+		line := pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-len(b.figure)) + tty.Cost.Paint(b.figure, on.color)
+		if bar := strings.Repeat(on.cell, barLength(b.value, most, room)); bar != "" {
+			line += "  " + tty.Cost.Paint(bar, on.color)
 		}
-		line := pad(b.label, label, false) + "  " + pad(b.figure, figure, true) + "  "
-		w.WriteString(strings.TrimRight(line+strings.Repeat(on.cell, max(cells, 0)), " ") + "\n")
+		w.WriteString(line + "\n")
 	}
+}
+
+// barLength returns the length of a bar, if that of the largest value has so many cells. Only a
+// value of 0 has none.
+func barLength(value, most int64, cells int) int {
+	if value <= 0 || most <= 0 || cells <= 0 {
+		return 0
+	}
+	return max(int(float64(value)/float64(most)*float64(cells)+0.5), 1)
 }
 
 // writeJSON writes a value on one line.
