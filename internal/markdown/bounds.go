@@ -32,6 +32,9 @@ const (
 	maxTargets = 4
 	// leastBound is added to these bounds, so that they do not matter for short texts.
 	leastBound = 1000
+	// shortText is the length of a text that can't exceed these bounds unless it has a table: its
+	// work is at most twice the square of its length.
+	shortText = 512
 )
 
 // A Reason says why a text is not shown as Markdown. It is "" if the text is.
@@ -116,6 +119,9 @@ func lineHead(line []byte) (n int, marker bool) {
 func IsCheap(source []byte) bool {
 	if isDeep(source) {
 		return false
+	}
+	if len(source) <= shortText && bytes.IndexByte(source, '|') < 0 {
+		return true
 	}
 	cost := &proseCost{work: maxWork * (len(source) + leastBound), cells: maxCells*len(source) + leastBound}
 	pc := parser.NewContext()

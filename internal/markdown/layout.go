@@ -24,15 +24,16 @@ const (
 	mostRule = 80
 	// mostTarget is the length of the longest target of a link that the terminal gets.
 	mostTarget = 2000
-
-	codeIndent = "  "
 )
 
 // A layout makes lines of blocks.
 type layout struct {
 	Options
-	base tty.StyleSet // the styles of all text
+	base       tty.StyleSet // the styles of all text
+	codeIndent string       // before lines of code
 }
+
+func newLayout(opts Options) layout { return layout{Options: opts, codeIndent: "  "} }
 
 // text returns the lines of a text that is parsed as a whole.
 func (l layout) text(text string) []string {
@@ -356,7 +357,7 @@ func (l layout) codeLine(scanner *highlight.Scanner, line string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(codeIndent)
+	b.WriteString(l.codeIndent)
 	for _, token := range tokens {
 		b.WriteString(codeStyles[token.Class].Paint(strings.TrimSuffix(token.Text, "\n"), l.Color))
 	}

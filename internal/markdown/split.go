@@ -2,91 +2,284 @@ package markdown
 
 import (
 	"bytes"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/clewdev/clew/internal/highlight"
 )
 
-// A state is what the last lines of a stream are. Where they could be several things, it is the one
-// that ends latest: then a block is final later than it could be, and its lines are the same.
+// A state is what the last line of a text is.
 type state uint8
 
 const (
 	outside     state = iota // of all blocks
-	inParagraph              // or anything that ends with an empty line
-	inList                   // or anything that ends, after an empty line, with a line that is not indented
-	inIndented               // code
-	inTags                   // HTML that ends with an empty line
-	inHTML                   // HTML that ends with a text
+	inParagraph              // or a table
+	inQuote
+	inList
+	inIndented // code
+	inTags     // HTML that ends with an empty line
+	inHTML     // HTML that ends with a text
 	inFence
+	atEnd // of a block
 )
 
 const codeColumns = 4 // the indentation of code
 
-// endsBefore reports whether a line does not belong to the open block. At an empty line it ends.
-func (s *Stream) endsBefore(line []byte) bool {
-	indent, rest := indentation(line)
-	blank := len(rest) == 0
-	switch s.state {
+// A splitter finds out where blocks end, from the lines of a text. It follows CommonMark, except
+// that it looks at no more than the beginning of what is deeply nested.
+type splitter struct {
+	state   state
+	fence   fence
+	htmlEnd []string  // what ends HTML
+	item    listItem  // the last one of a list
+	inner   *splitter // of the content of a quote or an item; nil if that is nested too deep
+	depth   int
+}
+
+// next takes a line. It reports whether the open block has ended before it, and whether one ends
+// with it.
+func (p *splitter) next(line []byte) (before, after bool) {
+	l := newSourceLine(line)
+	if before = p.endsBefore(l); before {
+		*p = splitter{depth: p.depth}
+	}
+	if p.state == outside {
+		p.begin(l)
+	} else {
+		p.continued(l)
+	}
+	if p.state == inHTML && containsAny(l.rest, p.htmlEnd) {
+		p.state = atEnd
+	}
+	if after = p.state == atEnd; after {
+		*p = splitter{depth: p.depth}
+	}
+	return before, after
+}
+
+// clone returns a splitter that takes other lines from here on.
+func (p *splitter) clone() *splitter {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	c.inner = p.inner.clone()
+	return &c
+}
+
+// endsBefore reports whether a line does not belong to the open block.
+func (p *splitter) endsBefore(l sourceLine) bool {
+	switch p.state {
 	case inParagraph:
-		return blank || indent < codeColumns && interrupts(rest)
+		return l.blank() || l.interrupts() && !l.isUnderline() || l.isQuote()
+	case inQuote:
+		return l.blank() || !l.isQuote() && (!p.inner.inOpenParagraph() || l.interrupts() || l.isItem())
 	case inTags:
-		return blank
+		return l.blank()
 	case inIndented:
-		return !blank && indent < codeColumns
+		return !l.blank() && !l.isCode()
 	case inList:
-		return !blank && indent == 0 && (s.blank && !isItem(rest) || interrupts(rest))
+		return !l.blank() && l.indent < p.item.offset && !l.isItem() &&
+			(!p.inner.inOpenParagraph() || l.interrupts() || l.isQuote())
 	}
 	return false
 }
 
-// interrupts reports whether a line begins code or HTML, whatever is before it.
-func interrupts(rest []byte) bool {
-	if _, ok := openFence(rest, 0); ok {
+// inOpenParagraph reports whether a line that has less indentation, or no sign of a quote, may
+// continue a paragraph.
+func (p *splitter) inOpenParagraph() bool {
+	if p == nil || p.state == inParagraph {
 		return true
 	}
-	kind, _ := htmlStart(rest)
-	return kind == inHTML || kind == inTags
+	return (p.state == inQuote || p.state == inList) && p.inner.inOpenParagraph()
 }
 
 // begin takes the first line of a block.
-func (s *Stream) begin(line []byte) {
-	indent, rest := indentation(line)
-	if len(rest) == 0 {
+func (p *splitter) begin(l sourceLine) {
+	if l.blank() {
 		return
 	}
-	if indent >= codeColumns {
-		s.state = inIndented
-		return
-	}
-	if f, ok := openFence(rest, indent); ok {
-		s.state, s.fence, s.inCode = inFence, f, false
-		s.scanner = *highlight.NewScanner(highlight.Find(f.language))
-		return
-	}
-	kind, ends := htmlStart(rest)
+	kind, ends := l.htmlStart()
+	item, isItem := l.item()
 	switch {
+	case l.isCode():
+		p.state = inIndented
+	case l.isFence():
+		p.state = inFence
+		p.fence, _ = openFence(l.rest, l.indent)
 	case kind != outside:
-		s.state, s.htmlEnd = kind, ends
-	case isTag(rest):
-		s.state = inTags
-	case isItem(rest):
-		s.state = inList
+		p.state, p.htmlEnd = kind, ends
+	case isTag(l.rest):
+		p.state = inTags
+	case l.isHeading(), l.isRule():
+		p.state = atEnd
+	case l.isQuote():
+		p.state = inQuote
+		p.nest()
+		p.inner.take(l.quoted())
+	case isItem:
+		p.state = inList
+		p.beginItem(item)
 	default:
-		s.state = inParagraph
+		p.state = inParagraph
 	}
 }
 
-// continued takes another line of the open block.
-func (s *Stream) continued(line []byte) {
-	indent, rest := indentation(line)
-	s.blank = len(rest) == 0
-	if s.state == inParagraph && (indent >= codeColumns || isItem(rest)) {
-		s.state = inList
+func (p *splitter) nest() {
+	p.inner = nil
+	if p.depth < maxNesting {
+		p.inner = &splitter{depth: p.depth + 1}
 	}
+}
+
+// take takes a line of a quote or an item.
+func (p *splitter) take(line []byte) {
+	if p != nil {
+		p.next(line)
+	}
+}
+
+func (p *splitter) beginItem(item listItem) {
+	p.item = item
+	p.nest()
+	p.inner.take(item.content)
+}
+
+// continued takes another line of the open block.
+func (p *splitter) continued(l sourceLine) {
+	switch p.state {
+	case inParagraph:
+		if l.isUnderline() {
+			p.state = atEnd
+		}
+	case inFence:
+		if p.fence.closedBy(l) {
+			p.state = atEnd
+		}
+	case inQuote:
+		if l.isQuote() {
+			p.inner.take(l.quoted())
+		}
+	case inList:
+		p.continueList(l)
+	}
+}
+
+func (p *splitter) continueList(l sourceLine) {
+	switch {
+	case l.blank():
+		if p.item.empty {
+			p.item.offset = math.MaxInt // nothing more belongs to it
+		}
+		p.inner.take(nil)
+	case l.indent >= p.item.offset:
+		p.item.empty = false
+		p.inner.take(dropColumns(l.text, p.item.offset))
+	case l.isItem():
+		item, _ := l.item()
+		p.beginItem(item)
+	}
+}
+
+// A sourceLine is a line of Markdown, without its end.
+type sourceLine struct {
+	text   []byte
+	indent int    // columns
+	rest   []byte // after the indentation
+}
+
+func newSourceLine(line []byte) sourceLine {
+	indent, rest := indentation(line)
+	return sourceLine{text: line, indent: indent, rest: rest}
+}
+
+func (l sourceLine) blank() bool { return len(l.rest) == 0 }
+
+func (l sourceLine) isCode() bool { return l.indent >= codeColumns }
+
+func (l sourceLine) isQuote() bool { return !l.isCode() && !l.blank() && l.rest[0] == '>' }
+
+// quoted returns the content of a line of a quote.
+func (l sourceLine) quoted() []byte {
+	content := l.rest[1:]
+	if len(content) > 0 && (content[0] == ' ' || content[0] == '\t') {
+		return dropColumns(content, 1)
+	}
+	return content
+}
+
+func (l sourceLine) isFence() bool {
+	_, ok := openFence(l.rest, l.indent)
+	return ok && !l.isCode()
+}
+
+// interrupts reports whether a line ends the paragraph before it, other than as a quote.
+func (l sourceLine) interrupts() bool {
+	if l.blank() || l.isCode() {
+		return false
+	}
+	if kind, _ := l.htmlStart(); kind != outside || l.isFence() || l.isHeading() || l.isRule() {
+		return true
+	}
+	item, ok := l.item()
+	return ok && !item.empty && (item.number == "" || item.number == "1")
+}
+
+func (l sourceLine) isHeading() bool {
+	after := bytes.TrimLeft(l.rest, "#")
+	level := len(l.rest) - len(after)
+	return !l.isCode() && level > 0 && level <= 6 && (len(after) == 0 || after[0] == ' ' || after[0] == '\t')
+}
+
+func (l sourceLine) isRule() bool {
+	if l.isCode() || l.blank() || strings.IndexByte("-*_", l.rest[0]) < 0 {
+		return false
+	}
+	sign := l.rest[:1]
+	return bytes.Count(l.rest, sign) >= 3 && len(bytes.Trim(l.rest, string(sign)+" \t")) == 0
+}
+
+// isUnderline reports whether a line makes a heading of the paragraph before it.
+func (l sourceLine) isUnderline() bool {
+	if l.isCode() || l.blank() || l.rest[0] != '=' && l.rest[0] != '-' {
+		return false
+	}
+	return len(bytes.Trim(bytes.TrimRight(l.rest, " \t"), string(l.rest[:1]))) == 0
+}
+
+// A listItem is the first line of an item.
+type listItem struct {
+	number  string // before it
+	offset  int    // the indentation of the content
+	content []byte
+	empty   bool
+}
+
+// isItem reports whether a line begins an item, which a paragraph before it in another block does not
+// prevent.
+func (l sourceLine) isItem() bool {
+	_, ok := l.item()
+	return ok && !l.isRule()
+}
+
+func (l sourceLine) item() (listItem, bool) {
+	if l.blank() || l.isCode() || l.rest[0] == '>' {
+		return listItem{}, false
+	}
+	n, ok := lineHead(l.rest)
+	if !ok {
+		return listItem{}, false
+	}
+	spaces, content := indentation(l.rest[n:])
+	empty := len(content) == 0
+	if empty || spaces > codeColumns {
+		spaces = 1
+	}
+	return listItem{
+		number: string(l.rest[:n-1]), empty: empty,
+		offset: l.indent + n + spaces, content: dropColumns(l.rest[n:], spaces),
+	}, true
 }
 
 // indentation returns the columns of the space at the beginning of a line, and the rest, which is
@@ -105,13 +298,20 @@ func indentation(line []byte) (columns int, rest []byte) {
 	return columns, nil
 }
 
-// isItem reports whether a line may begin an item of a list.
-func isItem(rest []byte) bool {
-	if len(rest) == 0 || rest[0] == '>' {
-		return false
+// dropColumns returns a line without some columns of space.
+func dropColumns(line []byte, n int) []byte {
+	columns := 0
+	for len(line) > 0 && columns < n && (line[0] == ' ' || line[0] == '\t') {
+		columns++
+		if line[0] == '\t' {
+			columns += codeColumns - 1 - (columns-1)%codeColumns
+		}
+		line = line[1:]
 	}
-	_, marker := lineHead(rest)
-	return marker
+	if columns > n {
+		return append(bytes.Repeat([]byte(" "), columns-n), line...)
+	}
+	return line
 }
 
 // A fence is the line that begins fenced code.
@@ -141,27 +341,22 @@ func openFence(rest []byte, indent int) (fence, bool) {
 }
 
 // closedBy reports whether a line ends the code.
-func (f *fence) closedBy(line []byte) bool {
-	indent, rest := indentation(line)
-	after := bytes.TrimLeft(rest, string(f.sign))
-	return indent < codeColumns && len(rest)-len(after) >= f.size && len(bytes.TrimSpace(after)) == 0
+func (f *fence) closedBy(l sourceLine) bool {
+	after := bytes.TrimLeft(l.rest, string(f.sign))
+	return !l.isCode() && len(l.rest)-len(after) >= f.size && len(bytes.TrimSpace(after)) == 0
 }
 
 // content returns a line of the code without the indentation of the fence.
-func (f *fence) content(line []byte) []byte {
-	for i := 0; i < f.indent && len(line) > 0 && line[0] == ' '; i++ {
-		line = line[1:]
-	}
-	return line
-}
+func (f *fence) content(line []byte) []byte { return dropColumns(line, f.indent) }
 
 // rawTags are tags whose content is not Markdown.
 var rawTags = []string{"script", "pre", "style", "textarea"}
 
 // htmlStart returns inHTML or inTags if a line begins HTML that may interrupt a paragraph, and what
 // ends it.
-func htmlStart(rest []byte) (kind state, ends []string) {
-	if len(rest) < 2 || rest[0] != '<' {
+func (l sourceLine) htmlStart() (kind state, ends []string) {
+	rest := l.rest
+	if l.isCode() || len(rest) < 2 || rest[0] != '<' {
 		return outside, nil
 	}
 	for _, mark := range [][2]string{{"<!--", "-->"}, {"<?", "?>"}, {"<![CDATA[", "]]>"}} {
@@ -215,7 +410,13 @@ var lineOfTag = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // isTag reports whether a line is one tag, which begins HTML only outside of paragraphs.
-func isTag(rest []byte) bool { return rest[0] == '<' && lineOfTag().Match(rest) }
+func isTag(rest []byte) bool {
+	if rest[0] != '<' || !lineOfTag().Match(rest) {
+		return false
+	}
+	name, _, _ := tagName(rest)
+	return !slices.Contains(rawTags, name)
+}
 
 // containsAny reports whether a line contains one of some texts, in upper or lower case.
 func containsAny(line []byte, texts []string) bool {

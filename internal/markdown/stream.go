@@ -19,27 +19,23 @@ func Render(text string, opts Options) []string {
 // A Stream lays out a text that comes in pieces. Its lines are those of [Render] for the whole
 // text, however it is cut.
 //
-// A block is final when it can't go on: at an empty line, or where a list or a block of indented
-// code is followed by another block after an empty line. The lines of fenced code are final one by
-// one. Each block is laid out once when it is final, and each time that a caller asks for
+// A block is final when it can't go on: at an empty line or where another block begins, for a list
+// and for indented code only in the latter case. The lines of fenced code are final one by one. Each block is laid out once when it is final, and each time that a caller asks for
 // [Stream.Open].
 //
 // It is not safe for concurrent use.
 type Stream struct {
 	layout  layout
 	partial []byte // the line that is not complete
-	block   []byte // the complete lines of the open block
-	state   state
-	blank   bool // the last line of the block is empty
-	fence   fence
-	scanner highlight.Scanner // of the code in the fence
-	htmlEnd []string          // what ends a block of HTML
-	written bool              // lines were returned
-	inCode  bool              // the last of them is a line of the open fence
+	block   []byte // the complete lines of the open block, unless it is fenced code
+	split   splitter
+	scanner highlight.Scanner // of fenced code
+	inCode  bool              // a line of the open fence was returned
+	written bool              // any line was returned
 }
 
 // NewStream returns an empty stream.
-func NewStream(opts Options) *Stream { return &Stream{layout: layout{Options: opts}} }
+func NewStream(opts Options) *Stream { return &Stream{layout: newLayout(opts)} }
 
 // Add adds a piece of the text. It returns the lines that have become final.
 func (s *Stream) Add(piece string) []string {
@@ -58,7 +54,7 @@ func (s *Stream) Add(piece string) []string {
 // Open returns the lines of what is not final yet, as if the text had ended.
 func (s *Stream) Open() []string {
 	c := *s
-	c.block, c.partial = slices.Clip(c.block), slices.Clip(c.partial)
+	c.block, c.split = slices.Clone(c.block), *c.split.clone()
 	return c.End()
 }
 
@@ -69,30 +65,30 @@ func (s *Stream) End() []string {
 		lines = s.line(s.partial)
 	}
 	lines = append(lines, s.flush()...)
-	*s = *NewStream(s.layout.Options)
+	*s = Stream{layout: s.layout}
 	return lines
 }
 
 // line takes a complete line, without its end.
 func (s *Stream) line(line []byte) []string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	if s.state == inFence {
+	if s.split.state == inFence {
 		return s.fenced(line)
 	}
 	var lines []string
-	if s.endsBefore(line) {
+	before, after := s.split.next(line)
+	if before {
 		lines = s.flush()
 	}
-	if s.state == outside {
-		s.begin(line)
-	} else {
-		s.continued(line)
-	}
-	if s.state == outside || s.state == inFence {
+	switch {
+	case s.split.state == inFence:
+		s.inCode, s.scanner = false, *highlight.NewScanner(highlight.Find(s.split.fence.language))
 		return lines
+	case s.split.state == outside && !after:
+		return lines // an empty line
 	}
 	s.block = append(append(s.block, line...), '\n')
-	if s.state == inHTML && containsAny(line, s.htmlEnd) {
+	if after {
 		lines = append(lines, s.flush()...)
 	}
 	return lines
@@ -100,11 +96,11 @@ func (s *Stream) line(line []byte) []string {
 
 // fenced takes a line of fenced code.
 func (s *Stream) fenced(line []byte) []string {
-	if s.fence.closedBy(line) {
-		s.state, s.inCode = outside, false
+	code := string(s.split.fence.content(line))
+	if _, end := s.split.next(line); end {
 		return nil
 	}
-	made := []string{s.layout.codeLine(&s.scanner, string(s.fence.content(line)))}
+	made := []string{s.layout.codeLine(&s.scanner, code)}
 	if !s.inCode {
 		s.inCode = true
 		made = s.separated(made)
@@ -112,10 +108,10 @@ func (s *Stream) fenced(line []byte) []string {
 	return made
 }
 
-// flush returns the lines of the open block, which ends.
+// flush returns the lines of a block that has ended.
 func (s *Stream) flush() []string {
 	block := string(s.block)
-	s.block, s.state, s.blank = s.block[:0], outside, false
+	s.block = s.block[:0]
 	if block == "" {
 		return nil
 	}

@@ -137,10 +137,14 @@ func (r *row) addWord(w *word) {
 // paint returns the row as text for the terminal.
 func (r *row) paint(color bool) string {
 	var b strings.Builder
-	for _, f := range r.fragments {
-		text := f.look.styles.Paint(f.text, color)
-		if f.look.link != "" {
-			text = tty.Hyperlink(text, f.look.link)
+	for i := 0; i < len(r.fragments); {
+		link, text := r.fragments[i].look.link, ""
+		for i < len(r.fragments) && r.fragments[i].look.link == link {
+			text += r.fragments[i].look.styles.Paint(r.fragments[i].text, color)
+			i++
+		}
+		if link != "" {
+			text = tty.Hyperlink(text, link)
 		}
 		b.WriteString(text)
 	}

@@ -20,7 +20,23 @@ const (
 // Clean makes untrusted text safe for a terminal. Line breaks stay, tabs and unusual spaces become
 // spaces, and characters that a terminal might interpret or hide are escaped as in a Go string.
 // Parts of an emoji that are invisible by themselves stay within one.
-func Clean(s string) string { return cleaner{text: s}.clean() }
+func Clean(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	return cleaner{text: s}.clean()
+}
+
+// isASCII reports whether a text has nothing but visible characters of ASCII, spaces and line
+// breaks.
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c > '~' || c < ' ' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
 
 // CleanExactly is like [Clean], but keeps tabs, all kinds of spaces, and the joiners of scripts. It
 // is for text that is printed as it is, without wrapping.

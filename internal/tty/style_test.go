@@ -31,3 +31,34 @@ func TestStylesHaveLooks(t *testing.T) {
 		}
 	}
 }
+
+func TestPaintSet(t *testing.T) {
+	t.Parallel()
+	var none StyleSet
+	set := none.With(Emphasis).With(Strong).With(Plain)
+	if !set.Has(Strong) || set.Has(Dim) {
+		t.Errorf("%b has the wrong styles", set)
+	}
+	for got, want := range map[string]string{
+		set.Paint("a", true):  "\x1b[1;3ma\x1b[0m",
+		set.Paint("b", false): "b",
+		set.Paint("", true):   "",
+		none.Paint("c", true): "c",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestHyperlink(t *testing.T) {
+	t.Parallel()
+	if got, want := Hyperlink("a", "https://b.example"), "\x1b]8;;https://b.example\x1b\\a\x1b]8;;\x1b\\"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, target := range []string{"https://a.example/\x1b\\", "https://a.example/\x07", "https://a.example/ b", "https://ä.example"} {
+		if got := Hyperlink("a", target); got != "a" {
+			t.Errorf("a link to %q: %q", target, got)
+		}
+	}
+}
