@@ -28,10 +28,10 @@ RACED := ./internal/cli ./search/... ./sessions ./sessions/natsstore ./sessions/
 # Packages that are tested without the race detector: these, and those in which nothing runs at once.
 # The slow ones come first.
 PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/config \
-	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/jsonlex \
-	./internal/lineedit ./internal/notices ./internal/pictures ./internal/rawjson \
+	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/highlight ./internal/jsonlex \
+	./internal/lineedit ./internal/markdown ./internal/notices ./internal/pictures ./internal/rawjson \
 	./redact ./internal/render ./internal/schemas ./settings \
-	./internal/sessionfile ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
+	./internal/sessionfile ./internal/tty ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
 # Packages whose tests start the pinned agent again and again, a second of processor time each. What
 # they check, others check with the simulated agent or with recordings, and ./internal/realtest/versions
 # has scenarios for the most important of it: "make test-rest" runs them.
