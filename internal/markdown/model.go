@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -298,6 +299,9 @@ func (w *spanWalker) tag(tag string, around Span) {
 // entities stand for.
 func unescape(text []byte) string {
 	const longest = 40 // bytes of an entity
+	if !bytes.ContainsAny(text, `\&`) {
+		return string(text)
+	}
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

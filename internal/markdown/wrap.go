@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,11 +23,43 @@ type fragment struct {
 
 // A word is what is not broken if it fits on a line.
 type word struct {
-	fragments []fragment
-	columns   int
-	spaces    int  // before it; 0 between characters of scripts that don't need them
-	gap       look // of the spaces
-	breaks    bool // it begins a line
+	first   fragment
+	more    []fragment // after the first one; most words have none
+	columns int
+	spaces  int  // before it; 0 between characters of scripts that don't need them
+	gap     look // of the spaces
+	breaks  bool // it begins a line
+}
+
+// fragments returns the fragments of the word.
+func (w *word) fragments() iter.Seq[fragment] {
+	return func(yield func(fragment) bool) {
+		if !yield(w.first) {
+			return
+		}
+		for _, f := range w.more {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+func (w *word) add(f fragment) {
+	if w.first.text == "" {
+		w.first = f
+	} else {
+		w.more = append(w.more, f)
+	}
+	w.columns += tty.Width(f.text)
+}
+
+// lastText returns the text of the last fragment.
+func (w *word) lastText() string {
+	if n := len(w.more); n > 0 {
+		return w.more[n-1].text
+	}
+	return w.first.text
 }
 
 // A wordList makes words of texts.
@@ -69,9 +102,7 @@ func (l *wordList) addUnbroken(text string, as look) {
 			l.words = append(l.words, word{spaces: l.spaces, gap: l.gap, breaks: l.breaks})
 			l.inWord, l.spaces, l.breaks = true, 0, false
 		}
-		w := &l.words[len(l.words)-1]
-		w.columns += tty.Width(text[:n])
-		w.fragments = append(w.fragments, fragment{text[:n], as})
+		l.words[len(l.words)-1].add(fragment{text[:n], as})
 		text = text[n:]
 	}
 }
@@ -81,8 +112,7 @@ func (l *wordList) breakLine() { l.inWord, l.spaces, l.breaks = false, 0, true }
 
 // mayBreakBefore reports whether a line may be broken between the last word and a text.
 func (l *wordList) mayBreakBefore(text string) bool {
-	last := l.words[len(l.words)-1].fragments
-	before, _ := utf8.DecodeLastRuneInString(last[len(last)-1].text)
+	before, _ := utf8.DecodeLastRuneInString(l.words[len(l.words)-1].lastText())
 	after, _ := utf8.DecodeRuneInString(text)
 	return mayBreak(before, after)
 }
@@ -117,10 +147,6 @@ type row struct {
 
 func (r *row) add(text string, as look, columns int) {
 	r.columns += columns
-	if n := len(r.fragments); n > 0 && r.fragments[n-1].look == as {
-		r.fragments[n-1].text += text
-		return
-	}
 	r.fragments = append(r.fragments, fragment{text, as})
 }
 
@@ -128,7 +154,7 @@ func (r *row) addWord(w *word) {
 	if w.spaces > 0 && r.columns > 0 {
 		r.add(strings.Repeat(" ", w.spaces), w.gap, w.spaces)
 	}
-	for _, f := range w.fragments {
+	for f := range w.fragments() {
 		r.add(f.text, f.look, 0)
 	}
 	r.columns += w.columns
@@ -137,18 +163,39 @@ func (r *row) addWord(w *word) {
 // paint returns the row as text for the terminal.
 func (r *row) paint(color bool) string {
 	var b strings.Builder
+	b.Grow(2 * r.columns)
 	for i := 0; i < len(r.fragments); {
-		link, text := r.fragments[i].look.link, ""
-		for i < len(r.fragments) && r.fragments[i].look.link == link {
-			text += r.fragments[i].look.styles.Paint(r.fragments[i].text, color)
-			i++
+		link, n := r.fragments[i].look.link, 1
+		for i+n < len(r.fragments) && r.fragments[i+n].look.link == link {
+			n++
 		}
-		if link != "" {
-			text = tty.Hyperlink(text, link)
+		if link == "" {
+			paintLooks(&b, r.fragments[i:i+n], color)
+		} else {
+			var text strings.Builder
+			paintLooks(&text, r.fragments[i:i+n], color)
+			b.WriteString(tty.Hyperlink(text.String(), link))
 		}
-		b.WriteString(text)
+		i += n
 	}
 	return b.String()
+}
+
+// paintLooks writes fragments, with each run of those that look the same painted at once.
+func paintLooks(b *strings.Builder, fragments []fragment, color bool) {
+	for i := 0; i < len(fragments); {
+		styles := fragments[i].look.styles
+		if styles == 0 {
+			b.WriteString(fragments[i].text)
+			i++
+			continue
+		}
+		var run strings.Builder
+		for ; i < len(fragments) && fragments[i].look.styles == styles; i++ {
+			run.WriteString(fragments[i].text)
+		}
+		b.WriteString(styles.Paint(run.String(), color))
+	}
 }
 
 // wrap fills rows of at most width columns with words. A word that is longer than a row is broken.
@@ -158,7 +205,7 @@ func wrap(words []word, width int) []row {
 	var line row
 	flush := func() {
 		rows = append(rows, line)
-		line = row{}
+		line = row{fragments: make([]fragment, 0, len(line.fragments))}
 	}
 	for i := range words {
 		w := &words[i]
@@ -169,7 +216,7 @@ func wrap(words []word, width int) []row {
 			line.addWord(w)
 			continue
 		}
-		for _, f := range w.fragments {
+		for f := range w.fragments() {
 			for text := f.text; text != ""; {
 				n, columns := cluster(text, width)
 				if line.columns+columns > width && line.columns > 0 {
