@@ -146,6 +146,15 @@ type Item struct {
 	TeammateSummary string `json:"teammate_summary,omitempty"` // summary that came with the message
 }
 
+// shownResult returns what a person has to see of the result.
+func (i *Item) shownResult() string {
+	text := cmp.Or(i.Output, i.Result)
+	if i.Type == transcript.ItemSubagent {
+		return transcript.AgentReport(text)
+	}
+	return text
+}
+
 // An Image is an image in the result of a tool.
 type Image struct {
 	// MediaType is image/png, image/jpeg, image/gif or image/webp.

@@ -171,10 +171,7 @@ func (p *page) todos(todos []tooluse.Todo) {
 
 // result writes the result of a call.
 func (p *page) result(i *Item) {
-	text, class := i.Result, "out"
-	if i.Output != "" {
-		text = i.Output
-	}
+	text, class := i.shownResult(), "out"
 	if i.IsError {
 		class += " err"
 	}

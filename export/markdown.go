@@ -190,7 +190,7 @@ func (s *markdownWriter) call(i *Item) {
 		s.fence(diffs[k].String(), "diff")
 	}
 	if len(diffs) == 0 || i.Tool == "Bash" {
-		s.fence(cmp.Or(i.Output, i.Result), "")
+		s.fence(i.shownResult(), "")
 	}
 	if i.ImageCount > 0 {
 		s.block("*" + plural(i.ImageCount, "image") + "*")

@@ -176,3 +176,17 @@ func TestSearchOfCutAppend(t *testing.T) {
 		check(fmt.Sprintf("%d bytes, the rest and an entry", cut-len(first)))
 	}
 }
+
+// What the agent tells the model around the report of a subagent is not searched, nor in excerpts.
+func TestPassageOfReport(t *testing.T) {
+	t.Parallel()
+	e, err := transcript.DecodeEntry([]byte(`{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"tool_result",` +
+		`"tool_use_id":"t","content":[{"type":"text","text":"[Subagent hand-back] The report follows:\n  Line 3 is the cause."}]}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	passages := newExtractor().passages(&e)
+	if len(passages) != 1 || passages[0].text != "Line 3 is the cause." {
+		t.Errorf("%+v", passages)
+	}
+}

@@ -500,7 +500,7 @@ func (d *extractor) resultText(content wire.JSON) string {
 			texts = append(texts, b.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return transcript.AgentReport(strings.Join(texts, "\n"))
 }
 
 func (d *extractor) answer(content []byte) {

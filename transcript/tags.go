@@ -81,6 +81,56 @@ func Sanitize(text string) string {
 	return text
 }
 
+// handBack begins the line before the report of a subagent, and reportFollows ends it.
+const (
+	handBack      = "[Subagent hand-back]"
+	reportFollows = "The report follows:"
+)
+
+// usedBefore is the element with the names of tools that the model is told about.
+const usedBefore = "tools-used-before-summary"
+
+// AgentReport returns what a person has to see of the result of a subagent: its report, without the
+// tags and the note that the agent puts before it for the model, and without the indentation that
+// goes with the note. Other notes before the report stay, such as warnings. A text without such a
+// note is returned unchanged.
+func AgentReport(result string) string {
+	notes, report, found := cutHandBack(result)
+	if !found {
+		return result
+	}
+	notes = strings.TrimSpace(notes)
+	for entryfacts.LeadingTag(notes) == usedBefore {
+		_, rest, closed := entryfacts.CutElement(notes, usedBefore)
+		if !closed {
+			break
+		}
+		notes = strings.TrimSpace(rest)
+	}
+	if notes != "" {
+		notes += "\n\n"
+	}
+	const indent = "  "
+	report = strings.TrimPrefix(report, indent)
+	return notes + strings.TrimSpace(strings.ReplaceAll(report, "\n"+indent, "\n"))
+}
+
+// cutHandBack splits a result at the note, which begins a line: the agent indents the report. Old
+// recordings have only the beginning of the note.
+func cutHandBack(result string) (before, after string, found bool) {
+	at := 0
+	if !strings.HasPrefix(result, handBack) {
+		if at = strings.Index(result, "\n"+handBack) + 1; at == 0 {
+			return "", "", false
+		}
+	}
+	line, after, _ := strings.Cut(result[at+len(handBack):], "\n")
+	if rest := strings.TrimSpace(line); rest != "" && !strings.HasSuffix(rest, reportFollows) {
+		return "", "", false
+	}
+	return result[:at], after, true
+}
+
 // trimOutput removes empty lines and white space around a command's output, but not the indentation
 // of its first line.
 func trimOutput(text string) string {

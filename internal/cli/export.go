@@ -27,6 +27,7 @@ type exportOptions struct {
 	force     bool
 	listRules bool
 	json      bool
+	activity  *activity
 }
 
 const exportLong = `Write a session to a file: an HTML page, Markdown or JSON. Name the session as for
@@ -104,10 +105,15 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.activity = startActivity(o.streams.Err, "reading")
+	defer o.activity.end()
 	if err := src.open(ctx, o.streams.In); err != nil {
 		return err
 	}
 	defer src.close()
+	if size := src.size(); size >= 0 {
+		o.activity.now("reading " + formatSize(size))
+	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {
 		return err
@@ -119,7 +125,10 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 
 // warn reports on stderr something that is not exported. There is nowhere to report that stderr is
 // closed.
-func (o *exportOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew export: "+text) }
+func (o *exportOptions) warn(text string) {
+	o.activity.hide()
+	_, _ = fmt.Fprintln(o.streams.Err, "clew export: "+text)
+}
 
 // free returns an error if the file exists and must not be overwritten.
 func (o *exportOptions) free(path string) error {
@@ -139,36 +148,44 @@ func (o *exportOptions) free(path string) error {
 }
 
 func (o *exportOptions) write(ctx context.Context, r *reading, format string) error {
+	if o.redact {
+		o.activity.now("redacting")
+	}
 	doc, found, err := o.document(ctx, r)
 	if err != nil {
 		return err
 	}
 	view := o.view()
 	if o.output == "-" {
-		return o.failed(ctx, export.Write(ctx, o.streams.Out, doc, format, view))
+		o.activity.end() // both outputs may be the same terminal
+		return o.failed(ctx, "", export.Write(ctx, o.streams.Out, doc, format, view))
 	}
 	path := cmp.Or(o.output, defaultName(doc, format))
 	if err := o.free(path); err != nil {
 		return err
 	}
+	o.activity.now("writing " + printable(path))
 	size, err := o.writeFile(path, func(w io.Writer) error {
 		return export.Write(ctx, w, doc, format, view)
 	})
+	o.activity.end()
 	if err != nil {
-		return o.failed(ctx, err)
+		return o.failed(ctx, path, err)
 	}
 	return o.report(exportReport{Path: path, Format: format, Bytes: size, Redactions: found})
 }
 
-// failed explains why a document was not written.
-func (o *exportOptions) failed(ctx context.Context, err error) error {
+// failed explains why a document was not written to a file, or to stdout if path is "".
+func (o *exportOptions) failed(ctx context.Context, path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return errInterrupted()
+	case path == "":
+		return outputError(err)
 	}
-	return outputError(err)
+	return unwritable(path, err)
 }
 
 // defaultName returns the name of the file if the user gives none.

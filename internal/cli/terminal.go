@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -198,4 +199,92 @@ func (p *progress) line(elapsed time.Duration) string {
 		line += fmt.Sprintf("  %v left", time.Duration(float64(left)/rate*1e9).Round(time.Second))
 	}
 	return line
+}
+
+// An activity is a line on a terminal that says what takes so long. It appears after a second. A
+// nil activity draws nothing.
+type activity struct {
+	w     io.Writer
+	begun time.Time
+	done  chan struct{}
+	drawn sync.WaitGroup
+
+	mu      sync.Mutex
+	doing   string
+	visible bool
+}
+
+// startActivity begins an activity, or returns nil if w is not a terminal that can clear a line.
+func startActivity(w io.Writer, doing string) *activity {
+	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return newActivity(w, doing)
+}
+
+func newActivity(w io.Writer, doing string) *activity {
+	a := &activity{w: w, doing: doing, begun: time.Now(), done: make(chan struct{})}
+	tick := time.NewTicker(time.Second)
+	a.drawn.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				a.draw()
+			case <-a.done:
+				return
+			}
+		}
+	})
+	return a
+}
+
+func (a *activity) draw() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.visible = true
+	line := fmt.Sprintf("%s, %.0f s", a.doing, time.Since(a.begun).Seconds())
+	_, _ = io.WriteString(a.w, clearLine+fitLine(line, terminalWidth(a.w))) // nobody may be watching
+}
+
+// now says what is being done from now on.
+func (a *activity) now(doing string) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	a.doing = doing
+	visible := a.visible
+	a.mu.Unlock()
+	if visible {
+		a.draw()
+	}
+}
+
+// hide removes the line until it is drawn again.
+func (a *activity) hide() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.visible {
+		a.visible = false
+		_, _ = io.WriteString(a.w, clearLine)
+	}
+}
+
+// end removes the line. It may be called again.
+func (a *activity) end() {
+	if a == nil {
+		return
+	}
+	select {
+	case <-a.done:
+		return
+	default:
+	}
+	close(a.done)
+	a.drawn.Wait()
+	a.hide()
 }

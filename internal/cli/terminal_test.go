@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -206,6 +207,37 @@ func TestProgressNil(*testing.T) {
 	var p *progress
 	p.set(1)
 	p.clear()
+}
+
+// What takes longer than a second is named, step by step, and leaves nothing on the screen.
+func TestActivity(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		a := newActivity(&screen, "reading 57 MB")
+		time.Sleep(900 * time.Millisecond)
+		a.now("reading 57 MB still")
+		synctest.Wait()
+		if screen.Len() > 0 {
+			t.Errorf("early: %q", screen.String())
+		}
+		time.Sleep(1200 * time.Millisecond)
+		a.now("writing x.html")
+		a.hide()
+		time.Sleep(time.Second)
+		a.end()
+		a.end()
+		want := []string{
+			"", "reading 57 MB still, 1 s", "reading 57 MB still, 2 s", "writing x.html, 2 s", "", "writing x.html, 3 s", "",
+		}
+		if diff := cmp.Diff(want, strings.Split(screen.String(), clearLine)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	var none *activity
+	none.now("x")
+	none.hide()
+	none.end()
 }
 
 func TestTableFits(t *testing.T) {

@@ -74,10 +74,10 @@ func TestReportOfSubagent(t *testing.T) {
 	if strings.Contains(short, "hand-back") || !strings.Contains(short, "    Line 3.\n    Yes.\n") {
 		t.Errorf("short:\n%s", short)
 	}
-	if whole := (Options{Width: 80, Expand: true}).Chunk(chunk, 1); !strings.Contains(whole, "[Subagent hand-back]") {
+	if whole := (Options{Width: 80, Expand: true}).Chunk(chunk, 1); strings.Contains(whole, "hand-back") {
 		t.Errorf("expanded:\n%s", whole)
 	}
-	chunk.Items[0].Agents = nil
+	chunk.Items[0].Type, chunk.Items[0].ToolName = transcript.ItemToolCall, "Bash"
 	if other := (Options{Width: 80}).Chunk(chunk, 1); !strings.Contains(other, "[Subagent hand-back]") {
 		t.Errorf("no subagent:\n%s", other)
 	}

@@ -155,7 +155,7 @@ func (o Options) result(i *transcript.DisplayItem) string {
 		pictures = o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
 	}
 	if o.Expand {
-		return o.block(tty.Dim, i.ToolResult) + pictures
+		return o.block(tty.Dim, report(i)) + pictures
 	}
 	text, more := firstLines(report(i), shortLines)
 	var b strings.Builder
@@ -170,11 +170,10 @@ func (o Options) result(i *transcript.DisplayItem) string {
 	return b.String() + pictures
 }
 
-// report returns the result of a call without the note that the agent puts before the report of a
-// subagent.
+// report returns the result of a call, and that of a subagent without what is for the model alone.
 func report(i *transcript.DisplayItem) string {
-	if _, text, found := strings.Cut(i.ToolResult, "\n[Subagent hand-back]\n"); found && len(i.Agents) > 0 {
-		return strings.TrimSpace(text)
+	if i.Type == transcript.ItemSubagent {
+		return transcript.AgentReport(i.ToolResult)
 	}
 	return i.ToolResult
 }

@@ -21,7 +21,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 6
+const version = 7
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
