@@ -79,7 +79,11 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 		return nil, err
 	}
 	found, failed := all.sessions(ctx)
-	listed, err := opts.list(ctx, opts.candidates(found))
+	found = opts.candidates(found)
+	if opts.Found != nil {
+		opts.Found(len(found))
+	}
+	listed, err := opts.list(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -315,6 +319,10 @@ type ListOptions struct {
 	// Offset is the number of sessions to skip before the first one, for lists in pages. If it is
 	// larger than the number of sessions, the list is empty.
 	Offset int
+	// Found is called with the number of sessions that were found, before they are read. It counts
+	// each ID once and considers Since and Until, but neither the other filters nor whether a
+	// session is worth listing. Nil means that nothing is called.
+	Found func(n int)
 }
 
 // SortBy is the order of a list. The zero value is [ByModified].
@@ -356,17 +364,19 @@ func newestFirst(a, b foundSession) int {
 
 // list reads summaries until it has the sessions that are wanted, and not more than it has to.
 func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]SessionInfo, error) {
-	atOnce, most := len(found), len(found)
+	most := len(found)
 	if o.Sort == ByModified {
 		if o.Reverse {
 			slices.Reverse(found)
 		}
 		if o.Limit > 0 && o.Limit < most-o.skip() {
-			atOnce, most = maxLoads, o.skip()+o.Limit
+			most = o.skip() + o.Limit
 		}
 	}
 	var infos []SessionInfo
-	for some := range slices.Chunk(found, max(atOnce, 1)) {
+	for atOnce := most; len(found) > 0 && len(infos) < most; atOnce = maxLoads {
+		some := found[:min(atOnce, len(found))]
+		found = found[len(some):]
 		if err := summarize(ctx, some); err != nil {
 			return nil, err
 		}
@@ -374,9 +384,6 @@ func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]Session
 			if l.worthListing() && o.wants(&l.SessionInfo) {
 				infos = append(infos, l.SessionInfo)
 			}
-		}
-		if len(infos) >= most {
-			break
 		}
 	}
 	o.sort(infos)

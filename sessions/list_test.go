@@ -287,11 +287,14 @@ func TestListMany(t *testing.T) {
 	for i := range count {
 		mustAppend(t, memory, wire.SessionKey{Project: "p", SessionID: id(i)}, prompt(`"Said"`))
 	}
-	for limit, want := range map[int]struct{ listed, loads int }{0: {count, count}, 20: {20, 32}, count: {count, count}} {
+	for limit, want := range map[int]struct{ listed, loads int }{0: {count, count}, 20: {20, 20}, count: {count, count}} {
 		plain := &plainStore{Store: memory}
-		infos, err := sessions.List(t.Context(), &sessions.ListOptions{Store: plain, ProjectName: "p", Limit: limit})
-		if err != nil || len(infos) != want.listed {
-			t.Fatalf("got %d sessions, %v", len(infos), err)
+		found := 0
+		infos, err := sessions.List(t.Context(), &sessions.ListOptions{
+			Store: plain, ProjectName: "p", Limit: limit, Found: func(n int) { found = n },
+		})
+		if err != nil || len(infos) != want.listed || found != count {
+			t.Fatalf("got %d sessions of %d, %v", len(infos), found, err)
 		}
 		if loads, most := plain.loads.Load(), plain.most.Load(); int(loads) != want.loads || most > 16 {
 			t.Errorf("a limit of %d: %d loads, %d at the same time", limit, loads, most)
