@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -95,7 +96,7 @@ Exit codes:
   clew run "Why does the build fail?"
   clew ls --all`,
 		Args: noSuchCommand,
-		RunE: runE((&lsOptions{streams: s, none: noSessionsYet}).run),
+		RunE: runE((&lsOptions{streams: s, now: time.Now, none: noSessionsYet}).run),
 
 		PersistentPreRunE: st.prepare,
 

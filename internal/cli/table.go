@@ -33,6 +33,8 @@ const (
 	cellGap = 2
 	// leastCell is the least width of a column of texts.
 	leastCell = 8
+	// narrow is the width of a screen below which texts are not shown in columns.
+	narrow = 72
 )
 
 // newTable returns a table with a line of headings. A column whose heading ends in ">" is aligned

@@ -116,8 +116,6 @@ func decideColor(flag colorFlag, getenv func(string) string, terminal bool) (col
 	return terminal && getenv("TERM") != "dumb", ""
 }
 
-func emphasized(line string) string { return "\x1b[1m" + line + "\x1b[0m" }
-
 // textWidth returns the width for text: that of the terminal or, without one, COLUMNS or otherwise.
 func textWidth(stream any, otherwise int) int {
 	if isTerminal(stream) {

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/usage"
+)
+
+var updateGolden = flag.Bool("update", false, "write what the tests print to the golden files")
+
+// checkGolden compares a text with a file in testdata. Escape sequences are written as \e there.
+func checkGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	got = strings.ReplaceAll(got, "\x1b", `\e`)
+	if *updateGolden {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// screenWidths are the widths of the goldens.
+var screenWidths = []int{40, 80, 200}
+
+// screenNow is the time of the goldens, a Tuesday.
+var screenNow = time.Date(2026, time.November, 17, 14, 30, 0, 0, time.FixedZone("", 3600))
+
+// listedSession returns a row of a list. Its figures are those of so many answers.
+func listedSession(id, title string, age, took time.Duration, answers int) lsRow {
+	at := screenNow.Add(-age)
+	row := lsRow{SessionInfo: sessions.SessionInfo{
+		ID: id + "-0000-4000-8000-000000000001", Project: "-home-dev-uploader", Modified: at,
+		Summary: sessions.Summary{
+			CustomTitle: title, CWD: "/home/dev/uploader", GitBranch: "main", Model: "claude-opus-5-5-20261001",
+			Created: at.Add(-took), LastTime: at,
+		},
+	}}
+	if answers > 0 {
+		row.figures = &sessions.Figures{Turns: answers / 10, FilesChanged: answers / 20}
+		for i := range answers {
+			row.figures.Calls = append(row.figures.Calls, usage.Call{
+				MessageID: fmt.Sprint(id, i), Model: row.Model, Usage: usage.Usage{InputTokens: 900, OutputTokens: 600, CacheReadTokens: 9000},
+			})
+		}
+		row.costs = usage.Cost(row.figures.Calls, usage.DefaultPrices())
+	}
+	return row
+}
+
+// shownList returns a list with everything that a list can have.
+func shownList() *lsList {
+	l := &lsList{now: screenNow, byDay: true, rows: []lsRow{
+		listedSession("9a6a0100", "Migrate the store to Postgres 17", time.Second, 9*time.Minute, 20),
+		listedSession("de1b4c1c", "Fix the flaky upload test", 2*time.Hour, 48*time.Minute, 120),
+		listedSession("95c1ed52", "Add pagination to /api/users", 19*time.Hour, 2*time.Hour+7*time.Minute, 310),
+		listedSession("b184751d", "Why does the build of the release candidate fail on arm64, and since when?", 27*time.Hour, 41*time.Second, 12),
+		listedSession("00aa11bb", "你好世界: translate the whole of the manual into Chinese", 5*24*time.Hour, 51*time.Hour, 990),
+		listedSession("11bb22cc", "A session that is too large to be counted", 40*24*time.Hour, 11*time.Hour, 0),
+		listedSession("22cc33dd", "", 700*24*time.Hour, 0, 0),
+	}}
+	l.rows[0].Ongoing = true
+	l.rows[1].Project, l.rows[1].CWD, l.rows[1].GitBranch = "-home-dev-website", "/home/dev/website", "feat/some-branch-with-a-long-name"
+	l.rows[3].figures.Calls[0].Model = "unknown"
+	l.rows[3].costs = usage.Cost(l.rows[3].figures.Calls, usage.DefaultPrices())
+	l.rows[6].SessionInfo = sessions.SessionInfo{
+		ID: l.rows[6].ID, Project: "p", Modified: l.rows[6].Modified, Err: fmt.Errorf("open x: %w", os.ErrPermission),
+	}
+	return l
+}
+
+func TestListScreen(t *testing.T) {
+	t.Parallel()
+	for _, width := range screenWidths {
+		checkGolden(t, fmt.Sprintf("screens/ls_%d", width), shownList().screen(width, false))
+		checkGolden(t, fmt.Sprintf("screens/ls_%d_color", width), shownList().screen(width, true))
+	}
+}
+
+// hostileTexts are texts that a screen must survive wherever a session has a text.
+var hostileTexts = []string{
+	"", " ", "\x1b[2J\x1b]0;title\x07", strings.Repeat("x", 1000), strings.Repeat("你", 300), "a\nb\r\nc\td", "e\u0301\u0301\u0301",
+	"\u202Eright to left\u202C", "\xff\xfe\x00", strings.Repeat("👩‍👩‍👧 ", 40), "-", "\u200b\u200b",
+}
+
+// Whatever the texts and the width, no line is wider than the screen, and nothing reaches the
+// terminal that controls it.
+func TestListScreenFits(t *testing.T) {
+	t.Parallel()
+	l := shownList()
+	for i, text := range hostileTexts {
+		row := listedSession("ffffffff", text, time.Duration(i)*time.Hour, time.Minute, 20*i)
+		row.Project, row.CWD, row.GitBranch, row.Model = text, text, text, text
+		l.rows = append(l.rows, row)
+	}
+	for width := 1; width <= 200; width++ {
+		checkLines(t, l.screen(width, false), width)
+		checkLines(t, l.table(width, false), width)
+	}
+}
+
+// checkLines fails if a line of a text without color does not fit.
+func checkLines(t *testing.T, text string, width int) {
+	t.Helper()
+	if !strings.HasSuffix(text, "\n") {
+		t.Errorf("in %d columns, the text has no end: %q", width, text)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := tty.Width(line); n > width || strings.ContainsFunc(line, unicode.IsControl) {
+			t.Errorf("in %d columns, a line has %d: %q", width, n, line)
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]string{
+		-time.Hour: "now", 59 * time.Second: "now", time.Minute: "1m ago", 59 * time.Minute: "59m ago", 2 * time.Hour: "2h ago",
+		23*time.Hour + 59*time.Minute: "23h ago", 24 * time.Hour: "1d ago", 6 * 24 * time.Hour: "6d ago",
+		7 * 24 * time.Hour: "10 Nov", 400 * 24 * time.Hour: "2025-10-13",
+	} {
+		if got := ageOf(screenNow.Add(-age), screenNow); got != want {
+			t.Errorf("%v: %q, want %q", age, got, want)
+		}
+	}
+}
+
+func TestListDays(t *testing.T) {
+	t.Parallel()
+	l := &lsList{now: screenNow}
+	for date, want := range map[string]string{
+		"2026-11-17T00:00:00+01:00": "Today", "2026-11-16T23:30:00Z": "Today", "2026-11-16T23:59:59+01:00": "Yesterday",
+		"2026-11-11T12:00:00+01:00": "Wednesday", "2026-11-10T12:00:00+01:00": "10 November",
+		"2025-11-17T12:00:00+01:00": "17 November 2025", "2026-11-18T12:00:00+01:00": "18 November",
+	} {
+		at, err := time.Parse(time.RFC3339, date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.day(at); got != want {
+			t.Errorf("%s: %q, want %q", date, got, want)
+		}
+	}
+}
