@@ -119,7 +119,7 @@ const (
 )
 
 func (o *lsOptions) run(ctx context.Context, _ []string) error {
-	list, err := o.wanted()
+	list, err := o.wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,12 +142,16 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 }
 
 // wanted returns what to list.
-func (o *lsOptions) wanted() (*sessions.ListOptions, error) {
+func (o *lsOptions) wanted(ctx context.Context) (*sessions.ListOptions, error) {
+	where, err := findProject(ctx, o.project)
+	if err != nil {
+		return nil, err
+	}
 	list := o.list
 	list.Since, list.Until = o.since.Time, o.until.Time
 	list.Sort, list.Reverse = sessions.SortBy(o.order), o.reverse
-	list.Project = o.project
-	if !o.all && list.Project == "" {
+	list.Project, list.ProjectName = where.Project, where.ProjectName
+	if !o.all && o.project == "" {
 		list.Project = "."
 	}
 	list.Limit = o.limit.n

@@ -103,7 +103,7 @@ func newSearch(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.project, "project", "", "search the project in this `directory`")
+	f.StringVar(&o.project, "project", "", "search the project with this `name` or directory")
 	f.Var(&o.since, "since", "search texts from this time on")
 	o.until.end = true
 	f.Var(&o.until, "until", "search texts up to this time")
@@ -139,11 +139,15 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	where, err := findProject(ctx, o.project)
+	if err != nil {
+		return err
+	}
 	files, unlisted := listFiles(ctx, nil)
 	if o.project != "" && unlisted == nil {
 		query.Projects = map[string]bool{}
 		var wanted []sessions.File
-		wanted, unlisted = listFiles(ctx, &sessions.Options{Project: o.project})
+		wanted, unlisted = listFiles(ctx, where)
 		for _, f := range wanted {
 			query.Projects[f.Project] = true
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -673,15 +672,6 @@ func agentsOf(t *transcript.Transcript) []*transcript.Agent {
 		}
 	}
 	return all
-}
-
-// projectName is the name of a project in lists: that of its directory or, if that is not known,
-// the one that the agent uses.
-func projectName(cwd, project string) string {
-	if cwd == "" {
-		return project
-	}
-	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
 }
 
 // shortID is the part of a session's ID that lists show.

@@ -88,7 +88,7 @@ func newStats(s Streams) *cobra.Command {
 	flags.StringVar(&o.until, "until", "", "count answers up to this `time`")
 	flags.StringVar(&o.timezone, "timezone", "",
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
-	flags.StringVar(&o.project, "project", "", "count only the project in this `directory`")
+	flags.StringVar(&o.project, "project", "", "count only the project with this `name` or directory")
 	addOnOff(cmd, &o.all, "all", "count all projects, which is the default")
 	_ = flags.MarkHidden("all") // it fails only for unknown flags
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
@@ -114,7 +114,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if o.priceTable {
 		return o.printPrices(prices)
 	}
-	want, zone, err := o.wanted()
+	want, zone, err := o.wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,12 +165,16 @@ func (o *statsOptions) check() error {
 }
 
 // wanted returns what to read, and the time zone of the groups.
-func (o *statsOptions) wanted() (*sessions.UsageOptions, *time.Location, error) {
+func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *time.Location, error) {
 	zone, err := parseZone(o.timezone)
 	if err != nil {
 		return nil, nil, err
 	}
-	want := &sessions.UsageOptions{Project: o.project}
+	where, err := findProject(ctx, o.project)
+	if err != nil {
+		return nil, nil, err
+	}
+	want := &sessions.UsageOptions{Project: where.Project, ProjectName: where.ProjectName}
 	now := o.now().In(zone)
 	if want.Since, err = parseTime("since", o.since, now, false); err != nil {
 		return nil, nil, err
