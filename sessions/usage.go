@@ -3,10 +3,13 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/jsonlex"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -46,6 +49,9 @@ type UsageScan struct {
 	// CostStates are the agent's own accounts of what it has used, for [usage.Reconcile]. They
 	// cover whole sessions: Since and Until don't limit them.
 	CostStates []usage.CostState
+	// Limits are the usage limits of the account that have refused a request, by time. Since and
+	// Until don't limit them.
+	Limits []ReachedLimit
 	// Files is the number of transcripts that were read, including those of subagents.
 	Files int
 	// Bytes is the size of these transcripts. For a store that is not a [Folder] it is the length
@@ -59,6 +65,17 @@ type UsageScan struct {
 	// Unread has an error for each file or directory that could not be read, or not completely. The
 	// totals are too low if there are any.
 	Unread []error
+}
+
+// A ReachedLimit is a usage limit of the account that has refused a request. The agent writes it
+// down with the error that it shows; how much of a limit is used before that is in no transcript.
+type ReachedLimit struct {
+	// Time is when the request was refused, or the zero time if the line has none.
+	Time time.Time
+	// Type is the limit, such as [wire.RateLimitFiveHour], or "".
+	Type wire.RateLimitType
+	// ResetsAt is when the limit starts again.
+	ResetsAt time.Time
 }
 
 // A BadLine is a line of a transcript that is not an entry.
@@ -160,12 +177,45 @@ func (r *UsageScan) bad(l BadLine) bool {
 	return true
 }
 
-// costStateOf returns the agent's account in a line, if it has one. The decoder has just read that
-// line.
-func costStateOf(line []byte, decoder *usage.CallDecoder) (usage.CostState, bool) {
-	if decoder.EntryType() != "cost-state" {
-		return usage.CostState{}, false
+// A usageCounter adds up entries. The zero value is ready.
+type usageCounter struct {
+	tally   usage.Tally
+	states  []usage.CostState
+	limits  []ReachedLimit
+	decoder usage.CallDecoder
+}
+
+// entry adds up one entry: an answer of the model, the agent's account of its costs, or a limit
+// that was reached.
+func (u *usageCounter) entry(p *usageSegment, text []byte) error {
+	p.noteStart(text)
+	c, ok, err := u.decoder.Decode(text)
+	if ok {
+		u.tally.Add(p.locate(c))
+		return err
 	}
+	switch u.decoder.EntryType() {
+	case "cost-state":
+		if state, ok := costStateOf(text); ok {
+			u.states = append(u.states, state)
+		}
+	case "assistant":
+		if limit, ok := limitOf(text); ok {
+			u.limits = append(u.limits, limit)
+		}
+	}
+	return err
+}
+
+// add adds what a counter has found to the report.
+func (r *UsageScan) add(u *usageCounter) {
+	r.Tally.Merge(&u.tally)
+	r.CostStates = append(r.CostStates, u.states...)
+	r.Limits = append(r.Limits, u.limits...)
+}
+
+// costStateOf returns the agent's account in a line, if it has one.
+func costStateOf(line []byte) (usage.CostState, bool) {
 	entry, err := transcript.DecodeEntry(line)
 	if err != nil {
 		return usage.CostState{}, false
@@ -173,13 +223,40 @@ func costStateOf(line []byte, decoder *usage.CallDecoder) (usage.CostState, bool
 	return transcript.CostStateOf(&entry)
 }
 
-// sort sorts accounts, bad lines and errors.
+// limitOf returns the limit that an error of the agent reports, if it does.
+func limitOf(line []byte) (ReachedLimit, bool) {
+	text := jsonlex.Lookup(line, 0, "quotaLimits")
+	if text == nil {
+		return ReachedLimit{}, false
+	}
+	var info struct {
+		Status        wire.RateLimitStatus
+		RateLimitType wire.RateLimitType
+		ResetsAt      int64
+	}
+	err := json.Unmarshal(text, &info)
+	if err != nil || info.Status != wire.RateLimitRejected || info.ResetsAt <= 0 || info.ResetsAt > maxUnixTime {
+		return ReachedLimit{}, false
+	}
+	limit := ReachedLimit{Type: info.RateLimitType, ResetsAt: time.Unix(info.ResetsAt, 0).UTC()}
+	at, _ := jsonlex.Unquote(jsonlex.Lookup(line, 0, entrylex.KeyTimestamp))
+	limit.Time, _ = time.Parse(time.RFC3339, string(at))
+	return limit, true
+}
+
+// maxUnixTime is the last second of the year 9999.
+const maxUnixTime = 253402300799
+
+// sort sorts accounts, limits, bad lines and errors.
 func (r *UsageScan) sort() {
 	slices.SortFunc(r.Unread, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	// Each segment of a file that can't be read adds the same error.
 	r.Unread = slices.CompactFunc(r.Unread, func(a, b error) bool { return a.Error() == b.Error() })
 	slices.SortStableFunc(r.CostStates, func(a, b usage.CostState) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Duration, b.Duration))
+	})
+	slices.SortFunc(r.Limits, func(a, b ReachedLimit) int {
+		return cmp.Or(a.Time.Compare(b.Time), a.ResetsAt.Compare(b.ResetsAt), cmp.Compare(a.Type, b.Type))
 	})
 	slices.SortFunc(r.Bad, func(a, b BadLine) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line))
@@ -229,7 +306,8 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 // the context stops the scan.
 func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
 	segment usageSegment) error {
-	var decoder usage.CallDecoder
+	var counter usageCounter
+	defer r.add(&counter)
 	r.Files++
 	number := 0
 	for entry, err := range opts.Store.Load(ctx, key) {
@@ -242,14 +320,7 @@ func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key 
 		}
 		number++
 		r.Bytes += int64(len(entry))
-		segment.noteStart([]byte(entry))
-		c, ok, err := decoder.Decode([]byte(entry))
-		if ok {
-			r.Tally.Add(segment.locate(c))
-		} else if state, ok := costStateOf([]byte(entry), &decoder); ok {
-			r.CostStates = append(r.CostStates, state)
-		}
-		if err != nil {
+		if err := counter.entry(&segment, []byte(entry)); err != nil {
 			r.bad(BadLine{Path: segment.name, Line: number, Err: err})
 		}
 	}

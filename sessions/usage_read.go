@@ -429,8 +429,7 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 	}
 	group.Wait()
 	for i := range workers {
-		r.Tally.Merge(&workers[i].tally)
-		r.CostStates = append(r.CostStates, workers[i].states...)
+		r.add(&workers[i].usageCounter)
 	}
 	run.numberLines()
 	return ctx.Err()
@@ -484,11 +483,9 @@ func (run *usageRun) bad(segment int, l BadLine) {
 
 // A usageWorker reads segments, one after the other.
 type usageWorker struct {
-	run     *usageRun
-	tally   usage.Tally
-	states  []usage.CostState
-	decoder usage.CallDecoder
-	reader  segmentReader
+	usageCounter
+	run    *usageRun
+	reader segmentReader
 }
 
 // work reads segments until there are no more, or the context ends.
@@ -557,18 +554,6 @@ func (w *usageWorker) line(p *usageSegment) error {
 		if len(bytes.TrimSpace(piece)) > 0 {
 			err = cmp.Or(err, w.entry(p, piece))
 		}
-	}
-	return err
-}
-
-// entry adds up one entry: an answer of the model, or the agent's account of its costs.
-func (w *usageWorker) entry(p *usageSegment, text []byte) error {
-	p.noteStart(text)
-	c, ok, err := w.decoder.Decode(text)
-	if ok {
-		w.tally.Add(p.locate(c))
-	} else if state, ok := costStateOf(text, &w.decoder); ok {
-		w.states = append(w.states, state)
 	}
 	return err
 }

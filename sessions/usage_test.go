@@ -341,3 +341,32 @@ func checkTruth(t *testing.T, truth *corpus.Truth, got *sessions.UsageScan) {
 			truth.Bytes, got.BadLines, got.Unread)
 	}
 }
+
+// The agent writes down a limit that was reached, with the error that it shows.
+func TestUsageLimits(t *testing.T) {
+	t.Parallel()
+	limit := func(at, quota string) string {
+		return `{"type":"assistant","timestamp":"` + at + `","message":{"id":"x","model":"<synthetic>","usage":{"input_tokens":0},` +
+			`"content":[{"type":"text","text":"You've hit your 5-hour limit"}]},"quotaLimits":` + quota +
+			`,"error":"rate_limit","isApiErrorMessage":true}`
+	}
+	files := map[string][]string{
+		"p/one.jsonl": {
+			limit("2026-11-17T00:37:38.880Z", `{"status":"rejected","resetsAt":1794883058,"rateLimitType":"five_hour"}`), usageOf("a", 2),
+			limit("2026-11-17T00:40:00Z", `{"status":"allowed","resetsAt":1794883058}`), limit("", `7`), limit("", `{"status":"rejected"}`),
+			limit("", `{"status":"rejected","resetsAt":1e30}`), limit("", `{"status":"rejected","resetsAt":9000000000000000000}`),
+		},
+		"q/two.jsonl": {limit("2026-11-16T10:00:00Z", `{"status":"rejected","resetsAt":1794900000,"rateLimitType":"seven_day"}`)},
+	}
+	want := []sessions.ReachedLimit{
+		{Time: time.Date(2026, 11, 16, 10, 0, 0, 0, time.UTC), Type: wire.RateLimitSevenDay, ResetsAt: time.Unix(1794900000, 0).UTC()},
+		{
+			Time: time.Date(2026, 11, 17, 0, 37, 38, 880e6, time.UTC), Type: wire.RateLimitFiveHour,
+			ResetsAt: time.Unix(1794883058, 0).UTC(),
+		},
+	}
+	got := readUsage(t, &sessions.UsageOptions{Roots: []string{usageRoot(t, files)}})
+	if diff := cmp.Diff(want, got.Limits); diff != "" || got.BadLines > 0 {
+		t.Errorf("%d bad lines (-want +got):\n%s", got.BadLines, diff)
+	}
+}

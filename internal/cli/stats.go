@@ -27,6 +27,7 @@ type statsOptions struct {
 	order        statsOrder
 	limit, last  int
 
+	active, recent        bool
 	plot, json, csv       bool
 	reconcile, priceTable bool
 }
@@ -42,6 +43,13 @@ models" is the same as --by month,model. Of several groups, each one has its sum
 and below it the next ones. Weeks begin on Monday. A block is a period of five
 hours, as subscriptions count it. Times are sorted by time, and other groups by
 cost, unless --sort says otherwise.
+
+For blocks, the table also has the cost per hour from the first answer to the last,
+unless these are less than ten minutes apart, and the times without answers. Below
+it is what the current block will come to at this rate, and the limits of the
+account that were reached and have not been reset. The agent writes down limits only
+when they are reached. --active counts only the current block, and --recent those
+of the last three days.
 
 --last counts only the last groups: "clew stats daily --last 7" the last seven days
 with answers. --limit shows only the first groups; the total still includes all.
@@ -76,6 +84,7 @@ func newStats(s Streams) *cobra.Command {
 		Example: `  clew stats
   clew stats daily models --last 7
   clew stats monthly --plot
+  clew stats blocks --recent
   clew stats projects models --since 7d --sort tokens --limit 10
   clew stats --project . --by session --csv >usage.csv
   clew stats --json | jq .total.cost`,
@@ -95,6 +104,8 @@ func newStats(s Streams) *cobra.Command {
 	flags.Var(&o.order, "sort", "sort by name, cost, tokens or answers")
 	flags.IntVar(&o.limit, "limit", 0, "show at most this `number` of groups; 0 means all")
 	flags.IntVar(&o.last, "last", 0, "count only the last groups, such as days, up to this `number`; 0 means all")
+	addOnOff(cmd, &o.active, "active", "count only the current block")
+	addOnOff(cmd, &o.recent, "recent", "count only the blocks of the last three days")
 	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	addOnOff(cmd, &o.csv, "csv", "print comma-separated values, without a total")
@@ -127,6 +138,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	} else {
 		opts := &usage.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
 		r := newStatsReport(used, opts, o.now())
+		r.keepBlocks(o.active, o.recent)
 		r.keepLast(o.last)
 		r.sort(o.order)
 		r.learnNames(ctx, want.Project)
@@ -148,6 +160,7 @@ func (o *statsOptions) check() error {
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"limit", o.limit != 0}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"last", o.last != 0}},
 		{{"project", o.project != ""}, {"all", o.all}},
+		{{"active", o.active}, {"recent", o.recent}},
 		{{"reconcile", o.reconcile}, {"since", o.since != ""}},
 		{{"reconcile", o.reconcile}, {"until", o.until != ""}},
 	} {
@@ -157,6 +170,9 @@ func (o *statsOptions) check() error {
 	}
 	if o.limit < 0 {
 		return usageError("--limit must not be negative", "")
+	}
+	if (o.active || o.recent) && !byBlock(o.by.list) {
+		return usageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)
 	}
 	if o.last < 0 {
 		return usageError("--last must not be negative", "")
@@ -232,7 +248,10 @@ func (o *statsOptions) print(r *statsReport) error {
 
 // nothing returns the text for a report without answers.
 func (o *statsOptions) nothing() string {
-	if o.since != "" || o.until != "" {
+	if o.active {
+		return "no block is active\n"
+	}
+	if o.since != "" || o.until != "" || o.recent {
 		return "no answers in that period\n"
 	}
 	if o.project == "" {

@@ -48,6 +48,9 @@ func (r *statsReport) text(on canvas) string {
 		r.LeftOut = len(groups) - r.limit
 		groups = groups[:r.limit]
 	}
+	if byBlock(r.by) {
+		groups = r.describeBlocks(groups)
+	}
 	w := new(strings.Builder)
 	r.table(groups, on).print(w, on.width)
 	r.remarks(w, on)
@@ -67,6 +70,7 @@ type statsLayout struct {
 	brief  bool // short numbers, and all of the cache in one column
 	tokens bool // all tokens in one column
 	cents  bool // costs are rounded to cents
+	rates  bool // the costs per hour, of blocks
 	bars   bool
 	titles bool
 	room   int // columns for the bars or titles, which come last; 0 means no limit
@@ -76,7 +80,7 @@ type statsLayout struct {
 func (r *statsReport) table(groups []*statsGroup, on canvas) *table {
 	titles := r.isBy(usage.BySession)
 	if on.width == 0 {
-		return r.tableOf(groups, statsLayout{titles: titles}, on)
+		return r.tableOf(groups, statsLayout{titles: titles, rates: byBlock(r.by)}, on)
 	}
 	bars := on.width >= barsFrom && !titles && len(groups) > 1
 	least := statsLayout{brief: true, tokens: true, cents: r.Total.Cost >= usage.Dollar}
@@ -84,7 +88,7 @@ func (r *statsReport) table(groups []*statsGroup, on canvas) *table {
 		if !l.brief && on.width < barsFrom {
 			continue
 		}
-		l.cents = least.cents
+		l.cents, l.rates = least.cents, byBlock(r.by) && !l.tokens
 		rest := on.width - r.tableOf(groups, l.withoutLast(), on).width()
 		switch l.room = rest - cellGap; {
 		case titles && (l.room >= leastRoom && l.brief || l.room >= goodTitle):
@@ -116,6 +120,9 @@ func (l statsLayout) headings() []string {
 	default:
 		headings = []string{"ANSWERS>", "INPUT>", "OUTPUT>", "CACHE WRITE>", "CACHE READ>", "COST>"}
 	}
+	if l.rates {
+		headings = append(headings, "PER HOUR>")
+	}
 	if l.bars {
 		headings = append(headings, "")
 	}
@@ -137,7 +144,7 @@ func (r *statsReport) tableOf(groups []*statsGroup, l statsLayout, on canvas) *t
 		t.most.raise(&g.totals)
 	}
 	t.addGroups(groups, 0)
-	t.addRow("total", &r.Total, "", tty.Title)
+	t.addRow("total", &r.Total, 0, "", tty.Title)
 	return t.table
 }
 
@@ -170,7 +177,13 @@ func (b *barValue) share(t *usage.Totals, cells int) int {
 func (t *statsTable) addGroups(groups []*statsGroup, level int) {
 	for _, g := range groups {
 		last, style := "", tty.Plain
-		if level > 0 {
+		switch {
+		case g.gap:
+			t.addGap(g.label)
+			continue
+		case g.active:
+			style = tty.Success
+		case level > 0:
 			style = tty.Dim
 		}
 		switch {
@@ -182,17 +195,24 @@ func (t *statsTable) addGroups(groups []*statsGroup, level int) {
 		case t.layout.bars && level == 0:
 			last = strings.Repeat(t.cell, t.most.share(&g.totals, t.layout.room))
 		}
-		t.addRow(strings.Repeat("  ", level)+g.label, &g.totals, last, style)
+		t.addRow(strings.Repeat("  ", level)+g.label, &g.totals, g.rate, last, style)
 		t.addGroups(g.parts, level+1)
 	}
 }
 
 // addRow adds a row. Its last cell is a bar or a title, if the layout has those.
-func (t *statsTable) addRow(label string, totals *usage.Totals, last string, style tty.Style) {
+func (t *statsTable) addRow(label string, totals *usage.Totals, rate usage.Money, last string, style tty.Style) {
 	cells := append([]string{label}, t.cells(totals)...)
 	styles := cellStyles(cells, style)
 	if styles[len(cells)-1] = tty.Cost; totals.Cost == 0 {
 		styles[len(cells)-1] = tty.Dim
+	}
+	if t.layout.rates {
+		shown := ""
+		if rate > 0 {
+			shown = shownMoney(rate, t.layout.cents)
+		}
+		cells, styles = append(cells, shown), append(styles, tty.Cost)
 	}
 	if t.layout.bars {
 		cells, styles = append(cells, last), append(styles, tty.Cost)
@@ -202,6 +222,14 @@ func (t *statsTable) addRow(label string, totals *usage.Totals, last string, sty
 	}
 	t.add(cells...)
 	t.style(styles...)
+}
+
+// addGap adds a row about a time without answers.
+func (t *statsTable) addGap(label string) {
+	cells := make([]string, len(t.widths))
+	cells[0] = label
+	t.add(cells...)
+	t.style(tty.Dim)
 }
 
 // cellStyles returns the styles of the cells in a row: zeros are dim.
@@ -277,13 +305,7 @@ func (r *statsReport) remarks(w *strings.Builder, on canvas) {
 		text := fmt.Sprintf("+ no price is known for %s; add it with --prices", models)
 		w.WriteString("\n" + on.secondary(text))
 	}
-	for _, b := range r.Blocks {
-		if p := b.Projection; p != nil {
-			text := fmt.Sprintf("The current block ends at %s. At this rate, it will reach %s tokens and %s.",
-				r.clock(b.End), group(int64(p.Tokens)), p.Cost)
-			w.WriteString("\n" + wrapped(text, on.width))
-		}
-	}
+	r.current(w, on)
 }
 
 // plot draws a bar for each row: of its cost, or of its tokens without costs.

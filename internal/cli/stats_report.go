@@ -36,6 +36,8 @@ type statsReport struct {
 
 	by         []usage.Dimension
 	zone       *time.Location
+	now        time.Time
+	limits     []sessions.ReachedLimit // only for blocks
 	order      statsOrder
 	limit      int             // of the groups in a table; 0 means all
 	namesakes  map[string]bool // names that several projects share
@@ -49,7 +51,7 @@ func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now tim
 		By: make([]string, len(opts.By)), Timezone: opts.Location.String(), PricesDate: opts.Prices.Date,
 		Rows: make([]statsRow, len(report.Rows)), Total: report.Total,
 		Files: used.Files, Bytes: used.Bytes, BadLines: used.BadLines, Unread: len(used.Unread),
-		by: opts.By, zone: opts.Location,
+		by: opts.By, zone: opts.Location, now: now,
 	}
 	for i, d := range opts.By {
 		r.By[i] = d.String()
@@ -57,7 +59,8 @@ func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now tim
 	for i, row := range report.Rows {
 		r.Rows[i].Row = row
 	}
-	if slices.Equal(opts.By, []usage.Dimension{usage.ByBlock}) {
+	if byBlock(opts.By) {
+		r.limits = used.Limits
 		r.Blocks = usage.FiveHourBlocks(calls, &usage.FiveHourBlockOptions{Prices: opts.Prices, Now: now})
 	}
 	r.findLookalikes()
@@ -124,6 +127,7 @@ func (r *statsReport) keep(wanted func(*statsRow) bool) {
 	for i := range r.Rows {
 		r.Total = r.Total.Plus(r.Rows[i].Totals)
 	}
+	r.trimBlocks()
 }
 
 // cut keeps the first rows; 0 means all.
@@ -290,6 +294,8 @@ func (r *statsReport) modelLabel(model string) string {
 type statsGroup struct {
 	name, label, title string
 	totals             usage.Totals
+	gap, active        bool        // of a block
+	rate               usage.Money // cost per hour of a block; 0 means that it is not known
 	parts              []*statsGroup
 	byName             map[string]*statsGroup // the parts
 }

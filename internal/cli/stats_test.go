@@ -13,7 +13,6 @@ import (
 
 	"github.com/clewdev/clew/internal/corpus"
 	"github.com/clewdev/clew/internal/tty"
-	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
 
@@ -142,25 +141,6 @@ func TestStatsNarrow(t *testing.T) {
 		if plot := strings.Contains(args, "--plot"); plot != strings.Contains(out.String(), "███") {
 			t.Errorf("%s:\n%s", args, out.String())
 		}
-	}
-}
-
-func TestBlockThatGoesOn(t *testing.T) {
-	t.Parallel()
-	start := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	used := new(sessions.UsageScan)
-	for i, at := range []time.Time{start, start.Add(time.Hour)} {
-		used.Tally.Add(usage.Call{
-			MessageID: string(rune('a' + i)), Model: "claude-opus-5-5", Time: at, Usage: usage.Usage{OutputTokens: 1000},
-		})
-	}
-	prices := usage.DefaultPrices()
-	opts := &usage.ReportOptions{By: []usage.Dimension{usage.ByBlock}, Location: time.UTC, Prices: &prices}
-	text := newStatsReport(used, opts, start.Add(2*time.Hour)).text(canvas{})
-	const want = "The current block ends at 2026-11-15 17:00. " +
-		"At this rate, it will reach 8,000 tokens and $0.1600."
-	if !strings.Contains(text, want) {
-		t.Errorf("%s\nlacks: %s", text, want)
 	}
 }
 
