@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 
@@ -15,6 +16,8 @@ type questioner struct {
 	ctx     context.Context // of the run: no questions are asked after its end
 	streams Streams
 	screen  *screen
+	// workspace is where the agent works.
+	workspace workspace
 	// claim reserves the terminal for a question until leave is called. The question ends with the
 	// context that claim returns.
 	claim func(ctx context.Context) (asked context.Context, leave func())
@@ -33,6 +36,7 @@ func noClaim(ctx context.Context) (asked context.Context, leave func()) { return
 
 // serve makes the agent ask here, unless the options name another way.
 func (a *questioner) serve(opts *clew.Options) {
+	a.workspace = newWorkspace(opts.Dir)
 	if opts.PermissionPromptTool != "" || opts.PermissionPrompts == clew.PermissionPromptsNone {
 		return
 	}
@@ -124,54 +128,43 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 	if err := a.settle(ctx); err != nil {
 		return orDenied(err)
 	}
-	columns, _ := a.console.size()
-	s := describe(req, columns, a.colored())
-	for above := s.opening(req.ToolName) + a.page(s); ; {
-		line, err := a.answer(ctx, above+s.reminder(), promptOf(req, s))
+	s := describe(req, a.view(), a.workspace)
+	for above := s.page(longestPrompt(req, s)); ; {
+		line, err := a.answer(ctx, above, promptOf(req, s))
 		if err != nil {
 			return orDenied(err)
 		}
-		switch result, refusal := answerOf(line, req, s.complete()); {
-		case result != nil:
-			return result, nil
-		case strings.TrimSpace(line) == "":
-			above = a.page(s)
+		switch r := replyOf(line, req, s.complete()); {
+		case r.result != nil:
+			return r.result, nil
+		case r.why:
+			return a.askWhy(ctx, s)
+		case r.help:
+			above = explanation(req, s) + s.repeat()
+		case r.refusal == "" && !s.complete():
+			_, s.view.rows = a.console.size()
+			above = s.page(longestPrompt(req, s))
+		case r.refusal == "":
+			above = s.repeat()
 		default:
-			above = fold(refusal, columns)
+			above = lines(s.ours(r.refusal, 0)) + s.repeat()
 		}
 	}
 }
 
-// promptOf returns the prompt of a question. Until everything was shown, it names the words that
-// are needed.
-func promptOf(req *clew.PermissionRequest, s *sheet) string {
-	always := alwaysPossible(req)
-	prompt := "Allow it? [y]es, once / [n]o: "
-	switch {
-	case s.complete() && always:
-		prompt = "Allow it? [y]es, once / [a]lways / [n]o: "
-	case !s.complete() && always:
-		prompt = "Enter shows more. Allow it unread? yes / always / no: "
-	case !s.complete():
-		prompt = "Enter shows more. Allow it unread? yes / no: "
-	}
-	return fold(prompt, s.columns)
+// view returns what questions are shown on now.
+func (a *questioner) view() view {
+	columns, rows := a.console.size()
+	return view{columns: columns, rows: rows, color: a.colored(), plain: os.Getenv("TERM") == "dumb"}
 }
 
-// fold breaks a text after each sentence if it does not fit into a row.
-func fold(text string, columns int) string {
-	if len(text) < columns {
-		return text
+// askWhy asks for a reason, and returns a denial with it.
+func (a *questioner) askWhy(ctx context.Context, s *sheet) (clew.PermissionResult, error) {
+	line, err := a.answer(ctx, "", s.prompt("Tell the agent why, or what to do instead: "))
+	if err != nil {
+		return orDenied(err)
 	}
-	return strings.NewReplacer("? ", "?\n", ". ", ".\n").Replace(text)
-}
-
-// page returns the next rows of a question. They leave room for the opening, the reminder and the
-// prompt, which may take several rows.
-func (a *questioner) page(s *sheet) string {
-	const others = 1 + 1 + 3
-	_, rows := a.console.size()
-	return s.next(rows - others)
+	return denied(line), nil
 }
 
 // settle lets the user catch up if another question was withdrawn, or a prompt is being typed: what
@@ -221,28 +214,4 @@ func orDenied(err error) (clew.PermissionResult, error) {
 		return clew.Deny("The user gave no answer."), nil
 	}
 	return nil, err
-}
-
-// answerOf returns the meaning of an answer, or why it has none. Until everything was shown, only
-// whole words allow something.
-func answerOf(line string, req *clew.PermissionRequest, complete bool) (result clew.PermissionResult, refusal string) {
-	answer := strings.ToLower(strings.TrimSpace(line))
-	if !complete && (answer == "y" || answer == "a") {
-		return nil, "Not all was shown. Type the whole word.\n"
-	}
-	switch answer {
-	case "y", "yes":
-		return &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}, ""
-	case "n", "no":
-		return &clew.DenyResult{
-			Message: "The user denied this.", Classification: clew.PermissionClassificationReject,
-		}, ""
-	case "a", "always":
-		if alwaysPossible(req) {
-			return &clew.AllowResult{
-				UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent,
-			}, ""
-		}
-	}
-	return nil, ""
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // errNoChoices is noChoices for the agent's questions.
@@ -34,7 +35,11 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 	for i := 0; i < len(req.Questions) && err == nil; i++ {
 		var chosen []string
 		q := &req.Questions[i]
-		if chosen, err = a.chooseOne(ctx, q); len(chosen) > 0 {
+		s := describeQuestion(q, a.view())
+		if len(req.Questions) > 1 {
+			s.aside = fmt.Sprintf("question %d of %d", i+1, len(req.Questions))
+		}
+		if chosen, err = a.chooseOne(ctx, q, s); len(chosen) > 0 {
 			answers[q.Question] = chosen
 		}
 	}
@@ -49,17 +54,17 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 
 // chooseOne shows a question, page by page, and repeats it until it has an answer. No choice means
 // that the user skipped it.
-func (a *questioner) chooseOne(ctx context.Context, q *clew.Question) (chosen []string, err error) {
-	columns, _ := a.console.size()
-	s := describeQuestion(q, columns)
-	for above := a.page(s); ; {
+func (a *questioner) chooseOne(ctx context.Context, q *clew.Question, s *sheet) (chosen []string, err error) {
+	promptRows := strings.Count(choicePrompt(q, s), "\n") + 1
+	for above := s.page(promptRows); ; {
 		line, err := a.answer(ctx, above, choicePrompt(q, s))
 		if err != nil {
 			return nil, err
 		}
 		above = ""
 		if !s.complete() && strings.TrimSpace(line) == "" {
-			above = a.page(s)
+			_, s.view.rows = a.console.size()
+			above = s.page(promptRows)
 		} else if chosen, ok := chosenOf(line, q); ok {
 			return chosen, nil
 		}
@@ -74,17 +79,17 @@ func choicePrompt(q *clew.Question, s *sheet) string {
 	if !s.complete() {
 		nothing = "nothing to see more"
 	}
-	return number + ", your own words, or " + nothing + ": "
+	return s.prompt(number + ", your own words, or " + nothing + ": ")
 }
 
 // describeQuestion returns a question with its options.
-func describeQuestion(q *clew.Question, columns int) *sheet {
-	s := &sheet{columns: columns}
-	for i, line := range strings.Split(q.Question, "\n") {
-		if i == 0 {
-			line = "? " + line
-		}
-		s.add(min(i, 1)*partIndent, line)
+func describeQuestion(q *clew.Question, v view) *sheet {
+	s := &sheet{view: v, head: "Question"}
+	if q.Header != "" {
+		s.head += ": " + tty.CleanLine(clip(q.Header))
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(q.Question, "\n"), "\n") {
+		s.addStyled(tty.Strong, 0, line)
 	}
 	for i, option := range q.Options {
 		label := fmt.Sprintf("%d. %s", i+1, option.Label)
@@ -93,7 +98,7 @@ func describeQuestion(q *clew.Question, columns int) *sheet {
 		}
 		s.add(partIndent, label)
 		for line := range strings.Lines(option.Preview) {
-			s.add(valueIndent+1, strings.TrimSuffix(line, "\n"))
+			s.add(partIndent+len("1. "), strings.TrimSuffix(line, "\n"))
 		}
 	}
 	return s

@@ -3,12 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/width"
 
 	"github.com/clewdev/clew"
@@ -20,7 +22,8 @@ import (
 // hostilePieces are what hostile inputs are made of.
 var hostilePieces = []string{
 	"ls", "rm -rf /srv", " ", "   ", "\n", "\n\n\n", "\r", "\r\n", "\t", "\x1b[2J", "\x1b[1;1H", "\u009b1A", "\b\b\b", "\x00",
-	"? The agent wants to use Read:\n", "\n? (1 line) Read: README.md\nAllow it? [y]es, once / [n]o: ", "Allow it? ",
+	"? Read README.md\n", "\n? (1 line) Read: README.md\nAllow it? [y]es, once / [n]o: ", "Allow it? ", "\n+- Read README.md -------+\n",
+	"\n| x |\n", "  y  yes, once\n", "\n+----+\n  y  yes, once\n  n  no\nAllow it? ", "|", "+-", "- ", "+ ", "1  -  ",
 	"\nEnter shows more. Allow it unread? yes / no: ", "\n  command: ls\n", "  sudo: false", "? (1 line) Bash: ls",
 	"世界", "ｆｕｌｌ", "é", "e\u0301\u0301\u0301", "👩\u200d💻", "🇩🇪🇫🇷", "❤\ufe0f", "αβγδ", "“”…─│", "\u200b\u200d", "\u202e",
 	"\u2028", "\u00a0", "\u3000", "\ufe0f", "\u2800", "\U000e0041", "\xff", "\\n", "\"", "…", "(9 lines)", ": ",
@@ -73,6 +76,33 @@ func quotedText(text string) string {
 	return string(quoted)
 }
 
+// hostileEdit returns a request to change a file, and a file of which it is about.
+func hostileEdit(r *rand.Rand) (req *clew.PermissionRequest, file string) {
+	before, after := hostileText(r), hostileText(r)
+	file = hostileText(r) + before + hostileText(r)
+	path := quotedText("/work/" + []string{"a.go", "b/c.go", "+-", hostileText(r)}[r.IntN(4)])
+	req = hostileRequest(r)
+	req.ToolName = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}[r.IntN(4)]
+	old, new := quotedText(before), quotedText(after)
+	members := map[string]string{
+		"Edit":         `"file_path":` + path + `,"old_string":` + old + `,"new_string":` + new,
+		"Write":        `"content":` + new + `,"file_path":` + path,
+		"MultiEdit":    `"file_path":` + path + `,"edits":[{"old_string":` + old + `,"new_string":` + new + `}]`,
+		"NotebookEdit": `"notebook_path":` + path + `,"new_source":` + new + `,"cell_id":"cell-0"`,
+	}[req.ToolName]
+	if r.IntN(2) == 0 {
+		members += `,"replace_all":` + []string{"true", "false", "1"}[r.IntN(3)]
+	}
+	if rest := strings.TrimPrefix(string(req.Input), "{"); rest != "}" && r.IntN(3) == 0 {
+		members += "," + strings.TrimSuffix(rest, "}")
+	}
+	if req.ToolName == "NotebookEdit" {
+		file = `{"cells":[{"source":` + quotedText(file) + `}]}`
+	}
+	req.Input = wire.JSON("{" + members + "}")
+	return req, file
+}
+
 // Whatever an input is, what stands above the prompt is the question, and nothing is allowed by a
 // letter before all of it was shown.
 func TestAskHostile(t *testing.T) {
@@ -80,68 +110,129 @@ func TestAskHostile(t *testing.T) {
 	questions := soak.Size(100, 2000)
 	for seed := range questions {
 		r := rand.New(rand.NewPCG(7, uint64(seed)))
-		req := hostileRequest(r)
-		for _, size := range [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}} {
-			checkQuestion(t, req, size[0], size[1])
+		req, file := hostileRequest(r), ""
+		if seed%2 == 0 {
+			req, file = hostileEdit(r)
 		}
-		if t.Failed() {
-			t.Fatalf("seed %d: %q %s", seed, req.ToolName, req.Input)
+		w := workspace{dir: "/work", read: func(string) (string, error) { return file, nil }}
+		if seed%8 == 0 {
+			w.read = func(string) (string, error) { return "", fs.ErrNotExist }
+		}
+		sizes := [][2]int{{80, 24}, {40, 10}, {132, 50}, {60, 6}, {1 + r.IntN(200), 4 + r.IntN(40)}, {1 + r.IntN(40), 4 + r.IntN(40)}}
+		for _, size := range sizes {
+			checkQuestion(t, req, w, view{columns: size[0], rows: size[1]})
+			if t.Failed() {
+				t.Fatalf("seed %d at %d by %d: %q %s", seed, size[0], size[1], req.ToolName, req.Input)
+			}
 		}
 	}
-	soak.Figure(t, "%d questions on screens of 4 sizes, each shown as a whole", questions)
+	soak.Figure(t, "%d questions on screens of 6 sizes, each shown as a whole", questions)
+}
+
+// At any width, a question fits and has the same text.
+func TestAskWidths(t *testing.T) {
+	t.Parallel()
+	for seed := range 1 {
+		r := rand.New(rand.NewPCG(8, uint64(seed)))
+		req, file := hostileEdit(r)
+		w := workspace{dir: "/work", read: func(string) (string, error) { return file, nil }}
+		for columns := 1; columns <= 200; columns++ {
+			checkQuestion(t, req, w, view{columns: columns, rows: 24})
+			if t.Failed() {
+				t.Fatalf("seed %d at %d columns: %q %s", seed, columns, req.ToolName, req.Input)
+			}
+		}
+	}
 }
 
 // checkQuestion answers y until it is accepted, and else asks for more.
-func checkQuestion(t *testing.T, req *clew.PermissionRequest, columns, rows int) {
+func checkQuestion(t *testing.T, req *clew.PermissionRequest, w workspace, v view) {
 	t.Helper()
-	whole := describe(req, columns, false)
-	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }}
-	if _, ok := user.askAt(t, columns, rows, req).(*clew.AllowResult); !ok {
+	whole := describe(req, v, w)
+	user := &promptedUser{answers: func(i int) string { return []string{"y", ""}[i%2] }, read: w.read}
+	if _, ok := user.askAt(t, v.columns, v.rows, req).(*clew.AllowResult); !ok {
 		t.Fatal("y was not accepted in the end")
 	}
-	var body []string
+	want, got := whole.body(0, len(whole.rows)), []string(nil)
 	for i, at := range user.wanted {
 		text, prompt := user.said[at-1], user.said[at]
-		complete := strings.Contains(prompt, "[y]es")
+		complete := strings.HasPrefix(strings.ReplaceAll(prompt, "\n", ""), "Allow") && !strings.Contains(prompt, "unread")
 		if last := i == len(user.wanted)-1; complete && !last && i%2 == 0 || !complete && last {
 			t.Errorf("prompt %d of %d is %q", i, len(user.wanted), prompt)
 		}
 		for _, wide := range []func(rune) int{usualWidth, largestWidth} {
-			checkScreen(t, whole, req.ToolName, text, prompt, rows, wide)
+			checkScreen(t, whole, word(req.ToolName), text+prompt, prompt, wide)
 		}
 		for row := range strings.Lines(text) {
-			if strings.HasPrefix(row, " ") {
-				body = append(body, row)
+			if row = strings.TrimSuffix(row, "\n"); len(got) < len(want) && row == want[len(got)] {
+				got = append(got, row)
 			}
 		}
 	}
-	got, want := withoutSpaces(strings.Join(body, "")), expectedBody(req, whole)
-	if got != want {
-		t.Errorf("%d by %d: it shows\n%s\nand not\n%s", columns, rows, got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%d by %d: (-want +got)\n%s", v.columns, v.rows, diff)
+	}
+	checkTold(t, req, whole)
+}
+
+// checkScreen checks what the user sees at the last prompt: a row that names the tool, the agent's
+// text in its place, and no other row that is not ours.
+func checkScreen(t *testing.T, s *sheet, tool, text, prompt string, wide func(rune) int) {
+	t.Helper()
+	screen, wrapped := screenOf(text, s.columns, wide)
+	const least, narrow = 4, 10 // rows around a prompt, and columns that some rows need
+	if room := max(s.view.rows, strings.Count(prompt, "\n")+least); s.columns >= narrow && (wrapped || len(screen) > room) {
+		t.Errorf("it takes %d rows, wrapped: %t:\n%s", len(screen), wrapped, text)
+		return
+	}
+	tool = tool[:max(min(8, s.columns-22, len(tool)), 0)]
+	named := strings.HasPrefix(text, "+- "+tool) || strings.HasPrefix(text, "? "+tool) || strings.Contains(text, ") "+tool) ||
+		strings.Contains(text, "\n? "+tool) || s.columns < narrow
+	if !named {
+		t.Errorf("nothing names %s in\n%s", tool, text)
+	}
+	agents := "  "
+	if s.boxed() {
+		agents = "| "
+	}
+	body := s.body(0, len(s.rows))
+	ours := slices.Concat(s.ours("Not all was shown. Type the whole word.", 0), s.choices)
+	for row := range strings.Lines(strings.TrimSuffix(text, prompt)) {
+		row = strings.TrimSuffix(row, "\n")
+		switch {
+		case slices.Contains(ours, row), strings.HasPrefix(row, "+-"), strings.HasPrefix(row, "?"), row == "…":
+		case !strings.HasPrefix(row, agents) || !slices.Contains(body, row):
+			t.Errorf("%q is not in its place in\n%s", row, text)
+		}
 	}
 }
 
-// checkScreen checks what the user sees at the last prompt: their own rows and the tool next to the
-// prompt, everything that was shown for this prompt, and nothing else in the first column.
-func checkScreen(t *testing.T, s *sheet, tool, text, prompt string, rows int, wide func(rune) int) {
+// checkTold checks that a question has everything of its input.
+func checkTold(t *testing.T, req *clew.PermissionRequest, s *sheet) {
 	t.Helper()
-	screen, wrapped := screenOf(text+prompt, s.columns, wide)
-	if wrapped || len(screen) > rows {
-		t.Errorf("%d by %d: it takes %d rows, wrapped: %t:\n%s", s.columns, rows, len(screen), wrapped, text+prompt)
+	var b strings.Builder
+	for _, row := range s.rows {
+		b.WriteString(row.text)
+	}
+	got := withoutSpaces(b.String())
+	always := ""
+	for i := range req.Suggestions {
+		always += withoutSpaces(tty.CleanLine(changeOf(&req.Suggestions[i])))
+	}
+	switch choices := withoutSpaces(strings.Join(s.choices, "")); {
+	case always == "", strings.Contains(choices, "aalways"+always+"nno"):
+		always = ""
+	default:
+		always = "always:" + always
+	}
+	if changeNames[req.ToolName] == nil {
+		if want := expectedBody(req, s) + always; got != want {
+			t.Errorf("it shows\n%s\nand not\n%s", got, want)
+		}
 		return
 	}
-	promptRows := strings.Split(prompt, "\n")
-	above := screen[:len(screen)-len(promptRows)]
-	reminder := above[len(above)-1]
-	if tool := word(tool); !strings.HasPrefix(reminder, "? (") || !strings.Contains(reminder, tool[:min(len(tool), 8)]) {
-		t.Errorf("above the prompt stands %q", reminder)
-	}
-	ours := []string{"", strings.TrimSuffix(s.opening(tool), "\n")} // in the first column
-	ours = append(ours, "Not all was shown. Type the whole word.", "Not all was shown.", "Type the whole word.")
-	for _, row := range above[:len(above)-1] {
-		if !strings.HasPrefix(row, "  ") && !slices.Contains(ours, row) {
-			t.Errorf("%q begins in the first column of\n%s", row, text)
-		}
+	if !strings.Contains(got, always) {
+		t.Errorf("it shows\n%s\nand not what always changes: %s", got, always)
 	}
 }
 
@@ -151,7 +242,7 @@ func screenOf(text string, columns int, wide func(rune) int) (screen []string, w
 		start, used := 0, 0
 		for i, r := range line {
 			if used += wide(r); used > columns {
-				wrapped = wrapped || strings.HasPrefix(line, " ") || strings.HasPrefix(line, "? ")
+				wrapped = wrapped || len(line) > 0 && strings.Contains(" ?|+", line[:1])
 				screen = append(screen, line[start:i])
 				start, used = i, wide(r)
 			}
@@ -177,7 +268,7 @@ func largestWidth(r rune) int {
 // expectedBody returns the input in the order of a question, without spaces.
 func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 	var b strings.Builder
-	if !strings.Contains(s.opening(req.ToolName), word(req.ToolName)) {
+	if !s.headFits(word(req.ToolName)) {
 		b.WriteString("(tool)" + word(req.ToolName))
 	}
 	if req.DecisionReason != "" {
@@ -201,8 +292,12 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 	main := slices.IndexFunc(mainNames, func(name string) bool {
 		return slices.ContainsFunc(members, func(m struct{ name, text string }) bool { return m.name == name })
 	})
+	_, named := strings.CutPrefix(s.head, word(req.ToolName)+" ")
 	for _, first := range []bool{true, false} {
 		for _, m := range members {
+			if named && m.name == pathNames[req.ToolName] {
+				continue
+			}
 			if isFirst := main >= 0 && m.name == mainNames[main]; isFirst == first {
 				b.WriteString(word(m.name) + ":")
 				for line := range strings.SplitSeq(m.text, "\n") {
@@ -213,9 +308,6 @@ func expectedBody(req *clew.PermissionRequest, s *sheet) string {
 	}
 	if len(members) == 0 && b.Len() == 0 {
 		b.WriteString("(without input)")
-	}
-	for i := range req.Suggestions {
-		b.WriteString("[always]" + tty.CleanLine(changeOf(&req.Suggestions[i])) + ", in this session")
 	}
 	return withoutSpaces(b.String())
 }

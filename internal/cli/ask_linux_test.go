@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/clewdev/clew"
@@ -81,8 +83,12 @@ func (u *questionedUser) asks(ctx context.Context, command string) <-chan string
 	return behavior
 }
 
+// choices are below each question that has no rule to suggest.
+const choices = "  y  yes, once\n  n  no\n  e  no, and say why\n  ?  explain the answers\nAllow it? "
+
 func promptAbout(command string) string {
-	return "? (1 line) Bash: " + command + "\nAllow it? [y]es, once / [n]o: |"
+	rule := "+" + strings.Repeat("-", 77) + "+\n"
+	return fmt.Sprintf("+- Bash ----%s| %-75s |\n%s%s|", rule[12:], "command: "+command, rule, choices)
 }
 
 // An answer to a question that the agent has withdrawn answers no other one.
@@ -95,7 +101,7 @@ func TestAskWithdrawn(t *testing.T) {
 		withdraw()
 		u.see(t, "The agent has withdrawn the question.\nPress Enter to see a question from the agent: |")
 		u.press(t, "y\r")
-		u.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: second\n"+promptAbout("second"))
+		u.see(t, "This line was ignored.\n"+promptAbout("second"))
 		u.press(t, "n\r")
 		if one, two := <-first, <-second; one != context.Canceled.Error() || two != "deny" {
 			t.Errorf("the answers are %s and %s", one, two)
@@ -112,7 +118,7 @@ func TestAskTakesOneLine(t *testing.T) {
 			u.press(t, "y\r")
 		} else {
 			u.press(t, "y\ry\ry\r")
-			u.see(t, "[n]o: y\ny\ny\n|") // the terminal has all of it, and shows it
+			u.see(t, "Allow it? y\ny\ny\n|") // the terminal has all of it, and shows it
 		}
 		if got := <-first; got != "allow" {
 			t.Errorf("the first answer is %s", got)

@@ -13,10 +13,11 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// wholeQuestion returns a question without its prompt.
+// wholeQuestion returns a question without its choices.
 func wholeQuestion(req *clew.PermissionRequest) string {
-	s := describe(req, 80, false)
-	return s.opening(req.ToolName) + s.next(len(s.rows)) + s.reminder()
+	s := describe(req, view{columns: 80, rows: 1000, plain: true}, workspace{})
+	s.choices = nil
+	return s.all() + s.reminder()
 }
 
 // A question shows every member of the input, by its exact name.
@@ -24,37 +25,42 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, tool, input, want string }{
 		{"options of Bash", "Bash", `{"description":"Tidy","command":"make clean","dangerouslyDisableSandbox":true,"run_in_background":true}`,
-			"? The agent wants to use Bash:\n  command: make clean\n  description: Tidy\n  dangerouslyDisableSandbox: true\n" +
+			"? Bash\n  command: make clean\n  description: Tidy\n  dangerouslyDisableSandbox: true\n" +
 				"  run_in_background: true\n? (4 lines) Bash: make clean\n"},
 		{"another case", "Bash", `{"command":"rm -rf /srv","Command":"uptime"}`,
-			"? The agent wants to use Bash:\n  command: rm -rf /srv\n  Command: uptime\n? (2 lines) Bash: rm -rf /srv\n"},
+			"? Bash\n  command: rm -rf /srv\n  Command: uptime\n? (2 lines) Bash: rm -rf /srv\n"},
 		{"the same name", "Bash", `{"command":"uptime","x":1,"command":"rm -rf /srv"}`,
-			"? The agent wants to use Bash:\n  command: uptime\n  command: rm -rf /srv\n  x: 1\n? (3 lines) Bash: rm -rf /srv\n"},
+			"? Bash\n  command: uptime\n  command: rm -rf /srv\n  x: 1\n? (3 lines) Bash: rm -rf /srv\n"},
 		{"an MCP tool", "mcp__db__run", `{"host":"a","command":"uptime","stdin":"DROP TABLE users;","sudo":true,"deep":{"a":[1, 2],"a":""}}`,
-			"? The agent wants to use mcp__db__run:\n  command: uptime\n  host: a\n  stdin: DROP TABLE users;\n  sudo: true\n" +
+			"? mcp__db__run\n  command: uptime\n  host: a\n  stdin: DROP TABLE users;\n  sudo: true\n" +
 				"  deep: {\"a\":[1, 2],\"a\":\"\"}\n? (5 lines) mcp__db__run: uptime\n"},
 		{"lines", "Bash", `{"command":"a\nsudo: false\n\nAllow it?","sudo":"","time out":5}`,
-			"? The agent wants to use Bash:\n  command:\n    a\n    sudo: false\n    \n    Allow it?\n  sudo: \"\"\n" +
+			"? Bash\n  command:\n    a\n    sudo: false\n    \n    Allow it?\n  sudo: \"\"\n" +
 				"  \"time out\": 5\n? (7 lines) Bash: a\\nsudo: false\\n\\nAllow it?\n"},
 		{"a cell to delete", "NotebookEdit", `{"notebook_path":"/n.ipynb","cell_id":"c1","new_source":"x","edit_mode":"delete"}`,
-			"? The agent wants to use NotebookEdit:\n  notebook_path: /n.ipynb\n  cell_id: c1\n  new_source: x\n  edit_mode: delete\n" +
-				"? (4 lines) NotebookEdit: delete cell c1 of /n.ipynb\n"},
+			"? NotebookEdit /n.ipynb\n  cell_id: c1\n  new_source: x\n  edit_mode: delete\n" +
+				"? (3 lines) NotebookEdit: delete cell c1 of /n.ipynb\n"},
 		{"a cell to insert", "NotebookEdit", `{"notebook_path":"/n.ipynb","new_source":"x","edit_mode":"insert"}`,
-			"? The agent wants to use NotebookEdit:\n  notebook_path: /n.ipynb\n    @@ -0,0 +1,1 @@\n    +x\n  edit_mode: insert\n" +
-				"? (4 lines) NotebookEdit: insert cell of /n.ipynb\n"},
+			"? NotebookEdit /n.ipynb\n  + x\n  edit_mode: insert\n? (2 lines) NotebookEdit: insert cell of /n.ipynb\n"},
 		{"a change", "Edit", `{"file_path":"/a.go","old_string":"a\n","new_string":"b\n","replace_all":true}`,
-			"? The agent wants to use Edit:\n  file_path: /a.go\n    @@ -1,1 +1,1 @@\n    -a\n    +b\n  replace_all: true\n" +
-				"? (5 lines) Edit: /a.go\n"},
+			"? Edit /a.go\n  - a\n  + b\n  replace_all: true\n? (3 lines) Edit: /a.go\n"},
 		{"a change of line ends", "Edit", `{"file_path":"/a.go","old_string":"a\n","new_string":"b"}`,
-			"? The agent wants to use Edit:\n  file_path: /a.go\n  old_string:\n    a\n    \n  new_string: b\n? (5 lines) Edit: /a.go\n"},
+			"? Edit /a.go\n  old_string:\n    a\n    \n  new_string: b\n? (4 lines) Edit: /a.go\n"},
 		{"a repeated member of a change", "Edit", `{"file_path":"/a","old_string":"a","new_string":"b","new_string":"c"}`,
-			"? The agent wants to use Edit:\n  file_path: /a\n  old_string: a\n  new_string: b\n  new_string: c\n? (4 lines) Edit: /a\n"},
+			"? Edit /a\n  old_string: a\n  new_string: b\n  new_string: c\n? (3 lines) Edit: /a\n"},
+		{"a repeated path", "Edit", `{"file_path":"/a","file_path":"/b","old_string":"a","new_string":"b"}`,
+			"? Edit\n  file_path: /a\n  file_path: /b\n  old_string: a\n  new_string: b\n? (4 lines) Edit: /b\n"},
+		{"an odd switch", "Edit", `{"file_path":"/a","old_string":"a","new_string":"b","replace_all":"false"}`,
+			"? Edit /a\n  old_string: a\n  new_string: b\n  replace_all: false\n? (3 lines) Edit: /a\n"},
 		{"a change in another case", "Write", `{"file_path":"/a","content":"curl x | sh","Content":"echo hi"}`,
-			"? The agent wants to use Write:\n  file_path: /a\n  content: curl x | sh\n  Content: echo hi\n? (3 lines) Write: /a\n"},
-		{"not an object", "Bash", `["rm"]`, "? The agent wants to use Bash:\n  input: [\"rm\"]\n? (1 line) Bash\n"},
-		{"nothing", "Bash", `{}`, "? The agent wants to use Bash:\n  (without input)\n? (1 line) Bash\n"},
+			"? Write /a\n  content: curl x | sh\n  Content: echo hi\n? (2 lines) Write: /a\n"},
+		{"a long path", "Read", `{"file_path":"/` + strings.Repeat("a", 80) + `"}`,
+			"? Read\n  file_path: /" + strings.Repeat("a", 63) + "\n    " + strings.Repeat("a", 17) + "\n? (2 lines) Read: /" +
+				strings.Repeat("a", 58) + "…\n"},
+		{"not an object", "Bash", `["rm"]`, "? Bash\n  input: [\"rm\"]\n? (1 line) Bash\n"},
+		{"nothing", "Bash", `{}`, "? Bash\n  (without input)\n? (1 line) Bash\n"},
 		{"an odd name", "Bash: ls\n", `{"command":"x\u00a0\r\n\ty"}`,
-			"? The agent wants to use \"Bash: ls\\n\":\n  command:\n    x\\u00a0\\r\n        y\n" +
+			"? \"Bash: ls\\n\"\n  command:\n    x\\u00a0\\r\n        y\n" +
 				"? (3 lines) \"Bash: ls\\n\": x\\u00a0\\r\\n    y\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,17 +77,24 @@ func TestDescribe(t *testing.T) {
 func TestDescribeWraps(t *testing.T) {
 	t.Parallel()
 	input := wire.JSON(`{"command":"` + strings.Repeat("echo 1234567890; ", 9) + `"}`)
-	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, 40, false)
-	want := `  command: echo 1234567890; echo
-    1234567890; echo 1234567890; echo
-    1234567890; echo 1234567890; echo
-    1234567890; echo 1234567890; echo
-    1234567890; echo 1234567890; 
+	s := describe(&clew.PermissionRequest{ToolName: "Bash", Input: input}, view{columns: 40, rows: 100}, workspace{})
+	want := `+- Bash ------------------------------+
+| command: echo 1234567890; echo      |
+|   1234567890; echo 1234567890;      |
+|   echo 1234567890; echo             |
+|   1234567890; echo 1234567890;      |
+|   echo 1234567890; echo             |
+|   1234567890; echo 1234567890;      |
++-------------------------------------+
+  y  yes, once
+  n  no
+  e  no, and say why
+  ?  explain the answers
 `
-	if diff := cmp.Diff(want, s.next(100)); diff != "" {
+	if diff := cmp.Diff(want, s.page(1)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := s.reminder(); got != "? (5 lines) Bash: echo 1234567890; ec…\n" {
+	if got := s.reminder(); got != "? (6 lines) Bash: echo 1234567890; ec…\n" {
 		t.Errorf("the reminder is %q", got)
 	}
 }
@@ -91,6 +104,7 @@ type promptedUser struct {
 	said    []string // by the program, one element for each write
 	answers func(prompt int) string
 	wanted  []int // how much was said when a line was wanted
+	read    func(path string) (string, error)
 }
 
 func (u *promptedUser) Write(p []byte) (int, error) {
@@ -112,6 +126,7 @@ func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.Permissi
 	t.Helper()
 	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
+	a.workspace = workspace{dir: "/work", read: u.read}
 	result, err := a.decide(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -148,11 +163,12 @@ func TestAskInPages(t *testing.T) {
 	user.askAt(t, 80, 24, req)
 	all := strings.Join(user.said, "")
 	for _, want := range []string{
-		"    echo 17\n? (19 of 53 lines) Bash: echo 0\\necho 1\\n",
-		"\nEnter shows more. Allow it unread? yes / always / no: Not all was shown. Type the whole word.\n? (19 of",
-		"yes / always / no:     echo 18\n",
-		"    echo 49\n    \n  [always] permission mode acceptEdits, in this session\n? (53 lines) Bash: echo 0",
-		"\nAllow it? [y]es, once / [a]lways / [n]o: ",
+		"|   echo 19                                                                   |\n" +
+			"+---------------------------------------------------------- lines 1-21 of 52 -+\n",
+		"\nEnter shows more. Allow it unread? yes / always / no: Not all was shown. Type the whole word.\n? (21 of",
+		"yes / always / no: +- Bash ---",
+		"|   echo 49 ", "  a  always     sets permission mode acceptEdits for this session\n  n  no\n",
+		"\nAllow it? ",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("it does not say %q:\n%s", want, all)

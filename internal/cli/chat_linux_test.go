@@ -125,8 +125,9 @@ func TestChatAsks(t *testing.T) {
 	c.see(t, "> |")
 	c.press(t, "may I\r")
 	said := "Let me see.\n* Bash: make  [2J\n"
-	question := "? The agent wants to use Bash:\n  command: make \\x1b[2J\n" +
-		"? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: "
+	question := "+- Bash ------------------------------------------------------------+\n" +
+		"| command: make \\x1b[2J                                             |\n" +
+		"+-------------------------------------------------------------------+\n" + choices
 	c.see(t, "> may I\n"+said+question+"|")
 	c.press(t, "nx\x7f\x7fy\r")
 	c.see(t, question+"y\nbehavior is allow"+chatAfterTurn+"> |")
@@ -151,7 +152,13 @@ func TestChatChooses(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "which one\r")
-	question := "? Which?\n  1. Red \\x1b[2J: warm\n  2. Blue\n     # blue\nNumber, your own words, or nothing to skip: "
+	question := "+- Question: W -----------------------------------------------------+\n" +
+		"| Which?                                                            |\n" +
+		"|   1. Red \\x1b[2J: warm                                            |\n" +
+		"|   2. Blue                                                         |\n" +
+		"|      # blue                                                       |\n" +
+		"+-------------------------------------------------------------------+\n" +
+		"Number, your own words, or nothing to skip: "
 	c.see(t, "Let me see.\n* AskUserQuestion: Which?\n"+question+"|")
 	c.press(t, "3\r")
 	c.see(t, question+"3\nNumber, your own words, or nothing to skip: |")
@@ -171,7 +178,7 @@ func TestChatAsksBetweenTurns(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "later\r")
-	c.see(t, "Allow it? [y]es, once / [n]o: |")
+	c.see(t, choices+"|")
 	c.press(t, "y\r")
 	c.see(t, "\nclaude-opus-5 · default · $0.25 · context 7%\n> |")
 	c.press(t, "next")
@@ -231,7 +238,7 @@ func TestChatDumb(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb")
 	c.see(t, "> |")
 	c.press(t, "may I\\\ntoo\n")
-	c.see(t, "Allow it? [y]es, once / [n]o: |")
+	c.see(t, choices+"|")
 	c.press(t, "yes\n")
 	c.see(t, "behavior is allow\n> |")
 	c.press(t, "\x04")
@@ -247,10 +254,10 @@ func TestChatDumbTypedAhead(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
 	c.see(t, "> |")
 	c.press(t, "twice\nno prompt\n")
-	first := "? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: "
+	first := "? Bash\n  command: make \\x1b[2J\n" + choices
 	c.see(t, first+"|")
 	c.press(t, "y\n")
-	second := "? (1 line) Bash: second\nAllow it? [y]es, once / [n]o: "
+	second := "? Bash\n  command: second\n" + choices
 	c.see(t, second+"|")
 	c.press(t, "n\n")
 	c.see(t, second+"n\nbehavior is deny\n> |")
@@ -266,10 +273,9 @@ func TestChatDumbAsksBetweenTurns(t *testing.T) {
 	c.press(t, "later\n")
 	c.see(t, "Press Enter to see a question from the agent: |")
 	c.press(t, "y\n")
-	c.see(t, "This line was ignored.\n? The agent wants to use Bash:\n  command: make \\x1b[2J\n"+
-		"? (1 line) Bash: make \\x1b[2J\nAllow it? [y]es, once / [n]o: |")
+	c.see(t, "This line was ignored.\n? Bash\n  command: make \\x1b[2J\n"+choices+"|")
 	c.press(t, "n\n")
-	c.see(t, "[n]o: n\n> |")
+	c.see(t, "Allow it? n\n> |")
 	c.press(t, "next\n")
 	c.see(t, "You said next\n> |")
 	c.press(t, "\x04")

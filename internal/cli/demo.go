@@ -303,6 +303,7 @@ func (t *tour) converse(opts *clew.Options) error {
 	defer scr.close()
 	opts.IncludePartialMessages = true
 	questioner := newQuestioner(t.ctx, streams, scr)
+	questioner.workspace = t.workspace()
 	opts.CanUseTool = questioner.decide
 	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)
@@ -313,14 +314,22 @@ func (t *tour) converse(opts *clew.Options) error {
 	return runFailure(t.ctx, errors.Join(p.finish(err), err))
 }
 
+// workspace returns where the agent of the demo works.
+func (t *tour) workspace() workspace {
+	if t.real {
+		return newWorkspace(filepath.Join(t.dir, "slug"))
+	}
+	return workspace{dir: demo.RecordedDir, read: demo.ReadFile}
+}
+
 // sayYes answers the question for the user, after a pause.
 func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 	return func(ctx context.Context, req *clew.PermissionRequest) (clew.PermissionResult, error) {
 		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		s := describe(req, terminalWidth(scr.err), colored(scr.err))
-		scr.say(s.opening(req.ToolName) + s.next(len(s.rows)) + s.reminder() + promptOf(req, s))
+		s := describe(req, view{columns: terminalWidth(scr.err), rows: defaultRows, color: colored(scr.err)}, t.workspace())
+		scr.say(s.all() + promptOf(req, s))
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")
 		return clew.Allow(), nil

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
@@ -205,24 +204,40 @@ func TestDescribeAlways(t *testing.T) {
 	rule := func(tool, content string) clew.PermissionRule {
 		return clew.PermissionRule{ToolName: tool, RuleContent: content}
 	}
-	s := &sheet{columns: 80}
-	s.addAlways([]clew.PermissionUpdate{
+	changes := []clew.PermissionUpdate{
 		clew.SetMode("session", "acceptEdits"),
 		clew.AddRules("localSettings", "allow", rule("Bash", "make *"), rule("Read", "")),
 		clew.AddRules("userSettings", "allow", rule("Bash", "a\x1b[2J\nb")),
 		clew.AddDirectories("projectSettings", "/a", "/b"),
 		{Type: "removeRules", Rules: []clew.PermissionRule{rule("Edit", "")}, Destination: "elsewhere"},
 		{Type: "new"},
-	})
-	want := `  [always] permission mode acceptEdits, in this session
-  [always] allow Bash(make *), Read, saved in .claude/settings.local.json
-  [always] allow Bash(a\x1b[2J\nb), saved in your settings
-  [always] tools may use /a, /b, saved in .claude/settings.json
-  [always] removeRules Edit, saved in elsewhere
-  [always] new
-`
-	if diff := cmp.Diff(want, lines(s.rows)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want := []string{
+		"sets permission mode acceptEdits for this session", "adds Bash(make *), Read to .claude/settings.local.json",
+		"adds Bash(a\x1b[2J\nb) to your settings.json", "lets tools use /a, /b in .claude/settings.json",
+		"removeRules Edit in elsewhere", "new",
+	}
+	for i := range changes {
+		if got := changeOf(&changes[i]); got != want[i] {
+			t.Errorf("%q, want %q", got, want[i])
+		}
+	}
+	// What is short is beside the choice, and the rest is in the box.
+	for n, want := range map[int]string{
+		2: "|\n+---\n  y  yes, once\n" +
+			"  a  always     sets permission mode acceptEdits for this session\n" +
+			"                adds Bash(make *), Read to .claude/settings.local.json\n  n  no\n",
+		6: "| always: adds Bash(a\\x1b[2J\\nb) to your settings.json |\n| always: lets tools use /a, /b in .claude/settings.json |\n" +
+			"| always: removeRules Edit in elsewhere |\n| always: new |\n+---\n  y  yes, once\n" +
+			"  a  always     does what is said above\n  n  no\n",
+	} {
+		req := &clew.PermissionRequest{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
+		text := describe(req, view{columns: 80, rows: 24}, workspace{}).all()
+		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
+		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say\n%s:\n%s", want, text)
+		}
 	}
 }
 

@@ -54,6 +54,15 @@ const (
 //go:embed project
 var project embed.FS
 
+// RecordedDir is the working directory of the recordings.
+const RecordedDir = "/home/dev/slug"
+
+// ReadFile returns a file of the project as it is before the task, by its path in the recordings.
+func ReadFile(name string) (string, error) {
+	text, err := fs.ReadFile(project, path.Join("project", path.Base(filepath.ToSlash(name))))
+	return string(text), err
+}
+
 // Lay writes the files of the project into dir, and makes dir if it does not exist. If git is
 // installed, dir becomes a repository, because agents usually work in one.
 func Lay(dir string) error {

@@ -135,6 +135,15 @@ func FitWidest(line string, columns int) string {
 	return line
 }
 
+// WidestWidth is like [Width], and counts like [Break].
+func WidestWidth(line string) int {
+	n := 0
+	for _, r := range line {
+		n += widest(r)
+	}
+	return n
+}
+
 // widest returns the most columns that a terminal uses for a rune.
 func widest(r rune) int {
 	if r < unicode.MaxASCII {

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// alwaysPossible reports whether the answer "always" is one.
+func alwaysPossible(req *clew.PermissionRequest) bool {
+	return len(req.Suggestions) > 0 && !req.SuppressAlwaysAllowRule
+}
+
+// addAlways adds what the answer "always" changes: often more than the question is about, and
+// sometimes for later sessions. It is beside the choice if it is short.
+func (s *sheet) addAlways(changes []clew.PermissionUpdate) {
+	texts := make([]string, len(changes))
+	for i := range changes {
+		texts[i] = tty.CleanLine(changeOf(&changes[i]))
+	}
+	if s.offer(texts) {
+		return
+	}
+	for _, text := range texts {
+		s.add(0, "always: "+text)
+	}
+	s.offer([]string{"does what is said above"})
+}
+
+// Indents of the choices.
+const (
+	choiceIndent = len("  a  ")
+	alwaysIndent = len("  a  always     ")
+	minChoice    = 26 // columns for choices that are explained
+	minChoices   = 46 // columns for always and what it changes in a row
+)
+
+// offer sets the choices, of which always has clean texts, or is none if there are none. It does not
+// if the screen has no room for them, and they would say what is nowhere else.
+func (s *sheet) offer(always []string) bool {
+	const maxAlways, least = 4, 3
+	rows := []string{s.choice("y") + "yes, once"}
+	if len(always) > 0 {
+		said := s.alwaysRows(always)
+		if len(said) > maxAlways {
+			return false
+		}
+		rows = append(rows, said...)
+	}
+	rows = append(rows, s.choice("n")+"no", s.choice("e")+"no, and say why", s.choice("?")+"explain the answers")
+	if s.view.rows < len(rows)+1+2+least || s.columns < minChoice {
+		return len(always) == 0
+	}
+	s.choices = rows
+	return true
+}
+
+// choice returns the beginning of the row of a choice.
+func (s *sheet) choice(key string) string { return "  " + tty.Strong.Paint(key, s.color) + "  " }
+
+// alwaysRows returns the rows of the choice always.
+func (s *sheet) alwaysRows(texts []string) []string {
+	head, indent := s.choice("a")+"always     ", alwaysIndent
+	var rows []string
+	if s.columns < minChoices {
+		rows, head, indent = []string{s.choice("a") + "always"}, strings.Repeat(" ", choiceIndent), choiceIndent
+	}
+	for _, text := range texts {
+		for i, row := range tty.Break(text, s.columns-1-indent) {
+			if i > 0 {
+				head = strings.Repeat(" ", indent)
+			}
+			rows = append(rows, strings.TrimRight(head+row, " "))
+		}
+		head = strings.Repeat(" ", indent)
+	}
+	return rows
+}
+
+// promptOf returns the prompt of a question, in rows that fit. Until everything was shown, it names
+// the words that are needed.
+func promptOf(req *clew.PermissionRequest, s *sheet) string {
+	always := alwaysPossible(req)
+	prompt := "Allow it? [y]es, once / [n]o / [e] no, and why / [?]: "
+	switch {
+	case s.complete() && len(s.choices) > 0:
+		return "Allow it? "
+	case s.columns < minBox && s.complete():
+		return s.prompt("Allow it? ")
+	case s.columns < minBox:
+		return s.prompt("Enter: more. yes / no: ")
+	case s.complete() && always:
+		prompt = "Allow it? [y]es, once / [a]lways / [n]o / [e] no, and why / [?]: "
+	case !s.complete() && always:
+		prompt = "Enter shows more. Allow it unread? yes / always / no: "
+	case !s.complete():
+		prompt = "Enter shows more. Allow it unread? yes / no: "
+	}
+	return s.prompt(prompt)
+}
+
+// longestPrompt returns how many rows the prompt of a question takes.
+func longestPrompt(req *clew.PermissionRequest, s *sheet) int {
+	most := 0
+	for _, shown := range []int{0, len(s.rows)} {
+		other := *s
+		other.shown = shown
+		other.choices = nil
+		most = max(most, strings.Count(promptOf(req, &other), "\n")+1)
+	}
+	return most
+}
+
+// explanation says what the answers mean.
+func explanation(req *clew.PermissionRequest, s *sheet) string {
+	const indent = len("  always  ")
+	texts := []string{
+		"  yes     allows this call. The agent asks again before the next one.",
+	}
+	if alwaysPossible(req) {
+		texts = append(texts, "  always  allows this call, and changes the permissions as the question says, so that calls like it need no answer.")
+	}
+	texts = append(texts,
+		"  no      denies this call. The agent is told so, and continues. No, because ... tells it why.",
+		"  e       denies this call, and reads a line for the agent: why, or what to do instead.",
+		"  Ctrl-C  denies this call, and ends the turn.")
+	var rows []string
+	for _, text := range texts {
+		rows = append(rows, s.ours(text, indent)...)
+	}
+	return lines(rows)
+}
+
+// A reply is the meaning of an answer. If it has no result, the question is repeated.
+type reply struct {
+	result  clew.PermissionResult
+	refusal string // why there is none
+	why     bool   // the user wants to say why they deny it
+	help    bool   // the user wants to know what the answers mean
+}
+
+// replyOf returns the meaning of an answer. Until everything was shown, only whole words allow
+// something.
+func replyOf(line string, req *clew.PermissionRequest, complete bool) reply {
+	line = strings.TrimSpace(line)
+	answer := strings.ToLower(line)
+	if !complete && (answer == "y" || answer == "a") {
+		return reply{refusal: "Not all was shown. Type the whole word."}
+	}
+	switch answer {
+	case "":
+		return reply{}
+	case "y", "yes":
+		return reply{result: &clew.AllowResult{Classification: clew.PermissionClassificationTemporary}}
+	case "a", "always":
+		if alwaysPossible(req) {
+			return reply{result: &clew.AllowResult{
+				UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent,
+			}}
+		}
+	case "n", "no":
+		return reply{result: denied("")}
+	case "e":
+		return reply{why: true}
+	case "?", "help":
+		return reply{help: true}
+	}
+	if end := strings.IndexAny(line, " ,"); end > 0 && slices.Contains([]string{"n", "no", "e"}, answer[:end]) {
+		return reply{result: denied(line[end:])}
+	}
+	return reply{refusal: "That is no answer. Type ? for help."}
+}
+
+// denied returns a denial, with the reason of the user if there is one.
+func denied(reason string) *clew.DenyResult {
+	reason = strings.Trim(reason, " ,\t")
+	if rest, ok := cutWord(reason, "because"); ok {
+		reason = rest
+	}
+	message := "The user denied this."
+	if reason != "" {
+		message = "The user denied this: " + reason
+	}
+	return &clew.DenyResult{Message: message, Classification: clew.PermissionClassificationReject}
+}
+
+// cutWord cuts a word, in any case, from the beginning of a text.
+func cutWord(text, word string) (rest string, ok bool) {
+	if len(text) <= len(word) || !strings.EqualFold(text[:len(word)], word) || text[len(word)] != ' ' {
+		return text, false
+	}
+	return strings.TrimSpace(text[len(word):]), true
+}
+
+// changeOf says what an update of the permissions does, and where it is saved.
+func changeOf(u *clew.PermissionUpdate) string {
+	where := destinationText(u.Destination)
+	switch u.Type {
+	case clew.PermissionUpdateAddRules:
+		kind := ""
+		if u.Behavior != clew.PermissionBehaviorAllow {
+			kind = string(u.Behavior) + " "
+		}
+		return "adds " + kind + rulesText(u.Rules) + strings.Replace(where, " in ", " to ", 1)
+	case clew.PermissionUpdateSetMode:
+		return "sets permission mode " + string(u.Mode) + where
+	case clew.PermissionUpdateAddDirectories:
+		return "lets tools use " + strings.Join(u.Directories, ", ") + where
+	}
+	return strings.TrimSpace(string(u.Type)+" "+rulesText(u.Rules)+strings.Join(u.Directories, ", ")) + where
+}
+
+// rulesText returns rules in the form of --allowedTools.
+func rulesText(rules []clew.PermissionRule) string {
+	texts := make([]string, len(rules))
+	for i, rule := range rules {
+		texts[i] = rule.ToolName
+		if rule.RuleContent != "" {
+			texts[i] += "(" + rule.RuleContent + ")"
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func destinationText(to clew.PermissionDestination) string {
+	switch to {
+	case clew.PermissionDestinationSession, clew.PermissionDestinationCLIArg:
+		return " for this session"
+	case clew.PermissionDestinationLocalSettings:
+		return " in .claude/settings.local.json"
+	case clew.PermissionDestinationProjectSettings:
+		return " in .claude/settings.json"
+	case clew.PermissionDestinationUserSettings:
+		return " in your settings.json"
+	case "":
+		return ""
+	}
+	return " in " + string(to)
+}

@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A sheet is the text of a question, in rows that fit a terminal. Rows of the agent's text are in a
+// box, or indented, so that nothing that the agent asks for looks like a part of the question.
+type sheet struct {
+	view
+	head    string     // a clean line that names the question
+	aside   string     // a clean text that may be left out, at the other end of the head
+	subject string     // a clean line, for reminders
+	rows    []sheetRow // the agent's text
+	shown   int        // how many rows were shown
+	choices []string   // rows of ours that explain the answers, or nil if there is no room
+}
+
+// A view is what a question is shown on.
+type view struct {
+	columns, rows int
+	color         bool
+	plain         bool // no box
+}
+
+// A sheetRow is a row of the agent's text.
+type sheetRow struct {
+	text  string // painted
+	width int    // the columns that a terminal uses at most
+	exact bool   // every terminal uses as many
+}
+
+// indents of the parts of a sheet
+const (
+	partIndent  = 2 // the other rows of a line, and what is not in a box
+	valueIndent = 2 // the lines of a part
+	minBox      = 20
+	boxSides    = len("|  |")
+)
+
+// boxed reports whether the agent's text is in a box.
+func (v *view) boxed() bool { return !v.plain && v.columns >= minBox }
+
+// inner returns the number of columns for the agent's text. The last column of the terminal stays
+// free: some terminals begin a row after it.
+func (v *view) inner() int {
+	if v.boxed() {
+		return v.columns - 1 - boxSides
+	}
+	return v.columns - 1 - partIndent
+}
+
+// add adds a line to the sheet. Its other rows are indented further.
+func (s *sheet) add(indent int, line string) { s.addStyled(tty.Plain, indent, line) }
+
+func (s *sheet) addStyled(style tty.Style, indent int, line string) {
+	rows := tty.Break(tty.CleanLine(line), s.inner()-indent-partIndent)
+	for i, row := range rows {
+		if i == 1 {
+			indent += partIndent
+		}
+		if i < len(rows)-1 {
+			row = strings.TrimRight(row, " ")
+		}
+		s.addRow(indent, row, style.Paint(row, s.color))
+	}
+}
+
+// addRow adds a clean row. painted is the same row in colors.
+func (s *sheet) addRow(indent int, row, painted string) {
+	widest := tty.WidestWidth(row)
+	s.rows = append(s.rows, sheetRow{
+		text: strings.Repeat(" ", indent) + painted, width: indent + widest, exact: widest == tty.Width(row),
+	})
+}
+
+// addText adds a named text: on one line if it is one.
+func (s *sheet) addText(name, text string) {
+	name = word(name) + ":"
+	switch {
+	case text == "":
+		s.add(0, name+` ""`)
+	case !strings.Contains(text, "\n"):
+		s.add(0, name+" "+text)
+	default:
+		s.add(0, name)
+		for line := range strings.SplitSeq(text, "\n") {
+			s.add(valueIndent, line)
+		}
+	}
+}
+
+// addDiff adds the lines of a diff.
+func (s *sheet) addDiff(lines []render.DiffLine) {
+	for _, line := range lines {
+		plain := line.Rows(s.inner(), false)
+		for i, painted := range line.Rows(s.inner(), s.color) {
+			s.addRow(0, plain[i], painted)
+		}
+	}
+}
+
+// page returns the next rows with our own around them, so that all of it and a prompt of that many
+// rows fit on the screen.
+func (s *sheet) page(promptRows int) string {
+	const borders = 2
+	from := s.shown
+	left := len(s.rows) - from
+	ending := len(s.choices) + 1 // our rows below the last page
+	if len(s.choices) == 0 {
+		ending = promptRows
+	}
+	n := left
+	if left > s.view.rows-borders-ending {
+		n = max(min(left-1, s.view.rows-borders-promptRows), 1)
+	}
+	s.shown += n
+	text := s.top() + lines(s.body(from, s.shown)) + s.bottom(from)
+	if s.complete() {
+		text += lines(s.choices)
+	}
+	return text
+}
+
+// all returns the whole question, for who does not have to see it in pages.
+func (s *sheet) all() string {
+	s.view.rows = len(s.rows) + len(s.choices) + 10
+	return s.page(1)
+}
+
+// complete reports whether the user has seen everything.
+func (s *sheet) complete() bool { return s.shown == len(s.rows) }
+
+// body returns rows of the agent's text, in their box.
+func (s *sheet) body(from, to int) []string {
+	var rows []string
+	side := tty.Waiting.Paint("|", s.color)
+	for _, row := range s.rows[from:to] {
+		switch {
+		case !s.boxed():
+			rows = append(rows, strings.Repeat(" ", partIndent)+row.text)
+		case !row.exact: // terminals differ in where the other side would be
+			rows = append(rows, side+" "+row.text)
+		default:
+			rows = append(rows, side+" "+row.text+strings.Repeat(" ", max(s.boxWidth()-boxSides-row.width, 0))+" "+side)
+		}
+	}
+	return rows
+}
+
+// boxWidth returns the number of columns of the box: those of the terminal, up to 80, or more if a
+// row needs them.
+func (s *sheet) boxWidth() int {
+	width := 80
+	for _, row := range s.rows {
+		width = max(width, row.width+boxSides)
+	}
+	return min(width, s.columns-1)
+}
+
+// top returns the row that begins a question: its head, and what is beside it if there is room.
+func (s *sheet) top() string {
+	if !s.boxed() {
+		return tty.Waiting.Paint(tty.FitWidest("? "+s.head, s.columns-1), s.color) + "\n"
+	}
+	return tty.Waiting.Paint(s.border(s.head, s.aside), s.color) + "\n"
+}
+
+// bottom returns the row below the rows from an index on, if there is a box, or more to show.
+func (s *sheet) bottom(from int) string {
+	count := ""
+	if !s.complete() || from > 0 {
+		count = fmt.Sprintf("lines %d-%d of %d", from+1, s.shown, len(s.rows))
+	}
+	if s.boxed() {
+		return tty.Waiting.Paint(s.border("", count), s.color) + "\n"
+	}
+	if count == "" {
+		return ""
+	}
+	return tty.FitWidest("? ("+count+")", s.columns-1) + "\n"
+}
+
+// border returns a horizontal side of the box, with a text at each end. The right one is left out if
+// there is no room for it.
+func (s *sheet) border(left, right string) string {
+	width := s.boxWidth()
+	line := "+-"
+	if left != "" {
+		line += " " + s.fitHead(left, width) + " "
+	}
+	end := "-+"
+	if right != "" && tty.WidestWidth(line)+tty.WidestWidth(right)+len("-  -+") <= width {
+		end = " " + right + " -+"
+	}
+	return line + strings.Repeat("-", max(width-tty.WidestWidth(line)-tty.WidestWidth(end), 0)) + end
+}
+
+// fitHead cuts a head so that it fits into a side of a box of that width.
+func (s *sheet) fitHead(head string, width int) string {
+	return tty.FitWidest(head, width-len("+-  -+"))
+}
+
+// headFits reports whether a text could be the head of the question without being cut.
+func (s *sheet) headFits(head string) bool {
+	if s.boxed() {
+		return s.fitHead(head, min(80, s.columns-1)) == head
+	}
+	return tty.FitWidest("? "+head, s.columns-1) == "? "+head
+}
+
+// reminder returns a row that says next to the prompt what the question is about, and how much of
+// it the user has seen.
+func (s *sheet) reminder() string {
+	count := strconv.Itoa(len(s.rows)) + " lines"
+	switch {
+	case !s.complete():
+		count = fmt.Sprintf("%d of %d lines", s.shown, len(s.rows))
+	case len(s.rows) == 1:
+		count = "1 line"
+	}
+	text := "? (" + count + ") " + s.subject
+	if s.columns < 2*minBox {
+		text = "? " + s.subject
+	}
+	return tty.Waiting.Paint(tty.FitWidest(text, s.columns-1), s.color) + "\n"
+}
+
+// repeat returns what stands above the prompt when the question is asked again.
+func (s *sheet) repeat() string {
+	if !s.complete() {
+		return s.reminder()
+	}
+	return s.reminder() + lines(s.choices)
+}
+
+// prompt returns a prompt in rows that fit.
+func (v *view) prompt(text string) string { return strings.Join(v.ours(text, 0), "\n") + " " }
+
+// ours returns a text of ours in rows that fit. The rows after the first one are indented.
+func (v *view) ours(text string, indent int) []string {
+	if v.columns < 3*indent {
+		indent = min(indent, partIndent)
+	}
+	rows := tty.Break(text, v.columns-1)
+	if len(rows) == 1 || indent == 0 {
+		return trimmed(rows)
+	}
+	first := strings.TrimRight(rows[0], " ")
+	rest := tty.Break(text[len(rows[0]):], v.columns-1-indent)
+	for i, row := range rest {
+		rest[i] = strings.Repeat(" ", indent) + row
+	}
+	return trimmed(append([]string{first}, rest...))
+}
+
+func trimmed(rows []string) []string {
+	for i := range rows {
+		rows[i] = strings.TrimRight(rows[i], " ")
+	}
+	return rows
+}
+
+func lines(rows []string) string {
+	var b strings.Builder
+	for _, row := range rows {
+		b.WriteString(row + "\n")
+	}
+	return b.String()
+}
