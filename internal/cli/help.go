@@ -20,22 +20,6 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// showHelp prints the help of a command. It has no colors: to choose them, the program would have
-// to ask the terminal for its background, and a terminal that does not answer would delay the help
-// by seconds.
-func showHelp(cmd *cobra.Command, _ []string) {
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
-	// Cobra adds these flags when a command runs; "clew help" runs another one.
-	cmd.InitDefaultHelpFlag()
-	cmd.InitDefaultVersionFlag()
-	hideGlobalFlags(cmd)
-	// An errWriter keeps the error.
-	_, _ = io.WriteString(cmd.OutOrStdout(), strings.TrimSpace(text)+"\n\n"+cmd.UsageString())
-}
-
 // newHelp returns a help command that fails for an unknown command. Cobra's own would print the
 // general help.
 func newHelp() *cobra.Command {
@@ -159,8 +143,8 @@ func manPage(cmd *cobra.Command) string {
 	p.request("SH", "DESCRIPTION")
 	p.prose(cmp.Or(cmd.Long, cmd.Short+"."))
 	p.commands(cmd)
-	p.options("OPTIONS", cmd.NonInheritedFlags())
-	p.options("GLOBAL OPTIONS", cmd.InheritedFlags())
+	p.options("OPTIONS", cmd, cmd.NonInheritedFlags())
+	p.options("GLOBAL OPTIONS", cmd.Root(), cmd.InheritedFlags())
 	if cmd.Example != "" {
 		p.request("SH", "EXAMPLES")
 		p.literal(strings.Split(cmd.Example, "\n"))
@@ -256,27 +240,34 @@ func (p *manText) commands(cmd *cobra.Command) {
 	}
 }
 
-func (p *manText) options(heading string, flags *pflag.FlagSet) {
-	if !flags.HasAvailableFlags() {
+func (p *manText) options(heading string, cmd *cobra.Command, set *pflag.FlagSet) {
+	if !set.HasAvailableFlags() {
 		return
 	}
 	p.request("SH", heading)
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Deprecated != "" {
-			return
+	titles, groups := flagsBy(cmd, set)
+	for i, flags := range groups {
+		if titles[i] != "" {
+			p.request("SS", titles[i]+" flags")
 		}
-		value, usage := pflag.UnquoteUsage(f)
-		name := `\fB` + escapeRoff("--"+f.Name) + `\fR`
-		if f.Shorthand != "" && f.ShorthandDeprecated == "" {
-			name = `\fB` + escapeRoff("-"+f.Shorthand) + `\fR, ` + name
+		for _, f := range flags {
+			p.option(f)
 		}
-		if value != "" {
-			name += ` \fI` + escapeRoff(value) + `\fR`
-		}
-		p.request("TP")
-		p.WriteString(name + "\n")
-		p.text(usage + shownDefault(f))
-	})
+	}
+}
+
+func (p *manText) option(f *pflag.Flag) {
+	value, usage := pflag.UnquoteUsage(f)
+	name := `\fB` + escapeRoff("--"+f.Name) + `\fR`
+	if f.Shorthand != "" && f.ShorthandDeprecated == "" {
+		name = `\fB` + escapeRoff("-"+f.Shorthand) + `\fR, ` + name
+	}
+	if value != "" {
+		name += ` \fI` + escapeRoff(value) + `\fR`
+	}
+	p.request("TP")
+	p.WriteString(name + "\n")
+	p.text(usage + shownDefault(f))
 }
 
 // shownDefault returns the default of a flag for its description, unless it is empty.

@@ -14,6 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // The codes that examples end with, other than 0.
@@ -190,6 +193,52 @@ func exampleTranscript(dir string) string {
 		answer(fmt.Sprintf("answer%d", i), `{"type":"text","text":"There is a deadlock."}`)
 	}
 	return b.String()
+}
+
+// Every flag of run and chat is in one group.
+func TestFlagGroups(t *testing.T) {
+	t.Parallel()
+	grouped := map[string]int{}
+	for _, group := range agentFlagGroups {
+		for _, name := range group.flags {
+			grouped[name]++
+		}
+	}
+	known := map[string]bool{"help": true}
+	for _, cmd := range commandsOf(newRoot(Streams{})) {
+		if !startsAgent(cmd) {
+			continue
+		}
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			known[f.Name] = true
+			if !f.Hidden && grouped[f.Name] != 1 {
+				t.Errorf("%s: --%s is in %d groups", cmd.Name(), f.Name, grouped[f.Name])
+			}
+		})
+	}
+	for name := range grouped {
+		if !known[name] {
+			t.Errorf("no command has --%s", name)
+		}
+	}
+}
+
+// At any width, no line of a help is wider than the terminal, but for examples, which are copied.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commandsOf(newRoot(Streams{})) {
+		cmd.InitDefaultHelpFlag()
+		for columns := 1; columns <= 200; columns++ {
+			h := &helpText{columns: columns, prose: columns}
+			h.command(cmd)
+			text := strings.Replace(h.String(), cmd.Example, "", 1)
+			for line := range strings.Lines(text) {
+				if tty.Width(strings.TrimSuffix(line, "\n")) > columns {
+					t.Fatalf("%s: %d columns: %q", cmd.CommandPath(), columns, line)
+				}
+			}
+		}
+	}
 }
 
 func TestManEscapes(t *testing.T) {

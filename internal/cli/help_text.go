@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew/internal/tty"
+)
+
+// A flagGroup is a group of flags in the help of a command.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// agentFlagGroups are the groups of run and chat. A flag that is in none of them is an error, which
+// a test finds.
+var agentFlagGroups = []flagGroup{
+	{"Session", []string{
+		"resume", "continue", "fork-session", "resume-session-at", "session-id", "name", "no-session-persistence",
+	}},
+	{"Model", []string{
+		"model", "fallback-model", "effort", "thinking", "max-thinking-tokens", "thinking-display", "betas", "max-turns",
+		"max-budget-usd", "task-budget", "autocompact", "system-prompt", "system-prompt-file", "append-system-prompt",
+		"append-system-prompt-file", "exclude-dynamic-system-prompt-sections", "system-prompt-snapshot",
+	}},
+	{"Permission", []string{
+		"permission-mode", "dangerously-skip-permissions", "permission-prompts", "permission-prompt-tool", "allowedTools",
+		"disallowedTools", "add-dir", "trust", "restricted", "safe-mode", "managed-settings",
+	}},
+	{"Tool", []string{
+		"tools", "agent", "agents", "mcp-config", "strict-mcp-config", "plugin-dir", "disable-slash-commands", "bare",
+		"keep-background",
+	}},
+	{"Output", []string{
+		"output-format", "json-schema", "include-partial-messages", "include-hook-events", "forward-subagent-text",
+		"replay-user-messages", "prompt-suggestions",
+	}},
+	{"Other", []string{
+		"timeout", "settings", "setting-sources", "project-config-root", "agent-path", "agent-arg", "debug", "debug-file", "help",
+	}},
+}
+
+// flagsBy returns the visible flags of a set by group. Commands with few flags have one group.
+func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups [][]*pflag.Flag) {
+	var all []*pflag.Flag
+	set.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Deprecated == "" {
+			all = append(all, f)
+		}
+	})
+	if !startsAgent(cmd) {
+		return []string{""}, [][]*pflag.Flag{all}
+	}
+	for _, group := range agentFlagGroups {
+		var members []*pflag.Flag
+		for _, f := range all {
+			if slices.Contains(group.flags, f.Name) {
+				members = append(members, f)
+			}
+		}
+		if len(members) > 0 {
+			titles, groups = append(titles, group.title), append(groups, members)
+		}
+	}
+	return titles, groups
+}
+
+// showHelp prints the help of a command.
+func showHelp(cmd *cobra.Command, _ []string) {
+	// Cobra adds these flags when a command runs; "clew help" runs another one.
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	hideGlobalFlags(cmd)
+	out := cmd.OutOrStdout()
+	stream := any(out)
+	if kept, ok := out.(*errWriter); ok {
+		stream = kept.w
+	}
+	h := &helpText{columns: textWidth(stream, 80), prose: textWidth(stream, 0), color: colored(stream)}
+	h.command(cmd)
+	_, _ = io.WriteString(out, h.String()) // an errWriter keeps the error
+}
+
+// A helpText builds the help of a command.
+type helpText struct {
+	strings.Builder
+	columns int
+	prose   int // columns of prose, or 0 to leave its lines as they are
+	color   bool
+}
+
+func (h *helpText) command(cmd *cobra.Command) {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	h.paragraphs(strings.TrimSpace(text))
+	h.head("Usage")
+	if cmd.Runnable() {
+		h.entry("  "+cmd.UseLine(), "    ")
+	}
+	if cmd.HasAvailableSubCommands() {
+		h.entry("  "+cmd.CommandPath()+" [command]", "    ")
+	}
+	if cmd.Example != "" {
+		h.head("Examples")
+		h.WriteString(cmd.Example + "\n") // to be copied
+	}
+	h.commands(cmd)
+	titles, groups := flagsBy(cmd, cmd.LocalFlags())
+	for i, flags := range groups {
+		h.flags(strings.TrimSpace(titles[i]+" flags"), flags)
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		_, groups := flagsBy(cmd.Root(), cmd.InheritedFlags())
+		h.flags("Global flags", groups[0])
+	}
+	if cmd.HasAvailableSubCommands() {
+		h.WriteByte('\n')
+		h.entry(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), "")
+	}
+}
+
+func (h *helpText) head(title string) {
+	h.WriteByte('\n')
+	for _, row := range tty.Wrap(strings.ToUpper(title[:1])+title[1:]+":", h.columns) {
+		h.WriteString(tty.Title.Paint(row, h.color) + "\n")
+	}
+}
+
+// entry writes a line, and indents what does not fit.
+func (h *helpText) entry(line, indent string) {
+	if h.prose == 0 || tty.Width(line) <= h.prose {
+		h.WriteString(line + "\n")
+		return
+	}
+	trimmed := strings.TrimLeft(line, " ")
+	first := line[:len(line)-len(trimmed)]
+	if len(first) > h.prose/2 {
+		first = indent
+	}
+	if h.prose < 20 {
+		first, indent = "", ""
+	}
+	for _, row := range tty.Wrap(trimmed, max(h.prose-max(len(first), len(indent)), 1)) {
+		h.WriteString(first + row + "\n")
+		first = indent
+	}
+}
+
+// paragraphs writes prose, whose lines are filled again if they do not fit. Indented lines stay
+// lines: they are lists and examples.
+func (h *helpText) paragraphs(text string) {
+	lines := strings.Split(text, "\n")
+	fits := !slices.ContainsFunc(lines, func(line string) bool { return tty.Width(line) > h.prose })
+	if h.prose == 0 || fits {
+		h.WriteString(text + "\n")
+		return
+	}
+	filled := ""
+	fill := func() {
+		if filled != "" {
+			h.WriteString(wrapped(filled, h.prose))
+			filled = ""
+		}
+	}
+	for _, line := range lines {
+		switch {
+		case line == "" || strings.HasPrefix(line, " "):
+			fill()
+			h.entry(line, "    ")
+		default:
+			filled = strings.TrimSpace(filled + " " + line)
+		}
+	}
+	fill()
+}
+
+func (h *helpText) commands(cmd *cobra.Command) {
+	if !cmd.HasAvailableSubCommands() {
+		return
+	}
+	h.head("Available commands")
+	wide := 11
+	for _, sub := range cmd.Commands() {
+		wide = max(wide, len(sub.Name()))
+	}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			h.item(sub.Name(), sub.Short, wide)
+		}
+	}
+}
+
+// maxFlagColumn is the width of the longest name beside which its description begins.
+const maxFlagColumn = 32
+
+func (h *helpText) flags(title string, flags []*pflag.Flag) {
+	if len(flags) == 0 {
+		return
+	}
+	h.head(title)
+	wide := 0
+	for _, f := range flags {
+		if n := len(flagName(f)); n <= maxFlagColumn {
+			wide = max(wide, n)
+		}
+	}
+	for _, f := range flags {
+		_, usage := pflag.UnquoteUsage(f)
+		h.item(flagName(f), usage+shownDefault(f), wide)
+	}
+}
+
+// flagName returns a flag as it is typed, with its value.
+func flagName(f *pflag.Flag) string {
+	name := "    --" + f.Name
+	if f.Shorthand != "" && f.ShorthandDeprecated == "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	value, _ := pflag.UnquoteUsage(f)
+	if value != "" {
+		name += " " + value
+	}
+	if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
+		name += fmt.Sprintf("[=%q]", f.NoOptDefVal)
+	}
+	return name
+}
+
+// item writes a name and its description: beside it or, if there is no room, below.
+func (h *helpText) item(name, about string, wide int) {
+	const margin, gap, least = 2, 3, 24
+	indent := margin + wide + gap
+	if h.columns-indent < least {
+		indent = 8
+	}
+	indent = min(indent, h.columns/2)
+	rows := tty.Wrap(about, max(h.columns-indent, 1))
+	head := strings.Repeat(" ", margin) + name
+	if h.columns < 20 {
+		head = strings.TrimSpace(name)
+	}
+	if len(head)+2 > indent {
+		for _, row := range tty.Wrap(head, max(h.columns, 1)) {
+			h.WriteString(row + "\n")
+		}
+	} else {
+		h.WriteString(head + strings.Repeat(" ", indent-len(head)) + rows[0] + "\n")
+		rows = rows[1:]
+	}
+	for _, row := range rows {
+		h.WriteString(strings.Repeat(" ", indent) + row + "\n")
+	}
+}
