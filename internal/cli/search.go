@@ -58,7 +58,8 @@ func repeatedIDs(files []sessions.File) map[string]bool {
 
 const searchHelp = `Search the sessions of all projects: prompts, answers, thinking, inputs and results
 of tools, subagents, and long results that the agent has saved in separate files.
-The newest results come first.
+The newest results come first. On a terminal, they are grouped by session, with the
+title and the age of each.
 
 A text matches if it contains all words, in upper or lower case. An argument with
 spaces is a phrase, and so is a name such as main.go or parse_line: its words must
@@ -160,7 +161,7 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.repeated = repeatedIDs(files)
-	if writeErr := o.print(result); writeErr != nil {
+	if writeErr := o.print(ctx, result); writeErr != nil {
 		return outputError(writeErr)
 	}
 	if err != nil {
@@ -311,8 +312,6 @@ const (
 	excerptBytes   = 400 // of an excerpt in JSON
 	excerptColumns = 160 // of an excerpt in text without a terminal
 	excerptIndent  = "    "
-	markOn         = "\x1b[1;31m"
-	markOff        = "\x1b[0m"
 )
 
 // A searchRecord is a result in JSON.
@@ -336,8 +335,16 @@ type matchAt struct {
 	End   int `json:"end"`
 }
 
-func (o *searchOptions) print(result *search.Result) error {
+func (o *searchOptions) print(ctx context.Context, result *search.Result) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
+	if isTerminal(o.streams.Out) && !o.json {
+		color, columns := colored(o.streams.Out), terminalWidth(o.streams.Out)
+		for _, g := range groupHits(result.Hits) {
+			g.name(ctx, o.repeated)
+			_, _ = out.WriteString(g.text(o.now(), columns, color))
+		}
+		return out.Flush()
+	}
 	for i := range result.Hits {
 		if err := o.printHit(out, &result.Hits[i]); err != nil {
 			return err
@@ -475,7 +482,7 @@ func (l *excerptLine) write(text string, marked bool) {
 	l.full = fit != text
 	l.columns -= tty.Width(fit)
 	if marked && l.color && fit != "" {
-		fit = markOn + fit + markOff
+		fit = tty.Match.Paint(fit, true)
 	}
 	l.out.WriteString(fit)
 }

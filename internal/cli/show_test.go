@@ -447,7 +447,7 @@ func TestSearchExcerpt(t *testing.T) {
 	} {
 		start := strings.Index(c.text, c.match)
 		h := &search.Hit{Text: c.text, Matches: []search.Span{{Start: start, End: start + len(c.match)}}}
-		got := strings.NewReplacer(markOn, "[", markOff, "]").Replace(excerptOf(h, c.columns, true))
+		got := strings.NewReplacer("\x1b[1;31m", "[", "\x1b[0m", "]").Replace(excerptOf(h, c.columns, true))
 		if got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
 		}

@@ -32,13 +32,14 @@ const (
 	Number
 	AddedWord   // the part of an added line that has changed
 	RemovedWord // the part of a removed line that has changed
+	Match       // what was searched for
 )
 
 // parameters are those of the escape sequences that begin the styles.
 var parameters = [...]string{
 	Plain: "", Title: "1", Prompt: "1;36", Tool: "1", Path: "36", Failure: "31", Success: "32", Addition: "32", Removal: "31",
 	Waiting: "33", Cost: "33", Dim: "2", Heading: "1", Strong: "1", Emphasis: "3", Struck: "9", Code: "36", Link: "4",
-	Keyword: "35", Literal: "32", Comment: "2", Number: "33", AddedWord: "1;7;32", RemovedWord: "1;7;31",
+	Keyword: "35", Literal: "32", Comment: "2", Number: "33", AddedWord: "1;7;32", RemovedWord: "1;7;31", Match: "1;31",
 }
 
 // Paint returns a clean text in a style, if color is set. Lines are painted one by one, so that each
