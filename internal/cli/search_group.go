@@ -70,8 +70,9 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 	var b strings.Builder
 	b.WriteString(g.heading(now, columns, color) + "\n")
 	if g.path != "" {
-		lines := strings.Join(tty.Wrap(tty.Line(g.path), columns), "\n")
-		b.WriteString(tty.Path.Paint(lines, color) + "\n")
+		for _, line := range tty.Wrap(tty.Line(g.path), columns) {
+			b.WriteString(tty.Path.Paint(tty.Fit(line, columns), color) + "\n") // one column has no wide character
+		}
 	}
 	for _, h := range g.hits {
 		b.WriteString(tty.Dim.Paint(tty.Fit("  "+placeInSession(h, now.Location()), columns), color) + "\n")
