@@ -97,6 +97,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	c.user.questions().serve(opts)
+	scr.dir = c.user.questions().workspace.dir
 	err = c.talk(ctx)
 	scr.idle()
 	return ofChat(runFailure(ctx, explain(ctx, err)))

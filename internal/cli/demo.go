@@ -304,6 +304,7 @@ func (t *tour) converse(opts *clew.Options) error {
 	opts.IncludePartialMessages = true
 	questioner := newQuestioner(t.ctx, streams, scr)
 	questioner.workspace = t.workspace()
+	scr.dir = questioner.workspace.dir
 	opts.CanUseTool = questioner.decide
 	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)

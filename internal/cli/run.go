@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -126,13 +129,31 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	opts.IncludePartialMessages = o.partial || o.format == formatText
 	questioner := newQuestioner(ctx, o.streams, scr)
 	questioner.serve(opts)
+	scr.dir = questioner.workspace.dir
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
 	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.idle()
 	if unwritten := p.finish(err); unwritten != nil {
 		return unwritten
 	}
+	if text, ok := p.(*textPrinter); ok && isTerminal(o.streams.Err) && text.result != nil {
+		scr.say(tty.Dim.Paint(tty.Fit(closingLine(text.result, opts.Ephemeral), scr.width-1), colored(o.streams.Err)) + "\n")
+	}
 	return runFailure(ctx, err)
+}
+
+// closingLine says what a turn took, and how to continue the session.
+func closingLine(r *wire.ResultMessage, ephemeral bool) string {
+	parts := []string{render.Duration(r.Duration.Duration())}
+	if u := r.Usage; u != nil {
+		tokens := u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+		parts = append(parts, render.Count(tokens)+" tokens")
+	}
+	parts = append(parts, fmt.Sprintf("$%.2f", r.TotalCostUSD))
+	if id := tty.Line(r.SessionID); id != "" && !ephemeral {
+		parts = append(parts, "session "+tty.Cut(id, 8), `clew run --continue "..."`)
+	}
+	return strings.Join(parts, " · ")
 }
 
 func (o *runOptions) printer(scr *screen, structured bool) printer {

@@ -261,8 +261,9 @@ func usageOf(r *wire.ResultMessage) wire.JSON {
 // doing, and for how long. Its methods may be called from several goroutines.
 type screen struct {
 	out, err io.Writer
-	shared   bool // both are terminals, or the same writer
-	width    int  // of stderr, or 0 if lines are not cut
+	dir      string // the working directory of the agent, or ""
+	shared   bool   // both are terminals, or the same writer
+	width    int    // of stderr, or 0 if lines are not cut
 
 	mu          sync.Mutex
 	midLine     bool // the last line on stdout is not complete
@@ -461,7 +462,7 @@ func (s *screen) misfits(msg wire.Message) {
 
 func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 	line := use.Name
-	if summary := transcript.ToolSummary(use.Name, use.Input); summary != use.Name {
+	if summary := transcript.ToolSummaryIn(s.dir, use.Name, use.Input); summary != use.Name {
 		line += ": " + clip(summary)
 	}
 	indent := ""

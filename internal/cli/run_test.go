@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
@@ -238,6 +239,20 @@ func TestDescribeAlways(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say\n%s:\n%s", want, text)
 		}
+	}
+}
+
+func TestClosingLine(t *testing.T) {
+	t.Parallel()
+	r := &wire.ResultMessage{
+		Duration: wire.Millis((48 * time.Second).Milliseconds()), TotalCostUSD: 0.123, SessionID: "9a6a0100-1111",
+		Usage: &wire.Usage{InputTokens: 1400, CacheReadInputTokens: 20000},
+	}
+	if got := closingLine(r, false); got != `48 s · 21.4k tokens · $0.12 · session 9a6a0100 · clew run --continue "..."` {
+		t.Errorf("it is %q", got)
+	}
+	if got := closingLine(&wire.ResultMessage{SessionID: "x"}, true); got != "0.0 s · $0.00" {
+		t.Errorf("it is %q", got)
 	}
 }
 
