@@ -268,7 +268,8 @@ type screen struct {
 	mu          sync.Mutex
 	midLine     bool // the last line on stdout is not complete
 	label       string
-	since       time.Time
+	since       time.Time // when the turn began, later by the time that the user took
+	pausedAt    time.Time
 	frame       int
 	visible     bool
 	paused      bool
@@ -324,7 +325,7 @@ func (s *screen) draw() {
 	spokes := []string{"|", "/", "-", `\`}
 	s.frame++
 	elapsed := time.Since(s.since).Truncate(time.Second)
-	line := fmt.Sprintf("%s %v %s", spokes[s.frame%len(spokes)], elapsed, s.label)
+	line := fmt.Sprintf("%s %.0f s · %s", spokes[s.frame%len(spokes)], elapsed.Seconds(), s.label)
 	s.visible = true
 	s.toErr(clearLine + fitLine(line, s.width))
 }
@@ -343,7 +344,10 @@ func (s *screen) busy(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.label, s.since = label, time.Now()
+	if s.label == "" {
+		s.since = time.Now() // a turn begins
+	}
+	s.label = label
 	if label == "" {
 		clear(s.tools) // their results won't come
 		s.changed.Broadcast()
@@ -414,7 +418,12 @@ func (s *screen) pause(paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
-	s.paused, s.since = paused, time.Now()
+	if paused {
+		s.pausedAt = time.Now()
+	} else {
+		s.since = s.since.Add(time.Since(s.pausedAt))
+	}
+	s.paused = paused
 }
 
 // follow reports on stderr what the agent does.
@@ -470,11 +479,26 @@ func (s *screen) toolBegins(use *wire.ToolUseBlock, inSubagent bool) {
 		indent = "  "
 	}
 	s.brief(indent + "* " + line)
-	s.busy(printable(line))
+	s.busy(printable(doing(use.Name, strings.TrimPrefix(strings.TrimPrefix(line, use.Name), ": "))))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools[use.ID] = use.Name
 	s.changed.Broadcast()
+}
+
+// doing says what the agent does while it uses a tool, of which there is a summary, or "".
+func doing(tool, summary string) string {
+	verb := map[string]string{
+		"Read": "reading", "Edit": "editing", "MultiEdit": "editing", "Write": "writing", "NotebookEdit": "editing",
+		"Bash": "running", "Grep": "searching", "Glob": "searching", "WebFetch": "fetching", "WebSearch": "searching",
+	}[tool]
+	switch {
+	case summary == "":
+		return tool
+	case verb == "":
+		return tool + ": " + summary
+	}
+	return verb + " " + summary
 }
 
 // waitForTool waits until the tool use with this ID is on the screen: agents write it right before
