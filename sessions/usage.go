@@ -34,6 +34,8 @@ type UsageOptions struct {
 	// means no limit. All transcripts are read in any case, since a copy of an answer in another
 	// file may be more complete.
 	Since, Until time.Time
+	// Tools says that calls of tools are counted as well, which takes longer.
+	Tools bool
 	// Progress is called from time to time with the bytes read so far and their total. The total is
 	// 0 for a store that is not a [Folder]. It is never called twice at the same time, and reading
 	// waits until it returns. Nil means that nothing is called.
@@ -49,6 +51,9 @@ type UsageScan struct {
 	// CostStates are the agent's own accounts of what it has used, for [usage.Reconcile]. They
 	// cover whole sessions: Since and Until don't limit them.
 	CostStates []usage.CostState
+	// Tools has each call of a tool once, if [UsageOptions.Tools] is set. Since and Until don't
+	// limit them.
+	Tools usage.ToolTally
 	// Limits are the usage limits of the account that have refused a request, by time. Since and
 	// Until don't limit them.
 	Limits []ReachedLimit
@@ -179,10 +184,12 @@ func (r *UsageScan) bad(l BadLine) bool {
 
 // A usageCounter adds up entries. The zero value is ready.
 type usageCounter struct {
-	tally   usage.Tally
-	states  []usage.CostState
-	limits  []ReachedLimit
-	decoder usage.CallDecoder
+	withTools bool
+	tools     usage.ToolTally
+	tally     usage.Tally
+	states    []usage.CostState
+	limits    []ReachedLimit
+	decoder   usage.CallDecoder
 }
 
 // entry adds up one entry: an answer of the model, the agent's account of its costs, or a limit
@@ -190,6 +197,9 @@ type usageCounter struct {
 func (u *usageCounter) entry(p *usageSegment, text []byte) error {
 	p.noteStart(text)
 	c, ok, err := u.decoder.Decode(text)
+	if kind := u.decoder.EntryType(); u.withTools && err == nil && (kind == "assistant" || kind == "user") {
+		u.tools.AddLine(text)
+	}
 	if ok {
 		u.tally.Add(p.locate(c))
 		return err
@@ -210,6 +220,7 @@ func (u *usageCounter) entry(p *usageSegment, text []byte) error {
 // add adds what a counter has found to the report.
 func (r *UsageScan) add(u *usageCounter) {
 	r.Tally.Merge(&u.tally)
+	r.Tools.Merge(&u.tools)
 	r.CostStates = append(r.CostStates, u.states...)
 	r.Limits = append(r.Limits, u.limits...)
 }
@@ -306,7 +317,7 @@ func (r *UsageScan) readSession(ctx context.Context, opts *UsageOptions, key wir
 // the context stops the scan.
 func (r *UsageScan) readTranscript(ctx context.Context, opts *UsageOptions, key wire.SessionKey,
 	segment usageSegment) error {
-	var counter usageCounter
+	counter := usageCounter{withTools: opts.Tools}
 	defer r.add(&counter)
 	r.Files++
 	number := 0

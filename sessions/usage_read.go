@@ -424,7 +424,7 @@ func (r *UsageScan) readFolders(ctx context.Context, opts *UsageOptions, where s
 	workers := make([]usageWorker, min(runtime.GOMAXPROCS(0), len(run.segments)))
 	var group sync.WaitGroup
 	for i := range workers {
-		workers[i].run = run
+		workers[i].run, workers[i].withTools = run, opts.Tools
 		group.Go(func() { workers[i].work(ctx) })
 	}
 	group.Wait()

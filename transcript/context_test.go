@@ -187,7 +187,7 @@ func TestContextPictures(t *testing.T) {
 		`[{"type":"tool_result","tool_use_id":"t1","content":[` + picture + `]}]`,
 	} {
 		c := accountOf(t, `{"type":"user","message":{"content":`+content+`}}`)
-		if got := int(c.records[len(c.records)-1].value); got < pictureTokens || got > pictureTokens+50 {
+		if got := int(c.records[len(c.records)-1].value); got < 1600 || got > 1600+50 {
 			t.Errorf("%.40s: a picture is taken for %d tokens", content, got)
 		}
 	}

@@ -432,3 +432,32 @@ func TestSearchesCost(t *testing.T) {
 		t.Errorf("a search costs %v", with-without)
 	}
 }
+
+// A call counts once, wherever its copies and its result are.
+func TestToolTally(t *testing.T) {
+	t.Parallel()
+	const call = `{"type":"assistant","timestamp":"2026-11-01T12:00:00Z","message":{"content":[{"type":"text","text":"x"},` +
+		`{"type":"tool_use","id":"t1","name":"mcp__git__log","input":{"n":1}}]}}`
+	const result = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"12345678"}]}}`
+	const stray = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"x"}]}}`
+	want := []ToolCall{{
+		ID: "t1", Name: "mcp__git__log", Time: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), InputTokens: 2, ResultTokens: 3, Failed: true,
+	}}
+	for _, lines := range [][]string{{call, result, call, stray}, {result, stray, result, call}, {"", "{", "[]", call, result, `{"message":7}`}} {
+		var first, second ToolTally
+		for i, line := range lines {
+			if i%2 == 0 {
+				first.AddLine([]byte(line))
+			} else {
+				second.AddLine([]byte(line))
+			}
+		}
+		first.Merge(&second)
+		if diff := cmp.Diff(want, first.Calls()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", lines, diff)
+		}
+	}
+	if server, tool, ok := want[0].MCP(); server != "git" || tool != "log" || !ok {
+		t.Errorf("server %q, tool %q, %t", server, tool, ok)
+	}
+}

@@ -44,6 +44,11 @@ and below it the next ones. Weeks begin on Monday. A block is a period of five
 hours, as subscriptions count it. Times are sorted by time, and other groups by
 cost, unless --sort says otherwise.
 
+"clew stats tools" counts calls of tools instead, and "clew stats mcp" those of MCP
+servers: the calls, those whose results are marked as errors, and about how many
+tokens inputs and results have, estimated from their length. The API does not say
+what a single call costs, so these tables have no cost.
+
 For blocks, the table also has the cost per hour from the first answer to the last,
 unless these are less than ten minutes apart, and the times without answers. Below
 it is what the current block will come to at this rate, and the limits of the
@@ -85,6 +90,7 @@ func newStats(s Streams) *cobra.Command {
   clew stats daily models --last 7
   clew stats monthly --plot
   clew stats blocks --recent
+  clew stats tools --since 7d
   clew stats projects models --since 7d --sort tokens --limit 10
   clew stats --project . --by session --csv >usage.csv
   clew stats --json | jq .total.cost`,
@@ -129,9 +135,16 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	want.Tools = o.by.tools != ""
 	used, err := o.read(ctx, want)
 	if err != nil {
 		return err
+	}
+	if want.Tools {
+		if err := o.printTools(used, want); err != nil {
+			return err
+		}
+		return o.reportUnread(used)
 	}
 	if o.reconcile {
 		err = o.printReconciliation(used, prices)
@@ -170,6 +183,9 @@ func (o *statsOptions) check() error {
 	}
 	if o.limit < 0 {
 		return usageError("--limit must not be negative", "")
+	}
+	if o.by.tools != "" && (len(o.by.list) > 0 || o.plot || o.last > 0 || o.order == "cost") {
+		return usageError("tool and mcp are groups of their own, without --plot, --last and --sort cost", "")
 	}
 	if (o.active || o.recent) && !byBlock(o.by.list) {
 		return usageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)

@@ -353,15 +353,16 @@ func (r *statsReport) sortParts(g *statsGroup, level int) {
 // dimensions is a flag for comma-separated groups. The first use of the flag replaces the default.
 type dimensions struct {
 	list  []usage.Dimension
+	tools string // "tool" or "mcp": calls of tools are counted in place of answers
 	given bool
 }
 
 // The words for groups: as values of --by, and as arguments. Each of them is valid in both places.
 var (
-	groupNames = []string{"month", "week", "day", "hour", "block", "model", "project", "session", "agent"}
+	groupNames = []string{"month", "week", "day", "hour", "block", "model", "project", "session", "agent", "tool", "mcp"}
 
 	groupArguments = []string{
-		"daily", "weekly", "monthly", "hourly", "blocks", "models", "projects", "sessions", "agents",
+		"daily", "weekly", "monthly", "hourly", "blocks", "models", "projects", "sessions", "agents", "tools", "mcp",
 	}
 )
 
@@ -388,7 +389,15 @@ func (d *dimensions) Set(text string) error {
 
 // add adds the group that a word stands for, and reports whether there is one.
 func (d *dimensions) add(word string) bool {
-	dim, err := usage.ParseDimension(groupName(word))
+	name := groupName(word)
+	if name == "tool" || name == "mcp" {
+		if !d.given {
+			d.list = nil
+		}
+		d.tools, d.given = name, true
+		return true
+	}
+	dim, err := usage.ParseDimension(name)
 	if err != nil {
 		return false
 	}

@@ -113,3 +113,45 @@ func (s *Shortener) keeps(c byte) bool {
 	s.kept++
 	return !s.cutting
 }
+
+// pictureTokens is about what a picture takes, whatever the length of its text. In a text that is
+// shorter than pictureBytes it makes no difference.
+const (
+	pictureTokens = 1600
+	pictureBytes  = 32 << 10
+)
+
+// EstimateTokens returns about how many tokens a JSON text stands for.
+func EstimateTokens(text []byte) int {
+	size := len(text)
+	if size <= 2 { // "", [], {}
+		return 0
+	}
+	pictures := 0
+	if size > pictureBytes && bytes.Contains(text, []byte(`"base64"`)) {
+		var bytes int
+		pictures, bytes = encoded(text)
+		size -= bytes
+	}
+	return (size+3)/4 + pictures*pictureTokens
+}
+
+// encoded returns how many pictures and other files are in a JSON text, and the length of what they
+// hold.
+func encoded(text []byte) (files, size int) {
+	const open = `"data":"`
+	for {
+		i := bytes.Index(text, []byte(open))
+		if i < 0 {
+			return files, size
+		}
+		text = text[i+len(open):]
+		end := bytes.IndexByte(text, '"')
+		if end < 0 {
+			return files, size
+		}
+		files++
+		size += end
+		text = text[end:]
+	}
+}

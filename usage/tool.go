@@ -1,0 +1,125 @@
+package usage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/entrylex"
+	"github.com/clewdev/clew/internal/jsonlex"
+)
+
+// A ToolCall is a call of a tool, with what the transcripts have of its result.
+type ToolCall struct {
+	// ID is the ID of the call, such as "toolu_01A…".
+	ID string
+	// Name is the name of the tool, such as "Bash" or "mcp__github__list_issues". It is "" if no
+	// transcript has the call itself.
+	Name string
+	// Time is that of the line with the call, or the zero time if it has none.
+	Time time.Time
+	// InputTokens is about how many tokens the model wrote for the call, by the length of its input.
+	InputTokens int
+	// ResultTokens is about how many tokens the result added to the context, by its length. It is 0
+	// for a call without a result.
+	ResultTokens int
+	// Failed says that the result is marked as an error. A call that the user denied has failed as
+	// well.
+	Failed bool
+}
+
+// MCP returns the server and the tool of a call of an MCP tool. It returns false for other tools.
+func (c *ToolCall) MCP() (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(c.Name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	server, tool, _ = strings.Cut(rest, "__")
+	return server, tool, true
+}
+
+// A ToolTally counts each call of a tool once, however often it was written down. Its content does
+// not depend on the order of the lines. The zero value is ready. It is for one goroutine at a time.
+type ToolTally struct {
+	calls map[string]*ToolCall
+	lexer jsonlex.Lexer
+}
+
+// AddLine takes note of the calls and results in a line of a transcript. Lines without any, and
+// lines that are not entries, change nothing.
+func (t *ToolTally) AddLine(line []byte) {
+	content := jsonlex.Lookup(jsonlex.Lookup(line, 0, entrylex.KeyMessage), 0, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return
+	}
+	var at time.Time
+	t.lexer.Reset(content)
+	for ok := t.lexer.FirstElem(); ok; ok = t.lexer.NextElem() {
+		block := t.lexer.Skip()
+		kind := textOf(block, "type")
+		switch {
+		case strings.HasSuffix(kind, "tool_use"):
+			if at.IsZero() {
+				at, _ = time.Parse(time.RFC3339, textOf(line, entrylex.KeyTimestamp))
+			}
+			t.add(ToolCall{
+				ID: textOf(block, "id"), Name: textOf(block, "name"), Time: at,
+				InputTokens: entrylex.EstimateTokens(jsonlex.Lookup(block, 0, "input")),
+			})
+		case strings.HasSuffix(kind, "tool_result"):
+			t.add(ToolCall{
+				ID: textOf(block, "tool_use_id"), Failed: string(jsonlex.Lookup(block, 0, "is_error")) == "true",
+				ResultTokens: entrylex.EstimateTokens(jsonlex.Lookup(block, 0, "content")),
+			})
+		}
+	}
+	t.lexer.Reset(nil)
+}
+
+func textOf(object []byte, name string) string {
+	text, _ := jsonlex.Unquote(jsonlex.Lookup(object, 0, name))
+	return string(text)
+}
+
+// add merges what is known of a call. Nothing can be said about a call without an ID.
+func (t *ToolTally) add(c ToolCall) {
+	if c.ID == "" {
+		return
+	}
+	known := t.calls[c.ID]
+	if known == nil {
+		if t.calls == nil {
+			t.calls = map[string]*ToolCall{}
+		}
+		t.calls[c.ID] = &c
+		return
+	}
+	if known.Time.IsZero() || !c.Time.IsZero() && c.Time.Before(known.Time) {
+		known.Time = c.Time
+	}
+	known.Name = max(known.Name, c.Name)
+	known.InputTokens = max(known.InputTokens, c.InputTokens)
+	known.ResultTokens = max(known.ResultTokens, c.ResultTokens)
+	known.Failed = known.Failed || c.Failed
+}
+
+// Merge adds all that o has. It leaves o as it is.
+func (t *ToolTally) Merge(o *ToolTally) {
+	for _, c := range o.calls {
+		t.add(*c)
+	}
+}
+
+// Calls returns each call once, by time, then by ID. Results whose calls are in no transcript are
+// left out. The list is new at each call.
+func (t *ToolTally) Calls() []ToolCall {
+	var calls []ToolCall
+	for _, c := range t.calls {
+		if c.Name != "" {
+			calls = append(calls, *c)
+		}
+	}
+	slices.SortFunc(calls, func(a, b ToolCall) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+	return calls
+}
