@@ -17,6 +17,8 @@ import (
 type statsOptions struct {
 	streams Streams
 	now     func() time.Time
+	after   func(time.Duration) <-chan time.Time
+	capture *strings.Builder // gets the output, if it is set
 
 	by           dimensions
 	since, until string
@@ -27,9 +29,9 @@ type statsOptions struct {
 	order        statsOrder
 	limit, last  int
 
-	active, recent        bool
-	plot, json, csv       bool
-	reconcile, priceTable bool
+	active, recent, watched bool
+	plot, json, csv         bool
+	reconcile, priceTable   bool
 }
 
 const statsHelp = `Count the tokens and the cost of all answers in the transcripts of all projects,
@@ -81,7 +83,7 @@ in dollars per million tokens, and per search.
 end of a session.`
 
 func newStats(s Streams) *cobra.Command {
-	o := &statsOptions{streams: s, now: time.Now, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
+	o := &statsOptions{streams: s, now: time.Now, after: time.After, by: dimensions{list: []usage.Dimension{usage.ByDay}}}
 	cmd := &cobra.Command{
 		Use:   "stats [GROUPS]",
 		Short: "Show tokens and cost by day, model, project and more",
@@ -113,6 +115,7 @@ func newStats(s Streams) *cobra.Command {
 	addOnOff(cmd, &o.active, "active", "count only the current block")
 	addOnOff(cmd, &o.recent, "recent", "count only the blocks of the last three days")
 	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
+	addOnOff(cmd, &o.watched, "watch", "on a terminal, read again every few seconds until interrupted")
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
 	addOnOff(cmd, &o.csv, "csv", "print comma-separated values, without a total")
 	addOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own totals")
@@ -131,6 +134,19 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if o.priceTable {
 		return o.printPrices(prices)
 	}
+	if !o.watched {
+		return o.count(ctx, prices)
+	}
+	show := func() (string, error) {
+		o.capture = new(strings.Builder)
+		err := o.count(ctx, prices)
+		return o.capture.String(), err
+	}
+	return o.watch(ctx, show, &statsScreen{w: o.streams.Out, size: func() (int, int) { return screenSize(o.streams.Out) }})
+}
+
+// count reads the transcripts once, and prints what they have.
+func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 	want, zone, err := o.wanted(ctx)
 	if err != nil {
 		return err
@@ -174,12 +190,17 @@ func (o *statsOptions) check() error {
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"last", o.last != 0}},
 		{{"project", o.project != ""}, {"all", o.all}},
 		{{"active", o.active}, {"recent", o.recent}},
+		{{"watch", o.watched}, {"json", o.json}}, {{"watch", o.watched}, {"csv", o.csv}},
+		{{"watch", o.watched}, {"reconcile", o.reconcile}}, {{"watch", o.watched}, {"price-table", o.priceTable}},
 		{{"reconcile", o.reconcile}, {"since", o.since != ""}},
 		{{"reconcile", o.reconcile}, {"until", o.until != ""}},
 	} {
 		if err := atMostOne(group); err != nil {
 			return err
 		}
+	}
+	if o.watched && (!isTerminal(o.streams.Out) || os.Getenv("TERM") == "dumb") {
+		return usageError("--watch needs a terminal", "")
 	}
 	if o.limit < 0 {
 		return usageError("--limit must not be negative", "")
@@ -277,6 +298,10 @@ func (o *statsOptions) nothing() string {
 }
 
 func (o *statsOptions) write(text string) error {
+	if o.capture != nil {
+		o.capture.WriteString(text)
+		return nil
+	}
 	if _, err := io.WriteString(o.streams.Out, text); err != nil {
 		return outputError(err)
 	}

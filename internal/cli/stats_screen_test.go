@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,8 +52,8 @@ func sampleUsage(more ...sampleCall) *sessions.UsageScan {
 	return used
 }
 
-// statsScreen returns a table of the sample.
-func statsScreen(t *testing.T, used *sessions.UsageScan, by string, on canvas) string {
+// statsText returns a table of the sample.
+func statsText(t *testing.T, used *sessions.UsageScan, by string, on canvas) string {
 	t.Helper()
 	var groups dimensions
 	if err := groups.Set(by); err != nil {
@@ -106,7 +107,7 @@ func TestStatsScreens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkScreens(t, name, func(on canvas) string { return statsScreen(t, sampleUsage(), by, on) })
+			checkScreens(t, name, func(on canvas) string { return statsText(t, sampleUsage(), by, on) })
 		})
 	}
 }
@@ -121,7 +122,7 @@ func TestStatsFitsEveryWidth(t *testing.T) {
 	)
 	for _, by := range []string{"day", "day,model", "model", "project,session,model,agent", "session", "block", "hour,project", "block,model"} {
 		for width := 1; width <= 200; width++ {
-			for line := range strings.Lines(statsScreen(t, used, by, canvas{width: width})) {
+			for line := range strings.Lines(statsText(t, used, by, canvas{width: width})) {
 				line = strings.TrimSuffix(line, "\n")
 				if n := tty.Width(line); n > max(width, 2) { // a wide character has two columns
 					t.Fatalf("by %s at %d columns: %d columns: %q", by, width, n, line)
@@ -153,5 +154,39 @@ func TestStatsKeepsBlocks(t *testing.T) {
 		if len(r.Rows) != tt.rows || len(r.Blocks) != tt.blocks || r.Total.Calls != tt.calls {
 			t.Errorf("active %t, recent %t: %d rows, %d blocks, %d answers", tt.active, tt.recent, len(r.Rows), len(r.Blocks), r.Total.Calls)
 		}
+	}
+}
+
+// --watch draws over what it has drawn, within the screen, and waits longer if reading takes long.
+func TestStatsWatch(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	now := statsNow
+	var waits []time.Duration
+	texts := []string{"head\n1\n2\n3\n4\n", "head\n5\n"}
+	o := &statsOptions{now: func() time.Time { return now }}
+	o.after = func(d time.Duration) <-chan time.Time {
+		if waits = append(waits, d); len(waits) == len(texts) {
+			cancel()
+			return nil
+		}
+		c := make(chan time.Time, 1)
+		c <- now
+		return c
+	}
+	var out strings.Builder
+	show := func() (string, error) {
+		now = now.Add(time.Duration(len(waits)) * 500 * time.Millisecond)
+		return texts[len(waits)], nil
+	}
+	err := o.watch(ctx, show, &statsScreen{w: &out, size: func() (int, int) { return 80, 5 }})
+	const c = clearLine
+	want := c + "head\n" + c + "2\n" + c + "3\n" + c + "4\n" + "\x1b[4A" + c + "head\n" + c + "5\n" + c + "\n" + c + "\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" || exitCode(err) != exitInterrupted {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]time.Duration{2 * time.Second, 5 * time.Second}, waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }
