@@ -306,7 +306,7 @@ func TestChatEscape(t *testing.T) {
 	c.press(t, "still here\x1b")
 	c.see(t, "> still here|")
 	c.press(t, "\x03may I\r")
-	c.see(t, "Allow it? [y]es, once / [n]o: |")
+	c.see(t, "Allow it? |")
 	c.press(t, "\x1b")
 	c.see(t, "interrupted"+chatAfterTurn+"> |")
 	c.press(t, "hang\r")

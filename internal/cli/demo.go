@@ -209,10 +209,7 @@ func (t *tour) head(args ...string) error {
 	for _, arg := range args {
 		line += " " + quoteArg(arg)
 	}
-	if colored(t.streams.Out) {
-		line = "\x1b[1;36m" + line + "\x1b[0m"
-	}
-	t.print("\n" + line + "\n")
+	t.print("\n" + tty.Prompt.Paint(line, colored(t.streams.Out)) + "\n")
 	t.pause(600 * time.Millisecond)
 	switch {
 	case t.ctx.Err() != nil:

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -256,12 +257,14 @@ func doctorText(found []diagnosis, columns int, color bool) string {
 
 // painted colors the first word of a text by its state.
 func painted(text string, state checkState, color bool) string {
-	codes := map[checkState]string{stateOK: "32", stateNote: "36", stateWarning: "33", stateProblem: "31"}
+	styles := map[checkState]tty.Style{
+		stateOK: tty.Success, stateNote: tty.Path, stateWarning: tty.Waiting, stateProblem: tty.Failure,
+	}
 	rest, ok := strings.CutPrefix(text, string(state))
-	if !color || !ok {
+	if !ok {
 		return text
 	}
-	return "\x1b[" + codes[state] + "m" + string(state) + "\x1b[0m" + rest
+	return styles[state].Paint(string(state), color) + rest
 }
 
 type terminalDetails struct {

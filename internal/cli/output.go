@@ -110,23 +110,22 @@ func jsonLine(v any) ([]byte, error) {
 	return escapeLine(b.Bytes()), nil
 }
 
-// printable makes an untrusted text safe for a terminal. It escapes control characters, invisible
-// characters and bytes that are not UTF-8 as in a Go string, so that the text stays on its line.
+// printable returns an untrusted text as one line that is safe for a terminal. Characters that a
+// terminal might interpret or hide are escaped as in a Go string. Only a text that has some of them
+// has its backslashes doubled, so that a path of Windows is shown as it is, and an escape differs
+// from the same letters in the text.
 func printable(s string) string {
-	quoted := strconv.Quote(s)
-	return tty.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
-}
-
-// escaped is like printable, for a text of ours that quotes an untrusted one: it returns the text
-// unchanged if nothing in it needs escaping.
-func escaped(s string) string {
 	for _, r := range s {
 		if !tty.IsVisible(r) || r == utf8.RuneError {
-			return printable(s)
+			quoted := strconv.Quote(s)
+			return tty.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
 		}
 	}
 	return s
 }
+
+// escaped is printable, for a text of ours that quotes an untrusted one.
+func escaped(s string) string { return printable(s) }
 
 // maxText is the number of bytes that are kept of an untrusted text.
 const maxText = 160

@@ -22,7 +22,10 @@ func TestPrintable(t *testing.T) {
 		{"controls beyond ASCII", "\u009b31m\x7f", `\u009b31m\x7f`},
 		{"text direction", "\u202eevil", `\u202eevil`},
 		{"not UTF-8", "\xff\xfe", `\xff\xfe`},
-		{"backslash before a quote", `\"`, `\\"`},
+		{"backslash before a quote", `\"`, `\"`},
+		{"path of Windows", `C:\users\new`, `C:\users\new`},
+		{"an escape that was typed", `\x1b[2J`, `\x1b[2J`},
+		{"a typed escape beside a real one", "\\x1b\x1b", `\\x1b\x1b`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
