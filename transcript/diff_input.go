@@ -62,7 +62,9 @@ func InputDiffOf(name string, input wire.JSON, file string) (*FileDiff, error) {
 
 // DiffTexts returns the change of a file from one content to another. It has no hunks if they are
 // the same.
-func DiffTexts(path, before, after string) *FileDiff { return newFileDiff(path, diffText(before, after)) }
+func DiffTexts(path, before, after string) *FileDiff {
+	return newFileDiff(path, diffText(before, after))
+}
 
 // editedFile returns the diff of a file after edits, one after the other.
 func editedFile(path, file string, edits ...tooluse.StringEdit) (*FileDiff, error) {

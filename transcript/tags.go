@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -202,4 +203,29 @@ func appendLine(dst, text []byte, maxLen int) []byte {
 		text = text[size:]
 	}
 	return dst
+}
+
+// belowDir returns a path relative to dir, if it is below it.
+func belowDir(dir string, path []byte) []byte {
+	rest, ok := bytes.CutPrefix(path, []byte(dir))
+	switch {
+	case !ok:
+		return path
+	case len(rest) == 0:
+		return []byte(".")
+	case rest[0] == '/' || rest[0] == '\\':
+		return bytes.TrimLeft(rest, `/\`)
+	case strings.HasSuffix(dir, "/") || strings.HasSuffix(dir, `\`): // a root
+		return rest
+	}
+	return path
+}
+
+// separator returns a test for the rune that separates the segments of a path. Windows has a
+// different one.
+func separator(path []byte) func(rune) bool {
+	if bytes.IndexByte(path, '/') >= 0 {
+		return func(r rune) bool { return r == '/' }
+	}
+	return func(r rune) bool { return r == '\\' }
 }

@@ -88,7 +88,7 @@ func TestChatTypes(t *testing.T) {
 	c.press(t, "one\\\rtwo\x1b\rthree\nfour 世界\x1b[D\x1b[D!")
 	c.see(t, "> one\n  two\n  three\n  four !|世界")
 	c.press(t, "\r")
-	c.see(t, "> one\n  two\n  three\n  four !世界\nYou said one\ntwo\nthree\nfour !世界"+chatAfterTurn+"> |")
+	c.see(t, "> one\n  two\n  three\n  four !世界\n\nYou said one two three four !世界"+chatAfterTurn+"> |")
 	c.press(t, "\x1b[200~a\rb\x1b[31m\x1b[201~")
 	c.see(t, "> a\n  b\\x1b[31m|")
 	c.press(t, "\x03")
@@ -124,13 +124,13 @@ func TestChatAsks(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "may I\r")
-	said := "Let me see.\n* Bash: make  [2J\n"
+	said := "\nLet me see.\n\n* Bash: make  [2J\n"
 	question := "+- Bash ------------------------------------------------------------+\n" +
 		"| command: make \\x1b[2J                                             |\n" +
 		"+-------------------------------------------------------------------+\n" + choices
 	c.see(t, "> may I\n"+said+question+"|")
 	c.press(t, "nx\x7f\x7fy\r")
-	c.see(t, question+"y\nbehavior is allow"+chatAfterTurn+"> |")
+	c.see(t, question+"y\n\nbehavior is allow"+chatAfterTurn+"> |")
 	// Input typed before a question does not answer it.
 	c.press(t, "may I\ryes\r")
 	c.see(t, question+"|")
@@ -159,7 +159,7 @@ func TestChatChooses(t *testing.T) {
 		"|      # blue                                                       |\n" +
 		"+-------------------------------------------------------------------+\n" +
 		"Number, your own words, or nothing to skip: "
-	c.see(t, "Let me see.\n* AskUserQuestion: Which?\n"+question+"|")
+	c.see(t, "Let me see.\n\n* AskUserQuestion: Which?\n"+question+"|")
 	c.press(t, "3\r")
 	c.see(t, question+"3\nNumber, your own words, or nothing to skip: |")
 	c.press(t, "2\r")
@@ -192,9 +192,9 @@ func TestChatInterruptedTwice(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "hang\r")
-	c.see(t, "Hanging.|")
+	c.see(t, "Hanging.\n|")
 	c.press(t, "\x03")
-	c.see(t, "Hanging.\ninterrupting\n|")
+	c.see(t, "Hanging.\n\ninterrupting\n|")
 	c.press(t, "\x03")
 	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n|")
 	c.end(t, exitInterrupted)
@@ -204,7 +204,7 @@ func TestChatInterruptedTwice(t *testing.T) {
 func TestRunLeavesTheTerminal(t *testing.T) {
 	t.Parallel()
 	c := startTyped(t, 70, []string{"run", "hang"})
-	c.see(t, "Hanging.|")
+	c.see(t, "Hanging.\n|")
 	c.press(t, "\x03")
 	c.see(t, "\ninterrupting\n|")
 	c.press(t, "\x03")
@@ -218,7 +218,7 @@ func TestChatTerminatedTwice(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "hang\r")
-	c.see(t, "Hanging.|")
+	c.see(t, "Hanging.\n|")
 	for _, seen := range []string{"\ninterrupting\n|", "\ninterrupting\n\n|"} {
 		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -287,9 +287,9 @@ func TestChatInterrupted(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "wait\r")
-	c.see(t, "Waiting.|")
+	c.see(t, "Waiting.\n|")
 	c.press(t, "typed ahead\x03")
-	c.see(t, "Waiting.\ninterrupting\ninterrupted"+chatAfterTurn+"> typed ahead|")
+	c.see(t, "Waiting.\n\ninterrupting\ninterrupted"+chatAfterTurn+"> typed ahead|")
 	c.press(t, "\x03\x04")
 	c.end(t, exitDone)
 }
@@ -300,9 +300,9 @@ func TestChatEscape(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "wait\r")
-	c.see(t, "Waiting.|")
+	c.see(t, "Waiting.\n|")
 	c.press(t, "\x1b")
-	c.see(t, "Waiting.\ninterrupting\ninterrupted"+chatAfterTurn+"> |")
+	c.see(t, "Waiting.\n\ninterrupting\ninterrupted"+chatAfterTurn+"> |")
 	c.press(t, "still here\x1b")
 	c.see(t, "> still here|")
 	c.press(t, "\x03may I\r")
@@ -310,9 +310,9 @@ func TestChatEscape(t *testing.T) {
 	c.press(t, "\x1b")
 	c.see(t, "interrupted"+chatAfterTurn+"> |")
 	c.press(t, "hang\r")
-	c.see(t, "Hanging.|")
+	c.see(t, "Hanging.\n|")
 	c.press(t, "\x1b\x1b\x1b")
-	c.see(t, "Hanging.\ninterrupting\n|")
+	c.see(t, "Hanging.\n\ninterrupting\n|")
 	c.press(t, "\x1b\x03")
 	c.see(t, "--resume "+chatSession+"\nclew chat: interrupted\n|")
 	c.end(t, exitInterrupted)
@@ -327,7 +327,7 @@ func TestChatUnknownCommand(t *testing.T) {
 	c.see(t, "> /mdoel opus\nunknown command /mdoel; did you mean /model?\n"+
 		"/help lists the commands. To send the text as a prompt, begin it with a space.\n\n"+chatStatusLine+"> /mdoel opus|")
 	c.press(t, "\x01 \r")
-	c.see(t, "You said  /mdoel opus"+chatAfterTurn+"> |")
+	c.see(t, "You said /mdoel opus"+chatAfterTurn+"> |")
 	c.press(t, "/review x\r")
 	c.see(t, "You said /review x"+chatAfterTurn+"> |")
 	c.press(t, "/usr/bin is missing\r")
@@ -365,7 +365,7 @@ func TestChatOutlivesTheAgent(t *testing.T) {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}
 	c.press(t, "\x03live\r")
-	c.see(t, "> live\nYou said live"+chatAfterTurn+"> |")
+	c.see(t, "> live\n\nYou said live"+chatAfterTurn+"> |")
 	c.press(t, "/exit\r")
 	c.end(t, exitDone)
 }

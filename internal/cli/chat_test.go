@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -277,7 +278,11 @@ func (p *paper) text() string {
 // seeLimit is how long a text may take to appear, on a machine that may be busy.
 const seeLimit = 5 * time.Minute
 
-// see waits until a text can be seen at the end of what is there.
+// spinner matches the last line of a screen on which the agent works.
+var spinner = regexp.MustCompile(`(^|\n)[|/\\-] [0-9.hms ]+s · [^\n]*\|\n*$`)
+
+// see waits until a text can be seen at the end of what is there, but for the line that says what the
+// agent does.
 func (p *paper) see(t *testing.T, want string) {
 	t.Helper()
 	p.mu.Lock()
@@ -290,7 +295,7 @@ func (p *paper) see(t *testing.T, want string) {
 		p.changed.Broadcast()
 	})
 	defer timer.Stop()
-	for !strings.HasSuffix(strings.TrimRight(p.text(), "\n"), want) {
+	for !strings.HasSuffix(strings.TrimRight(spinner.ReplaceAllString(p.text(), "\n|"), "\n"), want) {
 		if late {
 			t.Fatalf("the screen does not end with %q:\n%s", want, p.text())
 		}

@@ -311,7 +311,7 @@ func TestFaultColours(t *testing.T) {
 		for _, without := range []string{"NO_COLOR=1", "TERM=dumb", "CLICOLOR=0"} {
 			cmd := p.command(t, u)
 			cmd.Env = append(cmd.Env, without)
-			if o := p.onTerminal(t, cmd, 80); o.code != exitDone || strings.Contains(o.out, "\x1b") {
+			if o := p.onTerminal(t, cmd, 80); o.code != exitDone || styleSequence.MatchString(o.out) || strings.Contains(o.out, "\x1b]") {
 				t.Errorf("%s: exit code %d, stdout %q, stderr %q", without, o.code, o.out, o.errs)
 			}
 		}

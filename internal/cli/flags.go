@@ -1,18 +1,23 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // for systems without a database of time zones
 
-	"github.com/spf13/cobra"
-
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/spf13/cobra"
 )
 
 // An onOff is a flag that is on when it is given without a value. Unlike pflag's own, it has a
@@ -271,4 +276,139 @@ func parseDay(text string, now time.Time) (time.Time, bool) {
 // startOfDay returns the beginning of the day that is so many days after the day of t.
 func startOfDay(t time.Time, days int) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day()+days, 0, 0, 0, 0, t.Location())
+}
+
+// projectName is the name of a project in lists: that of its directory or, if that is not known,
+// the one that the agent uses.
+func projectName(cwd, project string) string {
+	if cwd == "" {
+		return project
+	}
+	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
+}
+
+// findProject returns where the sessions of a project are. The word of the flag --project is a name
+// that lists show, a directory, or the name of the directory in which the agent keeps the sessions.
+// An empty word means all projects, and a directory need not have sessions.
+func findProject(ctx context.Context, word string) (*sessions.Options, error) {
+	if word == "" {
+		return new(sessions.Options), nil
+	}
+	info, statErr := os.Stat(word)
+	isDirectory := statErr == nil && info.IsDir()
+	where := &sessions.Options{Project: word}
+	for _, err := range sessions.Files(ctx, where) {
+		if err != nil {
+			return nil, findError(ctx, err)
+		}
+		return where, nil
+	}
+	projects, err := sessions.Projects(ctx, nil)
+	if len(projects) == 0 && err != nil {
+		return nil, findError(ctx, err)
+	}
+	switch found := matchProjects(word, projects); {
+	case len(found) == 1:
+		return placeOf(&found[0]), nil
+	case len(found) > 1:
+		return nil, ambiguousProject(word, found)
+	case isDirectory: // it has no sessions yet
+		return where, nil
+	}
+	return nil, noProject(word, projects)
+}
+
+// matchProjects returns the projects that a word names. A whole name goes before one in another
+// case.
+func matchProjects(word string, projects []sessions.ProjectInfo) []sessions.ProjectInfo {
+	for _, same := range []func(a, b string) bool{
+		func(a, b string) bool { return a == b }, strings.EqualFold,
+	} {
+		var found []sessions.ProjectInfo
+		for _, p := range projects {
+			if same(p.Name, word) || same(p.Directory, word) {
+				return []sessions.ProjectInfo{p}
+			}
+			if same(projectName(p.Directory, p.Name), word) {
+				found = append(found, p)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// placeOf returns where the sessions of a project are: in its directory, so that other working trees
+// of the repository are included, or if that is another name, by its name.
+func placeOf(p *sessions.ProjectInfo) *sessions.Options {
+	if name, err := sessions.ProjectName(p.Directory); p.Directory != "" && err == nil && name == p.Name {
+		return &sessions.Options{Project: p.Directory}
+	}
+	return &sessions.Options{ProjectName: p.Name}
+}
+
+func ambiguousProject(word string, found []sessions.ProjectInfo) error {
+	hint := "Give the directory of one of them:"
+	for _, p := range found {
+		place := p.Directory
+		if where := placeOf(&p); where.Project == "" {
+			place = p.Name
+		}
+		hint += "\n  " + printable(place)
+	}
+	return &failure{
+		code: exitUsage, err: fmt.Errorf("%d projects have the name %s", len(found), printable(word)), hint: hint,
+	}
+}
+
+// noProject reports that there is no such project, and which name may have been meant.
+func noProject(word string, projects []sessions.ProjectInfo) error {
+	hint := `Run "clew ls --all" to list the sessions of all projects.`
+	if near := nearProject(word, projects); near != "" {
+		hint = "Did you mean " + near + "?\n" + hint
+	}
+	return &failure{code: exitUsage, err: errors.New("no project matches " + printable(word)), hint: hint}
+}
+
+// nearProject returns the name of a project that is like a word, or "".
+func nearProject(word string, projects []sessions.ProjectInfo) string {
+	word = strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
+	best, least := "", len([]rune(word))/3+1
+	for _, p := range projects {
+		name := projectName(p.Directory, p.Name)
+		distance := editDistance(word, strings.ToLower(name))
+		if len(word) > 2 && strings.Contains(strings.ToLower(name), word) {
+			distance = 1
+		}
+		if distance < least {
+			best, least = name, distance
+		}
+	}
+	return tty.Line(best)
+}
+
+// editDistance returns how many characters must be added, removed or replaced to turn one text into
+// the other. Long texts are cut.
+func editDistance(a, b string) int {
+	const most = 80
+	from, to := []rune(a), []rune(b)
+	from, to = from[:min(most, len(from))], to[:min(most, len(to))]
+	row := make([]int, len(to)+1)
+	for i := range row {
+		row[i] = i
+	}
+	for i, r := range from {
+		before := slices.Clone(row)
+		row[0] = i + 1
+		for k := range to {
+			replaced := before[k]
+			if to[k] != r {
+				replaced++
+			}
+			row[k+1] = min(replaced, before[k+1]+1, row[k]+1)
+		}
+	}
+	return row[len(to)]
 }

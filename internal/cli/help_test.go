@@ -78,7 +78,7 @@ func newExamplePlace(t *testing.T) *examplePlace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &examplePlace{dir: filepath.Join(dir, "project"), env: append(os.Environ(), "TESTDATA=x")}
+	p := &examplePlace{dir: filepath.Join(dir, "website"), env: append(os.Environ(), "TESTDATA=x")}
 	for name, value := range map[string]string{
 		"HOME": filepath.Join(dir, "home"), "XDG_CONFIG_HOME": filepath.Join(dir, "config"), "ANTHROPIC_API_KEY": "x",
 		"XDG_CACHE_HOME": filepath.Join(dir, "cache"), "TMPDIR": dir, "CLAUDE_CONFIG_DIR": filepath.Join(dir, "claude"),

@@ -155,7 +155,7 @@ func TestTailFollows(t *testing.T) {
 	if code := execute(ctx, args, Streams{Out: out, Err: io.Discard}); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}
-	if !strings.Contains(out.all.String(), "#2 you 2026") || strings.Contains(out.all.String(), "#1 you") {
+	if !strings.Contains(out.all.String(), "> One more") || !strings.Contains(out.all.String(), "#2 · ") || strings.Contains(out.all.String(), "#1 · ") {
 		t.Errorf("it shows:\n%s", out.all.String())
 	}
 }
@@ -181,7 +181,7 @@ func TestTailSubagent(t *testing.T) {
 	}
 	_, added, _ := strings.Cut(out.all.String(), "你好")
 	named := strings.Contains(added, "@ agent abc123, Explore")
-	if !named || !strings.Contains(added, "#2 you") || strings.Contains(added, "#1 you") {
+	if !named || !strings.Contains(added, "#2 · ") || strings.Contains(added, "#1 · ") {
 		t.Errorf("it adds:\n%s", added)
 	}
 }

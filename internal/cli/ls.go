@@ -7,14 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
+	"github.com/spf13/cobra"
 )
 
 type lsOptions struct {
@@ -305,4 +307,345 @@ func (s *sortOrder) Set(text string) error {
 		}
 	}
 	return errors.New("must be modified, created, size or title")
+}
+
+// An lsList is a list of sessions that is printed.
+type lsList struct {
+	now   time.Time // in the time zone of the list
+	byDay bool      // the list is sorted by time, so that it has groups
+	found int       // the number of sessions, also of those that are not listed
+	rows  []lsRow
+}
+
+// An lsRow is one session of a list.
+type lsRow struct {
+	sessions.SessionInfo
+	figures *sessions.Figures // nil if they were not counted
+	costs   usage.Costs
+}
+
+// take adds sessions with their figures, of which there may be none.
+func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
+	prices := usage.DefaultPrices()
+	for i := range infos {
+		row := lsRow{SessionInfo: infos[i]}
+		if len(figures) > 0 && figures[i].Err == nil {
+			row.figures = &figures[i]
+			row.costs = usage.Cost(figures[i].Calls, prices)
+		}
+		l.rows = append(l.rows, row)
+	}
+}
+
+// An lsColumn is a column of the list.
+type lsColumn struct {
+	name  string
+	right bool
+	style tty.Style
+	cell  func(l *lsList, row *lsRow) string // "" if it is not known
+	least int                                // columns of the screen that the title keeps beside it
+}
+
+// The columns of the list.
+var (
+	idColumn       = lsColumn{name: "ID", style: tty.Dim, cell: (*lsList).id, least: leastTitle}
+	titleColumn    = lsColumn{name: "TITLE", cell: (*lsList).title}
+	projectColumn  = lsColumn{name: "PROJECT", style: tty.Path, cell: (*lsList).project, least: leastTitle}
+	branchColumn   = lsColumn{name: "BRANCH", style: tty.Dim, cell: (*lsList).branch, least: leastTitle}
+	modelColumn    = lsColumn{name: "MODEL", style: tty.Dim, cell: (*lsList).model, least: leastTitle}
+	turnsColumn    = lsColumn{name: "TURNS", right: true, cell: (*lsList).turns, least: leastTitle}
+	durationColumn = lsColumn{name: "TIME", right: true, cell: (*lsList).duration, least: leastTitle}
+	tokensColumn   = lsColumn{name: "TOKENS", right: true, cell: (*lsList).tokens, least: leastTitle}
+	filesColumn    = lsColumn{name: "FILES", right: true, cell: (*lsList).files, least: leastTitle}
+	costColumn     = lsColumn{name: "COST", right: true, style: tty.Cost, cell: (*lsList).cost, least: leastTitle}
+	ageColumn      = lsColumn{name: "AGE", right: true, style: tty.Dim, cell: (*lsList).age, least: 12}
+)
+
+// screenOrder is the order of the columns on a terminal, and screenRank the order in which they are
+// chosen until there is no room for another.
+var (
+	screenOrder = []*lsColumn{
+		&idColumn, &titleColumn, &projectColumn, &branchColumn, &modelColumn,
+		&turnsColumn, &durationColumn, &tokensColumn, &filesColumn, &costColumn, &ageColumn,
+	}
+	screenRank = []*lsColumn{
+		&ageColumn, &idColumn, &costColumn, &turnsColumn, &durationColumn, &projectColumn, &modelColumn, &branchColumn,
+		&tokensColumn, &filesColumn,
+	}
+)
+
+const (
+	// leastTitle is what most columns leave to the title.
+	leastTitle = 30
+	mostTitle  = 80
+	mostCell   = 24
+	mark       = "● "
+)
+
+// screen returns the list for a terminal.
+func (l *lsList) screen(columns int, color bool) string {
+	margin := tty.Width(mark)
+	if columns < 3*margin {
+		margin = 0
+	}
+	t := l.fit(columns - margin)
+	var b strings.Builder
+	for i := range l.rows {
+		row := &l.rows[i]
+		if day := l.day(row.Modified); l.byDay && (i == 0 || day != l.day(l.rows[i-1].Modified)) {
+			b.WriteString(tty.Heading.Paint(tty.Fit(day, columns), color) + "\n")
+		}
+		switch {
+		case margin > 0 && row.Ongoing:
+			b.WriteString(tty.Success.Paint(mark, color))
+		case margin > 0:
+			b.WriteString(strings.Repeat(" ", margin))
+		}
+		b.WriteString(t.joined(&t.rows[i], t.rows[i].cells, t.widths, color) + "\n")
+	}
+	return b.String()
+}
+
+// fit returns a table of the columns for which there is room, without headings.
+func (l *lsList) fit(room int) *table {
+	widths := map[*lsColumn]int{}
+	for _, c := range screenOrder {
+		for i := range l.rows {
+			widths[c] = max(widths[c], tty.Width(c.cell(l, &l.rows[i])))
+		}
+	}
+	title := min(widths[&titleColumn], mostTitle)
+	left := room
+	for _, c := range screenRank {
+		need := min(widths[c], mostCell) + cellGap
+		if widths[c] == 0 || left-need < min(title, c.least) {
+			widths[c] = 0
+			continue
+		}
+		left -= need
+	}
+	title = min(title, left)
+	var shown []*lsColumn
+	t := new(table)
+	for _, c := range screenOrder {
+		if widths[c] > 0 {
+			shown, t.right, t.widths = append(shown, c), append(t.right, c.right), append(t.widths, 0)
+		}
+	}
+	for i := range l.rows {
+		var cells []string
+		var styles []tty.Style
+		for _, c := range shown {
+			width := mostCell
+			if c == &titleColumn {
+				width = title
+			}
+			cells = append(cells, tty.Fit(cmp.Or(c.cell(l, &l.rows[i]), "-"), width))
+			styles = append(styles, l.style(&l.rows[i], c))
+		}
+		t.addClean(cells...)
+		t.style(styles...)
+	}
+	return t
+}
+
+// style returns how a cell is painted.
+func (l *lsList) style(row *lsRow, c *lsColumn) tty.Style {
+	switch {
+	case row.Err != nil && c == &titleColumn:
+		return tty.Failure
+	case row.Ongoing && (c == &turnsColumn || c == &ageColumn):
+		return tty.Success
+	}
+	return c.style
+}
+
+// table returns the list for other programs. Lines are cut to so many columns; 0 means no limit.
+func (l *lsList) table(columns int, color bool) string {
+	names := []string{"ID", "STATE", "MODIFIED", "PROJECT", "BRANCH", "MODEL"}
+	if slices.ContainsFunc(l.rows, func(r lsRow) bool { return r.figures != nil }) {
+		names = append(names, "TURNS>", "SECONDS>", "TOKENS>", "COST>", "FILES>")
+	}
+	t := newTable(append(names, "TITLE")...)
+	for i := range l.rows {
+		row := &l.rows[i]
+		state := ""
+		if row.Ongoing {
+			state = "running"
+		}
+		cells := []string{
+			l.id(row), state, row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
+			tty.Line(projectName(row.CWD, row.Project)), l.branch(row), l.model(row),
+		}
+		if len(names) > len(cells) {
+			cells = append(cells, row.plainFigures()...)
+		}
+		cells = append(cells, l.title(row))
+		for k, cell := range cells {
+			cells[k] = cmp.Or(cell, "-")
+		}
+		t.addClean(cells...)
+	}
+	lines := t.lines(columns)
+	lines[0] = tty.Title.Paint(lines[0], color)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// plainFigures returns the figures as plain numbers, or empty cells if they were not counted.
+func (r *lsRow) plainFigures() []string {
+	if r.figures == nil {
+		return make([]string, 5)
+	}
+	return []string{
+		strconv.Itoa(r.figures.Turns), strconv.Itoa(int(r.duration().Seconds())), strconv.Itoa(r.tokens()),
+		r.costs.Total.Decimal(), strconv.Itoa(r.figures.FilesChanged),
+	}
+}
+
+func (l *lsList) id(row *lsRow) string { return shortID(row.ID) }
+
+func (l *lsList) title(row *lsRow) string {
+	if row.Err != nil {
+		return tty.Line("cannot read: " + cause(row.Err).Error())
+	}
+	return tty.Line(row.Title())
+}
+
+// project returns the name of the project, if the list has several.
+func (l *lsList) project(row *lsRow) string {
+	several := func(r lsRow) bool { return r.Project != row.Project }
+	if !slices.ContainsFunc(l.rows, several) {
+		return ""
+	}
+	return tty.Line(projectName(row.CWD, row.Project))
+}
+
+func (l *lsList) branch(row *lsRow) string { return tty.Line(branchName(row.GitBranch)) }
+
+func (l *lsList) model(row *lsRow) string { return render.ShortModel(row.Model) }
+
+func (l *lsList) turns(row *lsRow) string {
+	switch {
+	case row.Ongoing:
+		return "running"
+	case row.figures == nil:
+		return ""
+	}
+	return render.Counted(row.figures.Turns, "turn")
+}
+
+// duration returns the time from the first to the last entry, without spaces: 48m, 2h5m, 3d.
+func (l *lsList) duration(row *lsRow) string {
+	d := row.duration()
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch {
+	case d <= 0:
+		return ""
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case minutes < 60:
+		return fmt.Sprintf("%dm", minutes)
+	case minutes >= 24*60:
+		return fmt.Sprintf("%dd", minutes/(24*60))
+	case minutes%60 == 0 || minutes > 10*60:
+		return fmt.Sprintf("%dh", minutes/60)
+	}
+	return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
+}
+
+func (r *lsRow) duration() time.Duration {
+	if r.Created.IsZero() {
+		return 0
+	}
+	return max(r.LastTime.Sub(r.Created), 0)
+}
+
+func (l *lsList) tokens(row *lsRow) string {
+	if n := row.tokens(); n > 0 {
+		return render.Count(n) + " tokens"
+	}
+	return ""
+}
+
+// tokens returns the number of all tokens, also of those that came from the cache.
+func (r *lsRow) tokens() (n int) {
+	if r.figures == nil {
+		return 0
+	}
+	for i := range r.figures.Calls {
+		n += r.figures.Calls[i].Usage.TotalTokens()
+	}
+	return n
+}
+
+func (l *lsList) files(row *lsRow) string {
+	if row.figures == nil || row.figures.FilesChanged == 0 {
+		return ""
+	}
+	return render.Counted(row.figures.FilesChanged, "file")
+}
+
+// cost returns the cost in cents. A plus marks one that lacks models without a price.
+func (l *lsList) cost(row *lsRow) string {
+	if row.figures == nil || len(row.figures.Calls) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("$%.2f", row.costs.Total.Dollars())
+	switch unknown := len(row.costs.Unknown) > 0; {
+	case unknown && row.costs.Total == 0:
+		return "?"
+	case unknown:
+		return text + "+"
+	}
+	return text
+}
+
+// age returns how long ago a session was changed, or in a group of another day the time of day.
+func (l *lsList) age(row *lsRow) string {
+	if row.Ongoing {
+		return "now"
+	}
+	if l.byDay && l.day(row.Modified) != today {
+		return row.Modified.In(l.now.Location()).Format("15:04")
+	}
+	return ageOf(row.Modified, l.now)
+}
+
+// ageOf returns for people how long ago a time was. It is in the time zone of now.
+func ageOf(at, now time.Time) string {
+	at = at.In(now.Location())
+	switch d := now.Sub(at); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	case d < 7*24*time.Hour:
+		return fmt.Sprintf("%dd ago", int(d.Hours())/24)
+	case at.Year() == now.Year():
+		return at.Format("2 Jan")
+	}
+	return at.Format("2006-01-02")
+}
+
+const today = "Today"
+
+// day returns the name of the day of a time: today, yesterday, a weekday, or a date.
+func (l *lsList) day(at time.Time) string {
+	at = at.In(l.now.Location())
+	days := func(t time.Time) int {
+		return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
+	}
+	switch n := days(l.now) - days(at); {
+	case n == 0:
+		return today
+	case n == 1:
+		return "Yesterday"
+	case n > 1 && n < 7:
+		return at.Weekday().String()
+	case at.Year() == l.now.Year():
+		return at.Format("2 January")
+	}
+	return at.Format("2 January 2006")
 }

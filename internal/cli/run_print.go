@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -27,6 +28,7 @@ type textPrinter struct {
 	apart      bool     // the next text begins a new line
 	said       turnText // by the model
 	result     *wire.ResultMessage
+	stream     *markdown.Stream // lays the block out, on a terminal; nil before it has begun
 }
 
 func (p *textPrinter) print(msg wire.Message) error {
@@ -63,6 +65,7 @@ func (p *textPrinter) event(event wire.Event) error {
 	switch e := event.(type) {
 	case *wire.MessageStartEvent:
 		p.apart, p.streamed = true, p.streamed[:0]
+		return p.endBlock()
 	case *wire.TextDeltaEvent:
 		return p.grow(e.Text)
 	}
@@ -84,7 +87,24 @@ func (p *textPrinter) grow(text string) error {
 	clean := tty.CleanPieceExactly(p.streamed, text)
 	p.streamed = append(p.streamed, text...)
 	p.said.add(text)
-	return p.screen.write(clean)
+	if p.screen.terminal == nil {
+		return p.screen.write(clean)
+	}
+	if p.stream == nil {
+		p.stream = markdown.NewStream(p.screen.layout())
+	}
+	return p.screen.grow(p.stream.Add(text), p.stream.Open())
+}
+
+// endBlock ends a block that is laid out.
+func (p *textPrinter) endBlock() error {
+	if p.stream == nil {
+		return nil
+	}
+	rest := p.stream.End()
+	p.stream = nil
+	defer p.screen.endAnswer()
+	return p.screen.grow(rest, nil)
 }
 
 // complete writes the rest of the blocks of a complete message.
@@ -96,14 +116,9 @@ func (p *textPrinter) complete(m *wire.AssistantMessage) error {
 	for _, block := range m.Content {
 		switch b := block.(type) {
 		case *wire.TextBlock:
-			rest, begun := strings.CutPrefix(b.Text, string(p.streamed))
-			if !begun {
-				p.apart = true // it is another block
-			}
-			if err := p.grow(rest); err != nil {
+			if err := p.completeBlock(b.Text); err != nil {
 				return err
 			}
-			p.streamed = p.streamed[:0]
 		case *wire.ToolUseBlock:
 			p.apart = true
 		}
@@ -111,10 +126,29 @@ func (p *textPrinter) complete(m *wire.AssistantMessage) error {
 	return nil
 }
 
+// completeBlock writes the rest of a block.
+func (p *textPrinter) completeBlock(text string) error {
+	rest, begun := strings.CutPrefix(text, string(p.streamed))
+	if !begun { // it is another block
+		p.apart = true
+		if err := p.endBlock(); err != nil {
+			return err
+		}
+	}
+	if err := p.grow(rest); err != nil {
+		return err
+	}
+	p.streamed = p.streamed[:0]
+	return p.endBlock()
+}
+
 // finish writes the result, unless it was written before, and ends the line.
 func (p *textPrinter) finish(err error) error {
 	if errors.As(err, new(*writeError)) {
 		return nil
+	}
+	if err := p.endBlock(); err != nil {
+		return &writeError{err}
 	}
 	if p.result != nil && err == nil {
 		if err := p.conclude(p.result); err != nil {
@@ -137,6 +171,9 @@ func (p *textPrinter) conclude(r *wire.ResultMessage) error {
 	}
 	if text == "" {
 		return nil
+	}
+	if !p.structured && p.screen.terminal != nil {
+		return p.screen.grow(markdown.Render(r.Result, p.screen.layout()), nil)
 	}
 	if err := p.screen.newLine(); err != nil {
 		return err
@@ -261,12 +298,16 @@ func usageOf(r *wire.ResultMessage) wire.JSON {
 // doing, and for how long. Its methods may be called from several goroutines.
 type screen struct {
 	out, err io.Writer
-	dir      string // the working directory of the agent, or ""
-	shared   bool   // both are terminals, or the same writer
-	width    int    // of stderr, or 0 if lines are not cut
+	dir      string   // the working directory of the agent, or ""
+	shared   bool     // both are terminals, or the same writer
+	width    int      // of stderr, or 0 if lines are not cut
+	terminal *os.File // stdout, if texts are laid out on it
 
 	mu          sync.Mutex
 	midLine     bool // the last line on stdout is not complete
+	live        liveRows
+	spoke       bool // a line on stderr is the last one on the terminal
+	answered    bool // a complete text is
 	label       string
 	since       time.Time // when the turn began, later by the time that the user took
 	pausedAt    time.Time
@@ -283,6 +324,9 @@ type screen struct {
 func newScreen(s Streams) *screen {
 	scr := &screen{out: s.Out, err: s.Err, shared: s.Out == s.Err, tools: map[string]string{}, stop: func() {}}
 	scr.changed.L = &scr.mu
+	if out, ok := s.Out.(*os.File); ok && isTerminal(out) && os.Getenv("TERM") != "dumb" {
+		scr.terminal = out
+	}
 	if !isTerminal(s.Err) {
 		return scr
 	}
@@ -319,7 +363,7 @@ func (s *screen) animate() {
 func (s *screen) draw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.label == "" || s.paused || s.shared && s.midLine {
+	if s.label == "" || s.paused || s.shared && (s.midLine || len(s.live.rows) > 0) {
 		return
 	}
 	spokes := []string{"|", "/", "-", `\`}
@@ -375,7 +419,12 @@ func (s *screen) write(text string) error {
 	if s.shared {
 		s.wipe()
 	}
-	s.midLine = !strings.HasSuffix(text, "\n")
+	s.midLine, s.spoke, s.answered = !strings.HasSuffix(text, "\n"), false, false
+	return s.put(s.live.replace(nil) + text)
+}
+
+// put writes to stdout. The lock is held.
+func (s *screen) put(text string) error {
 	_, err := io.WriteString(s.out, text)
 	return err
 }
@@ -405,6 +454,14 @@ func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
+	if s.shared {
+		gap := ""
+		if s.answered && !strings.HasPrefix(text, "\n") {
+			gap = "\n"
+		}
+		s.spoke, s.answered = true, false
+		_ = s.put(s.live.replace(nil) + gap) // the next write to stdout returns the error
+	}
 	if s.shared && s.midLine {
 		s.midLine = false
 		_, _ = io.WriteString(s.out, "\n") // the next write to stdout returns the error

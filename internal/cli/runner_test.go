@@ -90,13 +90,13 @@ var runnerCases = []runnerCase{
 		name: "text blocks in order",
 		output: message("m", textBlock("One ")+`,{"type":"thinking","thinking":"hidden","signature":""},`+textBlock("two.")) +
 			resultEmpty,
-		text: "One two.\n", result: "One two.", shown: "agent\n  One\n  two.\n\n",
+		text: "One two.\n", result: "One two.", shown: "agent\n  One\n\n  two.\n\n",
 	}, {
 		name: "messages that miss something",
 		output: `{"type":"assistant","session_id":"s"}` + "\n" + `{"type":"assistant","message":{},"session_id":"s"}` + "\n" +
 			message("m", `{"text":"untyped"},{"type":"text"},7,{"type":"hologram"},`+textBlock("One two.")) + resultEmpty,
 		text: "One two.\n", result: "One two.",
-		shown:  "agent\n  {\"text\":\"untyped\"}\n  {\"type\":\"text\"}\n  7\n  {\"type\":\"hologram\"}\n  One two.\n\n",
+		shown:  "agent\n  {\"text\":\"untyped\"}\n\n  {\"type\":\"text\"}\n\n  7\n\n  {\"type\":\"hologram\"}\n\n  One two.\n\n",
 		stderr: "the agent wrote a frame of type assistant with a field that does not fit: /message: required field is missing\n",
 	}, {
 		name: "a call of a tool",
@@ -105,7 +105,7 @@ var runnerCases = []runnerCase{
 			`"session_id":"s","uuid":"u"}` + "\n" + message("n", textBlock("two.")) +
 			`{"type":"result","subtype":"success","result":"two.","session_id":"s","uuid":"r"}` + "\n",
 		text: "One \ntwo.\n", result: "two.",
-		shown:  "agent\n  One\n  * Bash ls\n    a.txt\n  two.\n\n",
+		shown:  "agent\n  One\n\n  Bash   ls\n         a.txt\n\n  two.\n\n",
 		stderr: "* Bash: ls\n",
 	}, {
 		name: "a result alone", output: resultOne,

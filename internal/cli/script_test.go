@@ -63,6 +63,7 @@ func TestScript(t *testing.T) {
 			env.Values[testKey{}] = env.T()
 			env.Values[agentKey{}] = &scriptedAgent{}
 			env.Setenv("TESTDATA", testdata)
+			env.Setenv("PAGER", "cat")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
 			return nil
 		},

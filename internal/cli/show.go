@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
 )
 
 type showOptions struct {
@@ -19,7 +20,12 @@ type showOptions struct {
 	streams Streams
 	format  showFormat
 	diff    bool
+	context bool
+	noPager bool
 	most    int64 // bytes of the largest transcript that is held in memory
+
+	head  *showHead // of a session whose text is shown, once it is known
+	paged *pager    // nil if the output is not paged
 }
 
 const showLong = `Show a session: prompts, answers, tools and subagents.
@@ -60,6 +66,8 @@ func newShow(s Streams) *cobra.Command {
 	cmd.Flags().Var(&o.format, "format", "output format: text, markdown, html, json, ndjson or messages")
 	o.selection.addFlags(cmd)
 	addOnOff(cmd, &o.diff, "diff", "show only the changes to files")
+	addOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
+	addOnOff(cmd, &o.noPager, "no-pager", "do not show long output page by page")
 	return cmd
 }
 
@@ -84,11 +92,15 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer src.close()
+	defer o.page()()
 	switch {
 	case src.format == transcriptInput && src.in != nil && src.in.file != nil && !o.whole() && !src.fits(src.size()):
 		return o.large(ctx, src)
 	case src.in != nil && src.format != exportedInput && !src.isFile() && !o.whole() && o.turns.text == "":
 		return o.live(ctx, src)
+	}
+	if err := o.begin(src); err != nil {
+		return outputError(err)
 	}
 	r, err := src.read(ctx, o.warn)
 	if err != nil {
@@ -96,6 +108,36 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	}
 	defer r.close()
 	return o.print(ctx, r)
+}
+
+// page makes the output of text go through a pager, until the function that it returns is called.
+func (o *showOptions) page() (end func()) {
+	if o.noPager || o.format != "text" {
+		return func() {}
+	}
+	p := newPager(o.streams)
+	if p == nil {
+		return func() {}
+	}
+	o.paged = p
+	return p.close
+}
+
+// out returns where the output goes.
+func (o *showOptions) out() io.Writer {
+	if o.paged != nil {
+		return o.paged
+	}
+	return o.streams.Out
+}
+
+// begin writes the head of a session before it is read, so that there is something to see at once.
+func (o *showOptions) begin(src *source) error {
+	if src.info.ID == "" || o.whole() || o.turns.text != "" {
+		return nil
+	}
+	o.head = headOf(&src.info, o.style.options(o.streams))
+	return o.head.begin(o.out())
 }
 
 func (o *showOptions) check() error {
@@ -111,7 +153,7 @@ func (o *showOptions) check() error {
 
 // whole reports whether the whole session has to be read before anything is shown.
 func (o *showOptions) whole() bool {
-	return o.format != "text" || o.agent != "" || o.diff || o.branches || o.redact
+	return o.format != "text" || o.agent != "" || o.diff || o.context || o.branches || o.redact
 }
 
 // warn reports on stderr something that is not shown. It ignores errors: there is nowhere to report
@@ -130,7 +172,7 @@ func (o *showOptions) print(ctx context.Context, r *reading) error {
 	if err != nil {
 		return err
 	}
-	out := &lineWriter{w: &ctxWriter{ctx: ctx, w: o.streams.Out}}
+	out := &lineWriter{w: &ctxWriter{ctx: ctx, w: o.out()}}
 	if err = errors.Join(write(out), out.Flush()); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted()
@@ -174,14 +216,42 @@ func (o *showOptions) text(ctx context.Context, r *reading) (func(io.Writer) err
 		chosen.Transcript = doc.Transcript()
 		chosen.chunks = chosen.Transcript.Chunks
 	}
-	if o.diff {
-		return func(out io.Writer) error { return o.printDiff(out, chosen.chunks) }, nil
+	switch {
+	case o.diff:
+		return func(out io.Writer) error { return o.printDiff(out, chosen) }, nil
+	case o.context:
+		return func(out io.Writer) error { return o.printContext(out, chosen) }, nil
 	}
-	return func(out io.Writer) error { return o.printText(out, chosen) }, nil
+	figures := figuresOf(chosen.Transcript, totalsOf(r))
+	return func(out io.Writer) error {
+		if o.turns.text != "" {
+			return o.printText(out, chosen)
+		}
+		head := o.head
+		if head == nil {
+			head = headOfTranscript(chosen.Transcript, o.style.options(o.streams))
+		}
+		if err := errors.Join(head.begin(out), head.figures(out, figures)); err != nil {
+			return err
+		}
+		if err := o.printText(out, chosen); err != nil {
+			return err
+		}
+		return head.end(out, figures)
+	}, nil
+}
+
+// totalsOf returns the totals of a document, or nil for a transcript.
+func totalsOf(r *reading) *usage.Totals {
+	if r.doc == nil {
+		return nil
+	}
+	return &r.doc.Totals
 }
 
 func (o *showOptions) printText(out io.Writer, chosen *selected) error {
 	opts, turn := o.style.options(o.streams), chosen.turn
+	opts.Day, opts.Dir = chosen.Created, chosen.CWD
 	for i := range chosen.chunks {
 		if i > 0 && chosen.chunks[i].Type == transcript.UserChunk {
 			turn++
@@ -208,11 +278,17 @@ func (o *showOptions) printText(out io.Writer, chosen *selected) error {
 	return nil
 }
 
-func (o *showOptions) printDiff(out io.Writer, chunks []transcript.Chunk) error {
+// printDiff writes what was changed: for a person on a terminal, and otherwise as unified diffs.
+func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 	opts := o.style.options(o.streams)
-	changes := transcript.Diffs(chunks)
+	opts.Dir = chosen.CWD
+	changes := transcript.Diffs(chosen.chunks)
+	show := opts.Diff
+	if isTerminal(o.streams.Out) {
+		show = opts.FileChanges
+	}
 	for i := range changes {
-		if _, err := io.WriteString(out, opts.Diff(&changes[i])); err != nil {
+		if _, err := io.WriteString(out, show(&changes[i])); err != nil {
 			return err
 		}
 	}
@@ -227,7 +303,7 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 	notice := "the transcript is too large to read into memory (" + formatSize(src.size()) +
 		"): with messages that rewinds left behind, without subagents"
 	o.warn(notice)
-	out := bufio.NewWriterSize(o.streams.Out, 16<<10)
+	out := bufio.NewWriterSize(o.out(), 16<<10)
 	_, _ = out.WriteString("--- " + notice + " ---\n\n") // Flush returns the error
 	opts, turn, empty, shown := o.style.options(o.streams), 0, true, false
 	var invalid lineCount
@@ -239,6 +315,9 @@ func (o *showOptions) large(ctx context.Context, src *source) error {
 				return outputError(flushErr)
 			}
 			return src.readError(ctx, err)
+		}
+		if empty {
+			opts.Day = c.Timestamp
 		}
 		empty = false
 		if c.Type == transcript.UserChunk {

@@ -183,7 +183,7 @@ func allFormats(t *testing.T, id string) map[string]string {
 func TestShowEverySize(t *testing.T) {
 	id, _ := largeHome(t, 0)
 	want := allFormats(t, id)
-	if text := want[""]; !strings.Contains(text, "#3 you") || strings.Contains(text, "Left behind") || !strings.Contains(text, "line 5") {
+	if text := want[""]; !strings.Contains(text, "#3 · ") || strings.Contains(text, "Left behind") || !strings.Contains(text, "line 5") {
 		t.Errorf("a small session is shown as\n%s", text)
 	}
 	id, _ = largeHome(t, 17<<20)
@@ -279,7 +279,7 @@ func TestShowWhatDoesNotFit(t *testing.T) {
 		if !strings.Contains(errs, "skipped lines that are not entries: 1, the first is line 5") {
 			t.Errorf("%s: stderr does not name the lost line: %q", word, errs)
 		}
-		for _, words := range []string{"#1 you", "Left behind", "<system-reminder>house</system-reminder>", "In the cellar too", "#5 you"} {
+		for _, words := range []string{"#1 · ", "Left behind", "<system-reminder>house</system-reminder>", "In the cellar too", "#5 · "} {
 			if !strings.Contains(rest, words) {
 				t.Errorf("%s: %q is missing in\n%s", word, words, rest)
 			}

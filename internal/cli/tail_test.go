@@ -65,20 +65,20 @@ func TestTailNamesTheSpeaker(t *testing.T) {
 		f.call("", "four") + f.prompt("bob", "See") + f.call("ada", "five") + f.call("bob", "six") + f.call("ada", "seven") + f.call("", "eight")
 	var got []string
 	for line := range strings.Lines(shown) {
-		line = strings.TrimSpace(line)
+		line = strings.Join(strings.Fields(line), " ")
 		if line != "" && line != "ok" {
 			got = append(got, line)
 		}
 	}
 	want := []string{
-		"#1 you", "Go", "claude-x", "* Bash one",
-		"@ agent ada, Explore", "#1 you", "Look", "@ agent ada, Explore", "claude-x", "* Bash two",
-		"@ session", "claude-x", "* Bash three", "* Bash four",
-		"@ agent bob, Explore", "#1 you", "See",
-		"@ agent ada, Explore", "claude-x", "* Bash five",
-		"@ agent bob, Explore", "claude-x", "* Bash six",
-		"@ agent ada, Explore", "claude-x", "* Bash seven",
-		"@ session", "claude-x", "* Bash eight",
+		"> Go #1", "x", "Bash one",
+		"@ agent ada, Explore", "> Look #1", "@ agent ada, Explore", "x", "Bash two",
+		"@ session", "x", "Bash three", "Bash four",
+		"@ agent bob, Explore", "> See #1",
+		"@ agent ada, Explore", "x", "Bash five",
+		"@ agent bob, Explore", "x", "Bash six",
+		"@ agent ada, Explore", "x", "Bash seven",
+		"@ session", "x", "Bash eight",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, shown)

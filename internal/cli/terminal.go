@@ -1,16 +1,23 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/markdown"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -285,4 +292,187 @@ func (a *activity) end() {
 	close(a.done)
 	a.drawn.Wait()
 	a.hide()
+}
+
+// A pager is the program that shows long output on a terminal, page by page. It is that of
+// CLEW_PAGER, or else of PAGER, or else less. It starts with the first write, so that an error needs
+// no page.
+type pager struct {
+	streams Streams
+	cmd     *exec.Cmd
+	pipe    io.WriteCloser
+	failed  bool // it did not start: the output goes to the terminal itself
+}
+
+// newPager returns a pager for the output of a command, or nil if the output is not for a person
+// who reads it page by page.
+func newPager(s Streams) *pager {
+	kind := os.Getenv("TERM")
+	if !isTerminal(s.Out) || kind == "" || kind == "dumb" || pagerCommand() == "" {
+		return nil
+	}
+	return &pager{streams: s}
+}
+
+// pagerCommand returns the command of the pager, or "" for none. The value "cat" means none, as it
+// does to other programs.
+func pagerCommand() string {
+	for _, name := range []string{"CLEW_PAGER", "PAGER"} {
+		if command, ok := os.LookupEnv(name); ok {
+			if command = strings.TrimSpace(command); command == "cat" {
+				return ""
+			}
+			return command
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return "less"
+}
+
+// Write writes to the pager, or to the terminal if there is none.
+func (p *pager) Write(text []byte) (int, error) {
+	if p.pipe == nil && !p.failed {
+		p.start()
+	}
+	if p.failed {
+		return p.streams.Out.Write(text)
+	}
+	return p.pipe.Write(text)
+}
+
+// start starts the pager. Once it runs, an interrupt is for the pager alone: it ends when the reader
+// says so.
+func (p *pager) start() {
+	p.failed = true
+	shell := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/c"}
+	}
+	// It ends when its reader leaves it, and not with the command.
+	cmd := exec.CommandContext(context.Background(), shell[0], shell[1], pagerCommand()) //nolint:gosec // the user's own variable
+	cmd.Stdout, cmd.Stderr = p.streams.Out, p.streams.Err
+	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"), "LV="+cmp.Or(os.Getenv("LV"), "-c"))
+	pipe, err := cmd.StdinPipe()
+	if err != nil || missing(pagerCommand()) || cmd.Start() != nil {
+		return
+	}
+	signal.Ignore(os.Interrupt)
+	p.cmd, p.pipe, p.failed = cmd, pipe, false
+}
+
+// missing reports whether the program of a command can't be found.
+func missing(command string) bool {
+	program, _, _ := strings.Cut(command, " ")
+	_, err := exec.LookPath(program)
+	return err != nil
+}
+
+// close waits until the reader has left the pager.
+func (p *pager) close() {
+	if p == nil || p.pipe == nil {
+		return
+	}
+	_ = p.pipe.Close() // the pager may be gone
+	_ = p.cmd.Wait()   // its exit code says nothing about the output
+}
+
+// liveRows are the last rows on a terminal, which are not final: the block of an answer that is being
+// written. They are drawn again when the block grows, and removed before anything else is written.
+type liveRows struct {
+	rows []string
+}
+
+// replace returns what turns the rows on the screen into others. It leaves the rows that stay as
+// they are alone, and only adds to one that goes on. The cursor is at the end of the last row before
+// and after.
+func (l *liveRows) replace(rows []string) string {
+	same := 0
+	for same < len(rows) && same < len(l.rows) && rows[same] == l.rows[same] {
+		same++
+	}
+	old := l.rows
+	l.rows = rows
+	if same == len(old) { // nothing is to be removed
+		return below(same, rows[same:])
+	}
+	if same == len(old)-1 && same < len(rows) {
+		if more, grows := strings.CutPrefix(rows[same], old[same]); grows {
+			return more + below(same+1, rows[same+1:])
+		}
+	}
+	var b strings.Builder
+	for range len(old) - same - 1 {
+		b.WriteString(clearLine + "\x1b[A")
+	}
+	b.WriteString(clearLine)
+	switch {
+	case same < len(rows):
+		b.WriteString(strings.Join(rows[same:], "\n"))
+	case same > 0: // the last row that stays is drawn again, to get to its end
+		b.WriteString("\x1b[A" + clearLine + rows[same-1])
+	}
+	return b.String()
+}
+
+// below returns rows that follow others, if there are any.
+func below(above int, rows []string) string {
+	if above == 0 || len(rows) == 0 {
+		return strings.Join(rows, "\n")
+	}
+	return "\n" + strings.Join(rows, "\n")
+}
+
+// lastRows returns as many of the last rows as a terminal can redraw, cut to its width.
+func lastRows(rows []string, width, height int) []string {
+	rows = rows[max(0, len(rows)-max(height-2, 1)):]
+	fitted := make([]string, len(rows))
+	for i, row := range rows {
+		fitted[i] = row
+		if tty.PaintedWidth(row) >= width {
+			fitted[i] = tty.CutPainted(row, max(width-1, 1))
+		}
+	}
+	return fitted
+}
+
+// layout returns how texts are laid out on the terminal.
+func (s *screen) layout() markdown.Options {
+	width, _ := terminalSize(s.terminal)
+	color := colored(s.terminal)
+	return markdown.Options{Width: max(width-1, 1), Color: color, Links: color}
+}
+
+// grow writes lines that are final to the terminal, and shows rows below them that are not. An empty
+// line sets them apart from what was reported before.
+func (s *screen) grow(final, open []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared {
+		s.wipe()
+	}
+	width, height := terminalSize(s.terminal)
+	open = lastRows(open, width, height)
+	rows := slices.Concat(final, open)
+	if len(rows) == 0 {
+		return s.put(s.live.replace(nil))
+	}
+	text := ""
+	if len(s.live.rows) == 0 && (s.spoke || s.answered || s.midLine) {
+		text = "\n"
+	}
+	s.spoke, s.answered, s.midLine = false, false, false
+	text += s.live.replace(rows)
+	if s.live.rows = open; len(open) == 0 {
+		text += "\n"
+	}
+	return s.put(text)
+}
+
+// endAnswer says that a text is complete: an empty line sets it apart from what follows.
+func (s *screen) endAnswer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = s.shared
 }

@@ -112,7 +112,7 @@ const (
 
 // styleSheet defines the styles, by class.
 const styleSheet = `text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;` +
-	`fill:#d6deeb;white-space:pre}.b{font-weight:700}.d{opacity:.6}` +
+	`fill:#d6deeb;white-space:pre}.b{font-weight:700}.d{opacity:.6}.i{font-style:italic}.u{text-decoration:underline}` +
 	`.c31,.c91{fill:#ff6b6b}.c32,.c92{fill:#7bd88f}.c33,.c93{fill:#ffd866}.c34,.c94{fill:#82aaff}` +
 	`.c35,.c95{fill:#c792ea}.c36,.c96{fill:#5fd7d7}.c30,.c90{fill:#7f8c98}` +
 	`.s{opacity:0}.p{opacity:1}` +
@@ -222,6 +222,12 @@ func drawPiece(cells []cell) string {
 	}
 	if first.dim {
 		classes = append(classes, "d")
+	}
+	if first.italic {
+		classes = append(classes, "i")
+	}
+	if first.underlined {
+		classes = append(classes, "u")
 	}
 	if first.color != 0 {
 		classes = append(classes, fmt.Sprintf("c%d", first.color))

@@ -141,14 +141,18 @@ func demoBlock() (string, error) {
 }
 
 var (
-	days  = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
-	times = regexp.MustCompile(`\b\d\d:\d\d\b`)
+	stamps = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d\b`)
+	days   = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+	dates  = regexp.MustCompile(`\b\d\d? [A-Z][a-z]{2} 20\d\d\b`)
+	times  = regexp.MustCompile(`\b\d\d:\d\d\b`)
 )
 
 // normalize replaces what differs in each run: dates, times, and the name of a temporary directory.
 func normalize(text, dir string) string {
 	text = strings.ReplaceAll(text, dir, "/tmp/tour")
-	return times.ReplaceAllString(days.ReplaceAllString(text, "2026-11-15"), "15:04")
+	text = stamps.ReplaceAllString(text, "2026-11-15T15:04")
+	text = dates.ReplaceAllString(days.ReplaceAllString(text, "2026-11-15"), "15 Nov 2026")
+	return times.ReplaceAllString(text, "15:04")
 }
 
 // Limits of the picture of the page.

@@ -108,9 +108,25 @@ func TestTerminalStyles(t *testing.T) {
 // The terminal refuses escape sequences that the program does not use.
 func TestTerminalRefuses(t *testing.T) {
 	t.Parallel()
-	for _, written := range []string{"\x1b]0;title\a", "\x1b[5;5H", "\x1b[38;5;9m", "\x1b"} {
+	for _, written := range []string{"\x1b]0;title\a", "\x1b[5;5H", "\x1b[38;5;9m"} {
 		if err := newTerminal().write(written); err == nil {
 			t.Errorf("%q is accepted", written)
+		}
+	}
+}
+
+// A sequence or a character may come in two pieces.
+func TestTerminalWaitsForTheRest(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a\x1b[1mb", "a─b"} {
+		for cut := range len(text) {
+			whole, parts := newTerminal(), newTerminal()
+			if err := errors.Join(whole.write(text), parts.write(text[:cut]), parts.write(text[cut:])); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(whole.lines, parts.lines, cmp.AllowUnexported(cell{}, style{})); diff != "" {
+				t.Errorf("%q at %d (-whole +parts):\n%s", text, cut, diff)
+			}
 		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A style is the style of a character.
 type style struct {
-	bold, dim bool
-	color     int // 0 is the terminal's default; 30 to 37 and 90 to 97 are as in escape sequences
+	bold, dim, italic, underlined bool
+
+	color int // 0 is the terminal's default; 30 to 37 and 90 to 97 are as in escape sequences
 }
 
 // A cell is one character of a terminal; the zero rune is a space.
@@ -25,6 +27,7 @@ type terminal struct {
 	lines    [][]cell
 	row, col int
 	style    style
+	cut      string // the beginning of a sequence whose rest has not come yet
 }
 
 func newTerminal() *terminal {
@@ -38,10 +41,26 @@ func newTerminal() *terminal {
 // escape is a control sequence at the beginning of a text.
 var escape = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
 
-// write writes text to the screen.
+// unfinished is a control sequence that may go on.
+var unfinished = regexp.MustCompile(`^\x1b(\[[0-9;]*)?$`)
+
+// write writes text to the screen, which comes in pieces.
 func (t *terminal) write(text string) error {
+	text, t.cut = t.cut+text, ""
+	for n := range min(len(text), utf8.UTFMax) {
+		if start := len(text) - 1 - n; utf8.RuneStart(text[start]) {
+			if !utf8.FullRuneInString(text[start:]) {
+				text, t.cut = text[:start], text[start:]
+			}
+			break
+		}
+	}
 	for text != "" {
 		if text[0] == '\x1b' {
+			if unfinished.MatchString(text) {
+				t.cut = text + t.cut
+				return nil
+			}
 			found := escape.FindStringSubmatch(text)
 			if found == nil {
 				return fmt.Errorf("unknown escape sequence: %.20q", text)
@@ -129,6 +148,10 @@ func (t *terminal) restyle(arg string) error {
 		t.style.bold = true
 	case n == 2:
 		t.style.dim = true
+	case n == 3:
+		t.style.italic = true
+	case n == 4 || n == 7: // what is reversed is underlined in a picture
+		t.style.underlined = true
 	case n == 22:
 		t.style.bold, t.style.dim = false, false
 	case n >= 30 && n <= 37, n >= 90 && n <= 97:

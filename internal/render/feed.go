@@ -13,13 +13,17 @@ type Feed struct {
 	Options
 	// Label is a clean line before each chunk, or "".
 	Label string
+	// Redraws says that the caller can draw the last lines again: see [Feed.Open]. Then a text that is
+	// being written is laid out. Otherwise its words are shown as they come.
+	Redraws bool
 
 	chunks int       // how many chunks are complete and were shown
 	begun  []chunkID // the chunks of which something was shown
 	turn   int
-	open   bool // the next chunk was begun
-	items  int  // how many items of it were shown
-	away   bool // another feed has written since
+	open   bool  // the next chunk was begun
+	items  int   // how many items of it were shown
+	last   group // the one of the item that was shown last
+	away   bool  // another feed has written since
 
 	growth
 }
@@ -97,7 +101,7 @@ func (f *Feed) rewind(kept []transcript.Chunk) string {
 	if f.open && !f.away {
 		text += "\n"
 	}
-	f.chunks, f.turn, f.begun, f.open, f.away, f.items = 0, 0, nil, false, false, 0
+	f.chunks, f.turn, f.begun, f.open, f.away, f.items, f.last = 0, 0, nil, false, false, 0, noGroup
 	f.Skip(kept, len(kept))
 	return text + f.line(tty.Dim, "--- rewound: the conversation continues from an earlier message ---") + "\n"
 }
@@ -168,90 +172,15 @@ func (f *Feed) begin(c *transcript.Chunk) {
 }
 
 func (f *Feed) end() {
-	f.open, f.away, f.items = false, false, 0
+	f.open, f.away, f.items, f.last = false, false, 0, noGroup
 	f.chunks++
-}
-
-// A growth is the text of an answer that is shown while the model writes it, before it is in a
-// chunk.
-type growth struct {
-	headed  bool // the head of the next chunk was shown
-	waiting bool // an earlier item of the open chunk is not complete, so the text can't be shown yet
-	flow    *flow
-	grown   strings.Builder // the text so far
-}
-
-// Grow adds the next piece of the text that the model is writing, and returns the text to show now.
-// [Feed.Next] shows the rest when the text is in a chunk.
-func (f *Feed) Grow(model, piece string) string {
-	if f.waiting || piece == "" {
-		return ""
-	}
-	text := ""
-	if !f.open && !f.headed {
-		f.headed = true
-		text = f.heading(&transcript.Chunk{Type: transcript.AIChunk, Model: model})
-	}
-	if f.flow == nil {
-		f.flow = &flow{Options: f.in(2)}
-	}
-	before := f.grown.String()
-	f.grown.WriteString(piece)
-	return text + f.flow.add(tty.CleanPiece(before, piece))
-}
-
-// Interject returns a line that is not part of the conversation.
-func (f *Feed) Interject(line string) string {
-	text := ""
-	if f.flow != nil {
-		text = f.flow.end()
-	}
-	return text + f.line(tty.Plain, tty.Clean(line))
 }
 
 // Result returns the result of a turn, under a title.
 func (f *Feed) Result(title, text string) string {
-	text = f.Stop() + f.line(tty.Title, title) + f.in(2).block(tty.Plain, text)
+	text = f.Stop() + f.line(tty.Title, title) + f.in(2).prose(text)
 	if !f.open && !f.headed {
 		text += "\n" // the chunk has one otherwise
 	}
 	return text
-}
-
-// Stop ends the text that is being written. The next call of Grow begins another one.
-func (f *Feed) Stop() string {
-	if f.flow == nil {
-		return ""
-	}
-	text := f.flow.end()
-	f.flow = nil
-	f.grown.Reset()
-	return text
-}
-
-// abandon is like Stop, for a text that will not be in a chunk.
-func (f *Feed) abandon() string {
-	text := f.Stop()
-	if f.headed {
-		f.headed = false
-		text += "\n"
-	}
-	return text
-}
-
-// next returns an item, without the text of it that was shown already.
-func (f *Feed) next(i *transcript.DisplayItem) string {
-	if f.flow == nil {
-		return f.item(i)
-	}
-	grown := f.grown.String()
-	rest, begun := strings.CutPrefix(i.Text, grown)
-	switch {
-	case i.Type != transcript.ItemOutput:
-	case begun:
-		return f.flow.add(tty.CleanPiece(grown, rest)) + f.Stop()
-	case strings.TrimSpace(i.Text) == strings.TrimSpace(grown):
-		return f.Stop()
-	}
-	return f.Stop() + f.item(i)
 }

@@ -42,11 +42,11 @@ func TestFeedOpenAnswer(t *testing.T) {
 		got = append(got, f.Next(chunks, 0, false))
 	}
 	want := []string{
-		"#1 you\n  Hello\n\n",
+		"> Hello\n  #1\n\n",
 		"",
 		"agent\n  Looking.\n",
-		"  * Bash ls\n    a.txt\n",
-		"  Done.\n\n#2 you\n  More\n\n",
+		"\n  Bash   ls\n         a.txt\n",
+		"\n  Done.\n\n> More\n  #2\n\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -60,7 +60,7 @@ func TestFeedLooksOnce(t *testing.T) {
 	f := &Feed{}
 	f.Next([]transcript.Chunk{answer(1, called("a.txt"))}, 0, false)
 	unlike := answer(1, called(""), said("Done."))
-	if got := f.Next([]transcript.Chunk{unlike}, 0, false); got != "  Done.\n" {
+	if got := f.Next([]transcript.Chunk{unlike}, 0, false); got != "\n  Done.\n" {
 		t.Errorf("shown: %q", got)
 	}
 }
@@ -73,7 +73,7 @@ func TestFeedFinal(t *testing.T) {
 	if got := f.Next(chunks, 0, false); got != "" {
 		t.Errorf("before the end: %q", got)
 	}
-	if diff := cmp.Diff("agent\n  * Bash ls (no result)\n\n", f.Next(chunks, 1, true)); diff != "" {
+	if diff := cmp.Diff("agent\n  Bash   ls  no result\n\n", f.Next(chunks, 1, true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -83,7 +83,7 @@ func TestFeedRewind(t *testing.T) {
 	f := &Feed{}
 	f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(3, "Three")}, 0, false)
 	got := f.Next([]transcript.Chunk{prompt(1, "One"), answer(2, said("Two")), prompt(4, "Other")}, 0, false)
-	want := "--- rewound: the conversation continues from an earlier message ---\n\n#2 you\n  Other\n\n"
+	want := "--- rewound: the conversation continues from an earlier message ---\n\n> Other\n  #2\n\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -105,11 +105,11 @@ func TestExpandShowsAll(t *testing.T) {
 		Chunks: []transcript.Chunk{prompt(1, "Dig")},
 	}}}
 	short := Options{}.Chunk(&c, 1)
-	if diff := cmp.Diff("agent\n  * Bash ls\n    1\n    2\n    3\n    … 2 lines more\n    @ agent a1\n\n", short); diff != "" {
+	if diff := cmp.Diff("agent\n  Bash   ls\n         1\n         2\n         3\n         … 2 more lines (--expand)\n         @ agent a1\n\n", short); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	long := Options{Expand: true}.Chunk(&c, 1)
-	if !strings.Contains(long, "    5\n") || !strings.Contains(long, "      #1 you\n        Dig\n") {
+	if !strings.Contains(long, "    5\n") || !strings.Contains(long, "           > Dig\n             #1\n") {
 		t.Errorf("expanded:\n%s", long)
 	}
 }
@@ -119,7 +119,7 @@ func TestColor(t *testing.T) {
 	t.Parallel()
 	c := prompt(1, "red \x1b[31m")
 	got := Options{Color: true}.Chunk(&c, 1)
-	if diff := cmp.Diff("\x1b[1m#1 you\x1b[0m\n  red \\x1b[31m\n\n", got); diff != "" {
+	if diff := cmp.Diff("\x1b[1;36m> red \\x1b[31m\x1b[0m\n  \x1b[2m#1\x1b[0m\n\n", got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -145,16 +145,29 @@ func TestFeedGrows(t *testing.T) {
 	chunks[1].Items = append(chunks[1].Items, said("Something else."))
 	got = append(got, f.Next(chunks, 1, false), f.Result("failed", "Boom"), f.Next(chunks, 2, true))
 	want := []string{
-		"#1 you\n  Hello\n\n",
+		"> Hello\n  #1\n\n",
 		"opus\n  Let me",
 		" look at",
 		" th\nWarning: \\x1b[31m\n",
 		"  is.\n",
 		"", "",
-		"  * Bash ls\n    a.txt\n", "  Taken", " back.", "\n",
+		"\n  Bash   ls\n         a.txt\n", "\n  Taken", " back.", "\n",
 		"",
-		"  Other\n  Something else.\n", "failed\n  Boom\n", "\n",
+		"\n  Other\n\n  Something else.\n", "failed\n  Boom\n", "\n",
 	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A feed that redraws lays a text out: a block is final when it is complete.
+func TestFeedRedraws(t *testing.T) {
+	t.Parallel()
+	f := &Feed{Options: Options{Width: 40}, Redraws: true}
+	got := []string{f.Grow("opus", "One **tw"), strings.Join(f.Open(), "|"), f.Grow("opus", "o**\n\n- three"), strings.Join(f.Open(), "|")}
+	chunks := []transcript.Chunk{answer(2, said("One **two**\n\n- three"))}
+	got = append(got, f.Next(chunks, 0, true))
+	want := []string{"opus\n", "  One **tw", "  One two\n", "|  - three", "\n  - three\n\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -166,7 +179,7 @@ func TestFeedGrowsForNothing(t *testing.T) {
 	f := &Feed{}
 	chunks := []transcript.Chunk{prompt(1, "Hello")}
 	got := f.Grow("", "Half") + f.Next(chunks, 0, false) + f.Grow("", "Again") + f.Next(chunks, 1, true)
-	if want := "agent\n  Half\n\n#1 you\n  Hello\n\nagent\n  Again\n\n"; got != want {
+	if want := "agent\n  Half\n\n> Hello\n  #1\n\nagent\n  Again\n\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -179,7 +192,7 @@ func TestFeedLostResult(t *testing.T) {
 	chunks := []transcript.Chunk{{
 		Type: transcript.AIChunk, Items: []transcript.DisplayItem{lost, {Type: transcript.ItemOutput, Text: "Anyway."}},
 	}}
-	if got := f.Next(chunks, 0, false); !strings.Contains(got, "Bash (no result)") || !strings.Contains(got, "Anyway.") {
+	if got := f.Next(chunks, 0, false); !strings.Contains(got, "Bash  no result") || !strings.Contains(got, "Anyway.") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -193,11 +206,33 @@ func TestPicturesInResult(t *testing.T) {
 				{Type: transcript.ItemToolCall, ToolName: "Read", HasResult: true, ToolResult: "pixels", ResultImages: images},
 				{Type: transcript.ItemOutput, ToolID: "x", Text: "pixels", ResultImages: images},
 			} {
-				got := Options{Expand: expand}.item(&item)
+				got := Options{Expand: expand}.item(&item, new(group))
 				if !strings.Contains(got, "pixels\n") || !strings.Contains(got, want) || strings.Contains(got, "[") != (images > 0) {
 					t.Errorf("%d images: %q", images, got)
 				}
 			}
 		}
+	}
+}
+
+// A report of a subagent is shown without what is for the model.
+func TestReportOfSubagent(t *testing.T) {
+	t.Parallel()
+	const result = "<tools-used-before-summary>Read</tools-used-before-summary>\n\n[Subagent hand-back]\n  Line 3.\nYes."
+	item := transcript.DisplayItem{
+		Type: transcript.ItemSubagent, ToolName: "Agent", HasResult: true, ToolResult: result,
+		Agents: []*transcript.Agent{{ID: "a1"}},
+	}
+	chunk := &transcript.Chunk{Type: transcript.AIChunk, Items: []transcript.DisplayItem{item}}
+	short := Options{Width: 80}.Chunk(chunk, 1)
+	if strings.Contains(short, "hand-back") || !strings.Contains(short, "    Line 3.\n         Yes.\n") {
+		t.Errorf("short:\n%s", short)
+	}
+	if whole := (Options{Width: 80, Expand: true}).Chunk(chunk, 1); strings.Contains(whole, "hand-back") {
+		t.Errorf("expanded:\n%s", whole)
+	}
+	chunk.Items[0].Type, chunk.Items[0].ToolName = transcript.ItemToolCall, "Bash"
+	if other := (Options{Width: 80}).Chunk(chunk, 1); !strings.Contains(other, "[Subagent hand-back]") {
+		t.Errorf("no subagent:\n%s", other)
 	}
 }

@@ -18,11 +18,17 @@ type flow struct {
 	word   []rune
 	width  int // of the word
 	out    strings.Builder
+	before strings.Builder // what was added
 }
 
-// add adds a clean piece, and returns the text that can be written now.
+// open returns nothing: everything but a last word is final.
+func (f *flow) open() []string { return nil }
+
+// add adds a piece, and returns the text that can be written now.
 func (f *flow) add(piece string) string {
-	for _, r := range piece {
+	clean := tty.CleanPiece(f.before.String(), piece)
+	f.before.WriteString(piece)
+	for _, r := range clean {
 		switch r {
 		case '\n':
 			f.put()

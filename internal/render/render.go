@@ -18,31 +18,32 @@ type Options struct {
 	Width int
 	// Color allows escape sequences for colors.
 	Color bool
+	// Links allows escape sequences for links.
+	Links bool
 	// Expand shows complete inputs and results of tools, and the transcripts of subagents.
 	Expand bool
 	// Thinking shows the thinking of the agent.
 	Thinking bool
 	// Zone is the time zone to show times in. Nil means the local one.
 	Zone *time.Location
-	// Dir is the working directory. Paths of files below it are shown relative to it. "" means that
-	// all paths are shown as they are.
+	// Day is the day of which times are shown without their date. The zero value means none.
+	Day time.Time
+	// Dir is the working directory. Paths below it are shown relative to it.
 	Dir string
 
 	indent int
 }
 
-const (
-	maxDepth   = 8 // of subagents below subagents
-	shortLines = 3 // of a result that is not expanded
-)
+const maxDepth = 8 // of subagents below subagents
 
 // Chunk returns the lines of a chunk, followed by an empty line. turn is the number of the prompt
 // that the chunk belongs to, and is shown at prompts.
 func (o Options) Chunk(c *transcript.Chunk, turn int) string {
 	var b strings.Builder
 	b.WriteString(o.head(c, turn))
+	last := noGroup
 	for i := range c.Items {
-		b.WriteString(o.item(&c.Items[i]))
+		b.WriteString(o.item(&c.Items[i], &last))
 	}
 	b.WriteString(o.tail(c))
 	return b.String()
@@ -62,38 +63,109 @@ func (o Options) Chunks(chunks []transcript.Chunk, turn int) string {
 
 // head returns the lines before the items of a chunk.
 func (o Options) head(c *transcript.Chunk, turn int) string {
-	title := o.title(c, turn)
-	if !c.Timestamp.IsZero() {
-		title += " " + c.Timestamp.In(cmp.Or(o.Zone, time.Local)).Format("2006-01-02 15:04:05")
-	}
-	text := o.line(tty.Title, title)
-	if c.Type != transcript.AIChunk || len(c.Items) == 0 {
-		text += o.in(2).block(tty.Plain, c.Text)
-	}
-	return text
-}
-
-func (o Options) title(c *transcript.Chunk, turn int) string {
 	switch c.Type {
 	case transcript.UserChunk:
-		return fmt.Sprintf("#%d you%s", turn, attached(c))
+		return o.prompt(c, turn)
 	case transcript.AIChunk:
-		return tty.Line(cmp.Or(c.Model, "agent"))
+		text := o.line(tty.Dim, Join(cmp.Or(ShortModel(c.Model), "agent"), o.time(c.Timestamp), o.took(c.DurationMs)))
+		if len(c.Items) == 0 {
+			text += o.in(2).prose(c.Text)
+		}
+		return text
 	case transcript.CompactChunk:
-		return "compacted"
+		return o.line(tty.Title, Join("compacted", compacted(c.Compaction), o.time(c.Timestamp))) + o.in(2).prose(c.Text)
 	}
-	return "system"
+	style := tty.Dim
+	if c.IsError {
+		style = tty.Failure
+	}
+	return o.line(style, Join("system", o.time(c.Timestamp))) + o.in(2).block(tty.Plain, c.Text)
+}
+
+// leastPrompt is the least width of a prompt beside its number and time. In a narrower window they
+// have a line of their own.
+const leastPrompt = 40
+
+// prompt returns what the user said, marked with an angle, with the number of the turn and the time
+// at the right.
+func (o Options) prompt(c *transcript.Chunk, turn int) string {
+	at := Join(fmt.Sprintf("#%d", turn), attached(c), o.time(c.Timestamp))
+	in := o.in(2)
+	text := strings.Trim(tty.Clean(c.Text), "\n ")
+	if o.Width == 0 || in.columns()-tty.Width(at)-2 < leastPrompt {
+		return o.prefixed("> ", tty.Wrap(text, in.columns()), "") + in.line(tty.Dim, at)
+	}
+	first := tty.Wrap(text, in.columns()-tty.Width(at)-2)
+	rest := strings.TrimLeft(strings.TrimPrefix(text, first[0]), " ")
+	lines := first[:1]
+	if rest != "" {
+		lines = append(lines, tty.Wrap(strings.TrimPrefix(rest, "\n"), in.columns())...)
+	}
+	return o.prefixed("> ", lines, at)
+}
+
+// prefixed returns the lines of a prompt, the first of them with a mark, and with a note at the
+// right.
+func (o Options) prefixed(mark string, lines []string, note string) string {
+	var b strings.Builder
+	for i, line := range lines {
+		if i > 0 {
+			mark = strings.Repeat(" ", len(mark))
+		}
+		text := o.styled(tty.Prompt, strings.TrimRight(mark+line, " "))
+		if i == 0 && note != "" {
+			space := o.Width - o.indent - tty.Width(mark+line) - tty.Width(note)
+			text += strings.Repeat(" ", max(space, 2)) + tty.Dim.Paint(note, o.Color)
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
 }
 
 func attached(c *transcript.Chunk) string {
-	text := ""
+	images, documents, queued := "", "", ""
 	if c.Images > 0 {
-		text += fmt.Sprintf(" (%s)", Counted(c.Images, "image"))
+		images = Counted(c.Images, "image")
 	}
 	if c.Documents > 0 {
-		text += fmt.Sprintf(" (%s)", Counted(c.Documents, "document"))
+		documents = Counted(c.Documents, "document")
 	}
-	return text
+	if c.Queued {
+		queued = "queued"
+	}
+	return Join(images, documents, queued)
+}
+
+func compacted(c *transcript.Compaction) string {
+	if c == nil || c.PreTokens == 0 {
+		return ""
+	}
+	text := Count(c.PreTokens)
+	if c.PostTokens > 0 {
+		text += " to " + Count(c.PostTokens)
+	}
+	return text + " tokens"
+}
+
+// time returns a time: without the date if it is that of the day, and "" if it is not known.
+func (o Options) time(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	zone := cmp.Or(o.Zone, time.Local)
+	at = at.In(zone)
+	if !o.Day.IsZero() && at.Format(time.DateOnly) == o.Day.In(zone).Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// took returns how long something took, unless that is nothing to speak of.
+func (o Options) took(ms int64) string {
+	if ms < 50 {
+		return ""
+	}
+	return Duration(time.Duration(ms) * time.Millisecond)
 }
 
 // tail returns the lines after the items of a chunk.
@@ -103,93 +175,6 @@ func (o Options) tail(c *transcript.Chunk) string {
 		text += o.in(2).line(tty.Failure, "interrupted")
 	}
 	return text + "\n"
-}
-
-func (o Options) item(i *transcript.DisplayItem) string {
-	in := o.in(2)
-	switch i.Type {
-	case transcript.ItemThinking:
-		if !o.Thinking {
-			return ""
-		}
-		return in.line(tty.Dim, "~ thinking") + in.in(2).block(tty.Dim, i.Text)
-	case transcript.ItemToolCall, transcript.ItemSubagent:
-		return in.call(i)
-	case transcript.ItemTeammateMessage:
-		return in.line(tty.Dim, "@ "+tty.Line(i.TeammateID)) + in.in(2).block(tty.Plain, i.Text)
-	}
-	text := in.block(tty.Plain, i.Text)
-	if i.ResultImages > 0 { // of a result without its call
-		text += in.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
-	}
-	return text
-}
-
-// call returns the lines of a tool call, its result and its subagents.
-func (o Options) call(i *transcript.DisplayItem) string {
-	mark, style := "*", tty.Plain
-	if i.ToolError {
-		mark, style = "!", tty.Failure
-	}
-	name := cmp.Or(tty.Line(i.ToolName), "tool")
-	text := strings.TrimSpace(fmt.Sprintf("%s %s %s", mark, name, tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))))
-	if !i.HasResult {
-		text += " (no result)"
-	}
-	if !o.Expand {
-		text = o.line(style, o.fit(text))
-	} else {
-		text = o.line(style, text) + o.in(2).block(tty.Dim, string(i.ToolInput))
-	}
-	text += o.in(2).result(i)
-	for _, agent := range i.Agents {
-		text += o.in(2).agent(agent)
-	}
-	return text
-}
-
-// result returns the result of a call: all of it, or its first lines.
-func (o Options) result(i *transcript.DisplayItem) string {
-	pictures := ""
-	if i.ResultImages > 0 {
-		pictures = o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
-	}
-	if o.Expand {
-		return o.block(tty.Dim, report(i)) + pictures
-	}
-	text, more := firstLines(report(i), shortLines)
-	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
-		if line != "" {
-			b.WriteString(o.line(tty.Dim, o.fit(strings.TrimRight(tty.Clean(line), " "))))
-		}
-	}
-	if more > 0 {
-		b.WriteString(o.line(tty.Dim, fmt.Sprintf("… %s more", Counted(more, "line"))))
-	}
-	return b.String() + pictures
-}
-
-// report returns the result of a call, and that of a subagent without what is for the model alone.
-func report(i *transcript.DisplayItem) string {
-	if i.Type == transcript.ItemSubagent {
-		return transcript.AgentReport(i.ToolResult)
-	}
-	return i.ToolResult
-}
-
-// firstLines returns the first n lines of a text, and the number of lines after them.
-func firstLines(text string, n int) (head string, more int) {
-	text = strings.Trim(text, "\n")
-	end := 0
-	for range n {
-		i := strings.IndexByte(text[end:], '\n')
-		if i < 0 {
-			return text, 0
-		}
-		end += i + 1
-	}
-	return text[:end-1], strings.Count(text[end:], "\n") + 1
 }
 
 // agent returns a line about a subagent and, if expanded, its transcript.
@@ -270,33 +255,4 @@ func (o Options) styled(s tty.Style, line string) string {
 		return ""
 	}
 	return strings.Repeat(" ", o.indent) + s.Paint(line, o.Color)
-}
-
-// Diff returns the changes of a file, call by call. Lines are not wrapped, so that the result stays
-// a diff.
-func (o Options) Diff(f *transcript.FileChanges) string {
-	o.Width = 0
-	var b strings.Builder
-	b.WriteString(o.line(tty.Title, fmt.Sprintf("%s +%d -%d", tty.Line(f.Path), f.Added, f.Removed)))
-	for i := range f.Calls {
-		for line := range strings.SplitSeq(strings.TrimRight(tty.Clean(f.Calls[i].String()), "\n"), "\n") {
-			b.WriteString(o.DiffRow(line, line) + "\n")
-		}
-	}
-	return b.String() + "\n"
-}
-
-// DiffRow returns a clean row of a line of a diff, in the color of the line.
-func (o Options) DiffRow(line, row string) string { return o.styled(diffStyle(line), row) }
-
-func diffStyle(line string) tty.Style {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return tty.Addition
-	case strings.HasPrefix(line, "-"):
-		return tty.Removal
-	case strings.HasPrefix(line, "@@"):
-		return tty.Dim
-	}
-	return tty.Plain
 }

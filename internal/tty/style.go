@@ -1,6 +1,9 @@
 package tty
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A Style is what a text means on a screen. It is drawn in the terminal's own 16 colors, which its
 // theme makes legible, on light and on dark. Without colors every screen reads as well.
@@ -90,4 +93,57 @@ func Hyperlink(line, target string) string {
 	}
 	const begin, end = "\x1b]8;;", "\x1b\\"
 	return begin + target + end + line + begin + end
+}
+
+// CutPainted returns the beginning of a painted line that fits into columns. Escape sequences take no
+// room, and those after the cut are kept, so that the line ends as it would.
+func CutPainted(line string, columns int) string {
+	var b strings.Builder
+	used := 0
+	for line != "" {
+		if n := escapeLength(line); n > 0 {
+			b.WriteString(line[:n])
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		if used += RuneWidth(r); used <= columns {
+			b.WriteString(line[:size])
+		}
+		line = line[size:]
+	}
+	return b.String()
+}
+
+// PaintedWidth returns the number of columns of a painted line.
+func PaintedWidth(line string) int {
+	used := 0
+	for line != "" {
+		if n := escapeLength(line); n > 0 {
+			line = line[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		used += RuneWidth(r)
+		line = line[size:]
+	}
+	return used
+}
+
+// escapeLength returns the length of the escape sequence at the beginning of a painted line: of a
+// style, which ends in a letter, or of a link, which ends in ESC \. It is 0 if there is none.
+func escapeLength(line string) int {
+	switch {
+	case strings.HasPrefix(line, "\x1b["):
+		if n := strings.IndexFunc(line[2:], func(r rune) bool { return r >= '@' && r <= '~' }); n >= 0 {
+			return 2 + n + 1
+		}
+		return len(line)
+	case strings.HasPrefix(line, "\x1b]"):
+		if n := strings.Index(line, "\x1b\\"); n >= 0 {
+			return n + 2
+		}
+		return len(line)
+	}
+	return 0
 }

@@ -62,3 +62,29 @@ func TestHyperlink(t *testing.T) {
 		}
 	}
 }
+
+func TestCutPainted(t *testing.T) {
+	t.Parallel()
+	const link = "\x1b]8;;https://go.dev\x1b\\the docs\x1b]8;;\x1b\\"
+	for _, test := range []struct {
+		line    string
+		columns int
+		want    string
+		width   int
+	}{
+		{"plain", 3, "pla", 5},
+		{Failure.Paint("wrong", true) + " text", 2, "\x1b[31mwr\x1b[0m", 10},
+		{"a " + link + " b", 5, "a \x1b]8;;https://go.dev\x1b\\the\x1b]8;;\x1b\\", 12},
+		{"你好", 3, "你", 4},
+		{"", 3, "", 0},
+		{"x\x1b[", 9, "x\x1b[", 1},
+		{"x\x1b]8", 9, "x\x1b]8", 1},
+	} {
+		if got := CutPainted(test.line, test.columns); got != test.want {
+			t.Errorf("CutPainted(%q, %d) = %q, want %q", test.line, test.columns, got, test.want)
+		}
+		if got := PaintedWidth(test.line); got != test.width {
+			t.Errorf("PaintedWidth(%q) = %d, want %d", test.line, got, test.width)
+		}
+	}
+}

@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
+	"github.com/spf13/cobra"
 )
 
 // A liveShow shows the input as it arrives.
@@ -27,6 +30,9 @@ type liveShow struct {
 	model   string // of the answer that is being written
 	said    turnText
 	skipped skippedInput
+
+	terminal *os.File // nil if the output can't be drawn again
+	live     liveRows
 }
 
 // live shows stream-json, or a transcript from a pipe, as it arrives.
@@ -35,6 +41,9 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 		showOptions: o,
 		builder:     transcript.NewBuilder(nil),
 		feed:        &render.Feed{Options: o.style.options(o.streams)},
+	}
+	if out, ok := o.streams.Out.(*os.File); ok && isTerminal(out) && os.Getenv("TERM") != "dumb" {
+		l.terminal, l.feed.Redraws = out, true
 	}
 	readErr := src.feed(l.builder, func(msg wire.Message) error {
 		if err := l.show(l.extra(msg), false); err != nil {
@@ -66,7 +75,14 @@ func (o *showOptions) live(ctx context.Context, src *source) error {
 // show writes the chunks that are new, and then a text.
 func (l *liveShow) show(text string, final bool) error {
 	chunks := l.feed.Next(l.builder.Transcript().Chunks, l.builder.Changed(), final)
-	_, err := io.WriteString(l.streams.Out, chunks+text)
+	if text = chunks + text; text != "" {
+		text = l.live.replace(nil) + text
+	}
+	if l.terminal != nil {
+		width, height := terminalSize(l.terminal)
+		text += l.live.replace(lastRows(l.feed.Open(), width, height))
+	}
+	_, err := io.WriteString(l.streams.Out, text)
 	return err
 }
 
@@ -300,4 +316,179 @@ func (o *showOptions) readEntries(ctx context.Context, src *source) ([]wire.JSON
 		o.warn(fmt.Sprintf("skipped lines that are not entries: %d, the first is line %d", skipped.n, skipped.first))
 	}
 	return entries, nil
+}
+
+type tailOptions struct {
+	streams  Streams
+	style    style
+	lines    int
+	onlyMain bool
+
+	started time.Time
+	head    *showHead
+	main    *transcript.Transcript  // of the session, as of the last update
+	feeds   map[string]*render.Feed // by the ID of the subagent; "" is the session
+	speaker string                  // whose feed was shown last
+}
+
+const tailHint = `Give a session ID or the beginning of one, or the path of a transcript.
+Run "clew ls --all" to list sessions.`
+
+const tailHelp = `Show the end of a session, and then what is added to it, until interrupted.
+Without an argument, follow the newest session of this project, or of all projects
+if this one has none.
+
+Prompts appear at once, answers when they are complete, and tool calls when they
+have results. A line with the name of a subagent precedes its work. The line
+"@ session" shows that the main session continues.`
+
+func newTail(s Streams) *cobra.Command {
+	o := &tailOptions{streams: s}
+	cmd := &cobra.Command{
+		Use:   "tail [ID|FILE]",
+		Short: "Follow a session as it grows",
+		Long:  tailHelp,
+		Example: `  clew tail
+  clew tail 4f1c -n 1 --thinking`,
+		Args: atMost(1),
+		RunE: runE(o.run),
+	}
+	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "start with this `number` of prompts and answers")
+	o.style.addFlags(cmd)
+	addOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
+	return cmd
+}
+
+func (o *tailOptions) run(ctx context.Context, args []string) error {
+	word := "last"
+	if len(args) > 0 {
+		word = args[0]
+	}
+	src, err := findSource(ctx, word)
+	if err != nil {
+		return err
+	}
+	if src.stdin {
+		return &failure{code: exitUsage, err: errors.New("cannot follow stdin"), hint: "Use \"clew show -\"."}
+	}
+	if src.info.ID == "" {
+		in, err := openInput(ctx, src.path, nil) // returns a readable error
+		if err != nil {
+			return missingHint(err, tailHint)
+		}
+		_ = in.Close() // opened to be read
+	}
+	o.started, o.feeds = time.Now(), map[string]*render.Feed{}
+	return o.follow(ctx, o.updates(ctx, src))
+}
+
+func (o *tailOptions) updates(ctx context.Context, src *source) iter.Seq2[*sessions.Update, error] {
+	opts := &sessions.TailOptions{OnlyMain: o.onlyMain}
+	if src.info.ID == "" {
+		return sessions.TailFile(ctx, src.path, opts)
+	}
+	opts.ProjectName = src.info.Project
+	return sessions.Tail(ctx, src.info.ID, opts)
+}
+
+func (o *tailOptions) follow(ctx context.Context, updates iter.Seq2[*sessions.Update, error]) error {
+	for u, err := range updates {
+		if err != nil {
+			if ctx.Err() != nil {
+				return o.end()
+			}
+			return sessionsError(err)
+		}
+		o.remark(u)
+		if err := o.begin(u); err != nil {
+			return outputError(err)
+		}
+		if _, err := io.WriteString(o.streams.Out, o.text(u)); err != nil {
+			return outputError(err)
+		}
+	}
+	return nil
+}
+
+// begin writes the head of the session, once it is known.
+func (o *tailOptions) begin(u *sessions.Update) error {
+	if u.Agent != nil || u.Transcript == nil {
+		return nil
+	}
+	o.main = u.Transcript
+	if o.head != nil {
+		return nil
+	}
+	o.head = headOfTranscript(u.Transcript, o.style.options(o.streams))
+	return errors.Join(o.head.begin(o.streams.Out), o.head.figures(o.streams.Out, figuresOf(u.Transcript, nil)))
+}
+
+// end writes the totals below a session that nobody follows any more.
+func (o *tailOptions) end() error {
+	if o.head != nil {
+		text := ""
+		if feed := o.feeds[o.speaker]; feed != nil {
+			text = feed.Leave()
+		}
+		_, err := io.WriteString(o.streams.Out, text)
+		if err := errors.Join(err, o.head.end(o.streams.Out, figuresOf(o.main, nil))); err != nil {
+			return outputError(err)
+		}
+	}
+	return errStopped()
+}
+
+// remark reports what happened to the files. There is nowhere to report that stderr is closed.
+func (o *tailOptions) remark(u *sessions.Update) {
+	switch {
+	case u.Err != nil:
+		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: "+escaped(u.Err.Error()))
+	case u.Gone && u.Agent == nil:
+		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: the transcript was removed; waiting for it to appear again")
+	}
+}
+
+// text returns the text of an update.
+func (o *tailOptions) text(u *sessions.Update) string {
+	if u.Transcript == nil || u.Agent != nil && u.Agent.Kind() != transcript.AgentWork {
+		return ""
+	}
+	id := ""
+	if u.Agent != nil {
+		id = u.Agent.ID
+	}
+	chunks := u.Transcript.Chunks
+	feed := o.feeds[id]
+	if feed == nil {
+		feed = &render.Feed{Options: o.style.options(o.streams)}
+		feed.Day, feed.Dir = u.Transcript.Created, u.Transcript.CWD
+		o.feeds[id] = feed
+		feed.Skip(chunks, o.past(u))
+	}
+	switch {
+	case u.Agent != nil:
+		feed.Label = render.AgentTitle(u.Agent)
+	case o.speaker != "":
+		feed.Label = "@ session"
+	default:
+		feed.Label = ""
+	}
+	text := feed.Next(chunks, u.First, false)
+	if text != "" && o.speaker != id {
+		if before := o.feeds[o.speaker]; before != nil {
+			text = before.Leave() + text
+		}
+		o.speaker = id
+	}
+	return text
+}
+
+// past returns the number of chunks to skip at the beginning: all of a subagent that had ended
+// before, and otherwise all but the last few.
+func (o *tailOptions) past(u *sessions.Update) int {
+	n := len(u.Transcript.Chunks)
+	if u.Agent != nil && !u.Agent.Ongoing() && u.Transcript.Modified.Before(o.started) {
+		return n
+	}
+	return max(n-max(o.lines, 0), 0)
 }

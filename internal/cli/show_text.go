@@ -1,0 +1,440 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+)
+
+// A showHead writes what stands above and below the text of a session: its name and where it ran, its
+// figures, and how to continue it.
+type showHead struct {
+	opts  render.Options
+	id    string
+	title string
+	dir   string // the working directory
+	facts []string
+	begun bool
+}
+
+// headOf returns the head of a session that was not read yet.
+func headOf(info *sessions.SessionInfo, opts render.Options) *showHead {
+	h := &showHead{opts: opts, id: info.ID, title: info.Title(), dir: info.CWD}
+	h.setFacts(projectName(info.CWD, info.Project), info.GitBranch, info.Model, info.Created)
+	return h
+}
+
+// headOfTranscript returns the head of a transcript.
+func headOfTranscript(t *transcript.Transcript, opts render.Options) *showHead {
+	title := cmp.Or(t.Title, t.AITitle, t.Recap)
+	for i := 0; i < len(t.Chunks) && title == ""; i++ {
+		if t.Chunks[i].Type == transcript.UserChunk {
+			title = t.Chunks[i].Text
+		}
+	}
+	h := &showHead{opts: opts, id: t.SessionID, title: title, dir: t.CWD}
+	if t.AgentID != "" {
+		h.title, h.id = "Agent "+t.AgentID, ""
+	}
+	h.setFacts(projectName(t.CWD, ""), t.GitBranch, t.Model, t.Created)
+	return h
+}
+
+func (h *showHead) setFacts(project, branch, model string, created time.Time) {
+	when := ""
+	if !created.IsZero() {
+		when = created.In(cmp.Or(h.opts.Zone, time.Local)).Format("2 Jan 2006 15:04")
+	}
+	h.facts = []string{tty.Line(project), tty.Line(branchName(branch)), render.ShortModel(model), when}
+}
+
+// begin writes the title and where the session ran, once.
+func (h *showHead) begin(w io.Writer) error {
+	if h.begun {
+		return nil
+	}
+	h.begun = true
+	id := shortID(tty.Line(h.id))
+	room := h.width() - len(id) - 2
+	if room < 10 {
+		id, room = "", h.width()
+	}
+	title := tty.Fit(cmp.Or(tty.Line(h.title), "Session"), room)
+	space := strings.Repeat(" ", max(h.width()-tty.Width(title)-len(id), 0))
+	line := tty.Title.Paint(title, h.opts.Color)
+	if id != "" {
+		line += space + tty.Dim.Paint(id, h.opts.Color)
+	}
+	_, err := io.WriteString(w, line+"\n"+h.dim(render.Join(h.facts...)))
+	return err
+}
+
+func (h *showHead) width() int { return cmp.Or(h.opts.Width, 80) }
+
+// dim returns a dim text in as many lines as it needs. They are broken between facts.
+func (h *showHead) dim(text string) string {
+	if text == "" {
+		return ""
+	}
+	lines := []string{""}
+	for part := range strings.SplitSeq(text, " · ") {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = tty.Fit(part, h.width())
+		case tty.Width(*last+" · "+part) <= h.width():
+			*last += " · " + part
+		default:
+			lines = append(lines, tty.Fit(part, h.width()))
+		}
+	}
+	return tty.Dim.Paint(strings.Join(lines, "\n"), h.opts.Color) + "\n"
+}
+
+func (h *showHead) rule() string {
+	return tty.Dim.Paint(strings.Repeat("─", h.width()), h.opts.Color) + "\n"
+}
+
+// figures are what a session has used and done.
+type figures struct {
+	turns          int
+	took           time.Duration
+	in, cached     int // tokens
+	out            int
+	cost           string
+	files          int
+	added, removed int
+	context        string // how full it is
+}
+
+// figuresOf returns the figures of a session. A transcript that was exported has its totals in the
+// document.
+func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
+	f := figures{turns: countTurns(t.Chunks), took: worked(t)}
+	if totals == nil {
+		totals = &usage.NewReport(t.Calls(), nil).Total
+	}
+	sum := totals.Usage
+	f.in = sum.InputTokens + sum.CacheReadTokens + sum.CacheCreationTokens
+	f.cached, f.out = sum.CacheReadTokens, sum.OutputTokens
+	f.cost = costText(totals.Cost, totals.UnknownCost)
+	for _, changes := range transcript.Diffs(t.Chunks) {
+		f.files, f.added, f.removed = f.files+1, f.added+changes.Added, f.removed+changes.Removed
+	}
+	f.context = contextFill(t.Chunks)
+	return f
+}
+
+// contextFill says how full the context is after the last answer, or "" if that is not known.
+func contextFill(chunks []transcript.Chunk) string {
+	for i := range slices.Backward(chunks) {
+		c := &chunks[i]
+		if tokens := c.Usage.ContextTokens(); c.Type == transcript.AIChunk && tokens > 0 {
+			window, ok := transcript.ContextWindow(c.Model)
+			if !ok || tokens > window {
+				return ""
+			}
+			return fmt.Sprintf("context %d %%", tokens*100/window)
+		}
+	}
+	return ""
+}
+
+// costText returns a cost. It is "" if nothing is known of it.
+func costText(cost usage.Money, unknown bool) string {
+	switch {
+	case cost == 0:
+		return ""
+	case unknown:
+		return "at least " + cost.String()
+	}
+	return cost.String()
+}
+
+// worked returns how long the agent has worked, without the time in which it waited for prompts.
+func worked(t *transcript.Transcript) time.Duration {
+	var ms int64
+	for i := range t.Chunks {
+		ms += t.Chunks[i].DurationMs
+	}
+	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
+
+// workTime returns how long the agent has worked, or "" if that is not known.
+func workTime(took time.Duration) string {
+	if took <= 0 {
+		return ""
+	}
+	return render.Duration(took)
+}
+
+// figures writes the second part of the head.
+func (h *showHead) figures(w io.Writer, f figures) error {
+	tokens, files := "", ""
+	if f.in > 0 {
+		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", render.Count(f.in), f.cached*100/f.in, render.Count(f.out))
+	}
+	if f.files > 0 {
+		files = fmt.Sprintf("%s, +%d -%d", render.Counted(f.files, "file"), f.added, f.removed)
+	}
+	text := h.dim(render.Join(render.Counted(f.turns, "turn"), workTime(f.took), tokens, f.cost, files))
+	_, err := io.WriteString(w, text+h.rule()+"\n")
+	return err
+}
+
+// end writes the totals once more, and how to continue.
+func (h *showHead) end(w io.Writer, f figures) error {
+	left := render.Join(render.Counted(f.turns, "turn"), workTime(f.took), f.cost, f.context)
+	resume := ""
+	if h.id != "" {
+		resume = "clew run --resume " + shortID(tty.Line(h.id))
+	}
+	text := h.rule()
+	if space := h.width() - tty.Width(left) - len(resume); resume != "" && space >= 2 {
+		text += tty.Dim.Paint(left, h.opts.Color) + strings.Repeat(" ", space) + tty.Path.Paint(resume, h.opts.Color) + "\n"
+	} else {
+		text += h.dim(left)
+		if resume != "" && len(resume) <= h.width() {
+			text += tty.Path.Paint(resume, h.opts.Color) + "\n"
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// printContext writes what filled the context, turn by turn, and what turns, tools, MCP servers and
+// subagents took.
+func (o *showOptions) printContext(out io.Writer, chosen *selected) error {
+	opts := o.style.options(o.streams)
+	opts.Day = chosen.Created
+	c := &contextPrinter{opts: opts, report: chosen.Context()}
+	head := headOfTranscript(chosen.Transcript, opts)
+	if err := head.begin(out); err != nil {
+		return err
+	}
+	c.turns(chosen.Transcript)
+	c.filling()
+	c.tools(chosen.chunks)
+	c.agents(chosen.Transcript)
+	_, err := io.WriteString(out, c.text.String())
+	return err
+}
+
+// A contextPrinter writes tables about the context.
+type contextPrinter struct {
+	opts   render.Options
+	report transcript.ContextReport
+	text   strings.Builder
+}
+
+// heading begins a part.
+func (c *contextPrinter) heading(text string) {
+	c.text.WriteString("\n" + tty.Title.Paint(text, c.opts.Color) + "\n")
+}
+
+// table writes a table, or its rows as lists if it does not fit.
+func (c *contextPrinter) table(t *table) { t.print(&c.text, c.opts.Width) }
+
+// turns writes how full the context was at each turn, what it grew by, and what the turn cost.
+func (c *contextPrinter) turns(t *transcript.Transcript) {
+	c.heading("Turns")
+	turns, _ := t.Turns()
+	rows := newTable("TURN>", "TOKENS>", "FULL>", "COST>", "GREW BY", "PROMPT")
+	before := map[transcript.ContextClass]int{}
+	for _, turn := range turns {
+		full := c.at(turn.Chunks)
+		cost := usage.Cost(turn.Calls, usage.DefaultPrices())
+		tokens, percent, grew := "-", "-", ""
+		if full != nil {
+			tokens, grew = render.Count(full.Tokens), growth(before, full.By)
+			before = full.By
+			if full.Window > 0 {
+				percent = fmt.Sprintf("%.0f %%", full.Percent)
+			}
+		}
+		rows.addClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
+			grew, tty.Fit(tty.Line(promptOfTurn(&turn)), 40))
+	}
+	c.table(rows)
+	for _, compaction := range c.report.Compactions {
+		c.text.WriteString(tty.Dim.Paint(compactionText(&compaction), c.opts.Color) + "\n")
+	}
+}
+
+// at returns how full the context was at the end of some chunks, or nil if that is not known.
+func (c *contextPrinter) at(chunks []transcript.Chunk) *transcript.ContextTurn {
+	var found *transcript.ContextTurn
+	for i := range chunks {
+		for _, line := range chunks[i].Lines {
+			for j := range c.report.Turns {
+				if c.report.Turns[j].Line == line {
+					found = &c.report.Turns[j]
+				}
+			}
+		}
+	}
+	return found
+}
+
+func promptOfTurn(turn *transcript.Turn) string {
+	for i := range turn.Chunks {
+		if turn.Chunks[i].Type == transcript.UserChunk {
+			return turn.Chunks[i].Text
+		}
+	}
+	return ""
+}
+
+// growth names the classes that have grown most, at most three.
+func growth(before, after map[transcript.ContextClass]int) string {
+	type part struct {
+		class  transcript.ContextClass
+		tokens int
+	}
+	var parts []part
+	for class, tokens := range after {
+		if more := tokens - before[class]; more > 0 {
+			parts = append(parts, part{class, more})
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(b.tokens, a.tokens), cmp.Compare(a.class, b.class))
+	})
+	var words []string
+	for _, p := range parts[:min(3, len(parts))] {
+		words = append(words, className(p.class)+" "+render.Count(p.tokens))
+	}
+	return strings.Join(words, ", ")
+}
+
+func className(class transcript.ContextClass) string {
+	return strings.ReplaceAll(string(class), "_", " ")
+}
+
+func compactionText(c *transcript.ContextCompaction) string {
+	text := "compacted at line " + fmt.Sprint(c.Line)
+	if c.Micro {
+		text = "old results removed at line " + fmt.Sprint(c.Line)
+	}
+	if c.Before > 0 {
+		text += ": " + render.Count(c.Before)
+		if c.After > 0 {
+			text += " to " + render.Count(c.After)
+		}
+		text += " tokens"
+	}
+	return text
+}
+
+// filling writes what fills the context at the end.
+func (c *contextPrinter) filling() {
+	if len(c.report.Turns) == 0 {
+		return
+	}
+	last := &c.report.Turns[len(c.report.Turns)-1]
+	title := "Context at the end: " + render.Count(last.Tokens) + " tokens"
+	if last.Window > 0 {
+		title += fmt.Sprintf(", %.0f %% of %s", last.Percent, render.Count(last.Window))
+	}
+	c.heading(tty.Fit(title, max(c.opts.Width, 1)))
+	classes := slices.SortedFunc(maps.Keys(last.By), func(a, b transcript.ContextClass) int {
+		return cmp.Or(cmp.Compare(last.By[b], last.By[a]), cmp.Compare(a, b))
+	})
+	rows := newTable("", "TOKENS>", "SHARE>", "")
+	for _, class := range classes {
+		share := last.By[class] * 100 / max(last.Tokens, 1)
+		rows.addClean(className(class), render.Count(last.By[class]), fmt.Sprintf("%d %%", share), strings.Repeat("#", share/4))
+	}
+	c.table(rows)
+}
+
+// A toolUse is what the calls of a tool took.
+type toolUse struct {
+	calls, failed int
+	tokens        int // of inputs and results, an estimate
+}
+
+// tools writes the calls by tool and by MCP server.
+func (c *contextPrinter) tools(chunks []transcript.Chunk) {
+	tools, servers := map[string]toolUse{}, map[string]toolUse{}
+	count := func(by map[string]toolUse, name string, item *transcript.DisplayItem) {
+		use := by[name]
+		use.calls++
+		use.tokens += item.TokenCount
+		if item.ToolError {
+			use.failed++
+		}
+		by[name] = use
+	}
+	for i := range chunks {
+		for j := range chunks[i].Items {
+			item := &chunks[i].Items[j]
+			if item.Type != transcript.ItemToolCall && item.Type != transcript.ItemSubagent {
+				continue
+			}
+			count(tools, cmp.Or(item.ToolName, "tool"), item)
+			if server, ok := serverOf(item.ToolName); ok {
+				count(servers, server, item)
+			}
+		}
+	}
+	c.uses("Tools", "TOOL", tools)
+	c.uses("MCP servers", "SERVER", servers)
+}
+
+// serverOf returns the MCP server of a tool.
+func serverOf(tool string) (string, bool) {
+	rest, ok := strings.CutPrefix(tool, "mcp__")
+	server, _, found := strings.Cut(rest, "__")
+	return server, ok && found
+}
+
+func (c *contextPrinter) uses(title, column string, by map[string]toolUse) {
+	if len(by) == 0 {
+		return
+	}
+	c.heading(title)
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[b].tokens, by[a].tokens), cmp.Compare(a, b))
+	})
+	rows := newTable(column, "CALLS>", "FAILED>", "TOKENS>")
+	for _, name := range names {
+		use := by[name]
+		rows.addClean(tty.Line(name), fmt.Sprint(use.calls), fmt.Sprint(use.failed), render.Count(use.tokens))
+	}
+	c.table(rows)
+}
+
+// agents writes what subagents took.
+func (c *contextPrinter) agents(t *transcript.Transcript) {
+	rows := newTable("AGENT", "CALLS>", "TOKENS>", "COST>", "TASK")
+	for _, a := range agentsOf(t) {
+		if a.Transcript == nil || a.Kind() != transcript.AgentWork {
+			continue
+		}
+		total := usage.NewReport(a.Transcript.Calls(), nil).Total
+		calls := 0
+		for _, item := range a.Transcript.All() {
+			if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+				calls++
+			}
+		}
+		rows.addClean(shortID(tty.Line(a.ID)), fmt.Sprint(calls), render.Count(total.Usage.TotalTokens()),
+			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
+	}
+	if len(rows.rows) > 1 {
+		c.heading("Subagents")
+		c.table(rows)
+	}
+}

@@ -1,0 +1,230 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/usage"
+)
+
+// A group is a kind of items that stand together, without empty lines between them.
+type group int
+
+const (
+	noGroup   group = iota
+	textGroup       // each is apart from the next
+	callGroup
+)
+
+// item returns the lines of an item. An empty line sets it apart from the last group, which item
+// updates.
+func (o Options) item(i *transcript.DisplayItem, last *group) string {
+	text, group := o.in(2).body(i)
+	if text == "" {
+		return ""
+	}
+	if *last != noGroup && (*last != group || group == textGroup) {
+		text = "\n" + text
+	}
+	*last = group
+	return text
+}
+
+func (o Options) body(i *transcript.DisplayItem) (string, group) {
+	switch i.Type {
+	case transcript.ItemThinking:
+		if !o.Thinking {
+			return "", noGroup
+		}
+		return o.line(tty.Dim, "~ thinking") + o.in(2).block(tty.Dim, i.Text), textGroup
+	case transcript.ItemToolCall, transcript.ItemSubagent:
+		return o.call(i), callGroup
+	case transcript.ItemTeammateMessage:
+		return o.line(tty.Dim, "@ "+tty.Line(i.TeammateID)) + o.in(2).prose(i.Text), textGroup
+	}
+	text := o.prose(i.Text)
+	if i.ResultImages > 0 { // of a result without its call
+		text += o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
+	}
+	return text, textGroup
+}
+
+// nameColumns is the width of the column of names of tools. Longer names reach into the next one.
+const nameColumns = 7
+
+// call returns the lines of a tool call, its result and its subagents.
+func (o Options) call(i *transcript.DisplayItem) string {
+	name := cmp.Or(tty.Line(i.ToolName), "tool")
+	below := o.in(nameColumns)
+	text := o.row(name, o.summary(i), o.outcome(i))
+	if o.Expand {
+		text += below.block(tty.Dim, string(i.ToolInput))
+	}
+	text += below.result(i)
+	for _, agent := range i.Agents {
+		text += below.agent(agent)
+	}
+	return text
+}
+
+// summary returns what a call does, in one clean line.
+func (o Options) summary(i *transcript.DisplayItem) string {
+	if o.Dir != "" && i.ToolInput != "" && i.ToolSummary != "" {
+		return tty.Line(transcript.ToolSummaryIn(o.Dir, i.ToolName, i.ToolInput))
+	}
+	return tty.Line(cmp.Or(i.ToolSummary, i.SubagentDesc))
+}
+
+// A note is a part of the outcome of a call.
+type note struct {
+	style tty.Style
+	text  string
+}
+
+// outcome returns what is at the right of a call: whether it failed, how much it changed or did,
+// what it cost, and how long it took.
+func (o Options) outcome(i *transcript.DisplayItem) []note {
+	var notes []note
+	add := func(style tty.Style, text string) {
+		if text != "" {
+			notes = append(notes, note{style, text})
+		}
+	}
+	switch {
+	case i.ToolError:
+		add(tty.Failure, "failed")
+	case !i.HasResult:
+		add(tty.Dim, "no result")
+	}
+	if diff, ok := i.Diff(); ok && !i.ToolError {
+		if diff.Added > 0 {
+			add(tty.Addition, fmt.Sprintf("+%d", diff.Added))
+		}
+		if diff.Removed > 0 {
+			add(tty.Removal, fmt.Sprintf("-%d", diff.Removed))
+		}
+	}
+	calls, cost := agentWork(i.Agents)
+	if calls > 0 {
+		add(tty.Dim, Counted(calls, "call"))
+	}
+	if cost > 0 {
+		add(tty.Cost, cost.String())
+	}
+	add(tty.Dim, o.took(i.DurationMs))
+	return notes
+}
+
+// agentWork returns how many tools subagents have called, and what they cost.
+func agentWork(agents []*transcript.Agent) (calls int, cost usage.Money) {
+	for _, a := range agents {
+		if a.Transcript == nil {
+			continue
+		}
+		for _, item := range a.Transcript.All() {
+			if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+				calls++
+			}
+		}
+		cost += usage.Cost(a.Transcript.Calls(), usage.DefaultPrices()).Total
+	}
+	return calls, cost
+}
+
+// row returns the line of a call: its name, what it does, and its outcome at the right. What it does
+// is cut to the room that is left.
+func (o Options) row(name, what string, notes []note) string {
+	width, painted := 0, ""
+	for _, n := range notes {
+		width += 2 + tty.Width(n.text)
+		painted += "  " + n.style.Paint(n.text, o.Color)
+	}
+	if o.Width > 0 && o.columns()-width < nameColumns+leastSummary {
+		width, painted = 0, ""
+		if len(notes) > 0 && notes[0].text == "failed" {
+			width, painted = 2+len(notes[0].text), "  "+notes[0].style.Paint(notes[0].text, o.Color)
+		}
+	}
+	gap := max(nameColumns-tty.Width(name), 2)
+	if what == "" || what == name {
+		gap, what = 0, ""
+	}
+	if o.Width > 0 {
+		room := max(o.columns()-width, 1)
+		name = tty.Fit(name, room)
+		if left := room - tty.Width(name) - gap; left > 0 {
+			what = tty.Fit(what, left)
+		} else {
+			gap, what = 0, ""
+		}
+	}
+	line := tty.Tool.Paint(name, o.Color) + strings.Repeat(" ", gap) + tty.Path.Paint(what, o.Color)
+	if o.Width > 0 && width > 0 {
+		line += strings.Repeat(" ", max(o.columns()-width-tty.Width(name)-gap-tty.Width(what), 0))
+	}
+	return strings.Repeat(" ", o.indent) + line + painted + "\n"
+}
+
+// leastSummary is the least width of what a call does. In a narrower window its outcome is left out,
+// unless it failed.
+const leastSummary = 12
+
+const (
+	shortLines = 3  // of a result that is not expanded
+	shortDiff  = 16 // of a diff that is not expanded
+)
+
+// result returns the result of a call: what it changed, or its text, all of it or its first lines.
+func (o Options) result(i *transcript.DisplayItem) string {
+	pictures := ""
+	if i.ResultImages > 0 {
+		pictures = o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
+	}
+	if diffs := i.Diffs(); len(diffs) > 0 && !i.ToolError && (!o.Expand || i.ToolName != "Bash") {
+		return o.changes(diffs) + pictures
+	}
+	if o.Expand {
+		return o.block(tty.Dim, report(i)) + pictures
+	}
+	text, more := firstLines(report(i), shortLines)
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" {
+			b.WriteString(o.line(tty.Dim, o.fit(strings.TrimRight(tty.Clean(line), " "))))
+		}
+	}
+	return b.String() + o.more(more) + pictures
+}
+
+// more returns a line that says how many lines are not shown.
+func (o Options) more(lines int) string {
+	if lines <= 0 {
+		return ""
+	}
+	return o.line(tty.Dim, o.fit(fmt.Sprintf("… %s (--expand)", Counted(lines, "more line"))))
+}
+
+// report returns the result of a call, and that of a subagent without what is for the model alone.
+func report(i *transcript.DisplayItem) string {
+	if i.Type == transcript.ItemSubagent {
+		return transcript.AgentReport(i.ToolResult)
+	}
+	return i.ToolResult
+}
+
+// firstLines returns the first n lines of a text, and the number of lines after them.
+func firstLines(text string, n int) (head string, more int) {
+	text = strings.Trim(text, "\n")
+	end := 0
+	for range n {
+		i := strings.IndexByte(text[end:], '\n')
+		if i < 0 {
+			return text, 0
+		}
+		end += i + 1
+	}
+	return text[:end-1], strings.Count(text[end:], "\n") + 1
+}
