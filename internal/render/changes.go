@@ -29,13 +29,16 @@ func (o Options) changes(diffs []transcript.FileDiff) string {
 	return b.String() + o.more(left)
 }
 
+// leastDiff is the least width in which the lines of a diff can be wrapped.
+const leastDiff = 4
+
 // diffLine returns the row of a line, cut to the width, or all of its rows.
 func (o Options) diffLine(line DiffLine) string {
 	if o.Width <= 0 {
 		return o.indented(line.String(o.Color))
 	}
 	rows := line.Rows(o.columns(), o.Color)
-	if o.Expand || len(rows) == 1 {
+	if o.columns() >= leastDiff && (o.Expand || len(rows) == 1) {
 		return o.lines(rows)
 	}
 	return o.indented(tty.CutPainted(line.String(o.Color), o.columns()-1) + tty.Dim.Paint("…", o.Color))

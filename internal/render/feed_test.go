@@ -127,7 +127,7 @@ func TestColor(t *testing.T) {
 // A text is shown while it is written, and only once.
 func TestFeedGrows(t *testing.T) {
 	t.Parallel()
-	f := &Feed{Options: Options{Width: 20}}
+	f := &Feed{Options: Options{Width: 30}}
 	chunks := []transcript.Chunk{prompt(1, "Hello")}
 	got := []string{
 		f.Next(chunks, 0, false),

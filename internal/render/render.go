@@ -90,18 +90,24 @@ const leastPrompt = 40
 // at the right.
 func (o Options) prompt(c *transcript.Chunk, turn int) string {
 	at := Join(fmt.Sprintf("#%d", turn), attached(c), o.time(c.Timestamp))
-	in := o.in(2)
 	text := strings.Trim(tty.Clean(c.Text), "\n ")
-	if o.Width == 0 || in.columns()-tty.Width(at)-2 < leastPrompt {
-		return o.prefixed("> ", tty.Wrap(text, in.columns()), "") + in.line(tty.Dim, at)
+	mark, columns := "> ", o.columns()-len("> ")
+	switch {
+	case o.Width == 0:
+		columns = 0
+	case columns < leastColumns:
+		mark, columns = "", o.columns()
 	}
-	first := tty.Wrap(text, in.columns()-tty.Width(at)-2)
+	if columns-tty.Width(at)-2 < leastPrompt {
+		return o.prefixed(mark, tty.Wrap(text, columns), "") + o.in(2).line(tty.Dim, at)
+	}
+	first := tty.Wrap(text, columns-tty.Width(at)-2)
 	rest := strings.TrimLeft(strings.TrimPrefix(text, first[0]), " ")
 	lines := first[:1]
 	if rest != "" {
-		lines = append(lines, tty.Wrap(strings.TrimPrefix(rest, "\n"), in.columns())...)
+		lines = append(lines, tty.Wrap(strings.TrimPrefix(rest, "\n"), columns)...)
 	}
-	return o.prefixed("> ", lines, at)
+	return o.prefixed(mark, lines, at)
 }
 
 // prefixed returns the lines of a prompt, the first of them with a mark, and with a note at the
@@ -211,18 +217,23 @@ func AgentTitle(a *transcript.Agent) string {
 	return text
 }
 
+// leastColumns is the least width of a text that is indented. In a narrower window it is not.
+const leastColumns = 16
+
+// in returns the options of what is indented by so many columns more.
 func (o Options) in(columns int) Options {
-	o.indent += columns
+	if o.Width <= 0 || o.Width-o.indent-columns >= leastColumns {
+		o.indent += columns
+	}
 	return o
 }
 
-// columns returns the number of columns without the indentation: at least a few, however narrow the
-// terminal is. 0 means no limit.
+// columns returns the number of columns without the indentation. 0 means no limit.
 func (o Options) columns() int {
 	if o.Width <= 0 {
 		return 0
 	}
-	return max(o.Width-o.indent, 10)
+	return max(o.Width-o.indent, 1)
 }
 
 // fit cuts a clean line to the width, if there is one.

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
+)
+
+// richAnswer has everything that an answer can have.
+const richAnswer = "## What is wrong\n\nThe function `parse` **never closes** the file. Three things follow:\n\n" +
+	"1. Descriptors leak, one per call\n2. On *Windows* the file stays locked\n3. Tests fail after ~1000 runs\n\n" +
+	"| platform | limit | fails after |\n|---|---|---|\n| Linux | 1024 | 1,019 calls |\n| macOS | 256 | 251 calls |\n\n" +
+	"> Note: `defer` runs at the end of the *function*, not the block.\n\n```go\nfunc parse(name string) (*Doc, error) {\n" +
+	"\tf, err := os.Open(name) // opened here\n\treturn decode(f), err\n}\n```\n\n- See [the docs](https://go.dev/doc/effective_go#defer)\n" +
+	"  - a nested item with a rather long text that has to be wrapped, so that one can see the hanging indent\n- [x] done\n\nThat is all."
+
+// shownScreen returns what show prints of a transcript.
+func shownScreen(t *testing.T, shown *transcript.Transcript, opts render.Options) string {
+	t.Helper()
+	opts.Zone, opts.Day, opts.Dir = time.UTC, shown.Created, shown.CWD
+	var out bytes.Buffer
+	head, figures := headOfTranscript(shown, opts), figuresOf(shown, nil)
+	for _, err := range []error{head.begin(&out), head.figures(&out, figures)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out.WriteString(opts.Chunks(shown.Chunks, 1) + opts.Unlinked(shown))
+	if err := head.end(&out, figures); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// readShown reads a transcript, and adds an answer to it.
+func readShown(t *testing.T, path string) *transcript.Transcript {
+	t.Helper()
+	shown, err := sessions.ReadFile(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown.Chunks = append(shown.Chunks, transcript.Chunk{Type: transcript.UserChunk, Text: "Explain the bug"}, transcript.Chunk{
+		Type: transcript.AIChunk, Model: "claude-opus-5-5", Items: []transcript.DisplayItem{{Type: transcript.ItemOutput, Text: richAnswer}},
+	})
+	return shown
+}
+
+func TestShowScreen(t *testing.T) {
+	t.Parallel()
+	shown := readShown(t, "../demo/recording/allowed/transcript.jsonl")
+	for _, width := range screenWidths {
+		checkGolden(t, fmt.Sprintf("screens/show_%d", width), shownScreen(t, shown, render.Options{Width: width}))
+		checkGolden(t, fmt.Sprintf("screens/show_%d_color", width), shownScreen(t, shown, render.Options{Width: width, Color: true}))
+	}
+}
+
+// Whatever the width, no line is wider than the screen but for code, which is never wrapped.
+func TestShowScreenFits(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"../demo/recording/allowed/transcript.jsonl", "testdata/hostile/transcript.jsonl"} {
+		shown := readShown(t, path)
+		for width := 1; width <= 200; width++ {
+			for _, expand := range []bool{false, true} {
+				text := shownScreen(t, shown, render.Options{Width: width, Expand: expand, Thinking: expand})
+				for line := range strings.Lines(text) {
+					isCode := strings.Contains(richAnswer, strings.TrimSpace(line)) || strings.Contains(line, "err := os.Open(name)")
+					if n := tty.Width(strings.TrimSuffix(line, "\n")); n > width && !isCode {
+						t.Fatalf("%s in %d columns: a line has %d: %q", path, width, n, line)
+					}
+				}
+				if !strings.Contains(text, "f, err := os.Open(name) // opened here\n") {
+					t.Fatalf("%s in %d columns: code was wrapped", path, width)
+				}
+			}
+		}
+	}
+}
+
+func TestPagerCommand(t *testing.T) {
+	for _, test := range []struct{ own, general, want string }{
+		{"unset", "unset", "less"}, {"unset", "more -s", "more -s"}, {"most", "more", "most"}, {"cat", "more", ""}, {"", "more", ""}, {"unset", "cat", ""},
+	} {
+		for name, value := range map[string]string{"CLEW_PAGER": test.own, "PAGER": test.general} {
+			t.Setenv(name, value) // restores it afterwards
+			if value == "unset" {
+				if err := os.Unsetenv(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := pagerCommand(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
