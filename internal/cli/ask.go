@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew"
@@ -400,9 +402,19 @@ var (
 	errBinary     = errors.New("it is not a text")
 )
 
-// readText returns the content of a text file. It does not wait for what is not a file.
+// readText returns the content of a text file. It does not wait for what is not a file, even if that
+// takes the place of one in between.
 func readText(path string) (string, error) {
-	info, err := os.Stat(path)
+	flag := os.O_RDONLY
+	if runtime.GOOS != "windows" {
+		flag |= syscall.O_NONBLOCK // opening a named pipe would wait for a writer
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return "", err
@@ -411,11 +423,6 @@ func readText(path string) (string, error) {
 	case info.Size() > maxEdited:
 		return "", errTooLarge
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
 	data, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
 	switch {
 	case err != nil:

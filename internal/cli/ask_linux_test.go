@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/clewdev/clew"
@@ -130,4 +133,22 @@ func TestAskTakesOneLine(t *testing.T) {
 			t.Errorf("the second answer is %s", got)
 		}
 	})
+}
+
+// A named pipe in place of a file does not make a question wait.
+func TestReadTextOfAPipe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readText(path); !errors.Is(err, errNotRegular) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := readText("/dev/null"); !errors.Is(err, errNotRegular) {
+		t.Errorf("a device: error %v", err)
+	}
+	if _, err := readText(t.TempDir()); !errors.Is(err, errNotRegular) {
+		t.Errorf("a directory: error %v", err)
+	}
 }
