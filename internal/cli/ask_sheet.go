@@ -145,7 +145,7 @@ func (s *sheet) complete() bool { return s.shown == len(s.rows) }
 // body returns rows of the agent's text, in their box.
 func (s *sheet) body(from, to int) []string {
 	var rows []string
-	side := tty.Waiting.Paint("|", s.color)
+	side, width := tty.Waiting.Paint("|", s.color), s.boxWidth()
 	for _, row := range s.rows[from:to] {
 		switch {
 		case !s.boxed():
@@ -153,7 +153,7 @@ func (s *sheet) body(from, to int) []string {
 		case !row.exact: // terminals differ in where the other side would be
 			rows = append(rows, side+" "+row.text)
 		default:
-			rows = append(rows, side+" "+row.text+strings.Repeat(" ", max(s.boxWidth()-boxSides-row.width, 0))+" "+side)
+			rows = append(rows, side+" "+row.text+strings.Repeat(" ", max(width-boxSides-row.width, 0))+" "+side)
 		}
 	}
 	return rows
