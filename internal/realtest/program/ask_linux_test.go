@@ -75,8 +75,11 @@ func TestRealRunAsks(t *testing.T) {
 		t.Errorf("it asks %q", question)
 	}
 	enter(t, user, "2")
-	if question := waitFor(t, user, "[n]o: "); !strings.Contains(question, "  command: touch blue\r\n  description: Make a file\r\n") {
-		t.Errorf("it asks %q", question)
+	question := waitFor(t, user, "Allow it? ")
+	for _, want := range []string{" command: touch blue ", " description: Make a file "} {
+		if !strings.Contains(question, want) {
+			t.Errorf("it asks %q", question)
+		}
 	}
 	enter(t, user, "y")
 	if err := cmd.Wait(); err != nil || out.String() != "It's made.\n" {
@@ -101,7 +104,7 @@ func TestRealRunAsksAboutAPlan(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, user, "[n]o: ")
+	waitFor(t, user, "Allow it? ")
 	enter(t, user, "y")
 	if err := cmd.Wait(); err != nil || out.String() != "It's blue.\n" {
 		t.Errorf("%v, stdout %q, stderr %q", err, out.String(), errs.String())

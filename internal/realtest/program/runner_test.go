@@ -165,8 +165,8 @@ func TestRealShowStream(t *testing.T) {
 		if code != 0 || stderr != "" {
 			t.Errorf("%v: exit code %d, stderr %q", agent.Args, code, stderr)
 		}
-		_, answer, _ := strings.Cut(stdout, "claude-")
-		for _, want := range []string{"\n  I'll read it.\n", "\n  ! Read ", "\n  It isn't there.\n"} {
+		_, answer, _ := strings.Cut(stdout, "opus-")
+		for _, want := range []string{"\n  I'll read it.\n", "\n  Read   ", "\n  It isn't there.\n"} {
 			before, after, found := strings.Cut(answer, want)
 			if !found || strings.Contains(after, strings.TrimSpace(want)) {
 				t.Errorf("%v: %q is not there once after %q:\n%s", agent.Args, want, before, stdout)
@@ -227,7 +227,7 @@ func TestRealRunIsReadBack(t *testing.T) {
 		t.Errorf("ls: exit code %d, %+v, %s", code, listed, stderr)
 	}
 	stdout, stderr, code = s.run(t, "show", "last")
-	if code != 0 || !strings.Contains(stdout, "\n  Hi\n") || !strings.Contains(stdout, "\n  Hello there.\n") {
+	if code != 0 || !strings.Contains(stdout, "\n> Hi  ") || !strings.Contains(stdout, "\n  Hello there.\n") {
 		t.Errorf("show: exit code %d, %q, %q", code, stdout, stderr)
 	}
 }
