@@ -279,7 +279,7 @@ func (p *paper) text() string {
 const seeLimit = 5 * time.Minute
 
 // spinner matches the last line of a screen on which the agent works.
-var spinner = regexp.MustCompile(`(^|\n)[|/\\-] [0-9.hms ]+s · [^\n]*\|\n*$`)
+var spinner = regexp.MustCompile(`(^|\n)[|/\\-] \d[^\n]* · [^\n]*\|\n*$`)
 
 // see waits until a text can be seen at the end of what is there, but for the line that says what the
 // agent does.
