@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,17 +213,35 @@ func TestProgressNil(*testing.T) {
 	p.clear()
 }
 
+// A sharedText is written by one goroutine and read by another.
+type sharedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *sharedText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sharedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // What takes longer than a second is named, step by step, and leaves nothing on the screen.
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var screen strings.Builder
+		var screen sharedText
 		a := newActivity(&screen, "reading 57 MB")
 		time.Sleep(900 * time.Millisecond)
 		a.now("reading 57 MB still")
 		synctest.Wait()
-		if screen.Len() > 0 {
-			t.Errorf("early: %q", screen.String())
+		if text := screen.String(); text != "" {
+			t.Errorf("early: %q", text)
 		}
 		time.Sleep(1200 * time.Millisecond)
 		a.now("writing x.html")
