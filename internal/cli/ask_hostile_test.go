@@ -184,8 +184,9 @@ func checkQuestion(t *testing.T, req *clew.PermissionRequest, w workspace, v vie
 func checkScreen(t *testing.T, s *sheet, body map[string]bool, tool, text, prompt string, wide func(rune) int) {
 	t.Helper()
 	screen, wrapped := screenOf(text, s.columns, wide)
-	const least, narrow = 4, 10 // rows around a prompt, and columns that some rows need
-	if room := max(s.view.rows, strings.Count(prompt, "\n")+least); s.columns >= narrow && (wrapped || len(screen) > room) {
+	const least, narrow, roomy = 4, 10, 24 // rows around a prompt, columns that some rows need, and those that sentences need
+	room := max(s.view.rows, strings.Count(prompt, "\n")+least)
+	if s.columns >= narrow && (wrapped || len(screen) > room && s.columns >= roomy) {
 		t.Errorf("it takes %d rows, wrapped: %t:\n%s", len(screen), wrapped, text)
 		return
 	}
