@@ -64,7 +64,7 @@ func checkStream(t *testing.T, text string, opts Options, cut func(rest int) int
 func TestStreamEqualsRender(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range soak.Size(1500, 100_000) {
+	for range soak.Size(1500, 15_000) {
 		text := randomText(r)
 		opts := Options{Width: r.IntN(60), Color: r.IntN(2) == 0, Links: r.IntN(2) == 0}
 		checkStream(t, text, opts, func(rest int) int { return 1 + r.IntN(min(rest, 9)) })
@@ -88,7 +88,7 @@ func TestSplitEqualsWhole(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	joints := []string{"\n", "\n\n", "\n\n", "\n\n\n", "\n  \n"}
-	for range soak.Size(5000, 200_000) {
+	for range soak.Size(5000, 40_000) {
 		text := ""
 		for range 2 + r.IntN(6) {
 			block := wholeBlocks[r.IntN(len(wholeBlocks))]
