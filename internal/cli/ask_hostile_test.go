@@ -80,7 +80,7 @@ func quotedText(text string) string {
 func hostileEdit(r *rand.Rand) (req *clew.PermissionRequest, file string) {
 	before, after := hostileText(r), hostileText(r)
 	file = hostileText(r) + before + hostileText(r)
-	path := quotedText("/work/" + []string{"a.go", "b/c.go", "+-", hostileText(r)}[r.IntN(4)])
+	path := quotedText("/repo/" + []string{"a.go", "b/c.go", "+-", hostileText(r)}[r.IntN(4)])
 	req = hostileRequest(r)
 	req.ToolName = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}[r.IntN(4)]
 	old, new := quotedText(before), quotedText(after)
@@ -114,7 +114,7 @@ func TestAskHostile(t *testing.T) {
 		if seed%2 == 0 {
 			req, file = hostileEdit(r)
 		}
-		w := workspace{dir: "/work", read: func(string) (string, error) { return file, nil }}
+		w := workspace{dir: "/repo", read: func(string) (string, error) { return file, nil }}
 		if seed%8 == 0 {
 			w.read = func(string) (string, error) { return "", fs.ErrNotExist }
 		}
@@ -135,7 +135,7 @@ func TestAskWidths(t *testing.T) {
 	for seed := range 1 {
 		r := rand.New(rand.NewPCG(8, uint64(seed)))
 		req, file := hostileEdit(r)
-		w := workspace{dir: "/work", read: func(string) (string, error) { return file, nil }}
+		w := workspace{dir: "/repo", read: func(string) (string, error) { return file, nil }}
 		for columns := 1; columns <= 200; columns++ {
 			checkQuestion(t, req, w, view{columns: columns, rows: 24})
 			if t.Failed() {

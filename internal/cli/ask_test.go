@@ -126,7 +126,7 @@ func (u *promptedUser) askAt(t *testing.T, columns, rows int, req *clew.Permissi
 	t.Helper()
 	a := newQuestioner(t.Context(), Streams{}, newScreen(Streams{Out: io.Discard, Err: io.Discard}))
 	a.console = console{in: u, out: u, size: func() (int, int) { return columns, rows }}
-	a.workspace = workspace{dir: "/work", read: u.read}
+	a.workspace = workspace{dir: "/repo", read: u.read}
 	result, err := a.decide(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)

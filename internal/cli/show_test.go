@@ -133,7 +133,7 @@ func largeHome(t *testing.T, padding int) (id, path string) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	id = "7a0f0000-0000-4000-8000-000000000001"
 	project := filepath.Join(config, "projects", "-work")
-	const head = `"sessionId":"7a0f0000-0000-4000-8000-000000000001","version":"2.1.88","cwd":"/work","timestamp":"2026-11-16T08:00:0`
+	const head = `"sessionId":"7a0f0000-0000-4000-8000-000000000001","version":"2.1.88","cwd":"/repo","timestamp":"2026-11-16T08:00:0`
 	lines := []string{
 		`{"type":"user","uuid":"u1","parentUuid":null,` + head + `0Z","message":{"role":"user","content":"The first prompt"}}`,
 		`{"type":"assistant","uuid":"a1","parentUuid":"u1",` + head + `1Z","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"Fine."}]}}`,
