@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -386,7 +387,11 @@ func hitPlace(h *search.Hit) string {
 	if !h.Time.IsZero() {
 		cells = append(cells, h.Time.Local().Format(timeLayout))
 	}
-	cells = append(cells, cmp.Or(h.Directory, h.File.Project))
+	return joinCells(slices.Concat(cells, []string{cmp.Or(h.Directory, h.File.Project)}, cellsInSession(h)))
+}
+
+// cellsInSession returns where in its session a result is, and whose text it is.
+func cellsInSession(h *search.Hit) (cells []string) {
 	if h.AgentID != "" {
 		cells = append(cells, "agent "+h.AgentID)
 	}
@@ -403,6 +408,11 @@ func hitPlace(h *search.Hit) string {
 		role += " " + h.Tool
 	}
 	cells = append(cells, role)
+	return cells
+}
+
+// joinCells joins untrusted texts to a clean line.
+func joinCells(cells []string) string {
 	for i, cell := range cells {
 		cells[i] = tty.Line(cell)
 	}
@@ -610,28 +620,9 @@ const leastHeading = 16
 
 // placeInSession describes the position of a hit in its session.
 func placeInSession(h *search.Hit, zone *time.Location) string {
-	var cells []string
-	if h.AgentID != "" {
-		cells = append(cells, "agent "+h.AgentID)
-	}
-	switch {
-	case h.File.Spill:
-		cells = append(cells, filepath.Base(h.File.Path)+":"+strconv.Itoa(h.Line))
-	case h.Turn > 0:
-		cells = append(cells, "turn "+strconv.Itoa(h.Turn))
-	default:
-		cells = append(cells, "line "+strconv.Itoa(h.Line))
-	}
-	role := h.Role.String()
-	if h.Tool != "" {
-		role += " " + h.Tool
-	}
-	cells = append(cells, role)
+	cells := cellsInSession(h)
 	if !h.Time.IsZero() {
 		cells = append(cells, h.Time.In(zone).Format(timeLayout))
 	}
-	for i, cell := range cells {
-		cells[i] = tty.Line(cell)
-	}
-	return strings.Join(cells, "  ")
+	return joinCells(cells)
 }
