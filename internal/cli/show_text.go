@@ -235,6 +235,7 @@ func (o *showOptions) printContext(out io.Writer, chosen *selected) error {
 type contextPrinter struct {
 	opts   render.Options
 	report transcript.ContextReport
+	byLine map[int]*transcript.ContextTurn // the turns of the report by their lines
 	text   strings.Builder
 }
 
@@ -274,13 +275,17 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 
 // at returns how full the context was at the end of some chunks, or nil if that is not known.
 func (c *contextPrinter) at(chunks []transcript.Chunk) *transcript.ContextTurn {
+	if c.byLine == nil {
+		c.byLine = map[int]*transcript.ContextTurn{}
+		for i := range c.report.Turns {
+			c.byLine[c.report.Turns[i].Line] = &c.report.Turns[i]
+		}
+	}
 	var found *transcript.ContextTurn
 	for i := range chunks {
 		for _, line := range chunks[i].Lines {
-			for j := range c.report.Turns {
-				if c.report.Turns[j].Line == line {
-					found = &c.report.Turns[j]
-				}
+			if turn := c.byLine[line]; turn != nil {
+				found = turn
 			}
 		}
 	}
@@ -424,13 +429,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 			continue
 		}
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
-		calls := 0
-		for _, item := range a.Transcript.All() {
-			if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
-				calls++
-			}
-		}
-		rows.addClean(shortID(tty.Line(a.ID)), fmt.Sprint(calls), render.Count(total.Usage.TotalTokens()),
+		rows.addClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), render.Count(total.Usage.TotalTokens()),
 			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 	}
 	if len(rows.rows) > 1 {

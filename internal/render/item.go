@@ -124,14 +124,20 @@ func agentWork(agents []*transcript.Agent) (calls int, cost usage.Money) {
 		if a.Transcript == nil {
 			continue
 		}
-		for _, item := range a.Transcript.All() {
-			if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
-				calls++
-			}
-		}
+		calls += ToolCalls(a.Transcript)
 		cost += usage.Cost(a.Transcript.Calls(), usage.DefaultPrices()).Total
 	}
 	return calls, cost
+}
+
+// ToolCalls counts the calls of tools in a transcript, and of the subagents below it.
+func ToolCalls(t *transcript.Transcript) (calls int) {
+	for _, item := range t.All() {
+		if item.Type == transcript.ItemToolCall || item.Type == transcript.ItemSubagent {
+			calls++
+		}
+	}
+	return calls
 }
 
 // row returns the line of a call: its name, what it does, and its outcome at the right. What it does
