@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,47 +197,92 @@ func exampleTranscript(dir string) string {
 	return b.String()
 }
 
-// Every flag of run and chat is in one group.
+// A command with many flags has them in groups, and each of them is in one.
 func TestFlagGroups(t *testing.T) {
 	t.Parallel()
-	grouped := map[string]int{}
-	for _, group := range agentFlagGroups {
-		for _, name := range group.flags {
-			grouped[name]++
-		}
-	}
-	known := map[string]bool{"help": true}
+	const few = 8
+	known := map[string]bool{} // by the title of a group and the name of a flag
 	for _, cmd := range commandsOf(newRoot(Streams{})) {
-		if !startsAgent(cmd) {
-			continue
-		}
+		cmd.InitDefaultHelpFlag()
+		groups, visible := flagGroupsOf(cmd), 0
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			known[f.Name] = true
-			if !f.Hidden && grouped[f.Name] != 1 {
-				t.Errorf("%s: --%s is in %d groups", cmd.Name(), f.Name, grouped[f.Name])
+			in := 0
+			for _, group := range groups {
+				if slices.Contains(group.flags, f.Name) {
+					known[group.title+" "+f.Name] = true
+					in++
+				}
+			}
+			if !f.Hidden {
+				visible++
+			}
+			if groups != nil && !f.Hidden && in != 1 {
+				t.Errorf("%s: --%s is in %d groups", cmd.Name(), f.Name, in)
 			}
 		})
+		if groups == nil && visible > few {
+			t.Errorf("%s has %d flags without groups", cmd.CommandPath(), visible)
+		}
 	}
-	for name := range grouped {
-		if !known[name] {
-			t.Errorf("no command has --%s", name)
+	for _, groups := range slices.Collect(maps.Values(verbFlagGroups)) {
+		for _, group := range append(groups, agentFlagGroups...) {
+			for _, name := range group.flags {
+				if !known[group.title+" "+name] {
+					t.Errorf("no command has --%s in %s", name, group.title)
+				}
+			}
+		}
+	}
+}
+
+// helpScreen returns the help of a command on a terminal.
+func helpScreen(cmd *cobra.Command, columns int, color bool) string {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	cmd.Root().InitDefaultHelpCmd()
+	hideGlobalFlags(cmd)
+	h := &helpText{columns: columns, prose: columns, color: color}
+	h.command(cmd)
+	return h.String()
+}
+
+// styleEscape is what begins and ends a style.
+var styleEscape = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func TestHelpScreen(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"clew": nil, "ls": {"ls"}, "run": {"run"}} {
+		cmd, _, err := newRoot(Streams{}).Find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range screenWidths {
+			checkGolden(t, fmt.Sprintf("screens/help_%s_%d", name, width), helpScreen(cmd, width, false))
+			checkGolden(t, fmt.Sprintf("screens/help_%s_%d_color", name, width), helpScreen(cmd, width, true))
 		}
 	}
 }
 
 // At any width, no line of a help is wider than the terminal, but for examples, which are copied.
+// Nothing is lost, and words are broken only if they are wider than the terminal.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commandsOf(newRoot(Streams{})) {
-		cmd.InitDefaultHelpFlag()
+		whole := strings.Fields(helpScreen(cmd, 10_000, false))
 		for columns := 1; columns <= 200; columns++ {
-			h := &helpText{columns: columns, prose: columns}
-			h.command(cmd)
-			text := strings.Replace(h.String(), cmd.Example, "", 1)
-			for line := range strings.Lines(text) {
+			text := helpScreen(cmd, columns, false)
+			words := strings.Fields(text)
+			if columns >= 40 && !slices.Equal(words, whole) || strings.Join(words, "") != strings.Join(whole, "") {
+				t.Fatalf("%s: in %d columns, the help has other words (-want +got):\n%s",
+					cmd.CommandPath(), columns, cmp.Diff(whole, words))
+			}
+			for line := range strings.Lines(strings.Replace(text, cmd.Example, "", 1)) {
 				if tty.Width(strings.TrimSuffix(line, "\n")) > columns {
 					t.Fatalf("%s: %d columns: %q", cmd.CommandPath(), columns, line)
 				}
+			}
+			if painted := helpScreen(cmd, columns, true); styleEscape.ReplaceAllString(painted, "") != text {
+				t.Fatalf("%s: in %d columns, color changes the text:\n%s", cmd.CommandPath(), columns, painted)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +47,52 @@ var agentFlagGroups = []flagGroup{
 	}},
 }
 
-// flagsBy returns the visible flags of a set by group. Commands with few flags have one group.
+// verbFlagGroups are the groups of the other commands with many flags.
+var verbFlagGroups = map[string][]flagGroup{
+	"ls": {
+		{"Filter", []string{"all", "project", "branch", "model", "tag", "text", "ongoing", "since", "until"}},
+		{"Output", []string{"sort", "reverse", "limit", "figures", "json"}},
+		{"Other", []string{"help"}},
+	},
+	"search": {
+		{"Filter", []string{"project", "role", "tool", "since", "until"}},
+		{"Search", []string{"regex", "no-index"}},
+		{"Output", []string{"limit", "json"}},
+		{"Other", []string{"help"}},
+	},
+	"stats": {
+		{"Filter", []string{"project", "since", "until", "last", "active", "recent"}},
+		{"Group", []string{"by", "sort", "limit", "timezone"}},
+		{"Price", []string{"prices", "price-table", "reconcile"}},
+		{"Output", []string{"plot", "csv", "json", "watch"}},
+		{"Other", []string{"help"}},
+	},
+	"show":   documentFlagGroups,
+	"export": documentFlagGroups,
+}
+
+// documentFlagGroups are the groups of commands that show or write one session.
+var documentFlagGroups = []flagGroup{
+	{"Content", []string{
+		"agent", "turn", "branches", "thinking", "expand", "full", "diff", "context", "redact", "list-rules",
+	}},
+	{"Output", []string{"format", "output", "force", "json", "no-pager"}},
+	{"Other", []string{"help"}},
+}
+
+// flagGroupsOf returns the groups of a command, or nil if it has few flags.
+func flagGroupsOf(cmd *cobra.Command) []flagGroup {
+	switch {
+	case startsAgent(cmd):
+		return agentFlagGroups
+	case cmd.HasParent() && cmd.Parent() == cmd.Root():
+		return verbFlagGroups[cmd.Name()]
+	}
+	return nil
+}
+
+// flagsBy returns the visible flags of a set by group, in the order of the groups for commands that
+// have any.
 func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups [][]*pflag.Flag) {
 	var all []*pflag.Flag
 	set.VisitAll(func(f *pflag.Flag) {
@@ -54,15 +100,21 @@ func flagsBy(cmd *cobra.Command, set *pflag.FlagSet) (titles []string, groups []
 			all = append(all, f)
 		}
 	})
-	if !startsAgent(cmd) {
+	of := flagGroupsOf(cmd)
+	if of == nil {
 		return []string{""}, [][]*pflag.Flag{all}
 	}
-	for _, group := range agentFlagGroups {
+	for _, group := range of {
 		var members []*pflag.Flag
 		for _, f := range all {
 			if slices.Contains(group.flags, f.Name) {
 				members = append(members, f)
 			}
+		}
+		if !startsAgent(cmd) { // their flags have an order of their own
+			slices.SortStableFunc(members, func(a, b *pflag.Flag) int {
+				return slices.Index(group.flags, a.Name) - slices.Index(group.flags, b.Name)
+			})
 		}
 		if len(members) > 0 {
 			titles, groups = append(titles, group.title), append(groups, members)
@@ -163,23 +215,55 @@ func (h *helpText) paragraphs(text string) {
 		h.WriteString(text + "\n")
 		return
 	}
-	filled := ""
-	fill := func() {
+	filled, listed := "", listEntry{}
+	end := func() {
 		if filled != "" {
 			h.WriteString(wrapped(filled, h.prose))
-			filled = ""
 		}
+		h.listed(listed)
+		filled, listed = "", listEntry{}
 	}
 	for _, line := range lines {
+		entry, isEntry := readListEntry(line)
 		switch {
+		case listed.column > 0 && strings.HasPrefix(line, strings.Repeat(" ", listed.column)):
+			listed.about += " " + strings.TrimSpace(line)
+		case isEntry:
+			end()
+			listed = entry
 		case line == "" || strings.HasPrefix(line, " "):
-			fill()
+			end()
 			h.entry(line, "    ")
 		default:
+			h.listed(listed)
+			listed = listEntry{}
 			filled = strings.TrimSpace(filled + " " + line)
 		}
 	}
-	fill()
+	end()
+}
+
+// A listEntry is a line of a list: a name, and what it means from some column on.
+type listEntry struct {
+	name, about string
+	column      int
+}
+
+var listLine = regexp.MustCompile(`^( +\S+(?: \S+)* {2,})(\S.*)$`)
+
+func readListEntry(line string) (listEntry, bool) {
+	m := listLine.FindStringSubmatch(line)
+	if m == nil {
+		return listEntry{}, false
+	}
+	return listEntry{name: strings.TrimSpace(m[1]), about: m[2], column: len(m[1])}, true
+}
+
+// listed writes an entry of a list, if there is one.
+func (h *helpText) listed(e listEntry) {
+	if e.column > 0 {
+		h.item(e.name, e.about, e.column-margin-gap)
+	}
 }
 
 func (h *helpText) commands(cmd *cobra.Command) {
@@ -234,18 +318,27 @@ func flagName(f *pflag.Flag) string {
 	return name
 }
 
+const (
+	margin = 2 // before a name
+	gap    = 3 // after the longest name
+	// leastAbout is the least width of descriptions beside names, and narrowAbout their
+	// indentation below them.
+	leastAbout  = 22
+	narrowAbout = 6
+)
+
 // item writes a name and its description: beside it or, if there is no room, below.
 func (h *helpText) item(name, about string, wide int) {
-	const margin, gap, least = 2, 3, 24
 	indent := margin + wide + gap
-	if h.columns-indent < least {
-		indent = 8
+	if h.columns-indent < leastAbout {
+		indent = narrowAbout
+		name = strings.TrimSpace(name)
 	}
 	indent = min(indent, h.columns/2)
 	rows := tty.Wrap(about, max(h.columns-indent, 1))
 	head := strings.Repeat(" ", margin) + name
-	if h.columns < 20 {
-		head = strings.TrimSpace(name)
+	if short := strings.TrimSpace(name); h.columns < 20 || len(head) > h.columns {
+		head = strings.Repeat(" ", min(margin, max(h.columns-len(short), 0))) + short
 	}
 	if len(head)+2 > indent {
 		for _, row := range tty.Wrap(head, max(h.columns, 1)) {
