@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // Streams are the input and the outputs of a command. If one is an [*os.File], commands check
@@ -257,13 +259,22 @@ func printError(w io.Writer, err error) {
 	if exitCode(err) == exitDone {
 		return
 	}
-	text := err.Error()
+	command, text := "clew", err.Error()
 	var f *failure
 	if !errors.As(err, &f) {
-		text = "clew: " + escaped(text)
-	} else if f.hint != "" {
-		text += "\n" + f.hint
+		text = escaped(text)
+	} else {
+		command, text = f.command, strings.TrimPrefix(text, f.command+": ")
+		if f.hint != "" {
+			text += "\n" + f.hint
+		}
 	}
+	remark(w, tty.Failure, command, text)
+}
+
+// remark writes a line about a command, such as "clew show: no files were changed". Only the name of
+// the command is painted, and the line is not wrapped, so that paths can be copied from it.
+func remark(w io.Writer, style tty.Style, command, text string) {
 	// There is nowhere to report that stderr is closed.
-	_, _ = fmt.Fprintln(w, text)
+	_, _ = fmt.Fprintln(w, style.Paint(command+":", colored(w)), text)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/config"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -94,14 +95,14 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 	return &failure{code: problemCode(c.Problems[0]), err: fmt.Errorf("invalid settings: %d", len(c.Problems))}
 }
 
-// printProblems prints invalid settings. There is nowhere to report that stderr is closed.
+// printProblems prints invalid settings.
 func (o *configOptions) printProblems(problems []config.Problem) {
 	for _, p := range problems {
-		text := "clew config: " + printable(p.Error())
+		text := printable(p.Error())
 		if p.Hint != "" {
 			text += "\n" + escaped(p.Hint)
 		}
-		_, _ = fmt.Fprintln(o.streams.Err, text)
+		remark(o.streams.Err, tty.Failure, "clew config", text)
 	}
 }
 

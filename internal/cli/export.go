@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/redact"
 )
 
@@ -123,11 +124,10 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	return o.write(ctx, r, format)
 }
 
-// warn reports on stderr something that is not exported. There is nowhere to report that stderr is
-// closed.
+// warn reports something that is not exported.
 func (o *exportOptions) warn(text string) {
 	o.activity.hide()
-	_, _ = fmt.Fprintln(o.streams.Err, "clew export: "+text)
+	remark(o.streams.Err, tty.Waiting, "clew export", text)
 }
 
 // free returns an error if the file exists and must not be overwritten.

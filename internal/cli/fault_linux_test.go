@@ -222,11 +222,11 @@ func TestFaultSignalWhileWaiting(t *testing.T) {
 func TestFaultSignalClearsBar(t *testing.T) {
 	p := newFaultPlace(t)
 	makeHole(t, p.file, 64<<30, "\n")
-	screen, tty := openTerminal(t, 80)
+	screen, terminal := openTerminal(t, 80)
 	cmd := p.command(t, faultUse{line: "stats"})
-	cmd.Stderr = tty
+	cmd.Stderr = terminal
 	wait := p.start(t, cmd)
-	_ = tty.Close()
+	_ = terminal.Close()
 	shown := bufio.NewReader(screen)
 	if _, err := shown.ReadString('%'); err != nil {
 		t.Errorf("there is no bar: %v", err)
@@ -235,7 +235,7 @@ func TestFaultSignalClearsBar(t *testing.T) {
 		t.Error(err)
 	}
 	rest, _ := io.ReadAll(shown) // ends with an error when the other end is closed
-	want := clearLine + "clew stats: interrupted\r\n"
+	want := clearLine + tty.Failure.Paint("clew stats:", true) + " interrupted\r\n"
 	if o := wait(); o.code != exitInterrupted || !strings.HasSuffix(string(rest), want) {
 		t.Errorf("exit code %d, stderr %q", o.code, rest)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -438,13 +439,13 @@ func (o *tailOptions) end() error {
 	return errStopped()
 }
 
-// remark reports what happened to the files. There is nowhere to report that stderr is closed.
+// remark reports what happened to the files.
 func (o *tailOptions) remark(u *sessions.Update) {
 	switch {
 	case u.Err != nil:
-		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: "+escaped(u.Err.Error()))
+		remark(o.streams.Err, tty.Waiting, "clew tail", escaped(u.Err.Error()))
 	case u.Gone && u.Agent == nil:
-		_, _ = fmt.Fprintln(o.streams.Err, "clew tail: the transcript was removed; waiting for it to appear again")
+		remark(o.streams.Err, tty.Waiting, "clew tail", "the transcript was removed; waiting for it to appear again")
 	}
 }
 

@@ -279,10 +279,8 @@ func (o *searchOptions) bar() (progress func(done, total int64), clearLine func(
 	}, bar.clear
 }
 
-// note prints a note to stderr. There is nowhere to report that stderr is closed.
-func (o *searchOptions) note(text string) {
-	_, _ = fmt.Fprintln(o.streams.Err, "clew search: "+text)
-}
+// note prints a note to stderr.
+func (o *searchOptions) note(text string) { remark(o.streams.Err, tty.Waiting, "clew search", text) }
 
 // reportGaps reports what is missing from the result.
 func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error {

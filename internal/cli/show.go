@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -156,9 +157,8 @@ func (o *showOptions) whole() bool {
 	return o.format != "text" || o.agent != "" || o.diff || o.context || o.branches || o.redact
 }
 
-// warn reports on stderr something that is not shown. It ignores errors: there is nowhere to report
-// that stderr is closed.
-func (o *showOptions) warn(text string) { _, _ = fmt.Fprintln(o.streams.Err, "clew show: "+text) }
+// warn reports something that is not shown.
+func (o *showOptions) warn(text string) { remark(o.streams.Err, tty.Waiting, "clew show", text) }
 
 // print prints the selected part of a session.
 func (o *showOptions) print(ctx context.Context, r *reading) error {

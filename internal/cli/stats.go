@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 )
@@ -313,10 +314,8 @@ func (o *statsOptions) write(text string) error {
 func (o *statsOptions) reportUnread(used *sessions.UsageScan) error {
 	if n := used.BadLines; n > 0 {
 		first := used.Bad[0]
-		// There is nowhere to report that stderr is closed.
-		_, _ = fmt.Fprintf(o.streams.Err,
-			"clew stats: skipped lines that are not entries: %s; the first is line %d of %s\n",
-			group(int64(n)), first.Line, printable(first.Path))
+		remark(o.streams.Err, tty.Waiting, "clew stats", fmt.Sprintf(
+			"skipped lines that are not entries: %s; the first is line %d of %s", group(int64(n)), first.Line, printable(first.Path)))
 	}
 	if len(used.Unread) == 0 {
 		return nil
