@@ -29,7 +29,7 @@ RACED := ./internal/cli ./search/... ./sessions ./sessions/natsstore ./sessions/
 # The slow ones come first.
 PLAIN := ./internal/realtest/versions $(RACED) ./internal/archtest ./internal/bench/... ./internal/config \
 	./internal/corpus ./internal/entryfacts ./internal/entrylex ./export ./internal/highlight ./internal/jsonlex \
-	./internal/lineedit ./internal/markdown ./internal/notices ./internal/pictures ./internal/rawjson \
+	./internal/lineedit ./internal/markdown ./internal/notices ./internal/pictures/... ./internal/rawjson \
 	./redact ./internal/render ./internal/schemas ./settings \
 	./internal/sessionfile ./internal/tty ./internal/version ./internal/wiregen ./tooluse ./usage ./wire
 # Packages whose tests start the pinned agent again and again, a second of processor time each. What
@@ -137,6 +137,10 @@ demo: ## Show the whole tour of the program, without key, network or agent
 .PHONY: pictures
 pictures: ## Make the pictures in docs/pictures and the output in the README again, with a chromium
 	go run ./internal/pictures
+
+.PHONY: beside
+beside: agent ## Make pictures of the program beside Claude Code and ccusage in .cache/beside, with a chromium and tmux
+	go run ./internal/pictures/beside
 
 $(AGENTS): .cache/agent/%/claude:
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -16,20 +15,19 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/pictures/browser"
 	"github.com/clewdev/clew/internal/soak"
 	"github.com/clewdev/clew/transcript"
 )
 
-// browser returns the program that CHROME names, or the first of its kind in PATH.
-func browser(t *testing.T) string {
+// program returns the path of the browser.
+func program(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{os.Getenv("CHROME"), "chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
+	path, err := browser.Find()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("there is no Chromium in PATH: make browser installs it, and CHROME names another")
-	return ""
+	return path
 }
 
 // A site serves one page, and notes every other request: an attack that worked makes one.
@@ -76,7 +74,7 @@ func (s *site) open(t *testing.T, page string) (hits []string, dom string) {
 	s.show(page)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+	cmd := exec.CommandContext(ctx, program(t), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
 		"--virtual-time-budget=5000", "--dump-dom", s.URL+"/page")
 	var complaints bytes.Buffer

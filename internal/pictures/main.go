@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/cli"
+	"github.com/clewdev/clew/internal/pictures/browser"
 )
 
 // The files that it writes, from the root of the repository.
@@ -171,33 +172,13 @@ func drawPage(ctx context.Context, clew, dir string) error {
 	if err != nil || len(pages) != 1 {
 		return fmt.Errorf("the demo exported the pages %q, not one page", pages)
 	}
-	browser, err := findBrowser()
-	if err != nil {
-		return err
-	}
 	picture := filepath.Join(dir, "page.png")
-	cmd := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
-		"--user-data-dir="+filepath.Join(dir, "browser"), "--screenshot="+picture,
-		fmt.Sprintf("--window-size=%d,%d", pageWidth, pageHeight), "file://"+filepath.ToSlash(pages[0]))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", browser, err, out)
+	if err := browser.Shoot(ctx, pages[0], picture, pageWidth, pageHeight); err != nil {
+		return err
 	}
 	data, err := os.ReadFile(picture)
 	if err != nil {
 		return err
 	}
 	return save(pageFile, data, pageBytes)
-}
-
-// findBrowser returns the program that CHROME names, or the first of its kind in PATH.
-func findBrowser() (string, error) {
-	if path := os.Getenv("CHROME"); path != "" {
-		return exec.LookPath(path)
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("the picture of the page needs chromium, which is not in PATH: install it, or set CHROME to its path")
 }
