@@ -30,6 +30,9 @@ type UsageOptions struct {
 	Project string
 	// ProjectName is the name of the project in the store. If it is set, Project is ignored.
 	ProjectName string
+	// ProjectNames are the names of several projects in the store. If there are any, Project and
+	// ProjectName are ignored.
+	ProjectNames []string
 	// Since and Until limit the answers by time: not before Since, and before Until. The zero time
 	// means no limit. All transcripts are read in any case, since a copy of an answer in another
 	// file may be more complete.
@@ -143,6 +146,19 @@ func ScanUsage(ctx context.Context, opts *UsageOptions) (*UsageScan, error) {
 // scopes returns where to read: one store, or any number of Folders.
 func (o *UsageOptions) scopes() (scopes, error) {
 	where := Options{Store: o.Store, Project: o.Project, ProjectName: o.ProjectName}
+	if len(o.ProjectNames) > 0 {
+		where.Project, where.ProjectName = "", ""
+	}
+	all, err := o.scopesOf(where)
+	for i := range all {
+		if len(o.ProjectNames) > 0 {
+			all[i].names = o.ProjectNames
+		}
+	}
+	return all, err
+}
+
+func (o *UsageOptions) scopesOf(where Options) (scopes, error) {
 	if o.Store != nil || len(o.Roots) == 0 {
 		return where.scopes(false)
 	}

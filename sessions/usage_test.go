@@ -131,6 +131,7 @@ func TestUsageOfProjectAndTime(t *testing.T) {
 	}{
 		{"a project", sessions.UsageOptions{ProjectName: "q"}, []string{"q fork  a 9", "q fork  f 17", "q gone z g 19"}},
 		{"another", sessions.UsageOptions{ProjectName: "none"}, nil},
+		{"some", sessions.UsageOptions{ProjectNames: []string{"q", "none"}, ProjectName: "p"}, []string{"q fork  a 9", "q fork  f 17", "q gone z g 19"}},
 		{"a span", sessions.UsageOptions{Since: second(7), Until: second(11)}, []string{"p one x c 7", "p one  a 9"}},
 		{"a store", sessions.UsageOptions{
 			Store: sessions.NewFolder(filepath.Join(root, "projects")), ProjectName: "q", Since: second(18),

@@ -62,7 +62,7 @@ var verbFlagGroups = map[string][]flagGroup{
 	},
 	"stats": {
 		{"Filter", []string{"project", "since", "until", "last", "active", "recent"}},
-		{"Group", []string{"by", "sort", "limit", "timezone"}},
+		{"Group", []string{"by", "alias", "sort", "limit", "timezone"}},
 		{"Price", []string{"prices", "price-table", "reconcile"}},
 		{"Output", []string{"plot", "csv", "json", "watch"}},
 		{"Other", []string{"help"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type statsOptions struct {
 	since, until string
 	timezone     string
 	project      string
+	aliases      aliasFlag
 	all          bool
 	prices       string
 	order        statsOrder
@@ -39,6 +41,13 @@ const statsHelp = `Count the tokens and the cost of all answers in the transcrip
 including those of subagents. Each answer counts once, even if it appears in
 several lines or files. --project counts one project; --project . is that of the
 current directory.
+
+--alias gives a project another name here, by its directory or by the name that "clew
+ls" prints: --alias ~/work/shop-v2=shop. A * stands for any part of a name, as in
+"~/clients/acme/*=acme". Projects with the same alias are counted together, and
+--project shop counts all of them. The setting project_aliases has aliases for every
+day; see "clew help config". If several fit a project, the first one does, and those
+without a * go first.
 
 Groups are months, weeks, days, hours, blocks, models, projects, sessions or agents,
 by default days. They are arguments or the value of --by: "clew stats monthly
@@ -107,6 +116,7 @@ func newStats(s Streams) *cobra.Command {
 	flags.StringVar(&o.timezone, "timezone", "",
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
 	flags.StringVar(&o.project, "project", "", "count only the project with this `name` or directory")
+	flags.Var(&o.aliases, "alias", "name a project here, such as old-shop=shop; can be given several times")
 	addOnOff(cmd, &o.all, "all", "count all projects, which is the default")
 	_ = flags.MarkHidden("all") // it fails only for unknown flags
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
@@ -167,7 +177,9 @@ func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 		err = o.printReconciliation(used, prices)
 	} else {
 		opts := &usage.ReportOptions{By: o.by.list, Location: zone, Prices: &prices}
+		members := o.rename(ctx, used)
 		r := newStatsReport(used, opts, o.now())
+		r.members = members
 		r.keepBlocks(o.active, o.recent)
 		r.keepLast(o.last)
 		r.sort(o.order)
@@ -224,11 +236,10 @@ func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *tim
 	if err != nil {
 		return nil, nil, err
 	}
-	where, err := findProject(ctx, o.project)
+	want, err := o.place(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	want := &sessions.UsageOptions{Project: where.Project, ProjectName: where.ProjectName}
 	now := o.now().In(zone)
 	if want.Since, err = parseTime("since", o.since, now, false); err != nil {
 		return nil, nil, err
@@ -240,6 +251,63 @@ func (o *statsOptions) wanted(ctx context.Context) (*sessions.UsageOptions, *tim
 		return nil, nil, usageError("--since must be before --until", "")
 	}
 	return want, zone, nil
+}
+
+// place returns where the answers to count are: those of all projects, of one, or of all that have an
+// alias.
+func (o *statsOptions) place(ctx context.Context) (*sessions.UsageOptions, error) {
+	if alias, ok := o.aliases.find(o.project); ok {
+		projects, err := sessions.Projects(ctx, nil)
+		if len(projects) == 0 && err != nil {
+			return nil, findError(ctx, err)
+		}
+		return &sessions.UsageOptions{ProjectNames: o.aliases.members(alias, projects)}, nil
+	}
+	where, err := findProject(ctx, o.project)
+	if err != nil {
+		return nil, err
+	}
+	return &sessions.UsageOptions{Project: where.Project, ProjectName: where.ProjectName}, nil
+}
+
+// rename replaces the names of projects that have an alias by it, if the report shows projects. It
+// returns the projects of each alias.
+func (o *statsOptions) rename(ctx context.Context, used *sessions.UsageScan) map[string][]string {
+	if len(o.aliases) == 0 || !slices.Contains(o.by.list, usage.ByProject) {
+		return nil
+	}
+	projects, _ := sessions.Projects(ctx, nil) // a project without a directory has a name
+	known := map[string]bool{}
+	for i := range projects {
+		known[projects[i].Name] = true
+	}
+	calls := used.Tally.Calls()
+	for i := range calls {
+		if name := calls[i].Project; !known[name] {
+			known[name] = true
+			projects = append(projects, sessions.ProjectInfo{Name: name})
+		}
+	}
+	return renameProjects(used, calls, o.aliases.of(projects))
+}
+
+// renameProjects replaces the names of projects by their aliases, and returns the projects of each.
+func renameProjects(used *sessions.UsageScan, calls []usage.Call, aliases map[string]string) map[string][]string {
+	members := map[string][]string{}
+	used.Tally = usage.Tally{}
+	for _, c := range calls {
+		if alias, ok := aliases[c.Project]; ok {
+			if !slices.Contains(members[alias], c.Project) {
+				members[alias] = append(members[alias], c.Project)
+			}
+			c.Project = alias
+		}
+		used.Tally.Add(c)
+	}
+	for _, names := range members {
+		slices.Sort(names)
+	}
+	return members
 }
 
 // read reads the transcripts, with a progress bar on a terminal.

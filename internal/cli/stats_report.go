@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +42,10 @@ type statsReport struct {
 	now        time.Time
 	limits     []sessions.ReachedLimit // only for blocks
 	order      statsOrder
-	limit      int             // of the groups in a table; 0 means all
-	namesakes  map[string]bool // names that several projects share
-	lookalikes map[string]bool // short names that several models share
+	limit      int                 // of the groups in a table; 0 means all
+	members    map[string][]string // the projects of each alias
+	namesakes  map[string]bool     // names that several projects share
+	lookalikes map[string]bool     // short names that several models share
 }
 
 func newStatsReport(used *sessions.UsageScan, opts *usage.ReportOptions, now time.Time) *statsReport {
@@ -226,6 +230,8 @@ type statsRow struct {
 	usage.Row
 	CWD   string `json:"cwd,omitempty"`   // the directory of the project
 	Title string `json:"title,omitempty"` // of the session
+	// Projects are the projects that the name of the project is an alias of.
+	Projects []string `json:"projects,omitempty"`
 }
 
 // learnNames looks up the names of projects and sessions if the rows need them. Those that are not
@@ -241,10 +247,25 @@ func (r *statsReport) learnNames(ctx context.Context, project string) {
 		titles[infos[i].ID] = cmp.Or(titles[infos[i].ID], infos[i].Title())
 	}
 	for i := range r.Rows {
-		r.Rows[i].CWD = folders[r.Rows[i].Key.Project]
-		r.Rows[i].Title = titles[r.Rows[i].Key.Session]
+		row := &r.Rows[i]
+		row.CWD = folders[row.Key.Project]
+		row.Title = titles[row.Key.Session]
+		if row.Projects = r.members[row.Key.Project]; len(row.Projects) > 0 {
+			row.CWD = ""
+		}
+		if len(row.Projects) == 1 {
+			row.CWD = folders[row.Projects[0]]
+		}
 	}
 	r.findNamesakes()
+}
+
+// projectName is the alias of a project, or its name in lists.
+func (row *statsRow) projectName() string {
+	if len(row.Projects) > 0 {
+		return row.Key.Project
+	}
+	return projectName(row.CWD, row.Key.Project)
 }
 
 // findNamesakes finds the names that several projects share.
@@ -252,7 +273,7 @@ func (r *statsReport) findNamesakes() {
 	first := map[string]string{}
 	r.namesakes = map[string]bool{}
 	for i := range r.Rows {
-		name, project := projectName(r.Rows[i].CWD, r.Rows[i].Key.Project), r.Rows[i].Key.Project
+		name, project := r.Rows[i].projectName(), r.Rows[i].Key.Project
 		if other, ok := first[name]; ok && other != project {
 			r.namesakes[name] = true
 		}
@@ -264,8 +285,8 @@ func (r *statsReport) isBy(d usage.Dimension) bool { return slices.Contains(r.by
 
 // projectLabel returns a label that no other project has.
 func (r *statsReport) projectLabel(row *statsRow) string {
-	name := projectName(row.CWD, row.Key.Project)
-	if r.namesakes[name] {
+	name := row.projectName()
+	if r.namesakes[name] && len(row.Projects) == 0 {
 		return cmp.Or(row.CWD, row.Key.Project)
 	}
 	return name
@@ -468,4 +489,144 @@ func (o *statsOrder) Set(text string) error {
 	}
 	*o = statsOrder(text)
 	return nil
+}
+
+// A projectAlias is another name for the projects that a text names: a directory, or the name of a
+// project, of which a * stands for any part.
+type projectAlias struct{ project, name string }
+
+// An aliasFlag is a flag for the aliases of projects. The first one that fits counts.
+type aliasFlag []projectAlias
+
+// Type names the value in the help.
+func (f *aliasFlag) Type() string { return "pair" }
+
+func (f *aliasFlag) String() string {
+	texts := make([]string, len(*f))
+	for i, a := range *f {
+		texts[i] = a.project + "=" + a.name
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set adds an alias.
+func (f *aliasFlag) Set(text string) error {
+	project, name, ok := config.CutPair(text)
+	if !ok {
+		return errors.New("must be a project and a name, such as old-shop=shop")
+	}
+	*f = append(*f, projectAlias{project, name})
+	return nil
+}
+
+// Replace sets all aliases.
+func (f *aliasFlag) Replace(texts []string) error {
+	*f = nil
+	for _, text := range texts {
+		if err := f.Set(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the alias that a word of the user names, in any case.
+func (f aliasFlag) find(word string) (string, bool) {
+	for _, same := range []func(a, b string) bool{
+		func(a, b string) bool { return a == b }, strings.EqualFold,
+	} {
+		for _, a := range f {
+			if same(a.name, word) {
+				return a.name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// of returns the aliases of projects, by the names that the agent uses.
+func (f aliasFlag) of(projects []sessions.ProjectInfo) map[string]string {
+	aliases := map[string]string{}
+	for _, patterns := range []bool{false, true} {
+		for _, a := range f {
+			if a.isPattern() != patterns {
+				continue
+			}
+			fits := a.matcher()
+			for i := range projects {
+				if p := &projects[i]; aliases[p.Name] == "" && fits(p) {
+					aliases[p.Name] = a.name
+				}
+			}
+		}
+	}
+	return aliases
+}
+
+// members returns the names that the agent uses for the projects with an alias. Those of directories
+// and names that the user has given are included, since a project may have lost its sessions and
+// still have subagents.
+func (f aliasFlag) members(alias string, projects []sessions.ProjectInfo) []string {
+	all := slices.Clone(projects)
+	for _, a := range f {
+		if name := a.agentName(); !a.isPattern() && name != "" {
+			all = append(all, sessions.ProjectInfo{Name: name})
+		}
+	}
+	var names []string
+	for name, of := range f.of(all) {
+		if of == alias {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (a *projectAlias) isPattern() bool { return strings.Contains(a.project, "*") }
+
+// directory returns the directory that the alias is for, or "" if it is for a name.
+func (a *projectAlias) directory() string {
+	dir := a.project
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if dir != "." && dir != ".." && !strings.ContainsFunc(dir, func(r rune) bool { return r == '/' || r == filepath.Separator }) {
+		return ""
+	}
+	if whole, err := filepath.Abs(dir); err == nil {
+		return whole
+	}
+	return dir
+}
+
+// agentName returns the name that the agent uses for the project, or "" if that is not known.
+func (a *projectAlias) agentName() string {
+	dir := a.directory()
+	if dir == "" {
+		return a.project
+	}
+	name, _ := sessions.ProjectName(dir) // "" if it fails
+	return name
+}
+
+// matcher returns what reports whether the alias is for a project.
+func (a *projectAlias) matcher() func(*sessions.ProjectInfo) bool {
+	dir := a.directory()
+	if !a.isPattern() {
+		agents := a.agentName()
+		return func(p *sessions.ProjectInfo) bool {
+			return p.Name == agents || dir == "" && projectName(p.Directory, p.Name) == a.project || dir != "" && p.Directory == dir
+		}
+	}
+	pattern := strings.NewReplacer("[", `\[`, "?", `\?`).Replace(strings.ReplaceAll(cmp.Or(dir, a.project), `\`, "/"))
+	like := func(text string) bool {
+		ok, _ := path.Match(pattern, strings.ReplaceAll(text, `\`, "/")) // the pattern is valid
+		return ok
+	}
+	return func(p *sessions.ProjectInfo) bool {
+		return like(p.Directory) || dir == "" && (like(p.Name) || like(projectName(p.Directory, p.Name)))
+	}
 }

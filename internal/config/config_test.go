@@ -172,7 +172,7 @@ func TestLoadVariables(t *testing.T) {
 		File: write(t, t.TempDir(), "clew.yaml", "model: a\nmax_turns: 5\nexpand: true"),
 		Getenv: environment(map[string]string{
 			"CLEW_MODEL": "b", "CLEW_TOOLS": " Read, Bash(a,(b),c) ,,", "CLEW_ADD_DIRS": "x" + separator + "y",
-			"CLEW_MAX_TURNS": "-1", "CLEW_EXPAND": "0", "CLAUDE_CONFIG_DIR": "/a,/b",
+			"CLEW_MAX_TURNS": "-1", "CLEW_EXPAND": "0", "CLAUDE_CONFIG_DIR": "/a,/b", "CLEW_PROJECT_ALIASES": "a=b, /c=d=e",
 		}),
 	})
 	got := map[string]any{}
@@ -181,7 +181,7 @@ func TestLoadVariables(t *testing.T) {
 	}
 	want := map[string]any{
 		"model": "b", "tools": []string{"Read", "Bash(a,(b),c)"}, "add_dirs": []string{"x", "y"}, "expand": false,
-		"config_dirs": []string{"/a", "/b"},
+		"config_dirs": []string{"/a", "/b"}, "project_aliases": map[string]string{"a": "b", "/c=d": "e"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -215,6 +215,30 @@ func TestLoadPaths(t *testing.T) {
 	}
 }
 
+// Directories of a map are relative to that of the file, and names stay as they are.
+func TestLoadMap(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := write(t, dir, "clew.yaml", "project_aliases:\n  ~/work/a=b: A\n  old-shop: shop\n  below/x: \"A \"\n  ~/clients/*: acme\n")
+	v := Load(Sources{User: path, Home: dir, Getenv: environment(nil)}).Values["project_aliases"]
+	want := map[string]string{
+		filepath.Join(dir, "work", "a=b"): "A", "old-shop": "shop", filepath.Join(dir, "below", "x"): "A",
+		filepath.Join(dir, "clients", "*"): "acme",
+	}
+	if diff := cmp.Diff(any(want), v.Data()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := v.String(); !strings.Contains(text, ", old-shop: shop, ") {
+		t.Errorf("as text: %s", text)
+	}
+	project := Load(Sources{Project: path, Getenv: environment(nil)})
+	if len(project.Values) > 0 || len(project.Problems) != 1 {
+		t.Errorf("a project can set it: %+v", project)
+	}
+}
+
+const aliasRule = "project_aliases must be a map from projects to names, such as {~/work/shop-v2: shop, \"~/clients/acme/*\": acme}"
+
 func TestLoadTypes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -243,6 +267,15 @@ func TestLoadTypes(t *testing.T) {
 		"trusted_dirs: [/a, /b]":          "",
 		"trusted_dirs: [\"/a" + string(filepath.ListSeparator) + "/b\"]": "1:15: \"" + string(filepath.ListSeparator) +
 			"\" cannot be in a path of trusted_dirs",
+		"project_aliases: {a: b}":         "",
+		"project_aliases:\n  a: b":        "",
+		"project_aliases: {}":             "",
+		"project_aliases: [a]":            "1:18: " + aliasRule,
+		"project_aliases: a=b":            "1:18: " + aliasRule,
+		"project_aliases: {a: [b]}":       "1:18: " + aliasRule,
+		"project_aliases: {a: \"\"}":      "1:18: " + aliasRule,
+		"project_aliases: {a: \"b=c\"}":   "1:18: " + aliasRule,
+		"project_aliases: {a: \"b\\ec\"}": "1:18: project_aliases has a character that cannot be seen",
 		"Model: opus":                     "1:1: unknown setting Model",
 		"? [a]\n: b":                      "2:1: it is not YAML: found an invalid key for this map",
 		"<<: {model: a}":                  "1:1: unknown setting <<",

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A parser reads settings from a YAML file: one mapping, with plain values and lists of them.
+// A parser reads settings from a YAML file: one mapping, with plain values, and lists and maps of them.
 type parser struct {
 	config  *Config // gets the problems
 	file    string
@@ -135,6 +135,8 @@ func (p *parser) refuse(s *Setting, key *token.Token) {
 func (p *parser) resolved(s *Setting, texts []string) []string {
 	switch s.Kind {
 	case File, FileList:
+	case Map:
+		return p.resolvedPairs(texts)
 	case Program:
 		if !hasSeparator(texts[0]) {
 			return texts
@@ -149,11 +151,28 @@ func (p *parser) resolved(s *Setting, texts []string) []string {
 	return paths
 }
 
+// resolvedPairs returns the elements of a map, with directories resolved. A text without a separator
+// is the name of a project.
+func (p *parser) resolvedPairs(texts []string) []string {
+	resolved := make([]string, len(texts))
+	for i, text := range texts {
+		from, to, _ := CutPair(text) // it was checked
+		if _, ok := cutHome(from); ok || hasSeparator(from) {
+			from = resolvePath(from, p.file, p.home)
+		}
+		resolved[i] = from + "=" + to
+	}
+	return resolved
+}
+
 // texts returns the value of a node, and whether it has the type of the setting.
 func (s *Setting) texts(node ast.Node) ([]string, bool) {
 	if !s.IsList() {
 		text, ok := s.text(node)
 		return []string{text}, ok
+	}
+	if s.Kind == Map {
+		return pairsOf(node)
 	}
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
@@ -181,6 +200,29 @@ func (s *Setting) text(node ast.Node) (string, bool) {
 	}
 	text, ok := stringOf(node)
 	return text, ok && s.Kind != Switch && s.Kind != Count && s.Kind != Amount
+}
+
+// pairsOf returns the elements of a map from texts to texts, in their order.
+func pairsOf(node ast.Node) ([]string, bool) {
+	var entries []*ast.MappingValueNode
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		entries = node.Values
+	case *ast.MappingValueNode:
+		entries = append(entries, node)
+	default:
+		return nil, false
+	}
+	pairs := []string{}
+	for _, entry := range entries {
+		from, isText := stringOf(entry.Key)
+		to, ok := stringOf(entry.Value)
+		if !isText || !ok || strings.Contains(to, "=") {
+			return nil, false
+		}
+		pairs = append(pairs, from+"="+to)
+	}
+	return pairs, true
 }
 
 func stringOf(node ast.Node) (string, bool) {

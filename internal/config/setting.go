@@ -28,6 +28,7 @@ const (
 	Program // a file, or the name of one in PATH
 	List
 	FileList
+	Map // from projects to names, each as PROJECT=NAME
 )
 
 // A Setting describes one setting.
@@ -62,8 +63,8 @@ type Setting struct {
 	Merge Merge
 }
 
-// IsList reports whether the value is a list.
-func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList }
+// IsList reports whether the value has any number of elements.
+func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList || s.Kind == Map }
 
 // All returns the settings, grouped by subject.
 func All() []Setting { return slices.Clone(table) }
@@ -97,6 +98,8 @@ func (s *Setting) requirement() string {
 		return "must be a list of texts, such as " + s.Example
 	case FileList:
 		return "must be a list of paths, such as " + s.Example
+	case Map:
+		return "must be a map from projects to names, such as " + s.Example
 	}
 	return "must be a text, such as " + s.Example
 }
@@ -169,8 +172,22 @@ func (s *Setting) fits(text string) bool {
 	case Zone:
 		_, err := time.LoadLocation(text)
 		return err == nil && text != ""
+	case Map:
+		_, _, ok := CutPair(text)
+		return ok
 	}
 	return true
+}
+
+// CutPair cuts an element of a [Map] into its two parts, at the last sign of equality: a directory
+// may contain one, and a name may not. It returns false if one of them is empty.
+func CutPair(text string) (from, to string, ok bool) {
+	i := strings.LastIndexByte(text, '=')
+	if i < 0 {
+		return "", "", false
+	}
+	from, to = strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+1:])
+	return from, to, from != "" && to != ""
 }
 
 // split splits the value of a variable. Paths are separated as in PATH, and other lists by commas,
@@ -181,6 +198,8 @@ func (s *Setting) split(text string) []string {
 		return splitWords(text, func(r rune) bool { return r == ',' })
 	case s.Kind == FileList:
 		return filepath.SplitList(text)
+	case s.Kind == Map:
+		return splitWords(text, func(r rune) bool { return r == ',' })
 	case s.Kind != List:
 		return []string{text}
 	}
@@ -208,6 +227,14 @@ func splitWords(text string, between func(rune) bool) []string {
 
 // Data returns the value for encoding in JSON.
 func (v Value) Data() any {
+	if v.Setting.Kind == Map {
+		pairs := map[string]string{}
+		for _, text := range v.Texts {
+			from, to, _ := CutPair(text) // Load has checked it
+			pairs[from] = to
+		}
+		return pairs
+	}
 	if v.Setting.IsList() {
 		return append([]string{}, v.Texts...)
 	}
@@ -228,6 +255,14 @@ func (v Value) Data() any {
 
 // String returns the value as text for people.
 func (v Value) String() string {
+	if v.Setting.Kind == Map {
+		pairs := make([]string, len(v.Texts))
+		for i, text := range v.Texts {
+			from, to, _ := CutPair(text)
+			pairs[i] = from + ": " + to
+		}
+		return "{" + strings.Join(pairs, ", ") + "}"
+	}
 	if v.Setting.IsList() {
 		return "[" + strings.Join(v.Texts, ", ") + "]"
 	}
@@ -343,6 +378,11 @@ var table = []Setting{
 	{
 		Key: "prices", Kind: File, Variable: "CLEW_PRICES", Flag: "prices", Commands: toStats, Example: "prices.json",
 		Personal: true, Doc: "File with prices that are added to the built-in ones.",
+	},
+	{
+		Key: "project_aliases", Kind: Map, Variable: "CLEW_PROJECT_ALIASES", Flag: "alias", Commands: toStats,
+		Example: `{~/work/shop-v2: shop, "~/clients/acme/*": acme}`, Personal: true,
+		Doc: "Names for projects in the statistics, by directory or name. A * stands for\nany part of a name. Projects with the same alias are counted together.",
 	},
 	{
 		Key: "color", Kind: Choice, Choices: []string{"auto", "always", "never"}, Variable: "CLEW_COLOR", Default: "auto",
