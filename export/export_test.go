@@ -43,7 +43,7 @@ func recorded(t *testing.T) map[string]*Document {
 	return docs
 }
 
-func readAgent(t *testing.T, name string) *transcript.Agent {
+func readAgent(t testing.TB, name string) *transcript.Agent {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"strings"
 	"unicode/utf8"
 
@@ -358,7 +357,7 @@ func (w *proseWriter) code(code string) {
 
 // link writes a link. A target that a viewer should not open is shown as code.
 func (w *proseWriter) link(n ast.Node, written, title []byte) {
-	target := string(destination(written))
+	target := markdown.Unescape(string(written))
 	safe := harmlessTarget().MatchString(target) && !startsScript(target)
 	if !safe || w.inLink {
 		w.inlines(n)
@@ -375,7 +374,7 @@ func (w *proseWriter) link(n ast.Node, written, title []byte) {
 	w.flush(n)
 	w.inLink = false
 	w.line.WriteString("](" + linkTargetText(target))
-	if shown := oneLine(string(destination(title)), 300); shown != "" {
+	if shown := oneLine(markdown.Unescape(string(title)), 300); shown != "" {
 		w.line.WriteString(` "` + escapeSigns(shown) + `"`)
 	}
 	w.line.WriteByte(')')
@@ -444,22 +443,7 @@ func unescaped(text string) string {
 	if !strings.ContainsAny(text, `\&`) {
 		return text
 	}
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text) && util.IsPunct(text[i+1]):
-			i++
-			b.WriteByte(text[i])
-		case c == '&' && startsReference(text[i:]):
-			end := i + strings.IndexByte(text[i:], ';') + 1
-			shown := html.UnescapeString(text[i:end])
-			b.WriteString(strings.ReplaceAll(clean(strings.ReplaceAll(shown, "\u00a0", " ")), "\n", " "))
-			i = end - 1
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return strings.NewReplacer("\u00a0", " ", "\n", " ").Replace(clean(markdown.Unescape(text)))
 }
 
 // flush writes the text that is not yet escaped. next is the element after it, or nil.

@@ -60,7 +60,7 @@ func checkMarkdown(t *testing.T, prose string) {
 		case *ast.RawHTML, *ast.HTMLBlock, *ast.Image, *ast.LinkReferenceDefinition:
 			t.Errorf("%q has %s in\n%s", prose, n.Kind(), source)
 		case *ast.Link:
-			if target := string(destination(n.Destination)); startsScript(target) || !harmlessTarget().MatchString(target) {
+			if target := markdown.Unescape(string(n.Destination)); startsScript(target) || !harmlessTarget().MatchString(target) {
 				t.Errorf("%q has a link to %q in\n%s", prose, target, source)
 			}
 		}

@@ -38,7 +38,12 @@ func checkPage(t *testing.T, page string) string {
 		t.Fatalf("no page: %.80q", page)
 	}
 	style := page[strings.Index(page, "<style>") : strings.Index(page, "</style>")+len("</style>")]
-	page = strings.Replace(page, style, "", 1)
+	return checkMarkup(t, strings.Replace(page, style, "", 1), "")
+}
+
+// checkMarkup is like checkPage for a part of a page. If tags is not empty, no others may be in it.
+func checkMarkup(t *testing.T, page, tags string) string {
+	t.Helper()
 	var text strings.Builder
 	var open []string
 	for page != "" {
@@ -62,7 +67,11 @@ func checkPage(t *testing.T, page string) string {
 			open = open[:len(open)-1]
 			continue
 		}
-		if name := checkTag(t, tag); !slices.Contains(voidTags, name) {
+		name := checkTag(t, tag)
+		if tags != "" && !slices.Contains(strings.Fields(tags), name) {
+			t.Fatalf("<%s>", tag)
+		}
+		if !slices.Contains(voidTags, name) {
 			open = append(open, name)
 		}
 	}

@@ -1,18 +1,10 @@
 package export
 
 import (
-	"bytes"
 	"html"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/renderer"
-	gmhtml "github.com/yuin/goldmark/renderer/html"
-	"github.com/yuin/goldmark/util"
 
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/markdown"
@@ -58,67 +50,212 @@ func (c *proseCache) convert(text string) (string, markdown.Reason) {
 
 // proseHTML converts a Markdown text to HTML.
 func proseHTML(text string) (string, markdown.Reason) {
-	source := []byte(clean(text))
-	root, reason := markdown.Tree(source)
+	blocks, reason := markdown.Parse(clean(text))
 	if reason != "" {
 		return "", reason
 	}
-	var b bytes.Buffer
-	if htmlRenderer().Render(&b, source, root) != nil {
-		return "", markdown.TooComplex
-	}
-	return b.String(), ""
+	var made textBuffer
+	made.Grow(2 * len(text))
+	(&proseMarkup{markup: &markup{w: &made}}).blocks(blocks, false)
+	return made.String(), ""
 }
 
-// htmlRenderer writes trees as HTML. It may be used by several goroutines.
-var htmlRenderer = sync.OnceValue(func() renderer.Renderer {
-	// The policy of the page forbids styles of single elements.
-	table := extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
-	return renderer.NewRenderer(renderer.WithNodeRenderers(
-		util.Prioritized(proseRenderer{}, 1),
-		util.Prioritized(table, 500),
-		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
-		util.Prioritized(extension.NewTaskCheckBoxHTMLRenderer(), 500),
-		util.Prioritized(gmhtml.NewRenderer(), 1000),
-	))
-})
+// A textBuffer is a writer of markup that never fails.
+type textBuffer struct{ strings.Builder }
 
-// A proseRenderer writes the elements that need care in untrusted text: tags, links, images and
-// code.
-type proseRenderer struct{}
+// Flush does nothing.
+func (*textBuffer) Flush() error { return nil }
 
-// RegisterFuncs registers the functions for these elements.
-func (proseRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindRawHTML, renderRawHTML)
-	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
-	r.Register(ast.KindLink, renderLink)
-	r.Register(ast.KindAutoLink, renderAutoLink)
-	r.Register(ast.KindImage, renderImage)
-	r.Register(ast.KindHeading, renderHeading)
-	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
-	r.Register(ast.KindCodeBlock, renderCodeBlock)
+// A proseMarkup writes the blocks of a Markdown text.
+type proseMarkup struct {
+	*markup
+	box  string          // the box of a task, which its text begins with
+	open []inlineElement // around the text, from the outside in
 }
 
-// renderRawHTML shows the tags in a paragraph as text.
-func renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if raw, ok := n.(*ast.RawHTML); ok && entering {
-		_, _ = w.WriteString(html.EscapeString(string(raw.Segments.Value(source))))
+// blocks writes blocks. Paragraphs in the items of a tight list are not elements.
+func (m *proseMarkup) blocks(blocks []markdown.Block, tight bool) {
+	for i := range blocks {
+		b := &blocks[i]
+		switch {
+		case b.Kind != markdown.Paragraph:
+			m.block(b)
+		case tight:
+			m.content(b.Spans)
+			if i < len(blocks)-1 {
+				m.raw("\n")
+			}
+		default:
+			m.raw("<p>")
+			m.content(b.Spans)
+			m.raw("</p>\n")
+		}
 	}
-	return ast.WalkSkipChildren, nil
 }
 
-// renderHTMLBlock shows a block of HTML as text.
-func renderHTMLBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	block, ok := n.(*ast.HTMLBlock)
-	if !ok || !entering {
-		return ast.WalkContinue, nil
+func (m *proseMarkup) block(b *markdown.Block) {
+	switch b.Kind {
+	case markdown.Heading: // of a lower level than those of the page
+		tag := "h" + strconv.Itoa(min(b.Level+2, 6)) + ">"
+		m.raw("<" + tag)
+		m.content(b.Spans)
+		m.raw("</" + tag + "\n")
+	case markdown.Quote:
+		m.raw("<blockquote>\n")
+		m.blocks(b.Children, false)
+		m.raw("</blockquote>\n")
+	case markdown.List:
+		m.list(b)
+	case markdown.Code:
+		m.raw("<pre><code>")
+		m.highlight(b.Text, highlight.Find(b.Language))
+		m.raw("</code></pre>\n")
+	case markdown.HTML:
+		m.element("pre", `class="plain"`, b.Text)
+		m.raw("\n")
+	case markdown.Table:
+		m.table(b)
+	case markdown.Rule:
+		m.raw("<hr>\n")
 	}
-	text := string(block.Lines().Value(source))
-	if block.HasClosure() {
-		text += string(block.ClosureLine.Value(source))
+}
+
+func (m *proseMarkup) list(b *markdown.Block) {
+	tag, start := "ul", ""
+	if b.Ordered {
+		tag = "ol"
+		if b.Start != 1 {
+			start = ` start="` + strconv.Itoa(b.Start) + `"`
+		}
 	}
-	_, _ = w.WriteString(`<pre class="plain">` + html.EscapeString(text) + "</pre>\n")
-	return ast.WalkContinue, nil
+	m.raw("<" + tag + start + ">\n")
+	for i := range b.Children {
+		item := &b.Children[i]
+		m.box = taskBoxes[item.Task]
+		m.raw("<li>")
+		if len(item.Children) > 0 && (!b.Tight || item.Children[0].Kind != markdown.Paragraph) {
+			m.raw("\n")
+		}
+		m.blocks(item.Children, b.Tight)
+		m.raw("</li>\n")
+	}
+	m.raw("</" + tag + ">\n")
+}
+
+var taskBoxes = [...]string{
+	markdown.NoTask:   "",
+	markdown.OpenTask: `<input disabled="" type="checkbox"> `,
+	markdown.DoneTask: `<input checked="" disabled="" type="checkbox"> `,
+}
+
+func (m *proseMarkup) table(b *markdown.Block) {
+	m.raw("<table>\n<thead>\n")
+	for i, cells := range b.Rows {
+		cell := "td"
+		switch i {
+		case 0:
+			cell = "th"
+		case 1:
+			m.raw("<tbody>\n")
+		}
+		m.raw("<tr>\n")
+		for j, spans := range cells {
+			m.raw("<")
+			m.raw(cell)
+			m.raw(alignments[b.Aligns[j]])
+			m.content(spans)
+			m.raw("</")
+			m.raw(cell)
+			m.raw(">\n")
+		}
+		m.raw("</tr>\n")
+		if i == 0 {
+			m.raw("</thead>\n")
+		}
+	}
+	if len(b.Rows) > 1 {
+		m.raw("</tbody>\n")
+	}
+	m.raw("</table>\n")
+}
+
+// alignments are attributes, since the policy of the page forbids styles of single elements.
+var alignments = [...]string{markdown.Left: ">", markdown.Center: ` align="center">`, markdown.Right: ` align="right">`}
+
+// content writes the text of a block.
+func (m *proseMarkup) content(spans []markdown.Span) {
+	m.raw(m.box)
+	m.box = ""
+	for i := range spans {
+		s := &spans[i]
+		m.turnTo(s)
+		if s.Break {
+			m.raw("<br>")
+		}
+		m.text(s.Text)
+	}
+	m.turnTo(new(markdown.Span))
+}
+
+// An inlineElement is an element around text: that of a mark, or a link or picture with a target.
+type inlineElement struct {
+	mark   markdown.Marks
+	target string
+	end    string
+}
+
+// has reports whether a span is in the element. Each piece of code has its own.
+func (e *inlineElement) has(s *markdown.Span) bool {
+	if e.target != "" {
+		return s.Target == e.target && s.Marks&markdown.Picture == e.mark
+	}
+	return s.Marks&e.mark != 0 && e.mark != markdown.InlineCode
+}
+
+// inlineTags are the tags of marks, from the outside in.
+var inlineTags = [...]struct {
+	mark       markdown.Marks
+	begin, end string
+}{
+	{markdown.Emphasis, "<em>", "</em>"},
+	{markdown.Strong, "<strong>", "</strong>"},
+	{markdown.Struck, "<del>", "</del>"},
+	{markdown.InlineCode, "<code>", "</code>"},
+}
+
+// turnTo ends the elements that a span is not in, and begins those that are missing.
+func (m *proseMarkup) turnTo(s *markdown.Span) {
+	kept, marks, linked := 0, markdown.Marks(0), s.Target == ""
+	for ; kept < len(m.open) && m.open[kept].has(s); kept++ {
+		marks |= m.open[kept].mark
+		linked = linked || m.open[kept].target != ""
+	}
+	for i := len(m.open) - 1; i >= kept; i-- {
+		m.raw(m.open[i].end)
+	}
+	m.open = m.open[:kept]
+	if !linked {
+		m.raw(m.link(s))
+	}
+	for _, t := range inlineTags {
+		if s.Marks&^marks&t.mark != 0 {
+			m.raw(t.begin)
+			m.open = append(m.open, inlineElement{mark: t.mark, end: t.end})
+		}
+	}
+}
+
+// link begins a link or a picture, and returns its tag. What is not safe to click on only shows its
+// target. So does a picture: the page does not load it, since its server would learn that the page
+// was opened.
+func (m *proseMarkup) link(s *markdown.Span) string {
+	e := inlineElement{mark: s.Marks & markdown.Picture, target: s.Target, end: "</span>"}
+	tag := `<span class="link" title=` + attr(s.Target) + ">"
+	if target, safe := safeURL(s.Target); safe && e.mark == 0 {
+		tag, e.end = `<a href="`+html.EscapeString(target)+`" rel="noopener noreferrer nofollow">`, "</a>"
+	}
+	m.open = append(m.open, e)
+	return tag
 }
 
 // safeURL returns the URL, and whether it is safe to click on.
@@ -131,109 +268,20 @@ func safeURL(text string) (string, bool) {
 	return u.String(), isPage || u.Scheme == "mailto"
 }
 
-// destination returns the destination of a link, without escapes.
-func destination(written []byte) []byte {
-	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(written)))
-}
-
-const linkRel = ` rel="noopener noreferrer nofollow"`
-
-func renderLink(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	link, ok := n.(*ast.Link)
-	if !ok {
-		return ast.WalkContinue, nil
-	}
-	target, safe := safeURL(string(destination(link.Destination)))
-	switch {
-	case safe && entering:
-		_, _ = w.WriteString(`<a href="` + html.EscapeString(target) + `"` + linkRel + ">")
-	case safe:
-		_, _ = w.WriteString("</a>")
-	case entering:
-		_, _ = w.WriteString(`<span class="link" title=` + attr(string(link.Destination)) + `>`)
-	default:
-		_, _ = w.WriteString("</span>")
-	}
-	return ast.WalkContinue, nil
-}
-
-func renderAutoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	link, ok := n.(*ast.AutoLink)
-	if !ok || !entering {
-		return ast.WalkContinue, nil
-	}
-	label, target := string(link.Label(source)), string(link.URL(source))
-	if link.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(target), "mailto:") {
-		target = "mailto:" + target
-	}
-	if target, safe := safeURL(target); safe {
-		_, _ = w.WriteString(`<a href="` + html.EscapeString(target) + `"` + linkRel + ">" + html.EscapeString(label) + "</a>")
-	} else {
-		_, _ = w.WriteString(html.EscapeString(label))
-	}
-	return ast.WalkContinue, nil
-}
-
-// renderImage shows the name and the URL of an image. The page does not load it, since its server
-// would learn that the page was opened.
-func renderImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	image, ok := n.(*ast.Image)
-	if !ok {
-		return ast.WalkContinue, nil
-	}
-	if entering {
-		_, _ = w.WriteString(`<span class="link" title=` + attr(string(image.Destination)) + `>picture: `)
-	} else {
-		_, _ = w.WriteString("</span>")
-	}
-	return ast.WalkContinue, nil
-}
-
-// renderHeading writes headings with lower levels than those of the page.
-func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	heading, ok := n.(*ast.Heading)
-	if !ok {
-		return ast.WalkContinue, nil
-	}
-	tag := "h" + strconv.Itoa(min(heading.Level+2, 6)) + ">"
-	if entering {
-		_, _ = w.WriteString("<" + tag)
-	} else {
-		_, _ = w.WriteString("</" + tag + "\n")
-	}
-	return ast.WalkContinue, nil
-}
-
-func renderCodeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
-	name := ""
-	if fenced, ok := n.(*ast.FencedCodeBlock); ok {
-		name = string(fenced.Language(source))
-	}
-	m := &markup{w: w}
-	m.raw("<pre><code>")
-	m.highlight(string(n.Lines().Value(source)), highlight.Find(name))
-	m.raw("</code></pre>\n")
-	return ast.WalkSkipChildren, m.err
-}
-
-// tokenClasses are the classes of colored words in the page.
-var tokenClasses = [...]string{
-	highlight.Plain: "", highlight.Comment: "c", highlight.String: "s", highlight.Keyword: "k", highlight.Number: "n",
-	highlight.Call: "f", highlight.Tag: "t", highlight.Added: "s", highlight.Removed: "t",
+// tokenTags begin the colored words of the page.
+var tokenTags = [...]string{
+	highlight.Plain: "", highlight.Comment: `<span class="c">`, highlight.String: `<span class="s">`,
+	highlight.Keyword: `<span class="k">`, highlight.Number: `<span class="n">`, highlight.Call: `<span class="f">`,
+	highlight.Tag: `<span class="t">`, highlight.Added: `<span class="s">`, highlight.Removed: `<span class="t">`,
 }
 
 // highlight writes code with colored words. l may be nil.
 func (m *markup) highlight(code string, l *highlight.Language) {
 	for _, token := range highlight.NewScanner(l).Scan(clean(code)) { // cleaned as a whole, before it is split
-		if class := tokenClasses[token.Class]; class != "" {
-			m.raw(`<span class="` + class + `">`)
-			m.text(token.Text)
+		m.raw(tokenTags[token.Class])
+		m.text(token.Text)
+		if token.Class != highlight.Plain {
 			m.raw("</span>")
-		} else {
-			m.text(token.Text)
 		}
 	}
 }

@@ -105,6 +105,9 @@ func clean(text string) string {
 
 func isClean(text string) bool {
 	for _, r := range text {
+		if r >= ' ' && r < 0x7f {
+			continue
+		}
 		if r == utf8.RuneError || !isVisible(r) {
 			return false
 		}

@@ -1,11 +1,12 @@
 package markdown
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extensionast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
@@ -65,7 +66,7 @@ const (
 type Span struct {
 	Text   string
 	Marks  Marks
-	Target string // of a link or a picture, as it was written
+	Target string // of a link or a picture, without escapes
 	Break  bool   // a line break, without text
 }
 
@@ -78,36 +79,56 @@ const (
 	Emphasis
 	Struck
 	InlineCode
+	Picture // the text of a picture that is not in a link
 )
 
-// Parse returns the blocks of a Markdown text, or why it is to be shown as it is. Link definitions
-// are paragraphs, and don't apply to anything: they may be in parts of a text that are not known
-// yet.
-func Parse(text string) ([]Block, Reason) {
-	source := []byte(text)
-	root, reason := boundedTree(blockwiseParser(), source)
+// Parse returns the blocks of a Markdown text, or why it is to be shown as it is.
+func Parse(text string) ([]Block, Reason) { return parse(Parser(), text) }
+
+// parsePart is like Parse for a part of a text. Link definitions are paragraphs, and don't apply to
+// anything: they may be in parts that are not known yet.
+func parsePart(text string) ([]Block, Reason) { return parse(blockwiseParser(), text) }
+
+func parse(p parser.Parser, text string) ([]Block, Reason) {
+	w := &walker{text: text, source: []byte(text)}
+	root, reason := boundedTree(p, w.source)
 	if reason != "" {
 		return nil, reason
 	}
-	w := walker{source: source}
 	return w.blocks(root), ""
 }
 
-// A walker makes blocks of the nodes of a tree.
-type walker struct{ source []byte }
+// A walker makes blocks of the nodes of a tree. It is the only one: everything that is drawn is
+// made of blocks.
+type walker struct {
+	text   string
+	source []byte // the same
+	spans  []Span // of all blocks
+	end    int    // where the text of the last span ends, or -1 if that is not a piece of the text
+}
 
-func (w walker) blocks(parent ast.Node) []Block {
-	var blocks []Block
+// value returns a piece of the text, mostly without a copy.
+func (w *walker) value(s text.Segment) string {
+	if s.Padding == 0 && !s.ForceNewline {
+		return w.text[s.Start:s.Stop]
+	}
+	return string(s.Value(w.source))
+}
+
+func (w *walker) blocks(parent ast.Node) []Block {
+	blocks := make([]Block, 0, parent.ChildCount())
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		blocks = append(blocks, w.block(n))
+		if n.Kind() != ast.KindLinkReferenceDefinition {
+			blocks = append(blocks, w.block(n))
+		}
 	}
 	return blocks
 }
 
-func (w walker) block(n ast.Node) Block {
+func (w *walker) block(n ast.Node) Block {
 	switch n := n.(type) {
 	case *ast.Heading:
-		return Block{Kind: Heading, Level: n.Level, Spans: w.spans(n)}
+		return Block{Kind: Heading, Level: n.Level, Spans: w.content(n)}
 	case *ast.ThematicBreak:
 		return Block{Kind: Rule}
 	case *ast.FencedCodeBlock:
@@ -129,7 +150,7 @@ func (w walker) block(n ast.Node) Block {
 	case *extensionast.Table:
 		return w.table(n)
 	}
-	return Block{Kind: Paragraph, Spans: w.spans(n)}
+	return Block{Kind: Paragraph, Spans: w.content(n)}
 }
 
 // task returns the state of the box at the beginning of an item.
@@ -147,7 +168,7 @@ func task(item *ast.ListItem) Task {
 	return OpenTask
 }
 
-func (w walker) table(n *extensionast.Table) Block {
+func (w *walker) table(n *extensionast.Table) Block {
 	table := Block{Kind: Table}
 	for _, a := range n.Alignments {
 		align := Left
@@ -160,38 +181,34 @@ func (w walker) table(n *extensionast.Table) Block {
 		table.Aligns = append(table.Aligns, align)
 	}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		var cells [][]Span
+		cells := make([][]Span, 0, row.ChildCount())
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			cells = append(cells, w.spans(cell))
+			cells = append(cells, w.content(cell))
 		}
 		table.Rows = append(table.Rows, cells)
 	}
 	return table
 }
 
-func (w walker) spans(block ast.Node) []Span {
-	s := spanWalker{walker: w}
-	s.children(block, Span{})
-	return s.spans
-}
-
-// A spanWalker makes spans of the nodes in a block.
-type spanWalker struct {
-	walker
-	spans []Span
+// content returns the spans in a block.
+func (w *walker) content(block ast.Node) []Span {
+	from := len(w.spans)
+	w.end = -1
+	w.children(block, Span{})
+	return w.spans[from:len(w.spans):len(w.spans)]
 }
 
 // children adds what is in a node. around has the marks and the target of the node.
-func (w *spanWalker) children(parent ast.Node, around Span) {
+func (w *walker) children(parent ast.Node, around Span) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		w.node(n, around)
 	}
 }
 
-func (w *spanWalker) node(n ast.Node, around Span) {
+func (w *walker) node(n ast.Node, around Span) {
 	switch n := n.(type) {
 	case *ast.Text:
-		w.text(n, around)
+		w.plain(n, around)
 	case *ast.String:
 		w.add(string(n.Value), around)
 	case *ast.CodeSpan:
@@ -207,76 +224,85 @@ func (w *spanWalker) node(n ast.Node, around Span) {
 		around.Marks |= Struck
 		w.children(n, around)
 	case *ast.Link:
-		w.link(n, n.Destination, around)
+		around.Target = Unescape(string(n.Destination))
+		w.link(n, around)
 	case *ast.Image:
-		around.Target = unescape(n.Destination)
-		w.add("picture: ", around)
-		w.link(n, n.Destination, around)
+		w.picture(n, around)
 	case *ast.AutoLink:
-		around.Target = string(n.URL(w.source))
-		w.add(string(n.Label(w.source)), around)
+		w.autoLink(n, around)
 	case *ast.RawHTML:
 		w.tag(string(n.Segments.Value(w.source)), around)
 	}
 }
 
-func (w *spanWalker) add(text string, around Span) {
+func (w *walker) add(text string, around Span) {
 	if text != "" {
 		around.Text = text
 		w.spans = append(w.spans, around)
+		w.end = -1
 	}
 }
 
-func (w *spanWalker) breakLine() { w.spans = append(w.spans, Span{Break: true}) }
-
-func (w *spanWalker) text(n *ast.Text, around Span) {
-	value := n.Segment.Value(w.source)
-	if n.IsRaw() {
-		w.add(string(value), around)
+// addPiece adds a piece of the text. It extends the last span if it can.
+func (w *walker) addPiece(from, to int, around Span) {
+	if from == to {
+		return
+	}
+	if last := len(w.spans) - 1; w.end == from && w.spans[last].Marks == around.Marks && w.spans[last].Target == around.Target {
+		w.spans[last].Text = w.text[from-len(w.spans[last].Text) : to]
 	} else {
-		w.add(unescape(value), around)
+		w.add(w.text[from:to], around)
+	}
+	w.end = to
+}
+
+func (w *walker) breakLine(around Span) {
+	around.Break = true
+	w.spans = append(w.spans, around)
+	w.end = -1
+}
+
+func (w *walker) plain(n *ast.Text, around Span) {
+	s := n.Segment
+	if value := w.value(s); n.IsRaw() || !strings.ContainsAny(value, `\&`) {
+		w.addPiece(s.Start, s.Stop, around)
+	} else {
+		w.add(Unescape(value), around)
 	}
 	switch {
-	case n.HardLineBreak(), n.SoftLineBreak() && w.definitionAt(n.Segment.Stop):
-		w.breakLine()
+	case n.HardLineBreak(), n.SoftLineBreak() && w.definitionAt(s.Stop):
+		w.breakLine(around)
+	case n.SoftLineBreak() && s.Stop < len(w.text) && w.text[s.Stop] == '\n':
+		w.addPiece(s.Stop, s.Stop+1, around)
 	case n.SoftLineBreak():
-		w.add(" ", around)
+		w.add("\n", around)
 	}
 }
 
 // definitionAt reports whether the line that begins after an offset looks like the definition of a
 // link. Each has its own line.
-func (w *spanWalker) definitionAt(offset int) bool {
-	rest := w.source[offset:]
-	rest = rest[min(len(rest), 1+indexOr(rest, '\n')):]
-	line := strings.TrimLeft(string(rest[:indexOr(rest, '\n')]), " >")
-	return strings.HasPrefix(line, "[") && strings.Contains(line, "]:")
-}
-
-// indexOr returns the index of a byte, or the length of the text.
-func indexOr(text []byte, c byte) int {
-	for i := range text {
-		if text[i] == c {
-			return i
-		}
+func (w *walker) definitionAt(offset int) bool {
+	_, rest, _ := strings.Cut(w.text[offset:], "\n")
+	if rest = strings.TrimLeft(rest, " >"); !strings.HasPrefix(rest, "[") {
+		return false
 	}
-	return len(text)
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.Contains(line, "]:")
 }
 
-func (w *spanWalker) code(n *ast.CodeSpan, around Span) {
+func (w *walker) code(n *ast.CodeSpan, around Span) {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
-			b.Write(t.Segment.Value(w.source))
+			b.WriteString(w.value(t.Segment))
 		}
 	}
 	around.Marks |= InlineCode
 	w.add(strings.ReplaceAll(b.String(), "\n", " "), around)
 }
 
-// link adds a link or a picture. One without text has its target as text.
-func (w *spanWalker) link(n ast.Node, target []byte, around Span) {
-	around.Target = unescape(target)
+// link adds the text of a link or a picture. One without text has its target as text.
+func (w *walker) link(n ast.Node, around Span) {
 	before := len(w.spans)
 	w.children(n, around)
 	if len(w.spans) == before {
@@ -284,23 +310,46 @@ func (w *spanWalker) link(n ast.Node, target []byte, around Span) {
 	}
 }
 
+// picture adds the text of a picture. A picture in a link leads where the link does.
+func (w *walker) picture(n *ast.Image, around Span) {
+	if around.Target == "" {
+		around.Target = Unescape(string(n.Destination))
+		around.Marks |= Picture
+	}
+	w.add("picture: ", around)
+	w.link(n, around)
+}
+
+// autoLink adds an address. One that is neither of a page nor of a mailbox is only text.
+func (w *walker) autoLink(n *ast.AutoLink, around Span) {
+	target := string(n.URL(w.source))
+	scheme, _, _ := strings.Cut(strings.ToLower(target), ":")
+	switch {
+	case scheme == "http", scheme == "https", scheme == "mailto":
+		around.Target = target
+	case n.AutoLinkType == ast.AutoLinkEmail:
+		around.Target = "mailto:" + target
+	}
+	w.add(string(n.Label(w.source)), around)
+}
+
 // tag adds a tag as text, except for the line break, for which Markdown has no sign in cells of
 // tables.
-func (w *spanWalker) tag(tag string, around Span) {
+func (w *walker) tag(tag string, around Span) {
 	switch strings.ToLower(strings.ReplaceAll(tag, " ", "")) {
 	case "<br>", "<br/>":
-		w.breakLine()
+		w.breakLine(around)
 	default:
 		w.add(tag, around)
 	}
 }
 
-// unescape returns a text without backslashes before signs, and with the characters that its
+// Unescape returns a text without backslashes before signs, and with the characters that its
 // entities stand for.
-func unescape(text []byte) string {
+func Unescape(text string) string {
 	const longest = 40 // bytes of an entity
-	if !bytes.ContainsAny(text, `\&`) {
-		return string(text)
+	if !strings.ContainsAny(text, `\&`) {
+		return text
 	}
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -310,13 +359,13 @@ func unescape(text []byte) string {
 			b.WriteByte(text[i])
 		case c == '&':
 			entity := text[i:min(len(text), i+longest)]
-			entity = entity[:min(len(entity), 1+indexOr(entity, ';'))]
-			resolved := util.ResolveEntityNames(util.ResolveNumericReferences(entity))
-			if string(resolved) == string(entity) {
+			entity = entity[:strings.IndexByte(entity, ';')+1]
+			resolved := string(util.ResolveEntityNames(util.ResolveNumericReferences([]byte(entity))))
+			if resolved == entity {
 				b.WriteByte(c)
 				continue
 			}
-			b.Write(resolved)
+			b.WriteString(resolved)
 			i += len(entity) - 1
 		default:
 			b.WriteByte(c)

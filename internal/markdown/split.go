@@ -334,7 +334,7 @@ func openFence(rest []byte, indent int) (fence, bool) {
 	if f.size < 3 || f.sign == '`' && bytes.IndexByte(info, '`') >= 0 {
 		return f, false
 	}
-	if words := strings.Fields(unescape(info)); len(words) > 0 {
+	if words := strings.Fields(Unescape(string(info))); len(words) > 0 {
 		f.language = words[0]
 	}
 	return f, true

@@ -180,3 +180,18 @@ func FuzzStream(f *testing.F) {
 		checkStream(t, text, opts, func(rest int) int { return 1 + r.IntN(min(rest, 1+len(text)/8)) })
 	})
 }
+
+// BenchmarkStream adds an answer in pieces of 40 bytes, and draws what is not final after each.
+func BenchmarkStream(b *testing.B) {
+	text := answer(b)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s := NewStream(Options{Width: 80, Color: true, Links: true})
+		for at := 0; at < len(text); at += 40 {
+			s.Add(text[at:min(at+40, len(text))])
+			s.Open()
+		}
+		s.End()
+	}
+}
