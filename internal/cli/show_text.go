@@ -157,9 +157,9 @@ func costText(cost usage.Money, unknown bool) string {
 	case cost == 0:
 		return ""
 	case unknown:
-		return "at least " + cost.String()
+		return "at least " + render.Money(cost)
 	}
-	return cost.String()
+	return render.Money(cost)
 }
 
 // worked returns how long the agent has worked, without the time in which it waited for prompts.

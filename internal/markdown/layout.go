@@ -349,6 +349,9 @@ var codeStyles = [...]tty.Style{
 	highlight.Removed: tty.Removal,
 }
 
+// CodeStyle returns the style of tokens of a class.
+func CodeStyle(c highlight.Class) tty.Style { return codeStyles[c] }
+
 // codeLine returns the next line of code.
 func (l layout) codeLine(scanner *highlight.Scanner, line string) string {
 	line = tty.Clean(line)

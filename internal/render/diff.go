@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/transcript"
 )
@@ -23,14 +25,22 @@ type DiffLine struct {
 
 	mark           string
 	style, changed tty.Style
+	code           []codePart // the parts of Text in colors of their own
+}
+
+// A codePart is a part of a line that is worth a color, such as a keyword.
+type codePart struct {
+	begin, end int
+	style      tty.Style
 }
 
 // FileDiff returns the lines of a diff, those of each hunk after a line that stands for what is
 // left out.
 func (o Options) FileDiff(d *transcript.FileDiff) []DiffLine {
-	b := diffBuilder{digits: digits(d)}
+	b := diffBuilder{digits: digits(d), language: highlight.OfFile(d.Path)}
 	for i := range d.Hunks {
 		h := &d.Hunks[i]
+		b.scanner = highlight.NewScanner(b.language)
 		if i > 0 {
 			b.remark("…")
 		}
@@ -60,7 +70,9 @@ func digits(d *transcript.FileDiff) int {
 // A diffBuilder makes lines of the hunks of a diff.
 type diffBuilder struct {
 	digits        int
-	before, after int // the next numbers of lines
+	language      *highlight.Language
+	scanner       *highlight.Scanner // of the lines that the file has after the change
+	before, after int                // the next numbers of lines
 	lines         []DiffLine
 	removed       []int // lines that were removed, not yet compared with those after them
 	added         []int // lines that were added after them
@@ -87,17 +99,34 @@ func (b *diffBuilder) add(line string) {
 		l.Gutter = b.gutter(b.before, mark)
 		b.before++
 	case "+":
+		b.codeOf(l.Text)
 		b.added = append(b.added, len(b.lines))
 		l.style, l.changed = tty.Addition, tty.AddedWord
 		l.Gutter = b.gutter(b.after, mark)
 		b.after++
 	default:
 		b.markWords()
-		l.mark, l.Gutter = " ", b.gutter(b.after, " ")
+		l.mark, l.Gutter, l.code = " ", b.gutter(b.after, " "), b.codeOf(l.Text)
 		b.before++
 		b.after++
 	}
 	b.lines = append(b.lines, l)
+}
+
+// codeOf returns the parts of the next line of the file that are worth a color. Green and red are for
+// what a diff adds and removes, so strings have none.
+func (b *diffBuilder) codeOf(line string) []codePart {
+	var parts []codePart
+	at := 0
+	for _, token := range b.scanner.Scan(line + "\n") {
+		begin := at
+		at += len(token.Text)
+		style := markdown.CodeStyle(token.Class)
+		if style != tty.Plain && style != tty.Literal && style != tty.Addition && style != tty.Removal {
+			parts = append(parts, codePart{begin, min(at, len(line)), style})
+		}
+	}
+	return parts
 }
 
 func (b *diffBuilder) gutter(number int, mark string) string {
@@ -138,10 +167,14 @@ func (b *diffBuilder) markWords() {
 
 // String returns the line in its colors, if color is set.
 func (l DiffLine) String(color bool) string {
+	return l.gutterStyle().Paint(l.Gutter, color) + l.part(0, len(l.Text), color)
+}
+
+func (l DiffLine) gutterStyle() tty.Style {
 	if l.style == tty.Plain {
-		return tty.Dim.Paint(l.Gutter, color) + l.Text
+		return tty.Dim
 	}
-	return l.style.Paint(l.Gutter, color) + l.part(0, len(l.Text), color)
+	return l.style
 }
 
 // Rows returns the line in rows of at most columns, painted if color is set. All of its text is in
@@ -153,10 +186,7 @@ func (l DiffLine) Rows(columns int, color bool) []string {
 	if columns-len(gutter) < least {
 		gutter = l.mark
 	}
-	style := l.style
-	if style == tty.Plain {
-		style = tty.Dim
-	}
+	style := l.gutterStyle()
 	at := 0
 	var rows []string
 	for _, row := range tty.Break(l.Text, columns-len(gutter)) {
@@ -171,13 +201,17 @@ func (l DiffLine) Rows(columns int, color bool) []string {
 
 // part returns the text between two offsets in its colors.
 func (l DiffLine) part(from, to int, color bool) string {
-	var b strings.Builder
+	parts := l.code
 	for _, c := range l.Changed {
-		begin, end := min(max(c[0], from), to), max(min(c[1], to), from)
+		parts = append(parts, codePart{c[0], c[1], l.changed})
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		begin, end := min(max(p.begin, from), to), max(min(p.end, to), from)
 		if begin >= end {
 			continue
 		}
-		b.WriteString(l.style.Paint(l.Text[from:begin], color) + l.changed.Paint(l.Text[begin:end], color))
+		b.WriteString(l.style.Paint(l.Text[from:begin], color) + p.style.Paint(l.Text[begin:end], color))
 		from = end
 	}
 	b.WriteString(l.style.Paint(l.Text[from:to], color))

@@ -176,3 +176,27 @@ func BenchmarkFileDiff(b *testing.B) {
 		(Options{}).FileDiff(d)
 	}
 }
+
+// Code around a change has its colors, except those that mean that a line is added or removed, and a
+// comment that begins on a line that is added goes on after it.
+func TestFileDiffHighlightsContext(t *testing.T) {
+	t.Parallel()
+	d := fileDiff(tooluse.Hunk{
+		OldStart: 1, OldLines: 3, NewStart: 1, NewLines: 4,
+		Lines: []string{" func f() {", `-	g("x")`, "+	/* why", " not */ g(1)", ` return "s"`},
+	})
+	var got []string
+	for _, l := range (Options{}).FileDiff(d) {
+		got = append(got, l.String(true))
+	}
+	want := []string{
+		"\x1b[2m1     \x1b[0m\x1b[35mfunc\x1b[0m f() {",
+		"\x1b[31m2  -  \x1b[0m\x1b[31m    g(\"x\")\x1b[0m",
+		"\x1b[32m2  +  \x1b[0m\x1b[32m    /* why\x1b[0m",
+		"\x1b[2m3     \x1b[0m\x1b[2mnot */\x1b[0m g(\x1b[33m1\x1b[0m)",
+		"\x1b[2m4     \x1b[0m\x1b[35mreturn\x1b[0m \"s\"",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("got %s", diff)
+	}
+}

@@ -72,6 +72,12 @@ func (o Options) call(i *transcript.DisplayItem) string {
 
 // summary returns what a call does, in one clean line.
 func (o Options) summary(i *transcript.DisplayItem) string {
+	switch i.ToolName {
+	case "Edit", "MultiEdit", "Write", "NotebookEdit": // the outcome says how much they changed
+		if diff, ok := i.Diff(); ok {
+			return tty.Line(RelativePath(o.Dir, diff.Path))
+		}
+	}
 	if o.Dir != "" && i.ToolInput != "" && i.ToolSummary != "" {
 		return tty.Line(transcript.ToolSummaryIn(o.Dir, i.ToolName, i.ToolInput))
 	}
@@ -112,7 +118,7 @@ func (o Options) outcome(i *transcript.DisplayItem) []note {
 		add(tty.Dim, Counted(calls, "call"))
 	}
 	if cost > 0 {
-		add(tty.Cost, cost.String())
+		add(tty.Cost, Money(cost))
 	}
 	add(tty.Dim, o.took(i.DurationMs))
 	return notes

@@ -3,10 +3,12 @@ package render
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/usage"
 )
 
 // modelExtras are what the names of models have around the part that people use: who serves them,
@@ -66,6 +68,21 @@ func Count(n int) string {
 		size /= 1000
 	}
 	return ""
+}
+
+// Money returns an amount for people, in cents from a cent on, and in hundredths of a cent below it:
+// $1,234.50, $0.11, $0.0012.
+func Money(m usage.Money) string {
+	const cent = usage.Dollar / 100
+	if m < cent {
+		return m.String()
+	}
+	cents := int64(m/cent) + int64(m%cent/(cent/2))
+	dollars := strconv.FormatInt(cents/100, 10)
+	for i := len(dollars) - 3; i > 0; i -= 3 {
+		dollars = dollars[:i] + "," + dollars[i:]
+	}
+	return fmt.Sprintf("$%s.%02d", dollars, cents%100)
 }
 
 // Counted returns a number with its noun: 1 turn, 12 turns.
