@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew"
@@ -95,14 +96,16 @@ func (a *questioner) permit(ctx context.Context, req *clew.PermissionRequest) (c
 	err := a.open()
 	switch {
 	case needsChoice(req):
-		a.screen.note("! " + req.ToolName + " denied: choices can't be shown here")
+		a.screen.refused(req.ToolUseID, req.ToolName, "choices can't be shown here")
 		return clew.Deny(noChoices), nil
 	case err != nil:
-		a.screen.note("! " + req.ToolName + " denied: " + err.Error() + "; see --allowedTools and --permission-mode")
+		a.screen.refused(req.ToolUseID, req.ToolName, err.Error()+"; see --allowedTools and --permission-mode")
 		return clew.Deny(nobodyToAsk), nil
 	}
 	defer a.hold()()
 	result, err := a.ask(ctx, req)
+	_, allowed := result.(*clew.AllowResult)
+	a.screen.decided(req.ToolUseID, allowed)
 	if a.ctx.Err() != nil || errors.Is(context.Cause(ctx), errUserStopped) {
 		return &clew.DenyResult{Message: "The user interrupted.", Interrupt: true}, nil
 	}
@@ -201,15 +204,23 @@ func (a *questioner) answer(ctx context.Context, text, prompt string) (line stri
 	a.say(text)
 	lines := a.console.in.want()
 	a.say(prompt)
-	select {
-	case line, more := <-lines:
-		if !more {
-			return "", errInputEnded
+	away := time.NewTimer(a.screen.untilAway())
+	defer away.Stop()
+	for asked := true; asked; {
+		select {
+		case line, more := <-lines:
+			if !more {
+				return "", errInputEnded
+			}
+			a.screen.userActed()
+			return line, nil
+		case <-a.ctx.Done():
+			return "", a.ctx.Err()
+		case <-away.C:
+			a.notify()
+		case <-ctx.Done():
+			asked = false
 		}
-		return line, nil
-	case <-a.ctx.Done():
-		return "", a.ctx.Err()
-	case <-ctx.Done():
 	}
 	a.say("\n")
 	if a.ctx.Err() == nil && !errors.Is(context.Cause(ctx), errUserStopped) {

@@ -258,7 +258,7 @@ func (a *questioner) choose(ctx context.Context, req *clew.QuestionRequest) (res
 
 func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (*clew.QuestionResult, error) {
 	if err := a.open(); err != nil {
-		a.screen.note("! AskUserQuestion denied: " + err.Error())
+		a.screen.refused(req.Permission.ToolUseID, req.Permission.ToolName, err.Error())
 		return nil, errNoChoices
 	}
 	defer a.hold()()
@@ -275,6 +275,7 @@ func (a *questioner) chooseAll(ctx context.Context, req *clew.QuestionRequest) (
 			answers[q.Question] = chosen
 		}
 	}
+	a.screen.decided(req.Permission.ToolUseID, true)
 	switch {
 	case errors.Is(err, errInputEnded), err == nil && len(answers) == 0:
 		return nil, nil // the user won't answer, or has skipped all questions

@@ -97,7 +97,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	c.user.questions().serve(opts)
-	scr.dir = c.user.questions().workspace.dir
+	scr.worksIn(c.user.questions().workspace.dir, opts.Title)
 	err = c.talk(ctx)
 	scr.idle()
 	return ofChat(runFailure(ctx, explain(ctx, err)))
@@ -225,6 +225,9 @@ func (c *chat) turn(ctx context.Context, prompt string) (lost string, err error)
 	c.screen.idle()
 	if broken, ok := errors.AsType[*writeError](errors.Join(err, p.finish(err))); ok {
 		return "", broken
+	}
+	if ctx.Err() == nil && !stopped {
+		defer c.screen.turnEnded()
 	}
 	switch {
 	case ctx.Err() != nil:

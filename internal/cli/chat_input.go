@@ -513,8 +513,11 @@ const defaultColumns, defaultRows = 80, 24
 // terminalSize returns the numbers of columns and rows of a terminal.
 func terminalSize(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns <= 0 || rows <= 0 {
-		return defaultColumns, defaultRows
+	if err != nil || columns <= 0 {
+		columns = defaultColumns
+	}
+	if err != nil || rows <= 0 {
+		rows = defaultRows
 	}
 	return columns, rows
 }

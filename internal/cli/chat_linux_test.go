@@ -33,7 +33,7 @@ func startTyped(t *testing.T, columns int, args []string, env ...string) *chatTe
 	c := &chatTerminal{paper: newPaper(columns), keys: master, dir: t.TempDir()}
 	c.resize(t, columns)
 	c.cmd = exec.CommandContext(t.Context(), "clew", args...)
-	c.cmd.Env = append(os.Environ(), "CLEW_AGENT=claude", chatAgentVariable+"=1", "TERM=xterm", "XDG_STATE_HOME="+c.dir,
+	c.cmd.Env = append(os.Environ(), "CLEW_AGENT=claude", chatAgentVariable+"=1", "TERM=xterm", "XDG_STATE_HOME="+c.dir, "TEST_CLOCK=1",
 		"GORACE=atexit_sleep_ms=0") // the race detector waits a second at each exit
 	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = slave, slave, slave
@@ -124,18 +124,21 @@ func TestChatAsks(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "may I\r")
-	said := "\nLet me see.\n\n* Bash: make  [2J\n"
+	said := "\nLet me see.\n\n"
 	question := "+- Bash ------------------------------------------------------------+\n" +
 		"| command: make \\x1b[2J                                             |\n" +
 		"+-------------------------------------------------------------------+\n" + choices
 	c.see(t, "> may I\n"+said+question+"|")
 	c.press(t, "nx\x7f\x7fy\r")
-	c.see(t, question+"y\n\nbehavior is allow"+chatAfterTurn+"> |")
+	c.see(t, question+"y\n  Bash   make [2J\n\nbehavior is allow"+chatAfterTurn+"> |")
 	// Input typed before a question does not answer it.
 	c.press(t, "may I\ryes\r")
 	c.see(t, question+"|")
 	c.press(t, "n\r")
 	c.see(t, "You said yes"+chatAfterTurn+"> |")
+	if row := "\n  Bash   make [2J" + strings.Repeat(" ", 46) + "denied\n"; !strings.Contains(c.paper.all(), row) {
+		t.Errorf("the screen:\n%s", c.paper.all())
+	}
 	if !strings.Contains(c.paper.all(), "behavior is deny") {
 		t.Errorf("the screen:\n%s", c.paper.all())
 	}
@@ -159,7 +162,7 @@ func TestChatChooses(t *testing.T) {
 		"|      # blue                                                       |\n" +
 		"+-------------------------------------------------------------------+\n" +
 		"Number, your own words, or nothing to skip: "
-	c.see(t, "Let me see.\n\n* AskUserQuestion: Which?\n"+question+"|")
+	c.see(t, "Let me see.\n\n"+question+"|")
 	c.press(t, "3\r")
 	c.see(t, question+"3\nNumber, your own words, or nothing to skip: |")
 	c.press(t, "2\r")
@@ -167,7 +170,7 @@ func TestChatChooses(t *testing.T) {
 	c.press(t, "which one\r")
 	c.see(t, question+"|")
 	c.press(t, "\x03")
-	c.see(t, "interrupting\ninterrupted"+chatAfterTurn+"> |")
+	c.see(t, "interrupting\n  AskUserQuestion  Which?"+strings.Repeat(" ", 35)+"no result\ninterrupted"+chatAfterTurn+"> |")
 	c.press(t, "\x04")
 	c.end(t, exitDone)
 }
@@ -260,7 +263,7 @@ func TestChatDumbTypedAhead(t *testing.T) {
 	second := "? Bash\n  command: second\n" + choices
 	c.see(t, second+"|")
 	c.press(t, "n\n")
-	c.see(t, second+"n\nbehavior is deny\n> |")
+	c.see(t, second+"n\n! Bash denied\nbehavior is deny\n> |")
 	c.press(t, "\x04")
 	c.end(t, exitDone)
 }

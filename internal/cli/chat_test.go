@@ -64,6 +64,7 @@ func playChatAgent() {
 				chatAsksAgain = false
 				askInChat("Bash", `{"command":"second"}`)
 			} else if answer := &f.Response.Response; chatBusy && answer.Behavior != "" && !answer.Interrupt {
+				returnInChat(answer.Behavior != "allow")
 				sayInChat(strings.TrimSpace("behavior is " + answer.Behavior + " " + answer.UpdatedInput.Answers["Which?"]))
 			}
 		case "user":
@@ -142,6 +143,12 @@ func askInChat(tool, input string) {
 		`"tool_name":%q,"input":%s,"tool_use_id":"t"}}`+"\n", tool, input)
 }
 
+// returnInChat ends the call.
+func returnInChat(failed bool) {
+	fmt.Printf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":%t,`+
+		`"content":"No"}]},"session_id":%q,"uuid":"u"}`+"\n", failed, chatSession)
+}
+
 func writeChatText(text string) {
 	quoted, _ := json.Marshal(text)
 	fmt.Printf(`{"type":"assistant","message":{"content":[{"type":"text","text":%s}]},"session_id":%q,"uuid":"a"}`+"\n",
@@ -168,6 +175,9 @@ type paper struct {
 	columns int
 	wrapped bool // a line was broken by the terminal
 	unknown []string
+	bells   int
+	// requests are what the terminal was asked for but to draw: links and notifications.
+	requests []string
 }
 
 func newPaper(columns int) *paper {
@@ -202,6 +212,8 @@ func (p *paper) take() int {
 		for p.row >= len(p.rows) {
 			p.rows = append(p.rows, nil)
 		}
+	case '\a':
+		p.bells++
 	case '\b':
 		p.column = max(p.column-1, 0)
 	case '\x1b':
@@ -215,6 +227,14 @@ func (p *paper) take() int {
 func (p *paper) sequence() int {
 	if len(p.rest) < 3 {
 		return 0
+	}
+	if p.rest[1] == ']' { // a link or a notification
+		end := strings.Index(p.rest, "\x1b\\")
+		if end < 0 {
+			return 0
+		}
+		p.requests = append(p.requests, p.rest[2:end])
+		return end + 2
 	}
 	end := strings.IndexFunc(p.rest[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e })
 	if end < 0 {

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/tty"
 )
 
 // A console is the terminal for questions: stdin and stderr or, if one of them is redirected, the
@@ -98,6 +102,72 @@ func (a *questioner) say(text string) {
 	}
 	_, _ = io.WriteString(a.console.out, text)
 }
+
+// notices are what a screen needs to tell the user that it waits for them. The lock of the screen
+// guards it.
+type notices struct {
+	wanted bool
+	title  string    // what the session is called, for those who run several
+	acted  time.Time // when the user has last sent a prompt or an answer
+}
+
+// awayAfter is how long after a prompt or an answer the user counts as away.
+const awayAfter = 10 * time.Second
+
+// wantsNotices reports whether the user has not turned notifications off.
+func wantsNotices() bool {
+	on, err := strconv.ParseBool(os.Getenv("CLEW_NOTIFY"))
+	return err != nil || on
+}
+
+// notice returns what makes a terminal notify the user.
+func (n *notices) notice(text string) string {
+	title := "clew"
+	if n.title != "" {
+		title += " " + n.title
+	}
+	return tty.Notification(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM"), title, text)
+}
+
+// userActed says that the user is here.
+func (s *screen) userActed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acted = s.now()
+}
+
+// untilAway returns in what time the user counts as away.
+func (s *screen) untilAway() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return awayAfter - s.now().Sub(s.acted)
+}
+
+// turnEnded tells a user who is away that it is their turn.
+func (s *screen) turnEnded() {
+	if s.untilAway() > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted {
+		s.toErr(s.notice("the turn ended"))
+	}
+}
+
+// notify tells the user that a question waits for them.
+func (a *questioner) notify() {
+	a.screen.mu.Lock()
+	defer a.screen.mu.Unlock()
+	switch out := a.console.out; {
+	case out == nil && a.screen.wanted:
+		a.screen.toErr(a.screen.notice(questionWaits))
+	case out != nil && isTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
+		_, _ = io.WriteString(out, a.screen.notice(questionWaits)) // as say does
+	}
+}
+
+const questionWaits = "a question waits for you"
 
 // A lineSource reads lines when they are wanted, and not before: what is typed ahead stays in the
 // terminal, which can discard it.

@@ -302,7 +302,7 @@ func (t *tour) converse(opts *clew.Options) error {
 	opts.IncludePartialMessages = true
 	questioner := newQuestioner(t.ctx, streams, scr)
 	questioner.workspace = t.workspace()
-	scr.dir = questioner.workspace.dir
+	scr.worksIn(questioner.workspace.dir, "")
 	opts.CanUseTool = questioner.decide
 	if t.yes || !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		opts.CanUseTool = t.sayYes(scr)
@@ -331,6 +331,7 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 		scr.say(s.all() + promptOf(req, s))
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")
+		scr.decided(req.ToolUseID, true)
 		return clew.Allow(), nil
 	}
 }

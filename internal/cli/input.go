@@ -133,6 +133,44 @@ func cause(err error) error {
 	return err
 }
 
+// readPrompt returns the prompt from the arguments or stdin.
+func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, error) {
+	if len(args) > 0 && args[0] != "-" {
+		return checkPrompt(args[0])
+	}
+	if len(args) == 0 && isTerminal(stdin) {
+		return "", &failure{
+			code: exitUsage,
+			err:  errors.New("no prompt: stdin is a terminal"),
+			hint: `Give it as an argument, as in clew run "Why does the build fail?", or - to type it.`,
+		}
+	}
+	in, err := newInput(ctx, "stdin", stdin)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
+	switch {
+	case ctx.Err() != nil:
+		return "", &failure{code: exitInterrupted, err: errors.New("interrupted while reading the prompt")}
+	case err != nil:
+		return "", &failure{code: exitInput, err: in.readError(err)}
+	case len(text) > maxPrompt:
+		return "", errPromptTooLong()
+	}
+	return checkPrompt(string(text))
+}
+
+const maxPrompt = 16 << 20
+
+func errPromptTooLong() error {
+	return &failure{
+		code: exitInput,
+		err:  errors.New("the prompt is longer than 16 MiB"),
+		hint: "Write it to a file, and ask the agent to read that.",
+	}
+}
+
 // A ctxReader reads from a pipe or a terminal until its context ends.
 type ctxReader struct {
 	ctx     context.Context

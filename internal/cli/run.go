@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
@@ -129,28 +132,71 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	opts.IncludePartialMessages = o.partial || o.format == formatText
 	questioner := newQuestioner(ctx, o.streams, scr)
 	questioner.serve(opts)
-	scr.dir = questioner.workspace.dir
+	scr.worksIn(questioner.workspace.dir, opts.Title)
 	p := o.printer(scr, len(opts.OutputSchema) > 0)
 	err = explain(ctx, converse(ctx, conversation{prompt: prompt, opts: opts, printer: p, questioner: questioner}))
 	scr.idle()
 	if unwritten := p.finish(err); unwritten != nil {
 		return unwritten
 	}
-	if text, ok := p.(*textPrinter); ok && isTerminal(o.streams.Err) && text.result != nil {
-		scr.say(tty.Dim.Paint(tty.Fit(closingLine(text.result, opts.Ephemeral), scr.width-1), colored(o.streams.Err)) + "\n")
+	if text, ok := p.(*textPrinter); ok && isTerminal(o.streams.Err) {
+		scr.conclude(text.account.line(scr.elapsed(), opts.Ephemeral))
+	}
+	if ctx.Err() == nil || timedOut(ctx) {
+		scr.turnEnded()
 	}
 	return runFailure(ctx, err)
 }
 
-// closingLine says what a turn took, and how to continue the session.
-func closingLine(r *wire.ResultMessage, ephemeral bool) string {
-	parts := []string{render.Duration(r.Duration.Duration())}
-	if u := r.Usage; u != nil {
-		tokens := u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+// A turnAccount is what is known about a turn, which may end without a result.
+type turnAccount struct {
+	session string
+	tokens  int    // of complete messages
+	message string // the last of them
+	result  *wire.ResultMessage
+}
+
+func (a *turnAccount) follow(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.InitMessage:
+		a.session = cmp.Or(m.SessionID, a.session)
+	case *wire.AssistantMessage:
+		a.session = cmp.Or(m.SessionID, a.session)
+		if m.ID == "" || m.ID != a.message { // the blocks of a message come one by one
+			a.tokens += tokensOf(m.Usage)
+		}
+		a.message = m.ID
+	case *wire.ResultMessage:
+		a.session, a.result = cmp.Or(m.SessionID, a.session), m
+	}
+}
+
+func tokensOf(u *wire.Usage) int {
+	if u == nil {
+		return 0
+	}
+	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+}
+
+// line says what the turn took, and how to continue the session. It is "" if nothing is known.
+func (a *turnAccount) line(elapsed time.Duration, ephemeral bool) string {
+	if a.session == "" && a.result == nil {
+		return ""
+	}
+	tokens, cost := a.tokens, ""
+	if r := a.result; r != nil {
+		elapsed = cmp.Or(r.Duration.Duration(), elapsed)
+		cost = fmt.Sprintf("$%.2f", r.TotalCostUSD)
+		tokens = cmp.Or(tokensOf(r.Usage), tokens)
+	}
+	parts := []string{render.Duration(elapsed)}
+	if tokens > 0 {
 		parts = append(parts, render.Count(tokens)+" tokens")
 	}
-	parts = append(parts, fmt.Sprintf("$%.2f", r.TotalCostUSD))
-	if id := tty.Line(r.SessionID); id != "" && !ephemeral {
+	if cost != "" {
+		parts = append(parts, cost)
+	}
+	if id := tty.Line(a.session); id != "" && !ephemeral {
 		parts = append(parts, "session "+tty.Cut(id, 8), `clew run --continue "..."`)
 	}
 	return strings.Join(parts, " · ")
@@ -221,42 +267,280 @@ type printer interface {
 	finish(err error) error
 }
 
-// readPrompt returns the prompt from the arguments or stdin.
-func readPrompt(ctx context.Context, args []string, stdin io.Reader) (string, error) {
-	if len(args) > 0 && args[0] != "-" {
-		return checkPrompt(args[0])
-	}
-	if len(args) == 0 && isTerminal(stdin) {
-		return "", &failure{
-			code: exitUsage,
-			err:  errors.New("no prompt: stdin is a terminal"),
-			hint: `Give it as an argument, as in clew run "Why does the build fail?", or - to type it.`,
-		}
-	}
-	in, err := newInput(ctx, "stdin", stdin)
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
-	switch {
-	case ctx.Err() != nil:
-		return "", &failure{code: exitInterrupted, err: errors.New("interrupted while reading the prompt")}
-	case err != nil:
-		return "", &failure{code: exitInput, err: in.readError(err)}
-	case len(text) > maxPrompt:
-		return "", errPromptTooLong()
-	}
-	return checkPrompt(string(text))
+// A textPrinter writes the text of the model as it arrives, and lines that are not JSON.
+type textPrinter struct {
+	screen     *screen
+	structured bool     // write only the structured output
+	streamed   []byte   // the written part of an incomplete block
+	message    string   // the ID of the last complete message
+	apart      bool     // the next text begins a new line
+	said       turnText // by the model
+	result     *wire.ResultMessage
+	account    turnAccount
+	stream     *markdown.Stream // lays the block out, on a terminal; nil before it has begun
 }
 
-const maxPrompt = 16 << 20
-
-func errPromptTooLong() error {
-	return &failure{
-		code: exitInput,
-		err:  errors.New("the prompt is longer than 16 MiB"),
-		hint: "Write it to a file, and ask the agent to read that.",
+func (p *textPrinter) print(msg wire.Message) error {
+	p.account.follow(msg)
+	switch m := msg.(type) {
+	case *wire.StreamEventMessage:
+		if m.ParentToolUseID == "" {
+			return p.event(m.Event)
+		}
+	case *wire.AssistantMessage:
+		if m.ParentToolUseID == "" && !m.APIErrorMessage {
+			return p.complete(m)
+		}
+	case *wire.TextLine:
+		return p.line(m.Text)
+	case *wire.ResultMessage:
+		p.result = m
 	}
+	return nil
+}
+
+// line writes a line that is not JSON.
+func (p *textPrinter) line(text string) error {
+	if p.structured {
+		p.screen.wrote(text)
+		return nil
+	}
+	if err := p.screen.newLine(); err != nil {
+		return err
+	}
+	return p.screen.write(cleanText(text) + "\n")
+}
+
+func (p *textPrinter) event(event wire.Event) error {
+	switch e := event.(type) {
+	case *wire.MessageStartEvent:
+		p.apart, p.streamed = true, p.streamed[:0]
+		return p.endBlock()
+	case *wire.TextDeltaEvent:
+		return p.grow(e.Text)
+	}
+	return nil
+}
+
+// grow writes a piece of a block.
+func (p *textPrinter) grow(text string) error {
+	if p.structured || text == "" {
+		return nil
+	}
+	if p.apart {
+		p.apart = false
+		if err := p.screen.newLine(); err != nil {
+			return err
+		}
+		p.said.next()
+	}
+	clean := tty.CleanPieceExactly(p.streamed, text)
+	p.streamed = append(p.streamed, text...)
+	p.said.add(text)
+	if p.screen.window == nil {
+		return p.screen.write(clean)
+	}
+	if p.stream == nil {
+		p.stream = markdown.NewStream(p.screen.layout())
+	}
+	return p.screen.grow(p.stream.Add(text), p.stream.Open())
+}
+
+// endBlock ends a block that is laid out.
+func (p *textPrinter) endBlock() error {
+	if p.stream == nil {
+		return nil
+	}
+	rest := p.stream.End()
+	p.stream = nil
+	defer p.screen.endAnswer()
+	return p.screen.grow(rest, nil)
+}
+
+// complete writes the rest of the blocks of a complete message.
+func (p *textPrinter) complete(m *wire.AssistantMessage) error {
+	if len(p.streamed) == 0 && (m.ID == "" || m.ID != p.message) {
+		p.apart = true
+	}
+	p.message = m.ID
+	for _, block := range m.Content {
+		switch b := block.(type) {
+		case *wire.TextBlock:
+			if err := p.completeBlock(b.Text); err != nil {
+				return err
+			}
+		case *wire.ToolUseBlock:
+			p.apart = true
+		}
+	}
+	return nil
+}
+
+// completeBlock writes the rest of a block.
+func (p *textPrinter) completeBlock(text string) error {
+	rest, begun := strings.CutPrefix(text, string(p.streamed))
+	if !begun { // it is another block
+		p.apart = true
+		if err := p.endBlock(); err != nil {
+			return err
+		}
+	}
+	if err := p.grow(rest); err != nil {
+		return err
+	}
+	p.streamed = p.streamed[:0]
+	return p.endBlock()
+}
+
+// finish writes the result, unless it was written before, and ends the line.
+func (p *textPrinter) finish(err error) error {
+	if errors.As(err, new(*writeError)) {
+		return nil
+	}
+	if err := p.endBlock(); err != nil {
+		return &writeError{err}
+	}
+	if p.result != nil && err == nil {
+		if err := p.conclude(p.result); err != nil {
+			return &writeError{err}
+		}
+	}
+	if err := p.screen.newLine(); err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+func (p *textPrinter) conclude(r *wire.ResultMessage) error {
+	text := ""
+	switch {
+	case p.structured:
+		text = string(escapeLine([]byte(r.StructuredOutput)))
+	case !p.said.has(r.Result):
+		text = cleanText(r.Result)
+	}
+	if text == "" {
+		return nil
+	}
+	if !p.structured && p.screen.window != nil {
+		return p.screen.grow(markdown.Render(r.Result, p.screen.layout()), nil)
+	}
+	if err := p.screen.newLine(); err != nil {
+		return err
+	}
+	return p.screen.write(text)
+}
+
+// A turnText collects the text of a turn, message by message.
+type turnText struct{ text []byte }
+
+func (s *turnText) add(text string) { s.text = append(s.text, text...) }
+
+// next begins another message.
+func (s *turnText) next() { s.text = append(s.ended(), '\n') }
+
+// ended returns the text without trailing white space.
+func (s *turnText) ended() []byte { return bytes.TrimRight(s.text, " \t\r\n") }
+
+// String returns the text. Each message begins a new line.
+func (s *turnText) String() string { return strings.TrimSpace(string(s.text)) }
+
+// has reports whether a text, such as that of a result, is the end of a message or of one of its
+// lines, so that it need not be shown again.
+func (s *turnText) has(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || bytes.HasSuffix(s.ended(), []byte(text)) || bytes.Contains(s.text, []byte(text+"\n"))
+}
+
+// A framePrinter writes the messages as JSON, one per line. It leaves out other lines.
+type framePrinter struct{ screen *screen }
+
+func (p *framePrinter) print(msg wire.Message) error {
+	switch m := msg.(type) {
+	case *wire.KeepAliveMessage:
+		return nil
+	case *wire.TextLine:
+		p.screen.wrote(m.Text)
+		return nil
+	}
+	line := strings.TrimSpace(msg.Raw())
+	if line == "" || !json.Valid([]byte(line)) {
+		return nil
+	}
+	return p.screen.write(string(escapeLine([]byte(line + "\n"))))
+}
+
+func (p *framePrinter) finish(error) error { return nil }
+
+// An objectPrinter writes one JSON object at the end.
+type objectPrinter struct {
+	screen *screen
+	turn   wire.Collector
+	text   textPrinter // collects the text, and writes nothing
+}
+
+func newObjectPrinter(scr *screen) *objectPrinter {
+	return &objectPrinter{screen: scr, text: textPrinter{screen: newScreen(Streams{Out: io.Discard, Err: io.Discard})}}
+}
+
+// A runOutcome is the object that an objectPrinter writes.
+type runOutcome struct {
+	Result           string    `json:"result"`
+	StructuredOutput wire.JSON `json:"structured_output,omitempty"`
+	SessionID        string    `json:"session_id"`
+	TotalCostUSD     float64   `json:"total_cost_usd"`
+	Usage            wire.JSON `json:"usage"` // all of it, unknown fields included
+	NumTurns         int       `json:"num_turns"`
+	DurationMS       int64     `json:"duration_ms"`
+	Error            string    `json:"error"`
+}
+
+func (p *objectPrinter) print(msg wire.Message) error {
+	if line, ok := msg.(*wire.TextLine); ok {
+		p.screen.wrote(line.Text)
+		return nil
+	}
+	p.turn.Add(msg)
+	return p.text.print(msg)
+}
+
+func (p *objectPrinter) finish(err error) error {
+	line, err := json.Marshal(p.outcome(err))
+	if err == nil {
+		err = p.screen.write(string(escapeLine(append(line, '\n'))))
+	}
+	if err != nil {
+		return &writeError{err}
+	}
+	return nil
+}
+
+// outcome returns the outcome of the result. Without a result, or if the turn failed, it has the
+// text up to then.
+func (p *objectPrinter) outcome(err error) runOutcome {
+	o := runOutcome{Result: p.text.said.String(), SessionID: p.turn.SessionID()}
+	if r := p.turn.Result(); r != nil && p.turn.Done() {
+		if !r.Failed() {
+			o.Result = cmp.Or(r.Result, o.Result)
+		}
+		o.StructuredOutput, o.TotalCostUSD, o.Usage = r.StructuredOutput, r.TotalCostUSD, usageOf(r)
+		o.NumTurns, o.DurationMS = r.NumTurns, r.Duration.Duration().Milliseconds()
+	}
+	if err != nil {
+		o.Error = err.Error()
+	}
+	return o
+}
+
+// usageOf returns the usage of a result as the agent has written it, or "" if there is none.
+func usageOf(r *wire.ResultMessage) wire.JSON {
+	var members struct {
+		Usage wire.JSON `json:"usage"`
+	}
+	if frame, err := wire.Append(nil, r); err == nil {
+		_ = json.Unmarshal(frame, &members)
+	}
+	return members.Usage
 }
 
 // A runError is the failure of a run, with a reason for the user. The reason may quote the agent.

@@ -242,17 +242,34 @@ func TestDescribeAlways(t *testing.T) {
 	}
 }
 
+// The last line tells what is known of the turn, even if it has no result, and how to continue.
 func TestClosingLine(t *testing.T) {
 	t.Parallel()
-	r := &wire.ResultMessage{
-		Duration: wire.Millis((48 * time.Second).Milliseconds()), TotalCostUSD: 0.123, SessionID: "9a6a0100-1111",
+	const id = "9a6a0100-1111"
+	half := &wire.AssistantMessage{SessionID: id, APIMessage: wire.APIMessage{ID: "m", Usage: &wire.Usage{InputTokens: 900, OutputTokens: 100}}}
+	result := &wire.ResultMessage{
+		Duration: wire.Millis((48 * time.Second).Milliseconds()), TotalCostUSD: 0.123, SessionID: id,
 		Usage: &wire.Usage{InputTokens: 1400, CacheReadInputTokens: 20000},
 	}
-	if got := closingLine(r, false); got != `48 s · 21.4k tokens · $0.12 · session 9a6a0100 · clew run --continue "..."` {
-		t.Errorf("it is %q", got)
-	}
-	if got := closingLine(&wire.ResultMessage{SessionID: "x"}, true); got != "0.0 s · $0.00" {
-		t.Errorf("it is %q", got)
+	for _, tt := range []struct {
+		name      string
+		messages  []wire.Message
+		ephemeral bool
+		want      string
+	}{
+		{"a result", []wire.Message{half, half, result}, false, `48 s · 21.4k tokens · $0.12 · session 9a6a0100 · clew run --continue "..."`},
+		{"nothing is kept", []wire.Message{&wire.ResultMessage{SessionID: "x"}}, true, "3.0 s · $0.00"},
+		{"no result", []wire.Message{half, half}, false, `3.0 s · 1k tokens · session 9a6a0100 · clew run --continue "..."`},
+		{"no message", []wire.Message{&wire.InitMessage{SessionID: id}}, false, `3.0 s · session 9a6a0100 · clew run --continue "..."`},
+		{"no session", nil, false, ""},
+	} {
+		var account turnAccount
+		for _, msg := range tt.messages {
+			account.follow(msg)
+		}
+		if got := account.line(3*time.Second, tt.ephemeral); got != tt.want {
+			t.Errorf("%s: it is %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 

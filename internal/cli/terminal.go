@@ -439,9 +439,8 @@ func lastRows(rows []string, width, height int) []string {
 
 // layout returns how texts are laid out on the terminal.
 func (s *screen) layout() markdown.Options {
-	width, _ := terminalSize(s.terminal)
-	color := colored(s.terminal)
-	return markdown.Options{Width: max(width-1, 1), Color: color, Links: color}
+	width, _ := s.window()
+	return markdown.Options{Width: max(width-1, 1), Color: s.windowColor, Links: s.windowColor}
 }
 
 // grow writes lines that are final to the terminal, and shows rows below them that are not. An empty
@@ -452,7 +451,7 @@ func (s *screen) grow(final, open []string) error {
 	if s.shared {
 		s.wipe()
 	}
-	width, height := terminalSize(s.terminal)
+	width, height := s.window()
 	open = lastRows(open, width, height)
 	rows := slices.Concat(final, open)
 	if len(rows) == 0 {

@@ -389,6 +389,10 @@ var table = []Setting{
 		Example: "never", Personal: true,
 		Doc: "Whether to use color: auto means on a terminal, without NO_COLOR.",
 	},
+	{
+		Key: "notify", Kind: Switch, Variable: "CLEW_NOTIFY", Default: "true", Example: "false", Personal: true,
+		Doc: "Whether run and chat notify you (by the bell and the terminal) when a turn\nends or a question waits, and you have not typed for 10 seconds.",
+	},
 }
 
 // find returns the setting of that key, or nil.

@@ -156,7 +156,7 @@ func (o Options) row(name, what string, notes []note) string {
 	}
 	if o.Width > 0 && o.columns()-width < nameColumns+leastSummary {
 		width, painted = 0, ""
-		if len(notes) > 0 && notes[0].text == "failed" && o.columns() >= leastColumns {
+		if len(notes) > 0 && notes[0].style == tty.Failure && o.columns() >= leastColumns {
 			width, painted = 2+len(notes[0].text), "  "+notes[0].style.Paint(notes[0].text, o.Color)
 		}
 	}

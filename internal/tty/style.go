@@ -95,6 +95,41 @@ func Hyperlink(line, target string) string {
 	return begin + target + end + line + begin + end
 }
 
+// Notification returns what makes a terminal tell the user something, even if its window is not the
+// one in front: the bell, and a notification of the desktop in both of its forms, OSC 9 and OSC 777.
+// Terminals ignore forms that they don't know. A terminal of a kind that knows both gets only one,
+// and an old console, which would show the text, only the bell. The texts may be untrusted.
+func Notification(terminal, program, title, text string) string {
+	const bell, end = "\a", "\x1b\\"
+	if terminal == "linux" {
+		return bell
+	}
+	title, text = noticeText(title), noticeText(text)
+	// The text of OSC 9 begins with ours: what begins with a digit is another request.
+	short := "\x1b]9;" + title + ": " + text + end
+	knowsBoth := strings.HasPrefix(terminal, "foot") || strings.HasSuffix(terminal, "ghostty") ||
+		program == "ghostty" || program == "WezTerm"
+	if knowsBoth {
+		return bell + short
+	}
+	return bell + short + "\x1b]777;notify;" + title + ";" + text + end
+}
+
+// noticeText returns a text in a form that can be a part of a notification: a short clean line,
+// without what separates its parts, and without a byte that some terminals take for its end.
+func noticeText(text string) string {
+	const maxColumns = 80
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ';':
+			return ','
+		case strings.Contains(string(r), "\x9c"):
+			return '?'
+		}
+		return r
+	}, Fit(Line(text), maxColumns))
+}
+
 // CutPainted returns the beginning of a painted line that fits into columns. Escape sequences take no
 // room, and those after the cut are kept, so that the line ends as it would.
 func CutPainted(line string, columns int) string {

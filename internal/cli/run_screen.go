@@ -1,0 +1,522 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A screen is stdout and stderr of a run, which may be the same terminal: it never begins a line of
+// one within a line of the other. On a terminal, the last line of stderr shows what the agent is
+// doing, and for how long. Its methods may be called from several goroutines.
+type screen struct {
+	out, err io.Writer
+	dir      string // the working directory of the agent, or ""
+	shared   bool   // both are terminals, or the same writer
+	width    int    // of stderr, or 0 if lines are not cut
+	color    bool   // of stderr
+	animated bool   // the last line of stderr can be drawn again
+	now      func() time.Time
+	// window returns the size of stdout if texts are laid out on it. Otherwise it is nil.
+	window      func() (columns, rows int)
+	windowColor bool
+	notices
+
+	mu          sync.Mutex
+	midLine     bool // the last line on stdout is not complete
+	live        liveRows
+	spoke       bool // a line on stderr is the last one on the terminal
+	answered    bool // a complete text is
+	label       string
+	since       time.Time // when the turn began, later by the time that the user took
+	pausedAt    time.Time
+	frame       int
+	visible     bool
+	paused      bool
+	calls       map[string]*toolCall // by tool use ID
+	begun       int                  // how many calls there were
+	current     *toolCall            // the last one, if it has no result yet
+	misfitKinds map[wire.Kind]bool   // kinds of frames that had a field that does not fit
+	changed     sync.Cond            // a tool was added, or the label was removed
+
+	stop func() // stops drawing the last line
+}
+
+// clock is the time. Tests replace it.
+var clock = time.Now
+
+func newScreen(s Streams) *screen {
+	scr := &screen{
+		out: s.Out, err: s.Err, shared: s.Out == s.Err, color: colored(s.Err), now: clock,
+		calls: map[string]*toolCall{}, stop: func() {},
+	}
+	scr.changed.L = &scr.mu
+	isDumb := os.Getenv("TERM") == "dumb"
+	if out, ok := s.Out.(*os.File); ok && isTerminal(out) && !isDumb {
+		scr.window, scr.windowColor = func() (int, int) { return terminalSize(out) }, colored(out)
+	}
+	if !isTerminal(s.Err) {
+		return scr
+	}
+	scr.shared = isTerminal(s.Out)
+	scr.width = terminalWidth(s.Err)
+	if !isDumb {
+		scr.animated, scr.wanted = true, wantsNotices()
+		scr.animate()
+	}
+	return scr
+}
+
+// animate draws the last line until the screen is closed.
+func (s *screen) animate() {
+	tick := time.NewTicker(redrawInterval)
+	done := make(chan struct{})
+	var drawing sync.WaitGroup
+	drawing.Go(func() {
+		for {
+			select {
+			case <-tick.C:
+				s.draw()
+			case <-done:
+				return
+			}
+		}
+	})
+	s.stop = sync.OnceFunc(func() {
+		tick.Stop()
+		close(done)
+		drawing.Wait()
+	})
+}
+
+func (s *screen) draw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.label == "" || s.paused || s.shared && (s.midLine || len(s.live.rows) > 0) {
+		return
+	}
+	spokes := []string{"|", "/", "-", `\`}
+	s.frame++
+	s.visible = true
+	s.toErr(clearLine + s.activity(spokes[s.frame%len(spokes)]))
+}
+
+// activity returns the last line: the time of the turn, what the agent does, and how long that has
+// taken if it is not all of the turn.
+func (s *screen) activity(spoke string) string {
+	const notable = 2 * time.Second
+	now := s.now()
+	head := fmt.Sprintf("%s %.0f s · ", spoke, now.Sub(s.since).Truncate(time.Second).Seconds())
+	tail := ""
+	if s.current != nil {
+		if took := now.Sub(s.current.began); took >= notable {
+			tail = fmt.Sprintf(" (%.0f s)", took.Truncate(time.Second).Seconds())
+		}
+		if others := len(s.calls) - 1; others > 0 {
+			tail += fmt.Sprintf(" and %d more", others)
+		}
+	}
+	label := s.label
+	if room := s.width - 1 - tty.Width(head) - tty.Width(tail); s.width > 0 && room > 0 {
+		label = tty.Fit(label, room)
+	}
+	return fitLine(head+label+tail, s.width)
+}
+
+// close removes the last line from the screen.
+func (s *screen) close() {
+	s.stop()
+	s.idle()
+}
+
+// idle says that the agent is not busy any more.
+func (s *screen) idle() { s.busy("") }
+
+// busy sets the text of the last line.
+func (s *screen) busy(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	if s.label == "" && label != "" { // a turn begins
+		s.since = s.now()
+		s.acted = s.since
+	}
+	s.label = label
+	if label == "" {
+		s.abandonCalls()
+		s.changed.Broadcast()
+	}
+}
+
+// wipe removes the last line until it is drawn again.
+func (s *screen) wipe() {
+	if s.visible {
+		s.visible = false
+		s.toErr(clearLine)
+	}
+}
+
+// toErr ignores errors: the work goes on even if nobody can watch it.
+func (s *screen) toErr(text string) { _, _ = io.WriteString(s.err, text) }
+
+// write writes to stdout.
+func (s *screen) write(text string) error {
+	if text == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared {
+		s.wipe()
+	}
+	s.midLine, s.spoke, s.answered = !strings.HasSuffix(text, "\n"), false, false
+	return s.put(s.live.replace(nil) + text)
+}
+
+// put writes to stdout. The lock is held.
+func (s *screen) put(text string) error {
+	_, err := io.WriteString(s.out, text)
+	return err
+}
+
+// newLine ends an incomplete line on stdout.
+func (s *screen) newLine() error {
+	s.mu.Lock()
+	open := s.midLine
+	s.mu.Unlock()
+	if open {
+		return s.write("\n")
+	}
+	return nil
+}
+
+// note writes a line to stderr.
+func (s *screen) note(line string) { s.say(printable(line) + "\n") }
+
+// wrote reports a line of the agent that does not belong on stdout.
+func (s *screen) wrote(line string) { s.note("the agent wrote: " + clip(line)) }
+
+// say writes a text to stderr unchanged, on a new line.
+func (s *screen) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sayLocked(text)
+}
+
+func (s *screen) sayLocked(text string) {
+	s.wipe()
+	if s.shared {
+		gap := ""
+		if s.answered && !strings.HasPrefix(text, "\n") {
+			gap = "\n"
+		}
+		s.spoke, s.answered = true, false
+		_ = s.put(s.live.replace(nil) + gap) // the next write to stdout returns the error
+	}
+	if s.shared && s.midLine {
+		s.midLine = false
+		_, _ = io.WriteString(s.out, "\n") // the next write to stdout returns the error
+	}
+	s.toErr(text)
+}
+
+// worksIn says where the agent works, and what the session is called, or "".
+func (s *screen) worksIn(dir, title string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dir, s.title = dir, title
+	if title == "" && dir != "" {
+		s.title = filepath.Base(dir)
+	}
+}
+
+// elapsed returns the time of the turn, without that of the user.
+func (s *screen) elapsed() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Sub(s.since)
+}
+
+// conclude writes the last line of a run, unless it is empty.
+func (s *screen) conclude(line string) {
+	if line != "" {
+		s.say(tty.Dim.Paint(tty.Fit(line, max(s.width-1, 1)), s.color) + "\n")
+	}
+}
+
+// pause hides the last line during a question. The time that the user takes does not count as the
+// agent's.
+func (s *screen) pause(paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	if paused {
+		s.pausedAt = s.now()
+	} else {
+		s.since = s.since.Add(s.now().Sub(s.pausedAt))
+	}
+	s.paused = paused
+}
+
+// follow reports on stderr what the agent does.
+func (s *screen) follow(msg wire.Message) {
+	switch m := msg.(type) {
+	case *wire.AssistantMessage:
+		for _, block := range m.Content {
+			if use, ok := block.(*wire.ToolUseBlock); ok {
+				s.toolBegins(use, m.ParentToolUseID)
+			}
+		}
+	case *wire.UserMessage:
+		for _, block := range m.Content {
+			if result, ok := block.(*wire.ToolResultBlock); ok {
+				s.toolEnds(result, m.ToolUseResult)
+			}
+		}
+	case *wire.APIRetryMessage:
+		s.note(fmt.Sprintf("the API failed (%s); retrying, attempt %d of %d", m.Error, m.Attempt, m.MaxRetries))
+	case *wire.InvalidFrame:
+		s.note("the agent wrote an invalid frame: " + clip(m.Err.Error()))
+	}
+	s.misfits(msg)
+}
+
+// maxMisfits is how many kinds of frames a run reports for a field that does not fit.
+const maxMisfits = 20
+
+// misfits reports the first field that does not fit, once for each kind of frame.
+func (s *screen) misfits(msg wire.Message) {
+	kind := msg.Kind()
+	if s.misfitKinds[kind] || len(s.misfitKinds) == maxMisfits {
+		return
+	}
+	fields := wire.Misfits(msg)
+	if len(fields) == 0 {
+		return
+	}
+	if s.misfitKinds == nil {
+		s.misfitKinds = map[wire.Kind]bool{}
+	}
+	s.misfitKinds[kind] = true
+	s.note(fmt.Sprintf("the agent wrote a frame of type %s with a field that does not fit: %s", clip(kind.String()), clip(fields[0].Error())))
+}
+
+// A toolCall is a call of a tool that has no result yet.
+type toolCall struct {
+	render.RunningCall
+	began  time.Time
+	doing  string    // what the agent does
+	parent *toolCall // the call that started its subagent, or nil
+	number int       // of those since the beginning
+}
+
+// toolBegins reports a call. If the last line can be drawn again, it says what runs, and the row of
+// the call comes with its outcome: a question about it comes first, and is not the second report.
+func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier := s.calls[use.ID]; earlier != nil { // its result can't be told from that of this one
+		s.endCall(earlier)
+	}
+	s.begun++
+	c := &toolCall{began: s.now(), number: s.begun, parent: s.calls[parent]}
+	c.Type, c.ToolName, c.ToolID, c.ToolInput = transcript.ItemToolCall, use.Name, use.ID, use.Input
+	c.ToolSummary = clip(transcript.ToolSummaryIn(s.dir, use.Name, use.Input))
+	c.Nested = parent != ""
+	s.announceParent(c)
+	summary := c.ToolSummary
+	if summary == use.Name {
+		summary = ""
+	}
+	if !s.animated {
+		s.sayLocked(s.plainRow(c, summary))
+	}
+	c.doing = printable(doing(use.Name, summary))
+	s.calls[use.ID] = c
+	s.attend(c)
+	s.changed.Broadcast()
+}
+
+// announceParent writes the row of the call that started the subagent of another one, if that is
+// the first one, so that it is above the rows of the subagent.
+func (s *screen) announceParent(c *toolCall) {
+	if c.parent == nil {
+		return
+	}
+	c.parent.Calls++
+	if s.animated && !c.parent.Announced {
+		c.parent.Announced = true
+		s.sayLocked(s.rows().Begun(&c.parent.RunningCall))
+	}
+}
+
+// plainRow returns the line of a call that has begun, where no line is drawn again.
+func (s *screen) plainRow(c *toolCall, summary string) string {
+	line := "* " + c.ToolName
+	if summary != "" {
+		line += ": " + summary
+	}
+	if c.Nested {
+		line = "  " + line
+	}
+	return fitLine(printable(line), s.width) + "\n"
+}
+
+// rows returns how the rows of calls are written.
+func (s *screen) rows() render.Options {
+	o := render.Options{Color: s.color, Dir: s.dir}
+	if s.width > 0 {
+		o.Width = max(s.width-1, 1)
+	}
+	return o
+}
+
+// attend makes the last line say what a call does. Nil means none.
+func (s *screen) attend(c *toolCall) {
+	s.wipe()
+	s.current, s.label = c, "thinking"
+	if c != nil {
+		s.label = c.doing
+	}
+}
+
+// another returns one of the calls that have no result yet, the latest one if they are few, or nil.
+func (s *screen) another() (latest *toolCall) {
+	const few = 64
+	looked := 0
+	for _, c := range s.calls {
+		if latest == nil || c.number > latest.number {
+			latest = c
+		}
+		if looked++; looked == few {
+			break
+		}
+	}
+	return latest
+}
+
+// endCall removes a call, and writes its row.
+func (s *screen) endCall(c *toolCall) {
+	delete(s.calls, c.ToolID)
+	if s.current == c && s.label != "" {
+		s.attend(s.another())
+	}
+	if s.animated {
+		c.DurationMs = s.now().Sub(c.began).Milliseconds()
+		s.sayLocked(s.rows().Ended(&c.RunningCall))
+	}
+}
+
+// abandonCalls ends all calls: their results won't come.
+func (s *screen) abandonCalls() {
+	calls := slices.SortedFunc(maps.Values(s.calls), func(a, b *toolCall) int { return a.number - b.number })
+	for _, c := range calls {
+		s.endCall(c)
+	}
+	s.current = nil
+}
+
+// doing says what the agent does while it uses a tool, of which there is a summary, or "".
+func doing(tool, summary string) string {
+	verb := map[string]string{
+		"Read": "reading", "Edit": "editing", "MultiEdit": "editing", "Write": "writing", "NotebookEdit": "editing",
+		"Bash": "running", "Grep": "searching", "Glob": "searching", "WebFetch": "fetching", "WebSearch": "searching",
+	}[tool]
+	switch {
+	case summary == "":
+		return tool
+	case verb == "":
+		return tool + ": " + summary
+	}
+	return verb + " " + summary
+}
+
+// waitForTool waits until the tool use with this ID is on the screen: agents write it right before
+// they ask about it, and questions overtake messages. It gives up after the limit, or when the
+// agent is not busy.
+func (s *screen) waitForTool(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, toolLimit)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.has(id) && s.label != "" && ctx.Err() == nil {
+		s.changed.Wait()
+	}
+}
+
+func (s *screen) has(call string) bool { return s.calls[call] != nil }
+
+// decided says that a question about a call was answered. Its time begins now.
+func (s *screen) decided(id string, allowed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.calls[id]; c != nil {
+		c.began, c.Denied = s.now(), !allowed
+	}
+}
+
+// refused reports that a call was denied without a question, and why. Its result says no more.
+func (s *screen) refused(id, tool, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[id]
+	if c == nil || !s.animated {
+		s.sayLocked(printable("! "+tool+" denied: "+reason) + "\n")
+	}
+	if c != nil {
+		c.began, c.Denied, c.Reason = s.now(), true, reason
+		s.endCall(c)
+	}
+}
+
+func (s *screen) toolEnds(result *wire.ToolResultBlock, structured wire.JSON) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.calls[result.ToolUseID]; c != nil {
+		c.HasResult, c.ToolError, c.Structured = true, result.Failed(), structured
+		if c.ToolError {
+			c.ToolResult = result.Text()
+		}
+		s.endCall(c)
+		if c.ToolError && !s.animated {
+			s.sayLocked(fitLine(printable("! "+c.ToolName+failureOf(c)), s.width) + "\n")
+		}
+	}
+	if len(s.calls) == 0 && s.label != "" {
+		s.attend(nil)
+	}
+}
+
+// failureOf returns in a line how a call has failed.
+func failureOf(c *toolCall) string {
+	if c.Denied {
+		return " denied"
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(c.ToolResult), "\n")
+	return " failed: " + clip(first)
+}
+
+// fitLine cuts a line so that it does not wrap. A width of 0 means no limit.
+func fitLine(line string, width int) string {
+	if width <= 0 {
+		return line
+	}
+	return tty.Cut(line, width-1)
+}
