@@ -266,6 +266,7 @@ func redactionLine(found map[string]int) string {
 
 func (o *exportOptions) printRules() error {
 	t := newTable("RULE", "REMOVES")
+	t.color = colored(o.streams.Out)
 	for _, rule := range redact.Rules() {
 		if o.json {
 			if err := writeJSON(o.streams.Out, rule); err != nil {

@@ -417,7 +417,7 @@ func (o *tailOptions) begin(u *sessions.Update) error {
 		return nil
 	}
 	o.main = u.Transcript
-	if o.head != nil {
+	if o.head != nil || len(u.Transcript.Chunks) == 0 { // the first prompt is the title
 		return nil
 	}
 	o.head = headOfTranscript(u.Transcript, o.style.options(o.streams))
@@ -462,10 +462,10 @@ func (o *tailOptions) text(u *sessions.Update) string {
 	feed := o.feeds[id]
 	if feed == nil {
 		feed = &render.Feed{Options: o.style.options(o.streams)}
-		feed.Day, feed.Dir = u.Transcript.Created, u.Transcript.CWD
 		o.feeds[id] = feed
 		feed.Skip(chunks, o.past(u))
 	}
+	feed.Day, feed.Dir = u.Transcript.Created, u.Transcript.CWD // the first lines have neither
 	switch {
 	case u.Agent != nil:
 		feed.Label = render.AgentTitle(u.Agent)

@@ -179,7 +179,9 @@ func (o *lsOptions) sayNone() {
 	if !o.all {
 		text = "No sessions match in this project; --all lists the sessions of all projects."
 	}
-	_, _ = fmt.Fprintln(o.streams.Err, cmp.Or(o.none, text))
+	h := &helpText{columns: textWidth(o.streams.Err, 80), prose: textWidth(o.streams.Err, 0)}
+	h.paragraphs(cmp.Or(o.none, text))
+	_, _ = io.WriteString(o.streams.Err, h.String())
 }
 
 func (o *lsOptions) print(l *lsList, list *sessions.ListOptions) error {

@@ -525,6 +525,7 @@ func (f *sessionFiles) entry(ctx context.Context, agent string, at wire.Position
 type style struct {
 	expand   bool
 	thinking bool
+	zone     *time.Location // nil for the local one
 }
 
 func (s *style) addFlags(cmd *cobra.Command) {
@@ -538,6 +539,7 @@ func (s *style) options(streams Streams) render.Options {
 		Color:    colored(streams.Out),
 		Expand:   s.expand,
 		Thinking: s.thinking,
+		Zone:     s.zone,
 	}
 }
 

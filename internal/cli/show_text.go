@@ -145,7 +145,7 @@ func contextFill(chunks []transcript.Chunk) string {
 			if !ok || tokens > window {
 				return ""
 			}
-			return fmt.Sprintf("context %d %%", tokens*100/window)
+			return "context " + percentOf(tokens, window)
 		}
 	}
 	return ""
@@ -241,11 +241,15 @@ type contextPrinter struct {
 
 // heading begins a part.
 func (c *contextPrinter) heading(text string) {
-	c.text.WriteString("\n" + tty.Title.Paint(text, c.opts.Color) + "\n")
+	rows := tty.Wrap(text, c.opts.Width)
+	c.text.WriteString("\n" + tty.Title.Paint(strings.Join(rows, "\n"), c.opts.Color) + "\n")
 }
 
 // table writes a table, or its rows as lists if it does not fit.
-func (c *contextPrinter) table(t *table) { t.print(&c.text, c.opts.Width) }
+func (c *contextPrinter) table(t *table) {
+	t.color = c.opts.Color
+	t.print(&c.text, c.opts.Width)
+}
 
 // turns writes how full the context was at each turn, what it grew by, and what the turn cost.
 func (c *contextPrinter) turns(t *transcript.Transcript) {
@@ -261,15 +265,17 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 			tokens, grew = render.Count(full.Tokens), growth(before, full.By)
 			before = full.By
 			if full.Window > 0 {
-				percent = fmt.Sprintf("%.0f %%", full.Percent)
+				percent = percentOf(full.Tokens, full.Window)
 			}
 		}
 		rows.addClean(fmt.Sprint(turn.Number), tokens, percent, cmp.Or(costText(cost.Total, len(cost.Unknown) > 0), "-"),
 			grew, tty.Fit(tty.Line(promptOfTurn(&turn)), 40))
+		rows.style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain, tty.Prompt)
 	}
 	c.table(rows)
 	for _, compaction := range c.report.Compactions {
-		c.text.WriteString(tty.Dim.Paint(compactionText(&compaction), c.opts.Color) + "\n")
+		lines := tty.Wrap(compactionText(&compaction), c.opts.Width)
+		c.text.WriteString(tty.Dim.Paint(strings.Join(lines, "\n"), c.opts.Color) + "\n")
 	}
 }
 
@@ -350,18 +356,33 @@ func (c *contextPrinter) filling() {
 	last := &c.report.Turns[len(c.report.Turns)-1]
 	title := "Context at the end: " + render.Count(last.Tokens) + " tokens"
 	if last.Window > 0 {
-		title += fmt.Sprintf(", %.0f %% of %s", last.Percent, render.Count(last.Window))
+		title += fmt.Sprintf(", %s of %s", percentOf(last.Tokens, last.Window), render.Count(last.Window))
 	}
-	c.heading(tty.Fit(title, max(c.opts.Width, 1)))
+	c.heading(title)
 	classes := slices.SortedFunc(maps.Keys(last.By), func(a, b transcript.ContextClass) int {
 		return cmp.Or(cmp.Compare(last.By[b], last.By[a]), cmp.Compare(a, b))
 	})
+	percentPerCell := 4
+	if c.opts.Width > 0 && c.opts.Width < narrow {
+		percentPerCell = 10
+	}
 	rows := newTable("", "TOKENS>", "SHARE>", "")
 	for _, class := range classes {
-		share := last.By[class] * 100 / max(last.Tokens, 1)
-		rows.addClean(className(class), render.Count(last.By[class]), fmt.Sprintf("%d %%", share), strings.Repeat("#", share/4))
+		tokens := last.By[class]
+		bar := strings.Repeat("#", max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
+		rows.addClean(className(class), render.Count(tokens), percentOf(tokens, last.Tokens), bar)
+		rows.style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
 	}
 	c.table(rows)
+}
+
+// percentOf returns the share of a number in another one.
+func percentOf(n, of int) string {
+	percent := float64(n) * 100 / float64(max(of, 1))
+	if n > 0 && percent < 0.5 {
+		return "<1 %"
+	}
+	return fmt.Sprintf("%.0f %%", percent)
 }
 
 // A toolUse is what the calls of a tool took.
@@ -417,6 +438,11 @@ func (c *contextPrinter) uses(title, column string, by map[string]toolUse) {
 	for _, name := range names {
 		use := by[name]
 		rows.addClean(tty.Line(name), fmt.Sprint(use.calls), fmt.Sprint(use.failed), render.Count(use.tokens))
+		failed := tty.Plain
+		if use.failed > 0 {
+			failed = tty.Failure
+		}
+		rows.style(tty.Tool, tty.Plain, failed, tty.Plain)
 	}
 	c.table(rows)
 }
@@ -431,6 +457,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 		total := usage.NewReport(a.Transcript.Calls(), nil).Total
 		rows.addClean(shortID(tty.Line(a.ID)), fmt.Sprint(render.ToolCalls(a.Transcript)), render.Count(total.Usage.TotalTokens()),
 			cmp.Or(costText(total.Cost, total.UnknownCost), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
+		rows.style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)
 	}
 	if len(rows.rows) > 1 {
 		c.heading("Subagents")

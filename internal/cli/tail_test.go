@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +90,90 @@ func TestTailNamesTheSpeaker(t *testing.T) {
 	}
 	if strings.Contains(shown, "\n\n\n") {
 		t.Errorf("two empty lines in a row:\n%s", shown)
+	}
+}
+
+// tailedScreen returns what tail shows of a session that grows, and of its subagent.
+func tailedScreen(t *testing.T, main, agent string, expand bool) string {
+	t.Helper()
+	var out bytes.Buffer
+	o := &tailOptions{
+		streams: Streams{Out: &out, Err: &out}, style: style{zone: time.UTC, expand: expand}, lines: 4,
+		feeds: map[string]*render.Feed{}, started: time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC),
+	}
+	shown := transcript.NewBuilder(nil)
+	sub := transcript.NewBuilder(nil)
+	updates := func(yield func(*sessions.Update, error) bool) {
+		for i, line := range slices.Collect(strings.Lines(main)) {
+			_, _ = shown.Write([]byte(line)) // it returns no error
+			if i == 5 {
+				_, _ = sub.Write([]byte(agent))
+				yield(&sessions.Update{
+					First: sub.Changed(), Transcript: sub.Transcript(),
+					Agent: &transcript.Agent{ID: "abf26500b15910f7c", Transcript: sub.Transcript(), Meta: transcript.AgentMeta{AgentType: "Explore"}},
+				}, nil)
+			}
+			yield(&sessions.Update{First: shown.Changed(), Transcript: shown.Transcript()}, nil)
+		}
+		yield(&sessions.Update{Gone: true}, nil)
+		yield(nil, context.Canceled)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.follow(ctx, updates); exitCode(err) != exitInterrupted {
+		t.Errorf("tail ends with %v", err)
+	}
+	return out.String()
+}
+
+// tailedTexts returns a session that has a subagent.
+func tailedTexts(t *testing.T) (main, agent string) {
+	t.Helper()
+	var texts []string
+	for _, name := range []string{"transcript.jsonl", "subagents/agent-abf26500b15910f7c.jsonl"} {
+		text, err := os.ReadFile("../demo/recording/allowed/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts[0], texts[1]
+}
+
+func TestTailScreen(t *testing.T) {
+	main, agent := tailedTexts(t)
+	for _, width := range screenWidths {
+		t.Setenv("COLUMNS", strconv.Itoa(width))
+		t.Setenv("CLEW_COLOR", "never")
+		checkGolden(t, fmt.Sprintf("screens/tail_%d", width), tailedScreen(t, main, agent, false))
+		t.Setenv("CLEW_COLOR", "always")
+		checkGolden(t, fmt.Sprintf("screens/tail_%d_color", width), tailedScreen(t, main, agent, false))
+	}
+}
+
+// No line of a session that grows is wider than the screen, but for warnings.
+func TestTailScreenFits(t *testing.T) {
+	main, agent := tailedTexts(t)
+	hostile, err := os.ReadFile("testdata/hostile/transcript.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for width := 1; width <= 200; width++ {
+		t.Setenv("COLUMNS", strconv.Itoa(width))
+		for _, expand := range []bool{false, true} {
+			checkLinesBut(t, tailedScreen(t, main, agent, expand), width, "clew tail:")
+			checkLinesBut(t, tailedScreen(t, string(hostile), agent, expand), width, "clew tail:")
+		}
+	}
+}
+
+// checkLinesBut is checkLines for a text with lines that are not wrapped: those that have one of
+// some parts.
+func checkLinesBut(t *testing.T, text string, width int, parts ...string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(line, part) }) {
+			checkLines(t, line, width)
+		}
 	}
 }

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdev/clew/internal/demo"
+)
+
+const demoID = "5d28e683-c1d1-4ab6-b85e-c610f9d6813f"
+
+// demoHome makes a home of a user with the session of the demo in it.
+func demoHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	end := time.Date(2026, time.November, 15, 16, 30, 0, 0, time.UTC)
+	if err := demo.AllowedRecording.Lay(filepath.Join(home, ".claude"), end); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// wholeScreen runs a command on a terminal, and returns what is on it: both of its outputs.
+func wholeScreen(t *testing.T, home, line string, columns int, env ...string) string {
+	t.Helper()
+	screen, terminal := openTerminal(t, columns)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "clew", strings.Fields(strings.ReplaceAll(line, "ID", demoID))...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, terminal, terminal
+	cmd.Env = append([]string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "TERM=xterm", "PAGER=cat", "GORACE=atexit_sleep_ms=0",
+	}, env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = terminal.Close()           // the command has it
+	shown, _ := io.ReadAll(screen) // ends with an error when the command has ended
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() < 0 {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return strings.ReplaceAll(string(shown), "\r\n", "\n")
+}
+
+// Screens of commands on a terminal, at the widths of all goldens, with color and without.
+func TestTerminalScreen(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{
+		"show_context":    "show ID --context",
+		"show_diff":       "show ID --diff",
+		"show_agent":      "show ID --agent abf2",
+		"show_none":       "show nope",
+		"export":          "export ID -o page.html --redact --force",
+		"export_exists":   "export ID -o .claude",
+		"export_nowhere":  "export ID -o a-directory-that-is-not-there/page.html",
+		"export_rules":    "export --list-rules",
+		"man_none":        "man nope",
+		"completion_none": "completion nope",
+		"completion_help": "completion",
+		"ls_none":         "ls --all --text nothing",
+		"ls_home":         "",
+		"ls_flag":         "ls --limit many",
+		"ls_project":      "ls --project slog",
+		"config_flag":     "config init --user=perhaps",
+		"inspect_none":    "inspect nowhere.ndjson",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := demoHome(t)
+			var b strings.Builder
+			for _, columns := range screenWidths {
+				plain := wholeScreen(t, home, line, columns, "NO_COLOR=1")
+				painted := wholeScreen(t, home, line, columns)
+				if got := styleEscape.ReplaceAllString(painted, ""); got != plain {
+					t.Errorf("%d columns: in color, the text is another one:\n%s\n%s", columns, plain, painted)
+				}
+				fmt.Fprintf(&b, "== %d columns\n%s== %[1]d columns, in color\n%[3]s", columns, plain, painted)
+			}
+			checkGolden(t, "screens/terminal_"+name, b.String())
+		})
+	}
+}
