@@ -237,17 +237,28 @@ func doctorText(found []diagnosis, columns int, color bool) string {
 	const label = len("problem  agent settings  ")
 	indent := label
 	if columns > 0 && columns < narrow {
-		indent = 2
+		indent = min(2, columns/4)
+	}
+	room, advice := 0, "> "
+	if columns > 0 {
+		room = max(columns-indent, 1)
+	}
+	if columns > 0 && columns < 8 {
+		advice = ""
 	}
 	var b strings.Builder
 	for _, d := range found {
 		head := fmt.Sprintf("%-7s  %-14s  ", d.State, d.Check)
 		if indent < label {
-			head = strings.TrimSpace(head) + "\n" + strings.Repeat(" ", indent)
+			head = strings.TrimSpace(head)
+			if tty.Width(head) > columns {
+				head = strings.Join(tty.Wrap(strings.Join(strings.Fields(head), " "), columns), "\n")
+			}
+			head += "\n" + strings.Repeat(" ", indent)
 		}
-		lines := wrapMarked(escaped(d.Found), "", columns-indent)
+		lines := wrapMarked(escaped(d.Found), "", room)
 		if d.Advice != "" {
-			lines = append(lines, wrapMarked(escaped(d.Advice), "> ", columns-indent)...)
+			lines = append(lines, wrapMarked(escaped(d.Advice), advice, room)...)
 		}
 		text := head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 		b.WriteString(painted(text, d.State, color))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,34 @@ func TestTerminalScreen(t *testing.T) {
 				fmt.Fprintf(&b, "== %d columns\n%s== %[1]d columns, in color\n%[3]s", columns, plain, painted)
 			}
 			checkGolden(t, "screens/terminal_"+name, b.String())
+		})
+	}
+}
+
+// linkEscape is what begins and ends a link.
+var linkEscape = regexp.MustCompile("\x1b\\]8;;[!-~]*\x1b\\\\")
+
+// On a terminal, a hostile transcript gets there no more than through a pipe: the only escape
+// sequences are those of the palette, of links, and of rows that are drawn again.
+func TestHostileTerminal(t *testing.T) {
+	path := hostileHome(t)
+	stream, err := filepath.Abs("testdata/hostile/stream.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range hostileLines {
+		if strings.Contains(line, " - ") {
+			continue // it reads stdin, which is no file here
+		}
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			line := strings.NewReplacer("testdata/hostile/stream.ndjson", stream, "FILE", path, "ID", hostileID).Replace(line)
+			shown := wholeScreen(t, t.TempDir(), line, 80, "CLAUDE_CONFIG_DIR="+os.Getenv("CLAUDE_CONFIG_DIR"))
+			shown = linkEscape.ReplaceAllString(styleEscape.ReplaceAllString(shown, ""), "")
+			if len(shown) < 20 {
+				t.Errorf("it shows %q", shown)
+			}
+			checkHarmless(t, "the terminal", strings.NewReplacer(clearLine, "", "\x1b[A", "").Replace(shown))
 		})
 	}
 }

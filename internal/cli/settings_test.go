@@ -206,7 +206,7 @@ func TestDoctorText(t *testing.T) {
 	if got := doctorText(found, 80, true); got != want {
 		t.Errorf("in colors: %q", got)
 	}
-	want = "problem  agent settings\n  something is wrong\n  here\n  > Do this.\nok       clew\n  fine\n"
+	want = "problem agent\nsettings\n  something is wrong\n  here\n  > Do this.\nok       clew\n  fine\n"
 	if got := doctorText(found, 20, false); got != want {
 		t.Errorf("in 20 columns: %q", got)
 	}
