@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,10 +35,13 @@ type page struct {
 	prefix  string // of the IDs of turns in the current conversation
 }
 
+// firstPrefix is the prefix of the IDs of turns in the session.
+const firstPrefix = "t"
+
 func newPage(ctx context.Context, w io.Writer, d *Document, view *View) *page {
 	return &page{
 		markup: newMarkup(w), View: view, bounds: new(bounds), proseCache: new(proseCache), stopped: ctx.Err,
-		doc: d, counts: d.count(), prefix: "t",
+		doc: d, counts: d.count(), prefix: firstPrefix,
 	}
 }
 
@@ -161,13 +165,13 @@ func (p *page) span(from, to time.Time) string {
 func (p *page) figures() {
 	t, n := &p.doc.Totals, &p.counts
 	p.raw(`<dl class="figures">`)
-	p.figure("turns", fmt.Sprint(n.turns), "")
-	p.figure("tool calls", fmt.Sprint(n.calls), failedCalls(n.failed))
+	p.figure("turns", formatNumber(n.turns), "")
+	p.figure("tool calls", formatNumber(n.calls), failedCalls(n.failed))
 	if n.agents > 0 {
-		p.figure("subagents", fmt.Sprint(n.agents), "")
+		p.figure("subagents", formatNumber(n.agents), "")
 	}
 	if n.files > 0 {
-		p.figure("files changed", fmt.Sprint(n.files), fmt.Sprintf("+%d −%d", n.added, n.removed))
+		p.figure("files changed", formatNumber(n.files), "+"+formatNumber(n.added)+" −"+formatNumber(n.removed))
 	}
 	p.figure("tokens in", formatCount(t.Usage.InputTokens+t.Usage.CacheReadTokens+t.Usage.CacheCreationTokens),
 		formatCount(t.Usage.CacheReadTokens)+" from cache")
@@ -180,7 +184,7 @@ func failedCalls(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d failed", n)
+	return formatNumber(n) + " failed"
 }
 
 // formatCost formats a cost, with ≥ if it is incomplete.
@@ -321,10 +325,16 @@ func (p *page) chunk(c *Chunk) {
 	}
 }
 
-// byline writes the author and the time of a chunk.
+// byline writes the author and the time of an answer.
 func (p *page) byline(who string, c *Chunk, notes ...string) {
 	p.raw(`<header class="by">`)
 	p.element("span", `class="who"`, who)
+	p.notes(c, notes)
+	p.raw("</header>")
+}
+
+// notes writes the notes beside an author, and the time.
+func (p *page) notes(c *Chunk, notes []string) {
 	for _, note := range notes {
 		if note != "" {
 			p.element("span", `class="note"`, note)
@@ -335,17 +345,24 @@ func (p *page) byline(who string, c *Chunk, notes ...string) {
 		p.text(p.time(c.Time, "15:04:05"))
 		p.raw("</time>")
 	}
-	p.raw("</header>")
 }
 
+// prompt writes a prompt below a heading, and with a link to it.
 func (p *page) prompt(c *Chunk) {
-	p.rawf(`<article class="chunk user" id="`+p.prefix+`%d"><a class="anchor" href="#`+p.prefix+`%d">%d</a>`, c.Turn, c.Turn, c.Turn)
-	who := "You"
+	who, tag := "You", "h2"
 	if p.depth > 0 {
 		who = "Prompt"
 	}
-	p.byline(who, c, attached(c), queued(c))
-	p.textBlock(`class="said"`, c.Text)
+	if p.prefix != firstPrefix {
+		tag = "h3" // in a subagent or a branch
+	}
+	id := p.prefix + strconv.Itoa(c.Turn)
+	p.raw(`<article class="chunk user" id="` + id + `"><header class="by"><` + tag + ` class="who">`)
+	p.rawf(`<span class="turn">%d</span> `, c.Turn)
+	p.raw(who + "</" + tag + ">")
+	p.notes(c, []string{attached(c), queued(c)})
+	p.rawf(`<a class="anchor" href="#`+id+`" aria-label="Link to turn %d">¶</a></header>`, c.Turn)
+	p.said(c.Text)
 	p.injected(c.Injected)
 	p.ending(c)
 	p.raw("</article>\n")

@@ -99,7 +99,8 @@ func (p *page) callLine(i *Item, diffs []transcript.FileDiff) {
 		added, removed = added+diffs[k].Added, removed+diffs[k].Removed
 	}
 	if added+removed > 0 {
-		p.rawf(`<span class="plus">+%d</span><span class="minus">−%d</span>`, added, removed)
+		p.element("span", `class="plus"`, "+"+formatNumber(added))
+		p.element("span", `class="minus"`, "−"+formatNumber(removed))
 	}
 	switch {
 	case i.IsError:

@@ -85,10 +85,10 @@ func (s *markdownWriter) summary(d *Document) {
 	if !d.Created.IsZero() {
 		add("Time", s.time(d.Created, "2006-01-02 15:04")+" to "+s.time(d.Modified, "2006-01-02 15:04"))
 	}
-	add("Turns", fmt.Sprint(n.turns))
-	add("Tool calls", fmt.Sprintf("%d, %d failed", n.calls, n.failed))
+	add("Turns", formatNumber(n.turns))
+	add("Tool calls", formatNumber(n.calls)+", "+formatNumber(n.failed)+" failed")
 	if n.files > 0 {
-		add("Files changed", fmt.Sprintf("%d, +%d -%d", n.files, n.added, n.removed))
+		add("Files changed", formatNumber(n.files)+", +"+formatNumber(n.added)+" -"+formatNumber(n.removed))
 	}
 	add("Tokens", fmt.Sprintf("%s in, %s from cache, %s written to cache, %s out",
 		formatCount(t.Usage.InputTokens), formatCount(t.Usage.CacheReadTokens),

@@ -17,8 +17,8 @@ import (
 // pageTags are the elements that a page may have, with their attributes.
 var pageTags = map[string]string{
 	"html": "lang", "head": "", "meta": "charset http-equiv content name", "title": "", "style": "", "body": "",
-	"a": "href rel class", "div": "class", "nav": "class aria-label", "p": "class", "ol": "start", "ul": "class", "li": "class",
-	"span": "class title", "main": "id", "header": "class", "h1": "", "h2": "", "h3": "", "h4": "", "h5": "", "h6": "",
+	"a": "href rel class aria-label", "div": "class", "nav": "class aria-label", "p": "class", "ol": "start", "ul": "class", "li": "class",
+	"span": "class title", "main": "id", "header": "class", "h1": "", "h2": "class", "h3": "class", "h4": "", "h5": "", "h6": "",
 	"dl": "class", "dt": "", "dd": "class", "details": "class open", "summary": "", "table": "", "thead": "", "tbody": "",
 	"tr": "class", "th": "class align", "td": "class align", "article": "class id", "aside": "class", "section": "class",
 	"time": "datetime", "pre": "class", "code": "", "footer": "", "img": "alt src", "em": "", "strong": "", "del": "",
@@ -169,7 +169,7 @@ func TestPageBounds(t *testing.T) {
 	doc := longDocument(40, 8000)
 	page := bounded(t, doc, 100_000)
 	for n := 1; n <= 40; n++ {
-		if !strings.Contains(page, fmt.Sprintf("Prompt %d.</pre>", n)) || !strings.Contains(page, fmt.Sprintf("Answer %d.", n)) {
+		if !strings.Contains(page, fmt.Sprintf("Prompt %d.</p>", n)) || !strings.Contains(page, fmt.Sprintf("Answer %d.", n)) {
 			t.Errorf("turn %d is missing", n)
 		}
 	}
@@ -188,7 +188,7 @@ func TestPageBounds(t *testing.T) {
 func TestPageEnds(t *testing.T) {
 	t.Parallel()
 	page := bounded(t, longDocument(1000, 2000), 300_000)
-	if !strings.Contains(page, "The page is full: ") || !strings.Contains(page, "Prompt 1.</pre>") {
+	if !strings.Contains(page, "The page is full: ") || !strings.Contains(page, "Prompt 1.</p>") {
 		t.Error("no note, or no beginning")
 	}
 	if strings.Contains(page, "Answer 1000.") {
@@ -290,4 +290,34 @@ func FuzzHighlight(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Prompts are below headings, with links to them, and are Markdown whose lines stay lines.
+func TestPrompts(t *testing.T) {
+	t.Parallel()
+	prompt := Chunk{Type: transcript.UserChunk, Turn: 3, Text: "Fix *this*:\n- a"}
+	long := Chunk{Type: transcript.UserChunk, Turn: 4, Text: strings.Repeat("# a\n", maxText)}
+	answer := Chunk{Type: transcript.AIChunk, Items: []Item{{Type: transcript.ItemToolCall, Agents: []Agent{{ID: "b", Chunks: []Chunk{prompt}}}}}}
+	page := written(t, &Document{Format: Format, Chunks: []Chunk{prompt, answer, long}}, HTML, nil)
+	checkPage(t, page)
+	for _, want := range []string{
+		`id="t3"><header class="by"><h2 class="who"><span class="turn">3</span> You</h2>`,
+		`<a class="anchor" href="#t3" aria-label="Link to turn 3">¶</a></header>`,
+		"<div class=\"prose asked\"><p>Fix <em>this</em>:</p>\n<ul>\n<li>a</li>\n</ul>\n</div>",
+		`id="tab-3"><header class="by"><h3 class="who"><span class="turn">3</span> Prompt</h3>`,
+		"<pre class=\"said\"># a\n# a\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+func TestFormatNumber(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0", 999: "999", 2802: "2,802", 23045: "23,045", 1234567: "1,234,567", -123: "-123", -123456: "-123,456"} {
+		if got := formatNumber(n); got != want {
+			t.Errorf("%d is %s", n, got)
+		}
+	}
 }

@@ -25,6 +25,21 @@ func (p *page) prose(text string) {
 	p.textBlock(`class="plain"`, text)
 }
 
+// said writes a prompt. People write Markdown too, but their lines stay lines.
+func (p *page) said(text string) {
+	made, reason := "", markdown.TooLong
+	if p.limit() == 0 || len(text) <= p.limit() {
+		made, reason = p.convert(text)
+	}
+	if reason != "" {
+		p.textBlock(`class="said"`, text)
+		return
+	}
+	p.raw(`<div class="prose asked">`)
+	p.raw(made)
+	p.raw("</div>")
+}
+
 // A proseCache has texts that were converted, so that each is converted once when a page is written
 // again with smaller bounds. It is not much larger than a page.
 type proseCache struct {

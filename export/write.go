@@ -182,11 +182,20 @@ func formatSize(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// formatCount formats a number with about three digits, such as 12.3k.
+// formatNumber formats a number with commas, such as 23,045.
+func formatNumber(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// formatCount formats a number with a few digits, such as 12.3k.
 func formatCount(n int) string {
 	switch {
 	case n < 10_000:
-		return strconv.Itoa(n)
+		return formatNumber(n)
 	case n < 1_000_000:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}
@@ -210,7 +219,7 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return formatNumber(n) + " " + noun + "s"
 }
 
 // markup writes a page. Text from a transcript must go through text or attr, which clean and escape
