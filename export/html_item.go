@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clewdev/clew/internal/highlight"
@@ -314,12 +315,12 @@ func (p *page) diff(d *transcript.FileDiff) {
 	}
 	missing := 0
 	for i := range d.Hunks {
-		lines := d.Hunks[i].Lines
-		shown := min(left, len(lines))
-		missing += len(lines) - shown
+		lines := len(d.Hunks[i].Lines)
+		shown := min(left, lines)
+		missing += lines - shown
 		left -= shown
 		if shown > 0 {
-			p.hunk(&d.Hunks[i], lines[:shown], d.Relative, i > 0)
+			p.hunk(d, i, shown)
 		}
 	}
 	p.raw("</tbody></table></div>")
@@ -329,50 +330,98 @@ func (p *page) diff(d *transcript.FileDiff) {
 	p.raw("</div>")
 }
 
+// A hunkWriter writes the lines of a hunk.
+type hunkWriter struct {
+	*page
+	before, after int                // the next numbers of lines
+	relative      bool               // the numbers are not known
+	old, new      *highlight.Scanner // of the file as it was and as it is
+}
+
 // hunk writes lines with their numbers. Relative numbers, in a file whose content is unknown, are
 // omitted.
-func (p *page) hunk(h *tooluse.Hunk, lines []string, relative, gap bool) {
-	if gap {
+func (p *page) hunk(d *transcript.FileDiff, i, shown int) {
+	if i > 0 {
 		p.raw(`<tr class="gap"><td></td><td></td><td></td><td>⋯</td></tr>`)
 	}
-	before, after := h.OldStart, h.NewStart
-	for _, line := range lines {
-		switch {
-		case strings.HasPrefix(line, "+"):
-			p.diffLine("add", 0, after, line[1:], relative)
-			after++
-		case strings.HasPrefix(line, "-"):
-			p.diffLine("del", before, 0, line[1:], relative)
-			before++
-		case strings.HasPrefix(line, `\`):
-			p.diffLine("gap", 0, 0, line, relative)
-		default:
-			p.diffLine("", before, after, strings.TrimPrefix(line, " "), relative)
-			before++
-			after++
+	language := highlight.OfFile(d.Path)
+	w := &hunkWriter{
+		page: p, before: d.Hunks[i].OldStart, after: d.Hunks[i].NewStart, relative: d.Relative,
+		old: highlight.NewScanner(language), new: highlight.NewScanner(language),
+	}
+	lines, missing := make([]string, shown), make([]int, shown)
+	for k, line := range d.Hunks[i].Lines[:shown] {
+		lines[k], missing[k] = shorten(line, p.most)
+		lines[k] = clean(lines[k])
+	}
+	for k, changed := range highlight.Changes(lines) {
+		w.line(lines[k], changed)
+		if missing[k] > 0 {
+			p.rawf(`<tr class="gap"><td></td><td></td><td></td><td>%d bytes more</td></tr>`, missing[k])
 		}
 	}
 }
 
-func (p *page) diffLine(class string, before, after int, text string, relative bool) {
-	sign := map[string]string{"add": "+", "del": "−"}[class]
-	if class != "" {
-		class = ` class="` + class + `"`
+// line writes a clean line that begins with its mark.
+func (w *hunkWriter) line(line string, changed [][2]int) {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		w.row(` class="add"`, "+", 0, w.after)
+		w.code(w.new, line[1:], changed)
+		w.after++
+	case strings.HasPrefix(line, "-"):
+		w.row(` class="del"`, "−", w.before, 0)
+		w.code(w.old, line[1:], changed)
+		w.before++
+	case strings.HasPrefix(line, `\`):
+		w.row(` class="gap"`, "", 0, 0)
+		w.text(line)
+	default:
+		line = strings.TrimPrefix(line, " ")
+		w.row("", "", w.before, w.after)
+		w.old.Scan(line + "\n")
+		w.code(w.new, line, nil)
+		w.before++
+		w.after++
 	}
-	p.raw("<tr" + class + ">")
+	w.raw("</td></tr>")
+}
+
+// row begins a row with numbers and a sign.
+func (w *hunkWriter) row(class, sign string, before, after int) {
+	w.raw("<tr" + class + ">")
 	for _, n := range []int{before, after} {
-		if n > 0 && !relative {
-			p.rawf(`<td class="no">%d</td>`, n)
-		} else {
-			p.raw(`<td class="no"></td>`)
+		w.raw(`<td class="no">`)
+		if n > 0 && !w.relative {
+			w.raw(strconv.Itoa(n))
 		}
+		w.raw("</td>")
 	}
-	p.raw(`<td class="sign">` + sign + "</td>")
-	head, missing := shorten(text, p.most)
-	p.element("td", "", head)
-	p.raw("</tr>")
-	if missing > 0 {
-		p.rawf(`<tr class="gap"><td></td><td></td><td></td><td>%d bytes more</td></tr>`, missing)
+	w.raw(`<td class="sign">` + sign + "</td><td>")
+}
+
+// code writes a line of code, with marks at the parts that have changed.
+func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]int) {
+	at := 0
+	for _, token := range scanner.Scan(line + "\n") {
+		for text := token.Text; text != ""; {
+			n, inside := len(text), len(changed) > 0 && at >= changed[0][0]
+			switch {
+			case inside:
+				n = min(n, changed[0][1]-at)
+			case len(changed) > 0:
+				n = min(n, changed[0][0]-at)
+			}
+			if inside && at == changed[0][0] {
+				w.raw(`<span class="w">`)
+			}
+			w.token(strings.TrimSuffix(text[:n], "\n"), token.Class)
+			if at += n; inside && at == changed[0][1] {
+				w.raw("</span>")
+				changed = changed[1:]
+			}
+			text = text[n:]
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/clewdev/clew/internal/highlight"
+	"github.com/clewdev/clew/tooluse"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -318,6 +319,33 @@ func TestFormatNumber(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 2802: "2,802", 23045: "23,045", 1234567: "1,234,567", -123: "-123", -123456: "-123,456"} {
 		if got := formatNumber(n); got != want {
 			t.Errorf("%d is %s", n, got)
+		}
+	}
+}
+
+// Lines of a diff have colored words, also within those that have changed.
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	hunk := tooluse.Hunk{OldStart: 7, NewStart: 7, Lines: []string{
+		" /* a", "-return \"x\" // why", "+return \"y\" */ 1", "-if a < \x1b[31m1", "+if b < 1", `\ No newline at end of file`, "",
+	}}
+	var b bytes.Buffer
+	p := newPage(t.Context(), &b, &Document{Format: Format}, new(View))
+	p.diff(&transcript.FileDiff{Path: "a.go", Hunks: []tooluse.Hunk{hunk}})
+	if err := p.flush(); err != nil {
+		t.Fatal(err)
+	}
+	checkMarkup(t, b.String(), "")
+	for _, want := range []string{
+		`<td class="no">7</td><td class="no">7</td><td class="sign"></td><td><span class="c">/* a</span></td>`,
+		`<tr class="del"><td class="no">8</td><td class="no"></td><td class="sign">−</td><td><span class="c">return &#34;</span>` +
+			`<span class="w"><span class="c">x</span></span>`,
+		`<span class="w"><span class="c">y</span></span><span class="c">&#34; </span>`,
+		`<tr class="gap"><td class="no"></td><td class="no"></td><td class="sign"></td><td>\ No newline at end of file</td></tr>`,
+		`<td class="no">10</td><td class="no">10</td><td class="sign"></td><td></td></tr>`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
 		}
 	}
 }

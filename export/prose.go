@@ -293,10 +293,15 @@ var tokenTags = [...]string{
 // highlight writes code with colored words. l may be nil.
 func (m *markup) highlight(code string, l *highlight.Language) {
 	for _, token := range highlight.NewScanner(l).Scan(clean(code)) { // cleaned as a whole, before it is split
-		m.raw(tokenTags[token.Class])
-		m.text(token.Text)
-		if token.Class != highlight.Plain {
-			m.raw("</span>")
-		}
+		m.token(token.Text, token.Class)
+	}
+}
+
+// token writes a piece of code.
+func (m *markup) token(text string, class highlight.Class) {
+	m.raw(tokenTags[class])
+	m.text(text)
+	if class != highlight.Plain {
+		m.raw("</span>")
 	}
 }

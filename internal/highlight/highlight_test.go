@@ -85,3 +85,35 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+// What has changed within a line is marked if a similar line replaces it.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", maxLine/5)
+	for _, test := range []struct {
+		name string
+		hunk []string
+		want string
+	}{
+		{"nothing", nil, ""},
+		{"one line", []string{" x", "-a := old + 1", "+a := new + 1"}, "[] [old] [new]"},
+		{"the similar line", []string{"-go s.serve(ctx)", "+if err != nil {", "+go s.serve(ctx, 1)"}, "[] [] [, 1]"},
+		{"a remark between them", []string{"-a b c", `\ No newline at end of file`, "+a d c"}, "[b] [] [d]"},
+		{"lines between them", []string{"-a b c", " x", "+a d c"}, "[] [] []"},
+		{"added before removed", []string{"+a b c", "-a d c"}, "[] []"},
+		{"empty lines", []string{"", "-", "+", "-"}, "[] [] [] []"},
+		{"long lines", []string{"-a " + long, "+b " + long}, "[] []"},
+	} {
+		var got []string
+		for i, parts := range Changes(test.hunk) {
+			words := []string{}
+			for _, p := range parts {
+				words = append(words, test.hunk[i][1:][p[0]:p[1]])
+			}
+			got = append(got, "["+strings.Join(words, "|")+"]")
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("%s: %s, want %s", test.name, text, test.want)
+		}
+	}
+}

@@ -45,10 +45,7 @@ func (o Options) FileDiff(d *transcript.FileDiff) []DiffLine {
 			b.remark("…")
 		}
 		b.before, b.after = h.OldStart, h.NewStart
-		for _, line := range h.Lines {
-			b.add(line)
-		}
-		b.markWords()
+		b.hunk(h.Lines)
 	}
 	return b.lines
 }
@@ -74,8 +71,21 @@ type diffBuilder struct {
 	scanner       *highlight.Scanner // of the lines that the file has after the change
 	before, after int                // the next numbers of lines
 	lines         []DiffLine
-	removed       []int // lines that were removed, not yet compared with those after them
-	added         []int // lines that were added after them
+}
+
+// hunk adds the lines of a hunk, with marks at words that differ.
+func (b *diffBuilder) hunk(lines []string) {
+	first := len(b.lines)
+	cleaned := make([]string, len(lines))
+	for i, line := range lines {
+		b.add(line)
+		if cleaned[i] = line; line != "" {
+			cleaned[i] = line[:1] + b.lines[first+i].Text
+		}
+	}
+	for i, parts := range highlight.Changes(cleaned) {
+		b.lines[first+i].Changed = parts
+	}
 }
 
 // add adds a line of a hunk, with its mark.
@@ -91,21 +101,15 @@ func (b *diffBuilder) add(line string) {
 	l := DiffLine{Text: tty.CleanLine(text), mark: mark}
 	switch mark {
 	case "-":
-		if len(b.added) > 0 {
-			b.markWords()
-		}
-		b.removed = append(b.removed, len(b.lines))
 		l.style, l.changed = tty.Removal, tty.RemovedWord
 		l.Gutter = b.gutter(b.before, mark)
 		b.before++
 	case "+":
 		b.codeOf(l.Text)
-		b.added = append(b.added, len(b.lines))
 		l.style, l.changed = tty.Addition, tty.AddedWord
 		l.Gutter = b.gutter(b.after, mark)
 		b.after++
 	default:
-		b.markWords()
 		l.mark, l.Gutter, l.code = " ", b.gutter(b.after, " "), b.codeOf(l.Text)
 		b.before++
 		b.after++
@@ -143,26 +147,6 @@ func (b *diffBuilder) remark(text string) {
 		indent = b.digits + len("  -  ")
 	}
 	b.lines = append(b.lines, DiffLine{Gutter: strings.Repeat(" ", indent), Text: text, mark: " ", style: tty.Dim})
-}
-
-// maxPairs limits the comparisons of a long piece that was replaced.
-const maxPairs = 200
-
-// markWords marks what differs between lines that were removed and similar ones that replace them.
-func (b *diffBuilder) markWords() {
-	next, compared := 0, 0
-	for _, r := range b.removed {
-		for i := next; i < len(b.added) && compared < maxPairs; i++ {
-			compared++
-			was, is := &b.lines[r], &b.lines[b.added[i]]
-			removed, added, similar := diffWords(was.Text, is.Text)
-			if similar {
-				was.Changed, is.Changed, next = removed, added, i+1
-				break
-			}
-		}
-	}
-	b.removed, b.added = b.removed[:0], b.added[:0]
 }
 
 // String returns the line in its colors, if color is set.

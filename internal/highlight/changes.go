@@ -1,18 +1,77 @@
-package render
+package highlight
 
 import (
 	"unicode"
 	"unicode/utf8"
 )
 
-// maxWordCells limits the comparison of two lines: the number of words of one, times that of the
-// other.
-const maxWordCells = 40_000
+const (
+	// maxPairs limits the comparisons of a long piece that was replaced.
+	maxPairs = 200
+	// maxWordCells limits the comparison of two lines: the number of words of one, times that of the
+	// other.
+	maxWordCells = 40_000
+	// maxLine is the longest line that is compared, in bytes.
+	maxLine = 4 << 10
+)
+
+// Changes compares the lines of a hunk that were removed with similar ones that replace them. Each
+// line begins with its mark: " ", "-" or "+". It returns the parts of each line that differ, as
+// offsets of their beginnings and ends, counted after the mark.
+func Changes(hunk []string) [][][2]int {
+	parts := make([][][2]int, len(hunk))
+	var removed, added []int // lines that are not yet compared
+	compare := func() {
+		comparePairs(hunk, removed, added, parts)
+		removed, added = removed[:0], added[:0]
+	}
+	for i, line := range hunk {
+		switch mark(line) {
+		case '-':
+			if len(added) > 0 {
+				compare()
+			}
+			removed = append(removed, i)
+		case '+':
+			added = append(added, i)
+		case '\\': // a remark about the line before it
+		default:
+			compare()
+		}
+	}
+	compare()
+	return parts
+}
+
+func mark(line string) byte {
+	if line == "" {
+		return ' '
+	}
+	return line[0]
+}
+
+// comparePairs compares each removed line with the added ones until one is similar.
+func comparePairs(hunk []string, removed, added []int, parts [][][2]int) {
+	next, compared := 0, 0
+	for _, r := range removed {
+		for i := next; i < len(added) && compared < maxPairs; i++ {
+			compared++
+			was, is := hunk[r][1:], hunk[added[i]][1:]
+			if len(was) > maxLine || len(is) > maxLine {
+				continue
+			}
+			if before, after, similar := diffWords(was, is); similar {
+				parts[r], parts[added[i]], next = before, after, i+1
+				break
+			}
+		}
+	}
+}
 
 // diffWords compares two lines by words, and returns the parts in which they differ. They are not
 // similar if more than half of them differs: then marks would only confuse.
 func diffWords(before, after string) (removed, added [][2]int, similar bool) {
-	a, b := words(before), words(after)
+	a, b := splitWords(before), splitWords(after)
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -31,8 +90,8 @@ func diffWords(before, after string) (removed, added [][2]int, similar bool) {
 	return removed, added, same > 0 && 4*same >= letters(a)+letters(b)
 }
 
-// words splits a line into words, runs of spaces, and other characters.
-func words(line string) []string {
+// splitWords splits a line into words, runs of spaces, and other characters.
+func splitWords(line string) []string {
 	var all []string
 	start, last := 0, 0
 	for i, r := range line {
