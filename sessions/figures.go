@@ -182,19 +182,32 @@ func (m *measurement) project(dir string) (*measuredProject, error) {
 	}
 	p := &measuredProject{root: root}
 	m.projects[dir] = p
-	entries, err := fs.ReadDir(root.FS(), ".")
+	names, err := namesIn(root)
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
-	for _, entry := range entries {
-		if !entry.Type().IsRegular() || newAgent(entry.Name()) == nil {
+	for _, name := range names {
+		if newAgent(name) == nil {
 			continue
 		}
-		if info, err := entry.Info(); err == nil { // else it is gone
+		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() { // else it is gone
 			p.agents = append(p.agents, besideAgent{info: info})
 		}
 	}
 	return p, nil
+}
+
+// namesIn returns the names in a directory, sorted. To read its entries would cost a system call for
+// each.
+func namesIn(root *os.Root) ([]string, error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
 }
 
 // agentsOf returns the subagents of a session. One that has not been written to since the session

@@ -482,7 +482,7 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 		if err != nil {
 			return nil, err
 		}
-		projects = append(projects, ProjectInfo{Name: name, Directory: directory, Sessions: len(list), Modified: list[0].Modified})
+		projects = append(projects, ProjectInfo{Name: name, Directory: directory, Sessions: len(list), Modified: list[0].modified})
 	}
 	slices.SortFunc(projects, func(a, b ProjectInfo) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Name, b.Name))
@@ -494,11 +494,12 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 func directoryOf(ctx context.Context, newest []foundSession) (string, error) {
 	const most = 3 // sessions without a directory are rare
 	for i := range newest[:min(most, len(newest))] {
-		if err := summarize(ctx, newest[i:i+1]); err != nil {
+		read, err := summarize(ctx, newest[i:i+1])
+		if err != nil {
 			return "", err
 		}
-		if newest[i].CWD != "" {
-			return newest[i].CWD, nil
+		if read[0].CWD != "" {
+			return read[0].CWD, nil
 		}
 	}
 	return "", nil

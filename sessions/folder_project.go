@@ -191,7 +191,9 @@ func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.
 // eachSession calls visit with the ID and the file of each session of a project, in no particular
 // order, until visit returns false. It then reads no more of the directory.
 func eachSession(root *projectRoot, project string, visit func(id string, info fs.FileInfo) bool) error {
-	const atOnce = 256
+	// The first batch is small: each entry costs a system call, and one session may be enough.
+	const mostAtOnce = 256
+	atOnce := 4
 	dir, err := root.Open(root.prefix)
 	if err != nil {
 		if ignoreNotExist(err) != nil {
@@ -202,12 +204,13 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 	defer dir.Close()
 	for {
 		entries, err := dir.ReadDir(atOnce)
+		atOnce = min(8*atOnce, mostAtOnce)
 		for _, entry := range entries {
 			key, err := sessionfile.Key(path.Join(project, entry.Name()))
 			if err != nil {
 				continue
 			}
-			if info, _ := sessionFile(root, key); info != nil && !visit(key.SessionID, info) {
+			if info := listedFile(root, key, entry); info != nil && !visit(key.SessionID, info) {
 				return nil
 			}
 		}
@@ -218,6 +221,20 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 			return fmt.Errorf("sessions: %w", err)
 		}
 	}
+}
+
+// listedFile is sessionFile for an entry of the directory. An entry that a root has listed comes with
+// the information about the file, unless it is a link.
+func listedFile(root *projectRoot, key wire.SessionKey, entry fs.DirEntry) fs.FileInfo {
+	if !entry.Type().IsRegular() {
+		info, _ := sessionFile(root, key)
+		return info
+	}
+	info, err := entry.Info()
+	if err != nil || info.Size() == 0 {
+		return nil
+	}
+	return info
 }
 
 // sessionFile returns the file of a session, or nil if there is none. It ignores empty files, since

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/wire"
@@ -90,10 +92,17 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	return listed, failed
 }
 
-// A foundSession is a session, and the store that it was found in.
+// A foundSession is a session, and the store that it was found in. There may be many of them, of
+// which only a few are listed.
 type foundSession struct {
-	SessionInfo
-	in *summarySource
+	wire.SessionKey
+	modified time.Time
+	in       *summarySource
+}
+
+// info returns what is known of the session before it is read.
+func (f *foundSession) info() SessionInfo {
+	return SessionInfo{ID: f.SessionID, Project: f.Project, Modified: f.modified}
 }
 
 // worthListing reports whether the session belongs in a list. It is false for a session that was
@@ -121,23 +130,41 @@ func (ss scopes) sessions(ctx context.Context) ([]foundSession, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, project := range projects {
-			times, err := s.store.Sessions(ctx, project)
-			if errors.Is(err, fs.ErrPermission) {
-				forbidden = append(forbidden, err)
+		found, errs := l.sessions(ctx, projects)
+		for i, project := range projects {
+			if errors.Is(errs[i], fs.ErrPermission) {
+				forbidden = append(forbidden, errs[i])
 				continue
 			}
-			if err != nil {
-				return nil, err
+			if errs[i] != nil {
+				return nil, errs[i]
 			}
-			for id, at := range times {
+			all = slices.Grow(all, len(found[i]))
+			for id, at := range found[i] {
 				if isUUID(id) {
-					all = append(all, foundSession{SessionInfo{ID: id, Project: project, Modified: at}, l})
+					all = append(all, foundSession{wire.SessionKey{Project: project, SessionID: id}, at, l})
 				}
 			}
 		}
 	}
 	return all, errors.Join(forbidden...)
+}
+
+// sessions returns the sessions of projects, or the error of each. It reads several projects at a
+// time.
+func (l *summarySource) sessions(ctx context.Context, projects []string) ([]map[string]time.Time, []error) {
+	found, errs := make([]map[string]time.Time, len(projects)), make([]error, len(projects))
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(projects)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(projects); i = int(next.Add(1)) - 1 {
+				found[i], errs[i] = l.store.Sessions(ctx, projects[i])
+			}
+		})
+	}
+	wg.Wait()
+	return found, errs
 }
 
 // A summarySource is a store with the summaries that it keeps, by project and ID.
@@ -146,24 +173,25 @@ type summarySource struct {
 	summaries map[string]map[string]Summary
 }
 
-// summarize fills in the summaries of sessions, several at a time. It fails only if the context
-// ends.
-func summarize(ctx context.Context, sessions []foundSession) error {
+// summarize reads the summaries of sessions, several at a time. It fails only if the context ends.
+func summarize(ctx context.Context, sessions []foundSession) ([]SessionInfo, error) {
+	infos := make([]SessionInfo, len(sessions))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, maxLoads)
 	for i := range sessions {
-		s := &sessions[i]
-		if s.in.stored(ctx, &s.SessionInfo) {
+		in, info := sessions[i].in, &infos[i]
+		*info = sessions[i].info()
+		if in.stored(ctx, info) {
 			continue
 		}
 		free <- struct{}{}
 		wg.Go(func() {
-			s.in.fill(ctx, &s.SessionInfo)
+			in.fill(ctx, info)
 			<-free
 		})
 	}
 	wg.Wait()
-	return ctx.Err()
+	return infos, ctx.Err()
 }
 
 // stored fills in the summary that the store keeps of a session, and reports whether there is one.
@@ -252,14 +280,15 @@ func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error
 			return nil, err
 		}
 		for _, project := range projects {
-			at, err := s.modified(ctx, wire.SessionKey{Project: project, SessionID: id})
+			key := wire.SessionKey{Project: project, SessionID: id}
+			at, err := s.modified(ctx, key)
 			if errors.Is(err, fs.ErrPermission) {
 				forbidden = append(forbidden, err)
 			} else if err != nil {
 				return nil, err
 			}
 			if !at.IsZero() {
-				found = append(found, foundSession{SessionInfo{ID: id, Project: project, Modified: at}, &summarySource{scope: s}})
+				found = append(found, foundSession{key, at, &summarySource{scope: s}})
 			}
 		}
 	}
@@ -269,8 +298,8 @@ func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error
 	slices.SortFunc(found, newestFirst)
 	infos := make([]SessionInfo, len(found))
 	for i := range found {
-		found[i].in.fill(ctx, &found[i].SessionInfo)
-		infos[i] = found[i].SessionInfo
+		infos[i] = found[i].info()
+		found[i].in.fill(ctx, &infos[i])
 	}
 	return infos, errors.Join(forbidden...)
 }
@@ -345,21 +374,21 @@ const (
 // candidates returns the sessions that pass the time filter, each ID once, the newest first.
 func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	slices.SortFunc(found, newestFirst)
-	seen := map[string]bool{}
-	return slices.DeleteFunc(found, func(l foundSession) bool {
-		repeated := seen[l.ID]
-		seen[l.ID] = true
-		return repeated || l.Modified.Before(o.Since) || !o.Until.IsZero() && !l.Modified.Before(o.Until)
+	seen := make(map[string]bool, len(found))
+	return slices.DeleteFunc(found, func(f foundSession) bool {
+		repeated := seen[f.SessionID]
+		seen[f.SessionID] = true
+		return repeated || f.modified.Before(o.Since) || !o.Until.IsZero() && !f.modified.Before(o.Until)
 	})
 }
 
 // newestFirst orders sessions by time, and those of the same time by key, so that the order is
 // stable.
 func newestFirst(a, b foundSession) int {
-	if c := b.Modified.Compare(a.Modified); c != 0 {
+	if c := b.modified.Compare(a.modified); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Key().String(), b.Key().String())
+	return strings.Compare(a.SessionKey.String(), b.SessionKey.String())
 }
 
 // list reads summaries until it has the sessions that are wanted, and not more than it has to.
@@ -377,12 +406,13 @@ func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]Session
 	for atOnce := most; len(found) > 0 && len(infos) < most; atOnce = maxLoads {
 		some := found[:min(atOnce, len(found))]
 		found = found[len(some):]
-		if err := summarize(ctx, some); err != nil {
+		read, err := summarize(ctx, some)
+		if err != nil {
 			return nil, err
 		}
-		for _, l := range some {
-			if l.worthListing() && o.wants(&l.SessionInfo) {
-				infos = append(infos, l.SessionInfo)
+		for i := range read {
+			if read[i].worthListing() && o.wants(&read[i]) {
+				infos = append(infos, read[i])
 			}
 		}
 	}
