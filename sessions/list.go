@@ -321,6 +321,8 @@ type ListOptions struct {
 	// is in.
 	OnlyProject bool
 
+	// ID is the beginning of the ID that the session must have. Empty means any.
+	ID string
 	// Since and Until limit [SessionInfo.Modified]: not before Since, and before Until. The zero
 	// time means no limit.
 	Since, Until time.Time
@@ -349,7 +351,7 @@ type ListOptions struct {
 	// larger than the number of sessions, the list is empty.
 	Offset int
 	// Found is called with the number of sessions that were found, before they are read. It counts
-	// each ID once and considers Since and Until, but neither the other filters nor whether a
+	// each ID once and considers ID, Since and Until, but neither the other filters nor whether a
 	// session is worth listing. Nil means that nothing is called.
 	Found func(n int)
 }
@@ -371,14 +373,15 @@ const (
 	ByTitle
 )
 
-// candidates returns the sessions that pass the time filter, each ID once, the newest first.
+// candidates returns the sessions that pass the filters of ID and time, each ID once, the newest first.
 func (o *ListOptions) candidates(found []foundSession) []foundSession {
 	slices.SortFunc(found, newestFirst)
 	seen := make(map[string]bool, len(found))
 	return slices.DeleteFunc(found, func(f foundSession) bool {
 		repeated := seen[f.SessionID]
 		seen[f.SessionID] = true
-		return repeated || f.modified.Before(o.Since) || !o.Until.IsZero() && !f.modified.Before(o.Until)
+		return repeated || !strings.HasPrefix(f.SessionID, o.ID) ||
+			f.modified.Before(o.Since) || !o.Until.IsZero() && !f.modified.Before(o.Until)
 	})
 }
 

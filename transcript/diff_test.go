@@ -498,6 +498,38 @@ func TestRecordedDiffs(t *testing.T) {
 	}
 }
 
+// The patch by itself gives the same diff as the whole result, and as the input if that is not kept.
+func TestPatchedFile(t *testing.T) {
+	t.Parallel()
+	const patch = `[{"oldStart":1,"oldLines":2,"newStart":1,"newLines":2,"lines":[" hi","-there","+world"]}]`
+	item := DisplayItem{
+		Type: ItemToolCall, ToolName: "Edit", HasResult: true, Patch: patch,
+		ToolInput:  `{"file_path":"/p/caf\u00e9.txt","old_string":"there","new_string":"world"}`,
+		Structured: `{"filePath":"/p/caf\u00e9.txt","oldString":"there","newString":"world","structuredPatch":` + patch + `}`,
+	}
+	r, err := item.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := resultDiff(r)
+	for name, change := range map[string]func(*DisplayItem){
+		"result":       func(*DisplayItem) {},
+		"input":        func(i *DisplayItem) { i.Structured = "" },
+		"order":        func(i *DisplayItem) { i.Structured = `{"structuredPatch":` + patch + `,"filePath":"/p/caf\u00e9.txt"}` },
+		"no whole one": func(i *DisplayItem) { i.Structured = `{"filePath":"/p/caf` },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := item
+			change(&i)
+			got, ok := i.Diff()
+			if diff := cmp.Diff(want, got); diff != "" || !ok {
+				t.Errorf("%v (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\n", "a\nc", `[{"oldStart":1,"lines":["-a"]}]`)
 	f.Add("", "x", `{"files":[{"filePath":"/a","hunks":[{}]}]}`)

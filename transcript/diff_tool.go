@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +87,9 @@ func (i *DisplayItem) Diffs() []FileDiff {
 // fileDiff returns what the call changed, or nil. It uses the result, or else the patch, which is
 // kept even if the result is too long, or else the input.
 func (i *DisplayItem) fileDiff() *FileDiff {
+	if d := i.patched(); d != nil {
+		return d
+	}
 	if r, err := i.Result(); err == nil {
 		if d, ok := resultDiff(r); ok {
 			return d
@@ -104,6 +109,30 @@ func (i *DisplayItem) fileDiff() *FileDiff {
 	d := newFileDiff(proposed.Path, hunks)
 	d.Created = proposed.Created && hunks[0].OldLines == 0
 	return d
+}
+
+// patched returns the change of a file that was there before, from its patch alone, or nil. Results
+// have the whole file as well, which takes much longer to decode.
+func (i *DisplayItem) patched() *FileDiff {
+	path := cmp.Or(firstMember(i.Structured, "filePath"), firstMember(i.ToolInput, "file_path"))
+	if path == "" {
+		return nil
+	}
+	hunks := decodeHunks(i.Patch)
+	if len(hunks) == 0 || hunks[0].OldLines == 0 {
+		return nil
+	}
+	return newFileDiff(path, hunks)
+}
+
+// firstMember returns the first member of an object if it is a string of this name, without reading
+// the rest.
+func firstMember(object wire.JSON, name string) (text string) {
+	rest, ok := strings.CutPrefix(string(object), `{"`+name+`":`)
+	if !ok || json.NewDecoder(strings.NewReader(rest)).Decode(&text) != nil {
+		return ""
+	}
+	return text
 }
 
 // decodeHunks decodes a list of hunks, and leaves out those without lines.
@@ -254,6 +283,8 @@ func (i *DisplayItem) commandDiffs() []FileDiff {
 		if entrylex.DecodeLoosely(i.Patch, edits) != nil {
 			return nil
 		}
+	} else if !strings.Contains(string(i.Structured), `"bashEditDiff"`) {
+		return nil
 	} else if r, err := i.Result(); err == nil {
 		if r, ok := r.(*tooluse.BashResult); ok {
 			edits = r.EditDiff

@@ -13,9 +13,11 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/clewdev/clew/internal/bench/benchreport"
+	"github.com/clewdev/clew/internal/pty"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
 )
@@ -23,7 +25,7 @@ import (
 // Figures are what a process measured of one piece of work.
 type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
-	// First is the time until a program printed its first byte.
+	// First is the time until a program printed the first lines, or all if they are fewer.
 	First time.Duration `json:"first_ns,omitempty"`
 	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not
 	// report it.
@@ -52,11 +54,12 @@ const (
 	validJob   = "valid"
 	tailJob    = "tail"
 	programJob = "program"
+	screenJob  = "screen"
 )
 
 func jobs() map[string]job {
 	return map[string]job{totalsJob: about(totals), listJob: about(list), readJob: about(read), streamJob: about(stream),
-		validJob: about(validLines), tailJob: about(tail), programJob: useProgram}
+		validJob: about(validLines), tailJob: about(tail), programJob: useProgram, screenJob: useScreen}
 }
 
 // runChild does a job and prints the figures.
@@ -73,7 +76,7 @@ func runChild(w io.Writer, c child) error {
 	if f.Elapsed == 0 {
 		f.Elapsed = time.Since(start)
 	}
-	if c.job != programJob {
+	if c.job != programJob && c.job != screenJob {
 		f.Peak = peak()
 	}
 	return json.NewEncoder(w).Encode(f)
@@ -244,12 +247,10 @@ func useProgram(path string, args []string, f *figures) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	if err := f.watch(out, start); err != nil {
+	if err := f.watch(out, start, func() {}); err != nil {
 		return err
 	}
-	err = cmd.Wait()
-	f.Elapsed = time.Since(start)
-	f.Peak = benchreport.PeakOf(cmd.ProcessState)
+	err = f.wait(cmd, start)
 	if err != nil {
 		first, _, _ := strings.Cut(complaints.String(), "\n")
 		return fmt.Errorf("%w: %s", err, first)
@@ -257,15 +258,53 @@ func useProgram(path string, args []string, f *figures) error {
 	return nil
 }
 
-// watch reads to the end, counts the lines and takes the time of the first byte.
-func (f *figures) watch(out io.Reader, start time.Time) error {
+// useScreen is like useProgram, for a program at a terminal. It leaves a pager when it has seen the
+// first lines.
+func useScreen(path string, args []string, f *figures) error {
+	user, terminal, err := pty.Open(80, 24)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = user.Close() }() // everything has been read
+	cmd := exec.CommandContext(context.Background(), path, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "PAGER=")
+	start := time.Now()
+	err = cmd.Start()
+	if closeErr := terminal.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	leave := func() { _, _ = io.WriteString(user, "q") }                                // without it the pager waits
+	if err := f.watch(user, start, leave); err != nil && !errors.Is(err, syscall.EIO) { // which is how a terminal ends
+		return err
+	}
+	return f.wait(cmd, start)
+}
+
+// wait waits for the end of the program, and notes when it was.
+func (f *figures) wait(cmd *exec.Cmd, start time.Time) error {
+	err := cmd.Wait()
+	f.Elapsed = time.Since(start)
+	f.Peak = benchreport.PeakOf(cmd.ProcessState)
+	return err
+}
+
+// firstLines is how many lines of output a user can begin to read.
+const firstLines = 10
+
+// watch reads to the end, counts the lines, and takes the time of the first ones, when it calls seen.
+func (f *figures) watch(out io.Reader, start time.Time, seen func()) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := out.Read(buf)
-		if n > 0 && f.First == 0 {
-			f.First = time.Since(start)
-		}
 		f.Count += bytes.Count(buf[:n], []byte{'\n'})
+		if f.First == 0 && (f.Count >= firstLines || err != nil) {
+			f.First = time.Since(start)
+			seen()
+		}
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

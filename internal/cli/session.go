@@ -110,7 +110,7 @@ var sessionID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 
 // sessionsBy returns the sessions whose ID begins with the prefix, the newest for each ID. For a
 // whole ID it does not list the others.
-func sessionsBy(ctx context.Context, prefix string) (found []sessions.SessionInfo, err error) {
+func sessionsBy(ctx context.Context, prefix string) ([]sessions.SessionInfo, error) {
 	if id := strings.ToLower(prefix); sessionID.MatchString(id) {
 		all, err := sessions.GetAll(ctx, id, nil)
 		if len(all) > 0 {
@@ -121,13 +121,7 @@ func sessionsBy(ctx context.Context, prefix string) (found []sessions.SessionInf
 		}
 		return nil, err
 	}
-	infos, err := sessions.List(ctx, nil)
-	for _, info := range infos {
-		if strings.HasPrefix(info.ID, strings.ToLower(prefix)) {
-			found = append(found, info)
-		}
-	}
-	return found, err
+	return sessions.List(ctx, &sessions.ListOptions{ID: strings.ToLower(prefix)})
 }
 
 func findError(ctx context.Context, err error) error {
