@@ -40,6 +40,7 @@ type options struct {
 
 	transcriptRounds int
 	projectsSize     int
+	crowd            int
 	hugeSize         int
 
 	child child
@@ -61,6 +62,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "the one part to measure: "+strings.Join(parts(), ", "))
 	flag.IntVar(&o.transcriptRounds, "transcript-rounds", 5, "how often to do each work over transcripts, and each use of the program")
 	flag.IntVar(&o.projectsSize, "projects", corpus.ProjectsSize, "bytes of the generated transcripts")
+	flag.IntVar(&o.crowd, "crowd", 10_000, "how many sessions to list")
 	flag.IntVar(&o.hugeSize, "huge", hugeTranscript, "bytes of the one huge transcript")
 	flag.StringVar(&o.child.job, "child", "", "the job of a process that this program starts")
 	flag.StringVar(&o.child.path, "path", "", "what the job is about")
@@ -80,7 +82,7 @@ func run(w io.Writer, o options) error {
 	if o.child.job != "" {
 		return runChild(w, o.child)
 	}
-	if min(o.rounds, o.size, o.transcriptRounds, o.projectsSize, o.hugeSize) < 1 {
+	if min(o.rounds, o.size, o.transcriptRounds, o.projectsSize, o.hugeSize, o.crowd) < 1 {
 		return fmt.Errorf("rounds and sizes must be positive")
 	}
 	if o.only != "" && !slices.Contains(parts(), o.only) {

@@ -120,7 +120,7 @@ func TestReportMarkdown(t *testing.T) {
 
 func TestMeasureProgram(t *testing.T) {
 	t.Parallel()
-	list, err := measureProgram(t.Context(), options{seed: 1, transcriptRounds: 1, projectsSize: 1 << 20})
+	list, err := measureProgram(t.Context(), options{seed: 1, transcriptRounds: 1, projectsSize: 1 << 20, crowd: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestMeasureProgram(t *testing.T) {
 	if err := benchreport.Write(&b, &r, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| clew ls, 10 sessions | ", "| clew version | ≤ 30 ms |"} {
+	for _, want := range []string{"| clew ls --all, 10 sessions, at a terminal | ", "| clew ls --all, 30 sessions, at a terminal | ", "| clew version | ≤ 30 ms |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

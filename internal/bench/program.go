@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ const (
 type program struct {
 	dir, path string
 	truth     *corpus.Truth
+	crowded   int // how many sessions very many are
 }
 
 // measureProgram builds the program and measures how long its users wait.
@@ -88,7 +90,7 @@ func measureProgram(ctx context.Context, o options) ([]use, error) {
 }
 
 func newProgram(ctx context.Context, dir string, o options) (*program, error) {
-	p := &program{dir: dir, path: filepath.Join(dir, "clew.exe")} // every system runs this name
+	p := &program{dir: dir, path: filepath.Join(dir, "clew.exe"), crowded: o.crowd} // every system runs this name
 	fmt.Fprintln(os.Stderr, "building the program, and making transcripts for it")
 	build := exec.CommandContext(ctx, "go", "build", "-o", p.path, "github.com/clewdev/clew/cmd/clew")
 	build.Stderr = os.Stderr
@@ -98,7 +100,7 @@ func newProgram(ctx context.Context, dir string, o options) (*program, error) {
 	var err error
 	p.truth, err = corpus.Projects(filepath.Join(p.agent(), "projects"), o.seed, o.projectsSize)
 	if err == nil {
-		err = p.multiply(filepath.Join(p.agent(), "projects"), filepath.Join(p.crowd(), "projects"))
+		err = multiply(o.crowd, filepath.Join(p.agent(), "projects"), filepath.Join(p.crowd(), "projects"))
 	}
 	return p, err
 }
@@ -107,16 +109,13 @@ func newProgram(ctx context.Context, dir string, o options) (*program, error) {
 func (p *program) agent() string { return filepath.Join(p.dir, "agent") }
 func (p *program) crowd() string { return filepath.Join(p.dir, "crowd") }
 
-// crowded is how many sessions very many are.
-const crowded = 10_000
-
-// multiply writes copies of the smallest session, with IDs and projects of their own, an hour apart.
-func (p *program) multiply(from, to string) error {
+// multiply writes n copies of the smallest session, with IDs and projects of their own, an hour apart.
+func multiply(n int, from, to string) error {
 	id, text, err := smallest(from)
 	if err != nil {
 		return err
 	}
-	for i := range crowded {
+	for i := range n {
 		copied := fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(i)*2654435761, i)
 		dir := filepath.Join(to, fmt.Sprintf("-home-dev-crowd-%02d", i%50))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -163,17 +162,21 @@ func (p *program) cache() string { return filepath.Join(p.dir, "cache") }
 func (p *program) uses() []use {
 	id := strings.TrimSuffix(filepath.Base(p.truth.Largest), ".jsonl")
 	n := len(p.truth.Sessions)
+	screen := screenJob
+	if runtime.GOOS != "linux" {
+		screen = programJob // there is no terminal for it
+	}
 	return []use{
 		programStart: {Name: "clew version", args: []string{"version"}, times: startUps},
 		programHelp:  {Name: "clew run --help", args: []string{"run", "--help"}, check: prints},
-		programList: {Name: fmt.Sprintf("clew ls --all, %d sessions, at a terminal", n), job: screenJob,
+		programList: {Name: fmt.Sprintf("clew ls --all, %d sessions, at a terminal", n), job: screen,
 			args: []string{"ls", "--all"}, check: prints},
 		programListAll: {Name: fmt.Sprintf("clew ls --all --json, %d sessions", n), args: []string{"ls", "--all", "--json"},
 			check: counts(n)},
-		programListMany: {Name: fmt.Sprintf("clew ls --all, %d sessions, at a terminal", crowded), job: screenJob,
+		programListMany: {Name: fmt.Sprintf("clew ls --all, %d sessions, at a terminal", p.crowded), job: screen,
 			config: p.crowd(), args: []string{"ls", "--all"}, check: prints},
 		programShow:  {Name: "clew show, largest session", args: []string{"show", id}, check: prints},
-		programPager: {Name: "clew show, largest session, in a pager", job: screenJob, args: []string{"show", id}, check: prints},
+		programPager: {Name: "clew show, largest session, in a pager", job: screen, args: []string{"show", id}, check: prints},
 		programIndex: {Name: "clew search, first time", args: []string{"search", searched},
 			before: func() error { return os.RemoveAll(p.cache()) }, check: prints},
 		programSearch: {Name: "clew search", args: []string{"search", searched}, check: prints},
@@ -231,7 +234,7 @@ func (r *report) judgeProgram() {
 	r.Goals.AtMost("clew version", 30, "ms", 1000*list[programStart].Seconds)
 	r.Goals.AtMost("clew ls", 100, "ms", 1000*list[programList].Seconds)
 	r.Goals.AtMost("clew ls --json", 150, "ms", 1000*list[programListAll].Seconds)
-	r.Goals.AtMost(fmt.Sprintf("clew ls, %d sessions, first lines", crowded), 150, "ms", 1000*list[programListMany].First)
+	r.Goals.AtMost(list[programListMany].Name+", first lines", 150, "ms", 1000*list[programListMany].First)
 	r.Goals.AtMost("clew show, first lines", 100, "ms", 1000*list[programShow].First)
 	r.Goals.AtMost("clew show, first lines in the pager", 100, "ms", 1000*list[programPager].First)
 	r.Goals.AtMost("clew search", 50, "ms", 1000*list[programSearch].Seconds)
