@@ -153,7 +153,15 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 		err := o.count(ctx, prices)
 		return o.capture.String(), err
 	}
-	return o.watch(ctx, show, &statsScreen{w: o.streams.Out, size: func() (int, int) { return screenSize(o.streams.Out) }})
+	resized := make(chan struct{}, 1)
+	defer onResize(func() {
+		select {
+		case resized <- struct{}{}:
+		default: // it is known already
+		}
+	})()
+	s := &statsScreen{w: o.streams.Out, size: func() (int, int) { return screenSize(o.streams.Out) }}
+	return o.watch(ctx, show, s, resized)
 }
 
 // count reads the transcripts once, and prints what they have.

@@ -157,22 +157,30 @@ func TestStatsKeepsBlocks(t *testing.T) {
 	}
 }
 
-// --watch draws over what it has drawn, within the screen, and waits longer if reading takes long.
+// --watch draws over what it has drawn, within the screen, waits longer if reading takes long, and
+// draws at once if the terminal gets another size.
 func TestStatsWatch(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	now := statsNow
 	var waits []time.Duration
-	texts := []string{"head\n1\n2\n3\n4\n", "head\n5\n"}
+	texts := []string{"head\n1\n2\n3\n4\n", "head\n555555\n", "head\n6\n"}
+	columns := 80
+	resized := make(chan struct{}, 1)
 	o := &statsOptions{now: func() time.Time { return now }}
 	o.after = func(d time.Duration) <-chan time.Time {
-		if waits = append(waits, d); len(waits) == len(texts) {
-			cancel()
-			return nil
-		}
+		waits = append(waits, d)
 		c := make(chan time.Time, 1)
-		c <- now
+		switch len(waits) {
+		case 1:
+			c <- now
+		case 2:
+			columns = 4
+			resized <- struct{}{}
+		default:
+			cancel()
+		}
 		return c
 	}
 	var out strings.Builder
@@ -180,13 +188,16 @@ func TestStatsWatch(t *testing.T) {
 		now = now.Add(time.Duration(len(waits)) * 500 * time.Millisecond)
 		return texts[len(waits)], nil
 	}
-	err := o.watch(ctx, show, &statsScreen{w: &out, size: func() (int, int) { return 80, 5 }})
-	const c = clearLine
-	want := c + "head\n" + c + "2\n" + c + "3\n" + c + "4\n" + "\x1b[4A" + c + "head\n" + c + "5\n" + c + "\n" + c + "\n"
+	err := o.watch(ctx, show, &statsScreen{w: &out, size: func() (int, int) { return columns, 5 }}, resized)
+	const c = tty.ClearLine
+	want := c + "head\n" + c + "2\n" + c + "3\n" + c + "4\n" +
+		tty.Up(4) + c + "head\n" + c + "555555\n" + c + "\n" + c + "\n" + tty.Up(2) +
+		tty.Up(3) + c + "head\n" + c + "5555\n" + c + "\n" + tty.Up(1) +
+		tty.Up(2) + c + "head\n" + c + "6\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" || exitCode(err) != exitInterrupted {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]time.Duration{2 * time.Second, 5 * time.Second}, waits); diff != "" {
+	if diff := cmp.Diff([]time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}, waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}
 }

@@ -412,29 +412,20 @@ func (r *toolsReport) table(on canvas, narrow bool) *table {
 type statsScreen struct {
 	w     io.Writer
 	size  func() (columns, rows int)
-	drawn int // lines of the last drawing
+	panel tty.Panel
 }
 
-// draw replaces the last drawing, line by line. Of a text that is too long, it shows the first line
-// and the end.
+// draw replaces the last drawing.
 func (s *statsScreen) draw(text string) error {
-	_, rows := s.size()
+	columns, rows := s.size()
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if most := max(rows-1, 2); len(lines) > most {
-		lines = append(lines[:1:1], lines[len(lines)-most+1:]...)
-	}
-	var b strings.Builder
-	if s.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
-	}
-	for _, line := range lines {
-		b.WriteString(clearLine + line + "\n")
-	}
-	for range s.drawn - len(lines) {
-		b.WriteString(clearLine + "\n")
-	}
-	s.drawn = max(s.drawn, len(lines))
-	_, err := io.WriteString(s.w, b.String())
+	_, err := io.WriteString(s.w, s.panel.Draw(lines, columns, rows))
+	return err
+}
+
+// fit draws what is there again, after the terminal has got another size.
+func (s *statsScreen) fit() error {
+	_, err := io.WriteString(s.w, s.panel.Redraw(s.size()))
 	return err
 }
 
@@ -452,21 +443,33 @@ const (
 	watchShare = 10
 )
 
-// watch calls show again and again until the context ends, and waits in between.
-func (o *statsOptions) watch(ctx context.Context, show func() (string, error), s *statsScreen) error {
+// watch calls show again and again until the context ends, and waits in between. It calls it at once
+// if the terminal has got another size.
+func (o *statsOptions) watch(ctx context.Context, show func() (string, error), s *statsScreen, resized <-chan struct{}) error {
 	for {
 		started := o.now()
 		text, err := show()
+		if err == nil {
+			err = asOutputError(s.draw(text))
+		}
 		if err != nil {
 			return err
-		}
-		if err := s.draw(text); err != nil {
-			return outputError(err)
 		}
 		select {
 		case <-ctx.Done():
 			return errStopped()
 		case <-o.after(max(watchInterval, watchShare*o.now().Sub(started))):
+		case <-resized:
+			if err := s.fit(); err != nil {
+				return outputError(err)
+			}
 		}
 	}
+}
+
+func asOutputError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return outputError(err)
 }

@@ -151,8 +151,7 @@ type progress struct {
 const (
 	redrawInterval = 100 * time.Millisecond
 	barCells       = 20
-	// clearLine moves to the start of the line and clears it.
-	clearLine = "\r\x1b[K"
+	clearLine      = tty.ClearLine
 )
 
 func newProgress(w io.Writer, total int64, now func() time.Time) *progress {
@@ -404,14 +403,14 @@ func (l *liveRows) replace(rows []string) string {
 	}
 	var b strings.Builder
 	for range len(old) - same - 1 {
-		b.WriteString(clearLine + "\x1b[A")
+		b.WriteString(clearLine + tty.Up(1))
 	}
 	b.WriteString(clearLine)
 	switch {
 	case same < len(rows):
 		b.WriteString(strings.Join(rows[same:], "\n"))
 	case same > 0: // the last row that stays is drawn again, to get to its end
-		b.WriteString("\x1b[A" + clearLine + rows[same-1])
+		b.WriteString(tty.Up(1) + clearLine + rows[same-1])
 	}
 	return b.String()
 }
