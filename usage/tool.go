@@ -17,6 +17,8 @@ type ToolCall struct {
 	// Name is the name of the tool, such as "Bash" or "mcp__github__list_issues". It is "" if no
 	// transcript has the call itself.
 	Name string
+	// Model is the model that called the tool, such as "claude-opus-5-5", or "" if it is not known.
+	Model string
 	// Time is that of the line with the call, or the zero time if it has none.
 	Time time.Time
 	// InputTokens is about how many tokens the model wrote for the call, by the length of its input.
@@ -39,6 +41,19 @@ func (c *ToolCall) MCP() (server, tool string, ok bool) {
 	return server, tool, true
 }
 
+// EstimatedCost returns about what a call has added to the cost of its conversation: what the model
+// wrote for it, at the price of output, and its result, once, at the price of writing to the cache, as
+// the agent does. Later answers read the result again from the cache, which is not included, and
+// neither are the answers of a subagent that the call has started. The API reports costs of answers,
+// not of calls, so that this can't be exact. It returns false if the price of the model is not known.
+func (p Prices) EstimatedCost(c *ToolCall) (Money, bool) {
+	price, ok := p.Lookup(c.Model)
+	if !ok {
+		return 0, c.InputTokens == 0 && c.ResultTokens == 0
+	}
+	return price.of(&Usage{OutputTokens: c.InputTokens, CacheCreationTokens: c.ResultTokens}, 0), true
+}
+
 // A ToolTally counts each call of a tool once, however often it was written down. Its content does
 // not depend on the order of the lines. The zero value is ready. It is for one goroutine at a time.
 type ToolTally struct {
@@ -49,11 +64,13 @@ type ToolTally struct {
 // AddLine takes note of the calls and results in a line of a transcript. Lines without any, and
 // lines that are not entries, change nothing.
 func (t *ToolTally) AddLine(line []byte) {
-	content := jsonlex.Lookup(jsonlex.Lookup(line, 0, entrylex.KeyMessage), 0, "content")
+	message := jsonlex.Lookup(line, 0, entrylex.KeyMessage)
+	content := jsonlex.Lookup(message, 0, "content")
 	if len(content) == 0 || content[0] != '[' {
 		return
 	}
 	var at time.Time
+	model := ""
 	t.lexer.Reset(content)
 	for ok := t.lexer.FirstElem(); ok; ok = t.lexer.NextElem() {
 		block := t.lexer.Skip()
@@ -62,9 +79,10 @@ func (t *ToolTally) AddLine(line []byte) {
 		case strings.HasSuffix(kind, "tool_use"):
 			if at.IsZero() {
 				at, _ = time.Parse(time.RFC3339, textOf(line, entrylex.KeyTimestamp))
+				model = textOf(message, "model")
 			}
 			t.add(ToolCall{
-				ID: textOf(block, "id"), Name: textOf(block, "name"), Time: at,
+				ID: textOf(block, "id"), Name: textOf(block, "name"), Model: model, Time: at,
 				InputTokens: entrylex.EstimateTokens(jsonlex.Lookup(block, 0, "input")),
 			})
 		case strings.HasSuffix(kind, "tool_result"):
@@ -98,7 +116,7 @@ func (t *ToolTally) add(c ToolCall) {
 	if known.Time.IsZero() || !c.Time.IsZero() && c.Time.Before(known.Time) {
 		known.Time = c.Time
 	}
-	known.Name = max(known.Name, c.Name)
+	known.Name, known.Model = max(known.Name, c.Name), max(known.Model, c.Model)
 	known.InputTokens = max(known.InputTokens, c.InputTokens)
 	known.ResultTokens = max(known.ResultTokens, c.ResultTokens)
 	known.Failed = known.Failed || c.Failed

@@ -68,11 +68,20 @@ func checkHarmless(t *testing.T, stream, text string) {
 	}
 }
 
+// addHostileServer adds a call of a hostile tool of a hostile MCP server to a transcript.
+func addHostileServer(t *testing.T, path string) {
+	t.Helper()
+	appendTo(t, path, `{"type":"assistant","parentUuid":"00000000-0000-4000-8000-000000000009","uuid":"00000000-0000-4000-8000-000000000097",`+
+		`"sessionId":"`+hostileID+`","timestamp":"2026-11-15T11:00:00Z","message":{"id":"mcp","role":"assistant","model":"owned\u001b[2J",`+
+		`"content":[{"type":"tool_use","id":"mcp","name":"mcp__owned\u001b[2J\u202e__\u009b1A\u0007","input":{"a":"owned\u001b[2J"}}]}}`+"\n")
+}
+
 // hostileLines are commands that read a hostile session or stream, with every verb, format and view.
 var hostileLines = []string{
 	"ls --all", "ls --all --json", "ls --all --text owned", "ls --all --figures", "ls --all --figures --json", "ls --all --sort title --reverse",
 	"stats --by model", "stats --by model --plot", "stats --by model --csv", "stats --by model,session --json",
 	"stats projects sessions", "stats sessions --csv", "stats agents", "stats blocks models", "stats tools", "stats tools --json", "stats tools --csv",
+	"stats blocks models --json", "stats blocks models --plot", "stats mcp", "stats mcp --json", "stats mcp --csv",
 	"show ID", "show ID --expand --thinking --branches", "show ID --diff", "show ID --agent abc", "show ID --agent abc --expand",
 	"show ID --format json", "show ID --format ndjson", "show ID --format messages", "show ID --turn 1..9", "show ID --redact --no-pager",
 	"show ID --context", "show FILE --context", "show testdata/hostile/stream.ndjson --context",
@@ -127,6 +136,7 @@ func TestHostileLinesAreComplete(t *testing.T) {
 // A hostile transcript reaches the terminal through no verb and no format.
 func TestHostileTranscript(t *testing.T) {
 	path := hostileHome(t)
+	addHostileServer(t, path)
 	for _, line := range hostileLines {
 		t.Run(line, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -96,6 +96,7 @@ var linkEscape = regexp.MustCompile("\x1b\\]8;;[!-~]*\x1b\\\\")
 // sequences are those of the palette, of links, and of rows that are drawn again.
 func TestHostileTerminal(t *testing.T) {
 	path := hostileHome(t)
+	addHostileServer(t, path)
 	stream, err := filepath.Abs("testdata/hostile/stream.ndjson")
 	if err != nil {
 		t.Fatal(err)

@@ -58,8 +58,12 @@ cost, unless --sort says otherwise.
 
 "clew stats tools" counts calls of tools instead, and "clew stats mcp" those of MCP
 servers: the calls, those whose results are marked as errors, and about how many
-tokens inputs and results have, estimated from their length. The API does not say
-what a single call costs, so these tables have no cost.
+tokens inputs and results have, estimated from their length. The API reports what an
+answer costs, not a call, so the cost is estimated as well: the input of a call at the
+price of output, and its result, once, at the price of writing it to the cache. Later
+answers read the result again, which is not included, and a call that starts a
+subagent does not include the subagent's answers. "clew stats mcp" has the sum of each
+server, and its tools below.
 
 For blocks, the table also has the cost per hour from the first answer to the last,
 unless these are less than ten minutes apart, and the times without answers. Below
@@ -176,7 +180,7 @@ func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 		return err
 	}
 	if want.Tools {
-		if err := o.printTools(used, want); err != nil {
+		if err := o.printTools(used, want, prices); err != nil {
 			return err
 		}
 		return o.reportUnread(used)
@@ -226,8 +230,8 @@ func (o *statsOptions) check() error {
 	if o.limit < 0 {
 		return usageError("--limit must not be negative", "")
 	}
-	if o.by.tools != "" && (len(o.by.list) > 0 || o.plot || o.last > 0 || o.order == "cost") {
-		return usageError("tool and mcp are groups of their own, without --plot, --last and --sort cost", "")
+	if o.by.tools != "" && (len(o.by.list) > 0 || o.plot || o.last > 0) {
+		return usageError("tool and mcp are groups of their own, without --plot and --last", "")
 	}
 	if (o.active || o.recent) && !byBlock(o.by.list) {
 		return usageError("--active and --recent are for blocks", `Run "clew stats blocks --active".`)

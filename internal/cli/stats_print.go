@@ -347,17 +347,32 @@ func (r *statsReport) plotLine(row *statsRow) plotLine {
 	return b
 }
 
-// drawBars draws bars. The longest one fills the line. Labels get at most half of it.
+// leastLabel is the number of columns that a label needs beside its figure.
+const leastLabel = 6
+
+// drawBars draws bars. The longest one fills the line. Labels get at most half of it. A narrow screen
+// has no bars, and if need be the figures are below the labels.
 func drawBars(w *strings.Builder, bars []plotLine, on canvas) {
 	label, figure, most := 0, 0, int64(1)
 	for i := range bars {
-		bars[i].label = tty.Fit(bars[i].label, on.width/2)
-		label = max(label, tty.Width(bars[i].label))
 		figure = max(figure, len(bars[i].figure))
 		most = max(most, bars[i].value)
 	}
-	room := max(on.width-label-figure-5, 1)
+	half := max(on.width/2, min(on.width-figure-cellGap, leastLabel))
+	stacked := on.width < figure+cellGap+leastLabel
+	if stacked {
+		half, figure = on.width, 0
+	}
+	for i := range bars {
+		bars[i].label = tty.Fit(bars[i].label, min(half, on.width-figure-cellGap*min(figure, 1)))
+		label = max(label, tty.Width(bars[i].label))
+	}
+	room := on.width - label - figure - 2*cellGap - 1
 	for _, b := range bars {
+		if stacked {
+			w.WriteString(b.label + "\n" + tty.Cost.Paint(strings.TrimSuffix(wrapped(b.figure, on.width), "\n"), on.color) + "\n")
+			continue
+		}
 		line := pad(b.label, label, false) + "  " + strings.Repeat(" ", figure-len(b.figure)) + tty.Cost.Paint(b.figure, on.color)
 		if bar := strings.Repeat(on.cell, barLength(b.value, most, room)); bar != "" {
 			line += "  " + tty.Cost.Paint(bar, on.color)

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,20 +54,100 @@ func sampleUsage(more ...sampleCall) *sessions.UsageScan {
 	return used
 }
 
+// addTools adds calls of a tool, each with a result of so many bytes.
+func addTools(used *sessions.UsageScan, name, model string, calls, failed, size int) {
+	for i := range calls {
+		id, at := fmt.Sprintf("%s %d %d", name, size, i), statsNow.Add(-time.Hour).Format(time.RFC3339)
+		for _, entry := range []any{
+			map[string]any{"type": "assistant", "timestamp": at, "message": map[string]any{"model": model, "content": []any{
+				map[string]any{"type": "tool_use", "id": id, "name": name, "input": map[string]any{"command": strings.Repeat("x", size/20)}},
+			}}},
+			map[string]any{"type": "user", "timestamp": at, "message": map[string]any{"content": []any{
+				map[string]any{"type": "tool_result", "tool_use_id": id, "is_error": i < failed, "content": strings.Repeat("x", size)},
+			}}},
+		} {
+			line, err := json.Marshal(entry)
+			if err != nil {
+				panic(err)
+			}
+			used.Tools.AddLine(line)
+		}
+	}
+}
+
+// sampleTools returns the sample with calls of tools.
+func sampleTools() *sessions.UsageScan {
+	used := sampleUsage()
+	for _, c := range []struct {
+		name                string
+		calls, failed, size int
+	}{
+		{"Bash", 120, 14, 9_000}, {"Read", 61, 0, 30_000}, {"Edit", 33, 2, 600}, {"TodoWrite", 9, 0, 160},
+		{"mcp__github__list_issues", 7, 1, 21_000}, {"mcp__github__get_file_contents", 12, 0, 44_000}, {"mcp__linear__search", 3, 3, 90},
+	} {
+		addTools(used, c.name, "claude-opus-5-5", c.calls, c.failed, c.size)
+	}
+	return used
+}
+
+// A statsView is a way to look at the sample.
+type statsView struct {
+	by    string // groups
+	plot  bool
+	alias bool // projects have an alias
+	limit int
+}
+
+// statsViews are all ways, by the names of their golden files.
+var statsViews = map[string]statsView{
+	"daily": {by: "day"}, "daily_models": {by: "day,model"}, "weekly": {by: "week"}, "monthly": {by: "month"},
+	"hourly_limit": {by: "hour", limit: 2}, "models": {by: "model"}, "projects": {by: "project,day"},
+	"projects_alias": {by: "project", alias: true}, "sessions": {by: "session"}, "agents": {by: "agent"}, "blocks": {by: "block"},
+	"tools": {by: "tool"}, "tools_limit": {by: "tool", limit: 2}, "mcp": {by: "mcp"},
+	"daily_plot": {by: "day", plot: true}, "blocks_plot": {by: "block", plot: true},
+	"projects_alias_plot": {by: "project,day", plot: true, alias: true},
+}
+
 // statsText returns a table of the sample.
 func statsText(t *testing.T, used *sessions.UsageScan, by string, on canvas) string {
 	t.Helper()
+	return statsView{by: by}.text(t, used, on)
+}
+
+// text returns the view of a scan, which it leaves as it is.
+func (v statsView) text(t *testing.T, used *sessions.UsageScan, on canvas) string {
+	t.Helper()
 	var groups dimensions
-	if err := groups.Set(by); err != nil {
+	if err := groups.Set(v.by); err != nil {
 		t.Fatal(err)
 	}
+	on.cell = "█"
 	prices := usage.DefaultPrices()
+	if groups.tools != "" {
+		r := newToolsReport(used, new(sessions.UsageOptions), prices, groups.tools == "mcp")
+		r.sort("")
+		r.cut(v.limit)
+		return r.text(on)
+	}
+	var members map[string][]string
+	if v.alias {
+		copied := *used
+		used = &copied
+		members = renameProjects(used, used.Tally.Calls(), map[string]string{"-work-uploader": "Shop", "-work-store": "Shop"})
+	}
 	r := newStatsReport(used, &usage.ReportOptions{By: groups.list, Location: time.UTC, Prices: &prices}, statsNow)
 	r.sort("")
 	for i := range r.Rows {
-		r.Rows[i].Title = "Fix the flaky upload test, which fails one run in ten"
+		r.Rows[i].Projects = members[r.Rows[i].Key.Project]
+		if groups.list[0] == usage.BySession {
+			r.Rows[i].Title = "Fix the flaky upload test, which fails one run in ten"
+		}
 	}
-	on.cell = "█"
+	if v.plot {
+		r.cut(v.limit)
+		return r.plot(on)
+	}
+	r.limit = v.limit
 	return r.text(on)
 }
 
@@ -102,12 +184,14 @@ func checkScreens(t *testing.T, name string, screen func(canvas) string) {
 
 func TestStatsScreens(t *testing.T) {
 	t.Parallel()
-	for name, by := range map[string]string{
-		"daily": "day", "daily_models": "day,model", "projects": "project,day", "sessions": "session", "blocks": "block",
-	} {
+	for name, view := range statsViews {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkScreens(t, name, func(on canvas) string { return statsText(t, sampleUsage(), by, on) })
+			used := sampleTools()
+			if view.alias {
+				used = sampleUsage(sampleCall{2 * time.Hour, "claude-opus-5-5", "-work-notes", "c0ffee00", 90, 800, 7_000})
+			}
+			checkScreens(t, name, func(on canvas) string { return view.text(t, used, on) })
 		})
 	}
 }
@@ -120,17 +204,34 @@ func TestStatsFitsEveryWidth(t *testing.T) {
 		sampleCall{2 * time.Hour, "模型模型模型模型", "-项目-项目", "", 0, 0, 0},
 		sampleCall{2 * time.Hour, "", "", "", -5, 7, 0},
 	)
-	for _, by := range []string{"day", "day,model", "model", "project,session,model,agent", "session", "block", "hour,project", "block,model"} {
-		for width := 1; width <= 200; width++ {
-			for line := range strings.Lines(statsText(t, used, by, canvas{width: width})) {
-				line = strings.TrimSuffix(line, "\n")
-				if n := tty.Width(line); n > max(width, 2) { // a wide character has two columns
-					t.Fatalf("by %s at %d columns: %d columns: %q", by, width, n, line)
-				}
-				if strings.ContainsAny(line, "\x1b\r\a") {
-					t.Fatalf("by %s: %q", by, line)
-				}
+	for _, name := range append([]string{"Bash", "mcp__a__b", "mcp__" + strings.Repeat("服务", 90) + "__\x1b[2J"}, hostileTexts...) {
+		addTools(used, name, "claude-opus-5-5", 3, 1, 4_000)
+		addTools(used, "mcp__"+name+"__"+name, "odd", 1, 0, 40)
+	}
+	views := maps.Clone(statsViews)
+	for _, by := range []string{"project,session,model,agent", "hour,project", "block,model"} {
+		views[by], views[by+" plot"] = statsView{by: by}, statsView{by: by, plot: true}
+	}
+	for name, view := range views {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for width := 1; width <= 200; width++ {
+				checkLinesFit(t, view.text(t, used, canvas{width: width}), width)
 			}
+		})
+	}
+}
+
+// checkLinesFit fails if a line is wider than the screen, or if a terminal would obey a part of it.
+func checkLinesFit(t *testing.T, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := tty.Width(line); n > max(width, 2) { // a wide character has two columns
+			t.Fatalf("at %d columns: %d columns: %q", width, n, line)
+		}
+		if strings.ContainsAny(line, "\x1b\r\a") {
+			t.Fatalf("at %d columns: %q", width, line)
 		}
 	}
 }

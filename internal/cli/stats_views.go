@@ -248,10 +248,13 @@ type toolRow struct {
 }
 
 type toolSums struct {
-	Calls        int `json:"calls"`
-	Failed       int `json:"failed"`
-	InputTokens  int `json:"inputTokens"`
-	ResultTokens int `json:"resultTokens"`
+	Calls         int         `json:"calls"`
+	Failed        int         `json:"failed"`
+	InputTokens   int         `json:"inputTokens"`
+	ResultTokens  int         `json:"resultTokens"`
+	EstimatedCost usage.Money `json:"estimatedCost"`
+	// UnknownCost says that the cost lacks calls of models without a known price.
+	UnknownCost bool `json:"unknownCost"`
 }
 
 func (s *toolSums) add(o toolSums) {
@@ -259,10 +262,12 @@ func (s *toolSums) add(o toolSums) {
 	s.Failed += o.Failed
 	s.InputTokens += o.InputTokens
 	s.ResultTokens += o.ResultTokens
+	s.EstimatedCost += o.EstimatedCost
+	s.UnknownCost = s.UnknownCost || o.UnknownCost
 }
 
 // newToolsReport adds up the calls in the span of time that is asked for.
-func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, servers bool) *toolsReport {
+func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, prices usage.Prices, servers bool) *toolsReport {
 	r := &toolsReport{
 		By: []string{"tool"}, Rows: []toolRow{}, Files: used.Files, Bytes: used.Bytes, BadLines: used.BadLines,
 		Unread: len(used.Unread),
@@ -270,7 +275,7 @@ func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, serve
 	if servers {
 		r.By[0] = "mcp"
 	}
-	sums := map[toolRow]*toolSums{}
+	sums, models := map[toolRow]*toolSums{}, map[string]string{}
 	calls := used.Tools.Calls()
 	for i := range calls {
 		c := &calls[i]
@@ -286,7 +291,11 @@ func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, serve
 		if sums[row] == nil {
 			sums[row] = new(toolSums)
 		}
-		one := toolSumsOf(c)
+		if models[c.Model] == "" {
+			models[c.Model] = prices.Name(c.Model)
+		}
+		c.Model = models[c.Model]
+		one := toolSumsOf(c, prices)
 		sums[row].add(one)
 		r.Total.add(one)
 	}
@@ -297,26 +306,50 @@ func newToolsReport(used *sessions.UsageScan, want *sessions.UsageOptions, serve
 	return r
 }
 
-func toolSumsOf(c *usage.ToolCall) toolSums {
+func toolSumsOf(c *usage.ToolCall, prices usage.Prices) toolSums {
 	s := toolSums{Calls: 1, InputTokens: c.InputTokens, ResultTokens: c.ResultTokens}
+	cost, known := prices.EstimatedCost(c)
+	s.EstimatedCost, s.UnknownCost = cost, !known
 	if c.Failed {
 		s.Failed = 1
 	}
 	return s
 }
 
-// sort sorts the rows: by default, those with the longest results come first.
+// cost returns the estimate of the cost, as text.
+func (s *toolSums) cost(cents bool) string {
+	text := shownCost(&usage.Totals{Cost: s.EstimatedCost, UnknownCost: s.UnknownCost}, cents)
+	if strings.HasPrefix(text, "$") {
+		return "~" + text
+	}
+	return text
+}
+
+// sort sorts the rows: by default, the most expensive come first. Tools of a server are together, in
+// the order of the servers.
 func (r *toolsReport) sort(order statsOrder) {
+	sums := map[string]*toolSums{}
+	for _, s := range r.servers() {
+		sums[s.Server] = &s.toolSums
+	}
 	slices.SortFunc(r.Rows, func(a, b toolRow) int {
-		most := cmp.Compare(b.ResultTokens, a.ResultTokens)
-		switch order {
-		case "name":
-			most = 0
-		case "answers":
-			most = cmp.Compare(b.Calls, a.Calls)
-		}
-		return cmp.Or(most, cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+		return cmp.Or(sums[a.Server].compare(sums[b.Server], order), cmp.Compare(a.Server, b.Server),
+			a.compare(&b.toolSums, order), cmp.Compare(a.Tool, b.Tool))
 	})
+}
+
+// compare returns less than 0 if s comes before o. It returns 0 if the names decide.
+func (s *toolSums) compare(o *toolSums, order statsOrder) int {
+	tokens := cmp.Compare(o.InputTokens+o.ResultTokens, s.InputTokens+s.ResultTokens)
+	switch order {
+	case "name":
+		return 0
+	case "answers":
+		return cmp.Compare(o.Calls, s.Calls)
+	case "tokens":
+		return tokens
+	}
+	return cmp.Or(cmp.Compare(o.EstimatedCost, s.EstimatedCost), tokens)
 }
 
 // cut keeps the first rows; 0 means all.
@@ -327,8 +360,8 @@ func (r *toolsReport) cut(limit int) {
 	}
 }
 
-func (o *statsOptions) printTools(used *sessions.UsageScan, want *sessions.UsageOptions) error {
-	r := newToolsReport(used, want, o.by.tools == "mcp")
+func (o *statsOptions) printTools(used *sessions.UsageScan, want *sessions.UsageOptions, prices usage.Prices) error {
+	r := newToolsReport(used, want, prices, o.by.tools == "mcp")
 	r.sort(o.order)
 	r.cut(o.limit)
 	switch {
@@ -345,10 +378,13 @@ func (o *statsOptions) printTools(used *sessions.UsageScan, want *sessions.Usage
 func (o *statsOptions) writeToolsCSV(r *toolsReport) error {
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
-	records := [][]string{{"server", "tool", "calls", "failed", "input_tokens", "result_tokens"}}
+	records := [][]string{{
+		"server", "tool", "calls", "failed", "input_tokens", "result_tokens", "estimated_cost_usd", "unknown_cost",
+	}}
 	for _, row := range r.Rows {
 		records = append(records, append(csvNames([]string{row.Server, row.Tool}), strconv.Itoa(row.Calls),
-			strconv.Itoa(row.Failed), strconv.Itoa(row.InputTokens), strconv.Itoa(row.ResultTokens)))
+			strconv.Itoa(row.Failed), strconv.Itoa(row.InputTokens), strconv.Itoa(row.ResultTokens),
+			row.EstimatedCost.Decimal(), strconv.FormatBool(row.UnknownCost)))
 	}
 	if err := w.WriteAll(records); err != nil {
 		return err
@@ -356,56 +392,131 @@ func (o *statsOptions) writeToolsCSV(r *toolsReport) error {
 	return o.write(text.String())
 }
 
-// text returns the table. On a narrow screen it has no estimate of the inputs.
+// A toolsLayout says which columns a table of tools has.
+type toolsLayout int
+
+const (
+	allTools   toolsLayout = iota
+	briefTools             // tokens of inputs and results in one column
+	leastTools             // without failures as well
+)
+
+// text returns the table with the most columns that fit, and the remarks below it.
 func (r *toolsReport) text(on canvas) string {
-	t := r.table(on, false)
-	if on.width > 0 && t.width() > on.width {
-		t = r.table(on, true)
+	t := r.table(on, allTools)
+	for l := briefTools; on.width > 0 && t.width() > on.width && l <= leastTools; l++ {
+		t = r.table(on, l)
 	}
 	w := new(strings.Builder)
 	t.print(w, on.width)
+	var remarks []string
+	if r.Total.EstimatedCost > 0 {
+		remarks = append(remarks, toolCostRemark)
+	}
 	if r.LeftOut > 0 {
-		text := "tools that are not shown but are included in the total: " + group(int64(r.LeftOut))
-		w.WriteString("\n" + on.secondary(text))
+		remarks = append(remarks, "tools that are not shown but are included in the total: "+group(int64(r.LeftOut)))
+	}
+	if r.Total.UnknownCost {
+		remarks = append(remarks, "+ some calls are of models without a known price; add it with --prices")
+	}
+	for _, remark := range remarks {
+		w.WriteString("\n" + on.secondary(remark))
 	}
 	return w.String()
 }
 
-func (r *toolsReport) table(on canvas, narrow bool) *table {
-	headings := []string{"TOOL", "CALLS>", "FAILED>", "INPUT TOKENS>", "RESULT TOKENS>"}
-	if narrow {
-		headings = []string{"TOOL", "CALLS>", "FAILED>", "RESULTS>"}
+// toolCostRemark says what costs of tools are.
+const toolCostRemark = "~ estimated from the length of inputs, as output, and of results, as one cache write; " +
+	"what later answers read again is not included"
+
+func (r *toolsReport) table(on canvas, layout toolsLayout) *table {
+	first := "TOOL"
+	if r.By[0] == "mcp" {
+		first = "SERVER / TOOL"
 	}
-	t := newTable(headings...)
+	headings := []string{first, "CALLS>", "FAILED>", "INPUT TOKENS>", "RESULT TOKENS>", "COST>"}
+	switch layout {
+	case briefTools:
+		headings = []string{first, "CALLS>", "FAILED>", "TOKENS>", "COST>"}
+	case leastTools:
+		headings = []string{first, "CALLS>", "TOKENS>", "COST>"}
+	}
+	t := &toolsTable{table: newTable(headings...), layout: layout, exact: on.width == 0}
+	t.cents = !t.exact && r.Total.EstimatedCost >= usage.Dollar
 	t.color = on.color
-	count := func(n int) string {
-		if on.width > 0 {
-			return render.Count(n)
+	for _, server := range r.servers() {
+		indent, style := "", tty.Plain
+		if server.Server != "" {
+			t.addSums(clip(server.Server), &server.toolSums, tty.Plain)
+			indent, style = "  ", tty.Dim
 		}
-		return group(int64(n))
+		for _, row := range server.tools {
+			t.addSums(indent+clip(row.Tool), &row.toolSums, style)
+		}
 	}
-	add := func(name string, s *toolSums, style tty.Style) {
-		cells := []string{name, group(int64(s.Calls)), group(int64(s.Failed)), count(s.InputTokens), count(s.ResultTokens)}
-		if narrow {
-			cells = slices.Delete(cells, 3, 4)
-		}
-		styles := cellStyles(cells, style)
-		if s.Failed > 0 {
-			styles[2] = tty.Failure
-		}
-		t.add(cells...)
-		t.style(styles...)
-	}
+	t.addSums("total", &r.Total, tty.Title)
+	return t.table
+}
+
+// A toolServer is an MCP server with its tools, or all tools.
+type toolServer struct {
+	toolRow
+	tools []*toolRow
+}
+
+// servers returns the rows by server, in the order of the first ones.
+func (r *toolsReport) servers() []*toolServer {
+	var list []*toolServer
+	byName := map[string]*toolServer{}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		name := clip(row.Tool)
-		if row.Server != "" {
-			name = clip(row.Server) + " " + name
+		s := byName[row.Server]
+		if s == nil {
+			s = &toolServer{toolRow: toolRow{Server: row.Server}}
+			byName[row.Server] = s
+			list = append(list, s)
 		}
-		add(name, &row.toolSums, tty.Plain)
+		s.add(row.toolSums)
+		s.tools = append(s.tools, row)
 	}
-	add("total", &r.Total, tty.Title)
-	return t
+	return list
+}
+
+// A toolsTable adds the sums of tools to a table.
+type toolsTable struct {
+	*table
+	layout       toolsLayout
+	exact, cents bool // numbers are not shortened; costs are rounded to cents
+}
+
+// addSums adds a row.
+func (t *toolsTable) addSums(name string, s *toolSums, style tty.Style) {
+	count := func(n int) string {
+		if t.exact {
+			return group(int64(n))
+		}
+		return render.Count(n)
+	}
+	layout := t.layout
+	cells := []string{name, group(int64(s.Calls))}
+	if layout != leastTools {
+		cells = append(cells, group(int64(s.Failed)))
+	}
+	if layout == allTools {
+		cells = append(cells, count(s.InputTokens), count(s.ResultTokens))
+	} else {
+		cells = append(cells, count(s.InputTokens+s.ResultTokens))
+	}
+	cells = append(cells, s.cost(t.cents))
+	styles := cellStyles(cells, style)
+	if s.Failed > 0 && layout != leastTools {
+		styles[2] = tty.Failure
+	}
+	if styles[len(styles)-1] = tty.Cost; s.EstimatedCost == 0 {
+		styles[len(styles)-1] = tty.Dim
+	}
+	t.add(cells...)
+	t.style(styles...)
 }
 
 // A statsScreen is the part of a terminal that --watch draws on.

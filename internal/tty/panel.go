@@ -10,8 +10,11 @@ const ClearLine = "\r\x1b[K"
 
 // Up moves the cursor up by so many rows, but not above the first one of the screen.
 func Up(rows int) string {
-	if rows <= 0 {
+	switch {
+	case rows <= 0:
 		return ""
+	case rows == 1:
+		return "\x1b[A"
 	}
 	return "\x1b[" + strconv.Itoa(rows) + "A"
 }

@@ -42,7 +42,9 @@ func (s *testScreen) write(t *testing.T, text string) {
 			}
 			text = text[1:]
 		case text[0] == '\x1b':
-			if n, err := fmt.Sscanf(text, "\x1b[%dA", &up); n != 1 || err != nil {
+			if strings.HasPrefix(text, Up(1)) {
+				up = 1
+			} else if n, err := fmt.Sscanf(text, "\x1b[%dA", &up); n != 1 || err != nil {
 				t.Fatalf("an unknown sequence: %q", text)
 			}
 			s.row, text = max(s.row-up, s.top()), text[len(Up(up)):]
