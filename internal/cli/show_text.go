@@ -385,22 +385,13 @@ func percentOf(n, of int) string {
 	return fmt.Sprintf("%.0f %%", percent)
 }
 
-// A toolUse is what the calls of a tool took.
-type toolUse struct {
-	calls, failed int
-	tokens        int // of inputs and results, an estimate
-}
-
-// tools writes the calls by tool and by MCP server.
+// tools writes the calls by tool and by MCP server, as stats does.
 func (c *contextPrinter) tools(chunks []transcript.Chunk) {
-	tools, servers := map[string]toolUse{}, map[string]toolUse{}
-	count := func(by map[string]toolUse, name string, item *transcript.DisplayItem) {
+	tools, servers := map[string]toolSums{}, map[string]toolSums{}
+	prices := usage.DefaultPrices()
+	count := func(by map[string]toolSums, name string, item toolSums) {
 		use := by[name]
-		use.calls++
-		use.tokens += item.TokenCount
-		if item.ToolError {
-			use.failed++
-		}
+		use.add(item)
 		by[name] = use
 	}
 	for i := range chunks {
@@ -409,40 +400,42 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 			if item.Type != transcript.ItemToolCall && item.Type != transcript.ItemSubagent {
 				continue
 			}
-			count(tools, cmp.Or(item.ToolName, "tool"), item)
-			if server, ok := serverOf(item.ToolName); ok {
-				count(servers, server, item)
+			input := len(item.ToolInput) / 4 // as item.TokenCount is estimated
+			call := usage.ToolCall{
+				Name: item.ToolName, Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input, Failed: item.ToolError,
+			}
+			use := toolSumsOf(&call, prices)
+			count(tools, cmp.Or(item.ToolName, "tool"), use)
+			if server, _, ok := call.MCP(); ok {
+				count(servers, server, use)
 			}
 		}
 	}
 	c.uses("Tools", "TOOL", tools)
 	c.uses("MCP servers", "SERVER", servers)
+	if len(tools) > 0 {
+		c.text.WriteString(tty.Dim.Paint(strings.Join(tty.Wrap(toolCostRemark, c.opts.Width), "\n"), c.opts.Color) + "\n")
+	}
 }
 
-// serverOf returns the MCP server of a tool.
-func serverOf(tool string) (string, bool) {
-	rest, ok := strings.CutPrefix(tool, "mcp__")
-	server, _, found := strings.Cut(rest, "__")
-	return server, ok && found
-}
-
-func (c *contextPrinter) uses(title, column string, by map[string]toolUse) {
+func (c *contextPrinter) uses(title, column string, by map[string]toolSums) {
 	if len(by) == 0 {
 		return
 	}
 	c.heading(title)
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		return cmp.Or(cmp.Compare(by[b].tokens, by[a].tokens), cmp.Compare(a, b))
+		first, second := by[a], by[b]
+		return cmp.Or(first.compare(&second, ""), cmp.Compare(a, b))
 	})
-	rows := newTable(column, "CALLS>", "FAILED>", "TOKENS>")
+	rows := newTable(column, "CALLS>", "FAILED>", "TOKENS>", "COST>")
 	for _, name := range names {
 		use := by[name]
-		rows.addClean(tty.Line(name), fmt.Sprint(use.calls), fmt.Sprint(use.failed), render.Count(use.tokens))
+		rows.addClean(tty.Line(name), fmt.Sprint(use.Calls), fmt.Sprint(use.Failed), render.Count(use.InputTokens+use.ResultTokens), use.cost(false))
 		failed := tty.Plain
-		if use.failed > 0 {
+		if use.Failed > 0 {
 			failed = tty.Failure
 		}
-		rows.style(tty.Tool, tty.Plain, failed, tty.Plain)
+		rows.style(tty.Tool, tty.Plain, failed, tty.Plain, tty.Cost)
 	}
 	c.table(rows)
 }

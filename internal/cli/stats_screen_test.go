@@ -108,12 +108,6 @@ var statsViews = map[string]statsView{
 	"projects_alias_plot": {by: "project,day", plot: true, alias: true},
 }
 
-// statsText returns a table of the sample.
-func statsText(t *testing.T, used *sessions.UsageScan, by string, on canvas) string {
-	t.Helper()
-	return statsView{by: by}.text(t, used, on)
-}
-
 // text returns the view of a scan, which it leaves as it is.
 func (v statsView) text(t *testing.T, used *sessions.UsageScan, on canvas) string {
 	t.Helper()

@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,7 +54,7 @@ func (p *Panel) Redraw(columns, rows int) string { return p.Draw(p.lines, column
 // the lines of the others. A terminal that has become narrower breaks lines, or cuts them: then there
 // are fewer rows, and those above are drawn over.
 func (p *Panel) reach(columns, rows int) int {
-	drawn := append(p.lost, p.lines...)
+	drawn := slices.Concat(p.lost, p.lines)
 	height := 0
 	for i := len(drawn) - 1; i >= 0; i-- {
 		height += max((PaintedWidth(drawn[i])+columns-1)/columns, 1)
