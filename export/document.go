@@ -83,6 +83,7 @@ type Chunk struct {
 	IsError     bool        `json:"is_error,omitempty"`    // the text reports an error
 	Interrupted bool        `json:"interrupted,omitempty"` // the user interrupted the answer
 	Compaction  *Compaction `json:"compaction,omitempty"`  // set for a compaction
+	Cost        *Cost       `json:"cost,omitempty"`        // of the turn that a prompt begins, in the main conversation
 	Items       []Item      `json:"items,omitempty"`       // elements of an answer, in order
 	// Injected are texts that the agent added for the model.
 	Injected []string `json:"injected,omitempty"`
@@ -170,6 +171,7 @@ type Agent struct {
 	// LinkedBy is how its call was found: see [transcript.LinkedBy].
 	LinkedBy string   `json:"linked_by,omitempty"`
 	Workflow string   `json:"workflow,omitempty"` // ID of the workflow that it is part of
+	Cost     *Cost    `json:"cost,omitempty"`     // of its calls of the model, including those of its own subagents
 	Chunks   []Chunk  `json:"chunks"`             // its conversation
 	Branches []Branch `json:"branches,omitempty"` // its rewound messages
 }
@@ -211,6 +213,7 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 	}
 	prices := usage.DefaultPrices()
 	m.agent = t.AgentID
+	costs := turnCosts(t) // before chunks are released
 	doc := &Document{
 		Format: Format, SessionID: t.SessionID, AgentID: t.AgentID, Title: cmp.Or(t.Title, t.AITitle, t.Recap),
 		Tag: t.Tag, CWD: t.CWD, GitBranch: t.GitBranch, Version: t.Version, Model: t.Model,
@@ -221,6 +224,7 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 		Branches:   m.branches(t),
 		Unlinked:   m.agents(t.Unlinked),
 	}
+	doc.addCosts(costs)
 	return doc
 }
 
@@ -317,6 +321,7 @@ func (m *converter) subagent(a *transcript.Agent) Agent {
 	if t := a.Transcript; t != nil {
 		inside := &converter{Options: m.Options, agent: a.ID}
 		inside.Release = false // several calls can have the same subagent
+		made.Cost = newCost(t.Calls())
 		made.Chunks = inside.chunks(t.Chunks, firstTurn(t.Chunks))
 		made.Branches = inside.branches(t)
 	}
@@ -336,8 +341,8 @@ func (m *converter) branches(t *transcript.Transcript) []Branch {
 }
 
 // Select returns a document with some chunks of d. t is d.Transcript, or the transcript of one of
-// its subagents. Images and Output of opts are ignored: they come from d. So do the totals, unless
-// t is that of a subagent.
+// its subagents. Images and Output of opts are ignored: they come from d, as does the cost of
+// subagents. So do the totals and the cost of turns, unless t is that of a subagent.
 func (d *Document) Select(t *transcript.Transcript, opts *Options) *Document {
 	kept := map[string]*Item{}
 	d.eachItem(func(i *Item) {
@@ -362,7 +367,9 @@ func (d *Document) Select(t *transcript.Transcript, opts *Options) *Document {
 	selected.Redacted = d.Redacted
 	if t.AgentID == d.AgentID {
 		selected.Totals, selected.PricesDate = d.Totals, d.PricesDate
+		selected.addCosts(d.costs())
 	}
+	selected.addAgentCosts(d)
 	return selected
 }
 
@@ -387,72 +394,6 @@ func eachOf(chunks []Chunk, branches []Branch, f func(*Item)) {
 	for i := range branches {
 		eachOf(branches[i].Chunks, nil, f)
 	}
-}
-
-// counts are the figures at the head of a document.
-type counts struct {
-	turns, calls, failed, agents int
-	files, added, removed        int
-	changed                      map[string]bool
-}
-
-// count counts the turns, calls and changes of the conversation, including subagents.
-func (d *Document) count() counts {
-	n := counts{changed: map[string]bool{}}
-	for i := range d.Chunks {
-		if d.Chunks[i].Type == transcript.UserChunk {
-			n.turns++
-		}
-	}
-	n.chunks(d.Chunks)
-	n.subagents(d.Unlinked)
-	n.files = len(n.changed)
-	return n
-}
-
-func (n *counts) chunks(chunks []Chunk) {
-	for i := range chunks {
-		for j := range chunks[i].Items {
-			n.item(&chunks[i].Items[j])
-		}
-	}
-}
-
-func (n *counts) item(i *Item) {
-	n.subagents(i.Agents)
-	if !i.isCall() {
-		return
-	}
-	n.calls++
-	if i.IsError {
-		n.failed++
-	}
-	for _, diff := range i.diffs() {
-		n.changed[diff.Path] = true
-		n.added += diff.Added
-		n.removed += diff.Removed
-	}
-}
-
-func (i *Item) isCall() bool {
-	return i.Type == transcript.ItemToolCall || i.Type == transcript.ItemSubagent
-}
-
-func (n *counts) subagents(agents []Agent) {
-	for i := range agents {
-		n.agents++
-		n.chunks(agents[i].Chunks)
-	}
-}
-
-// diffs returns the changes of files by a call.
-func (i *Item) diffs() []transcript.FileDiff {
-	switch i.Tool {
-	case "Bash", "PowerShell", "Edit", "MultiEdit", "Write", "NotebookEdit":
-		item := i.restore()
-		return item.Diffs()
-	}
-	return nil
 }
 
 // redactedText lists how much each rule removed.

@@ -384,3 +384,41 @@ var errBroken = errors.New("broken")
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+// Prompts have the cost of their turns, subagents that of their calls, in a document that was read
+// again too.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	agents := 0
+	for name, doc := range recorded(t) {
+		read, err := Read(strings.NewReader(written(t, doc, JSON, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := read.Select(read.Transcript(), &Options{Branches: true})
+		if diff := cmp.Diff(doc.costs(), again.costs()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		total := doc.Totals.Cost
+		for _, c := range doc.costs() {
+			total -= c.Cost
+		}
+		if total < 0 || len(doc.Branches) == 0 && len(doc.Unlinked) == 0 && total != 0 {
+			t.Errorf("%s: %s of %s is in no turn", name, total, doc.Totals.Cost)
+		}
+		page := written(t, doc, HTML, nil)
+		for _, c := range doc.costs() {
+			if c.text() == "" || !strings.Contains(page, `<span class="note">`+c.text()+`</span>`) {
+				t.Errorf("%s: the page lacks %s", name, c.text())
+			}
+		}
+		doc.eachAgent(func(a *Agent) {
+			if agents++; a.Cost == nil || !strings.Contains(page, `<span class="note">`+a.Cost.text()+`</span>`) {
+				t.Errorf("%s: a subagent without a cost: %+v", name, a.Cost)
+			}
+		})
+	}
+	if agents == 0 {
+		t.Error("no subagents")
+	}
+}

@@ -360,7 +360,7 @@ func (p *page) prompt(c *Chunk) {
 	p.raw(`<article class="chunk user" id="` + id + `"><header class="by"><` + tag + ` class="who">`)
 	p.rawf(`<span class="turn">%d</span> `, c.Turn)
 	p.raw(who + "</" + tag + ">")
-	p.notes(c, []string{attached(c), queued(c)})
+	p.notes(c, []string{attached(c), queued(c), c.Cost.text()})
 	p.rawf(`<a class="anchor" href="#`+id+`" aria-label="Link to turn %d">¶</a></header>`, c.Turn)
 	p.said(c.Text)
 	p.injected(c.Injected)

@@ -235,6 +235,9 @@ func (p *page) subagent(a *Agent) {
 	p.raw("</span>")
 	p.element("span", `class="what"`, oneLine(a.Description, 120))
 	p.element("span", `class="note"`, plural(callsIn(a.Chunks), "tool call"))
+	if cost := a.Cost.text(); cost != "" {
+		p.element("span", `class="note"`, cost)
+	}
 	switch transcript.LinkedBy(a.LinkedBy) {
 	case transcript.LinkedByOrder, transcript.LinkedByPrompt, transcript.LinkedByTeam:
 		p.raw(`<span class="note">probably started here</span>`)
