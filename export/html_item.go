@@ -418,7 +418,7 @@ func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]
 			if inside && at == changed[0][0] {
 				w.raw(`<span class="w">`)
 			}
-			w.token(strings.TrimSuffix(text[:n], "\n"), token.Class)
+			w.token(text[:min(n, len(line)-at)], token.Class) // without the end of the line
 			if at += n; inside && at == changed[0][1] {
 				w.raw("</span>")
 				changed = changed[1:]

@@ -323,19 +323,23 @@ func TestFormatNumber(t *testing.T) {
 	}
 }
 
-// Lines of a diff have colored words, also within those that have changed.
-func TestDiff(t *testing.T) {
-	t.Parallel()
-	hunk := tooluse.Hunk{OldStart: 7, NewStart: 7, Lines: []string{
-		" /* a", "-return \"x\" // why", "+return \"y\" */ 1", "-if a < \x1b[31m1", "+if b < 1", `\ No newline at end of file`, "",
-	}}
+// diffed returns the diff of a file as it is on a page.
+func diffed(t *testing.T, path string, lines ...string) string {
+	t.Helper()
 	var b bytes.Buffer
 	p := newPage(t.Context(), &b, &Document{Format: Format}, new(View))
-	p.diff(&transcript.FileDiff{Path: "a.go", Hunks: []tooluse.Hunk{hunk}})
+	p.diff(&transcript.FileDiff{Path: path, Hunks: []tooluse.Hunk{{OldStart: 7, NewStart: 7, Lines: lines}}})
 	if err := p.flush(); err != nil {
 		t.Fatal(err)
 	}
-	checkMarkup(t, b.String(), "")
+	return b.String()
+}
+
+// Lines of a diff have colored words, also within those that have changed.
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	page := diffed(t, "a.go", " /* a", "-return \"x\" // why", "+return \"y\" */ 1", "-if a < \x1b[31m1", "+if b < 1", `\ No newline at end of file`, "")
+	checkMarkup(t, page, "")
 	for _, want := range []string{
 		`<td class="no">7</td><td class="no">7</td><td class="sign"></td><td><span class="c">/* a</span></td>`,
 		`<tr class="del"><td class="no">8</td><td class="no"></td><td class="sign">−</td><td><span class="c">return &#34;</span>` +
@@ -344,8 +348,24 @@ func TestDiff(t *testing.T) {
 		`<tr class="gap"><td class="no"></td><td class="no"></td><td class="sign"></td><td>\ No newline at end of file</td></tr>`,
 		`<td class="no">10</td><td class="no">10</td><td class="sign"></td><td></td></tr>`,
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %s in\n%s", want, b.String())
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in\n%s", want, page)
 		}
 	}
+}
+
+// A diff has all of its lines, whatever is in them.
+func FuzzDiff(f *testing.F) {
+	f.Add("func f(a int) // b", "func f(b string) /* c", "*/ d", uint8(0))
+	f.Add("<a href=\"x\">é", "<b title='y'>\x1b[31m\u202e", "", uint8(3))
+	f.Add("don't", "do not 'quote", "\\", uint8(7))
+	f.Fuzz(func(t *testing.T, removed, added, kept string, language uint8) {
+		names := highlight.Names()
+		path := "a." + names[int(language)%len(names)]
+		text := checkMarkup(t, diffed(t, path, " "+kept, "-"+removed, "+"+added, " "+kept), "div p span table tbody tr td")
+		want := clean(path) + "77" + clean(kept) + "8−" + clean(removed) + "8+" + clean(added) + "99" + clean(kept)
+		if text != want {
+			t.Errorf("%q became %q", want, text)
+		}
+	})
 }
