@@ -120,6 +120,21 @@ func TestListScreenFits(t *testing.T) {
 	}
 }
 
+// A session can be recognized at any width: its title never makes room for other columns.
+func TestListScreenKeepsTitles(t *testing.T) {
+	t.Parallel()
+	l := shownList()
+	for width := 20; width <= 200; width++ {
+		text := l.screen(width, false)
+		for i := range l.rows {
+			begin := tty.Cut(l.rows[i].Title(), min(10, width-12))
+			if !strings.Contains(text, begin) && l.rows[i].Err == nil {
+				t.Errorf("in %d columns, %q is missing:\n%s", width, begin, text)
+			}
+		}
+	}
+}
+
 // checkLines fails if a line of a text without color does not fit.
 func checkLines(t *testing.T, text string, width int) {
 	t.Helper()
