@@ -176,7 +176,7 @@ func (p *page) figures() {
 	p.figure("tokens in", formatCount(t.Usage.InputTokens+t.Usage.CacheReadTokens+t.Usage.CacheCreationTokens),
 		formatCount(t.Usage.CacheReadTokens)+" from cache")
 	p.figure("tokens out", formatCount(t.Usage.OutputTokens), "")
-	p.figure("cost", formatCost(t), "at list prices of "+oneLine(cmp.Or(p.doc.PricesDate, "an unknown day"), 20))
+	p.figure("cost", formatCost(t), "at list prices of "+oneLine(cmp.Or(p.doc.PricesDate, "an unknown date"), 20))
 	p.raw("</dl>")
 }
 

@@ -93,7 +93,7 @@ func (s *markdownWriter) summary(d *Document) {
 	add("Tokens", fmt.Sprintf("%s in, %s from cache, %s written to cache, %s out",
 		formatCount(t.Usage.InputTokens), formatCount(t.Usage.CacheReadTokens),
 		formatCount(t.Usage.CacheCreationTokens), formatCount(t.Usage.OutputTokens)))
-	add("Cost", formatCost(t)+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown day"), 20)))
+	add("Cost", formatCost(t)+" at list prices of "+inline(oneLine(cmp.Or(d.PricesDate, "an unknown date"), 20)))
 	s.block(strings.Join(lines, "\n"))
 }
 

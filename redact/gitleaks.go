@@ -35,7 +35,7 @@ const (
 // rule returns the rule as one of this package.
 func (g *gitleaksRule) rule() Rule {
 	r := Rule{Name: "service-key", anchors: g.Anchors, back: g.Back, pattern: g.Pattern, entropy: g.Entropy}
-	r.About = "keys and tokens of 200 more services, by how they begin or by the name of the service before them"
+	r.About = "keys and tokens of 200 other services, by prefix or by the name of the service before them"
 	if g.Word {
 		r.before = wordStart
 	}

@@ -10,40 +10,40 @@ import (
 func keyRules() []Rule {
 	return []Rule{
 		{
-			Name: "private-key", About: "private keys, such as those of SSH, TLS and PGP",
+			Name: "private-key", About: "private keys, such as SSH, TLS and PGP keys",
 			anchors: []string{"private key-----", "private key block-----"}, custom: privateKeys,
 		},
 		{
-			Name: "anthropic-key", About: "keys and tokens of Anthropic: sk-ant-...",
+			Name: "anthropic-key", About: "Anthropic keys and tokens: sk-ant-...",
 			anchors: []string{"sk-ant-"}, before: wordStart, pattern: `sk-ant-[A-Za-z0-9_-]{8,}`,
 		},
 		{
-			Name: "openai-key", About: "keys of OpenAI and similar services: sk-..., sk-proj-...",
+			Name: "openai-key", About: "keys for OpenAI and similar services: sk-..., sk-proj-...",
 			anchors: []string{"sk-"}, before: nameStart, wanted: hasDigit,
 			pattern: `sk-(?:(?:proj|svcacct|admin|or-v1|live|test)-)?[A-Za-z0-9_]{20,}[A-Za-z0-9_-]*`,
 		},
 		{
-			Name: "github-token", About: "tokens of GitHub and GitLab: ghp_..., github_pat_..., glpat-...",
+			Name: "github-token", About: "GitHub and GitLab tokens: ghp_..., github_pat_..., glpat-...",
 			anchors: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"}, before: wordStart,
 			pattern: `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}`,
 		},
 		{
-			Name: "slack-token", About: "tokens and hooks of Slack: xoxb-..., hooks.slack.com/services/...",
+			Name: "slack-token", About: "Slack tokens and webhooks: xoxb-..., hooks.slack.com/services/...",
 			anchors: []string{"xox", "xapp-", "hooks.slack.com/"}, before: wordStart,
 			pattern: `xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]+)`,
 		},
 		{
-			Name: "aws-key", About: "access keys of AWS: AKIA..., ASIA..., with the secret after them",
+			Name: "aws-key", About: "AWS access keys and their secrets: AKIA..., ASIA...",
 			anchors: []string{"akia", "asia"}, before: wordStart,
 			pattern: `(?:AKIA|ASIA)[A-Z0-9]{16}\b(?:[\s:,;|]{1,4}[A-Za-z0-9/+]{40}\b)?`,
 		},
 		{
-			Name: "google-key", About: "keys and tokens of Google: AIza..., ya29...., GOCSPX-...",
+			Name: "google-key", About: "Google keys and tokens: AIza..., ya29...., GOCSPX-...",
 			anchors: []string{"aiza", "ya29.", "gocspx-"}, before: wordStart,
 			pattern: `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}`,
 		},
 		{
-			Name: "package-token", About: "tokens of npm, PyPI, Hugging Face and Stripe: npm_..., pypi-..., hf_..., sk_live_...",
+			Name: "package-token", About: "npm, PyPI, Hugging Face and Stripe tokens: npm_..., pypi-..., hf_..., sk_live_...",
 			anchors: []string{"npm_", "pypi-", "hf_", "sk_live_", "sk_test_", "rk_live_", "rk_test_"}, before: wordStart,
 			pattern: `npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|hf_[A-Za-z0-9]{30,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
 		},

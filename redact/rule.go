@@ -53,7 +53,7 @@ func Rules() []Rule {
 		}
 	}
 	return append(rules, Rule{
-		Name: "picture", About: "pictures in results, since their content is unknown", personal: true,
+		Name: "picture", About: "images in results, since their content is unknown", personal: true,
 	})
 }
 

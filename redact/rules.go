@@ -11,7 +11,7 @@ import (
 func headerRules() []Rule {
 	return []Rule{
 		{
-			Name: "authorization", About: "Authorization, Cookie and x-api-key headers, Basic and Bearer tokens, signatures of URLs",
+			Name: "authorization", About: "Authorization, Cookie and x-api-key headers, Basic and Bearer tokens, URL signatures",
 			anchors: []string{"authorization", "cookie", "x-api-key", "bearer ", "basic ", "sig=", "signature="},
 			before:  wordStart, wanted: isHeaderValue,
 			pattern: `(?i)(?:authorization|cookie|x-api-key)\\*["']?\s*[:=]\s*\\*["']?([^\r\n"'\\]{6,})` +
@@ -48,11 +48,11 @@ func hasDigit(match string) bool { return strings.ContainsAny(match, "0123456789
 func personalRules() []Rule {
 	return []Rule{
 		{
-			Name: "email", personal: true, About: "e-mail addresses, except for git remotes and noreply",
+			Name: "email", personal: true, About: "email addresses, except in git remotes and noreply",
 			anchors: []string{"@"}, custom: emails,
 		},
 		{
-			Name: "home", personal: true, About: "names in home directories: /home/..., /Users/..., those of Windows, and in names of projects",
+			Name: "home", personal: true, About: "user names in paths of home directories (/home/..., /Users/..., Windows) and in project names",
 			anchors: []string{"/home/", "/var/home/", "/users/", `\users\`, "-home-", "-users-"}, with: "user", before: homeStart,
 			pattern: `/(?:(?:var/)?home|Users)/([A-Za-z0-9_][A-Za-z0-9._-]*)|-(?:home|Users)-([A-Za-z0-9_]+)` +
 				`|(?i:\\users\\+)(?:([A-Za-z0-9_][^\\/:*?"<>|\r\n]{0,60})\\|([A-Za-z0-9_][A-Za-z0-9._-]*))`,

@@ -74,9 +74,9 @@ func settingRules() []Rule {
 			anchors: []string{"login", ":5432:", ":5433:", ":6432:", ":*:", "?key=", "&key=", "?pass=", "&pass=", "identified by"},
 			wanted:  isValue, pattern: recordPattern,
 		},
-		{Name: "kubernetes-secret", About: "values of secrets of Kubernetes in YAML", anchors: []string{"kind: secret", "kind: \"secret"}, custom: kubernetesSecrets},
+		{Name: "kubernetes-secret", About: "values of Kubernetes secrets in YAML", anchors: []string{"kind: secret", "kind: \"secret"}, custom: kubernetesSecrets},
 		{
-			Name: "account", personal: true, About: "account data: IDs and names of accounts and organizations, also those of AWS",
+			Name: "account", personal: true, About: "IDs and names of accounts and organizations, including AWS",
 			anchors: []string{"account", "billing", "organi", "org", "user", "email", "credential", "arn:aws"},
 			wanted:  isSecretValue,
 			pattern: `(?i)(?:` + accountWords + `)\\*["']?\s*[:=]\s*(?:` + quotedValue + `|` + bareValue + `)` +

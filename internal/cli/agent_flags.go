@@ -79,37 +79,37 @@ func (f *agentFlags) addSession(cmd *cobra.Command) {
 	set.VarPF((*onOff)(&o.Continue), "continue", "c", "resume the newest session of this directory").NoOptDefVal = "true"
 	addOnOff(cmd, &o.ForkSession, "fork-session", "with --resume or --continue, start a new session from a copy")
 	set.StringVar(&o.ResumeAt, "resume-session-at", "", "with --resume, resume only up to the message with this `UUID`")
-	set.StringVar(&o.SessionID, "session-id", "", "ID of the new session, a `UUID`")
+	set.StringVar(&o.SessionID, "session-id", "", "`UUID` to use as the ID of the new session")
 	set.StringVarP(&o.Title, "name", "n", "", "`title` of the session")
 	addOnOff(cmd, &o.Ephemeral, "no-session-persistence", "do not save the session to disk")
 }
 
 func (f *agentFlags) addModel(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
-	set.StringVar(&o.Model, "model", "", "alias or name of the `model`")
-	set.StringVar(&f.fallback, "fallback-model", "", "comma-separated `models` to use while the model is overloaded")
+	set.StringVar(&o.Model, "model", "", "`model` to use, an alias or a full name")
+	set.StringVar(&f.fallback, "fallback-model", "", "comma-separated `models` to fall back to when the model is overloaded")
 	set.StringVar(&f.effort, "effort", "", "reasoning effort `level`: low, medium, high, xhigh or max")
 	set.StringVar(&f.thinkingMode, "thinking", "", "thinking `mode`: adaptive, enabled or disabled")
 	set.IntVar(&f.thinking.BudgetTokens, "max-thinking-tokens", 0, "maximum number of thinking `tokens`")
-	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "`form` in which thinking is returned: summarized or omitted")
+	set.StringVar(&f.thinkingDisplay, "thinking-display", "", "`form` of the returned thinking: summarized or omitted")
 	set.StringVar(&f.betas, "betas", "", "comma-separated beta `features` of the API")
-	set.IntVar(&o.MaxTurns, "max-turns", 0, "stop after this `number` of answers of the model")
+	set.IntVar(&o.MaxTurns, "max-turns", 0, "stop after this `number` of answers from the model")
 	set.Float64Var(&o.MaxBudgetUSD, "max-budget-usd", 0, "stop when the session has cost this many `dollars`")
-	set.IntVar(&o.TaskBudget, "task-budget", 0, "`tokens` that the model is asked to stay within")
-	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation at this number of `tokens`")
-	set.StringVar(&f.schema, "json-schema", "", "JSON schema for the final answer, or a `file` with it")
+	set.IntVar(&o.TaskBudget, "task-budget", 0, "ask the model to stay within this many `tokens`")
+	set.IntVar(&o.AutoCompactTokens, "autocompact", 0, "compact the conversation when it reaches this many `tokens`")
+	set.StringVar(&f.schema, "json-schema", "", "JSON schema for the final answer, or a `file` that contains it")
 }
 
 func (f *agentFlags) addPrompt(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.systemPrompt, "system-prompt", "", "`text` that replaces Claude Code's system prompt")
-	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "`file` with that text")
+	set.StringVar(&f.systemPromptFile, "system-prompt-file", "", "read the text of --system-prompt from this `file`")
 	set.StringVar(&f.appendPrompt, "append-system-prompt", "", "`text` to append to the system prompt")
-	set.StringVar(&f.appendPromptFile, "append-system-prompt-file", "", "`file` with that text")
+	set.StringVar(&f.appendPromptFile, "append-system-prompt-file", "", "read the text of --append-system-prompt from this `file`")
 	addOnOff(cmd, &f.staticPrompt, "exclude-dynamic-system-prompt-sections",
 		"move machine-specific sections from the system prompt to the first message")
 	set.StringVar(&f.snapshot, "system-prompt-snapshot", "",
-		"with `off`, build the system prompt again for each request")
+		"`off` rebuilds the system prompt for each request")
 }
 
 func (f *agentFlags) addTools(cmd *cobra.Command) {
@@ -132,21 +132,21 @@ func (f *agentFlags) addTools(cmd *cobra.Command) {
 func (f *agentFlags) addSurroundings(cmd *cobra.Command) {
 	set, o := cmd.Flags(), &f.opts
 	set.StringVar(&o.Agent, "agent", "", "`name` of the agent for the main session")
-	set.StringVar(&f.agents, "agents", "", "JSON object with subagents by name, or a `file` with it")
+	set.StringVar(&f.agents, "agents", "", "JSON object of subagents by name, or a `file` that contains it")
 	set.StringArrayVar(&o.AddDirs, "add-dir", nil, "additional `directory` that tools may use; repeatable")
 	set.StringArrayVar(&o.MCPConfigFiles, "mcp-config", nil, "`file` with MCP servers; repeatable")
 	addOnOff(cmd, &o.StrictMCPConfig, "strict-mcp-config", "use only MCP servers from --mcp-config")
 	set.StringArrayVar(&f.plugins, "plugin-dir", nil, "`directory` or .zip file of a plugin; repeatable")
-	set.StringVar(&f.settings, "settings", "", "`file` with additional settings that take precedence, or a JSON object")
-	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only restrict")
-	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `settings` to read: user, project, local; \"\" means none")
+	set.StringVar(&f.settings, "settings", "", "`file` or JSON object with settings that override the others")
+	set.StringVar(&f.managedSettings, "managed-settings", "", "JSON `object` of settings that can only add restrictions")
+	set.StringVar(&f.sources, "setting-sources", "", "comma-separated `sources` of settings: user, project, local; \"\" means none")
 	addOnOff(cmd, &f.trust, "trust", "let this directory's settings, hooks and MCP servers run programs")
-	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "`directory` from which the project's settings are read")
+	set.StringVar(&o.ProjectConfigRoot, "project-config-root", "", "read the project's settings from this `directory`")
 	addOnOff(cmd, &o.Bare, "bare", "disable hooks, plugins, memory, CLAUDE.md and most tools")
 	addOnOff(cmd, &o.SafeMode, "safe-mode", "disable all customizations")
 	addOnOff(cmd, &o.Restricted, "restricted", "disable tools that run code, and restrict others to the working directories")
 	addOnOff(cmd, &o.DisableSlashCommands, "disable-slash-commands", "disable all skills and commands")
-	addOnOff(cmd, &o.KeepBackground, "keep-background", "do not end the processes that the agent's commands left running")
+	addOnOff(cmd, &o.KeepBackground, "keep-background", "do not end background processes that the agent started")
 	set.StringVar(&o.AgentPath, "agent-path", "", "use this `file` as the agent binary (default $CLEW_AGENT, or claude in PATH)")
 	set.StringArrayVar(&o.ExtraArgs, "agent-arg", nil, "additional `argument` for the agent, such as --new=1; repeatable")
 }
@@ -165,7 +165,7 @@ const allDebug = "all"
 
 func (f *agentFlags) addDebug(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVarP(&f.debug, "debug", "d", "", "write a debug log of the agent, optionally only for comma-separated `categories`")
+	set.StringVarP(&f.debug, "debug", "d", "", "write the agent's debug log, optionally only for comma-separated `categories`")
 	set.Lookup("debug").NoOptDefVal = allDebug
 	set.StringVar(&f.opts.DebugFile, "debug-file", "", "`file` for the debug log")
 }

@@ -174,7 +174,7 @@ func replyOf(line string, req *clew.PermissionRequest, complete bool) reply {
 	if end := strings.IndexAny(line, " ,"); end > 0 && slices.Contains([]string{"n", "no", "e"}, answer[:end]) {
 		return reply{result: denied(line[end:])}
 	}
-	return reply{refusal: "That is no answer. Type ? for help."}
+	return reply{refusal: "Unknown answer. Type ? for help."}
 }
 
 // denied returns a denial, with the reason of the user if there is one.

@@ -83,9 +83,9 @@ func newRoot(s Streams) *cobra.Command {
 		Long: `Run Claude Code, and read, search and export its sessions. Without a command, clew
 lists the sessions of this project, like "clew ls".
 
-All commands have --color. Without it, the setting color (CLEW_COLOR) decides and
-then NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR and CLICOLOR, in this order. Otherwise
-clew uses color on a terminal.
+All commands accept --color. Without it, the color setting (CLEW_COLOR) applies, then
+NO_COLOR, CLICOLOR_FORCE, FORCE_COLOR and CLICOLOR, in this order. By default, clew
+uses color on a terminal.
 
 Exit codes:
   0    success

@@ -169,7 +169,7 @@ type settingRecord struct {
 	With     []originRecord `json:"with,omitempty"`
 	Variable string         `json:"variable"`
 	Flag     string         `json:"flag,omitempty"`
-	Personal bool           `json:"personal"` // the file of a project cannot set it
+	Personal bool           `json:"personal"` // a project's file cannot set it
 }
 
 type originRecord struct {

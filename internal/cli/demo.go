@@ -29,12 +29,12 @@ type demoOptions struct {
 	agent    string // the agent binary, or "" for the usual one
 }
 
-const demoHelp = `Show what clew does, in a minute, without a key, a network or an installed agent.
+const demoHelp = `Show what clew does in a minute, without a key, a network or an installed agent.
 
 A simulated agent plays a recording of Claude Code: it fixes a script whose test
 fails, starts a subagent to find the cause, and asks before it changes the file.
-Its session is then listed, shown, searched, counted and exported to a page. The
-commands are those that you would type, and they really run.
+Its session is then listed, shown, searched, counted and exported to a page, by the
+commands that you would type.
 
 You answer the agent's question. With --yes, or without a terminal, the demo
 answers yes. The demo pauses only on a terminal.
@@ -43,8 +43,8 @@ With --real, Claude Code itself does the task: its tools, its permissions and it
 transcript are real, and only the model is scripted, on this machine. It does not
 use your settings and needs no key.
 
-All files are in one directory: a temporary one, or the one that --dir names. They
-stay there for you to explore.`
+All files are in one directory, a temporary one or that of --dir, and stay there for
+you to explore.`
 
 func newDemo(s Streams, st *settings) *cobra.Command {
 	o := &demoOptions{streams: s, settings: st}

@@ -307,7 +307,7 @@ func checkTerminal(s Streams) []diagnosis {
 	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
 		state, advice = stateNote, "Set TERM to a terminal that can clear a line to get colors and progress."
 	case d.Columns < narrow:
-		state, advice = stateNote, fmt.Sprintf("Lists show more in %d columns or more.", narrow)
+		state, advice = stateNote, fmt.Sprintf("Lists show more with %d or more columns.", narrow)
 	case !d.Stdin || !d.Stderr:
 		state, advice = stateNote, "To answer permission requests, stdin and stderr must also be terminals."
 	}
@@ -500,7 +500,7 @@ func checkAgentSettings() []diagnosis {
 		case !errors.Is(err, fs.ErrNotExist):
 			all = append(all, diagnosis{
 				State: stateWarning, Found: fmt.Sprintf("%s: %v", path, cause(err)),
-				Advice: "Correct it: the agent ignores it or refuses to start.",
+				Advice: "Fix it: the agent ignores it or refuses to start.",
 			})
 		}
 	}

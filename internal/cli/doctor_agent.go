@@ -234,11 +234,11 @@ func (s *transcriptSet) checkFolders(ctx context.Context) []diagnosis {
 	if s.err != nil {
 		all = append(all, diagnosis{
 			State: stateWarning, Found: "some cannot be read: " + strings.ReplaceAll(s.err.Error(), "\n", "; "),
-			Advice: "Make the directory readable for you, or set CLAUDE_CONFIG_DIR to the agent's directory.",
+			Advice: "Check the permissions of the directory, or set CLAUDE_CONFIG_DIR to the agent's directory.",
 		})
 	}
 	if len(s.files) == 0 {
-		none := "no directory of an agent found"
+		none := "no agent directory found"
 		if len(s.roots) > 0 {
 			none = "no sessions in " + strings.Join(s.roots, ", ")
 		}

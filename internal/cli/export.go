@@ -31,26 +31,26 @@ type exportOptions struct {
 	activity  *activity
 }
 
-const exportLong = `Write a session to a file: an HTML page, Markdown or JSON. Name the session as for
-"clew show". The path of the file is printed.
+const exportLong = `Write a session to a file as an HTML page, Markdown or JSON, and print the path of
+the file. Name the session as for "clew show".
 
-The page needs no network and no scripts. It has prompts, answers, tools, diffs
-and subagents, collapsed where they are long, and the session's usage and cost.
-It follows the reader's light or dark mode, and it can be printed. JSON contains
+The page needs no network and no scripts. It shows prompts, answers, tools, diffs
+and subagents, with long parts collapsed, and the session's usage and cost. It
+follows the reader's light or dark mode, and can be printed. JSON contains
 everything; "clew show FILE" and "clew export FILE" read it.
 
-The agent's thinking and the messages that rewinds left behind are included;
---thinking=false and --branches=false leave them out. Results of more than 16 KiB
-are cut in HTML and Markdown, and a page stays below 10 MB: in a long session,
-results are cut further. Use --full to include everything.
+The agent's thinking and rewound messages are included unless --thinking=false or
+--branches=false is given. In HTML and Markdown, results are cut at 16 KiB, and
+further in long sessions, to keep a page below 10 MB. Use --full to include
+everything.
 
-In HTML and Markdown, answers keep their formatting, except that tags are shown as
-text and images as links. An answer of more than 64 KiB, or one that would take very
-long to convert, is shown as plain text.
+In HTML and Markdown, answers keep their formatting, but tags are shown as text and
+images as links. Answers that are longer than 64 KiB, or that would take very long
+to convert, are shown as plain text.
 
-With --redact, keys, tokens, passwords, addresses, names of home directories and
-images are removed. Rules recognize the form of a secret, not its meaning: read
-the result before you share it.
+--redact removes keys, tokens, passwords, addresses, names of home directories and
+images. Its rules recognize secrets by their form, not by their meaning: read the
+result before you share it.
 
 Only you can read the file. An existing file is not overwritten without --force.`
 
@@ -71,7 +71,7 @@ func newExport(s Streams) *cobra.Command {
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file`; - means stdout (default clew-ID.html)")
 	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
 	addOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
-	addOnOff(cmd, &o.json, "json", "print one JSON object about the file, or with --list-rules one per rule")
+	addOnOff(cmd, &o.json, "json", "print one JSON object about the file or, with --list-rules, per rule")
 	o.selection.addFlags(cmd)
 	return cmd
 }

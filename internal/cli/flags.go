@@ -359,7 +359,7 @@ func ambiguousProject(word string, found []sessions.ProjectInfo) error {
 		hint += "\n  " + printable(place)
 	}
 	return &failure{
-		code: exitUsage, err: fmt.Errorf("%d projects have the name %s", len(found), printable(word)), hint: hint,
+		code: exitUsage, err: fmt.Errorf("%d projects are named %s", len(found), printable(word)), hint: hint,
 	}
 }
 

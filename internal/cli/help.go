@@ -56,13 +56,12 @@ type manOptions struct {
 	dir     string
 }
 
-const manHelp = `Print the manual page of a command, or of clew, in roff for man. It contains the
-same text as the help.
+const manHelp = `Print the manual page of a command, or of clew itself, in roff. It has the same
+text as the help.
 
-With --dir, write the pages of all commands to files in a directory: clew.1,
-clew-run.1 and so on. The directory is created if it does not exist. To see where
-man looks for pages, run manpath; below a prefix such as ~/.local, the directory
-is share/man/man1.`
+--dir writes the pages of all commands to a directory as clew.1, clew-run.1 and so
+on, and creates the directory if needed. To see where man looks for pages, run
+manpath; below a prefix such as ~/.local, the directory is share/man/man1.`
 
 func newMan(s Streams) *cobra.Command {
 	o := &manOptions{streams: s}
@@ -339,6 +338,7 @@ func addCompletion(root *cobra.Command, st *settings) {
 			cmd.Short, cmd.Long = "Print a completion script for a shell", completionHelp
 			cmd.Args, cmd.RunE = noSuchCommand, printHelp
 			for _, shell := range cmd.Commands() {
+				shell.Short = "Print the completion script for " + shell.Name()
 				shell.Args, shell.RunE = atMost(0), printCompletion
 			}
 		}

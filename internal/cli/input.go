@@ -104,7 +104,7 @@ func openError(ctx context.Context, name string, err error) error {
 		return &failure{
 			code: exitInput,
 			err:  missingFile(shown + " does not exist"),
-			hint: "Give the path of a file of stream-json, or - for stdin.",
+			hint: "Give the path of a stream-json file, or - for stdin.",
 		}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{
@@ -167,7 +167,7 @@ func errPromptTooLong() error {
 	return &failure{
 		code: exitInput,
 		err:  errors.New("the prompt is longer than 16 MiB"),
-		hint: "Write it to a file, and ask the agent to read that.",
+		hint: "Write it to a file, and ask the agent to read the file.",
 	}
 }
 

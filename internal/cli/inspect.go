@@ -229,7 +229,7 @@ func errNoName() error {
 	return &failure{
 		code: exitUsage,
 		err:  errors.New("the name of the file is empty"),
-		hint: "Give the path of a file of stream-json, or - for stdin.",
+		hint: "Give the path of a stream-json file, or - for stdin.",
 	}
 }
 

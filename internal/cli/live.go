@@ -332,12 +332,11 @@ type tailOptions struct {
 	speaker string                  // whose feed was shown last
 }
 
-const tailHint = `Give a session ID or the beginning of one, or the path of a transcript.
+const tailHint = `Give a session ID or a prefix of one, or the path of a transcript.
 Run "clew ls --all" to list sessions.`
 
-const tailHelp = `Show the end of a session, and then what is added to it, until interrupted.
-Without an argument, follow the newest session of this project, or of all projects
-if this one has none.
+const tailHelp = `Show the end of a session, and follow it until interrupted. Without an argument,
+follow the newest session of this project, or of all projects if this one has none.
 
 Prompts appear at once, answers when they are complete, and tool calls when they
 have results. A line with the name of a subagent precedes its work. The line
@@ -354,7 +353,7 @@ func newTail(s Streams) *cobra.Command {
 		Args: atMost(1),
 		RunE: runE(o.run),
 	}
-	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "start with this `number` of prompts and answers")
+	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "`number` of prompts and answers to start with")
 	o.style.addFlags(cmd)
 	addOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
 	return cmd

@@ -45,26 +45,25 @@ type (
 	}
 )
 
-const lsHelp = `List the sessions of this project, including those of other working trees of the
-repository, newest first.
+const lsHelp = `List the sessions of this project and of other working trees of its repository,
+newest first.
 
-On a terminal, sessions are grouped by day, at most 20 unless --limit says
-otherwise. Each has its title, the number of turns, the time from its first to its
-last entry, its cost at list prices, and its age. Wide terminals also show the
-project, the branch, the model, and the number of tokens and of changed files. A
-dot marks sessions in which an agent seems to be working. Sessions whose
-transcripts are too large to be counted at once, 48 MB in all, have a - instead of
-figures; with --figures, they are counted as well.
+On a terminal, the 20 newest sessions are listed by day; --limit lists more. Each
+line shows the title, the number of turns, the time from the first to the last
+entry, the cost at list prices, and the age. Wide terminals also show the project,
+branch, model, tokens and number of changed files. A dot marks sessions in which
+an agent seems to be working. To be fast, ls counts at most 48 MB of transcripts,
+the smallest first, and shows a - for the others; --figures counts all of them.
 
-Without a terminal, the list is a table of all sessions, for other programs.
-Columns are separated by two or more spaces and are not cut: ID, STATE (running
-or -), MODIFIED, PROJECT, BRANCH, MODEL, and TITLE as the last one. A - stands for
-an empty cell. With --figures, there are TURNS, SECONDS, TOKENS, COST and FILES
-before TITLE. With --json, print one object per session, with its id, project,
-path, size, times, title and other metadata, and with --figures also these.
+If stdout is not a terminal, the output is a table of all sessions for other
+programs. Columns are separated by two or more spaces and are never cut: ID, STATE
+(running or -), MODIFIED, PROJECT, BRANCH, MODEL and TITLE. An empty cell is a -.
+--figures adds TURNS, SECONDS, TOKENS, COST and FILES before TITLE. --json prints
+one object per session with its id, project, path, size, times, title and other
+metadata, and with --figures also the figures.
 
---project accepts a name that the list shows, a directory, or the name of a
-directory in which the agent keeps the sessions of a project.
+--project accepts a project name as shown in the list, a directory, or the name of
+the directory in which the agent keeps the sessions of a project.
 
 Times are dates such as 2026-11-01, dates with a time such as 2026-11-01T15:04, or
 ages such as 90m, 36h or 7d.`
@@ -88,14 +87,14 @@ func newLs(s Streams) *cobra.Command {
 	f.StringVar(&o.list.Branch, "branch", "", "list sessions on this git `branch`")
 	f.StringVar(&o.list.Tag, "tag", "", "list sessions with this `tag`")
 	f.StringVar(&o.list.Model, "model", "", "list sessions whose model name contains this `text`")
-	f.StringVar(&o.list.Text, "text", "", "list sessions with this `text` in the title, or in the first or last prompt")
-	f.Var(&o.since, "since", "list sessions modified at this time or later")
+	f.StringVar(&o.list.Text, "text", "", "list sessions with this `text` in the title or in the first or last prompt")
+	f.Var(&o.since, "since", "list sessions modified since this time")
 	o.until.end = true
-	f.Var(&o.until, "until", "list sessions modified up to this time")
+	f.Var(&o.until, "until", "list sessions modified until this time")
 	addOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; --ongoing=false lists the others")
 	f.Var(&o.order, "sort", "sort by modified, created, size or title")
 	addOnOff(cmd, &o.reverse, "reverse", "reverse the order")
-	f.IntVar(&o.limit.n, "limit", 0, "list at most this `number` of sessions; 0 means all (default 20 on a terminal)")
+	f.IntVar(&o.limit.n, "limit", 0, "maximum `number` of sessions to list; 0 means all (default 20 on a terminal)")
 	addOnOff(cmd, &o.figures.on, "figures",
 		"count turns, tokens and cost of all listed sessions (default on a terminal, up to 48 MB)")
 	addOnOff(cmd, &o.json, "json", "print one JSON object per session")

@@ -63,7 +63,7 @@ of tools, subagents, and long results that the agent has saved in separate files
 The newest results come first. On a terminal, they are grouped by session, with the
 title and the age of each.
 
-A text matches if it contains all words, in upper or lower case. An argument with
+A text matches if it contains all words; case is ignored. An argument with
 spaces is a phrase, and so is a name such as main.go or parse_line: its words must
 follow each other. A * at the end also matches longer words. An argument may
 contain several words and "phrases" in double quotes. To find parts of words, use
@@ -74,7 +74,7 @@ and the kind of text. To read more:
   clew show ID --turn 3
   clew show ID --agent AGENT
 If several projects have a session with the same ID, the path of the transcript
-is shown as well: clew show takes it in place of the ID.
+is shown as well; "clew show" accepts it instead of the ID.
 
 With --json, print one object per result, with session, project, path, line, time,
 role, and an excerpt with the start and end of each match in bytes. It also has
@@ -107,12 +107,12 @@ func newSearch(s Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.project, "project", "", "search the project with this `name` or directory")
-	f.Var(&o.since, "since", "search texts from this time on")
+	f.Var(&o.since, "since", "search texts since this time")
 	o.until.end = true
-	f.Var(&o.until, "until", "search texts up to this time")
+	f.Var(&o.until, "until", "search texts until this time")
 	f.Var(&o.role, "role", "search texts with this role: prompt, answer, tool or thinking")
 	f.StringVar(&o.tool, "tool", "", "search inputs and results of the tool with this `name`")
-	f.IntVar(&o.limit, "limit", 20, "show at most this `number` of results; 0 means all")
+	f.IntVar(&o.limit, "limit", 20, "maximum `number` of results to show; 0 means all")
 	addOnOff(cmd, &o.regex, "regex", "treat the argument as a regular expression (RE2)")
 	addOnOff(cmd, &o.noIndex, "no-index", "read the transcripts instead of building an index")
 	addOnOff(cmd, &o.json, "json", "print one JSON object per result")

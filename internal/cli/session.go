@@ -58,7 +58,7 @@ func findSource(ctx context.Context, word string) (*source, error) {
 	return sessionBy(ctx, word)
 }
 
-const sourceHint = `Give a session ID or the beginning of one, "last", the path of a file, or - for stdin.
+const sourceHint = `Give a session ID or a prefix of one, "last", the path of a file, or - for stdin.
 Run "clew ls --all" to list sessions.`
 
 // lastSession finds the newest session of this project, or of all projects if this one has none.
@@ -135,7 +135,7 @@ func findError(ctx context.Context, err error) error {
 func sessionsError(err error) error {
 	f := &failure{code: exitInput, err: errors.New(escaped(err.Error()))}
 	if errors.Is(err, os.ErrPermission) {
-		f.hint = "Make the directory readable for you."
+		f.hint = "Check the permissions of the directory."
 	} else if roots, err := sessions.Roots(); err != nil || len(roots) == 0 {
 		f.hint = "Set CLAUDE_CONFIG_DIR to the directory in which the agent keeps its files."
 	}
@@ -416,7 +416,7 @@ func noConversation(name string) error {
 	return &failure{
 		code: exitInput,
 		err:  fmt.Errorf("%s contains no conversation", printable(name)),
-		hint: "Give a transcript or a file of stream-json.",
+		hint: "Give a transcript or a stream-json file.",
 	}
 }
 
@@ -523,7 +523,7 @@ type style struct {
 }
 
 func (s *style) addFlags(cmd *cobra.Command) {
-	addOnOff(cmd, &s.expand, "expand", "show complete tool inputs and results, and what subagents did")
+	addOnOff(cmd, &s.expand, "expand", "show complete tool inputs and results, and the work of subagents")
 	addOnOff(cmd, &s.thinking, "thinking", "show the agent's thinking")
 }
 
@@ -552,9 +552,9 @@ type selection struct {
 func (s *selection) addFlags(cmd *cobra.Command) {
 	s.style.addFlags(cmd)
 	cmd.Flags().Var(&s.turns, "turn", "show only these turns, such as 3, 3..5 or 3..")
-	cmd.Flags().StringVar(&s.agent, "agent", "", "show the subagent with this `ID`, or the beginning of one")
-	addOnOff(cmd, &s.branches, "branches", "also show the messages that rewinds left behind")
-	addOnOff(cmd, &s.full, "full", "show long results in full, in html and markdown")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "show the subagent with this `ID` or ID prefix")
+	addOnOff(cmd, &s.branches, "branches", "also show messages that were rewound")
+	addOnOff(cmd, &s.full, "full", "do not shorten long results (html and markdown)")
 	addOnOff(cmd, &s.redact, "redact",
 		`remove keys, tokens, addresses and home directories; "clew export --list-rules" lists the rules`)
 }

@@ -31,11 +31,11 @@ type showOptions struct {
 
 const showLong = `Show a session: prompts, answers, tools and subagents.
 
-Name the session by its ID, by the beginning of the ID, or as "last": the newest
-session of this project, or of all projects if this one has none. A FILE is a
-transcript, stream-json, or JSON written by "clew export". With -, the same is
-read from stdin. Stdin is shown as it arrives, with partial answers if it has
-them. Lines of stream-json that are not JSON are shown as text.
+Name the session by its ID, by a prefix of the ID, or as "last": the newest session
+of this project, or of all projects if this one has none. FILE is a transcript,
+stream-json, or JSON written by "clew export". With -, show reads one of these from
+stdin and shows it as it arrives, including partial answers. Lines of stream-json
+that are not JSON are shown as text.
 
 Formats:
   text      for a terminal
@@ -46,10 +46,10 @@ Formats:
   messages  one object per message that the agent would continue with, with
             role and content as in the API
 
-A transcript that does not fit into memory, or has more than 1 GiB, is shown as
-text while it is read, and the first line says so. The output then includes the
-messages that rewinds left behind, which count as turns, and leaves out the work of
-subagents. --agent, --branches, --diff, --redact and --format can't be used then.`
+A transcript that does not fit into memory, or is larger than 1 GiB, is shown as
+text while it is read, and the first line says so. The output then includes rewound
+messages, which count as turns, and omits the work of subagents. --agent, --branches,
+--diff, --redact and --format are not available.`
 
 func newShow(s Streams) *cobra.Command {
 	o := &showOptions{streams: s, format: "text", most: maxWhole}
@@ -68,7 +68,7 @@ func newShow(s Streams) *cobra.Command {
 	o.selection.addFlags(cmd)
 	addOnOff(cmd, &o.diff, "diff", "show only the changes to files")
 	addOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
-	addOnOff(cmd, &o.noPager, "no-pager", "do not show long output page by page")
+	addOnOff(cmd, &o.noPager, "no-pager", "do not use a pager")
 	return cmd
 }
 
@@ -270,7 +270,7 @@ func (o *showOptions) printText(out io.Writer, chosen *selected) error {
 	}
 	for i := range chosen.Branches {
 		b := &chosen.Branches[i]
-		text := fmt.Sprintf("--- left behind at line %d ---\n\n", b.FromLine)
+		text := fmt.Sprintf("--- rewound at line %d ---\n\n", b.FromLine)
 		if _, err := io.WriteString(out, text+opts.Chunks(b.Chunks, 1)); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func (o *showOptions) printDiff(out io.Writer, chosen *selected) error {
 // large shows a transcript that does not fit into memory while it is read.
 func (o *showOptions) large(ctx context.Context, src *source) error {
 	notice := "the transcript is too large to read into memory (" + formatSize(src.size()) +
-		"): with messages that rewinds left behind, without subagents"
+		"): showing rewound messages, without subagents"
 	o.warn(notice)
 	out := bufio.NewWriterSize(o.out(), 16<<10)
 	_, _ = out.WriteString("--- " + notice + " ---\n\n") // Flush returns the error

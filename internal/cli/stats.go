@@ -114,25 +114,25 @@ func newStats(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	flags := cmd.Flags()
-	flags.Var(&o.by, "by", "group by these, separated by commas")
-	flags.StringVar(&o.since, "since", "", "count answers from this `time` on")
-	flags.StringVar(&o.until, "until", "", "count answers up to this `time`")
+	flags.Var(&o.by, "by", "comma-separated groups")
+	flags.StringVar(&o.since, "since", "", "count answers since this `time`")
+	flags.StringVar(&o.until, "until", "", "count answers until this `time`")
 	flags.StringVar(&o.timezone, "timezone", "",
 		"time `zone` of days and times, such as UTC or Europe/Paris (default the local one)")
 	flags.StringVar(&o.project, "project", "", "count only the project with this `name` or directory")
-	flags.Var(&o.aliases, "alias", "name a project here, such as old-shop=shop; can be given several times")
+	flags.Var(&o.aliases, "alias", "show a project under another name, such as old-shop=shop; repeatable")
 	addOnOff(cmd, &o.all, "all", "count all projects, which is the default")
 	_ = flags.MarkHidden("all") // it fails only for unknown flags
 	flags.StringVar(&o.prices, "prices", "", "`file` with prices that extend or replace the built-in ones")
 	flags.Var(&o.order, "sort", "sort by name, cost, tokens or answers")
-	flags.IntVar(&o.limit, "limit", 0, "show at most this `number` of groups; 0 means all")
-	flags.IntVar(&o.last, "last", 0, "count only the last groups, such as days, up to this `number`; 0 means all")
+	flags.IntVar(&o.limit, "limit", 0, "maximum `number` of groups to show; 0 means all")
+	flags.IntVar(&o.last, "last", 0, "`number` of last groups to count, such as days; 0 means all")
 	addOnOff(cmd, &o.active, "active", "count only the current block")
 	addOnOff(cmd, &o.recent, "recent", "count only the blocks of the last three days")
 	addOnOff(cmd, &o.plot, "plot", "draw bars instead of a table")
-	addOnOff(cmd, &o.watched, "watch", "on a terminal, read again every few seconds until interrupted")
+	addOnOff(cmd, &o.watched, "watch", "refresh every few seconds until interrupted (on a terminal)")
 	addOnOff(cmd, &o.json, "json", "print one JSON object")
-	addOnOff(cmd, &o.csv, "csv", "print comma-separated values, without a total")
+	addOnOff(cmd, &o.csv, "csv", "print CSV, without a total")
 	addOnOff(cmd, &o.reconcile, "reconcile", "compare with the agent's own totals")
 	addOnOff(cmd, &o.priceTable, "price-table", "print the prices and their date")
 	return cmd

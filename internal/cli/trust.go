@@ -318,7 +318,7 @@ func (w *workplace) remember() (note string) {
 		err = w.save(path)
 	}
 	if err != nil {
-		return fmt.Sprintf("! cannot remember that: %s: %v", path, cause(err))
+		return fmt.Sprintf("! cannot save the answer: %s: %v", path, cause(err))
 	}
 	return ""
 }

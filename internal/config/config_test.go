@@ -257,7 +257,7 @@ func TestLoadTypes(t *testing.T) {
 		"model: !!str 5":                  "1:8: model must be a text, such as opus",
 		"model: ~":                        "",
 		"model: |\n  opus":                "",
-		"model: \"a\\u200bb\"":            "1:8: model has a character that cannot be seen",
+		"model: \"a\\u200bb\"":            "1:8: model has an invisible character",
 		"timeout: 90":                     "1:10: timeout must be a duration such as 90s or 5m",
 		"settings: 5":                     "1:11: settings must be a path",
 		"tools:\n- Read\n- Edit":          "",
@@ -275,7 +275,7 @@ func TestLoadTypes(t *testing.T) {
 		"project_aliases: {a: [b]}":       "1:18: " + aliasRule,
 		"project_aliases: {a: \"\"}":      "1:18: " + aliasRule,
 		"project_aliases: {a: \"b=c\"}":   "1:18: " + aliasRule,
-		"project_aliases: {a: \"b\\ec\"}": "1:18: project_aliases has a character that cannot be seen",
+		"project_aliases: {a: \"b\\ec\"}": "1:18: project_aliases has an invisible character",
 		"Model: opus":                     "1:1: unknown setting Model",
 		"? [a]\n: b":                      "2:1: it is not YAML: found an invalid key for this map",
 		"<<: {model: a}":                  "1:1: unknown setting <<",
@@ -369,7 +369,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s lacks something: %+v", s.Key, s)
 		}
 		if named := s.Kind == File || s.Kind == Program || s.Kind == FileList; named && !s.Personal {
-			t.Errorf("%s is a path, and the file of a project can set it", s.Key)
+			t.Errorf("%s is a path, and a project's file can set it", s.Key)
 		}
 		if keys[s.Key] || variables[s.Variable] {
 			t.Errorf("%s is there twice", s.Key)

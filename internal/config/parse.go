@@ -49,7 +49,7 @@ func (p *parser) parse(data []byte) map[string]Value {
 			continue
 		}
 		if documents++; documents > 1 {
-			p.config.complain(p.at(doc.Start), "it has more than one document", "Leave out the line ---.")
+			p.config.complain(p.at(doc.Start), "it contains more than one document", "Leave out the line ---.")
 			break
 		}
 		p.settings(doc.Body)
@@ -119,9 +119,9 @@ func (p *parser) setting(entry *ast.MappingValueNode) {
 
 // refuse reports a setting that the file of a project cannot set.
 func (p *parser) refuse(s *Setting, key *token.Token) {
-	reason := "the file of a project cannot set " + s.Key + ": the project may be someone else's"
+	reason := "a project's file cannot set " + s.Key + ": the project may be someone else's"
 	if len(s.Harmless) > 0 {
-		reason = "the file of a project can set " + s.Key + " only to " + joined(s.Harmless) +
+		reason = "a project's file can set " + s.Key + " only to " + joined(s.Harmless) +
 			": the project may be someone else's"
 	}
 	hint := fmt.Sprintf("Set it in your own file, see \"clew config init --user\", or by %s", s.Variable)

@@ -57,7 +57,7 @@ type Setting struct {
 	Example string
 	// Personal means that the file of a project can't set it.
 	Personal bool
-	// Harmless, if not empty, are the only values that the file of a project can set it to.
+	// Harmless, if not empty, are the only values that a project's file can set it to.
 	Harmless []string
 	// Merge says what the file of a project does to a value of the user.
 	Merge Merge
@@ -69,7 +69,7 @@ func (s *Setting) IsList() bool { return s.Kind == List || s.Kind == FileList ||
 // All returns the settings, grouped by subject.
 func All() []Setting { return slices.Clone(table) }
 
-// mayBeInProject reports whether the file of a project can set the setting to this value.
+// mayBeInProject reports whether a project's file can set the setting to this value.
 func (s *Setting) mayBeInProject(texts []string) bool {
 	if s.Personal {
 		return false
@@ -116,7 +116,7 @@ func (s *Setting) problem(texts []string) string {
 			return s.Key + " " + s.requirement()
 		}
 		if hidden := strings.IndexFunc(text, isHidden); hidden >= 0 || !utf8.ValidString(text) {
-			return s.Key + " has a character that cannot be seen"
+			return s.Key + " has an invisible character"
 		}
 	}
 	if s.Kind == FileList && s.Flag == "" {
@@ -284,7 +284,7 @@ var table = []Setting{
 	},
 	{
 		Key: "fallback_model", Kind: List, Variable: "CLEW_FALLBACK_MODEL", Flag: "fallback-model", Commands: toAgent,
-		Example: "[sonnet, haiku]", Doc: "Models to try while that one is overloaded.",
+		Example: "[sonnet, haiku]", Doc: "Models to fall back to when the model is overloaded.",
 	},
 	{
 		Key: "effort", Variable: "CLEW_EFFORT", Flag: "effort", Commands: toAgent, Example: "high",
@@ -292,17 +292,17 @@ var table = []Setting{
 	},
 	{
 		Key: "timeout", Kind: Duration, Variable: "CLEW_TIMEOUT", Flag: "timeout", Commands: toAgent, Example: "10m",
-		Doc:   "The longest time for a turn; 0s means no limit.",
+		Doc:   "Time limit of a turn; 0s means no limit.",
 		Merge: Lowers,
 	},
 	{
 		Key: "max_turns", Kind: Count, Variable: "CLEW_MAX_TURNS", Flag: "max-turns", Commands: toAgent, Example: "50",
-		Doc:   "The most answers of the model for a prompt; 0 means no limit.",
+		Doc:   "Maximum number of answers to a prompt; 0 means no limit.",
 		Merge: Lowers,
 	},
 	{
 		Key: "max_budget_usd", Kind: Amount, Variable: "CLEW_MAX_BUDGET_USD", Flag: "max-budget-usd", Commands: toAgent,
-		Example: "2.5", Doc: "The most dollars that a session may cost; 0 means no limit.",
+		Example: "2.5", Doc: "Maximum cost of a session in dollars; 0 means no limit.",
 		Merge: Lowers,
 	},
 	{
@@ -313,7 +313,7 @@ var table = []Setting{
 	},
 	{
 		Key: "tools", Kind: List, Variable: "CLEW_TOOLS", Flag: "tools", Commands: toAgent,
-		Example: "[Read, Grep, Glob]", Doc: "The built-in tools of the agent; an empty list means none.",
+		Example: "[Read, Grep, Glob]", Doc: "Built-in tools of the agent; an empty list means none.",
 		Merge: Shrinks,
 	},
 	{
@@ -329,7 +329,7 @@ var table = []Setting{
 	},
 	{
 		Key: "add_dirs", Kind: FileList, Variable: "CLEW_ADD_DIRS", Flag: "add-dir", Commands: toAgent,
-		Example: "[~/notes]", Personal: true, Doc: "Other directories that tools may use.",
+		Example: "[~/notes]", Personal: true, Doc: "Additional directories that tools may use.",
 	},
 	{
 		Key: "mcp_config", Kind: FileList, Variable: "CLEW_MCP_CONFIG", Flag: "mcp-config", Commands: toAgent,
@@ -338,17 +338,17 @@ var table = []Setting{
 	{
 		Key: "strict_mcp_config", Kind: Switch, Variable: "CLEW_STRICT_MCP_CONFIG", Flag: "strict-mcp-config",
 		Commands: toAgent, Default: "false", Example: "true",
-		Doc:   "Whether to use only the MCP servers of --mcp-config and mcp_config.",
+		Doc:   "Whether to use only MCP servers from --mcp-config and mcp_config.",
 		Merge: SwitchesOn,
 	},
 	{
 		Key: "settings", Kind: File, Variable: "CLEW_SETTINGS", Flag: "settings", Commands: toAgent,
-		Example: "agent.json", Personal: true, Doc: "File with settings for the agent, which override its others.",
+		Example: "agent.json", Personal: true, Doc: "File with settings for the agent that override its others.",
 	},
 	{
 		Key: "setting_sources", Kind: List, Variable: "CLEW_SETTING_SOURCES", Flag: "setting-sources", Commands: toAgent,
 		Example: "[user, project]", Personal: true,
-		Doc: "The agent's own settings that it reads: user, project, local.",
+		Doc: "Settings that the agent reads: user, project, local.",
 	},
 	{
 		Key: "agent_path", Kind: Program, Variable: "CLEW_AGENT", Shared: true, Flag: "agent-path", Commands: toAgent,
@@ -361,15 +361,15 @@ var table = []Setting{
 	},
 	{
 		Key: "trusted_dirs", Kind: FileList, Variable: "CLEW_TRUSTED_DIRS", Example: "[~/work]", Personal: true,
-		Doc: "Directories whose projects, and those below, may run programs by hooks and\nMCP servers.",
+		Doc: "Directories whose projects may run programs as hooks and MCP servers.",
 	},
 	{
 		Key: "expand", Kind: Switch, Variable: "CLEW_EXPAND", Flag: "expand", Commands: toShow, Default: "false",
-		Example: "true", Doc: "Whether to show complete inputs and results of tools.",
+		Example: "true", Doc: "Whether to show complete tool inputs and results.",
 	},
 	{
 		Key: "thinking", Kind: Switch, Variable: "CLEW_THINKING", Flag: "thinking", Commands: toShow, Default: "false",
-		Example: "true", Doc: "Whether to show the thinking of the agent.",
+		Example: "true", Doc: "Whether to show the agent's thinking.",
 	},
 	{
 		Key: "timezone", Kind: Zone, Variable: "CLEW_TIMEZONE", Flag: "timezone", Commands: toStats,
