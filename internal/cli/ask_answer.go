@@ -129,7 +129,7 @@ func explanation(req *clew.PermissionRequest, s *sheet) string {
 	texts = append(texts,
 		"  no      denies this call. The agent is told so, and continues. No, because ... tells it why.",
 		"  e       denies this call, and reads a line for the agent: why, or what to do instead.",
-		"  Ctrl-C  denies this call, and ends the turn.")
+		"  Ctrl-C  denies this call, and ends the turn. In a chat, Esc does as well.")
 	var rows []string
 	for _, text := range texts {
 		rows = append(rows, s.ours(text, indent)...)

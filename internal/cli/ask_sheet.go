@@ -45,6 +45,7 @@ type sheetRow struct {
 const (
 	partIndent  = 2 // the other rows of a line, and what is not in a box
 	valueIndent = 2 // the lines of a part
+	leastText   = 4 // columns beside an indent
 	minBox      = 20
 	boxSides    = len("|  |")
 )
@@ -65,10 +66,14 @@ func (v *view) inner() int {
 func (s *sheet) add(indent int, line string) { s.addStyled(tty.Plain, indent, line) }
 
 func (s *sheet) addStyled(style tty.Style, indent int, line string) {
-	rows := tty.Break(tty.CleanLine(line), s.inner()-indent-partIndent)
+	hanging := partIndent
+	if s.inner()-indent-hanging < leastText { // there is no room for indents
+		indent, hanging = 0, 0
+	}
+	rows := tty.Break(tty.CleanLine(line), s.inner()-indent-hanging)
 	for i, row := range rows {
 		if i == 1 {
-			indent += partIndent
+			indent += hanging
 		}
 		if i < len(rows)-1 {
 			row = strings.TrimRight(row, " ")

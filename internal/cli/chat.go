@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -40,10 +41,16 @@ agent; /help lists them. Unknown commands are not sent. A space before the / sen
 the text as it is.
 
 Tools that no rule and no permission mode allows need your answer. The question
-shows the whole input of the tool. If that does not fit on the screen, Enter shows
-more of it, and until its end only the whole word yes or always allows the tool.
+shows the whole input of the tool, and for a change the diff of the file. The
+answers are y (yes, once), a (always), n (no), e (no, and say why) and ?, which
+explains them; "no, because ..." tells the agent why. Esc and Ctrl-C deny the tool
+and interrupt the turn. If the input does not fit on the screen, Enter shows more
+of it, and until its end only the whole word yes or always allows the tool.
 Anything you type before the question appears is discarded. Hooks and MCP servers
 of a directory that you have not trusted also need your answer: see "clew run --help".
+
+The terminal is notified when a turn ends or a question waits, and you have not
+typed anything for 10 seconds, unless the setting notify is false.
 
 If the agent crashes, another one continues the conversation. A prompt that was
 lost is offered again.
@@ -209,8 +216,12 @@ func (c *chat) endError() error {
 func (c *chat) closing() {
 	_ = c.screen.newLine() // an error was returned before
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
+		const resume = "Resume with: clew chat --resume "
+		if width := c.screen.width; width > 0 && tty.Width(resume+printable(id)) >= width {
+			id = tty.Cut(tty.Line(id), 8) // that is enough to find it
+		}
 		c.screen.note("Session " + id)
-		c.screen.note("Resume with: clew chat --resume " + id)
+		c.screen.note(resume + id)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -411,4 +412,26 @@ func TestChatTerminated(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.end(t, exitInterrupted)
+}
+
+// A chat as it is to be read afterwards: the prompt, what was done, and how to continue.
+func TestChatScreen(t *testing.T) {
+	t.Parallel()
+	for _, width := range screenWidths {
+		status, id := " · $0.12 · context 7%\n> |", chatSession
+		if width == 40 {
+			status, id = " · cont…\n> |", chatSession[:8]
+		}
+		for name, color := range map[string]string{"": "never", "_color": "always"} {
+			c := startChat(t, width, "CLEW_COLOR="+color)
+			c.see(t, "> |")
+			c.press(t, "work on it\r")
+			c.see(t, status)
+			c.press(t, "\x04")
+			c.see(t, "Resume with: clew chat --resume "+id+"\n|")
+			c.end(t, exitDone)
+			c.painted = color == "always"
+			checkGolden(t, fmt.Sprintf("screens/chat_%d%s", width, name), strings.TrimSuffix(c.paper.all(), "|\n"))
+		}
+	}
 }

@@ -119,6 +119,11 @@ func answerChatPrompt(text string) {
 		callInChat("Bash", chatCommandInput)
 	case "which":
 		callInChat("AskUserQuestion", chatQuestionInput)
+	case "work":
+		for _, step := range workSteps {
+			fmt.Println(step.frame)
+		}
+		chatBusy = false
 	default:
 		sayInChat("You said " + text)
 	}
@@ -169,19 +174,25 @@ type paper struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	rest    string
-	rows    [][]string // by cell; what a wide character covers is ""
+	rows    [][]cell
 	row     int
 	column  int
 	columns int
-	wrapped bool // a line was broken by the terminal
+	wrapped bool   // a line was broken by the terminal
+	wide    string // the last one of them
 	unknown []string
+	painted bool   // the text has its styles
+	style   string // the sequences of the style that is on
 	bells   int
 	// requests are what the terminal was asked for but to draw: links and notifications.
 	requests []string
 }
 
+// A cell is a place of a paper. What a wide character covers is "".
+type cell struct{ text, style string }
+
 func newPaper(columns int) *paper {
-	p := &paper{columns: columns, rows: [][]string{nil}}
+	p := &paper{columns: columns, rows: [][]cell{nil}}
 	p.changed = sync.NewCond(&p.mu)
 	return p
 }
@@ -255,7 +266,11 @@ func (p *paper) sequence() int {
 		p.cut()
 	case body == "K":
 		p.cut()
-	case strings.HasSuffix(body, "m"), body == "?2004h", body == "?2004l":
+	case body == "0m":
+		p.style = ""
+	case strings.HasSuffix(body, "m"):
+		p.style += p.rest[:end+3]
+	case body == "?2004h", body == "?2004l":
 	default:
 		p.unknown = append(p.unknown, body)
 	}
@@ -270,13 +285,14 @@ func (p *paper) put(r rune) {
 	w := tty.Width(string(r))
 	if p.column+w > p.columns {
 		p.wrapped = true
+		p.wide = p.line(p.rows[p.row])
 	}
 	for len(p.rows[p.row]) < p.column+w {
-		p.rows[p.row] = append(p.rows[p.row], " ")
+		p.rows[p.row] = append(p.rows[p.row], cell{text: " "})
 	}
-	p.rows[p.row][p.column] = string(r)
+	p.rows[p.row][p.column] = cell{string(r), p.style}
 	for i := 1; i < w; i++ {
-		p.rows[p.row][p.column+i] = ""
+		p.rows[p.row][p.column+i] = cell{style: p.style}
 	}
 	p.column += w
 }
@@ -285,12 +301,32 @@ func (p *paper) put(r rune) {
 func (p *paper) text() string {
 	var b strings.Builder
 	for i, cells := range p.rows {
-		line := strings.Join(cells, "")
+		line := p.line(cells)
 		if i == p.row {
 			at := min(p.column, len(cells))
-			line = strings.Join(cells[:at], "") + strings.Repeat(" ", p.column-at) + "|" + strings.Join(cells[at:], "")
+			line = p.line(cells[:at]) + strings.Repeat(" ", p.column-at) + "|" + p.line(cells[at:])
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// line returns cells as a text, with their styles if the paper is painted.
+func (p *paper) line(cells []cell) string {
+	var b strings.Builder
+	style := ""
+	for _, c := range cells {
+		if p.painted && c.style != style {
+			if style != "" {
+				b.WriteString("\x1b[0m")
+			}
+			b.WriteString(c.style)
+			style = c.style
+		}
+		b.WriteString(c.text)
+	}
+	if style != "" {
+		b.WriteString("\x1b[0m")
 	}
 	return b.String()
 }

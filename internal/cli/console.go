@@ -89,7 +89,7 @@ func sizeOf(out io.Writer) func() (columns, rows int) {
 // colored reports whether output to the console is colored.
 func (a *questioner) colored() bool {
 	if a.console.out == nil {
-		return colored(a.streams.Err)
+		return a.screen.color
 	}
 	return colored(a.console.out)
 }

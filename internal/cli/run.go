@@ -48,10 +48,20 @@ formats.
 
 Tools that no rule and no permission mode allows need your answer on the terminal,
 even if the prompt comes from a pipe. The question shows the whole input of the
-tool. If that does not fit on the screen, Enter shows more of it, and until its end
+tool, and for a change the diff of the file. The answers are:
+  y  yes, once
+  a  always, which changes the permissions as the question says
+  n  no; "no, because ..." tells the agent why
+  e  no, and the next line tells the agent why, or what to do instead
+  ?  explains the answers
+If the input does not fit on the screen, Enter shows more of it, and until its end
 only the whole word yes or always allows the tool. Anything you type before the
 question appears is discarded. The agent's own questions appear on the terminal as
 well. Without a terminal, these tools are denied.
+
+A terminal is notified, by its bell and OSC 9 or 777, when the turn ends or a
+question waits, and you have not typed anything for 10 seconds. The setting notify
+turns that off: see "clew config".
 
 A directory can have files that make the agent run programs: hooks in .claude,
 servers in .mcp.json. Unless you have trusted the directory, here or in Claude Code,
@@ -140,7 +150,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return unwritten
 	}
 	if text, ok := p.(*textPrinter); ok && isTerminal(o.streams.Err) {
-		scr.conclude(text.account.line(scr.elapsed(), opts.Ephemeral))
+		scr.conclude(text.account.parts(scr.elapsed(), opts.Ephemeral))
 	}
 	if ctx.Err() == nil || timedOut(ctx) {
 		scr.turnEnded()
@@ -178,10 +188,11 @@ func tokensOf(u *wire.Usage) int {
 	return u.InputTokens + u.OutputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 }
 
-// line says what the turn took, and how to continue the session. It is "" if nothing is known.
-func (a *turnAccount) line(elapsed time.Duration, ephemeral bool) string {
+// parts say what the turn took, and how to continue the session. There are none if nothing is
+// known.
+func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	if a.session == "" && a.result == nil {
-		return ""
+		return nil
 	}
 	tokens, cost := a.tokens, ""
 	if r := a.result; r != nil {
@@ -199,7 +210,7 @@ func (a *turnAccount) line(elapsed time.Duration, ephemeral bool) string {
 	if id := tty.Line(a.session); id != "" && !ephemeral {
 		parts = append(parts, "session "+tty.Cut(id, 8), `clew run --continue "..."`)
 	}
-	return strings.Join(parts, " · ")
+	return parts
 }
 
 func (o *runOptions) printer(scr *screen, structured bool) printer {

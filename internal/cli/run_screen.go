@@ -249,10 +249,24 @@ func (s *screen) elapsed() time.Duration {
 	return s.now().Sub(s.since)
 }
 
-// conclude writes the last line of a run, unless it is empty.
-func (s *screen) conclude(line string) {
+// conclude writes the last line of a run: clean parts, of which a narrow window has several lines.
+func (s *screen) conclude(parts []string) {
+	const between = " · "
+	room := max(s.width-1, 1)
+	line := ""
+	for i, part := range parts {
+		switch {
+		case i == 0:
+			line = part
+		case tty.Width(line+between+part) <= room:
+			line += between + part
+		default:
+			s.say(tty.Dim.Paint(tty.Fit(line, room), s.color) + "\n")
+			line = part
+		}
+	}
 	if line != "" {
-		s.say(tty.Dim.Paint(tty.Fit(line, max(s.width-1, 1)), s.color) + "\n")
+		s.say(tty.Dim.Paint(tty.Fit(line, room), s.color) + "\n")
 	}
 }
 

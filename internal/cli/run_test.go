@@ -267,7 +267,7 @@ func TestClosingLine(t *testing.T) {
 		for _, msg := range tt.messages {
 			account.follow(msg)
 		}
-		if got := account.line(3*time.Second, tt.ephemeral); got != tt.want {
+		if got := strings.Join(account.parts(3*time.Second, tt.ephemeral), " · "); got != tt.want {
 			t.Errorf("%s: it is %q, want %q", tt.name, got, tt.want)
 		}
 	}

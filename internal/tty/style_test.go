@@ -1,6 +1,9 @@
 package tty
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPaint(t *testing.T) {
 	t.Parallel()
@@ -86,5 +89,25 @@ func TestCutPainted(t *testing.T) {
 		if got := PaintedWidth(test.line); got != test.width {
 			t.Errorf("PaintedWidth(%q) = %d, want %d", test.line, got, test.width)
 		}
+	}
+}
+
+func TestNotification(t *testing.T) {
+	t.Parallel()
+	const short, long = "\x1b]9;clew repo: it ended\x1b\\", "\x1b]777;notify;clew repo;it ended\x1b\\"
+	for _, tt := range []struct{ terminal, program, title, want string }{
+		{"xterm", "", "clew repo", "\a" + short + long},
+		{"foot-extra", "", "clew repo", "\a" + short},
+		{"xterm-ghostty", "", "clew repo", "\a" + short},
+		{"xterm-256color", "WezTerm", "clew repo", "\a" + short},
+		{"linux", "", "clew repo", "\a"},
+		{"xterm", "WezTerm", "clew a;b\x1b\\\a\u009c\nc Ü", "\a\x1b]9;clew a,b\\x1b\\\\a\\u009c c ?: it ended\x1b\\"},
+	} {
+		if got := Notification(tt.terminal, tt.program, tt.title, "it ended"); got != tt.want {
+			t.Errorf("%+v:\n%q, want\n%q", tt, got, tt.want)
+		}
+	}
+	if got := Notification("xterm", "WezTerm", strings.Repeat("x", 1000), ""); len(got) > 120 {
+		t.Errorf("it has %d bytes", len(got))
 	}
 }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/wire"
+)
+
+// askedRequests are the questions of the goldens, and the files that they are about.
+func askedRequests() []*clew.PermissionRequest {
+	rule := func(tool, content string) []clew.PermissionUpdate {
+		return []clew.PermissionUpdate{
+			clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: tool, RuleContent: content}),
+		}
+	}
+	hostile := quotedText("ls\x1b[2J\x1b[1;1H\n+----+\n  y  yes, once\nAllow it? y\u202e\n| 世界 | 👩\u200d💻 " + strings.Repeat("x", 90))
+	return []*clew.PermissionRequest{
+		{ToolName: "Edit", Input: workEdit, Suggestions: rule("Edit", "upload/**")},
+		{
+			ToolName: "Bash", Suggestions: rule("Bash", "go test:*"),
+			Input: `{"command":"go test -run TestUpload -count=20 ./upload && git commit --all --message 'Fix the upload'","description":"Run the tests"}`,
+		},
+		{
+			ToolName: "Write", Input: `{"file_path":"/repo/notes/todo.md","content":"# To do\n\n- test the client as well\n"}`,
+			Suggestions: []clew.PermissionUpdate{clew.SetMode("session", "acceptEdits")},
+		},
+		{
+			ToolName: "Bash\n? Read", DecisionReason: "a rule \x1b[31masks", Input: wire.JSON(`{"command":` + hostile + `,"Command":"uptime"}`),
+			Suggestions: []clew.PermissionUpdate{clew.AddDirectories("userSettings", "/\x1b[2J\n  n  no", strings.Repeat("/long", 80))},
+		},
+	}
+}
+
+// askedQuestion is a question of the agent of its own.
+var askedQuestion = &clew.Question{
+	Question: "Which database should the tests use?", Header: "Database", MultiSelect: true,
+	Options: []clew.QuestionOption{
+		{Label: "SQLite", Description: "one file, no server, and the one that the examples of the documentation use"},
+		{Label: "Postgres \x1b[2J", Description: "what production has", Preview: "image: postgres:17\nports: [5432]"},
+	},
+}
+
+// askedWorkspace has the file that is changed.
+var askedWorkspace = workspace{dir: "/repo", read: func(path string) (string, error) {
+	if strings.HasSuffix(path, "server.go") {
+		return workFile, nil
+	}
+	return "", fs.ErrNotExist
+}}
+
+// askedScreen returns all questions as they are on a screen of this width.
+func askedScreen(columns int, color bool) string {
+	v := view{columns: columns, rows: 60, color: color}
+	var b strings.Builder
+	for _, req := range askedRequests() {
+		s := describe(req, v, askedWorkspace)
+		b.WriteString(s.page(longestPrompt(req, s)) + promptOf(req, s) + "\n\n")
+		if req.ToolName == "Edit" {
+			b.WriteString(explanation(req, s) + s.repeat() + promptOf(req, s) + "\n\n")
+		}
+	}
+	s := describeQuestion(askedQuestion, v)
+	s.aside = "question 1 of 2"
+	b.WriteString(s.page(1) + choicePrompt(askedQuestion, s) + "\n")
+	return b.String()
+}
+
+func TestAskScreen(t *testing.T) {
+	t.Parallel()
+	for _, width := range screenWidths {
+		checkGolden(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false))
+		checkGolden(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true))
+	}
+}
+
+// Whatever the width, no line of a question is wider than the screen.
+func TestAskScreenFits(t *testing.T) {
+	t.Parallel()
+	for width := 1; width <= 200; width++ {
+		text, painted := askedScreen(width, false), askedScreen(width, true)
+		paintedLines := strings.Split(painted, "\n")
+		for i, line := range strings.Split(text, "\n") {
+			if n := tty.Width(strings.TrimRight(line, " ")); n > width && width >= leastColumns {
+				t.Fatalf("%d columns: a line has %d: %q", width, n, line)
+			}
+			if tty.PaintedWidth(paintedLines[i]) != tty.Width(line) {
+				t.Fatalf("%d columns: %q in color is %q", width, line, paintedLines[i])
+			}
+		}
+	}
+}
+
+// replyTo returns the result of answers to a question, and what the user has seen after the first.
+func replyTo(t *testing.T, req *clew.PermissionRequest, answers ...string) (result clew.PermissionResult, seen string) {
+	t.Helper()
+	user := &promptedUser{answers: func(i int) string { return answers[i] }, read: askedWorkspace.read}
+	result = user.askAt(t, 80, 40, req)
+	if len(user.wanted) != len(answers) {
+		t.Errorf("%q: %d answers were wanted", answers, len(user.wanted))
+	}
+	return result, strings.Join(user.said[user.wanted[0]+1:], "")
+}
+
+// A no can have a reason, in the same line or in the next one, and the model hears it.
+func TestAskReasonReachesTheModel(t *testing.T) {
+	t.Parallel()
+	const alone, why = "The user denied this.", "The user denied this: use port 0, not 9000"
+	for _, tt := range []struct {
+		answers []string
+		want    string
+	}{
+		{[]string{"n"}, alone}, {[]string{"NO"}, alone}, {[]string{"e", ""}, alone}, {[]string{"no, because"}, "The user denied this: because"},
+		{[]string{"no, because use port 0, not 9000"}, why}, {[]string{"n use port 0, not 9000"}, why},
+		{[]string{"e", "use port 0, not 9000"}, why}, {[]string{"e use port 0, not 9000"}, why},
+		{[]string{"nothing", "?", "", "No, Because  use port 0, not 9000 "}, why},
+	} {
+		result, _ := replyTo(t, askedRequests()[1], tt.answers...)
+		want := &clew.DenyResult{Message: tt.want, Classification: clew.PermissionClassificationReject}
+		if diff := cmp.Diff(clew.PermissionResult(want), result); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.answers, diff)
+		}
+	}
+}
+
+// A question mark explains the answers that there are, and the question is asked again.
+func TestAskExplains(t *testing.T) {
+	t.Parallel()
+	req := askedRequests()[1]
+	for _, key := range []string{"?", "help"} {
+		_, seen := replyTo(t, req, key, "n")
+		for _, want := range []string{"  yes     allows this call.", "  always  allows", "  no      denies", "  e       denies", "Ctrl-C", "Allow it? "} {
+			if !strings.Contains(seen, want) {
+				t.Errorf("%s: it does not say %q:\n%s", key, want, seen)
+			}
+		}
+	}
+	req.Suggestions = nil
+	if _, seen := replyTo(t, req, "?", "n"); strings.Contains(seen, "always") {
+		t.Errorf("it explains an answer that is none:\n%s", seen)
+	}
+}
+
+// Always shows the rule as it is written, and the file that it is written to, and does just that.
+func TestAskAlwaysShowsTheRule(t *testing.T) {
+	t.Parallel()
+	for to, where := range map[clew.PermissionDestination]string{
+		"localSettings": "to .claude/settings.local.json", "projectSettings": "to .claude/settings.json",
+		"userSettings": "to your settings.json", "session": "for this session",
+	} {
+		req := askedRequests()[1]
+		req.Suggestions = []clew.PermissionUpdate{
+			clew.AddRules(to, "allow", clew.PermissionRule{ToolName: "Bash", RuleContent: "go test:*"}),
+		}
+		s := describe(req, view{columns: 80, rows: 40}, askedWorkspace)
+		if want := "  a  always     adds Bash(go test:*) " + where + "\n"; !strings.Contains(s.all(), want) {
+			t.Errorf("it does not say %q:\n%s", want, s.all())
+		}
+		result, _ := replyTo(t, req, "a")
+		want := &clew.AllowResult{UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent}
+		if !reflect.DeepEqual(result, clew.PermissionResult(want)) {
+			t.Errorf("the result is %+v, want %+v", result, want)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/wire"
+)
+
+// A workStep is a message of an agent that works, and the time before it.
+type workStep struct {
+	after time.Duration
+	frame string
+}
+
+// workSteps are a turn with texts, tools, a failure, a subagent and a change, which is asked about.
+var workSteps = []workStep{
+	{time.Second, saidFrame("", `{"type":"text","text":"I'll run the **tests** first:\n\n1. all of them\n2. then the one that fails, which takes longer than the others"}`)},
+	{0, saidFrame("", toolBlock("t1", "Bash", `{"command":"go test -run TestUpload -count=20 ./upload","description":"Run the tests"}`))},
+	{4100 * time.Millisecond, returnedFrame("", "t1", true, "--- FAIL: TestUpload (0.01s)\\n    dial tcp 127.0.0.1:9000: connection refused\\nFAIL\\nexit status 1\\n", "null")},
+	{time.Second, saidFrame("", toolBlock("t2", "Agent", `{"description":"Find other races","subagent_type":"Explore","prompt":"Look."}`))},
+	{time.Second, saidFrame("t2", toolBlock("t3", "Read", `{"file_path":"/repo/upload/client.go"}`))},
+	{100 * time.Millisecond, returnedFrame("t2", "t3", false, "package upload", "null")},
+	{time.Second, saidFrame("t2", toolBlock("t4", "Grep", `{"pattern":"go func","path":"/repo/upload"}`))},
+	{200 * time.Millisecond, returnedFrame("t2", "t4", false, "", "null")},
+	{time.Second, returnedFrame("", "t2", false, "There are none.", "null")},
+	{time.Second, saidFrame("", toolBlock("t5", "Edit", workEdit))},
+	{61 * time.Second, returnedFrame("", "t5", false, "Updated.", `{"filePath":"/repo/upload/server.go","oldString":"x","newString":"y",`+
+		`"structuredPatch":[{"oldStart":2,"oldLines":1,"newStart":2,"newLines":2,"lines":["-\tgo s.serve()","+\tln, err := net.Listen(\"tcp\", s.addr)","+\tgo s.serve(ln)"]}]}`)},
+	{0, saidFrame("", toolBlock("t6", "Bash", `{"command":"rm -rf \u001b[2J /srv"}`)+","+toolBlock("t7", "mcp__tracker__close_issue", `{"issue":17}`))},
+	{300 * time.Millisecond, returnedFrame("", "t7", false, "closed", "null")},
+	{time.Second, saidFrame("", `{"type":"text","text":"Fixed: the listener is up before the first request."}`)},
+	{0, `{"type":"result","subtype":"success","result":"Fixed: the listener is up before the first request.","duration_ms":73700,` +
+		`"total_cost_usd":0.1234,"usage":{"input_tokens":1400,"cache_read_input_tokens":20000},"session_id":"` + chatSession + `","uuid":"r"}`},
+}
+
+const (
+	workEdit = `{"file_path":"/repo/upload/server.go","old_string":"\tgo s.serve()","new_string":"\tln, err := net.Listen(\"tcp\", s.addr)\n\tgo s.serve(ln)"}`
+	workFile = "func (s *Server) Start() error {\n\tgo s.serve()\n\treturn nil\n}\n"
+)
+
+func toolBlock(id, name, input string) string {
+	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
+}
+
+// saidFrame returns a message of the model, or of the subagent that a call has started.
+func saidFrame(parent, blocks string) string {
+	return fmt.Sprintf(`{"type":"assistant","message":{"content":[%s]},"parent_tool_use_id":%q,"session_id":%q,"uuid":"a"}`,
+		blocks, parent, chatSession)
+}
+
+// returnedFrame returns the result of a call. Its text is in JSON, without quotes.
+func returnedFrame(parent, id string, failed bool, text, structured string) string {
+	return fmt.Sprintf(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"is_error":%t,"content":"%s"}]},`+
+		`"parent_tool_use_id":%q,"tool_use_result":%s,"session_id":%q,"uuid":"u"}`, id, failed, text, parent, structured, chatSession)
+}
+
+// A testScreen is a screen on paper, with a clock that the test sets.
+type testScreen struct {
+	*screen
+	paper   *paper
+	time    time.Time
+	asked   bool
+	answers chan string
+}
+
+func newTestScreen(columns int, color bool) *testScreen {
+	s := &testScreen{paper: newPaper(columns), time: screenNow, answers: make(chan string, 1)}
+	s.paper.painted = color
+	s.screen = newScreen(Streams{})
+	s.out = rawWriter{s}
+	s.err, s.shared, s.animated, s.width, s.color = s.out, true, true, columns, color
+	s.now = func() time.Time { return s.time }
+	s.window, s.windowColor = func() (int, int) { return columns, 50 }, color
+	s.worksIn("/repo", "")
+	return s
+}
+
+// Write shows a text. The user says yes to all questions.
+func (s *testScreen) Write(text []byte) (int, error) {
+	n, err := s.paper.Write(text)
+	if s.asked && len(text) > 0 && !strings.HasSuffix(string(text), "\n") {
+		s.asked = false
+		s.paper.Write([]byte("y\r\n")) //nolint:errcheck // it is in memory
+		s.answers <- "yes"
+	}
+	return n, err
+}
+
+func (s *testScreen) want() <-chan string {
+	s.asked = true
+	return s.answers
+}
+
+func (s *testScreen) awaited() bool { return false }
+
+// play shows a turn as run and chat do, and asks about the calls of Edit.
+func (s *testScreen) play(t *testing.T, steps []workStep) *textPrinter {
+	t.Helper()
+	asker := newQuestioner(t.Context(), Streams{}, s.screen)
+	asker.console = console{in: s, size: s.window}
+	asker.workspace = workspace{dir: "/repo", read: func(string) (string, error) { return workFile, nil }}
+	p := &textPrinter{screen: s.screen}
+	s.busy("thinking")
+	for _, step := range steps {
+		s.time = s.time.Add(step.after)
+		msg := wire.Decode([]byte(step.frame))
+		if err := p.print(msg); err != nil {
+			t.Fatal(err)
+		}
+		s.follow(msg)
+		if strings.Contains(step.frame, `"name":"Edit"`) {
+			s.time = s.time.Add(time.Second)
+			req := &clew.PermissionRequest{ToolName: "Edit", ToolUseID: "t5", Input: workEdit, Suggestions: []clew.PermissionUpdate{
+				clew.AddRules("localSettings", "allow", clew.PermissionRule{ToolName: "Edit", RuleContent: "upload/**"}),
+			}}
+			if _, err := asker.decide(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.idle()
+	if err := p.finish(nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// shown returns what is on the screen, without the cursor.
+func (s *testScreen) shown() string { return strings.TrimSuffix(s.paper.text(), "|\n") }
+
+func TestRunScreen(t *testing.T) {
+	t.Parallel()
+	for _, width := range screenWidths {
+		for _, color := range []bool{false, true} {
+			name := fmt.Sprintf("screens/run_%d", width)
+			if color {
+				name += "_color"
+			}
+			s := newTestScreen(width, color)
+			p := s.play(t, workSteps)
+			s.conclude(p.account.parts(s.elapsed(), false))
+			checkGolden(t, name, s.shown())
+		}
+	}
+}
+
+// leastColumns is the width from which on everything fits. A line of a change needs its indent, its
+// mark and two columns for a wide character.
+const leastColumns = 6
+
+// Whatever the width, the terminal does not have to break a line.
+func TestRunScreenFits(t *testing.T) {
+	t.Parallel()
+	for width := 1; width <= 200; width++ {
+		s := newTestScreen(width, false)
+		p := s.play(t, workSteps)
+		s.conclude(p.account.parts(s.elapsed(), false))
+		if s.paper.wrapped && width >= leastColumns || len(s.paper.unknown) > 0 {
+			t.Errorf("%d columns: unknown sequences %q\n%s", width, s.paper.unknown, s.paper.wide)
+		}
+		s.busy("thinking")
+		s.follow(wire.Decode([]byte(workSteps[1].frame)))
+		s.time = s.time.Add(100 * time.Second)
+		if line := s.activity("|"); len([]rune(line)) >= max(width, 2) {
+			t.Fatalf("%d columns: %q", width, line)
+		}
+	}
+}
+
+// A call is announced once: by its question, or by its row. On a pipe, by a line when it begins.
+func TestToolIsAnnouncedOnce(t *testing.T) {
+	t.Parallel()
+	s := newTestScreen(80, false)
+	s.play(t, workSteps)
+	for text, want := range map[string]int{
+		"  Bash   Run the tests": 1, "  Agent  Explore": 1, "+- Edit upload/server.go": 1, "  Edit   upload/server.go": 1, "* ": 0,
+	} {
+		if got := strings.Count(s.shown(), text); got != want {
+			t.Errorf("%q is there %d times:\n%s", text, got, s.shown())
+		}
+	}
+	var log strings.Builder
+	pipe := newScreen(Streams{Err: &log})
+	pipe.worksIn("/repo", "")
+	pipe.busy("thinking")
+	for _, step := range workSteps {
+		pipe.follow(wire.Decode([]byte(step.frame)))
+	}
+	pipe.refused("t6", "Bash", "nobody is here")
+	pipe.follow(wire.Decode([]byte(returnedFrame("", "t6", true, "denied", "null"))))
+	pipe.idle()
+	want := `* Bash: Run the tests: go test -run TestUpload -count=20 ./upload
+! Bash failed: --- FAIL: TestUpload (0.01s)
+* Agent: Explore - Find other races
+  * Read: upload/client.go
+  * Grep: "go func" in upload
+* Edit: upload/server.go - 1 -> 2 lines
+* Bash: rm -rf  [2J /srv
+* mcp__tracker__close_issue: tracker: close_issue
+! Bash denied: nobody is here
+`
+	if diff := cmp.Diff(want, log.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The last line says what runs, for how long, and what else does.
+func TestRunActivity(t *testing.T) {
+	t.Parallel()
+	s := newTestScreen(60, false)
+	s.busy("thinking")
+	begin := func(id, input string) {
+		s.follow(wire.Decode([]byte(saidFrame("", toolBlock(id, "Bash", input)))))
+	}
+	end := func(id string) { s.follow(wire.Decode([]byte(returnedFrame("", id, false, "", "null")))) }
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() {}, "| 5 s · thinking"},
+		{func() { begin("a", `{"command":"make"}`) }, "| 10 s · running make (5 s)"},
+		{func() { begin("b", `{"command":"make a list of all of the packages in this repository"}`) }, "| 15 s · running make a list of all of th… (5 s) and 1 more"},
+		{func() { end("b") }, "| 20 s · running make (15 s)"},
+		{func() { s.pause(true); s.time = s.time.Add(time.Hour); s.pause(false) }, "| 25 s · running make (3620 s)"},
+		{func() { s.decided("a", true) }, "| 30 s · running make (5 s)"},
+		{func() { end("a") }, "| 35 s · thinking"},
+	} {
+		step.do()
+		s.time = s.time.Add(5 * time.Second)
+		if got := s.activity("|"); got != step.want {
+			t.Errorf("%q, want %q", got, step.want)
+		}
+	}
+}
