@@ -23,12 +23,9 @@ package search
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/clewdev/clew/search/internal/sqlite"
 	"github.com/clewdev/clew/sessions"
@@ -89,9 +86,9 @@ func (x *Index) try(ctx context.Context, files []sessions.File, q *Query) (resul
 	if err != nil {
 		return nil, err
 	}
-	s := lookup{query: q, pairs: q.pairs(), db: db, reader: newReader(), states: map[int64]*state{}, unread: map[string]bool{}}
+	s := newLookup(q, db, byID(files, known))
 	defer s.fileCache.close()
-	if result, err = s.search(ctx, byID(files, known)); err != nil {
+	if result, err = s.search(ctx); err != nil {
 		return nil, err
 	}
 	result.Unread = append(unread, result.Unread...)
@@ -149,183 +146,4 @@ func byID(files []sessions.File, known map[string]sqlite.File) map[int64]*sessio
 		}
 	}
 	return list
-}
-
-// A lookup is one search in an index that is up to date.
-type lookup struct {
-	query     *Query
-	pairs     []pair // of the query
-	db        *sqlite.DB
-	reader    *reader
-	tokenizer tokenizer
-	fileCache fileCache
-	states    map[int64]*state
-	unread    map[string]bool // by path
-	faults    []error
-}
-
-// found are the passages of a segment that have all words.
-type found struct {
-	segment sqlite.Segment
-	file    *sessions.File
-	numbers []int
-}
-
-func (l *lookup) search(ctx context.Context, files map[int64]*sessions.File) (*Result, error) {
-	if err := l.db.Read(ctx); err != nil {
-		return nil, err
-	}
-	matched, err := l.match(ctx, files)
-	if err != nil {
-		return nil, err
-	}
-	q := l.query
-	all := !q.Since.IsZero() || !q.Until.IsZero() // the time of each passage must be checked
-	best := ranking{limit: q.Limit}
-	rest := 0
-	for i := range matched {
-		m := &matched[i]
-		if last := best.last(); !all && last != nil && m.segment.Newest < last.location.time {
-			rest += len(m.numbers)
-			continue
-		}
-		if err := l.segment(ctx, m, &best); err != nil {
-			return nil, err
-		}
-	}
-	return l.result(ctx, &best, rest)
-}
-
-// last returns the last candidate of a full ranking, or nil.
-func (r *ranking) last() *candidate {
-	if r.limit <= 0 || len(r.list) < r.limit {
-		return nil
-	}
-	return r.list[0]
-}
-
-// match returns the segments that have passages with all words, the newest first.
-func (l *lookup) match(ctx context.Context, files map[int64]*sessions.File) ([]found, error) {
-	segments, err := l.db.Segments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := l.db.Match(ctx, l.query.expression())
-	if err != nil {
-		return nil, err
-	}
-	var list []found
-	for id, numbers := range numbers {
-		segment, ok := segments[id]
-		if !ok {
-			return nil, fmt.Errorf("%w: segment %d is missing", sqlite.ErrDamaged, id)
-		}
-		late := l.query.Since.IsZero() || segment.Newest >= l.query.Since.UnixMilli()
-		if file := files[segment.File]; file != nil && late && l.query.wantsFile(file) {
-			list = append(list, found{segment, file, numbers})
-		}
-	}
-	slices.SortFunc(list, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.segment.Newest, a.segment.Newest), cmp.Compare(a.segment.ID, b.segment.ID))
-	})
-	return list, nil
-}
-
-// segment ranks the passages of a segment.
-func (l *lookup) segment(ctx context.Context, m *found, best *ranking) error {
-	data, err := l.db.Locations(ctx, m.segment.ID)
-	if err != nil {
-		return err
-	}
-	locations, err := decodeLocations(data)
-	if err != nil {
-		return err
-	}
-	filters, err := l.filters(ctx, m.segment.ID)
-	if err != nil {
-		return err
-	}
-	for _, n := range slices.Backward(m.numbers) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if n >= len(locations) || len(l.pairs) > 0 && n >= len(filters) {
-			return errDamaged
-		}
-		if len(l.pairs) > 0 && !filters[n].mayHave(l.pairs) {
-			continue
-		}
-		c := &candidate{file: m.file, id: m.segment.File, location: locations[n]}
-		if !l.query.wantsLocation(&c.location) {
-			continue
-		}
-		if !best.wants(c) {
-			best.total++
-		} else if l.check(c) {
-			best.add(c)
-		}
-	}
-	return nil
-}
-
-// filters returns the filters of a segment, or nil if the query does not need them.
-func (l *lookup) filters(ctx context.Context, segment int64) ([]pairFilter, error) {
-	if len(l.pairs) == 0 {
-		return nil, nil
-	}
-	data, err := l.db.Filters(ctx, segment)
-	if err != nil {
-		return nil, err
-	}
-	return decodeFilters(data)
-}
-
-// check reads the passage, and reports whether it matches the query.
-func (l *lookup) check(c *candidate) bool {
-	file, err := l.fileCache.open(c.file.Path)
-	if err != nil {
-		l.missed(c.file.Path, err)
-		return false
-	}
-	text, ok := l.reader.text(file, &c.location, c.file.Spill)
-	return ok && c.take(text, l.query.find(&l.tokenizer, text))
-}
-
-// missed records that a file can't be read. A file that no longer exists has no passages, which is
-// not an error.
-func (l *lookup) missed(path string, err error) {
-	if !errors.Is(err, os.ErrNotExist) && !l.unread[path] {
-		l.unread[path] = true
-		l.faults = append(l.faults, err)
-	}
-}
-
-func (l *lookup) state(ctx context.Context, file int64) (*state, error) {
-	if s, ok := l.states[file]; ok {
-		return s, nil
-	}
-	data, err := l.db.State(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	s := new(state)
-	if json.Unmarshal(data, s) != nil {
-		return nil, errDamaged
-	}
-	l.states[file] = s
-	return s, nil
-}
-
-func (l *lookup) result(ctx context.Context, best *ranking, rest int) (*Result, error) {
-	more := rest + best.total - len(best.list)
-	result := &Result{More: more, AtMost: more > 0 && !l.query.exact(), Unread: l.faults}
-	var turns turnCounter
-	for _, c := range best.sorted() {
-		var err error
-		if c.state, err = l.state(ctx, c.id); err != nil {
-			return nil, err
-		}
-		result.Hits = append(result.Hits, c.hit(ctx, &turns))
-	}
-	return result, ctx.Err()
 }

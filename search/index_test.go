@@ -40,8 +40,11 @@ func filesBelow(t *testing.T, dir string) []sessions.File {
 func described(r *Result) []string {
 	var list []string
 	for _, h := range r.Hits {
-		list = append(list, fmt.Sprintf("%s %s %s %d turn %d %v %v %s %v %q", h.File.Path, h.SessionID, h.AgentID, h.Line, h.Turn,
-			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Directory))
+		list = append(list, fmt.Sprintf("%s %s %s %d turn %d %v %v %s %v %q %v", h.File.Path, h.SessionID, h.AgentID, h.Line, h.Turn,
+			h.Time.UTC().Format(time.RFC3339Nano), h.Role, h.Tool, h.Matches, h.Directory, h.Score))
+	}
+	for _, g := range r.Groups {
+		list = append(list, fmt.Sprint(g.Project, g.SessionID, g.Hits))
 	}
 	return list
 }
@@ -119,8 +122,11 @@ func TestIndexEqualsScan(t *testing.T) {
 			q.Until = middle
 			q.Projects = map[string]bool{files[0].Project: true, files[len(files)/2].Project: true}
 		}
-		for _, limit := range []int{0, 3} {
-			q.Limit = limit
+		for _, limit := range []int{0, 3, -3, -20} {
+			q.Order, q.Limit, q.PerSession, q.Now = Newest, limit, 0, time.Time{}
+			if limit < 0 {
+				q.Order, q.Limit, q.PerSession, q.Now = Relevance, -limit, i%3, middle
+			}
 			want, err := Scan(t.Context(), files, q, nil)
 			if err != nil {
 				t.Fatal(err)

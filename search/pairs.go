@@ -72,10 +72,10 @@ func encodeFilters(filters []pairFilter) []byte {
 	return data
 }
 
-func decodeFilters(data []byte) ([]pairFilter, error) {
+// decodeFilters appends filters, which share the memory of the data, to a list.
+func decodeFilters(filters []pairFilter, data []byte) ([]pairFilter, error) {
 	r := locationReader{data: data}
-	var filters []pairFilter
-	for len(r.data) > 0 {
+	for r.more() && !r.bad {
 		filters = append(filters, r.bytes(r.size()))
 	}
 	if r.bad {

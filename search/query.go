@@ -27,12 +27,13 @@ const (
 	Answer        // text of the model, and summaries of compactions
 	Tool          // the input or the result of a tool, or the output of a command or of the agent
 	Thinking      // thinking of the model
+	Title         // a title of the session, which the user gave or the agent generated
 )
 
 // roleNames are the names of the roles.
-var roleNames = []string{AnyRole: "", Prompt: "prompt", Answer: "answer", Tool: "tool", Thinking: "thinking"}
+var roleNames = []string{AnyRole: "", Prompt: "prompt", Answer: "answer", Tool: "tool", Thinking: "thinking", Title: "title"}
 
-// String returns prompt, answer, tool or thinking, and "" for any role.
+// String returns prompt, answer, tool, thinking or title, and "" for any role.
 func (r Role) String() string {
 	if int(r) >= len(roleNames) {
 		return ""
@@ -65,8 +66,18 @@ type Query struct {
 	Since, Until time.Time
 	// Projects are the names of the projects to search. Nil means all.
 	Projects map[string]bool
+	// Sessions are the IDs of the sessions to search. Nil means all.
+	Sessions map[string]bool
 	// Limit is the most results. 0 or less means no limit.
 	Limit int
+
+	// Order is the order of the hits. The zero value means the newest first.
+	Order Order
+	// PerSession is the most hits of one session, for the order Relevance. 0 or less means no limit.
+	PerSession int
+	// Now is the time against which the age of hits counts, for the order Relevance. The zero time
+	// means the time of the search.
+	Now time.Time
 }
 
 // A phrase is a list of words that follow each other.
@@ -176,8 +187,11 @@ func (q *Query) expression() string {
 			terms = append(terms, term)
 		}
 	}
-	for _, mark := range marks(q.Role, q.Tool) {
+	for _, mark := range marks(q.Role, "") {
 		terms = append(terms, `"`+mark+`"`)
+	}
+	for _, mark := range marks(AnyRole, q.Tool) {
+		terms = append(terms, `("`+mark+`" OR "`+spillMark+`")`) // the tool of a spill is known later
 	}
 	slices.Sort(terms)
 	return strings.Join(slices.Compact(terms), " AND ")
@@ -194,6 +208,9 @@ func marks(role Role, tool string) []string {
 	}
 	return list
 }
+
+// spillMark is the word for passages of spills.
+const spillMark = "\ue002"
 
 // A Span is a range of bytes of a text, from Start to End, without End.
 type Span struct{ Start, End int }
@@ -401,7 +418,8 @@ type wordSet struct {
 	seed  maphash.Seed
 	slots []slot // a power of two
 	text  uint32 // the number of the text, from 1
-	count int    // of its words
+	count int    // of its words, each once
+	total int    // of its words
 	words []byte // with a space after each
 }
 
@@ -412,13 +430,14 @@ func (v *wordSet) of(text string, marks ...string) []byte {
 	if v.slots == nil || v.text == math.MaxUint32 {
 		v.seed, v.slots, v.text = maphash.MakeSeed(), make([]slot, 1<<10), 0
 	}
-	v.text, v.count, v.words = v.text+1, 0, v.words[:0]
+	v.text, v.count, v.total, v.words = v.text+1, 0, 0, v.words[:0]
 	v.pairs.begin()
 	for _, m := range marks {
 		v.words = append(append(v.words, m...), ' ')
 	}
 	for _, end := v.next(text, 0); end > 0; _, end = v.next(text, end) {
 		v.pairs.add(v.word)
+		v.total++
 		if at := v.slot(v.word); at.text != v.text {
 			start := len(v.words)
 			v.words = append(v.words, v.word...)

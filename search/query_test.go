@@ -102,11 +102,11 @@ func TestInputText(t *testing.T) {
 func FuzzLocations(f *testing.F) {
 	f.Add(encodeLocations([]location{{offset: 5, length: 9, line: 2, role: Tool, tool: "Bash"}, {offset: 70, time: -3, role: Prompt, agent: "a"}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		locations, err := decodeLocations(data)
+		locations, err := decodeLocations(nil, data)
 		if err != nil {
 			return
 		}
-		again, err := decodeLocations(encodeLocations(locations))
+		again, err := decodeLocations(nil, encodeLocations(locations))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,14 +173,14 @@ func TestPairFilter(t *testing.T) {
 func TestPairFiltersAreKept(t *testing.T) {
 	t.Parallel()
 	want := []pairFilter{newPairFilter(pairsOf("a b c")), {}, newPairFilter(pairsOf("x y"))}
-	got, err := decodeFilters(encodeFilters(want))
+	got, err := decodeFilters(nil, encodeFilters(want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := decodeFilters([]byte{9, 1}); err == nil {
+	if _, err := decodeFilters(nil, []byte{9, 1}); err == nil {
 		t.Error("truncated filters are accepted")
 	}
 }

@@ -9,11 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -22,16 +18,25 @@ import (
 
 // A state records how far a file was read, and what is needed to continue there.
 type state struct {
-	Offset    int64             `json:"offset"`
-	Lines     int64             `json:"lines"` // line feeds before the offset
-	Time      int64             `json:"time"`  // of the last entry that has one
-	Turns     int64             `json:"turns"`
-	Tip       string            `json:"tip,omitempty"`     // the last entry of the conversation
-	Rewound   bool              `json:"rewound,omitempty"` // only the whole transcript has the turns
-	Session   string            `json:"session,omitempty"` // the session ID in the entries
-	Directory string            `json:"folder,omitempty"`  // the name of the first working directory
-	Calls     map[string]string `json:"calls,omitempty"`   // the tools of calls without a result, by ID
-	Checksum  uint64            `json:"guard"`             // of the bytes before the offset
+	Offset    int64           `json:"offset"`
+	Lines     int64           `json:"lines"` // line feeds before the offset
+	Time      int64           `json:"time"`  // of the last entry that has one
+	Turns     int64           `json:"turns"`
+	Tip       string          `json:"tip,omitempty"`     // the last entry of the conversation
+	Rewound   bool            `json:"rewound,omitempty"` // only the whole transcript has the turns
+	Runs      []byte          `json:"runs,omitempty"`    // these turns: see encodeTurns
+	Session   string          `json:"session,omitempty"` // the session ID in the entries
+	Directory string          `json:"folder,omitempty"`  // the name of the first working directory
+	Calls     map[string]call `json:"calls,omitempty"`   // calls without a result, by ID
+	Title     string          `json:"title,omitempty"`   // the last title of the session
+	Checksum  uint64          `json:"guard"`             // of the bytes before the offset
+
+	// Branch is the last entry of a branch that began with an entry of the agent, and not where the
+	// conversation ended. If the conversation goes on there, it was rewound.
+	Branch string `json:"branch,omitempty"`
+	// Spills has the calls whose results are in separate files, by the names of these. The index
+	// stores it in a separate column.
+	Spills map[string]spillCall `json:"-"`
 
 	// Queue has the prompts that no entry of the conversation may have.
 	Queue transcript.PromptQueue `json:"queue,omitzero"`
@@ -177,7 +182,19 @@ func (r *reader) entry(e *transcript.Entry, time int64) {
 		if passage.turn {
 			r.state.Turns++
 		}
-		p.nth, p.role, p.tool, p.turn = int64(i), passage.role, r.toolOf(&passage), r.state.Turns
+		p.nth, p.role, p.turn, p.tool = int64(i), passage.role, r.state.Turns, ""
+		switch {
+		case passage.role == Title:
+			if passage.text == r.state.Title {
+				continue // the agent writes it again and again
+			}
+			r.state.Title, p.turn = passage.text, 0
+		case passage.tool != "":
+			r.called(&passage, time)
+			p.tool = passage.tool
+		case passage.call != "":
+			p.tool = r.answered(e, &passage, &p).Tool
+		}
 		r.err = r.visit(&p, passage.text)
 	}
 }
@@ -194,31 +211,31 @@ func (r *reader) note(e *transcript.Entry) {
 	if s.Directory == "" && e.CWD != "" {
 		s.Directory = path.Base(strings.ReplaceAll(e.CWD, `\`, "/"))
 	}
-	said := (e.Type == "user" || e.Type == "assistant") && !e.IsSidechain && e.ToolUseResult == nil
-	if said && e.ParentUUID != "" && s.Tip != "" && e.ParentUUID != s.Tip || len(e.Supersedes) > 0 || recordsRewind(e) {
+	if len(e.Supersedes) > 0 || recordsRewind(e) {
 		s.Rewound = true
+	}
+	if e.Chained() && !e.IsSidechain {
+		s.follow(e)
+	}
+}
+
+// follow notes whether an entry continues the conversation or begins a branch of it. Results of
+// calls that ran at once, and notes of the agent, also follow entries before the last one. Only if
+// the user or the model continues after such a note, the conversation was rewound.
+func (s *state) follow(e *transcript.Entry) {
+	away := e.ParentUUID != "" && s.Tip != "" && e.ParentUUID != s.Tip
+	onBranch := s.Branch != "" && e.ParentUUID == s.Branch
+	switch said := (e.Type == "user" || e.Type == "assistant") && e.ToolUseResult == nil; {
+	case said && (away || onBranch):
+		s.Rewound, s.Branch = true, ""
+	case !said && e.Type == "system" && away, !said && onBranch:
+		s.Branch = e.UUID
 	}
 }
 
 // recordsRewind reports whether an entry beside the conversation may record a rewind.
 func recordsRewind(e *transcript.Entry) bool {
 	return e.Type == "last-prompt" && bytes.Contains(e.Raw, []byte(`"rewound"`))
-}
-
-// toolOf returns the name of a passage's tool.
-func (r *reader) toolOf(p *passage) string {
-	if p.tool == "" {
-		name := r.state.Calls[p.call]
-		delete(r.state.Calls, p.call)
-		return name
-	}
-	if r.state.Calls == nil {
-		r.state.Calls = map[string]string{}
-	}
-	if p.call != "" && len(r.state.Calls) < maxCalls {
-		r.state.Calls[p.call] = p.tool
-	}
-	return p.tool
 }
 
 // spill reads a spill in pieces. It skips a file that does not look like text.
@@ -280,97 +297,4 @@ func (r *reader) text(file io.ReaderAt, p *location, spill bool) (string, bool) 
 		return "", false
 	}
 	return passages[p.nth].text, true
-}
-
-// Scan runs a query by reading all files. It blocks until all are read or the context ends. In the
-// latter case it returns what it has found so far and the error of the context. progress may be
-// nil, and is called by one goroutine at a time.
-func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(done, total int64)) (*Result, error) {
-	if err := q.check(); err != nil {
-		return nil, err
-	}
-	s := &scan{query: q, progress: progress, best: ranking{limit: q.Limit}}
-	for i := range files {
-		if q.wantsFile(&files[i]) {
-			s.files = append(s.files, &files[i])
-			s.total += files[i].Info.Size()
-		}
-	}
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(s.files)) {
-		group.Go(func() { s.work(ctx) })
-	}
-	group.Wait()
-	result := &Result{More: s.best.total - len(s.best.list), Unread: s.unread}
-	var turns turnCounter
-	for _, c := range s.best.sorted() {
-		result.Hits = append(result.Hits, c.hit(ctx, &turns))
-	}
-	return result, ctx.Err()
-}
-
-// wantsFile reports whether a file may have matches.
-func (q *Query) wantsFile(f *sessions.File) bool {
-	if q.Projects != nil && !q.Projects[f.Project] {
-		return false
-	}
-	return q.Since.IsZero() || !f.Info.ModTime().Before(q.Since)
-}
-
-// wantsLocation reports whether a passage may be a match, by everything but its text.
-func (q *Query) wantsLocation(p *location) bool {
-	at := time.UnixMilli(p.time)
-	return (q.Role == AnyRole || q.Role == p.role) && (q.Tool == "" || strings.EqualFold(q.Tool, p.tool)) &&
-		(q.Since.IsZero() || !at.Before(q.Since)) && (q.Until.IsZero() || at.Before(q.Until))
-}
-
-// A scan is the state of a call of Scan.
-type scan struct {
-	query    *Query
-	files    []*sessions.File
-	next     atomic.Int64
-	progress func(done, total int64)
-	total    int64
-
-	mu     sync.Mutex // guards what follows
-	done   int64
-	best   ranking
-	unread []error
-}
-
-func (s *scan) work(ctx context.Context) {
-	r := newReader()
-	r.progress = s.report
-	var c tokenizer
-	for i := int(s.next.Add(1)) - 1; i < len(s.files) && ctx.Err() == nil; i = int(s.next.Add(1)) - 1 {
-		f, st := s.files[i], new(state)
-		err := r.read(ctx, f, st, func(p *location, text string) error {
-			if s.query.wantsLocation(p) {
-				found := &candidate{file: f, state: st, location: *p}
-				if found.take(text, s.query.find(&c, text)) {
-					s.found(found)
-				}
-			}
-			return ctx.Err()
-		})
-		if err != nil && !errors.Is(err, ctx.Err()) {
-			s.mu.Lock()
-			s.unread = append(s.unread, err)
-			s.mu.Unlock()
-		}
-	}
-}
-
-func (s *scan) found(c *candidate) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.best.add(c)
-}
-
-func (s *scan) report(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.done += int64(n); s.progress != nil {
-		s.progress(min(s.done, s.total), s.total)
-	}
 }

@@ -44,7 +44,7 @@ func TestTurnsOfCanceledSearch(t *testing.T) {
 	files := filesBelow(t, d.dir)
 	var turns turnCounter
 	ctx := &countedContext{Context: t.Context(), most: 2}
-	if got := turns.of(ctx, &files[0]); len(got) > 0 {
+	if got := turns.of(ctx, &files[0], new(state)); len(got) > 0 {
 		t.Errorf("%d lines have a turn, after the context has ended", len(got))
 	}
 	if ctx.calls <= ctx.most {

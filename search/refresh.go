@@ -80,12 +80,15 @@ func (p *plan) begin(ctx context.Context, db *sqlite.DB) error {
 
 // resume finds out whether the file was only appended to.
 func (c *change) resume(ctx context.Context, db *sqlite.DB) error {
-	data, err := db.State(ctx, c.known.ID)
+	data, spills, err := db.State(ctx, c.known.ID)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &c.state); err != nil {
+	if json.Unmarshal(data, &c.state) != nil {
 		return errDamaged
+	}
+	if c.state.Spills, err = decodeSpills(spills); err != nil {
+		return err
 	}
 	if c.stale = !c.appended(); c.stale {
 		c.state = state{}
@@ -184,8 +187,9 @@ type batcher struct {
 func (b *batcher) read(ctx context.Context, c *change) {
 	b.batch = &batch{change: c, first: true}
 	err := b.reader.read(ctx, c.file, &c.state, func(p *location, text string) error {
+		words := bytes.Clone(b.of(text, b.marks(c.file, p)...))
+		p.words = int64(b.total)
 		b.batch.locations = append(b.batch.locations, *p)
-		words := bytes.Clone(b.of(text, marks(p.role, p.tool)...))
 		b.batch.words, b.batch.size = append(b.batch.words, words), b.batch.size+len(words)
 		b.batch.pairs = append(b.batch.pairs, newPairFilter(b.wordSet.pairs.list))
 		if len(b.batch.locations) == segmentPassages || b.batch.size > segmentBytes {
@@ -194,8 +198,20 @@ func (b *batcher) read(ctx context.Context, c *change) {
 		}
 		return ctx.Err()
 	})
+	if err == nil && c.state.Rewound && c.file.AgentID == "" {
+		c.state.Runs = encodeTurns(readTurns(ctx, c.file))
+		err = ctx.Err()
+	}
 	b.batch.end, b.batch.err = true, err
 	b.out <- b.batch
+}
+
+// marks returns the words for what is known about a passage.
+func (b *batcher) marks(f *sessions.File, p *location) []string {
+	if f.Spill {
+		return append(marks(p.role, ""), spillMark)
+	}
+	return marks(p.role, p.tool)
 }
 
 // write writes a batch. A file without its last batch counts as changed, and is read again.
@@ -245,9 +261,14 @@ func (c *change) keep(w *sqlite.Writer) error {
 	if err != nil {
 		return err
 	}
+	spills, err := encodeSpills(c.state.Spills)
+	if err != nil {
+		return err
+	}
 	info := c.file.Info
 	_, err = w.Put(&sqlite.File{
-		ID: c.known.ID, Path: c.file.Path, Inode: inode(info), Size: info.Size(), Modified: info.ModTime().UnixNano(), State: state,
+		ID: c.known.ID, Path: c.file.Path, Inode: inode(info), Size: info.Size(), Modified: info.ModTime().UnixNano(),
+		State: state, Spills: spills,
 	})
 	return err
 }

@@ -5,10 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/sessions"
-	"github.com/clewdev/clew/transcript"
-	"github.com/clewdev/clew/wire"
 )
 
 // A Hit is a passage that matches a query.
@@ -31,11 +26,22 @@ type Hit struct {
 	// Line is the line of the entry in the transcript, or the line of the first match in a spill.
 	Line int
 	// Turn is the number of the turn, from 1. It is 0 in a transcript of a subagent, for what a
-	// rewind has removed from the conversation, and before the first prompt.
+	// rewind has removed from the conversation, before the first prompt, and for titles.
 	Turn int
-	Time time.Time // zero if it is unknown
-	Role Role      // who wrote the passage
-	Tool string    // name of the tool, for its input or result
+	// Time is the time of the entry or, in a spill, of the call whose result it is. If no transcript
+	// has the call, it is the time of the file. It is zero if it is unknown.
+	Time time.Time
+	Role Role   // who wrote the passage
+	Tool string // name of the tool, for its input or result
+	// Score is how well the hit fits, for the order [Relevance], or 0. It is the product of the
+	// following. A text counts by its role: 3 for a title, 2 for a prompt, 1.5 for an answer and 1
+	// for others, and in subagents three quarters of that. A text of n words is divided by
+	// 1 + log2(1+n/50)/4, so that a short one counts more. Words that are close to each other count up
+	// to twice as much: 1 + q/w, if the query has q words, and the shortest section with all of them
+	// has w. What is new counts up to twice as much, 1.5 times after a week and 1.2 times after a
+	// month: 1 + 1/(1+days/7). Each doubling of the number of hits in a session adds a tenth, and five
+	// of them at most. How rare words are does not matter, since each hit has all of them.
+	Score float64
 	// Text is the passage, or the most relevant section of a long one.
 	Text string
 	// Matches are the matches in Text, in order. There is at least one.
@@ -94,10 +100,15 @@ func window(text string, matches []Span, size int) Span {
 
 // A Result is the result of a search.
 type Result struct {
-	// Hits are the matching passages, the newest first.
+	// Hits are the matching passages, in the order of the query.
 	Hits []Hit
-	// More is the number of further hits.
-	More   int
+	// Groups are the sessions of the hits, for the order [Relevance]: the hits of the first one are
+	// the first hits, and so on.
+	Groups []Group
+	// More is the number of further hits, and MoreSessions, for the order [Relevance], the number of
+	// sessions that have only such hits.
+	More, MoreSessions int
+
 	AtMost bool // some of the further hits may not match
 	// Unread are the errors of files that could not be read.
 	Unread []error
@@ -112,6 +123,11 @@ type candidate struct {
 	text     string
 	matches  []Span
 	feeds    int // line feeds before the first match
+
+	owner *spillOwner // of a spill, or nil if it is unknown
+
+	base, near float64 // the score without the closeness of the words, and that closeness
+	score      float64
 }
 
 // maxText is the number of bytes that are kept of the text of a candidate.
@@ -147,10 +163,14 @@ func (c *candidate) hit(ctx context.Context, turns *turnCounter) Hit {
 	if c.location.time != 0 {
 		h.Time = time.UnixMilli(c.location.time)
 	}
+	transcript, line := c.file, h.Line
+	if c.owner.linked() {
+		transcript, line = c.owner.file, int(c.owner.Line)
+	}
 	switch {
-	case h.AgentID != "" || c.file.Spill:
+	case h.AgentID != "" || transcript.Spill:
 	case c.state.Rewound:
-		h.Turn = turns.of(ctx, c.file)[h.Line]
+		h.Turn = turns.of(ctx, transcript, c.state)[line]
 	default:
 		h.Turn = int(c.location.turn)
 	}
@@ -158,61 +178,6 @@ func (c *candidate) hit(ctx context.Context, turns *turnCounter) Hit {
 		h.Line += c.feeds
 	}
 	return h
-}
-
-// A turnCounter counts the turns of transcripts in which the turn of a line is known only from
-// all lines, as after a rewind. It reads each transcript once. The zero value is ready.
-type turnCounter struct {
-	turns map[string]map[int]int // by path and line
-}
-
-// maxCounted is the size of the largest transcript that is read for its turns.
-const maxCounted = 1 << 30
-
-// of returns the turns of a transcript's lines. Lines that are not part of the conversation have
-// none, and neither has a transcript that can't be read.
-func (t *turnCounter) of(ctx context.Context, f *sessions.File) map[int]int {
-	turns, ok := t.turns[f.Path]
-	if ok || f.Info.Size() > maxCounted || ctx.Err() != nil {
-		return turns
-	}
-	if t.turns == nil {
-		t.turns = map[string]map[int]int{}
-	}
-	turns = map[int]int{}
-	t.turns[f.Path] = turns
-	file, err := os.Open(f.Path)
-	if err != nil {
-		return turns
-	}
-	defer file.Close()
-	read, err := transcript.Read(&contextReader{ctx, file}, nil)
-	if err != nil {
-		return turns
-	}
-	turn := 0
-	for i := range read.Chunks {
-		if read.Chunks[i].Type == transcript.UserChunk {
-			turn++
-		}
-		for _, line := range read.Chunks[i].Lines {
-			turns[line] = turn
-		}
-	}
-	return turns
-}
-
-// A contextReader reads until its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // A ranking keeps the first candidates, in the order of the result.
@@ -298,6 +263,7 @@ type location struct {
 	role   Role
 	tool   string
 	agent  string // the subagent, for its entries in the session's own transcript
+	words  int64  // the number of its words
 }
 
 var errDamaged = errors.New("search: a segment is damaged")
@@ -319,7 +285,7 @@ func encodeLocations(locations []location) []byte {
 	for i := range locations {
 		p := &locations[i]
 		body = append(body, byte(p.role))
-		for _, n := range []int64{p.offset - last.offset, p.line - last.line, p.time - last.time, p.turn - last.turn, p.length, p.nth} {
+		for _, n := range []int64{p.offset - last.offset, p.line - last.line, p.time - last.time, p.turn - last.turn, p.length, p.nth, p.words} {
 			body = binary.AppendVarint(body, n)
 		}
 		body = binary.AppendUvarint(body, number(p.tool))
@@ -337,44 +303,49 @@ func encodeLocations(locations []location) []byte {
 // A locationReader reads the encoding of encodeLocations.
 type locationReader struct {
 	data []byte
+	at   int // how much of it was read
 	bad  bool
 }
 
-func decodeLocations(data []byte) ([]location, error) {
+// more reports whether there is more to read.
+func (r *locationReader) more() bool { return r.at < len(r.data) }
+
+// decodeLocations appends locations to a list.
+func decodeLocations(locations []location, data []byte) ([]location, error) {
 	r := locationReader{data: data}
 	count := r.size()
 	names := []string{""}
 	for range r.size() {
 		names = append(names, string(r.bytes(r.size())))
 	}
-	locations := make([]location, 0, min(count, segmentPassages))
+	locations = slices.Grow(locations, min(count, segmentPassages))
 	var last location
 	for i := 0; i < count && !r.bad; i++ {
 		p := location{role: Role(r.byte())}
 		p.offset, p.line = last.offset+r.number(), last.line+r.number()
 		p.time, p.turn = last.time+r.number(), last.turn+r.number()
-		p.length, p.nth = r.number(), r.number()
+		p.length, p.nth, p.words = r.number(), r.number(), r.number()
 		p.tool, p.agent = r.name(names), r.name(names)
-		r.bad = r.bad || p.role > Thinking || p.offset < 0 || p.length < 0 || p.nth < 0
+		r.bad = r.bad || p.role > Title || p.words < 0 || p.offset < 0 || p.length < 0 || p.nth < 0
 		locations, last = append(locations, p), p
 	}
-	if r.bad || len(r.data) > 0 {
+	if r.bad || r.more() {
 		return nil, errDamaged
 	}
 	return locations, nil
 }
 
 func (r *locationReader) number() int64 {
-	n, size := binary.Varint(r.data)
+	n, size := binary.Varint(r.data[r.at:])
 	r.pass(size)
 	return n
 }
 
 // size reads a count of following elements, each of at least one byte.
 func (r *locationReader) size() int {
-	n, size := binary.Uvarint(r.data)
+	n, size := binary.Uvarint(r.data[r.at:])
 	r.pass(size)
-	if n > uint64(len(r.data)) {
+	if n > uint64(len(r.data)-r.at) {
 		r.bad = true
 		return 0
 	}
@@ -382,7 +353,7 @@ func (r *locationReader) size() int {
 }
 
 func (r *locationReader) name(names []string) string {
-	n, size := binary.Uvarint(r.data)
+	n, size := binary.Uvarint(r.data[r.at:])
 	r.pass(size)
 	if n >= uint64(len(names)) {
 		r.bad = true
@@ -400,199 +371,19 @@ func (r *locationReader) byte() byte {
 }
 
 func (r *locationReader) bytes(n int) []byte {
-	if n > len(r.data) {
+	if n > len(r.data)-r.at {
 		r.bad = true
 		return nil
 	}
-	b := r.data[:n]
-	r.data = r.data[n:]
+	b := r.data[r.at : r.at+n]
+	r.at += n
 	return b
 }
 
 func (r *locationReader) pass(size int) {
 	if size <= 0 {
-		r.bad, r.data = true, nil
+		r.bad, r.at = true, len(r.data)
 		return
 	}
-	r.data = r.data[size:]
-}
-
-// A passage is one text of an entry.
-type passage struct {
-	role Role
-	tool string // the name of the called tool
-	call string // the ID of the call, also for a result
-	turn bool   // the passage is a prompt that begins a turn
-	text string
-}
-
-// An extractor returns the passages of entries. It must not be used by several goroutines at once.
-type extractor struct {
-	decoder *wire.Decoder
-	list    []passage
-}
-
-func newExtractor() *extractor {
-	return &extractor{decoder: wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})}
-}
-
-// passages returns the texts of an entry that can be searched, always in the same order. The list
-// is valid until the next call.
-func (d *extractor) passages(e *transcript.Entry) []passage {
-	d.list = d.list[:0]
-	switch e.Type {
-	case "user":
-		if e.Message != nil && !d.results(e.Message.Content) {
-			d.classified(*e)
-		}
-	case "assistant":
-		if e.Message != nil {
-			d.answer(e.Message.Content)
-		}
-	case "attachment", "system":
-		d.classified(*e)
-	case queueOperation:
-		d.classified(transcript.Entry{
-			Type: "attachment", AttachmentType: "queued_command",
-			Attachment: fmt.Appendf(nil, `{"type":"queued_command","prompt":%s}`, e.Content),
-		})
-	}
-	return d.list
-}
-
-// queueOperation is the type of entries with prompts that may be in no other entry.
-const queueOperation = "queue-operation"
-
-func (d *extractor) add(p passage) {
-	if strings.TrimSpace(p.text) != "" {
-		d.list = append(d.list, p)
-	}
-}
-
-// results adds the results of tools, and reports whether there are any.
-func (d *extractor) results(content []byte) bool {
-	if len(content) == 0 || content[0] != '[' {
-		return false
-	}
-	blocks, err := d.decoder.Content(content)
-	if err != nil {
-		return false
-	}
-	any := false
-	for _, block := range blocks {
-		if b, ok := block.(*wire.ToolResultBlock); ok {
-			any = true
-			d.add(passage{role: Tool, call: b.ToolUseID, text: d.resultText(b.Content)})
-		}
-	}
-	return any
-}
-
-// resultText returns the texts of a result.
-func (d *extractor) resultText(content wire.JSON) string {
-	blocks, err := d.decoder.Content([]byte(content))
-	if err != nil {
-		return ""
-	}
-	var texts []string
-	for _, block := range blocks {
-		if b, ok := block.(*wire.TextBlock); ok {
-			texts = append(texts, b.Text)
-		}
-	}
-	return transcript.AgentReport(strings.Join(texts, "\n"))
-}
-
-func (d *extractor) answer(content []byte) {
-	blocks, err := d.decoder.Content(content)
-	if err != nil {
-		return
-	}
-	for _, block := range blocks {
-		switch b := block.(type) {
-		case *wire.TextBlock:
-			d.add(passage{role: Answer, text: b.Text})
-		case *wire.ThinkingBlock:
-			d.add(passage{role: Thinking, text: b.Thinking})
-		case *wire.ToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
-		case *wire.ServerToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
-		case *wire.MCPToolUseBlock:
-			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
-		}
-	}
-}
-
-// classified adds the text of an entry that a person would see. Text for the model is omitted.
-func (d *extractor) classified(e transcript.Entry) {
-	sidechain := e.IsSidechain
-	e.IsSidechain = false
-	msg, _ := transcript.Classify(e)
-	switch m := msg.(type) {
-	case *transcript.UserMsg:
-		d.add(passage{role: Prompt, turn: !sidechain, text: m.Text})
-	case *transcript.TeammateMsg:
-		d.add(passage{role: Prompt, text: m.Text})
-	case *transcript.CompactMsg:
-		d.add(passage{role: Answer, text: m.Text})
-	case *transcript.SystemMsg:
-		d.add(passage{role: Tool, text: m.Output + "\n" + m.Stderr})
-	}
-}
-
-// inputText returns the name of a tool and the values of its input, each on a line.
-func inputText(name string, input wire.JSON) string {
-	var b strings.Builder
-	b.WriteString(name)
-	text := string(input)
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			end := stringEnd(text, i)
-			if !isKey(text[end:]) {
-				b.WriteByte('\n')
-				writeString(&b, text[i:end])
-			}
-			i = end
-		case c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z':
-			end := i + 1
-			for end < len(text) && !strings.ContainsRune(",]} \t\r\n", rune(text[end])) {
-				end++
-			}
-			b.WriteString("\n" + text[i:end])
-			i = end
-		default:
-			i++
-		}
-	}
-	return b.String()
-}
-
-// stringEnd returns the end of the string that begins at i.
-func stringEnd(text string, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-func isKey(rest string) bool {
-	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
-}
-
-func writeString(b *strings.Builder, quoted string) {
-	if !strings.Contains(quoted, `\`) && len(quoted) > 1 {
-		b.WriteString(quoted[1 : len(quoted)-1])
-		return
-	}
-	var s string
-	if json.Unmarshal([]byte(quoted), &s) == nil {
-		b.WriteString(s)
-	}
+	r.at += size
 }

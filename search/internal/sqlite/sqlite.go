@@ -8,6 +8,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,7 +22,7 @@ import (
 
 // version is the version of the schema and of the way in which transcripts are split into passages
 // and words. A file of another version must be rebuilt.
-const version = 7
+const version = 8
 
 // segmentBits is the number of bits of a passage's number that are its number in its segment.
 const segmentBits = 16
@@ -57,7 +58,8 @@ type DB struct {
 const schema = `
 CREATE TABLE files (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,
-	inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL, state BLOB NOT NULL
+	inode INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL, state BLOB NOT NULL,
+	spills BLOB
 );
 CREATE TABLE parts (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, file INTEGER NOT NULL, newest INTEGER NOT NULL,
@@ -166,6 +168,7 @@ type File struct {
 	Path                  string
 	Inode, Size, Modified int64
 	State                 []byte // set for Writer.Put; DB.State returns it
+	Spills                []byte // the calls whose results are in spills, or nil; like State
 }
 
 // Files returns all files of the index, by path.
@@ -186,11 +189,29 @@ func (d *DB) Files(ctx context.Context) (map[string]File, error) {
 	return files, classify(rows.Err())
 }
 
-// State returns the state of a file.
-func (d *DB) State(ctx context.Context, file int64) ([]byte, error) {
-	var state []byte
-	err := d.conn.QueryRowContext(ctx, "SELECT state FROM files WHERE id = ?", file).Scan(&state)
-	return state, classify(err)
+// State returns the state of a file, and the calls whose results are in spills.
+func (d *DB) State(ctx context.Context, file int64) (state, spills []byte, err error) {
+	err = d.conn.QueryRowContext(ctx, "SELECT state, spills FROM files WHERE id = ?", file).Scan(&state, &spills)
+	return state, spills, classify(err)
+}
+
+// Spills returns the calls whose results are in spills, by the ID of the transcript.
+func (d *DB) Spills(ctx context.Context) (map[int64][]byte, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, spills FROM files WHERE spills IS NOT NULL")
+	if err != nil {
+		return nil, classify(err)
+	}
+	defer rows.Close()
+	found := map[int64][]byte{}
+	for rows.Next() {
+		var id int64
+		var spills []byte
+		if err := rows.Scan(&id, &spills); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		found[id] = spills
+	}
+	return found, classify(rows.Err())
 }
 
 // A Segment is a group of passages of a file.
@@ -225,6 +246,35 @@ func (d *DB) Locations(ctx context.Context, segment int64) ([]byte, error) {
 // Filters returns the encoded filters of the passages of a segment.
 func (d *DB) Filters(ctx context.Context, segment int64) ([]byte, error) {
 	return d.ofSegment(ctx, "SELECT filters FROM parts WHERE id = ?", segment)
+}
+
+// Contents calls visit with the encoded locations of segments and, if filtered is set, with the
+// filters. They are valid until visit returns.
+func (d *DB) Contents(ctx context.Context, segments []int64, filtered bool, visit func(id int64, locations, filters []byte) error) error {
+	column := "NULL"
+	if filtered {
+		column = "filters"
+	}
+	ids, err := json.Marshal(segments)
+	if err != nil {
+		return err
+	}
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, places, "+column+" FROM parts WHERE id IN (SELECT value FROM json_each(?))", string(ids))
+	if err != nil {
+		return classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var locations, filters sql.RawBytes
+		if err := rows.Scan(&id, &locations, &filters); err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		if err := visit(id, locations, filters); err != nil {
+			return err
+		}
+	}
+	return classify(rows.Err())
 }
 
 func (d *DB) ofSegment(ctx context.Context, query string, segment int64) (data []byte, err error) {

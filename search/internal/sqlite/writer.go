@@ -67,12 +67,12 @@ func (w *Writer) exec(statements ...string) error {
 // Put stores a file, and returns its ID. An ID of 0 means that the file is new.
 func (w *Writer) Put(f *File) (int64, error) {
 	if f.ID != 0 {
-		_, err := w.db.conn.ExecContext(w.ctx, "UPDATE files SET inode = ?, size = ?, modified = ?, state = ? WHERE id = ?",
-			f.Inode, f.Size, f.Modified, f.State, f.ID)
+		_, err := w.db.conn.ExecContext(w.ctx, "UPDATE files SET inode = ?, size = ?, modified = ?, state = ?, spills = ? WHERE id = ?",
+			f.Inode, f.Size, f.Modified, f.State, f.Spills, f.ID)
 		return f.ID, classify(err)
 	}
-	result, err := w.db.conn.ExecContext(w.ctx, "INSERT INTO files (path, inode, size, modified, state) VALUES (?, ?, ?, ?, ?)",
-		f.Path, f.Inode, f.Size, f.Modified, f.State)
+	result, err := w.db.conn.ExecContext(w.ctx, "INSERT INTO files (path, inode, size, modified, state, spills) VALUES (?, ?, ?, ?, ?, ?)",
+		f.Path, f.Inode, f.Size, f.Modified, f.State, f.Spills)
 	if err != nil {
 		return 0, classify(err)
 	}

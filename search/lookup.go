@@ -1,0 +1,359 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/clewdev/clew/search/internal/sqlite"
+	"github.com/clewdev/clew/sessions"
+)
+
+// A lookup is one search in an index that is up to date.
+type lookup struct {
+	query     *Query
+	pairs     []pair // of the query
+	db        *sqlite.DB
+	files     map[int64]*sessions.File
+	reader    *reader
+	tokenizer tokenizer
+	fileCache fileCache
+	states    map[int64]*state
+	spills    *spillTable     // nil until it is needed
+	unread    map[string]bool // by path
+	faults    []error
+
+	locations []location // buffers of each
+	filters   []pairFilter
+}
+
+func newLookup(q *Query, db *sqlite.DB, files map[int64]*sessions.File) *lookup {
+	return &lookup{
+		query: q, pairs: q.pairs(), db: db, files: files, reader: newReader(), states: map[int64]*state{}, unread: map[string]bool{},
+	}
+}
+
+// found are the passages of a segment that have all words.
+type found struct {
+	segment sqlite.Segment
+	file    *sessions.File
+	numbers []int
+	owner   *spillOwner // of a spill
+}
+
+func (l *lookup) search(ctx context.Context) (*Result, error) {
+	if err := l.db.Read(ctx); err != nil {
+		return nil, err
+	}
+	matched, err := l.match(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l.query.Order == Relevance {
+		return l.relevant(ctx, matched)
+	}
+	return l.newest(ctx, matched)
+}
+
+// newest returns the newest hits.
+func (l *lookup) newest(ctx context.Context, matched []found) (*Result, error) {
+	q := l.query
+	all := !q.Since.IsZero() || !q.Until.IsZero() // the time of each passage must be checked
+	best := ranking{limit: q.Limit}
+	rest := 0
+	for i := range matched {
+		m := &matched[i]
+		if last := best.last(); !all && last != nil && m.segment.Newest < last.location.time {
+			rest += len(m.numbers)
+			continue
+		}
+		content, err := l.content(ctx, m.segment.ID)
+		if err != nil {
+			return nil, err
+		}
+		err = l.each(ctx, m, content, func(c *candidate, _ pairFilter) {
+			if !best.wants(c) {
+				best.total++
+			} else if kept := *c; l.check(&kept) {
+				best.add(&kept)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	more := rest + best.total - len(best.list)
+	result := &Result{More: more, AtMost: more > 0 && !q.exact(), Unread: l.faults}
+	var turns turnCounter
+	for _, c := range best.sorted() {
+		h, err := l.hit(ctx, c, &turns)
+		if err != nil {
+			return nil, err
+		}
+		result.Hits = append(result.Hits, h)
+	}
+	return result, ctx.Err()
+}
+
+// relevant returns the most relevant hits.
+func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error) {
+	best := newRelevance(l.query, l.query.exact())
+	if err := l.collect(ctx, matched, best); err != nil {
+		return nil, err
+	}
+	groups := best.take(func(c *candidate) bool {
+		text, ok := l.text(c)
+		if ok = ok && ctx.Err() == nil && c.take(text, l.query.find(&l.tokenizer, text)); ok {
+			c.score = c.base * best.near.in(&l.tokenizer, text)
+		}
+		return ok
+	})
+	var turns turnCounter
+	result, err := best.result(groups, func(c *candidate) (Hit, error) { return l.hit(ctx, c, &turns) })
+	if err != nil {
+		return nil, err
+	}
+	result.AtMost, result.Unread = result.More > 0 && !l.query.exact(), l.faults
+	return result, ctx.Err()
+}
+
+// collect adds the candidates of segments.
+func (l *lookup) collect(ctx context.Context, matched []found, best *relevance) error {
+	segments := make(map[int64]*found, len(matched))
+	ids := make([]int64, len(matched))
+	groups := make(map[int64]*group, len(matched))
+	for i := range matched {
+		m := &matched[i]
+		session, err := l.session(ctx, m) // not between the rows of a query
+		if err != nil {
+			return err
+		}
+		ids[i] = m.segment.ID
+		segments[ids[i]], groups[ids[i]] = m, best.group(m.file.Project, session)
+	}
+	filtered := len(l.pairs)+len(best.near.pairs) > 0
+	return l.db.Contents(ctx, ids, filtered, func(id int64, locations, filters []byte) error {
+		g := groups[id]
+		return l.each(ctx, segments[id], &content{locations, filters, filtered}, func(c *candidate, filter pairFilter) {
+			g.count++
+			g.matched++
+			best.score(c, filter)
+			best.add(g, c)
+		})
+	})
+}
+
+// session returns the session of a file.
+func (l *lookup) session(ctx context.Context, m *found) (string, error) {
+	if m.file.SessionID != "" {
+		return m.file.SessionID, nil
+	}
+	s, err := l.state(ctx, m.segment.File)
+	if err != nil {
+		return "", err
+	}
+	return s.Session, nil
+}
+
+// last returns the last candidate of a full ranking, or nil.
+func (r *ranking) last() *candidate {
+	if r.limit <= 0 || len(r.list) < r.limit {
+		return nil
+	}
+	return r.list[0]
+}
+
+// match returns the segments that have passages with all words, the newest first.
+func (l *lookup) match(ctx context.Context) ([]found, error) {
+	segments, err := l.db.Segments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := l.db.Match(ctx, l.query.expression())
+	if err != nil {
+		return nil, err
+	}
+	var list []found
+	for id, numbers := range numbers {
+		segment, ok := segments[id]
+		if !ok {
+			return nil, fmt.Errorf("%w: segment %d is missing", sqlite.ErrDamaged, id)
+		}
+		m := found{segment: segment, file: l.files[segment.File], numbers: numbers}
+		wanted, err := l.wants(ctx, &m)
+		if err != nil {
+			return nil, err
+		}
+		if wanted {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.segment.Newest, a.segment.Newest), cmp.Compare(a.segment.ID, b.segment.ID))
+	})
+	return list, nil
+}
+
+// wants reports whether a segment may have hits. It looks up the call of a spill.
+func (l *lookup) wants(ctx context.Context, m *found) (bool, error) {
+	q := l.query
+	if m.file == nil || !q.wantsFile(m.file) {
+		return false, nil
+	}
+	if m.file.Spill {
+		if err := l.readSpills(ctx); err != nil {
+			return false, err
+		}
+		if m.owner = l.spills.of(m.file); m.owner.linked() {
+			m.segment.Newest = m.owner.Time
+		}
+	}
+	if !q.Since.IsZero() && m.segment.Newest < q.Since.UnixMilli() {
+		return false, nil
+	}
+	if q.Sessions == nil || m.file.SessionID != "" {
+		return true, nil
+	}
+	session, err := l.session(ctx, m)
+	return q.Sessions[session], err
+}
+
+// readSpills reads which calls have spills.
+func (l *lookup) readSpills(ctx context.Context) error {
+	if l.spills != nil {
+		return nil
+	}
+	l.spills = new(spillTable)
+	stored, err := l.db.Spills(ctx)
+	if err != nil {
+		return err
+	}
+	for id, f := range l.files {
+		if f.Spill {
+			continue
+		}
+		calls, err := decodeSpills(stored[id])
+		if err != nil {
+			return err
+		}
+		session := f.SessionID
+		if session == "" && len(calls) > 0 {
+			s, err := l.state(ctx, id)
+			if err != nil {
+				return err
+			}
+			session = s.Session
+		}
+		l.spills.add(&spillOwner{file: f, id: id}, session, calls)
+	}
+	return nil
+}
+
+// A content has the encoded locations of a segment and, if they are needed, its filters.
+type content struct {
+	locations, filters []byte
+	filtered           bool
+}
+
+// content reads what a search for the newest hits needs of a segment.
+func (l *lookup) content(ctx context.Context, segment int64) (*content, error) {
+	c := &content{filtered: len(l.pairs) > 0}
+	var err error
+	if c.locations, err = l.db.Locations(ctx, segment); err == nil && c.filtered {
+		c.filters, err = l.db.Filters(ctx, segment)
+	}
+	return c, err
+}
+
+// each calls visit with the passages of a segment that may be hits, the last first, and with their
+// filters if these are needed. What it is called with is valid until it returns.
+func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*candidate, pairFilter)) error {
+	locations, err := decodeLocations(l.locations[:0], data.locations)
+	if err != nil {
+		return err
+	}
+	filters, err := decodeFilters(l.filters[:0], data.filters)
+	if err != nil {
+		return err
+	}
+	l.locations, l.filters = locations, filters
+	c := &candidate{file: m.file, id: m.segment.File, owner: m.owner}
+	for _, n := range slices.Backward(m.numbers) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if n >= len(locations) || data.filtered && n >= len(filters) {
+			return errDamaged
+		}
+		var filter pairFilter
+		if data.filtered {
+			filter = filters[n]
+		}
+		if !filter.mayHave(l.pairs) {
+			continue
+		}
+		c.location = locations[n]
+		m.owner.locate(&c.location)
+		if l.query.wantsLocation(&c.location) {
+			visit(c, filter)
+		}
+	}
+	return nil
+}
+
+// check reads the passage, and reports whether it matches the query.
+func (l *lookup) check(c *candidate) bool {
+	text, ok := l.text(c)
+	return ok && c.take(text, l.query.find(&l.tokenizer, text))
+}
+
+// text reads the passage. It returns false if that is not possible.
+func (l *lookup) text(c *candidate) (string, bool) {
+	file, err := l.fileCache.open(c.file.Path)
+	if err != nil {
+		l.missed(c.file.Path, err)
+		return "", false
+	}
+	return l.reader.text(file, &c.location, c.file.Spill)
+}
+
+// missed records that a file can't be read. A file that no longer exists has no passages, which is
+// not an error.
+func (l *lookup) missed(path string, err error) {
+	if !errors.Is(err, os.ErrNotExist) && !l.unread[path] {
+		l.unread[path] = true
+		l.faults = append(l.faults, err)
+	}
+}
+
+func (l *lookup) state(ctx context.Context, file int64) (*state, error) {
+	if s, ok := l.states[file]; ok {
+		return s, nil
+	}
+	data, _, err := l.db.State(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	s := new(state)
+	if json.Unmarshal(data, s) != nil {
+		return nil, errDamaged
+	}
+	l.states[file] = s
+	return s, nil
+}
+
+// hit returns the hit of a candidate with matches.
+func (l *lookup) hit(ctx context.Context, c *candidate, turns *turnCounter) (h Hit, err error) {
+	id := c.id
+	if c.owner != nil {
+		id = c.owner.id
+	}
+	if c.state, err = l.state(ctx, id); err != nil {
+		return h, err
+	}
+	return c.hit(ctx, turns), nil
+}

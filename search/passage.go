@@ -1,0 +1,225 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
+)
+
+// A passage is one text of an entry.
+type passage struct {
+	role Role
+	tool string // the name of the called tool
+	call string // the ID of the call, also for a result
+	turn bool   // the passage is a prompt that begins a turn
+	text string
+}
+
+// An extractor returns the passages of entries. It must not be used by several goroutines at once.
+type extractor struct {
+	decoder *wire.Decoder
+	list    []passage
+}
+
+func newExtractor() *extractor {
+	return &extractor{decoder: wire.NewDecoder(&wire.ReaderOptions{DiscardRaw: true})}
+}
+
+// passages returns the texts of an entry that can be searched, always in the same order. The list
+// is valid until the next call.
+func (d *extractor) passages(e *transcript.Entry) []passage {
+	d.list = d.list[:0]
+	switch e.Type {
+	case "user":
+		if e.Message != nil && !d.results(e) {
+			d.classified(*e)
+		}
+	case "assistant":
+		if e.Message != nil {
+			d.answer(e.Message.Content)
+		}
+	case "attachment", "system":
+		d.classified(*e)
+	case "custom-title", "ai-title":
+		d.title(e)
+	case queueOperation:
+		d.classified(transcript.Entry{
+			Type: "attachment", AttachmentType: "queued_command",
+			Attachment: fmt.Appendf(nil, `{"type":"queued_command","prompt":%s}`, e.Content),
+		})
+	}
+	return d.list
+}
+
+// queueOperation is the type of entries with prompts that may be in no other entry.
+const queueOperation = "queue-operation"
+
+func (d *extractor) add(p passage) {
+	if strings.TrimSpace(p.text) != "" {
+		d.list = append(d.list, p)
+	}
+}
+
+// title adds the title of the session.
+func (d *extractor) title(e *transcript.Entry) {
+	var titles struct{ CustomTitle, AITitle string } // of which an entry has one
+	if json.Unmarshal(e.Raw, &titles) == nil {
+		d.add(passage{role: Title, text: titles.CustomTitle + titles.AITitle})
+	}
+}
+
+// results adds the results of tools and the texts beside them, and reports whether there are any
+// results.
+func (d *extractor) results(e *transcript.Entry) bool {
+	content := e.Message.Content
+	if len(content) == 0 || content[0] != '[' {
+		return false
+	}
+	blocks, err := d.decoder.Content(content)
+	if err != nil {
+		return false
+	}
+	any, texts := false, []string(nil)
+	for _, block := range blocks {
+		switch b := block.(type) {
+		case *wire.ToolResultBlock:
+			any = true
+			d.add(passage{role: Tool, call: b.ToolUseID, text: d.resultText(b.Content)})
+		case *wire.TextBlock:
+			texts = append(texts, b.Text)
+		}
+	}
+	if any && len(texts) > 0 {
+		d.beside(e, texts)
+	}
+	return any
+}
+
+// beside adds texts of a user's message that also has results, such as what the user typed while a
+// tool ran. They begin no turn.
+func (d *extractor) beside(e *transcript.Entry, texts []string) {
+	content, err := json.Marshal(strings.Join(texts, "\n"))
+	if err != nil {
+		return
+	}
+	alone := *e
+	message := *e.Message
+	message.Content, alone.Message, alone.ToolUseResult = content, &message, nil
+	first := len(d.list)
+	d.classified(alone)
+	for i := range d.list[first:] {
+		d.list[first+i].turn = false
+	}
+}
+
+// resultText returns the texts of a result.
+func (d *extractor) resultText(content wire.JSON) string {
+	blocks, err := d.decoder.Content([]byte(content))
+	if err != nil {
+		return ""
+	}
+	var texts []string
+	for _, block := range blocks {
+		if b, ok := block.(*wire.TextBlock); ok {
+			texts = append(texts, b.Text)
+		}
+	}
+	return transcript.AgentReport(strings.Join(texts, "\n"))
+}
+
+func (d *extractor) answer(content []byte) {
+	blocks, err := d.decoder.Content(content)
+	if err != nil {
+		return
+	}
+	for _, block := range blocks {
+		switch b := block.(type) {
+		case *wire.TextBlock:
+			d.add(passage{role: Answer, text: b.Text})
+		case *wire.ThinkingBlock:
+			d.add(passage{role: Thinking, text: b.Thinking})
+		case *wire.ToolUseBlock:
+			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+		case *wire.ServerToolUseBlock:
+			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+		case *wire.MCPToolUseBlock:
+			d.add(passage{role: Tool, tool: b.Name, call: b.ID, text: inputText(b.Name, b.Input)})
+		}
+	}
+}
+
+// classified adds the text of an entry that a person would see. Text for the model is omitted.
+func (d *extractor) classified(e transcript.Entry) {
+	sidechain := e.IsSidechain
+	e.IsSidechain = false
+	msg, _ := transcript.Classify(e)
+	switch m := msg.(type) {
+	case *transcript.UserMsg:
+		d.add(passage{role: Prompt, turn: !sidechain, text: m.Text})
+	case *transcript.TeammateMsg:
+		d.add(passage{role: Prompt, text: m.Text})
+	case *transcript.CompactMsg:
+		d.add(passage{role: Answer, text: m.Text})
+	case *transcript.SystemMsg:
+		d.add(passage{role: Tool, text: m.Output + "\n" + m.Stderr})
+	}
+}
+
+// inputText returns the name of a tool and the values of its input, each on a line.
+func inputText(name string, input wire.JSON) string {
+	var b strings.Builder
+	b.WriteString(name)
+	text := string(input)
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			end := stringEnd(text, i)
+			if !isKey(text[end:]) {
+				b.WriteByte('\n')
+				writeString(&b, text[i:end])
+			}
+			i = end
+		case c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z':
+			end := i + 1
+			for end < len(text) && !strings.ContainsRune(",]} \t\r\n", rune(text[end])) {
+				end++
+			}
+			b.WriteString("\n" + text[i:end])
+			i = end
+		default:
+			i++
+		}
+	}
+	return b.String()
+}
+
+// stringEnd returns the end of the string that begins at i.
+func stringEnd(text string, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+func isKey(rest string) bool {
+	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
+}
+
+func writeString(b *strings.Builder, quoted string) {
+	if !strings.Contains(quoted, `\`) && len(quoted) > 1 {
+		b.WriteString(quoted[1 : len(quoted)-1])
+		return
+	}
+	var s string
+	if json.Unmarshal([]byte(quoted), &s) == nil {
+		b.WriteString(s)
+	}
+}

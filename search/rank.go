@@ -1,0 +1,371 @@
+package search
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"time"
+)
+
+// An Order is the order of the hits of a [Result].
+type Order uint8
+
+// The orders. The zero value is Newest.
+const (
+	Newest    Order = iota // the newest first
+	Relevance              // the sessions with the best hits first, and their hits together: see [Hit.Score]
+)
+
+// A Group describes the hits of one session.
+type Group struct {
+	Project, SessionID string
+	// Hits is the number of hits of the session in the result, and More the number of others.
+	Hits, More int
+}
+
+// The parts of a score: see [Hit.Score].
+const (
+	agentWeight  = 0.75 // of what subagents said, against the conversation with the user
+	lengthUnit   = 50   // words
+	recencyUnit  = 7 * 24 * time.Hour
+	mostDoubled  = 5 // more hits in a session than 2 to this power change nothing
+	doubledBonus = 0.1
+	// guessed is the closeness of words whose text was not read yet, if they are not side by side.
+	guessed = 1.3
+)
+
+// weight returns what a role counts in a score.
+func (r Role) weight() float64 {
+	switch r {
+	case Title:
+		return 3
+	case Prompt:
+		return 2
+	case Answer:
+		return 1.5
+	default:
+		return 1
+	}
+}
+
+// score returns the score of a passage, without the closeness of the words in it.
+func (p *location) score(agent bool, now int64) float64 {
+	score := p.role.weight() / (1 + math.Log2(1+float64(p.words)/lengthUnit)/4)
+	if agent {
+		score *= agentWeight
+	}
+	if p.time != 0 {
+		age := max(0, time.Duration(now-p.time)*time.Millisecond)
+		score *= 1 + 1/(1+float64(age)/float64(recencyUnit))
+	}
+	return score
+}
+
+// sideBySide returns for each two words or phrases of the query that follow each other the pairs
+// in a text that has them side by side, in either order. It omits those with a prefix, whose whole
+// words are unknown.
+func (q *Query) sideBySide() (list [][2]pair) {
+	for i := 1; i < len(q.phrases); i++ {
+		a, b := &q.phrases[i-1], &q.phrases[i]
+		if a.prefix || b.prefix {
+			continue
+		}
+		list = append(list, [2]pair{
+			pairOf(wordSum(a.words[len(a.words)-1]), wordSum(b.words[0])),
+			pairOf(wordSum(b.words[len(b.words)-1]), wordSum(a.words[0])),
+		})
+	}
+	return list
+}
+
+// A closeness tells how close the words of a query are to each other in texts.
+type closeness struct {
+	query *Query
+	words int // of the query
+	pairs [][2]pair
+}
+
+func newCloseness(q *Query) *closeness {
+	c := &closeness{query: q, pairs: q.sideBySide()}
+	for _, p := range q.phrases {
+		c.words += len(p.words)
+	}
+	return c
+}
+
+// one reports whether the query has only one word or phrase.
+func (c *closeness) one() bool { return len(c.query.phrases) <= 1 }
+
+// guess returns the closeness in a text that was not read, by its number of words and its filter.
+func (c *closeness) guess(p *location, filter pairFilter) float64 {
+	if c.one() {
+		return c.of(c.words)
+	}
+	beside := len(c.pairs) > 0
+	for _, either := range c.pairs {
+		beside = beside && (filter.mayHave(either[:1]) || filter.mayHave(either[1:]))
+	}
+	if beside {
+		return c.of(c.words)
+	}
+	return max(guessed, c.of(int(p.words)))
+}
+
+// in returns the closeness in a text that matches.
+func (c *closeness) in(t *tokenizer, text string) float64 {
+	if c.one() {
+		return c.of(c.words)
+	}
+	return c.of(c.query.window(t, text))
+}
+
+// of returns the closeness of the words in a window of so many words.
+func (c *closeness) of(window int) float64 {
+	return 1 + float64(c.words)/float64(max(window, c.words, 1))
+}
+
+// window returns the number of words of the shortest section of a text that has all words and
+// phrases of the query. If they are in another order there, it is one more.
+func (q *Query) window(t *tokenizer, text string) int {
+	shortest := math.MaxInt
+	var begun []attempt
+	starts := slices.Repeat([]int{-1}, len(q.phrases)) // of the last match of each phrase, in words
+	for at, end := 0, 0; ; at++ {
+		if _, end = t.next(text, end); end == 0 {
+			return shortest
+		}
+		for i := range q.phrases {
+			begun = append(begun, attempt{phrase: i, start: at})
+		}
+		going := begun[:0]
+		for _, a := range begun {
+			p := &q.phrases[a.phrase]
+			if !p.fits(t.word, a.words) {
+				continue
+			}
+			if a.words++; a.words < len(p.words) {
+				going = append(going, a)
+				continue
+			}
+			starts[a.phrase] = a.start
+			if first := slices.Min(starts); first >= 0 {
+				length := at + 1 - first
+				if !slices.IsSorted(starts) {
+					length++
+				}
+				shortest = min(shortest, length)
+			}
+		}
+		begun = going
+	}
+}
+
+// maxCompared is the number of hits whose words are compared by how close they are. These are the
+// best ones by everything else.
+const maxCompared = 128
+
+// A relevance finds the most relevant hits. Candidates are added first, and then taken.
+type relevance struct {
+	query  *Query
+	near   *closeness
+	now    int64
+	exact  bool // all candidates are hits
+	groups map[groupKey]*group
+}
+
+type groupKey struct{ project, session string }
+
+// A group has the candidates of a session.
+type group struct {
+	groupKey
+	count   int               // of passages that have the words and, as far as the filters tell, the phrases
+	matched int               // of these, without those that are known not to match
+	waiting queue[*candidate] // while they are added, the worst is first
+	taken   []*candidate
+}
+
+func newGroup(key groupKey) *group {
+	return &group{groupKey: key, waiting: queue[*candidate]{before: worstFirst}}
+}
+
+func newRelevance(q *Query, exact bool) *relevance {
+	now := q.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return &relevance{query: q, near: newCloseness(q), now: now.UnixMilli(), exact: exact, groups: map[groupKey]*group{}}
+}
+
+func (r *relevance) group(project, session string) *group {
+	key := groupKey{project, session}
+	g := r.groups[key]
+	if g == nil {
+		g = newGroup(key)
+		r.groups[key] = g
+	}
+	return g
+}
+
+// depth is the most candidates of a session that are taken, or 0 for all. It is more than are shown,
+// since the order of the best may change when their texts are compared.
+func (r *relevance) depth() int {
+	if r.query.PerSession > 0 {
+		return 2 * r.query.PerSession
+	}
+	return max(r.query.Limit, 0)
+}
+
+// score gives a candidate a score by what is known without its text.
+func (r *relevance) score(c *candidate, filter pairFilter) {
+	c.base = c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
+	c.score = c.base * r.near.guess(&c.location, filter)
+}
+
+// add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
+func (r *relevance) add(g *group, c *candidate) {
+	most := r.depth()
+	switch list := g.waiting.list; {
+	case !r.exact || most == 0:
+		kept := *c
+		g.waiting.list = append(list, &kept)
+	case len(list) < most:
+		kept := *c
+		heap.Push(&g.waiting, &kept)
+	case c.better(list[0]) < 0:
+		*list[0] = *c
+		heap.Fix(&g.waiting, 0)
+	}
+}
+
+// take returns the groups with hits, the best first. read reports whether a candidate is a hit, and
+// sets how close the words are.
+func (r *relevance) take(read func(*candidate) bool) []*group {
+	groups := queue[*group]{before: bestHead}
+	for _, g := range r.groups {
+		if g.waiting.Len() > 0 {
+			g.waiting.before = bestFirst
+			heap.Init(&g.waiting)
+			groups.list = append(groups.list, g)
+		}
+	}
+	heap.Init(&groups)
+	compared, shown := 0, 0
+	for groups.Len() > 0 && !r.enough(compared, shown) {
+		g := groups.list[0]
+		c := heap.Pop(&g.waiting).(*candidate) //nolint:forcetypeassert // only candidates are pushed
+		if read(c) {
+			compared++
+			if g.taken = append(g.taken, c); r.query.PerSession <= 0 || len(g.taken) <= r.query.PerSession {
+				shown++
+			}
+		} else {
+			g.matched--
+		}
+		if depth := r.depth(); g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth {
+			heap.Pop(&groups)
+		} else {
+			heap.Fix(&groups, 0)
+		}
+	}
+	return r.sorted()
+}
+
+// enough reports whether the hits that were taken suffice for the result.
+func (r *relevance) enough(compared, shown int) bool {
+	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= maxCompared)
+}
+
+// sorted returns the groups with hits that were taken, in the order of their scores.
+func (r *relevance) sorted() []*group {
+	var list []*group
+	for _, g := range r.groups {
+		if len(g.taken) == 0 {
+			continue
+		}
+		for _, c := range g.taken {
+			c.score *= g.bonus()
+		}
+		slices.SortFunc(g.taken, (*candidate).better)
+		if most := r.query.PerSession; most > 0 && len(g.taken) > most {
+			g.taken = g.taken[:most]
+		}
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b *group) int { return a.taken[0].better(b.taken[0]) })
+	return list
+}
+
+// bonus returns what the number of hits in a session counts in their scores.
+func (g *group) bonus() float64 {
+	return 1 + doubledBonus*min(math.Log2(float64(max(g.count, 1))), mostDoubled)
+}
+
+// result makes the hits and counts what is left.
+func (r *relevance) result(groups []*group, hit func(*candidate) (Hit, error)) (*Result, error) {
+	result := new(Result)
+	all := 0
+	for _, g := range r.groups {
+		if all += g.matched; g.matched > 0 {
+			result.MoreSessions++
+		}
+	}
+	for _, g := range groups {
+		n := len(g.taken)
+		if limit := r.query.Limit; limit > 0 {
+			n = min(n, limit-len(result.Hits))
+		}
+		if n == 0 {
+			break
+		}
+		for _, c := range g.taken[:n] {
+			h, err := hit(c)
+			if err != nil {
+				return nil, err
+			}
+			h.Score = c.score
+			result.Hits = append(result.Hits, h)
+		}
+		result.Groups = append(result.Groups, Group{g.project, g.session, n, g.matched - n})
+		result.MoreSessions--
+	}
+	result.More = all - len(result.Hits)
+	return result, nil
+}
+
+// better is negative if c has a better score than other or, with the same score, is newer.
+func (c *candidate) better(other *candidate) int {
+	return cmp.Or(cmp.Compare(other.score, c.score), c.compare(other))
+}
+
+// A queue is a heap of candidates or groups. Its first element is the one before all others.
+type queue[T any] struct {
+	list   []T
+	before func(a, b T) bool
+}
+
+func (q *queue[T]) Len() int           { return len(q.list) }
+func (q *queue[T]) Less(i, j int) bool { return q.before(q.list[i], q.list[j]) }
+func (q *queue[T]) Swap(i, j int)      { q.list[i], q.list[j] = q.list[j], q.list[i] }
+
+// Push is for package heap.
+func (q *queue[T]) Push(x any) {
+	q.list = append(q.list, x.(T)) //nolint:forcetypeassert // nothing else is pushed
+}
+
+// Pop is for package heap.
+func (q *queue[T]) Pop() any {
+	last := q.list[len(q.list)-1]
+	q.list = q.list[:len(q.list)-1]
+	return last
+}
+
+// bestFirst and worstFirst are orders of candidates.
+func bestFirst(a, b *candidate) bool  { return a.better(b) < 0 }
+func worstFirst(a, b *candidate) bool { return a.better(b) > 0 }
+
+// bestHead is the order of groups by their best candidates that wait.
+func bestHead(a, b *group) bool {
+	x, y := a.waiting.list[0], b.waiting.list[0]
+	return cmp.Or(cmp.Compare(y.score*b.bonus(), x.score*a.bonus()), x.compare(y)) < 0
+}
