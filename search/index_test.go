@@ -400,8 +400,9 @@ func TestDamagedIndexIsRebuilt(t *testing.T) {
 			}
 			return cmp.Or(err, os.WriteFile(path, data, 0o600))
 		},
-		"another version": func(path string) error { return setVersion(path, 99) },
-		"a killed build":  func(path string) error { return setVersion(path, 0) },
+		"another version":    func(path string) error { return setVersion(path, 99) },
+		"the version before": func(path string) error { return setVersion(path, 7) },
+		"a killed build":     func(path string) error { return setVersion(path, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,7 +73,8 @@ type Query struct {
 
 	// Order is the order of the hits. The zero value means the newest first.
 	Order Order
-	// PerSession is the most hits of one session, for the order Relevance. 0 or less means no limit.
+	// PerSession is the most hits of one session, for the order Relevance. There are more of them if
+	// the result would have fewer than Limit hits otherwise. 0 or less means no limit.
 	PerSession int
 	// Now is the time against which the age of hits counts, for the order Relevance. The zero time
 	// means the time of the search.

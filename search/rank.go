@@ -207,13 +207,32 @@ func (r *relevance) group(project, session string) *group {
 	return g
 }
 
-// depth is the most candidates of a session that are taken, or 0 for all. It is more than are shown,
-// since the order of the best may change when their texts are compared.
-func (r *relevance) depth() int {
-	if r.query.PerSession > 0 {
-		return 2 * r.query.PerSession
+// depth is the most candidates of a session that are taken if most of them are shown, or 0 for all.
+// It is more, since the order of the best may change when their texts are compared.
+func (r *relevance) depth(most int) int {
+	if most <= 0 || r.query.Limit <= 0 {
+		return max(r.query.Limit, 0)
 	}
-	return max(r.query.Limit, 0)
+	return most + r.query.PerSession
+}
+
+// most returns the most hits of a session to show, or 0 for all: more than the query has if there are
+// too few sessions for all hits that it wants.
+func (r *relevance) most() int {
+	most := r.query.PerSession
+	if most <= 0 || r.query.Limit <= 0 {
+		return max(most, 0)
+	}
+	for ; most < r.query.Limit; most++ {
+		shown := 0
+		for _, g := range r.groups {
+			shown += min(g.count, most)
+		}
+		if shown >= r.query.Limit {
+			break
+		}
+	}
+	return most
 }
 
 // score gives a candidate a score by what is known without its text.
@@ -224,7 +243,7 @@ func (r *relevance) score(c *candidate, filter pairFilter) {
 
 // add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
 func (r *relevance) add(g *group, c *candidate) {
-	most := r.depth()
+	most := r.depth(r.query.Limit)
 	switch list := g.waiting.list; {
 	case !r.exact || most == 0:
 		kept := *c
@@ -250,25 +269,26 @@ func (r *relevance) take(read func(*candidate) bool) []*group {
 		}
 	}
 	heap.Init(&groups)
+	most := r.most()
 	compared, shown := 0, 0
 	for groups.Len() > 0 && !r.enough(compared, shown) {
 		g := groups.list[0]
 		c := heap.Pop(&g.waiting).(*candidate) //nolint:forcetypeassert // only candidates are pushed
 		if read(c) {
 			compared++
-			if g.taken = append(g.taken, c); r.query.PerSession <= 0 || len(g.taken) <= r.query.PerSession {
+			if g.taken = append(g.taken, c); most == 0 || len(g.taken) <= most {
 				shown++
 			}
 		} else {
 			g.matched--
 		}
-		if depth := r.depth(); g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth {
+		if depth := r.depth(most); g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth {
 			heap.Pop(&groups)
 		} else {
 			heap.Fix(&groups, 0)
 		}
 	}
-	return r.sorted()
+	return r.sorted(most)
 }
 
 // enough reports whether the hits that were taken suffice for the result.
@@ -276,8 +296,9 @@ func (r *relevance) enough(compared, shown int) bool {
 	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= maxCompared)
 }
 
-// sorted returns the groups with hits that were taken, in the order of their scores.
-func (r *relevance) sorted() []*group {
+// sorted returns the groups with hits that were taken, in the order of their scores, and cuts them to
+// the most hits of a session.
+func (r *relevance) sorted(most int) []*group {
 	var list []*group
 	for _, g := range r.groups {
 		if len(g.taken) == 0 {
@@ -287,7 +308,7 @@ func (r *relevance) sorted() []*group {
 			c.score *= g.bonus()
 		}
 		slices.SortFunc(g.taken, (*candidate).better)
-		if most := r.query.PerSession; most > 0 && len(g.taken) > most {
+		if most > 0 && len(g.taken) > most {
 			g.taken = g.taken[:most]
 		}
 		list = append(list, g)

@@ -55,9 +55,9 @@ var verbFlagGroups = map[string][]flagGroup{
 		{"Other", []string{"help"}},
 	},
 	"search": {
-		{"Filter", []string{"project", "role", "tool", "since", "until"}},
+		{"Filter", []string{"project", "session", "role", "tool", "since", "until"}},
 		{"Search", []string{"regex", "no-index"}},
-		{"Output", []string{"limit", "json"}},
+		{"Output", []string{"sort", "limit", "json"}},
 		{"Other", []string{"help"}},
 	},
 	"stats": {

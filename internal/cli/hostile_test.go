@@ -88,7 +88,7 @@ var hostileLines = []string{
 	"show FILE --expand", "show - --expand", "show FILE --format messages", "show - --format messages",
 	"show testdata/hostile/stream.ndjson --expand", "show testdata/hostile/stream.ndjson --format messages",
 	"show testdata/hostile/stream.ndjson --format json",
-	"search owned --limit 0", "search owned --json --limit 0", "search owned --no-index", "search --regex (?s)owned.*",
+	"search owned --limit 0", "search owned --limit 0 --sort newest", "search owned --session ID", "search owned --json --limit 0", "search owned --no-index", "search --regex (?s)owned.*",
 	"show ID --format markdown --thinking --branches --full", "show ID --format html --thinking --branches --expand",
 	"export ID -o - --format html", "export ID -o - --format markdown", "export ID -o - --format json",
 	"export ID -o - --format html --redact --full --expand", "export FILE -o - --format md", "export - -o -",

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/search"
 )
 
 func outputError(err error) error {
@@ -408,4 +410,87 @@ func wrapMarked(text, mark string, columns int) []string {
 		mark = strings.Repeat(" ", len(mark))
 	}
 	return lines
+}
+
+// validInPlace replaces each byte that is not UTF-8 with a question mark, which keeps the offsets
+// of the matches.
+func validInPlace(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	valid := []byte(text)
+	for i := 0; i < len(valid); {
+		r, size := utf8.DecodeRune(valid[i:])
+		if r == utf8.RuneError && size == 1 {
+			valid[i] = '?'
+		}
+		i += size
+	}
+	return string(valid)
+}
+
+// excerptOf returns the text around the matches, on one line.
+func excerptOf(h *search.Hit, columns int, color bool) string {
+	columns = max(columns, 10)
+	e := h.Excerpt(2 * columns)
+	line := excerptLine{columns: columns, color: color}
+	if !e.Begins {
+		line.write("…", false)
+	}
+	at := 0
+	for _, m := range e.Matches {
+		line.write(e.Text[at:m.Start], false)
+		line.write(e.Text[m.Start:m.End], true)
+		at = m.End
+	}
+	line.write(e.Text[at:], false)
+	line.finish(!e.Ends)
+	return line.out.String()
+}
+
+// colorCodes matches the color codes in the output of programs.
+var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
+
+// An excerptLine puts pieces of a text on one line.
+type excerptLine struct {
+	out     strings.Builder
+	columns int // that are left
+	color   bool
+	space   bool // the last character is a space, or there is none
+	full    bool
+}
+
+func (l *excerptLine) write(text string, marked bool) {
+	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
+	if l.full || text == "" {
+		return
+	}
+	fit := tty.Cut(text, l.columns-1)
+	l.full = fit != text
+	l.columns -= tty.Width(fit)
+	if marked && l.color && fit != "" {
+		fit = tty.Match.Paint(fit, true)
+	}
+	l.out.WriteString(fit)
+}
+
+// squeeze replaces white space with one space, also across pieces.
+func (l *excerptLine) squeeze(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		space := r == ' ' || r == '\n'
+		if space && !l.space {
+			b.WriteByte(' ')
+		} else if !space {
+			b.WriteRune(r)
+		}
+		l.space = space
+	}
+	return b.String()
+}
+
+func (l *excerptLine) finish(more bool) {
+	if l.full || more {
+		l.out.WriteString("…")
+	}
 }

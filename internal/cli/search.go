@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +29,8 @@ type searchOptions struct {
 	now     func() time.Time
 
 	project string
+	session string
+	order   searchOrder
 	since   timeFlag
 	until   timeFlag
 	role    searchRole
@@ -60,8 +61,13 @@ func repeatedIDs(files []sessions.File) map[string]bool {
 
 const searchHelp = `Search the sessions of all projects: prompts, answers, thinking, inputs and results
 of tools, subagents, and long results that the agent has saved in separate files.
-The newest results come first. On a terminal, they are grouped by session, with the
-title and the age of each.
+The best results come first, three of each session if there are many. On a terminal,
+they are grouped by session, with the title and the age of each.
+
+Titles and prompts count more than answers, and answers more than other texts. Short
+texts, words that are close to each other, new texts, and sessions with many results
+count more as well. To see the newest results first, use --sort newest. To see more
+of one session, use --session ID.
 
 A text matches if it contains all words; case is ignored. An argument with
 spaces is a phrase, and so is a name such as main.go or parse_line: its words must
@@ -77,8 +83,8 @@ If several projects have a session with the same ID, the path of the transcript
 is shown as well; "clew show" accepts it instead of the ID.
 
 With --json, print one object per result, with session, project, path, line, time,
-role, and an excerpt with the start and end of each match in bytes. It also has
-turn, agent, tool and spill if they apply.
+role, the title of the session, and an excerpt with the start and end of each match
+in bytes. It also has score, turn, agent, tool and spill if they apply.
 
 The first search builds an index in your cache directory, and later searches
 update it. The index contains words and positions, but no texts. --regex and
@@ -107,10 +113,12 @@ func newSearch(s Streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.project, "project", "", "search the project with this `name` or directory")
+	f.StringVar(&o.session, "session", "", "search the session with this `ID`, or the beginning of one")
+	f.Var(&o.order, "sort", "sort by relevance or newest")
 	f.Var(&o.since, "since", "search texts since this time")
 	o.until.end = true
 	f.Var(&o.until, "until", "search texts until this time")
-	f.Var(&o.role, "role", "search texts with this role: prompt, answer, tool or thinking")
+	f.Var(&o.role, "role", "search texts with this role: prompt, answer, tool, thinking or title")
 	f.StringVar(&o.tool, "tool", "", "search inputs and results of the tool with this `name`")
 	f.IntVar(&o.limit, "limit", 20, "maximum `number` of results to show; 0 means all")
 	addOnOff(cmd, &o.regex, "regex", "treat the argument as a regular expression (RE2)")
@@ -131,9 +139,31 @@ func (r *searchRole) String() string { return search.Role(*r).String() }
 func (r *searchRole) Set(text string) error {
 	role, err := search.ParseRole(text)
 	if err != nil {
-		return errors.New("must be prompt, answer, tool or thinking")
+		return errors.New("must be prompt, answer, tool, thinking or title")
 	}
 	*r = searchRole(role)
+	return nil
+}
+
+// A searchOrder is a flag for the order of results.
+type searchOrder struct{ newest bool }
+
+// Type names the value in the help.
+func (r *searchOrder) Type() string { return "order" }
+
+func (r *searchOrder) String() string {
+	if r.newest {
+		return "newest"
+	}
+	return "relevance"
+}
+
+// Set reads the name of an order.
+func (r *searchOrder) Set(text string) error {
+	if text != "relevance" && text != "newest" {
+		return errors.New("must be relevance or newest")
+	}
+	r.newest = text == "newest"
 	return nil
 }
 
@@ -158,6 +188,9 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 	if unlisted != nil && len(files) == 0 {
 		return findError(ctx, unlisted)
 	}
+	if err := o.choose(query, files); err != nil {
+		return err
+	}
 	result, err := o.search(ctx, files, query)
 	if result == nil {
 		return err
@@ -170,6 +203,30 @@ func (o *searchOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	return o.reportGaps(result, unlisted)
+}
+
+// choose limits the query to the session of the flag.
+func (o *searchOptions) choose(q *search.Query, files []sessions.File) error {
+	if o.session == "" {
+		return nil
+	}
+	prefix := strings.ToLower(o.session)
+	q.Sessions = map[string]bool{}
+	var found []sessions.SessionInfo
+	for i := range files {
+		f := &files[i]
+		if f.AgentID == "" && !f.Spill && strings.HasPrefix(f.SessionID, prefix) && !q.Sessions[f.SessionID] {
+			q.Sessions[f.SessionID] = true
+			found = append(found, sessions.SessionInfo{ID: f.SessionID})
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return &failure{code: exitInput, err: fmt.Errorf("no session matches %q", o.session), hint: `Run "clew ls --all" to list sessions.`}
+	case len(found) > 1:
+		return ambiguous(o.session, found)
+	}
+	return nil
 }
 
 // query returns the query for the arguments and flags.
@@ -203,8 +260,17 @@ func (o *searchOptions) filtered(q *search.Query) (*search.Query, error) {
 		return nil, usageError("--since must be before --until", "")
 	}
 	q.Role, q.Tool, q.Limit = search.Role(o.role), o.tool, o.limit
+	if !o.order.newest {
+		q.Order, q.Now = search.Relevance, o.now()
+	}
+	if o.session == "" && o.limit > 0 {
+		q.PerSession = sessionHits
+	}
 	return q, nil
 }
+
+// sessionHits is the most results of one session in a list of the best.
+const sessionHits = 3
 
 // listFiles returns the files of sessions in all readable directories.
 func listFiles(ctx context.Context, where *sessions.Options) (files []sessions.File, err error) {
@@ -285,11 +351,7 @@ func (o *searchOptions) note(text string) { remark(o.streams.Err, tty.Waiting, "
 // reportGaps reports what is missing from the result.
 func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error {
 	if result.More > 0 {
-		atMost := ""
-		if result.AtMost {
-			atMost = "at most "
-		}
-		o.note(fmt.Sprintf("%s%s more; --limit 0 shows all", atMost, group(int64(result.More))))
+		o.note(moreHits(result) + "; --limit 0 shows all")
 	}
 	if len(result.Hits) == 0 && !o.json {
 		o.note("no results")
@@ -308,6 +370,30 @@ func (o *searchOptions) reportGaps(result *search.Result, unlisted error) error 
 	}
 }
 
+// moreHits tells how many results there are beside those that are shown, and in how many sessions.
+func moreHits(r *search.Result) string {
+	text := group(int64(r.More)) + " more"
+	if r.AtMost {
+		text = "at most " + text
+	}
+	sessions := "sessions"
+	if r.MoreSessions == 1 {
+		sessions = "session"
+	}
+	inShown := 0
+	for _, g := range r.Groups {
+		inShown += g.More
+	}
+	switch others := group(int64(r.MoreSessions)); {
+	case r.MoreSessions == 0 || r.AtMost:
+		return text
+	case inShown == 0:
+		return text + " in " + others + " other " + sessions
+	default:
+		return text + ", " + group(int64(r.More-inShown)) + " of them in " + others + " other " + sessions
+	}
+}
+
 const (
 	excerptBytes   = 400 // of an excerpt in JSON
 	excerptColumns = 160 // of an excerpt in text without a terminal
@@ -317,6 +403,7 @@ const (
 // A searchRecord is a result in JSON.
 type searchRecord struct {
 	Session string     `json:"session"`
+	Title   string     `json:"title,omitempty"`
 	Project string     `json:"project"`
 	Agent   string     `json:"agent,omitempty"`
 	Path    string     `json:"path"`
@@ -326,6 +413,7 @@ type searchRecord struct {
 	Time    *time.Time `json:"time,omitempty"`
 	Role    string     `json:"role"`
 	Tool    string     `json:"tool,omitempty"`
+	Score   float64    `json:"score,omitempty"`
 	Excerpt string     `json:"excerpt"`
 	Matches []matchAt  `json:"matches"`
 }
@@ -337,29 +425,39 @@ type matchAt struct {
 
 func (o *searchOptions) print(ctx context.Context, result *search.Result) error {
 	out := bufio.NewWriterSize(o.streams.Out, 64<<10)
-	if isTerminal(o.streams.Out) && !o.json {
+	switch {
+	case o.json:
+		titles := map[*search.Hit]string{}
+		for _, g := range groupHits(result) {
+			g.name(ctx, o.repeated)
+			for _, h := range g.hits {
+				titles[h] = g.title
+			}
+		}
+		for i := range result.Hits {
+			h := &result.Hits[i]
+			line, err := jsonLine(newSearchRecord(h, titles[h]))
+			if err != nil {
+				return err
+			}
+			_, _ = out.Write(line)
+		}
+	case isTerminal(o.streams.Out):
 		color, columns := colored(o.streams.Out), terminalWidth(o.streams.Out)
-		for _, g := range groupHits(result.Hits) {
+		for _, g := range groupHits(result) {
 			g.name(ctx, o.repeated)
 			_, _ = out.WriteString(g.text(o.now(), columns, color))
 		}
-		return out.Flush()
-	}
-	for i := range result.Hits {
-		if err := o.printHit(out, &result.Hits[i]); err != nil {
-			return err
+	default:
+		for i := range result.Hits {
+			o.printHit(out, &result.Hits[i])
 		}
 	}
 	return out.Flush()
 }
 
 // printHit ignores errors of the output: Flush returns them.
-func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) error {
-	if o.json {
-		line, err := jsonLine(newSearchRecord(h))
-		_, _ = out.Write(line)
-		return err
-	}
+func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) {
 	columns := cmp.Or(textWidth(o.streams.Out, 0), excerptColumns)
 	excerpt := excerptOf(h, columns-len(excerptIndent), colored(o.streams.Out))
 	place := tty.Fit(hitPlace(h), columns)
@@ -367,7 +465,6 @@ func (o *searchOptions) printHit(out *bufio.Writer, h *search.Hit) error {
 		place = tty.Line(mainPath(h)) + "\n" + excerptIndent + place // show needs the path
 	}
 	_, _ = out.WriteString(place + "\n" + excerptIndent + excerpt + "\n")
-	return nil
 }
 
 // mainPath returns the path of the session's own transcript.
@@ -393,12 +490,13 @@ func cellsInSession(h *search.Hit) (cells []string) {
 	if h.AgentID != "" {
 		cells = append(cells, "agent "+h.AgentID)
 	}
+	if h.Turn > 0 {
+		cells = append(cells, "turn "+strconv.Itoa(h.Turn))
+	}
 	switch {
 	case h.File.Spill:
 		cells = append(cells, filepath.Base(h.File.Path)+":"+strconv.Itoa(h.Line))
-	case h.Turn > 0:
-		cells = append(cells, "turn "+strconv.Itoa(h.Turn))
-	default:
+	case h.Turn == 0 && h.Role != search.Title:
 		cells = append(cells, "line "+strconv.Itoa(h.Line))
 	}
 	role := h.Role.String()
@@ -417,11 +515,11 @@ func joinCells(cells []string) string {
 	return strings.Join(cells, "  ")
 }
 
-func newSearchRecord(h *search.Hit) searchRecord {
+func newSearchRecord(h *search.Hit, title string) searchRecord {
 	e := h.Excerpt(excerptBytes)
 	r := searchRecord{
-		Session: h.SessionID, Project: h.File.Project, Agent: h.AgentID, Path: h.File.Path, Line: h.Line, Turn: h.Turn,
-		Spill: h.File.Spill, Role: h.Role.String(), Tool: h.Tool,
+		Session: h.SessionID, Title: strings.ToValidUTF8(title, "?"), Project: h.File.Project, Agent: h.AgentID, Path: h.File.Path, Line: h.Line, Turn: h.Turn,
+		Spill: h.File.Spill, Role: h.Role.String(), Tool: h.Tool, Score: math.Round(1000*h.Score) / 1000,
 		Excerpt: validInPlace(e.Text),
 	}
 	if !h.Time.IsZero() {
@@ -434,110 +532,34 @@ func newSearchRecord(h *search.Hit) searchRecord {
 	return r
 }
 
-// validInPlace replaces each byte that is not UTF-8 with a question mark, which keeps the offsets
-// of the matches.
-func validInPlace(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	valid := []byte(text)
-	for i := 0; i < len(valid); {
-		r, size := utf8.DecodeRune(valid[i:])
-		if r == utf8.RuneError && size == 1 {
-			valid[i] = '?'
-		}
-		i += size
-	}
-	return string(valid)
-}
-
-// excerptOf returns the text around the matches, on one line.
-func excerptOf(h *search.Hit, columns int, color bool) string {
-	columns = max(columns, 10)
-	e := h.Excerpt(2 * columns)
-	line := excerptLine{columns: columns, color: color}
-	if !e.Begins {
-		line.write("…", false)
-	}
-	at := 0
-	for _, m := range e.Matches {
-		line.write(e.Text[at:m.Start], false)
-		line.write(e.Text[m.Start:m.End], true)
-		at = m.End
-	}
-	line.write(e.Text[at:], false)
-	line.finish(!e.Ends)
-	return line.out.String()
-}
-
-// colorCodes matches the color codes in the output of programs.
-var colorCodes = regexp.MustCompile("\x1b\\[[0-9;:]*[mK]")
-
-// An excerptLine puts pieces of a text on one line.
-type excerptLine struct {
-	out     strings.Builder
-	columns int // that are left
-	color   bool
-	space   bool // the last character is a space, or there is none
-	full    bool
-}
-
-func (l *excerptLine) write(text string, marked bool) {
-	text = l.squeeze(tty.Clean(colorCodes.ReplaceAllString(text, "")))
-	if l.full || text == "" {
-		return
-	}
-	fit := tty.Cut(text, l.columns-1)
-	l.full = fit != text
-	l.columns -= tty.Width(fit)
-	if marked && l.color && fit != "" {
-		fit = tty.Match.Paint(fit, true)
-	}
-	l.out.WriteString(fit)
-}
-
-// squeeze replaces white space with one space, also across pieces.
-func (l *excerptLine) squeeze(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		space := r == ' ' || r == '\n'
-		if space && !l.space {
-			b.WriteByte(' ')
-		} else if !space {
-			b.WriteRune(r)
-		}
-		l.space = space
-	}
-	return b.String()
-}
-
-func (l *excerptLine) finish(more bool) {
-	if l.full || more {
-		l.out.WriteString("…")
-	}
-}
-
 // A hitGroup has the hits of one session, as a terminal shows them.
 type hitGroup struct {
 	hits    []*search.Hit
+	more    int    // further hits of the session
+	atMost  bool   // some of these may not match
 	title   string // untrusted, as are the others
 	project string
 	path    string // of the transcript, if several projects have a session with this ID
 }
 
 // groupHits groups hits by session. Sessions are in the order of their first hits.
-func groupHits(hits []search.Hit) []*hitGroup {
+func groupHits(result *search.Result) []*hitGroup {
 	type key struct{ project, session string }
 	groups := map[key]*hitGroup{}
 	var list []*hitGroup
-	for i := range hits {
-		h := &hits[i]
+	for i := range result.Hits {
+		h := &result.Hits[i]
 		k := key{h.File.Project, h.SessionID}
 		if groups[k] == nil {
 			groups[k] = new(hitGroup)
 			list = append(list, groups[k])
 		}
 		groups[k].hits = append(groups[k].hits, h)
+	}
+	for _, g := range result.Groups {
+		if shown := groups[key{g.Project, g.SessionID}]; shown != nil {
+			shown.more, shown.atMost = g.More, result.AtMost
+		}
 	}
 	return list
 }
@@ -586,7 +608,22 @@ func (g *hitGroup) text(now time.Time, columns int, color bool) string {
 		}
 		b.WriteString(indent + excerpt + "\n")
 	}
+	if g.more > 0 {
+		b.WriteString(tty.Dim.Paint(tty.Fit("  "+g.rest(columns-2), columns), color) + "\n")
+	}
 	return b.String()
+}
+
+// rest tells how many hits of the session are not shown, and how to see them.
+func (g *hitGroup) rest(columns int) string {
+	more, flag := group(int64(g.more))+" more", "--session "+shortID(tty.Line(g.hits[0].SessionID))
+	if g.atMost {
+		more = "at most " + more
+	}
+	if text := more + " in this session: add " + flag; tty.Width(text) <= columns {
+		return text
+	}
+	return more + ": " + flag
 }
 
 // heading returns the line about the session: its ID and its title, its project and its age at the

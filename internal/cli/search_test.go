@@ -32,9 +32,12 @@ func shownGroups() []*hitGroup {
 		foundHit("de1b4c1c", "Look for another mutex in 你好世界 and in the rest of the package as well.", 3*time.Hour),
 	}
 	hits[2].File = &sessions.File{Project: hits[2].File.Project, Path: "/agent/tool-results/b1.txt", Spill: true}
-	hits[2].Role, hits[2].Tool, hits[2].Turn = search.Tool, "Bash", 0
+	hits[2].Role, hits[2].Tool = search.Tool, "Bash"
 	hits[3].AgentID, hits[3].Role = "a0618b082132820bd", search.Prompt
-	groups := groupHits(hits)
+	groups := groupHits(&search.Result{Hits: hits, Groups: []search.Group{
+		{Project: "-home-dev-uploader", SessionID: hits[0].SessionID, Hits: 3, More: 1204},
+		{Project: "-home-dev-uploader", SessionID: hits[1].SessionID, Hits: 1},
+	}})
 	groups[0].title, groups[0].project = "Fix the flaky upload test, which fails one run in ten on the build machine", "uploader"
 	groups[1].project, groups[1].path = "uploader", "/home/dev/.claude/projects/-home-dev-uploader/95c1ed52-0000-4000-8000-000000000001.jsonl"
 	return groups
@@ -63,7 +66,7 @@ func TestSearchScreenFits(t *testing.T) {
 	for _, text := range hostileTexts {
 		hit := foundHit("ffffffff", text+" mutex "+text, time.Hour)
 		hit.Tool, hit.AgentID, hit.File.Path = text, text, text
-		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, title: text, project: text, path: text})
+		groups = append(groups, &hitGroup{hits: []*search.Hit{&hit}, more: 7, atMost: true, title: text, project: text, path: text})
 	}
 	for width := 1; width <= 200; width++ {
 		checkLines(t, groupsText(groups, width, false), width)

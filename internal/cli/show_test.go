@@ -423,7 +423,7 @@ func TestSearchRecordOfBadBytes(t *testing.T) {
 	h := &search.Hit{
 		File: new(sessions.File), Text: "\xff\xfe\xfd\ufffd match", Matches: []search.Span{{Start: 7, End: 12}},
 	}
-	r := newSearchRecord(h)
+	r := newSearchRecord(h, "")
 	if at := r.Matches[0]; r.Excerpt != "???\ufffd match" || r.Excerpt[at.Start:at.End] != "match" {
 		t.Errorf("excerpt %q, match %v", r.Excerpt, at)
 	}
