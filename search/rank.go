@@ -247,7 +247,7 @@ func (r *relevance) add(g *group, c *candidate) {
 	switch list := g.waiting.list; {
 	case !r.exact || most == 0:
 		kept := *c
-		g.waiting.list = append(list, &kept)
+		g.waiting.list = append(g.waiting.list, &kept)
 	case len(list) < most:
 		kept := *c
 		heap.Push(&g.waiting, &kept)
