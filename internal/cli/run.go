@@ -31,15 +31,15 @@ type runOptions struct {
 const runHelp = `Send a prompt to Claude Code and show what it does. The prompt is the argument. If
 the argument is - or missing, the prompt is read from stdin.
 
-With --output-format text, the answer appears on stdout as it is written, and the
-agent's use of tools on stderr. With json, stdout gets one object at the end, even
+With --output-format text, the answer appears on stdout as it is written, and tool
+calls on stderr. With json, stdout gets one object at the end, even
 if the turn fails:
   result             the final text, or the text up to the failure
   structured_output  the answer that matches --json-schema, if one is given
   session_id         the ID for --resume
   total_cost_usd     the estimated cost of the whole session
   usage              the tokens of this turn, as the API counts them
-  num_turns          the number of answers of the model
+  num_turns          the number of answers from the model
   duration_ms        the duration in milliseconds
   error              the reason for the failure, or ""
 With stream-json, stdout gets the agent's messages, one JSON object per line. Other
@@ -59,9 +59,9 @@ only the whole word yes or always allows the tool. Anything you type before the
 question appears is discarded. The agent's own questions appear on the terminal as
 well. Without a terminal, these tools are denied.
 
-A terminal is notified, by its bell and OSC 9 or 777, when the turn ends or a
-question waits, and you have not typed anything for 10 seconds. The setting notify
-turns that off: see "clew config".
+When the turn ends or a question waits, and you have not typed for 10 seconds, the
+terminal notifies you by its bell and OSC 9 or 777. To turn that off, set notify to
+false: see "clew config".
 
 A directory can have files that make the agent run programs: hooks in .claude,
 servers in .mcp.json. Unless you have trusted the directory, here or in Claude Code,

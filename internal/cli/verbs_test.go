@@ -30,8 +30,8 @@ var verbs = map[string]verbTests{
 	"doctor": {golden: "TestDoctorScreen", fits: "TestDoctorScreenFits", noHostile: "TestConfigDoctorHostile has it"},
 	"export": {golden: "TestTerminalScreen", fits: "TestRulesFit"},
 	"help":   {golden: "TestHelpScreen", fits: "TestHelpFits", noHostile: "it reads nothing"},
-	"run":    {golden: "TestScript", fits: "TestAskWidths", noHostile: "TestHostileRun has it"},
-	"chat":   {golden: "TestScript", fits: "TestAskWidths", noHostile: "TestChatHostile has it"},
+	"run":    {golden: "TestRunScreen", fits: "TestRunScreenFits", noHostile: "TestHostileRun has it"},
+	"chat":   {golden: "TestChatScreen", fits: "TestAskWidths", noHostile: "TestChatHostile has it"},
 	"demo": {
 		golden: "TestScript", fits: "TestDemoFits", noHostile: "it reads a recording of its own",
 		reason: "it is the screens of other verbs, at the time at which it runs",
