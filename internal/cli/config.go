@@ -82,7 +82,12 @@ func (o *configOptions) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return errStopped()
 	}
-	text := o.text(c)
+	if v, ok := c.Values["color"]; ok {
+		if err := os.Setenv(v.Setting.Variable, v.Texts[0]); err != nil {
+			return err
+		}
+	}
+	text := configText(c, isSet(keyVariable), canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)})
 	if o.json {
 		line, err := jsonLine(newConfigReport(c))
 		if err != nil {
@@ -113,31 +118,95 @@ func (o *configOptions) printProblems(problems []config.Problem) {
 	}
 }
 
-func (o *configOptions) text(c *config.Config) string {
+// configText returns the files, the values that are not used, and all settings.
+func configText(c *config.Config, apiKey string, on canvas) string {
 	var b strings.Builder
-	columns := textWidth(o.streams.Out, 0)
+	note := func(label, text string, style tty.Style) {
+		lines := tty.Wrap(label+printable(text), on.width)
+		rest, whole := strings.CutPrefix(lines[0], label)
+		if !whole {
+			label, rest = "", lines[0]
+		}
+		lines[0] = rest
+		b.WriteString(tty.Dim.Paint(label, on.color) + style.Paint(strings.Join(lines, "\n"), on.color) + "\n")
+	}
 	for _, path := range c.Files {
-		b.WriteString(wrapped("File: "+printable(path), columns))
+		note("File: ", path, tty.Path)
 	}
 	if len(c.Files) == 0 {
-		b.WriteString("File: none\n")
+		note("File: ", "none", tty.Dim)
 	}
 	for _, v := range c.Ignored {
-		text := fmt.Sprintf("Not used: %s %s of %s, because %s is stricter", v.Setting.Key, v.String(), v.Sources(), v.For.Sources())
-		b.WriteString(wrapped(printable(text), columns))
+		text := fmt.Sprintf("%s %s of %s, because %s is stricter", v.Setting.Key, v.String(), v.Sources(), v.For.Sources())
+		note("Not used: ", text, tty.Waiting)
+	}
+	b.WriteString("\n")
+	rows := settingRows(c, apiKey)
+	if on.width > 0 && on.width < narrow {
+		for i := range rows {
+			rows[i].list(&b, on)
+		}
+		return b.String()
 	}
 	t := newTable("SETTING", "VALUE", "FROM")
-	for _, s := range config.All() {
-		shown, from := cmp.Or(s.Default, "-"), "default"
-		if v, ok := c.Values[s.Key]; ok {
-			shown, from = cmp.Or(v.String(), `""`), v.Sources()
-		}
-		t.add(s.Key, shown, from)
+	t.color = on.color
+	for _, row := range rows {
+		t.addClean(row.key, row.value, row.from)
+		t.style(row.styles()...)
 	}
-	t.add(keyVariable, isSet(keyVariable), "environment")
-	b.WriteString("\n")
-	t.print(&b, columns)
+	t.print(&b, on.width)
 	return b.String()
+}
+
+// A settingRow is a setting on the screen, in clean texts.
+type settingRow struct {
+	key, value, from string
+	isSet            bool
+}
+
+func settingRows(c *config.Config, apiKey string) []settingRow {
+	var rows []settingRow
+	for _, s := range config.All() {
+		row := settingRow{key: s.Key, value: cmp.Or(s.Default, "-"), from: "default"}
+		if v, ok := c.Values[s.Key]; ok {
+			row = settingRow{key: s.Key, value: escaped(cmp.Or(v.String(), `""`)), from: escaped(v.Sources()), isSet: true}
+		}
+		rows = append(rows, row)
+	}
+	return append(rows, settingRow{key: keyVariable, value: apiKey, from: "environment", isSet: apiKey == "set"})
+}
+
+// styles returns the styles of the key, the value and its origin. What is not set is secondary.
+func (r *settingRow) styles() []tty.Style {
+	if r.isSet {
+		return []tty.Style{tty.Plain, tty.Strong, tty.Path}
+	}
+	return []tty.Style{tty.Plain, tty.Dim, tty.Dim}
+}
+
+// list writes a setting on a narrow screen: the value beside the key or, if it is long, below it, and
+// then where a value that is set comes from. Nothing is cut.
+func (r *settingRow) list(b *strings.Builder, on canvas) {
+	const column, indented, leastIndented = len(keyVariable) + cellGap, 2, 12
+	indent := indented
+	if on.width < leastIndented {
+		indent = 0
+	}
+	styles := r.styles()
+	below := func(text string, style tty.Style) {
+		for _, line := range tty.Wrap(text, on.width-indent) {
+			b.WriteString(strings.Repeat(" ", indent) + style.Paint(line, on.color) + "\n")
+		}
+	}
+	if column+tty.Width(r.value) <= on.width {
+		b.WriteString(pad(r.key, column, false) + styles[1].Paint(r.value, on.color) + "\n")
+	} else {
+		b.WriteString(wrapped(r.key, on.width))
+		below(r.value, styles[1])
+	}
+	if r.isSet {
+		below("from "+r.from, styles[2])
+	}
 }
 
 // keyVariable is the variable with the API key, which the agent inherits.

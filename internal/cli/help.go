@@ -518,7 +518,7 @@ func newVersion(s Streams) *cobra.Command {
 
 func (o *versionOptions) run(context.Context, []string) error {
 	b := readBuild()
-	text := fmt.Sprintf("clew %s\nrevision %s\n%s %s\n", b.Version, b.revision(), b.Go, b.Platform)
+	text := b.text(canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)})
 	if o.json {
 		line, err := json.Marshal(b)
 		if err != nil {
@@ -562,6 +562,20 @@ func readBuild() build {
 		}
 	}
 	return b
+}
+
+// text returns the build in three lines, or in more on a narrow screen.
+func (b build) text(on canvas) string {
+	text := ""
+	for _, line := range []struct {
+		text  string
+		style tty.Style
+	}{
+		{"clew " + b.Version, tty.Title}, {"revision " + b.revision(), tty.Plain}, {b.Go + " " + b.Platform, tty.Dim},
+	} {
+		text += line.style.Paint(strings.TrimSuffix(wrapped(line.text, on.width), "\n"), on.color) + "\n"
+	}
+	return text
 }
 
 func (b build) revision() string {

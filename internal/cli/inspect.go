@@ -15,10 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -75,7 +77,7 @@ func (o *inspectOptions) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		name = args[0]
 		if name == "" {
-			return errNoName()
+			return usageError("the name of the file is empty", "Give the path of a stream-json file, or - for stdin.")
 		}
 	}
 	in, err := openInput(ctx, name, o.streams.In)
@@ -125,7 +127,8 @@ type inspection struct {
 	report report
 	bar    *progress
 
-	frames, problems int64 // how many there were, and how many of them had one
+	frames, problems int64       // how many there were, and how many of them had one
+	unwritable       atomic.Bool // there is nobody to report to
 }
 
 // A frame is a message and its position in the input.
@@ -143,8 +146,6 @@ const (
 
 // run reads and reports all frames. It returns the error of the input and that of the output.
 func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr, writeErr error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	batches := make(chan []frame)
 	go func() {
 		defer close(batches)
@@ -155,7 +156,7 @@ func (i *inspection) run(ctx context.Context, opts *wire.ReaderOptions) (readErr
 			writeErr = i.examine(batch)
 		}
 		if writeErr != nil {
-			cancel()
+			i.unwritable.Store(true)
 		}
 	}
 	return readErr, writeErr
@@ -168,7 +169,7 @@ func (i *inspection) read(ctx context.Context, opts *wire.ReaderOptions, batches
 	var size int64
 	r := wire.NewReader(i.in, opts)
 	for msg, err := range r.Messages() {
-		if err != nil || ctx.Err() != nil { // after an interrupt, the last frame may be incomplete
+		if err != nil || ctx.Err() != nil || i.unwritable.Load() { // after an interrupt, the last frame may be incomplete
 			batches <- batch
 			return err
 		}
@@ -212,7 +213,7 @@ func (o *inspectOptions) report(out *bufio.Writer) report {
 	if o.json {
 		return newListing(out)
 	}
-	return &summary{out: out, columns: textWidth(o.streams.Out, 0)}
+	return &summary{out: out, on: canvas{width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}}
 }
 
 // progress returns the bar for an input, or nil if it would disturb the output.
@@ -223,14 +224,6 @@ func (o *inspectOptions) progress(in *input) *progress {
 		return nil
 	}
 	return newProgress(o.streams.Err, in.size, time.Now)
-}
-
-func errNoName() error {
-	return &failure{
-		code: exitUsage,
-		err:  errors.New("the name of the file is empty"),
-		hint: "Give the path of a stream-json file, or - for stdin.",
-	}
 }
 
 // A finding is the result of examining one frame.
@@ -457,8 +450,8 @@ func (l *listing) finish() error { return nil }
 
 // A summary is the report as text, with tables.
 type summary struct {
-	out     io.Writer
-	columns int // of the screen; 0 means no limit
+	out io.Writer
+	on  canvas
 
 	total         stat
 	kinds         tally[wire.Kind]
@@ -526,7 +519,7 @@ func (s *summary) text() string {
 	if s.total.count == 0 {
 		return "no frames\n"
 	}
-	w := &page{columns: s.columns}
+	w := &page{canvas: s.on}
 	s.printKinds(w)
 	printTally(w, "unknown kinds", &s.unknownKinds, compareKinds, wire.Kind.String)
 	printTally(w, "unknown fields", &s.unknownFields, compareFields, fieldName.String)
@@ -539,35 +532,47 @@ func (s *summary) text() string {
 	return w.String()
 }
 
-// A page is the text of a summary, and its maximum width.
+// A page is the text of a summary, and what it is printed on.
 type page struct {
 	strings.Builder
-	columns int
+	canvas
+}
+
+// table begins a table below a title, in a style that says how bad it is.
+func (w *page) table(title string, style tty.Style, headings ...string) *table {
+	if title != "" {
+		w.WriteString("\n" + style.Paint(strings.TrimSuffix(wrapped(title+":", w.width), "\n"), w.color) + "\n")
+	}
+	t := newTable(headings...)
+	t.color = w.color
+	return t
 }
 
 // printKinds prints the main table.
 func (s *summary) printKinds(w *page) {
-	t := newTable("TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
-	row := func(kind, subtype string, s *stat) {
+	t := w.table("", tty.Plain, "TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
+	row := func(kind, subtype string, s *stat, style tty.Style) {
 		t.add(kind, subtype, group(s.count), group(s.bytes), group(s.largest))
+		t.style(style)
 	}
 	for _, kind := range s.kinds.names(compareKinds) {
-		row(kind.Type, kind.Subtype, s.kinds.stats[kind])
+		row(kind.Type, kind.Subtype, s.kinds.stats[kind], tty.Plain)
 	}
 	for _, more := range []struct {
-		name string
-		stat *stat
+		name  string
+		stat  *stat
+		style tty.Style
 	}{
-		{"(other kinds)", &s.kinds.rest},
-		{"(invalid frames)", &s.invalidFrames.total},
-		{"(not JSON)", &s.textLines.total},
+		{"(other kinds)", &s.kinds.rest, tty.Dim},
+		{"(invalid frames)", &s.invalidFrames.total, tty.Failure},
+		{"(not JSON)", &s.textLines.total, tty.Waiting},
 	} {
 		if more.stat.count > 0 {
-			row(more.name, "", more.stat)
+			row(more.name, "", more.stat, more.style)
 		}
 	}
-	row("total", "", &s.total)
-	t.print(&w.Builder, w.columns)
+	row("total", "", &s.total, tty.Title)
+	t.print(&w.Builder, w.width)
 }
 
 // printTally prints the number and the first line of each name.
@@ -575,15 +580,14 @@ func printTally[K comparable](w *page, title string, names *tally[K], compare fu
 	if len(names.stats) == 0 {
 		return
 	}
-	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
-	t := newTable("  NAME", "COUNT>", "FIRST LINE>")
+	t := w.table(title, tty.Waiting, "  NAME", "COUNT>", "FIRST LINE>")
 	for _, name := range names.names(compare) {
 		s := names.stats[name]
 		t.add("  "+show(name), group(s.count), strconv.Itoa(s.line))
 	}
-	t.print(&w.Builder, w.columns)
+	t.print(&w.Builder, w.width)
 	if n := names.rest.count; n > 0 {
-		w.WriteString(wrapped(fmt.Sprintf("  and %s more, with names that are not listed", group(n)), w.columns))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more, with names that are not listed", group(n))))
 	}
 }
 
@@ -592,14 +596,13 @@ func printNotes(w *page, title, heading string, all *notes) {
 	if len(all.kept) == 0 {
 		return
 	}
-	fmt.Fprintf(&w.Builder, "\n%s:\n", title)
-	t := newTable("  LINE>", "OFFSET>", heading)
+	t := w.table(title, tty.Failure, "  LINE>", "OFFSET>", heading)
 	for _, n := range all.kept {
 		t.add(strconv.Itoa(n.pos.Line), strconv.FormatInt(n.pos.Offset, 10), n.text)
 	}
-	t.print(&w.Builder, w.columns)
+	t.print(&w.Builder, w.width)
 	if more := all.total.count - int64(len(all.kept)); more > 0 {
-		fmt.Fprintf(&w.Builder, "  and %s more\n", group(more))
+		w.WriteString(w.secondary(fmt.Sprintf("  and %s more", group(more))))
 	}
 }
 

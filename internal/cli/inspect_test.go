@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -374,5 +375,55 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	if len(remarks.kept) != maxNotes || remarks.total.count != maxNotes+5 || len(remarks.kept[0].text) > maxText+3 {
 		t.Errorf("%d kept of %d, %d bytes each", len(remarks.kept), remarks.total.count, len(remarks.kept[0].text))
+	}
+}
+
+// garbage returns a stream with something of everything that a summary has a table for.
+func garbage(hostile string) string {
+	name, err := json.Marshal("new" + hostile)
+	if err != nil {
+		panic(err)
+	}
+	lines := []string{
+		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"hologram"},{"type":"text"}],` + string(name) + `:1}}`,
+		`{"type":"system","subtype":"brand_new"}`, `{"type":` + string(name) + `}`, `{"subtype":1}`, `[1]`,
+		`{"type":"stream_event","event":{"type":"odd_event"},"session_id":"s","uuid":"u"}`,
+		`{"type":"result","subtype":"success","num_turns":"many","session_id":"s","uuid":"u"}`,
+		"npm warn deprecated" + strings.ReplaceAll(hostile, "\n", " "),
+	}
+	for range maxNotes {
+		lines = append(lines, `{"type":7}`)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// summarized returns the summary of a stream.
+func summarized(t *testing.T, stream string, on canvas) string {
+	t.Helper()
+	s := &summary{on: on}
+	r := wire.NewReader(strings.NewReader(stream), nil)
+	for msg, err := range r.Messages() {
+		if err == nil {
+			err = s.add(examine(msg, r.Position(), s.maxErrors()))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.text()
+}
+
+func TestInspectScreen(t *testing.T) {
+	t.Parallel()
+	checkGolden(t, "screens/inspect", allScreens(t, func(on canvas) string { return summarized(t, garbage(""), on) }))
+}
+
+// Whatever the names and the width, no line is wider than the screen.
+func TestInspectScreenFits(t *testing.T) {
+	t.Parallel()
+	for _, hostile := range hostileTexts {
+		for width := 1; width <= 200; width++ {
+			checkLinesFit(t, summarized(t, garbage(hostile), canvas{width: width}), width)
+		}
 	}
 }

@@ -370,7 +370,8 @@ func (t *table) printLists(w *strings.Builder, columns int) {
 // printListed writes cell i of a row, after its name.
 func (t *table) printListed(w *strings.Builder, row *tableRow, i int, name string, columns int) {
 	indent, gap := strings.Repeat(" ", cellGap), strings.Repeat(" ", cellGap)
-	if columns > 0 && columns <= tty.Width(name)+2*cellGap {
+	const widest = 2 // columns of a character
+	if columns > 0 && columns < tty.Width(name)+2*cellGap+widest {
 		indent, gap, name = "", "", ""
 	}
 	used := tty.Width(indent + name + gap)

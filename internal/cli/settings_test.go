@@ -262,3 +262,66 @@ func TestDoctorLooksAtIndex(t *testing.T) {
 		t.Errorf("it shows:\n%s", out.String())
 	}
 }
+
+// shownConfig returns settings of all kinds, with long values and origins.
+func shownConfig(hostile string) *config.Config {
+	c := &config.Config{
+		Files:  []string{"/etc/clew/clew.yaml", "/home/dev/.config/clew/clew.yaml", "clew.yaml" + hostile},
+		Values: map[string]config.Value{},
+	}
+	user := config.Origin{File: "/home/dev/.config/clew/clew.yaml", Line: 3}
+	for _, s := range config.All() {
+		switch s.Key {
+		case "model":
+			c.Values[s.Key] = config.Value{Setting: &s, Texts: []string{"opus" + hostile}, Origin: config.Origin{File: "clew.yaml", Line: 1}}
+		case "timeout":
+			c.Values[s.Key] = config.Value{Setting: &s, Texts: []string{"90s"}, Origin: config.Origin{Variable: "CLEW_TIMEOUT"}}
+			c.Ignored = append(c.Ignored, config.Ignored{
+				Value: config.Value{Setting: &s, Texts: []string{"5m"}, Origin: config.Origin{File: "clew.yaml", Line: 2}},
+				For:   config.Value{Setting: &s, Texts: []string{"90s"}, Origin: user},
+			})
+		case "tools":
+			c.Values[s.Key] = config.Value{Setting: &s, Origin: user, Others: []config.Origin{{File: "clew.yaml" + hostile, Line: 7}}}
+		case "add_dirs":
+			texts := []string{"/home/dev/notes", "/srv/a/directory/with/a/rather/long/path/and/more" + hostile}
+			c.Values[s.Key] = config.Value{Setting: &s, Texts: texts, Origin: user}
+		case "project_aliases":
+			texts := []string{"/home/dev/work/shop-v2=shop", "/home/dev/clients/acme/*=acme" + hostile}
+			c.Values[s.Key] = config.Value{Setting: &s, Texts: texts, Origin: user}
+		}
+	}
+	return c
+}
+
+func TestConfigScreen(t *testing.T) {
+	t.Parallel()
+	checkGolden(t, "screens/config", allScreens(t, func(on canvas) string { return configText(shownConfig(""), "set", on) }))
+	checkGolden(t, "screens/config_none", allScreens(t, func(on canvas) string { return configText(new(config.Config), "not set", on) }))
+}
+
+// Whatever the values and the width, no line is wider than the screen, and nothing of a value is cut.
+func TestConfigScreenFits(t *testing.T) {
+	t.Parallel()
+	for _, hostile := range append(hostileTexts, "") {
+		c := shownConfig(hostile)
+		for width := 1; width <= 200; width++ {
+			text := configText(c, "set", canvas{width: width})
+			checkLinesFit(t, text, width)
+			if joined := strings.Join(strings.Fields(text), ""); width < narrow && !strings.Contains(joined, "/srv/a/directory/with/a/rather/long/path/and/more") {
+				t.Fatalf("at %d columns, a value is cut:\n%s", width, text)
+			}
+		}
+	}
+}
+
+// The version in any width.
+func TestVersionScreen(t *testing.T) {
+	t.Parallel()
+	b := build{
+		Version: "v0.1.0", Revision: "0123456789abcdef0123456789abcdef01234567", Modified: true, Go: "go1.26.1", Platform: "linux/amd64",
+	}
+	checkGolden(t, "screens/version", allScreens(t, b.text))
+	for width := 1; width <= 200; width++ {
+		checkLines(t, b.text(canvas{width: width}), width)
+	}
+}

@@ -151,18 +151,10 @@ var paintPattern = regexp.MustCompile("\x1b\\[([0-9;]+)m")
 // CLEW_UPDATE=1 writes the file again: read it.
 func checkScreens(t *testing.T, name string, screen func(canvas) string) {
 	t.Helper()
-	var b strings.Builder
-	for _, width := range []int{40, 80, 200} {
-		plain := screen(canvas{width: width})
-		painted := screen(canvas{width: width, color: true})
-		if got := paintPattern.ReplaceAllString(painted, ""); got != plain {
-			t.Errorf("%d columns: in color the text is another one (-want +got):\n%s", width, cmp.Diff(plain, got))
-		}
-		fmt.Fprintf(&b, "== %d columns\n%s== %[1]d columns, in color\n%[3]s", width, plain, paintPattern.ReplaceAllString(painted, "<$1>"))
-	}
+	text := allScreens(t, screen)
 	path := filepath.Join("testdata", "stats", name+".golden")
 	if os.Getenv("CLEW_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,10 +162,24 @@ func checkScreens(t *testing.T, name string, screen func(canvas) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.ReplaceAll(string(want), "\r\n", "\n")
-	if diff := cmp.Diff(text, b.String()); diff != "" {
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), text); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
+}
+
+// allScreens returns a screen at the widths of all goldens, in color and without.
+func allScreens(t *testing.T, screen func(canvas) string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, width := range screenWidths {
+		plain := screen(canvas{width: width})
+		painted := screen(canvas{width: width, color: true})
+		if got := paintPattern.ReplaceAllString(painted, ""); got != plain {
+			t.Errorf("%d columns: in color the text is another one (-want +got):\n%s", width, cmp.Diff(plain, got))
+		}
+		fmt.Fprintf(&b, "== %d columns\n%s== %[1]d columns, in color\n%[3]s", width, plain, paintPattern.ReplaceAllString(painted, "<$1>"))
+	}
+	return b.String()
 }
 
 func TestStatsScreens(t *testing.T) {

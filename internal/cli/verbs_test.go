@@ -36,11 +36,11 @@ var verbs = map[string]verbTests{
 		golden: "TestScript", fits: "TestDemoFits", noHostile: "it reads a recording of its own",
 		reason: "it is the screens of other verbs, at the time at which it runs",
 	},
-	"config":     {golden: "TestScript", fits: "TestTableFits", noHostile: "TestConfigDoctorHostile has it"},
-	"inspect":    {golden: "TestTerminalScreen", fits: "TestTableFits"},
+	"config":     {golden: "TestConfigScreen", fits: "TestConfigScreenFits", noHostile: "TestConfigDoctorHostile has it"},
+	"inspect":    {golden: "TestInspectScreen", fits: "TestInspectScreenFits"},
 	"man":        {golden: "TestTerminalScreen", reason: "a page is for man, which fills its lines", noHostile: "it reads nothing"},
 	"completion": {golden: "TestTerminalScreen", reason: "a script is for a shell", noHostile: "it reads nothing"},
-	"version":    {golden: "TestScript", reason: "its three lines are short, and differ by machine", noHostile: "it reads nothing"},
+	"version":    {golden: "TestVersionScreen", fits: "TestVersionScreen", noHostile: "it reads nothing"},
 }
 
 // A new verb needs tests of its screens.
