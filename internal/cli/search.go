@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -314,9 +315,14 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	}
 	progress, clearLine := o.bar()
 	defer clearLine()
+	defer debug.SetGCPercent(debug.SetGCPercent(searchGCPercent))
 	x := &search.Index{Path: path, Progress: progress, Note: o.note}
 	return x.Search(ctx, files, q)
 }
+
+// searchGCPercent is how much the heap may grow between two collections. A search needs little memory,
+// and would spend a fifth of its time on collections.
+const searchGCPercent = 400
 
 // indexPath returns the path of the index. Each set of agents' directories has a separate index.
 func indexPath() (string, error) {
