@@ -31,7 +31,7 @@ On a terminal, the line above the input shows the model, the permission mode, th
 cost and the use of the context. Keys:
   Enter      sends the text; after a \, inserts a line break instead
   Alt-Enter  inserts a line break, like Ctrl-J; pasted text keeps its line breaks
-  Up, Down   recall earlier prompts, also those of other chats
+  Up, Down   recall earlier prompts, including those of other chats
   Tab        completes commands, models and modes
   Esc        interrupts the turn
   Ctrl-C     interrupts the turn, or clears the text; twice, it ends the chat

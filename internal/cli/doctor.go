@@ -33,13 +33,13 @@ type doctorOptions struct {
 	json     bool
 }
 
-const doctorHelp = `Check what clew and the agent need on this machine, and say how to fix problems:
+const doctorHelp = `Check what clew and the agent need on this machine, and suggest how to fix problems:
 the agent binary and its version, the key or login, settings files, the
 directories of transcripts and their sizes, when the agent deletes old
 transcripts, transcript entries that clew does not know, and the terminal.
 
 Each line is ok, a note, a warning or a problem. The exit code is 1 if there is a
-problem. Doctor changes nothing, shows no secrets, and gives up a check after 10
+problem. Doctor changes nothing, shows no secrets, and stops a check after 10
 seconds. It runs the agent only to ask for its version.
 
 With --json, print one object with the list "checks". Each check has the members

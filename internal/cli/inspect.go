@@ -33,7 +33,7 @@ type inspectOptions struct {
 const inspectHelp = `Read stream-json from a file or from stdin, and count its frames by type and
 subtype. After the table, list the kinds, fields, blocks and events that this
 version does not know. Then list invalid frames, invalid blocks and fields that do
-not fit, with line and offset. If there is one of these, the exit code is 1.
+not fit, with line and offset. If there are any of these, the exit code is 1.
 
 With --json, print one object per frame instead:
   line, offset, bytes  the position and length of the frame

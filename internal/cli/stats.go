@@ -39,47 +39,47 @@ type statsOptions struct {
 
 const statsHelp = `Count the tokens and the cost of all answers in the transcripts of all projects,
 including those of subagents. Each answer counts once, even if it appears in
-several lines or files. --project counts one project; --project . is that of the
-current directory.
+several lines or files. --project counts one project; --project . is the project of
+the current directory.
 
---alias gives a project another name here, by its directory or by the name that "clew
-ls" prints: --alias ~/work/shop-v2=shop. A * stands for any part of a name, as in
+--alias shows a project under another name. Name the project by its directory or as
+in "clew ls": --alias ~/work/shop-v2=shop. A * matches any part of a name, as in
 "~/clients/acme/*=acme". Projects with the same alias are counted together, and
---project shop counts all of them. The setting project_aliases has aliases for every
-day; see "clew help config". If several fit a project, the first one does, and those
-without a * go first.
+--project shop selects all of them. To keep aliases, use the setting project_aliases:
+see "clew help config". If several aliases match a project, the first one wins;
+aliases without a * come first.
 
-Groups are months, weeks, days, hours, blocks, models, projects, sessions or agents,
-by default days. They are arguments or the value of --by: "clew stats monthly
-models" is the same as --by month,model. Of several groups, each one has its sum,
-and below it the next ones. Weeks begin on Monday. A block is a period of five
-hours, as subscriptions count it. Times are sorted by time, and other groups by
-cost, unless --sort says otherwise.
+Groups are months, weeks, days, hours, blocks, models, projects, sessions or agents;
+the default is days. Give them as arguments or with --by: "clew stats monthly models"
+is the same as --by month,model. With several groups, each has a subtotal above the
+groups it contains. Weeks begin on Monday. A block is a period of five hours, as
+subscriptions count it. Periods are sorted by time and other groups by cost, unless
+--sort is given.
 
-"clew stats tools" counts calls of tools instead, and "clew stats mcp" those of MCP
-servers: the calls, those whose results are marked as errors, and about how many
-tokens inputs and results have, estimated from their length. The API reports what an
-answer costs, not a call, so the cost is estimated as well: the input of a call at the
+"clew stats tools" counts tool calls instead, and "clew stats mcp" those of MCP
+servers: the calls, the calls whose results are marked as errors, and the tokens of
+inputs and results, estimated from their length. The API reports the cost of an
+answer, not of a call, so the cost is estimated as well: the input of a call at the
 price of output, and its result, once, at the price of writing it to the cache. Later
 answers read the result again, which is not included, and a call that starts a
-subagent does not include the subagent's answers. "clew stats mcp" has the sum of each
-server, and its tools below.
+subagent does not include the subagent's answers. "clew stats mcp" shows a subtotal
+for each server above its tools.
 
-For blocks, the table also has the cost per hour from the first answer to the last,
-unless these are less than ten minutes apart, and the times without answers. Below
-it is what the current block will come to at this rate, and the limits of the
-account that were reached and have not been reset. The agent writes down limits only
-when they are reached. --active counts only the current block, and --recent those
-of the last three days.
+For blocks, the table also shows the cost per hour from the first answer to the last,
+unless these are less than ten minutes apart, and gaps without answers. Below the
+table are the projected cost of the current block and the limits of the account that
+were reached and have not been reset. The agent records limits only when they are
+reached. --active counts only the current block, and --recent the blocks of the last
+three days.
 
---last counts only the last groups: "clew stats daily --last 7" the last seven days
-with answers. --limit shows only the first groups; the total still includes all.
+--last counts only the last groups: "clew stats daily --last 7" counts the last seven
+days with answers. --limit shows only the first groups, but the total includes all.
 
-On a terminal, tables have as many columns as fit: short numbers, and one column for
-all tokens if need be. Bars compare costs. Tables show the beginning of a session's
-ID and its title. --json and --csv have exact numbers, whole IDs, the directories of
+On a terminal, tables have as many columns as fit. Numbers are short, and a narrow
+table has one column for all tokens. Bars compare costs. Sessions are shown by ID
+prefix and title. --json and --csv have exact numbers, whole IDs, the directories of
 projects, and no subtotals. In CSV, a name that a spreadsheet would run as a formula
-gets an apostrophe in front.
+begins with an apostrophe.
 
 --since and --until accept a day (2026-11-15, today, yesterday), a time
 (2026-11-15T14:00, with an optional offset), or an age (12h, 7d, 2w). A day given
