@@ -208,7 +208,7 @@ func (o *statsOptions) count(ctx context.Context, prices usage.Prices) error {
 func (o *statsOptions) check() error {
 	for _, group := range [][]givenFlag{
 		{{"plot", o.plot}, {"json", o.json}, {"csv", o.csv}},
-		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"plot", o.plot}, {"csv", o.csv}},
+		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"plot", o.plot}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"by", o.by.given}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"sort", o.order != ""}},
 		{{"reconcile", o.reconcile}, {"price-table", o.priceTable}, {"limit", o.limit != 0}},

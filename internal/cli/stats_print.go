@@ -401,10 +401,17 @@ func (o *statsOptions) writeJSON(v any) error {
 	return o.write(string(escapeLine(line.Bytes())))
 }
 
+// writeRecords writes comma-separated values. The first record has the headings.
+func (o *statsOptions) writeRecords(records [][]string) error {
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(records); err != nil {
+		return err
+	}
+	return o.write(text.String())
+}
+
 // writeCSV writes a line of headings and one for each row.
 func (o *statsOptions) writeCSV(r *statsReport) error {
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
 	records := [][]string{append(append([]string{}, r.By...), "answers", "input_tokens", "output_tokens",
 		"cache_write_tokens", "cache_read_tokens", "total_tokens", "web_searches", "cost_usd", "unknown_cost")}
 	for i := range r.Rows {
@@ -416,10 +423,7 @@ func (o *statsOptions) writeCSV(r *statsReport) error {
 	if r.isBy(usage.BySession) {
 		addColumn(records, "title", func(i int) string { return r.Rows[i].Title })
 	}
-	if err := w.WriteAll(records); err != nil {
-		return err
-	}
-	return o.write(text.String())
+	return o.writeRecords(records)
 }
 
 // addColumn appends a name to each record. The first record has the headings.
@@ -496,27 +500,58 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 }
 
 func (o *statsOptions) printPrices(p usage.Prices) error {
-	if o.json {
+	switch {
+	case o.json:
 		return o.writeJSON(p)
+	case o.csv:
+		return o.writeRecords(priceRecords(p))
 	}
+	return o.write(pricesText(p, o.canvas()))
+}
+
+// pricesText returns the table of prices.
+func pricesText(p usage.Prices, on canvas) string {
 	w := new(strings.Builder)
-	columns := o.canvas().width
 	title := fmt.Sprintf("List prices of %s, in dollars per million tokens:", p.Date)
-	w.WriteString(wrapped(title, columns) + "\n")
+	w.WriteString(on.secondary(printable(title)) + "\n")
 	t := newTable("MODEL", "INPUT>", "OUTPUT>", "CACHE READ>", "WRITE 5M>", "WRITE 1H>", "FAST>")
+	t.color = on.color
 	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
 		m := p.Models[name]
 		fast := ""
 		if m.FastMultiplier > 0 {
 			fast = fmt.Sprintf("x%d", m.FastMultiplier)
 		}
-		t.add(append(append([]string{name}, shownRates(&m.Rates)...), fast)...)
+		t.add(append(append([]string{clip(name)}, shownRates(&m.Rates)...), fast)...)
+		t.style(tty.Plain, tty.Cost)
 		if long := m.LongPrompt; long != nil {
 			t.add(append(append([]string{"  above " + group(int64(long.AboveTokens))}, shownRates(&long.Rates)...), "")...)
+			t.style(tty.Dim, tty.Cost)
 		}
 	}
-	t.print(w, columns)
-	return o.write(w.String())
+	t.print(w, on.width)
+	return w.String()
+}
+
+// priceRecords returns the prices for CSV. A model whose long prompts have other prices has two
+// records.
+func priceRecords(p usage.Prices) [][]string {
+	records := [][]string{{
+		"model", "above_tokens", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search", "fast_multiplier",
+	}}
+	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
+		m := p.Models[name]
+		add := func(above int, rates *usage.Rates) {
+			record := append(csvNames([]string{name}), strconv.Itoa(above))
+			record = append(record, shownRates(rates)...)
+			records = append(records, append(record, m.WebSearch.Decimal(), strconv.Itoa(max(m.FastMultiplier, 1))))
+		}
+		add(0, &m.Rates)
+		if long := m.LongPrompt; long != nil {
+			add(long.AboveTokens, &long.Rates)
+		}
+	}
+	return records
 }
 
 func shownRates(r *usage.Rates) []string {
@@ -541,10 +576,12 @@ func (o *statsOptions) printReconciliation(used *sessions.UsageScan, prices usag
 	switch {
 	case o.json:
 		return o.writeJSON(r)
+	case o.csv:
+		return o.writeRecords(r.records())
 	case len(accounts) == 0:
 		return o.write("no totals of the agent: it writes them when a session ends, and older versions write none\n")
 	}
-	return o.write(r.text(o.canvas().width))
+	return o.write(r.text(o.canvas()))
 }
 
 type reconciliation struct {
@@ -555,11 +592,40 @@ type reconciliation struct {
 	LeftOut int `json:"leftOut"`
 }
 
-func (r *reconciliation) text(columns int) string {
+func (r *reconciliation) text(on canvas) string {
 	w := new(strings.Builder)
-	t := newTable("MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY")
-	tokens, own := 0, 0
+	t := r.table(on, false)
+	if brief := r.table(on, true); on.width > 0 && t.width() > on.width && brief.width() <= on.width {
+		t = brief
+	}
+	t.print(w, on.width)
 	var reasons []usage.Reason
+	for i := range r.Models {
+		reasons = append(reasons, r.Models[i].Reason)
+	}
+	covered := fmt.Sprintf("sessions with totals of the agent: %s; answers in other sessions, left out: %s",
+		group(int64(r.Sessions)), group(int64(r.LeftOut)))
+	w.WriteString("\n" + on.secondary(covered))
+	for _, e := range explanations {
+		if slices.Contains(reasons, e.reason) {
+			w.WriteString(on.secondary(fmt.Sprintf("%s: %s", e.reason, e.text)))
+		}
+	}
+	return w.String()
+}
+
+// table returns the comparison as a table, with short headings and numbers if it is to be brief.
+func (r *reconciliation) table(on canvas, brief bool) *table {
+	headings := []string{"MODEL", "TOKENS>", "AGENT'S TOKENS>", "COST>", "AGENT'S COST>", "DIFFERENCE>", "WHY"}
+	count := func(n int) string { return group(int64(n)) }
+	if brief {
+		headings[2], headings[4] = "AGENT'S>", "AGENT'S>"
+		count = render.Count
+	}
+	t := newTable(headings...)
+	t.color = on.color
+	styles := []tty.Style{tty.Plain, tty.Plain, tty.Plain, tty.Cost, tty.Cost, tty.Cost, tty.Dim}
+	tokens, own := 0, 0
 	for i := range r.Models {
 		m := &r.Models[i]
 		computed := m.Computed.Cost.String()
@@ -568,22 +634,27 @@ func (r *reconciliation) text(columns int) string {
 		}
 		tokens += m.Computed.Usage.TotalTokens()
 		own += m.Agent.Usage.TotalTokens()
-		reasons = append(reasons, m.Reason)
-		t.add(clip(cmp.Or(m.Computed.Model, "(unknown)")), group(int64(m.Computed.Usage.TotalTokens())),
-			group(int64(m.Agent.Usage.TotalTokens())), computed, m.Agent.Cost.String(), m.Cost.String(), string(m.Reason))
+		t.add(clip(cmp.Or(m.Computed.Model, "(unknown)")), count(m.Computed.Usage.TotalTokens()),
+			count(m.Agent.Usage.TotalTokens()), computed, m.Agent.Cost.String(), m.Cost.String(), string(m.Reason))
+		t.style(styles...)
 	}
-	t.add("total", group(int64(tokens)), group(int64(own)),
-		r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
-	t.print(w, columns)
-	covered := fmt.Sprintf("sessions with totals of the agent: %s; answers in other sessions, left out: %s",
-		group(int64(r.Sessions)), group(int64(r.LeftOut)))
-	w.WriteString("\n" + wrapped(covered, columns))
-	for _, e := range explanations {
-		if slices.Contains(reasons, e.reason) {
-			w.WriteString(wrapped(fmt.Sprintf("%s: %s", e.reason, e.text), columns))
-		}
+	t.add("total", count(tokens), count(own), r.Computed.String(), r.Agent.String(), r.Difference.String(), "")
+	t.style(append([]tty.Style{tty.Title, tty.Title, tty.Title}, styles[3:]...)...)
+	return t
+}
+
+// records returns the comparison for CSV.
+func (r *reconciliation) records() [][]string {
+	records := [][]string{{
+		"model", "tokens", "agent_tokens", "cost_usd", "unknown_cost", "agent_cost_usd", "difference_usd", "reason",
+	}}
+	for i := range r.Models {
+		m := &r.Models[i]
+		records = append(records, append(csvNames([]string{m.Computed.Model}), strconv.Itoa(m.Computed.Usage.TotalTokens()),
+			strconv.Itoa(m.Agent.Usage.TotalTokens()), m.Computed.Cost.Decimal(), strconv.FormatBool(m.Computed.UnknownCost),
+			m.Agent.Cost.Decimal(), m.Cost.Decimal(), string(m.Reason)))
 	}
-	return w.String()
+	return records
 }
 
 var explanations = []struct {

@@ -196,6 +196,40 @@ func TestStatsScreens(t *testing.T) {
 	}
 }
 
+// otherTables are the tables of stats that have no groups, with a model of any name.
+func otherTables(model string) map[string]func(canvas) string {
+	opus := usage.DefaultPrices().Models["claude-opus-5-5"]
+	prices := usage.Prices{Date: "2026-11-01", Models: map[string]usage.Price{"claude-opus-5-5": opus, model: {
+		Rates:      usage.Rates{Input: usage.Dollar, Output: 5 * usage.Dollar},
+		LongPrompt: &usage.LongPrompt{AboveTokens: 100_000, Rates: opus.Rates},
+	}}}
+	calls := []usage.Call{
+		{MessageID: "1", Model: "claude-opus-5-5", SessionID: "s", Time: statsNow, Usage: usage.Usage{InputTokens: 1_200_000, OutputTokens: 54_321}},
+		{MessageID: "2", Model: model, SessionID: "s", Time: statsNow, Usage: usage.Usage{InputTokens: 10}},
+	}
+	states := []usage.CostState{{SessionID: "s", Start: statsNow, TotalCost: 6 * usage.Dollar, Models: map[string]usage.ModelState{
+		"claude-opus-5-5": {Cost: 6 * usage.Dollar, Usage: usage.Sum{InputTokens: 1_300_000, OutputTokens: 54_321}},
+	}}}
+	r := &reconciliation{Reconciliation: usage.Reconcile(calls, states, usage.DefaultPrices()), Sessions: 1, LeftOut: 1234}
+	return map[string]func(canvas) string{
+		"prices": func(on canvas) string { return pricesText(prices, on) }, "reconcile": r.text,
+	}
+}
+
+func TestStatsOtherScreens(t *testing.T) {
+	t.Parallel()
+	for name, screen := range otherTables("my-model") {
+		checkScreens(t, name, screen)
+	}
+	for _, model := range hostileTexts {
+		for _, screen := range otherTables(model) {
+			for width := 1; width <= 200; width++ {
+				checkLinesFit(t, screen(canvas{width: width}), width)
+			}
+		}
+	}
+}
+
 // No line is wider than the terminal, whatever the names.
 func TestStatsFitsEveryWidth(t *testing.T) {
 	t.Parallel()

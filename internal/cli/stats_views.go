@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -376,8 +374,6 @@ func (o *statsOptions) printTools(used *sessions.UsageScan, want *sessions.Usage
 }
 
 func (o *statsOptions) writeToolsCSV(r *toolsReport) error {
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
 	records := [][]string{{
 		"server", "tool", "calls", "failed", "input_tokens", "result_tokens", "estimated_cost_usd", "unknown_cost",
 	}}
@@ -386,10 +382,7 @@ func (o *statsOptions) writeToolsCSV(r *toolsReport) error {
 			strconv.Itoa(row.Failed), strconv.Itoa(row.InputTokens), strconv.Itoa(row.ResultTokens),
 			row.EstimatedCost.Decimal(), strconv.FormatBool(row.UnknownCost)))
 	}
-	if err := w.WriteAll(records); err != nil {
-		return err
-	}
-	return o.write(text.String())
+	return o.writeRecords(records)
 }
 
 // A toolsLayout says which columns a table of tools has.
