@@ -202,8 +202,16 @@ func (s *screen) newLine() error {
 	return nil
 }
 
-// note writes a line to stderr.
-func (s *screen) note(line string) { s.say(printable(line) + "\n") }
+// note writes a line to stderr. A terminal gets several if it does not fit.
+func (s *screen) note(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line = printable(line)
+	if s.width > 0 {
+		line = strings.Join(tty.Wrap(line, max(s.width-1, 1)), "\n")
+	}
+	s.sayLocked(line + "\n")
+}
 
 // wrote reports a line of the agent that does not belong on stdout.
 func (s *screen) wrote(line string) { s.note("the agent wrote: " + clip(line)) }

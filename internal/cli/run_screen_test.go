@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +237,37 @@ func TestRunActivity(t *testing.T) {
 		if got := s.activity("|"); got != step.want {
 			t.Errorf("%q, want %q", got, step.want)
 		}
+	}
+}
+
+// Whatever an agent writes, a terminal gets no sequence but ours, and has to break no line but those
+// of code.
+func TestRunScreenHostile(t *testing.T) {
+	t.Parallel()
+	stream, err := os.ReadFile("testdata/hostile/stream.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []workStep
+	for line := range strings.Lines(string(stream)) {
+		steps = append(steps, workStep{time.Second, line})
+	}
+	name := "Bash\x1b]0;owned\a\u202e\n  Read   slug.sh" + strings.Repeat("x", 300)
+	for i, failed := range []bool{false, true} {
+		id := fmt.Sprint("h", i)
+		steps = append(steps, workStep{0, saidFrame("", `{"type":"tool_use","id":"`+id+`","name":`+quotedText(name)+`,"input":{"command":"\u001b[2J\u0007"}}`)},
+			workStep{0, saidFrame(id, toolBlock("c", "Read", `{"file_path":"/a\u001b[31m\nb"}`))},
+			workStep{0, returnedFrame("", id, failed, "\\u001b[2J\\u009b\\r\\n\\u202eowned 世界 "+strings.Repeat("y", 6000), `"odd"`)})
+	}
+	for width := leastColumns; width <= 200; width += 3 {
+		s := newTestScreen(width, false)
+		s.play(t, steps)
+		if s.paper.wrapped || len(s.paper.unknown) > 0 {
+			t.Fatalf("%d columns: unknown sequences %q, broken: %q", width, s.paper.unknown, s.paper.wide)
+		}
+		if s.paper.bells > 0 || len(s.paper.requests) > 0 {
+			t.Fatalf("%d columns: %d bells, %q", width, s.paper.bells, s.paper.requests)
+		}
+		checkHarmless(t, fmt.Sprint(width, " columns"), s.shown())
 	}
 }
