@@ -216,9 +216,9 @@ func (c *chat) endError() error {
 func (c *chat) closing() {
 	_ = c.screen.newLine() // an error was returned before
 	if id := c.session.ID(); id != "" && !c.opts.Ephemeral {
-		const resume = "Resume with: clew chat --resume "
+		resume := "Resume with: clew chat --resume "
 		if width := c.screen.width; width > 0 && tty.Width(resume+printable(id)) >= width {
-			id = tty.Cut(tty.Line(id), 8) // that is enough to find it
+			resume, id = "Resume: clew chat --resume ", tty.Cut(tty.Line(id), 8) // that is enough to find it
 		}
 		c.screen.note("Session " + id)
 		c.screen.note(resume + id)

@@ -428,7 +428,7 @@ func TestChatScreen(t *testing.T) {
 			c.press(t, "work on it\r")
 			c.see(t, status)
 			c.press(t, "\x04")
-			c.see(t, "Resume with: clew chat --resume "+id+"\n|")
+			c.see(t, ": clew chat --resume "+id+"\n|")
 			c.end(t, exitDone)
 			c.painted = color == "always"
 			checkGolden(t, fmt.Sprintf("screens/chat_%d%s", width, name), strings.TrimSuffix(c.paper.all(), "|\n"))
