@@ -442,7 +442,7 @@ func writeHTML(ctx context.Context, w io.Writer, d *Document, view *View) error 
 // smallest ones the page ends when it is full. Markdown is converted once.
 func (p *page) writeBounded(w io.Writer, size int) error {
 	b := bounds{page: size, most: maxText, lines: maxDiffLines, pictures: size / 2}
-	p.made = map[string]string{}
+	p.made = map[proseKey]string{}
 	var text bytes.Buffer
 	for {
 		attempt, tried := *p, b

@@ -296,7 +296,7 @@ func FuzzHighlight(f *testing.F) {
 // Prompts are below headings, with links to them, and are Markdown whose lines stay lines.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
-	prompt := Chunk{Type: transcript.UserChunk, Turn: 3, Text: "Fix *this*:\n- a"}
+	prompt := Chunk{Type: transcript.UserChunk, Turn: 3, Text: "Fix *this*:\n- a\n\n[b]: https://c.example"}
 	long := Chunk{Type: transcript.UserChunk, Turn: 4, Text: strings.Repeat("# a\n", maxText)}
 	answer := Chunk{Type: transcript.AIChunk, Items: []Item{{Type: transcript.ItemToolCall, Agents: []Agent{{ID: "b", Chunks: []Chunk{prompt}}}}}}
 	page := written(t, &Document{Format: Format, Chunks: []Chunk{prompt, answer, long}}, HTML, nil)
@@ -304,7 +304,7 @@ func TestPrompts(t *testing.T) {
 	for _, want := range []string{
 		`id="t3"><header class="by"><h2 class="who"><span class="turn">3</span> You</h2>`,
 		`<a class="anchor" href="#t3" aria-label="Link to turn 3">¶</a></header>`,
-		"<div class=\"prose asked\"><p>Fix <em>this</em>:</p>\n<ul>\n<li>a</li>\n</ul>\n</div>",
+		"<div class=\"prose asked\"><p>Fix <em>this</em>:</p>\n<ul>\n<li>a</li>\n</ul>\n<p>[b]: <a href=\"https://c.example\"",
 		`id="tab-3"><header class="by"><h3 class="who"><span class="turn">3</span> Prompt</h3>`,
 		"<pre class=\"said\"># a\n# a\n",
 	} {

@@ -12,7 +12,7 @@ import (
 
 // prose writes a Markdown text.
 func (p *page) prose(text string) {
-	made, reason := p.convert(text)
+	made, reason := p.convert(text, false)
 	if reason == "" {
 		p.raw(`<div class="prose">`)
 		p.raw(made)
@@ -25,11 +25,12 @@ func (p *page) prose(text string) {
 	p.textBlock(`class="plain"`, text)
 }
 
-// said writes a prompt. People write Markdown too, but their lines stay lines.
+// said writes a prompt. People write Markdown too, but their lines stay lines, and nothing that they
+// wrote is hidden.
 func (p *page) said(text string) {
 	made, reason := "", markdown.TooLong
 	if p.limit() == 0 || len(text) <= p.limit() {
-		made, reason = p.convert(text)
+		made, reason = p.convert(text, true)
 	}
 	if reason != "" {
 		p.textBlock(`class="said"`, text)
@@ -43,34 +44,50 @@ func (p *page) said(text string) {
 // A proseCache has texts that were converted, so that each is converted once when a page is written
 // again with smaller bounds. It is not much larger than a page.
 type proseCache struct {
-	made      map[string]string
+	made      map[proseKey]string
 	converted int // the number of conversions
 }
 
+// A proseKey is a text, and whether it is a prompt.
+type proseKey struct {
+	text   string
+	prompt bool
+}
+
 // convert returns a Markdown text as HTML, or why it is shown as it is.
-func (c *proseCache) convert(text string) (string, markdown.Reason) {
+func (c *proseCache) convert(text string, prompt bool) (string, markdown.Reason) {
 	if len(text) > markdown.MaxText {
 		return "", markdown.TooLong
 	}
-	if made, ok := c.made[text]; ok {
+	key := proseKey{text, prompt}
+	if made, ok := c.made[key]; ok {
 		return made, ""
 	}
 	c.converted++
-	made, reason := proseHTML(text)
+	convert := proseHTML
+	if prompt {
+		convert = promptHTML
+	}
+	made, reason := convert(text)
 	if c.made != nil && reason == "" {
-		c.made[text] = made
+		c.made[key] = made
 	}
 	return made, reason
 }
 
 // proseHTML converts a Markdown text to HTML.
-func proseHTML(text string) (string, markdown.Reason) {
-	blocks, reason := markdown.Parse(clean(text))
+func proseHTML(text string) (string, markdown.Reason) { return blocksHTML(markdown.Parse(clean(text))) }
+
+// promptHTML is like proseHTML, and shows the definitions of links.
+func promptHTML(text string) (string, markdown.Reason) {
+	return blocksHTML(markdown.ParsePart(clean(text)))
+}
+
+func blocksHTML(blocks []markdown.Block, reason markdown.Reason) (string, markdown.Reason) {
 	if reason != "" {
 		return "", reason
 	}
 	var made textBuffer
-	made.Grow(2 * len(text))
 	(&proseMarkup{markup: &markup{w: &made}}).blocks(blocks, false)
 	return made.String(), ""
 }

@@ -96,8 +96,11 @@ func FuzzProse(f *testing.F) {
 	}
 	f.Add(hostileText)
 	f.Fuzz(func(t *testing.T, text string) {
-		made, _ := proseHTML(text)
-		checkMarkup(t, made, "p h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td hr br em strong del a span input")
+		prose, _ := proseHTML(text)
+		prompt, _ := promptHTML(text)
+		for _, made := range []string{prose, prompt} {
+			checkMarkup(t, made, "p h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td hr br em strong del a span input")
+		}
 	})
 }
 

@@ -37,7 +37,7 @@ func newLayout(opts Options) layout { return layout{Options: opts, codeIndent: "
 
 // text returns the lines of a text that is parsed as a whole.
 func (l layout) text(text string) []string {
-	blocks, reason := parsePart(text)
+	blocks, reason := ParsePart(text)
 	if reason != "" {
 		return tty.Wrap(l.clean(text), l.Width)
 	}

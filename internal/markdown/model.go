@@ -85,9 +85,9 @@ const (
 // Parse returns the blocks of a Markdown text, or why it is to be shown as it is.
 func Parse(text string) ([]Block, Reason) { return parse(Parser(), text) }
 
-// parsePart is like Parse for a part of a text. Link definitions are paragraphs, and don't apply to
+// ParsePart is like Parse for a part of a text. Link definitions are paragraphs, and don't apply to
 // anything: they may be in parts that are not known yet.
-func parsePart(text string) ([]Block, Reason) { return parse(blockwiseParser(), text) }
+func ParsePart(text string) ([]Block, Reason) { return parse(blockwiseParser(), text) }
 
 func parse(p parser.Parser, text string) ([]Block, Reason) {
 	w := &walker{text: text, source: []byte(text)}
