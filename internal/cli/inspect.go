@@ -548,30 +548,31 @@ func (w *page) table(title string, style tty.Style, headings ...string) *table {
 	return t
 }
 
-// printKinds prints the main table.
+// printKinds prints the main table. On a narrow screen it has fewer columns.
 func (s *summary) printKinds(w *page) {
+	brief := w.width > 0 && w.width < narrow
 	t := w.table("", tty.Plain, "TYPE", "SUBTYPE", "COUNT>", "BYTES>", "LARGEST>")
-	row := func(kind, subtype string, s *stat, style tty.Style) {
-		t.add(kind, subtype, group(s.count), group(s.bytes), group(s.largest))
+	if brief {
+		t = w.table("", tty.Plain, "TYPE", "COUNT>", "BYTES>")
+	}
+	row := func(kind wire.Kind, s *stat, style tty.Style) {
+		switch {
+		case s.count == 0:
+			return
+		case brief:
+			t.add(kind.String(), group(s.count), group(s.bytes))
+		default:
+			t.add(kind.Type, kind.Subtype, group(s.count), group(s.bytes), group(s.largest))
+		}
 		t.style(style)
 	}
 	for _, kind := range s.kinds.names(compareKinds) {
-		row(kind.Type, kind.Subtype, s.kinds.stats[kind], tty.Plain)
+		row(kind, s.kinds.stats[kind], tty.Plain)
 	}
-	for _, more := range []struct {
-		name  string
-		stat  *stat
-		style tty.Style
-	}{
-		{"(other kinds)", &s.kinds.rest, tty.Dim},
-		{"(invalid frames)", &s.invalidFrames.total, tty.Failure},
-		{"(not JSON)", &s.textLines.total, tty.Waiting},
-	} {
-		if more.stat.count > 0 {
-			row(more.name, "", more.stat, more.style)
-		}
-	}
-	row("total", "", &s.total, tty.Title)
+	row(wire.Kind{Type: "(other kinds)"}, &s.kinds.rest, tty.Dim)
+	row(wire.Kind{Type: "(invalid frames)"}, &s.invalidFrames.total, tty.Failure)
+	row(wire.Kind{Type: "(not JSON)"}, &s.textLines.total, tty.Waiting)
+	row(wire.Kind{Type: "total"}, &s.total, tty.Title)
 	t.print(&w.Builder, w.width)
 }
 
