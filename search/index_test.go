@@ -109,6 +109,7 @@ func TestIndexEqualsScan(t *testing.T) {
 		queries = append(queries, words(t, a), words(t, strings.ToUpper(a), b), words(t, begun(a)+"*"),
 			words(t, pairs[i]), words(t, pairs[i], a), words(t, begun(pairs[i])+"*"))
 	}
+	queries = append(queries, words(t, "cache", "error"), words(t, "error", "cache", "fmt.Errorf"), words(t, "fmt.Errorf"), words(t, "return err"))
 	middle := files[0].Info.ModTime()
 	for i, q := range queries {
 		switch i % 5 {

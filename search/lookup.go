@@ -75,7 +75,7 @@ func (l *lookup) newest(ctx context.Context, matched []found) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = l.each(ctx, m, content, func(c *candidate, _ pairFilter) {
+		err = l.each(ctx, m, content, func(c *candidate) {
 			if !best.wants(c) {
 				best.total++
 			} else if kept := *c; l.check(&kept) {
@@ -101,17 +101,15 @@ func (l *lookup) newest(ctx context.Context, matched []found) (*Result, error) {
 
 // relevant returns the most relevant hits.
 func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error) {
-	best := newRelevance(l.query, l.query.exact())
+	best := newRelevance(l.query, l.query.exact() && len(l.query.phrases) == 1)
 	if err := l.collect(ctx, matched, best); err != nil {
 		return nil, err
 	}
-	groups := best.take(func(c *candidate) bool {
-		text, ok := l.text(c)
-		if ok = ok && ctx.Err() == nil && c.take(text, l.query.find(&l.tokenizer, text)); ok {
-			c.score = c.base * best.near.in(&l.tokenizer, text)
-		}
-		return ok
-	})
+	texts := &indexedTexts{ctx: ctx, lookup: l, best: best, filters: map[int64][]pairFilter{}}
+	groups := best.take(texts)
+	if texts.err != nil {
+		return nil, texts.err
+	}
 	var turns turnCounter
 	result, err := best.result(groups, func(c *candidate) (Hit, error) { return l.hit(ctx, c, &turns) })
 	if err != nil {
@@ -119,6 +117,45 @@ func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error)
 	}
 	result.AtMost, result.Unread = result.More > 0 && !l.query.exact(), l.faults
 	return result, ctx.Err()
+}
+
+// indexedTexts reads the texts of candidates from the transcripts, and their filters from the index.
+type indexedTexts struct {
+	ctx     context.Context
+	lookup  *lookup
+	best    *relevance
+	filters map[int64][]pairFilter // by segment
+	err     error
+}
+
+func (t *indexedTexts) filter(c *candidate) bool {
+	filters, ok := t.filters[c.segment]
+	if !ok && t.err == nil {
+		var data []byte
+		if data, t.err = t.lookup.db.Filters(t.ctx, c.segment); t.err == nil {
+			filters, t.err = decodeFilters(nil, data)
+		}
+		t.filters[c.segment] = filters
+	}
+	if t.err == nil && c.number >= len(filters) {
+		t.err = errDamaged
+	}
+	if t.err != nil || !filters[c.number].mayHave(t.lookup.pairs) {
+		return false
+	}
+	t.best.guess(c, filters[c.number])
+	return true
+}
+
+func (t *indexedTexts) read(c *candidate) bool {
+	if t.err != nil || t.ctx.Err() != nil {
+		return false
+	}
+	text, ok := t.lookup.text(c)
+	if ok = ok && c.take(text, t.lookup.query.find(&t.lookup.tokenizer, text)); ok {
+		c.score = c.base * t.best.near.in(&t.lookup.tokenizer, text)
+	}
+	return ok
 }
 
 // collect adds the candidates of segments.
@@ -135,13 +172,13 @@ func (l *lookup) collect(ctx context.Context, matched []found, best *relevance) 
 		ids[i] = m.segment.ID
 		segments[ids[i]], groups[ids[i]] = m, best.group(m.file.Project, session)
 	}
-	filtered := len(l.pairs)+len(best.near.pairs) > 0
-	return l.db.Contents(ctx, ids, filtered, func(id int64, locations, filters []byte) error {
+	return l.db.Contents(ctx, ids, func(id int64, locations []byte) error {
 		g := groups[id]
-		return l.each(ctx, segments[id], &content{locations, filters, filtered}, func(c *candidate, filter pairFilter) {
+		return l.each(ctx, segments[id], &content{locations: locations}, func(c *candidate) {
 			g.count++
 			g.matched++
-			best.score(c, filter)
+			best.score(c)
+			c.guessed = c.guessed && len(l.pairs) == 0
 			best.add(g, c)
 		})
 	})
@@ -269,9 +306,9 @@ func (l *lookup) content(ctx context.Context, segment int64) (*content, error) {
 	return c, err
 }
 
-// each calls visit with the passages of a segment that may be hits, the last first, and with their
-// filters if these are needed. What it is called with is valid until it returns.
-func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*candidate, pairFilter)) error {
+// each calls visit with the passages of a segment that may be hits, the last first. The candidate is
+// valid until visit returns.
+func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*candidate)) error {
 	locations, err := decodeLocations(l.locations[:0], data.locations)
 	if err != nil {
 		return err
@@ -289,17 +326,13 @@ func (l *lookup) each(ctx context.Context, m *found, data *content, visit func(*
 		if n >= len(locations) || data.filtered && n >= len(filters) {
 			return errDamaged
 		}
-		var filter pairFilter
-		if data.filtered {
-			filter = filters[n]
-		}
-		if !filter.mayHave(l.pairs) {
+		if data.filtered && !filters[n].mayHave(l.pairs) {
 			continue
 		}
-		c.location = locations[n]
+		c.location, c.segment, c.number = locations[n], m.segment.ID, n
 		m.owner.locate(&c.location)
 		if l.query.wantsLocation(&c.location) {
-			visit(c, filter)
+			visit(c)
 		}
 	}
 	return nil

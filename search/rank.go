@@ -165,6 +165,10 @@ func (q *Query) window(t *tokenizer, text string) int {
 // best ones by everything else.
 const maxCompared = 128
 
+// maxFiltered is the number of candidates whose filters tell whether they have the words side by
+// side.
+const maxFiltered = 256
+
 // A relevance finds the most relevant hits. Candidates are added first, and then taken.
 type relevance struct {
 	query  *Query
@@ -172,6 +176,8 @@ type relevance struct {
 	now    int64
 	exact  bool // all candidates are hits
 	groups map[groupKey]*group
+
+	filtered int // candidates whose filters were read
 }
 
 type groupKey struct{ project, session string }
@@ -179,8 +185,9 @@ type groupKey struct{ project, session string }
 // A group has the candidates of a session.
 type group struct {
 	groupKey
-	count   int               // of passages that have the words and, as far as the filters tell, the phrases
+	count   int               // of passages that have the words, side by side or not
 	matched int               // of these, without those that are known not to match
+	factor  float64           // the bonus, once they are taken
 	waiting queue[*candidate] // while they are added, the worst is first
 	taken   []*candidate
 }
@@ -216,29 +223,15 @@ func (r *relevance) depth(most int) int {
 	return most + r.query.PerSession
 }
 
-// most returns the most hits of a session to show, or 0 for all: more than the query has if there are
-// too few sessions for all hits that it wants.
-func (r *relevance) most() int {
-	most := r.query.PerSession
-	if most <= 0 || r.query.Limit <= 0 {
-		return max(most, 0)
-	}
-	for ; most < r.query.Limit; most++ {
-		shown := 0
-		for _, g := range r.groups {
-			shown += min(g.count, most)
-		}
-		if shown >= r.query.Limit {
-			break
-		}
-	}
-	return most
+// score gives a candidate a score by its location: the best that its text can have.
+func (r *relevance) score(c *candidate) {
+	c.base = c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
+	c.score, c.guessed = c.base*r.near.of(r.near.words), r.near.one()
 }
 
-// score gives a candidate a score by what is known without its text.
-func (r *relevance) score(c *candidate, filter pairFilter) {
-	c.base = c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
-	c.score = c.base * r.near.guess(&c.location, filter)
+// guess gives a candidate a score by the filter of its text.
+func (r *relevance) guess(c *candidate, filter pairFilter) {
+	c.score, c.guessed = c.base*r.near.guess(&c.location, filter), true
 }
 
 // add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
@@ -257,43 +250,109 @@ func (r *relevance) add(g *group, c *candidate) {
 	}
 }
 
-// take returns the groups with hits, the best first. read reports whether a candidate is a hit, and
-// sets how close the words are.
-func (r *relevance) take(read func(*candidate) bool) []*group {
+// A textReader reads what the score of a candidate depends on beside its location.
+type textReader interface {
+	// filter sets the score by the filter of the text, and reports whether the text may match.
+	filter(c *candidate) bool
+	// read sets the score by the text, and reports whether the text matches.
+	read(c *candidate) bool
+}
+
+// take returns the groups with hits, the best first. It reads the best candidates only. If there are
+// too few sessions for all hits that the query wants, it takes more of each.
+func (r *relevance) take(texts textReader) []*group {
+	for _, g := range r.groups {
+		g.factor, g.waiting.before = g.bonus(), bestFirst
+		heap.Init(&g.waiting)
+	}
+	most := max(r.query.PerSession, 0)
+	compared := r.takeMost(texts, most, 0)
+	for most > 0 && most < r.query.Limit && r.shown(most) < r.query.Limit {
+		most++
+		compared = r.takeMost(texts, most, compared)
+	}
+	return r.sorted(most)
+}
+
+// takeMost takes candidates until they suffice, if most hits of a session are shown. It returns how
+// many hits were compared.
+func (r *relevance) takeMost(texts textReader, most, compared int) int {
+	depth := r.depth(most)
+	done := func(g *group) bool { return g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth }
 	groups := queue[*group]{before: bestHead}
 	for _, g := range r.groups {
-		if g.waiting.Len() > 0 {
-			g.waiting.before = bestFirst
-			heap.Init(&g.waiting)
+		if !done(g) {
 			groups.list = append(groups.list, g)
 		}
 	}
 	heap.Init(&groups)
-	most := r.most()
-	compared, shown := 0, 0
+	shown := r.shown(most)
 	for groups.Len() > 0 && !r.enough(compared, shown) {
 		g := groups.list[0]
-		c := heap.Pop(&g.waiting).(*candidate) //nolint:forcetypeassert // only candidates are pushed
-		if read(c) {
-			compared++
-			if g.taken = append(g.taken, c); most == 0 || len(g.taken) <= most {
+		if r.step(g, texts) {
+			if compared++; most == 0 || len(g.taken) <= most {
 				shown++
 			}
-		} else {
-			g.matched--
 		}
-		if depth := r.depth(most); g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth {
+		if done(g) {
 			heap.Pop(&groups)
 		} else {
 			heap.Fix(&groups, 0)
 		}
+		if r.filtered == maxFiltered && r.query.exact() {
+			r.filtered++ // once
+			r.guessRest()
+			heap.Init(&groups)
+		}
 	}
-	return r.sorted(most)
+	return compared
+}
+
+// guessRest guesses the scores of all candidates whose filters were not read. A query with phrases
+// needs all filters.
+func (r *relevance) guessRest() {
+	for _, g := range r.groups {
+		for _, c := range g.waiting.list {
+			if !c.guessed {
+				r.guess(c, nil)
+			}
+		}
+		heap.Init(&g.waiting)
+	}
+}
+
+// step reads more of the best candidate of a group that waits, and reports whether it was taken.
+func (r *relevance) step(g *group, texts textReader) bool {
+	c := g.waiting.list[0]
+	if !c.guessed && texts.filter(c) {
+		r.filtered++
+		heap.Fix(&g.waiting, 0)
+		return false
+	}
+	heap.Pop(&g.waiting)
+	if !c.guessed || !texts.read(c) {
+		g.matched--
+		return false
+	}
+	g.taken = append(g.taken, c)
+	return true
 }
 
 // enough reports whether the hits that were taken suffice for the result.
 func (r *relevance) enough(compared, shown int) bool {
 	return r.query.Limit > 0 && shown >= r.query.Limit && (r.near.one() || compared >= maxCompared)
+}
+
+// shown returns how many hits that were taken are shown, if most of a session are.
+func (r *relevance) shown(most int) (n int) {
+	for _, g := range r.groups {
+		if most > 0 {
+			n += min(len(g.taken), most)
+		} else {
+			n += len(g.taken)
+		}
+	}
+	return n
 }
 
 // sorted returns the groups with hits that were taken, in the order of their scores, and cuts them to
@@ -305,7 +364,7 @@ func (r *relevance) sorted(most int) []*group {
 			continue
 		}
 		for _, c := range g.taken {
-			c.score *= g.bonus()
+			c.score *= g.factor
 		}
 		slices.SortFunc(g.taken, (*candidate).better)
 		if most > 0 && len(g.taken) > most {
@@ -388,5 +447,5 @@ func worstFirst(a, b *candidate) bool { return a.better(b) > 0 }
 // bestHead is the order of groups by their best candidates that wait.
 func bestHead(a, b *group) bool {
 	x, y := a.waiting.list[0], b.waiting.list[0]
-	return cmp.Or(cmp.Compare(y.score*b.bonus(), x.score*a.bonus()), x.compare(y)) < 0
+	return cmp.Or(cmp.Compare(y.score*b.factor, x.score*a.factor), x.compare(y)) < 0
 }

@@ -20,8 +20,8 @@ func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(do
 		return nil, err
 	}
 	s := &scan{
-		query: q, words: q.separate(), pairs: q.pairs(), progress: progress,
-		newest: ranking{limit: q.Limit}, best: newRelevance(q, true),
+		query: q, words: q.separate(), progress: progress,
+		newest: ranking{limit: q.Limit}, best: newRelevance(q, len(q.phrases) <= 1),
 	}
 	transcripts, spills := s.plan(files)
 	s.read(ctx, transcripts)
@@ -68,7 +68,6 @@ func (q *Query) separate() *Query {
 type scan struct {
 	query    *Query
 	words    *Query // see separate
-	pairs    []pair
 	progress func(done, total int64)
 	total    int64
 
@@ -197,17 +196,14 @@ func (w *scanWorker) passage(p *location, text string) {
 	if !matches && (s.words == nil || s.words.find(&w.tokenizer, text) == nil) {
 		return
 	}
-	w.of(text)
-	filter := newPairFilter(w.pairs.list)
-	if !filter.mayHave(s.pairs) {
-		return
-	}
 	w.group.count++
 	if matches {
 		w.group.matched++
+		w.of(text)
 		c.location.words = int64(w.wordSet.total)
 		c.near = s.best.near.in(&w.tokenizer, text)
-		s.best.score(c, filter)
+		s.best.score(c)
+		c.guess = s.best.near.guess(&c.location, newPairFilter(w.pairs.list))
 		s.best.add(w.group, c)
 	}
 }
@@ -215,10 +211,7 @@ func (w *scanWorker) passage(p *location, text string) {
 func (s *scan) result(ctx context.Context) (*Result, error) {
 	var turns turnCounter
 	if s.query.Order == Relevance {
-		groups := s.best.take(func(c *candidate) bool {
-			c.score = c.base * c.near
-			return true
-		})
+		groups := s.best.take(scanned{})
 		return s.best.result(groups, func(c *candidate) (Hit, error) { return c.hit(ctx, &turns), nil })
 	}
 	result := &Result{More: s.newest.total - len(s.newest.list)}
@@ -226,6 +219,19 @@ func (s *scan) result(ctx context.Context) (*Result, error) {
 		result.Hits = append(result.Hits, c.hit(ctx, &turns))
 	}
 	return result, nil
+}
+
+// scanned are texts that were read before.
+type scanned struct{}
+
+func (scanned) filter(c *candidate) bool {
+	c.score, c.guessed = c.base*c.guess, true
+	return true
+}
+
+func (scanned) read(c *candidate) bool {
+	c.score = c.base * c.near
+	return true
 }
 
 func (s *scan) report(n int) {

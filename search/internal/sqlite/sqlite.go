@@ -49,6 +49,8 @@ type DB struct {
 	file *os.File
 	db   *sql.DB
 	conn *sql.Conn
+	// filters is the statement of Filters, which is called often, or nil.
+	filters *sql.Stmt
 	// New reports whether the index is new and empty.
 	New bool
 	// summed reports whether the file was read for its checksum.
@@ -115,8 +117,11 @@ func Remove(path string) error {
 // Close closes the index. Changes that were not committed are lost.
 func (d *DB) Close() error {
 	var err error
+	if d.filters != nil {
+		err = d.filters.Close()
+	}
 	if d.conn != nil {
-		err = d.conn.Close()
+		err = errors.Join(err, d.conn.Close())
 	}
 	return errors.Join(err, d.db.Close(), d.file.Close())
 }
@@ -244,41 +249,46 @@ func (d *DB) Locations(ctx context.Context, segment int64) ([]byte, error) {
 }
 
 // Filters returns the encoded filters of the passages of a segment.
-func (d *DB) Filters(ctx context.Context, segment int64) ([]byte, error) {
-	return d.ofSegment(ctx, "SELECT filters FROM parts WHERE id = ?", segment)
+func (d *DB) Filters(ctx context.Context, segment int64) (data []byte, err error) {
+	if d.filters == nil {
+		if d.filters, err = d.conn.PrepareContext(ctx, "SELECT filters FROM parts WHERE id = ?"); err != nil {
+			return nil, classify(err)
+		}
+	}
+	return oneOf(d.filters.QueryRowContext(ctx, segment), segment)
 }
 
-// Contents calls visit with the encoded locations of segments and, if filtered is set, with the
-// filters. They are valid until visit returns.
-func (d *DB) Contents(ctx context.Context, segments []int64, filtered bool, visit func(id int64, locations, filters []byte) error) error {
-	column := "NULL"
-	if filtered {
-		column = "filters"
-	}
+// Contents calls visit with the encoded locations of segments. They are valid until visit returns.
+func (d *DB) Contents(ctx context.Context, segments []int64, visit func(id int64, locations []byte) error) error {
 	ids, err := json.Marshal(segments)
 	if err != nil {
 		return err
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT id, places, "+column+" FROM parts WHERE id IN (SELECT value FROM json_each(?))", string(ids))
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, places FROM parts WHERE id IN (SELECT value FROM json_each(?))", string(ids))
 	if err != nil {
 		return classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id int64
-		var locations, filters sql.RawBytes
-		if err := rows.Scan(&id, &locations, &filters); err != nil {
+		var locations sql.RawBytes
+		if err := rows.Scan(&id, &locations); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		if err := visit(id, locations, filters); err != nil {
+		if err := visit(id, locations); err != nil {
 			return err
 		}
 	}
 	return classify(rows.Err())
 }
 
-func (d *DB) ofSegment(ctx context.Context, query string, segment int64) (data []byte, err error) {
-	err = d.conn.QueryRowContext(ctx, query, segment).Scan(&data)
+func (d *DB) ofSegment(ctx context.Context, query string, segment int64) ([]byte, error) {
+	return oneOf(d.conn.QueryRowContext(ctx, query, segment), segment)
+}
+
+// oneOf returns the column of a segment.
+func oneOf(row *sql.Row, segment int64) (data []byte, err error) {
+	err = row.Scan(&data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: segment %d is missing", ErrDamaged, segment)
 	}
