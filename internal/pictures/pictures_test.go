@@ -76,6 +76,7 @@ func TestTerminal(t *testing.T) {
 		{"a longer one", long + "a", long + "\na"},
 		{"scrolling", "a" + strings.Repeat("\r\nb", rows), strings.TrimSuffix(strings.Repeat("b\n", rows), "\n")},
 		{"other letters", "…é", "…é"},
+		{"notifications", "a\x1b]9;done\a\ab\x1b]777;notify;done;now\x1b\\c", "abc"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,7 +109,7 @@ func TestTerminalStyles(t *testing.T) {
 // The terminal refuses escape sequences that the program does not use.
 func TestTerminalRefuses(t *testing.T) {
 	t.Parallel()
-	for _, written := range []string{"\x1b]0;title\a", "\x1b[5;5H", "\x1b[38;5;9m"} {
+	for _, written := range []string{"\x1bc", "\x1b[5;5H", "\x1b[38;5;9m"} {
 		if err := newTerminal().write(written); err == nil {
 			t.Errorf("%q is accepted", written)
 		}
@@ -118,7 +119,7 @@ func TestTerminalRefuses(t *testing.T) {
 // A sequence or a character may come in two pieces.
 func TestTerminalWaitsForTheRest(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"a\x1b[1mb", "a─b"} {
+	for _, text := range []string{"a\x1b[1mb", "a─b", "a\x1b]9;b\x1b\\c"} {
 		for cut := range len(text) {
 			whole, parts := newTerminal(), newTerminal()
 			if err := errors.Join(whole.write(text), parts.write(text[:cut]), parts.write(text[cut:])); err != nil {

@@ -41,8 +41,12 @@ func newTerminal() *terminal {
 // escape is a control sequence at the beginning of a text.
 var escape = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
 
-// unfinished is a control sequence that may go on.
-var unfinished = regexp.MustCompile(`^\x1b(\[[0-9;]*)?$`)
+// command is an operating system command at the beginning of a text: a notification or a link, which
+// a picture does not have.
+var command = regexp.MustCompile(`^\x1b\][^\x07\x1b]*(\x07|\x1b\\)`)
+
+// unfinished is a control sequence or a command that may go on.
+var unfinished = regexp.MustCompile(`^\x1b(\[[0-9;]*|\][^\x07\x1b]*\x1b?)?$`)
 
 // write writes text to the screen, which comes in pieces.
 func (t *terminal) write(text string) error {
@@ -60,6 +64,10 @@ func (t *terminal) write(text string) error {
 			if unfinished.MatchString(text) {
 				t.cut = text + t.cut
 				return nil
+			}
+			if ignored := command.FindString(text); ignored != "" {
+				text = text[len(ignored):]
+				continue
 			}
 			found := escape.FindStringSubmatch(text)
 			if found == nil {
@@ -88,6 +96,7 @@ func (t *terminal) write(text string) error {
 // put writes a character to the screen.
 func (t *terminal) put(char rune) {
 	switch char {
+	case '\a':
 	case '\r':
 		t.col = 0
 	case '\n':
