@@ -101,12 +101,12 @@ func (l *lookup) newest(ctx context.Context, matched []found) (*Result, error) {
 
 // relevant returns the most relevant hits.
 func (l *lookup) relevant(ctx context.Context, matched []found) (*Result, error) {
-	best := newRelevance(l.query, l.query.exact() && len(l.query.phrases) == 1)
+	best := newRelevance(l.query, l.query.exact())
 	if err := l.collect(ctx, matched, best); err != nil {
 		return nil, err
 	}
 	texts := &indexedTexts{ctx: ctx, lookup: l, best: best, filters: map[int64][]pairFilter{}}
-	groups := best.take(texts)
+	groups := best.take(texts.read)
 	if texts.err != nil {
 		return nil, texts.err
 	}
@@ -128,9 +128,13 @@ type indexedTexts struct {
 	err     error
 }
 
-func (t *indexedTexts) filter(c *candidate) bool {
+// mayMatch reports whether the filter of a text has the pairs of the query.
+func (t *indexedTexts) mayMatch(c *candidate) bool {
+	if len(t.lookup.pairs) == 0 {
+		return true
+	}
 	filters, ok := t.filters[c.segment]
-	if !ok && t.err == nil {
+	if !ok {
 		var data []byte
 		if data, t.err = t.lookup.db.Filters(t.ctx, c.segment); t.err == nil {
 			filters, t.err = decodeFilters(nil, data)
@@ -140,15 +144,12 @@ func (t *indexedTexts) filter(c *candidate) bool {
 	if t.err == nil && c.number >= len(filters) {
 		t.err = errDamaged
 	}
-	if t.err != nil || !filters[c.number].mayHave(t.lookup.pairs) {
-		return false
-	}
-	t.best.guess(c, filters[c.number])
-	return true
+	return t.err == nil && filters[c.number].mayHave(t.lookup.pairs)
 }
 
+// read reports whether a candidate is a hit, and sets its score by its text.
 func (t *indexedTexts) read(c *candidate) bool {
-	if t.err != nil || t.ctx.Err() != nil {
+	if t.err != nil || t.ctx.Err() != nil || !t.mayMatch(c) {
 		return false
 	}
 	text, ok := t.lookup.text(c)
@@ -178,7 +179,6 @@ func (l *lookup) collect(ctx context.Context, matched []found, best *relevance) 
 			g.count++
 			g.matched++
 			best.score(c)
-			c.guessed = c.guessed && len(l.pairs) == 0
 			best.add(g, c)
 		})
 	})

@@ -31,7 +31,7 @@ const (
 	recencyUnit  = 7 * 24 * time.Hour
 	mostDoubled  = 5 // more hits in a session than 2 to this power change nothing
 	doubledBonus = 0.1
-	// guessed is the closeness of words whose text was not read yet, if they are not side by side.
+	// guessed is the least closeness of words whose text was not read yet.
 	guessed = 1.3
 )
 
@@ -62,32 +62,14 @@ func (p *location) score(agent bool, now int64) float64 {
 	return score
 }
 
-// sideBySide returns for each two words or phrases of the query that follow each other the pairs
-// in a text that has them side by side, in either order. It omits those with a prefix, whose whole
-// words are unknown.
-func (q *Query) sideBySide() (list [][2]pair) {
-	for i := 1; i < len(q.phrases); i++ {
-		a, b := &q.phrases[i-1], &q.phrases[i]
-		if a.prefix || b.prefix {
-			continue
-		}
-		list = append(list, [2]pair{
-			pairOf(wordSum(a.words[len(a.words)-1]), wordSum(b.words[0])),
-			pairOf(wordSum(b.words[len(b.words)-1]), wordSum(a.words[0])),
-		})
-	}
-	return list
-}
-
 // A closeness tells how close the words of a query are to each other in texts.
 type closeness struct {
 	query *Query
 	words int // of the query
-	pairs [][2]pair
 }
 
 func newCloseness(q *Query) *closeness {
-	c := &closeness{query: q, pairs: q.sideBySide()}
+	c := &closeness{query: q}
 	for _, p := range q.phrases {
 		c.words += len(p.words)
 	}
@@ -97,16 +79,9 @@ func newCloseness(q *Query) *closeness {
 // one reports whether the query has only one word or phrase.
 func (c *closeness) one() bool { return len(c.query.phrases) <= 1 }
 
-// guess returns the closeness in a text that was not read, by its number of words and its filter.
-func (c *closeness) guess(p *location, filter pairFilter) float64 {
+// guess returns the closeness in a text that was not read, by its number of words.
+func (c *closeness) guess(p *location) float64 {
 	if c.one() {
-		return c.of(c.words)
-	}
-	beside := len(c.pairs) > 0
-	for _, either := range c.pairs {
-		beside = beside && (filter.mayHave(either[:1]) || filter.mayHave(either[1:]))
-	}
-	if beside {
 		return c.of(c.words)
 	}
 	return max(guessed, c.of(int(p.words)))
@@ -163,11 +138,7 @@ func (q *Query) window(t *tokenizer, text string) int {
 
 // maxCompared is the number of hits whose words are compared by how close they are. These are the
 // best ones by everything else.
-const maxCompared = 128
-
-// maxFiltered is the number of candidates whose filters tell whether they have the words side by
-// side.
-const maxFiltered = 256
+const maxCompared = 256
 
 // A relevance finds the most relevant hits. Candidates are added first, and then taken.
 type relevance struct {
@@ -176,8 +147,6 @@ type relevance struct {
 	now    int64
 	exact  bool // all candidates are hits
 	groups map[groupKey]*group
-
-	filtered int // candidates whose filters were read
 }
 
 type groupKey struct{ project, session string }
@@ -223,15 +192,10 @@ func (r *relevance) depth(most int) int {
 	return most + r.query.PerSession
 }
 
-// score gives a candidate a score by its location: the best that its text can have.
+// score gives a candidate a score by its location.
 func (r *relevance) score(c *candidate) {
 	c.base = c.location.score(c.file.AgentID != "" || c.location.agent != "", r.now)
-	c.score, c.guessed = c.base*r.near.of(r.near.words), r.near.one()
-}
-
-// guess gives a candidate a score by the filter of its text.
-func (r *relevance) guess(c *candidate, filter pairFilter) {
-	c.score, c.guessed = c.base*r.near.guess(&c.location, filter), true
+	c.score = c.base * r.near.guess(&c.location)
 }
 
 // add adds a candidate with a score to a group. It makes a copy if it keeps the candidate.
@@ -250,33 +214,26 @@ func (r *relevance) add(g *group, c *candidate) {
 	}
 }
 
-// A textReader reads what the score of a candidate depends on beside its location.
-type textReader interface {
-	// filter sets the score by the filter of the text, and reports whether the text may match.
-	filter(c *candidate) bool
-	// read sets the score by the text, and reports whether the text matches.
-	read(c *candidate) bool
-}
-
-// take returns the groups with hits, the best first. It reads the best candidates only. If there are
-// too few sessions for all hits that the query wants, it takes more of each.
-func (r *relevance) take(texts textReader) []*group {
+// take returns the groups with hits, the best first. It reads the best candidates only: read
+// reports whether one is a hit, and sets its score by its text. If there are too few sessions for all
+// hits that the query wants, it takes more of each.
+func (r *relevance) take(read func(*candidate) bool) []*group {
 	for _, g := range r.groups {
 		g.factor, g.waiting.before = g.bonus(), bestFirst
 		heap.Init(&g.waiting)
 	}
 	most := max(r.query.PerSession, 0)
-	compared := r.takeMost(texts, most, 0)
+	compared := r.takeMost(read, most, 0)
 	for most > 0 && most < r.query.Limit && r.shown(most) < r.query.Limit {
 		most++
-		compared = r.takeMost(texts, most, compared)
+		compared = r.takeMost(read, most, compared)
 	}
 	return r.sorted(most)
 }
 
 // takeMost takes candidates until they suffice, if most hits of a session are shown. It returns how
 // many hits were compared.
-func (r *relevance) takeMost(texts textReader, most, compared int) int {
+func (r *relevance) takeMost(read func(*candidate) bool, most, compared int) int {
 	depth := r.depth(most)
 	done := func(g *group) bool { return g.waiting.Len() == 0 || depth > 0 && len(g.taken) >= depth }
 	groups := queue[*group]{before: bestHead}
@@ -289,7 +246,7 @@ func (r *relevance) takeMost(texts textReader, most, compared int) int {
 	shown := r.shown(most)
 	for groups.Len() > 0 && !r.enough(compared, shown) {
 		g := groups.list[0]
-		if r.step(g, texts) {
+		if r.step(g, read) {
 			if compared++; most == 0 || len(g.taken) <= most {
 				shown++
 			}
@@ -299,38 +256,14 @@ func (r *relevance) takeMost(texts textReader, most, compared int) int {
 		} else {
 			heap.Fix(&groups, 0)
 		}
-		if r.filtered == maxFiltered && r.query.exact() {
-			r.filtered++ // once
-			r.guessRest()
-			heap.Init(&groups)
-		}
 	}
 	return compared
 }
 
-// guessRest guesses the scores of all candidates whose filters were not read. A query with phrases
-// needs all filters.
-func (r *relevance) guessRest() {
-	for _, g := range r.groups {
-		for _, c := range g.waiting.list {
-			if !c.guessed {
-				r.guess(c, nil)
-			}
-		}
-		heap.Init(&g.waiting)
-	}
-}
-
-// step reads more of the best candidate of a group that waits, and reports whether it was taken.
-func (r *relevance) step(g *group, texts textReader) bool {
-	c := g.waiting.list[0]
-	if !c.guessed && texts.filter(c) {
-		r.filtered++
-		heap.Fix(&g.waiting, 0)
-		return false
-	}
-	heap.Pop(&g.waiting)
-	if !c.guessed || !texts.read(c) {
+// step reads the best candidate of a group that waits, and reports whether it was taken.
+func (r *relevance) step(g *group, read func(*candidate) bool) bool {
+	c := heap.Pop(&g.waiting).(*candidate) //nolint:forcetypeassert // only candidates are pushed
+	if !read(c) {
 		g.matched--
 		return false
 	}

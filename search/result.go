@@ -128,9 +128,7 @@ type candidate struct {
 
 	base, near float64 // the score without the closeness of the words, and that closeness
 	score      float64
-	guess      float64 // the closeness by the filter of the text
-	guessed    bool    // the filter of the text was considered in the score
-	segment    int64   // the passage in the index
+	segment    int64 // the passage in the index
 	number     int
 }
 

@@ -21,7 +21,7 @@ func Scan(ctx context.Context, files []sessions.File, q *Query, progress func(do
 	}
 	s := &scan{
 		query: q, words: q.separate(), progress: progress,
-		newest: ranking{limit: q.Limit}, best: newRelevance(q, len(q.phrases) <= 1),
+		newest: ranking{limit: q.Limit}, best: newRelevance(q, true),
 	}
 	transcripts, spills := s.plan(files)
 	s.read(ctx, transcripts)
@@ -203,7 +203,6 @@ func (w *scanWorker) passage(p *location, text string) {
 		c.location.words = int64(w.wordSet.total)
 		c.near = s.best.near.in(&w.tokenizer, text)
 		s.best.score(c)
-		c.guess = s.best.near.guess(&c.location, newPairFilter(w.pairs.list))
 		s.best.add(w.group, c)
 	}
 }
@@ -211,7 +210,10 @@ func (w *scanWorker) passage(p *location, text string) {
 func (s *scan) result(ctx context.Context) (*Result, error) {
 	var turns turnCounter
 	if s.query.Order == Relevance {
-		groups := s.best.take(scanned{})
+		groups := s.best.take(func(c *candidate) bool {
+			c.score = c.base * c.near
+			return true
+		})
 		return s.best.result(groups, func(c *candidate) (Hit, error) { return c.hit(ctx, &turns), nil })
 	}
 	result := &Result{More: s.newest.total - len(s.newest.list)}
@@ -219,19 +221,6 @@ func (s *scan) result(ctx context.Context) (*Result, error) {
 		result.Hits = append(result.Hits, c.hit(ctx, &turns))
 	}
 	return result, nil
-}
-
-// scanned are texts that were read before.
-type scanned struct{}
-
-func (scanned) filter(c *candidate) bool {
-	c.score, c.guessed = c.base*c.guess, true
-	return true
-}
-
-func (scanned) read(c *candidate) bool {
-	c.score = c.base * c.near
-	return true
 }
 
 func (s *scan) report(n int) {
