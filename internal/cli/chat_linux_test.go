@@ -47,6 +47,14 @@ func startTyped(t *testing.T, columns int, args []string, env ...string) *chatTe
 	return c
 }
 
+// letAsk lets the agent ask its question after the turn.
+func (c *chatTerminal) letAsk(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, "ask"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (c *chatTerminal) resize(t *testing.T, columns int) {
 	t.Helper()
 	c.mu.Lock()
@@ -182,6 +190,8 @@ func TestChatAsksBetweenTurns(t *testing.T) {
 	c := startChat(t, 70)
 	c.see(t, "> |")
 	c.press(t, "later\r")
+	c.see(t, "Later."+chatAfterTurn+"> |")
+	c.letAsk(t)
 	c.see(t, choices+"|")
 	c.press(t, "y\r")
 	c.see(t, "\nclaude-opus-5 · default · $0.25 · context 7%\n> |")
@@ -275,6 +285,8 @@ func TestChatDumbAsksBetweenTurns(t *testing.T) {
 	c := startChat(t, 70, "TERM=dumb", "TEST_DISCARD=1")
 	c.see(t, "> |")
 	c.press(t, "later\n")
+	c.see(t, "Later.\n> |")
+	c.letAsk(t)
 	c.see(t, "Press Enter to see a question from the agent: |")
 	c.press(t, "y\n")
 	c.see(t, "This line was ignored.\n? Bash\n  command: make \\x1b[2J\n"+choices+"|")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -109,9 +110,14 @@ func answerChatPrompt(text string) {
 		writeChatText("Hanging.")
 	case "wait":
 		writeChatText("Waiting.")
-	case "later": // asks when the turn is over
+	case "later": // asks when the turn is over and the test says so
 		sayInChat("Later.")
-		askInChat("Bash", chatCommandInput)
+		go func() {
+			for _, err := os.Stat(askLater()); err != nil; _, err = os.Stat(askLater()) {
+				time.Sleep(5 * time.Millisecond)
+			}
+			askInChat("Bash", chatCommandInput)
+		}()
 	case "twice":
 		chatAsksAgain = true
 		callInChat("Bash", chatCommandInput)
@@ -128,6 +134,9 @@ func answerChatPrompt(text string) {
 		sayInChat("You said " + text)
 	}
 }
+
+// askLater is the path of the file with which a test lets the agent ask.
+func askLater() string { return filepath.Join(os.Getenv("XDG_STATE_HOME"), "ask") }
 
 const (
 	chatCommandInput  = `{"command":"make \u001b[2J"}`
