@@ -25,8 +25,10 @@ import (
 // Figures are what a process measured of one piece of work.
 type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
-	// First is the time until a program printed the first lines, or all if they are fewer.
+	// First is the time until a program printed its first byte, and Lines until it printed the first
+	// lines, or all if they are fewer.
 	First time.Duration `json:"first_ns,omitempty"`
+	Lines time.Duration `json:"lines_ns,omitempty"`
 	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not
 	// report it.
 	Peak int `json:"peak_bytes"`
@@ -295,14 +297,18 @@ func (f *figures) wait(cmd *exec.Cmd, start time.Time) error {
 // firstLines is how many lines of output a user can begin to read.
 const firstLines = 10
 
-// watch reads to the end, counts the lines, and takes the time of the first ones, when it calls seen.
+// watch reads to the end, counts the lines, and takes the times of the first byte and of the
+// first lines. Then it calls seen.
 func (f *figures) watch(out io.Reader, start time.Time, seen func()) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := out.Read(buf)
 		f.Count += bytes.Count(buf[:n], []byte{'\n'})
-		if f.First == 0 && (f.Count >= firstLines || err != nil) {
+		if n > 0 && f.First == 0 {
 			f.First = time.Since(start)
+		}
+		if f.Lines == 0 && (f.Count >= firstLines || err != nil) {
+			f.Lines = time.Since(start)
 			seen()
 		}
 		if errors.Is(err, io.EOF) {

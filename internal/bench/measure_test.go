@@ -125,7 +125,7 @@ func TestMeasureProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, u := range list {
-		if u.First <= 0 || u.Seconds < u.First || len(u.rounds) != max(u.times, 1) {
+		if u.First <= 0 || u.Lines < u.First || u.Seconds < u.Lines || len(u.rounds) != max(u.times, 1) {
 			t.Errorf("%s: %+v", u.Name, u)
 		}
 	}
