@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/clewdev/clew/internal/tty"
@@ -17,7 +18,8 @@ func (o Options) changes(diffs []transcript.FileDiff) string {
 		if len(diffs) > 1 {
 			b.WriteString(o.indented(o.DiffHead(&diffs[i])))
 		}
-		for _, line := range o.FileDiff(&diffs[i]) {
+		lines, more := diffLines(&diffs[i], o.most(shown))
+		for _, line := range lines {
 			if shown == shortDiff && !o.Expand {
 				left++
 				continue
@@ -25,8 +27,18 @@ func (o Options) changes(diffs []transcript.FileDiff) string {
 			shown++
 			b.WriteString(o.diffLine(line))
 		}
+		left += more
 	}
 	return b.String() + o.more(left)
+}
+
+// most returns how many lines of a diff have to be laid out after some were shown: more than are
+// shown, since the words of a line are compared with those of the lines that replace it.
+func (o Options) most(shown int) int {
+	if o.Expand {
+		return math.MaxInt
+	}
+	return 3 * (shortDiff - shown)
 }
 
 // leastDiff is the least width in which the lines of a diff can be wrapped.

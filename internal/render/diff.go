@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,17 +38,27 @@ type codePart struct {
 // FileDiff returns the lines of a diff, those of each hunk after a line that stands for what is
 // left out.
 func (o Options) FileDiff(d *transcript.FileDiff) []DiffLine {
+	lines, _ := diffLines(d, math.MaxInt)
+	return lines
+}
+
+// diffLines returns at most so many lines of a diff, and how many more there are.
+func diffLines(d *transcript.FileDiff, most int) (lines []DiffLine, more int) {
 	b := diffBuilder{digits: digits(d), language: highlight.OfFile(d.Path)}
 	for i := range d.Hunks {
 		h := &d.Hunks[i]
 		b.scanner = highlight.NewScanner(b.language)
-		if i > 0 {
+		if i > 0 && len(b.lines) < most {
 			b.remark("…")
+		} else if i > 0 {
+			more++
 		}
 		b.before, b.after = h.OldStart, h.NewStart
-		b.hunk(h.Lines)
+		n := min(len(h.Lines), most-len(b.lines))
+		b.hunk(h.Lines[:n])
+		more += len(h.Lines) - n
 	}
-	return b.lines
+	return b.lines, more
 }
 
 // digits returns the number of columns for the numbers of lines, or 0 if they are not known.

@@ -200,3 +200,25 @@ func TestFileDiffHighlightsContext(t *testing.T) {
 		t.Errorf("got %s", diff)
 	}
 }
+
+// The first lines of a diff are those of the whole, apart from marks in its last ones, and nothing is
+// lost of the number of the others.
+func TestDiffLinesLimit(t *testing.T) {
+	t.Parallel()
+	d := fileDiff(
+		tooluse.Hunk{OldStart: 1, NewStart: 1, Lines: []string{" a", "-b", "+c", `\ No newline at end of file`}},
+		tooluse.Hunk{OldStart: 100, OldLines: 1, NewStart: 100, NewLines: 1, Lines: []string{" d", " e"}},
+	)
+	all := Options{}.FileDiff(d)
+	for most := range len(all) + 2 {
+		lines, more := diffLines(d, most)
+		if len(lines) != min(most, len(all)) || len(lines)+more != len(all) {
+			t.Errorf("at most %d: %d lines and %d more, of %d", most, len(lines), more, len(all))
+		}
+		for i, l := range lines {
+			if l.Gutter != all[i].Gutter || l.Text != all[i].Text {
+				t.Errorf("at most %d: line %d is %q %q", most, i, l.Gutter, l.Text)
+			}
+		}
+	}
+}

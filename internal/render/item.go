@@ -59,24 +59,22 @@ const nameColumns = 7
 func (o Options) call(i *transcript.DisplayItem) string {
 	name := cmp.Or(tty.Line(i.ToolName), "tool")
 	below := o.in(nameColumns)
-	text := o.row(name, o.summary(i), o.outcome(i))
+	diffs := i.Diffs()
+	text := o.row(name, o.summary(i, diffs), o.outcome(i, diffs))
 	if o.Expand {
 		text += below.block(tty.Dim, string(i.ToolInput))
 	}
-	text += below.result(i)
+	text += below.result(i, diffs)
 	for _, agent := range i.Agents {
 		text += below.agent(agent)
 	}
 	return text
 }
 
-// summary returns what a call does, in one clean line.
-func (o Options) summary(i *transcript.DisplayItem) string {
-	switch i.ToolName {
-	case "Edit", "MultiEdit", "Write", "NotebookEdit": // the outcome says how much they changed
-		if diff, ok := i.Diff(); ok {
-			return tty.Line(RelativePath(o.Dir, diff.Path))
-		}
+// summary returns what a call does, in one clean line. The outcome says how much a call has changed.
+func (o Options) summary(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
+	if len(diffs) == 1 && i.ToolName != "Bash" && i.ToolName != "PowerShell" {
+		return tty.Line(RelativePath(o.Dir, diffs[0].Path))
 	}
 	if o.Dir != "" && i.ToolInput != "" && i.ToolSummary != "" {
 		return tty.Line(transcript.ToolSummaryIn(o.Dir, i.ToolName, i.ToolInput))
@@ -92,7 +90,7 @@ type note struct {
 
 // outcome returns what is at the right of a call: whether it failed, how much it changed or did,
 // what it cost, and how long it took.
-func (o Options) outcome(i *transcript.DisplayItem) []note {
+func (o Options) outcome(i *transcript.DisplayItem, diffs []transcript.FileDiff) []note {
 	var notes []note
 	add := func(style tty.Style, text string) {
 		if text != "" {
@@ -105,13 +103,15 @@ func (o Options) outcome(i *transcript.DisplayItem) []note {
 	case !i.HasResult:
 		add(tty.Dim, "no result")
 	}
-	if diff, ok := i.Diff(); ok && !i.ToolError {
-		if diff.Added > 0 {
-			add(tty.Addition, fmt.Sprintf("+%d", diff.Added))
-		}
-		if diff.Removed > 0 {
-			add(tty.Removal, fmt.Sprintf("-%d", diff.Removed))
-		}
+	added, removed := 0, 0
+	for _, d := range diffs {
+		added, removed = added+d.Added, removed+d.Removed
+	}
+	if added > 0 {
+		add(tty.Addition, fmt.Sprintf("+%d", added))
+	}
+	if removed > 0 {
+		add(tty.Removal, fmt.Sprintf("-%d", removed))
 	}
 	calls, cost := agentWork(i.Agents)
 	if calls > 0 {
@@ -190,12 +190,12 @@ const (
 )
 
 // result returns the result of a call: what it changed, or its text, all of it or its first lines.
-func (o Options) result(i *transcript.DisplayItem) string {
+func (o Options) result(i *transcript.DisplayItem, diffs []transcript.FileDiff) string {
 	pictures := ""
 	if i.ResultImages > 0 {
 		pictures = o.line(tty.Dim, "["+Counted(i.ResultImages, "image")+"]")
 	}
-	if diffs := i.Diffs(); len(diffs) > 0 && !i.ToolError && (!o.Expand || i.ToolName != "Bash") {
+	if len(diffs) > 0 && (!o.Expand || i.ToolName != "Bash") {
 		return o.changes(diffs) + pictures
 	}
 	if o.Expand {

@@ -32,7 +32,7 @@ const maxProblem = 4096
 // Begun returns the row of a call that has begun, without an outcome.
 func (o Options) Begun(c *RunningCall) string {
 	o = o.running(c)
-	return o.row(o.nameOf(c), o.summary(&c.DisplayItem), nil)
+	return o.row(o.nameOf(c), o.summary(&c.DisplayItem, nil), nil)
 }
 
 // Ended returns the row of a call that has ended, with its outcome, and below it why the call has
@@ -43,15 +43,16 @@ func (o Options) Ended(c *RunningCall) string {
 	if c.Announced {
 		o, name = o.in(2), "done"
 	}
-	return o.row(name, o.summary(&c.DisplayItem), o.runningOutcome(c)) + o.in(nameColumns).problem(c)
+	diffs := c.Diffs()
+	return o.row(name, o.summary(&c.DisplayItem, diffs), o.runningOutcome(c, diffs)) + o.in(nameColumns).problem(c)
 }
 
 // runningOutcome is like outcome, and knows whether the call was denied, and how many calls its
 // subagent has made.
-func (o Options) runningOutcome(c *RunningCall) []note {
+func (o Options) runningOutcome(c *RunningCall, diffs []transcript.FileDiff) []note {
 	item := c.DisplayItem
 	item.DurationMs = 0 // it comes last
-	notes := o.outcome(&item)
+	notes := o.outcome(&item, diffs)
 	if c.Denied {
 		notes = []note{{tty.Failure, "denied"}}
 	}
