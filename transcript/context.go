@@ -333,7 +333,20 @@ func (c *contextAccount) attachment(e *Entry) {
 		c.snapshot(e)
 		return
 	}
+	if isQueuedPrompt(e) {
+		c.record(e, contextPrompt, 0, 0)
+	}
 	c.record(e, contextAdded, attachmentClass(e.AttachmentType), estimate(attachedText(e)))
+}
+
+// isQueuedPrompt reports whether an attachment is a prompt that came while the agent worked. It
+// begins a turn, like any other prompt. Notifications of the agent come in the same attachments.
+func isQueuedPrompt(e *Entry) bool {
+	if e.AttachmentType != queuedCommand || trueAt(e.Attachment, "isMeta") {
+		return false
+	}
+	mode := textAt(e.Attachment, "commandMode")
+	return mode == "" || mode == "prompt"
 }
 
 // snapshot records the system prompt and the definitions of tools, which are sent along with each
@@ -418,7 +431,7 @@ func attachmentClass(kind string) uint8 {
 	case "file", "edited_text_file", "edited_image_file", "compact_file_reference", "pdf_reference", "directory",
 		"already_read_file", "selected_lines_in_ide", "opened_file_in_ide", "mcp_resource", "read_truncation_notice":
 		return inFiles
-	case "queued_command", "teammate_mailbox":
+	case queuedCommand, "teammate_mailbox":
 		return inConversation
 	}
 	if strings.HasPrefix(kind, "hook_") || kind == "async_hook_response" {
@@ -439,7 +452,7 @@ func attachedText(e *Entry) []byte {
 		return part("content") // and nothing if it has none
 	case "hook_blocking_error":
 		return part("blockingError")
-	case "queued_command":
+	case queuedCommand:
 		return part("prompt")
 	case "skill_listing", "nested_memory", "file", "hook_additional_context", "invoked_skills":
 		if text := part("content"); text != nil {

@@ -225,6 +225,27 @@ func TestContextTurns(t *testing.T) {
 	}
 }
 
+// A prompt that comes while the agent works begins a turn. Notifications don't.
+func TestContextQueuedPrompts(t *testing.T) {
+	t.Parallel()
+	r := accountOf(t,
+		promptLine(100),
+		contextAnswer("m1", 1000, textBlock(10)), // 2
+		contextAttachment("queued_command", `,"commandMode":"prompt","prompt":"and"`), // 3
+		contextAnswer("m2", 1100, textBlock(10)),
+		contextAttachment("queued_command", `,"commandMode":"task-notification","prompt":"done"`),
+		contextAttachment("queued_command", `,"commandMode":"prompt","isMeta":true,"prompt":"a hint"`),
+		contextAnswer("m3", 1200, textBlock(10)), // 7
+	).report(nil)
+	var lines []int
+	for _, turn := range r.Turns {
+		lines = append(lines, turn.Line)
+	}
+	if want := []int{2, 7}; !slices.Equal(lines, want) {
+		t.Errorf("the last answers of turns are in lines %v, want %v", lines, want)
+	}
+}
+
 func TestContextCompactions(t *testing.T) {
 	t.Parallel()
 	r := accountOf(t,
