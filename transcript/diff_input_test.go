@@ -57,6 +57,7 @@ func TestInputDiffOf(t *testing.T) {
 
 func TestToolSummaryIn(t *testing.T) {
 	t.Parallel()
+	const command = "cd /home/dev/proj/service && go test -run TestUpload -count=20 ./upload/..."
 	for _, tt := range []struct{ dir, tool, input, want string }{
 		{"/home/dev/proj", "Edit", `{"file_path":"/home/dev/proj/greet.py","old_string":"a","new_string":"b"}`, "greet.py - 1 line"},
 		{"/home/dev/proj", "Read", `{"file_path":"/home/dev/proj/a/b/c/d.go"}`, "a/b/c/d.go"},
@@ -64,6 +65,8 @@ func TestToolSummaryIn(t *testing.T) {
 		{"/home/dev/proj", "Read", `{"file_path":"/etc/passwd"}`, "/etc/passwd"},
 		{"/home/dev/proj", "Read", `{"file_path":"a.go"}`, "a.go"},
 		{"/home/dev/proj", "Glob", `{"pattern":"*.go","path":"/home/dev/proj"}`, `"*.go" in .`},
+		{"/home/dev/proj", "Bash", `{"command":"` + command + `","description":"Test"}`, "Test: " + command},
+		{"", "Bash", `{"command":"` + command + `","description":"Test"}`, "Test: " + command[:53] + "…"},
 		{"/", "Read", `{"file_path":"/etc/passwd"}`, "etc/passwd"},
 		{`C:\work`, "Read", `{"file_path":"C:\\work\\a\\b.go"}`, `a\b.go`},
 		{"", "Read", `{"file_path":"/home/dev/proj/a/b.go"}`, "a/b.go"},

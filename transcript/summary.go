@@ -14,8 +14,9 @@ import (
 // the input contains nothing to show, or is not a JSON object, it returns the name of the tool.
 func ToolSummary(name string, input wire.JSON) string { return ToolSummaryIn("", name, input) }
 
-// ToolSummaryIn is like [ToolSummary], but shows whole paths, and those below the directory dir
-// relative to it. dir is the working directory of the session, or "" to do as [ToolSummary].
+// ToolSummaryIn is like [ToolSummary], but shows whole paths, those below the directory dir relative
+// to it, and up to 200 characters of commands and other texts. dir is the working directory of the
+// session, or "" to do as [ToolSummary].
 func ToolSummaryIn(dir, name string, input wire.JSON) string {
 	s := summarizers.Get().(*summarizer) //nolint:forcetypeassert // nothing else is in there
 	defer s.release()
@@ -192,12 +193,23 @@ func (s *summarizer) cut(maxLen int) {
 	s.out, s.scratch = s.scratch, s.out
 }
 
+// wholeText is the number of runes of a text in a summary that is not short.
+const wholeText = 200
+
+// most returns how many runes of a text are shown: so many if the summary is short.
+func (s *summarizer) most(short int) int {
+	if s.dir != "" {
+		return wholeText
+	}
+	return short
+}
+
 // path appends the last n segments of a path or, if the working directory is known, all of it.
 func (s *summarizer) path(value []byte, n int) {
 	const longest = 4096
 	text := s.text(value, longest)
 	if s.dir != "" {
-		s.out = appendLine(s.out, belowDir(s.dir, text), 200)
+		s.out = appendLine(s.out, belowDir(s.dir, text), wholeText)
 		return
 	}
 	segments := bytes.FieldsFunc(text, separator(value))
@@ -510,12 +522,12 @@ var summaries = map[string]func(*summarizer){
 
 // one describes a call by the first of the members that is there.
 func one(names ...string) func(*summarizer) {
-	return func(s *summarizer) { s.add(s.first(names...), 50) }
+	return func(s *summarizer) { s.add(s.first(names...), s.most(50)) }
 }
 
 // pair describes a call by two members, the second of which may have several names.
 func pair(first, sep string, second ...string) func(*summarizer) {
-	return func(s *summarizer) { s.joined(s.first(first), sep, s.first(second...), 60) }
+	return func(s *summarizer) { s.joined(s.first(first), sep, s.first(second...), s.most(60)) }
 }
 
 // modeAndFile describes what a call does, and to which file.
@@ -591,7 +603,7 @@ func monitorSummary(s *summarizer) {
 	if source == nil {
 		source = jsonlex.Lookup(s.value("ws"), 0, "url")
 	}
-	s.joined(s.first("description"), ": ", source, 60)
+	s.joined(s.first("description"), ": ", source, s.most(60))
 }
 
 // grepSummary writes the pattern and where it looks: "TODO" in *.go.
