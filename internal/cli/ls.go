@@ -220,13 +220,13 @@ func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%d of %s sessions", n, group(int64(l.found))), "clew ls --limit 0"}
+	parts := []string{fmt.Sprintf("%d of %s sessions", n, group(int64(l.found))), "--limit 0 lists all"}
 	filtered := list.Branch+list.Tag+list.Model+list.Text != "" || list.Ongoing != nil ||
 		!list.Since.IsZero() || !list.Until.IsZero()
 	if filtered { // the others may not pass the filters
-		parts = []string{fmt.Sprintf("the first %d sessions", n), "--limit 0 lists all"}
+		parts[0] = fmt.Sprintf("the first %d sessions", n)
 	} else if !o.all && o.project == "" {
-		parts = append(parts, "clew ls --all")
+		parts = append(parts, "--all lists all projects")
 	}
 	return fitted(parts, terminalWidth(o.streams.Out), colored(o.streams.Out)) + "\n"
 }
