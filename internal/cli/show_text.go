@@ -366,10 +366,11 @@ func (c *contextPrinter) filling() {
 	if c.opts.Width > 0 && c.opts.Width < narrow {
 		percentPerCell = 10
 	}
+	cell := barCell()
 	rows := newTable("", "TOKENS>", "SHARE>", "")
 	for _, class := range classes {
 		tokens := last.By[class]
-		bar := strings.Repeat("#", max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
+		bar := strings.Repeat(cell, max(tokens, 0)*100/max(last.Tokens, 1)/percentPerCell)
 		rows.addClean(className(class), render.Count(tokens), percentOf(tokens, last.Tokens), bar)
 		rows.style(tty.Plain, tty.Plain, tty.Plain, tty.Tool)
 	}

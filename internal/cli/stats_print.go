@@ -29,11 +29,15 @@ type canvas struct {
 }
 
 func (o *statsOptions) canvas() canvas {
-	s := canvas{cell: "█", width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}
+	return canvas{cell: barCell(), width: textWidth(o.streams.Out, 0), color: colored(o.streams.Out)}
+}
+
+// barCell is what bars are made of.
+func barCell() string {
 	if os.Getenv("TERM") == "dumb" {
-		s.cell = "#"
+		return "#"
 	}
-	return s
+	return "█"
 }
 
 // secondary returns a remark, broken into lines.
