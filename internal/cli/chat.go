@@ -363,7 +363,7 @@ func (s *chatStatus) line() string {
 		}
 	}
 	if s.counted {
-		parts = append(parts, fmt.Sprintf("$%.2f", s.cost))
+		parts = append(parts, dollars(s.cost))
 	}
 	if s.context != nil && s.context.MaxTokens > 0 {
 		parts = append(parts, fmt.Sprintf("context %.0f%%", s.context.Percentage))

@@ -593,7 +593,7 @@ func (l *lsList) cost(row *lsRow) string {
 	if row.figures == nil || len(row.figures.Calls) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("$%.2f", row.costs.Total.Dollars())
+	text := dollars(row.costs.Total.Dollars())
 	switch unknown := len(row.costs.Unknown) > 0; {
 	case unknown && row.costs.Total == 0:
 		return "?"

@@ -117,13 +117,11 @@ func jsonLine(v any) ([]byte, error) {
 // has its backslashes doubled, so that a path of Windows is shown as it is, and an escape differs
 // from the same letters in the text.
 func printable(s string) string {
-	for _, r := range s {
-		if !tty.IsVisible(r) || r == utf8.RuneError {
-			quoted := strconv.Quote(s)
-			return tty.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
-		}
+	if tty.CleanLine(s) == s && !strings.ContainsRune(s, utf8.RuneError) { // it may have emoji of several parts
+		return s
 	}
-	return s
+	quoted := strconv.Quote(s)
+	return tty.Clean(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`))
 }
 
 // escaped is printable, for a text of ours that quotes an untrusted one.
@@ -142,6 +140,14 @@ func clip(s string) string {
 		end--
 	}
 	return s[:end] + "…"
+}
+
+// dollars returns an amount in cents.
+func dollars(amount float64) string {
+	if amount > 0 && amount < 0.005 {
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", amount)
 }
 
 // escapeLine escapes the characters of a line of JSON that control a terminal or are invisible.

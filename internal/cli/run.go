@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -197,7 +196,7 @@ func (a *turnAccount) parts(elapsed time.Duration, ephemeral bool) []string {
 	tokens, cost := a.tokens, ""
 	if r := a.result; r != nil {
 		elapsed = cmp.Or(r.Duration.Duration(), elapsed)
-		cost = fmt.Sprintf("$%.2f", r.TotalCostUSD)
+		cost = dollars(r.TotalCostUSD)
 		tokens = cmp.Or(tokensOf(r.Usage), tokens)
 	}
 	parts := []string{render.Duration(elapsed)}

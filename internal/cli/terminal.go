@@ -198,9 +198,16 @@ func (p *progress) line(elapsed time.Duration) string {
 	done := min(1, float64(p.read)/float64(p.total))
 	cells := int(done * barCells)
 	bar := strings.Repeat("#", cells) + strings.Repeat("-", barCells-cells)
-	line := fmt.Sprintf("[%s] %3.0f%%  %s of %s  %s", bar, done*100, formatSize(p.read), formatSize(p.total), speed)
+	line := fmt.Sprintf("[%s] %3.0f%%", bar, done*100)
+	parts := []string{formatSize(p.read) + " of " + formatSize(p.total), speed}
 	if left := p.total - p.read; left > 0 && rate > 0 {
-		line += fmt.Sprintf("  %v left", time.Duration(float64(left)/rate*1e9).Round(time.Second))
+		parts = append(parts, fmt.Sprintf("%v left", time.Duration(float64(left)/rate*1e9).Round(time.Second)))
+	}
+	for _, part := range parts {
+		if len(line)+2+len(part) >= p.width {
+			break
+		}
+		line += "  " + part
 	}
 	return line
 }

@@ -26,6 +26,9 @@ func TestPrintable(t *testing.T) {
 		{"backslash before a quote", `\"`, `\"`},
 		{"path of Windows", `C:\users\new`, `C:\users\new`},
 		{"an escape that was typed", `\x1b[2J`, `\x1b[2J`},
+		{"emoji of several parts", "⚠\ufe0f 👩\u200d💻", "⚠\ufe0f 👩\u200d💻"},
+		{"a joiner between letters", "a\u200db", `a\u200db`},
+		{"an unusual space", "a\u3000b", `a\u3000b`},
 		{"a typed escape beside a real one", "\\x1b\x1b", `\\x1b\x1b`},
 	}
 	for _, tt := range tests {
@@ -34,6 +37,15 @@ func TestPrintable(t *testing.T) {
 				t.Errorf("printable(%q) = %s, want %s", tt.in, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestDollars(t *testing.T) {
+	t.Parallel()
+	for amount, want := range map[float64]string{0: "$0.00", 0.001: "<$0.01", 0.006: "$0.01", 12.345: "$12.35"} {
+		if got := dollars(amount); got != want {
+			t.Errorf("dollars(%g) = %s, want %s", amount, got, want)
+		}
 	}
 }
 
@@ -171,6 +183,11 @@ func TestProgress(t *testing.T) {
 			"a pipe", -1, 80,
 			[]step{{time.Second, 5e6}, {time.Second, 1e6}},
 			[]string{"5.0 MB  5.0 MB/s", "6.0 MB  3.0 MB/s", ""},
+		},
+		{
+			"no room for the speed", 400e6, 48,
+			[]step{{time.Second, 100e6}},
+			[]string{"[#####---------------]  25%  100 MB of 400 MB", ""},
 		},
 		{
 			"a narrow terminal", 400e6, 20,
