@@ -28,6 +28,7 @@ type exportOptions struct {
 	force     bool
 	listRules bool
 	json      bool
+	project   string
 	activity  *activity
 }
 
@@ -72,6 +73,7 @@ func newExport(s Streams) *cobra.Command {
 	addOnOff(cmd, &o.force, "force", "overwrite an existing file")
 	addOnOff(cmd, &o.listRules, "list-rules", "list what --redact removes")
 	addOnOff(cmd, &o.json, "json", "print one JSON object about the file or, with --list-rules, per rule")
+	addProjectOf(cmd, &o.project)
 	o.selection.addFlags(cmd)
 	return cmd
 }
@@ -102,7 +104,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 	}
 	o.full = o.full || format == export.JSON // which contains everything
 	defer debug.SetGCPercent(debug.SetGCPercent(exportGCPercent))
-	src, err := findSource(ctx, args[0])
+	src, err := findSourceIn(ctx, o.project, args[0])
 	if err != nil {
 		return err
 	}

@@ -318,6 +318,41 @@ func findProject(ctx context.Context, word string) (*sessions.Options, error) {
 	return nil, noProject(word, projects)
 }
 
+// addProjectOf adds the flag that says in which project a session is looked for.
+func addProjectOf(cmd *cobra.Command, project *string) {
+	cmd.Flags().StringVar(project, "project", "", "look for the session in the project with this `name` or directory")
+}
+
+// findSourceIn is like findSource, but looks for a session only in a project, unless that is "".
+func findSourceIn(ctx context.Context, project, word string) (*source, error) {
+	if project == "" {
+		return findSource(ctx, word)
+	}
+	where, err := findProject(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	list := &sessions.ListOptions{Project: where.Project, ProjectName: where.ProjectName, Limit: 1}
+	switch {
+	case word == "" || strings.ContainsAny(word, `./\`) || word == "-":
+		return nil, usageError("--project can't be used with a file", `Give a session ID or a prefix of one, or "last".`)
+	case word != "last":
+		list.ID, list.Limit = strings.ToLower(word), 0
+	}
+	switch found, err := sessions.List(ctx, list); {
+	case len(found) == 1:
+		return &source{info: found[0], path: found[0].Path}, nil
+	case len(found) > 1:
+		return nil, ambiguous(word, found)
+	case err != nil:
+		return nil, findError(ctx, err)
+	}
+	return nil, &failure{
+		code: exitInput, err: fmt.Errorf("project %s has no session %s", printable(project), printable(word)),
+		hint: `Run "clew ls --all" to list the sessions of all projects.`,
+	}
+}
+
 // matchProjects returns the projects that a word names. A whole name goes before one in another
 // case.
 func matchProjects(word string, projects []sessions.ProjectInfo) []sessions.ProjectInfo {

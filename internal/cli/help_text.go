@@ -74,7 +74,7 @@ var verbFlagGroups = map[string][]flagGroup{
 // documentFlagGroups are the groups of commands that show or write one session.
 var documentFlagGroups = []flagGroup{
 	{"Content", []string{
-		"agent", "turn", "branches", "thinking", "expand", "full", "diff", "context", "redact", "list-rules",
+		"project", "agent", "turn", "branches", "thinking", "expand", "full", "diff", "context", "redact", "list-rules",
 	}},
 	{"Output", []string{"format", "output", "force", "json", "no-pager"}},
 	{"Other", []string{"help"}},

@@ -322,6 +322,7 @@ func (o *showOptions) readEntries(ctx context.Context, src *source) ([]wire.JSON
 type tailOptions struct {
 	streams  Streams
 	style    style
+	project  string
 	lines    int
 	onlyMain bool
 
@@ -354,6 +355,7 @@ func newTail(s Streams) *cobra.Command {
 		RunE: runE(o.run),
 	}
 	cmd.Flags().IntVarP(&o.lines, "number", "n", 4, "`number` of prompts and answers to start with")
+	addProjectOf(cmd, &o.project)
 	o.style.addFlags(cmd)
 	addOnOff(cmd, &o.onlyMain, "only-main", "do not show subagents")
 	return cmd
@@ -364,7 +366,7 @@ func (o *tailOptions) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		word = args[0]
 	}
-	src, err := findSource(ctx, word)
+	src, err := findSourceIn(ctx, o.project, word)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 type showOptions struct {
 	selection
 	streams Streams
+	project string
 	format  showFormat
 	diff    bool
 	context bool
@@ -32,10 +33,11 @@ type showOptions struct {
 const showLong = `Show a session: prompts, answers, tools and subagents.
 
 Name the session by its ID, by a prefix of the ID, or as "last": the newest session
-of this project, or of all projects if this one has none. FILE is a transcript,
-stream-json, or JSON written by "clew export". With -, show reads one of these from
-stdin and shows it as it arrives, including partial answers. Lines of stream-json
-that are not JSON are shown as text.
+of this project, or of all projects if this one has none; --project names another
+project, as in "clew ls". FILE is a transcript, stream-json, or JSON written by
+"clew export". With -, show reads one of these from stdin and shows it as it
+arrives, including partial answers. Lines of stream-json that are not JSON are shown
+as text.
 
 Formats:
   text      for a terminal
@@ -59,12 +61,13 @@ func newShow(s Streams) *cobra.Command {
 		Long:  showLong,
 		Example: `  clew show last
   clew show 4f1c --turn 3..5 --expand
-  clew show last --diff
+  clew show last --diff --project website
   claude -p --verbose --output-format stream-json hello | clew show -`,
 		Args: exactlyOne("a session, a file, or -"),
 		RunE: runE(o.run),
 	}
 	cmd.Flags().Var(&o.format, "format", "output format: text, markdown, html, json, ndjson or messages")
+	addProjectOf(cmd, &o.project)
 	o.selection.addFlags(cmd)
 	addOnOff(cmd, &o.diff, "diff", "show only the changes to files")
 	addOnOff(cmd, &o.context, "context", "show what filled the context, turn by turn, and what turns, tools and subagents cost")
@@ -78,7 +81,7 @@ func (o *showOptions) run(ctx context.Context, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	src, err := findSource(ctx, args[0])
+	src, err := findSourceIn(ctx, o.project, args[0])
 	if err != nil {
 		return err
 	}
