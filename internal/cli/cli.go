@@ -273,8 +273,41 @@ func printError(w io.Writer, err error) {
 }
 
 // remark writes a line about a command, such as "clew show: no files were changed". Only the name of
-// the command is painted, and the line is not wrapped, so that paths can be copied from it.
+// the command is painted.
 func remark(w io.Writer, style tty.Style, command, text string) {
+	if isTerminal(w) {
+		text = wordsWrapped(text, tty.Width(command)+2, terminalWidth(w))
+	}
 	// There is nowhere to report that stderr is closed.
 	_, _ = fmt.Fprintln(w, style.Paint(command+":", colored(w)), text)
+}
+
+// wordsWrapped breaks the lines of a text so that they fit into columns, the first of which begins
+// after some others. It breaks no word, however long, so that paths can be copied.
+func wordsWrapped(text string, begun, columns int) string {
+	var b strings.Builder
+	at := begun
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+			at = 0
+		}
+		start := true
+		for j, word := range strings.Split(line, " ") {
+			width := tty.Width(word)
+			switch {
+			case j == 0:
+			case !start && at+1+width > columns:
+				b.WriteByte('\n')
+				at = 0
+			default:
+				b.WriteByte(' ')
+				at++
+			}
+			b.WriteString(word)
+			at += width
+			start = start && word == ""
+		}
+	}
+	return b.String()
 }

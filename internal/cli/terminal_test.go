@@ -40,6 +40,28 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
+func TestWordsWrapped(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text    string
+		begun   int
+		columns int
+		want    string
+	}{
+		{"no project matches shop", 10, 80, "no project matches shop"},
+		{"no project matches shop", 10, 20, "no project\nmatches shop"},
+		{"cannot write /a/long/path/of/a/file.html: why", 0, 12, "cannot write\n/a/long/path/of/a/file.html:\nwhy"},
+		{"Give one of them:\n  /home/dev/api\n  /srv/api", 5, 12, "Give\none of them:\n  /home/dev/api\n  /srv/api"},
+		{"日本 日本", 0, 8, "日本\n日本"},
+		{"", 4, 8, ""},
+	}
+	for _, tt := range tests {
+		if got := wordsWrapped(tt.text, tt.begun, tt.columns); got != tt.want {
+			t.Errorf("wordsWrapped(%q, %d, %d) = %q, want %q", tt.text, tt.begun, tt.columns, got, tt.want)
+		}
+	}
+}
+
 func TestDollars(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[float64]string{0: "$0.00", 0.001: "<$0.01", 0.006: "$0.01", 12.345: "$12.35"} {
