@@ -40,7 +40,7 @@ func Fit(line string, columns int) string {
 	if cut(line, columns) == len(line) {
 		return line
 	}
-	return Cut(line, columns-1) + "…"
+	return strings.TrimRight(Cut(line, columns-1), string(joiner)) + "…" // a joiner joins nothing at the end
 }
 
 // Cut returns the beginning of a clean line that fits into columns.

@@ -47,6 +47,7 @@ func TestFit(t *testing.T) {
 		{"你好吗", 5, "你好…"},
 		{"你好吗", 4, "你…"},
 		{"abc", 1, "…"},
+		{"👩\u200d💻 work", 3, "👩…"},
 	} {
 		if got := Fit(tt.line, tt.columns); got != tt.want {
 			t.Errorf("Fit(%q, %d) = %q, want %q", tt.line, tt.columns, got, tt.want)
