@@ -101,3 +101,22 @@ func TestPagerCommand(t *testing.T) {
 		}
 	}
 }
+
+// The head tells work from waiting, if the session waited for long.
+func TestFiguresTimes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		took, span time.Duration
+		want       string
+	}{
+		{0, time.Hour, ""},
+		{5 * time.Minute, 9 * time.Minute, "5 min"},
+		{10 * time.Second, 2 * time.Minute, "10 s"},
+		{5 * time.Minute, 21*time.Hour + 24*time.Minute, "5 min of work in 21 h 24 min"},
+	} {
+		f := figures{took: tt.took, span: tt.span}
+		if got := f.times(); got != tt.want {
+			t.Errorf("%s in %s: %q, want %q", tt.took, tt.span, got, tt.want)
+		}
+	}
+}

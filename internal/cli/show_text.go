@@ -109,8 +109,9 @@ func (h *showHead) rule() string {
 // figures are what a session has used and done.
 type figures struct {
 	turns          int
-	took           time.Duration
-	in, cached     int // tokens
+	took           time.Duration // how long the agent has worked
+	span           time.Duration // from the beginning to the end
+	in, cached     int           // tokens
 	out            int
 	cost           string
 	files          int
@@ -121,7 +122,7 @@ type figures struct {
 // figuresOf returns the figures of a session. A transcript that was exported has its totals in the
 // document.
 func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
-	f := figures{turns: countTurns(t.Chunks), took: worked(t)}
+	f := figures{turns: countTurns(t.Chunks), took: worked(t), span: spanOf(t.Chunks)}
 	if totals == nil {
 		totals = &usage.NewReport(t.Calls(), nil).Total
 	}
@@ -171,12 +172,37 @@ func worked(t *transcript.Transcript) time.Duration {
 	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
+// spanOf returns the time from the beginning of the first chunk to the end of the last one.
+func spanOf(chunks []transcript.Chunk) time.Duration {
+	var first, last time.Time
+	for i := range chunks {
+		at := chunks[i].Timestamp
+		if at.IsZero() {
+			continue
+		}
+		if first.IsZero() {
+			first = at
+		}
+		last = at.Add(time.Duration(chunks[i].DurationMs) * time.Millisecond)
+	}
+	return max(last.Sub(first), 0)
+}
+
 // workTime returns how long the agent has worked, or "" if that is not known.
 func workTime(took time.Duration) string {
 	if took <= 0 {
 		return ""
 	}
 	return render.Duration(took)
+}
+
+// times returns how long the agent has worked and, if it waited for long, in how much time.
+func (f *figures) times() string {
+	work := workTime(f.took)
+	if work == "" || f.span < 2*f.took || f.span-f.took < 10*time.Minute {
+		return work
+	}
+	return work + " of work in " + render.Duration(f.span)
 }
 
 // figures writes the second part of the head.
@@ -186,9 +212,9 @@ func (h *showHead) figures(w io.Writer, f figures) error {
 		tokens = fmt.Sprintf("%s tokens in (%d %% cached), %s out", render.Count(f.in), f.cached*100/f.in, render.Count(f.out))
 	}
 	if f.files > 0 {
-		files = fmt.Sprintf("%s, +%d -%d", render.Counted(f.files, "file"), f.added, f.removed)
+		files = fmt.Sprintf("%s, +%s -%s", render.Counted(f.files, "file"), group(int64(f.added)), group(int64(f.removed)))
 	}
-	text := h.dim(render.Join(render.Counted(f.turns, "turn"), workTime(f.took), tokens, f.cost, files))
+	text := h.dim(render.Join(render.Counted(f.turns, "turn"), f.times(), tokens, f.cost, files))
 	_, err := io.WriteString(w, text+h.rule()+"\n")
 	return err
 }
