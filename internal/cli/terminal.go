@@ -446,7 +446,18 @@ func lastRows(rows []string, width, height int) []string {
 // layout returns how texts are laid out on the terminal.
 func (s *screen) layout() markdown.Options {
 	width, _ := s.window()
-	return markdown.Options{Width: max(width-1, 1), Color: s.windowColor, Links: s.windowColor}
+	return markdown.Options{Width: max(width-1, 1), Color: s.windowColor, Links: s.windowColor && knowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM"))}
+}
+
+// knowsLinks reports whether a terminal may show links (OSC 8). Of those that surely don't, a reader
+// would not see where a link leads.
+func knowsLinks(terminal, program string) bool {
+	for _, old := range []string{"linux", "dumb", "screen", "vt", "cons"} {
+		if strings.HasPrefix(terminal, old) {
+			return false
+		}
+	}
+	return program != "Apple_Terminal"
 }
 
 // grow writes lines that are final to the terminal, and shows rows below them that are not. An empty

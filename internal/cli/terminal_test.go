@@ -62,6 +62,21 @@ func TestWordsWrapped(t *testing.T) {
 	}
 }
 
+func TestKnowsLinks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		terminal, program string
+		want              bool
+	}{
+		{"xterm-256color", "iTerm.app", true}, {"xterm-256color", "", true}, {"tmux-256color", "tmux", true},
+		{"xterm-256color", "Apple_Terminal", false}, {"linux", "", false}, {"screen-256color", "tmux", false},
+	} {
+		if got := knowsLinks(tt.terminal, tt.program); got != tt.want {
+			t.Errorf("knowsLinks(%q, %q) = %t", tt.terminal, tt.program, got)
+		}
+	}
+}
+
 func TestDollars(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[float64]string{0: "$0.00", 0.001: "<$0.01", 0.006: "$0.01", 12.345: "$12.35"} {
