@@ -296,7 +296,10 @@ func wordsWrapped(text string, begun, columns int) string {
 		for j, word := range strings.Split(line, " ") {
 			width := tty.Width(word)
 			switch {
+			case j == 0 && (at == 0 || at+width <= columns):
 			case j == 0:
+				b.WriteByte('\n')
+				at = 0
 			case !start && at+1+width > columns:
 				b.WriteByte('\n')
 				at = 0

@@ -54,6 +54,7 @@ func TestWordsWrapped(t *testing.T) {
 		{"Give one of them:\n  /home/dev/api\n  /srv/api", 5, 12, "Give\none of them:\n  /home/dev/api\n  /srv/api"},
 		{"日本 日本", 0, 8, "日本\n日本"},
 		{"", 4, 8, ""},
+		{"skipped lines", 12, 13, "\nskipped lines"},
 	}
 	for _, tt := range tests {
 		if got := wordsWrapped(tt.text, tt.begun, tt.columns); got != tt.want {
