@@ -110,9 +110,9 @@ func replaceBlock(text, block string) (string, error) {
 	return before + blockBegins + block + blockEnds + after, nil
 }
 
-// shown are the commands of the demo whose output is in the block; the picture has the others as
-// well.
-var shown = []string{"run", "ls", "search", "stats", "export"}
+// shown are the commands of the demo whose output is in the block. The picture has the others as
+// well: lists have another form on a terminal, and the block is made without one.
+var shown = []string{"run", "show", "stats", "export"}
 
 // demoBlock runs the demo and returns the output of its commands.
 func demoBlock() (string, error) {
