@@ -123,6 +123,8 @@ var redactions = map[string]struct {
 		map[string]string{
 			"curl -u admin:s3cretpass https://x.example":     "curl -u admin:[redacted:option] https://x.example",
 			`curl --user "admin:s3cretpass" x`:               `curl --user "admin:[redacted:option]" x`,
+			"curl --user admin:'s3cretpass' x":               "curl --user admin:'[redacted:option]' x",
+			`curl -u "9f8e7d6c5b4a39281706:" x`:              `curl -u "[redacted:option]:" x`,
 			"curl -b 'sid=0a1b2c3d4e5f' x":                   "curl -b '[redacted:option]' x",
 			"tool --api-key abcd1234 -v":                     "tool --api-key [redacted:option] -v",
 			"gh auth login --with-token abcd1234":            "gh auth login --with-token [redacted:option]",
@@ -136,7 +138,7 @@ var redactions = map[string]struct {
 			"docker login -u ann -p hunter22 ghcr.io":        "docker login -u ann -p [redacted:option] ghcr.io",
 		},
 		[]string{
-			"docker run -u 1000:1000 img", "git push -u origin main", `curl -u "$USER:$PASS" x`, "docker run -p 8080:80 nginx",
+			"docker run -u 1000:1000 img", "git push -u origin main", `curl -u "$USER:$PASS" x`, `curl -u ann:'$PASS2' x`, "curl -u annabel-smith: x", "docker run -p 8080:80 nginx",
 			"--token TOKEN", "--password-stdin", "PWD=/srv/v2", "OLDPWD=/srv/v2", "the password must be changed", "auth: true",
 			"token = next2()", "secret garden", "git checkout -b 'a b'", "password = os.Getenv2(x)",
 		},
@@ -154,6 +156,7 @@ var redactions = map[string]struct {
 			"password: hunter22\n":           "password: [redacted:setting]\n",
 			`"apiKey": "abcd-1234"`:          `"apiKey": "[redacted:setting]"`,
 			`{\"client_secret\":\"abcd12\"}`: `{\"client_secret\":\"[redacted:setting]\"}`,
+			`$apiToken .= "abcd1234";`:       `$apiToken .= "[redacted:setting]";`,
 			"curl --token=abcd1234 x":        "curl --token=[redacted:setting] x",
 			"?access_token=abcd1234&x=1":     "?access_token=[redacted:setting]&x=1",
 			"//r.example/:_authToken=abcd12": "//r.example/:_authToken=[redacted:setting]",

@@ -56,7 +56,7 @@ func settingRules() []Rule {
 				`(?:_?[0-9]+|_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|V[0-9]))?` +
 				`(?:=|[ \t]*(?:\?=|::?=)[ \t]*|\\*["']?:[ \t]*|%3D)(?:` + quotedValue + `|` + bareValue + `)`,
 		},
-		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:[:?+]?=>?|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
+		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:[:?+.]?=>?|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
 		setting(isSecretValue, `\\*["']?\]?(?:=|[ \t]*\?=[ \t]*|(?:%22)?%3[AD](?:%2[02])*)`+bareValue+`(?:[^(\[{]|$)`),
 		setting(isSecretValue, `\\*["']?\]?:[ \t]+`+bareValue+`[ \t]*(?:[\r\n#]|$)`),
 		setting(isRandom, `\\*["']?\]?:[ \t]+`+bareValue+`(?:[^(\[{]|$)`),
@@ -87,8 +87,8 @@ func settingRules() []Rule {
 
 // optionPattern finds secrets after a word and a space, or after a name that also has other
 // meanings. Rule option checks with isRandom that they look like secrets.
-const optionPattern = `(?i)\s-u\s*\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
-	`|--user[ =]\\*["']?[^\s:"'$/]{1,64}:([^\s"'\\:]{4,})` +
+const optionPattern = `(?i)(?:\s-u\s*|--user[ =])\\*["']?[^\s:"'$/]{1,64}:\\*["']?([^\s"'\\:]{4,})` +
+	`|(?:\s-u\s*|--user[ =])\\*["']?([^\s:"'$/\\]{12,200}):(?:\\*["']|\s|$)` + // a key without a password
 	`|\s-b\s+\\*["']([^"'\s=]{1,64}=[^"'\\\r\n]{8,})` +
 	`|--[a-z-]{0,30}(?:password|passphrase|pass|token|secret|api-?key|access-?key)[ \t]+\\*["']?([^\s"'\\-][^\s"'\\]{3,})` +
 	`|auth\\*["']?\s*[:=]\s*\\*["']?([A-Za-z0-9+/]{10,}={0,2})` +
