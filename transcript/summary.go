@@ -193,13 +193,10 @@ func (s *summarizer) cut(maxLen int) {
 	s.out, s.scratch = s.scratch, s.out
 }
 
-// wholeText is the number of runes of a text in a summary that is not short.
-const wholeText = 200
-
-// most returns how many runes of a text are shown: so many if the summary is short.
+// most returns how many runes of a text are shown: more if the working directory is known.
 func (s *summarizer) most(short int) int {
 	if s.dir != "" {
-		return wholeText
+		return 200
 	}
 	return short
 }
@@ -209,7 +206,7 @@ func (s *summarizer) path(value []byte, n int) {
 	const longest = 4096
 	text := s.text(value, longest)
 	if s.dir != "" {
-		s.out = appendLine(s.out, belowDir(s.dir, text), wholeText)
+		s.out = appendLine(s.out, belowDir(s.dir, text), s.most(0))
 		return
 	}
 	segments := bytes.FieldsFunc(text, separator(value))
