@@ -54,7 +54,8 @@ line shows the title, the number of turns, the time from the first to the last
 entry, the cost at list prices, and the age. Wide terminals also show the project,
 branch, model, tokens and number of changed files. A dot marks sessions in which
 an agent seems to be working. To be fast, ls counts at most 48 MB of transcripts,
-the smallest first, and shows a - for the others; --figures counts all of them.
+the smallest first, and shows a - for the others; --figures counts all of them. A +
+after a cost, or a ? instead of one, means that the price of a model is not known.
 
 If stdout is not a terminal, the output is a table of all sessions for other
 programs. Columns are separated by two or more spaces and are never cut: ID, STATE
@@ -214,11 +215,23 @@ func (o *lsOptions) printJSON(l *lsList) error {
 	return err
 }
 
-// footer returns the line below a list that is not complete.
+// footer returns the line below a list that is not complete, or that has costs without some prices.
 func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
+	parts := o.omitted(l, list)
+	if slices.ContainsFunc(l.rows, func(row lsRow) bool { return len(row.costs.Unknown) > 0 }) {
+		parts = append(parts, "+ a price is unknown")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fitted(parts, terminalWidth(o.streams.Out), colored(o.streams.Out)) + "\n"
+}
+
+// omitted says what a list that is not complete leaves out.
+func (o *lsOptions) omitted(l *lsList, list *sessions.ListOptions) []string {
 	n := len(l.rows)
 	if list.Limit <= 0 || n < list.Limit || l.found <= n {
-		return ""
+		return nil
 	}
 	parts := []string{fmt.Sprintf("%d of %s sessions", n, group(int64(l.found))), "--limit 0 lists all"}
 	filtered := list.Branch+list.Tag+list.Model+list.Text != "" || list.Ongoing != nil ||
@@ -228,7 +241,7 @@ func (o *lsOptions) footer(l *lsList, list *sessions.ListOptions) string {
 	} else if !o.all && o.project == "" {
 		parts = append(parts, "--all lists all projects")
 	}
-	return fitted(parts, terminalWidth(o.streams.Out), colored(o.streams.Out)) + "\n"
+	return parts
 }
 
 // fitted joins as many parts as fit into a dim line.

@@ -179,3 +179,29 @@ func TestListDays(t *testing.T) {
 		}
 	}
 }
+
+func TestListFooter(t *testing.T) {
+	t.Parallel()
+	known, unknown := lsRow{}, lsRow{costs: usage.Costs{Unknown: make([]usage.ModelCost, 1)}}
+	for _, tt := range []struct {
+		name  string
+		o     lsOptions
+		rows  []lsRow
+		found int
+		want  string
+	}{
+		{"all", lsOptions{}, []lsRow{known}, 1, ""},
+		{"all, without a price", lsOptions{}, []lsRow{known, unknown}, 2, "+ a price is unknown\n"},
+		{"more", lsOptions{}, []lsRow{known, known}, 9, "2 of 9 sessions · --limit 0 lists all · --all lists all projects\n"},
+		{
+			"more of all projects, without a price", lsOptions{all: true}, []lsRow{known, unknown}, 1200,
+			"2 of 1,200 sessions · --limit 0 lists all · + a price is unknown\n",
+		},
+	} {
+		tt.o.streams.Out = new(strings.Builder)
+		got := tt.o.footer(&lsList{rows: tt.rows, found: tt.found}, &sessions.ListOptions{Limit: 2})
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
