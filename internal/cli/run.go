@@ -31,8 +31,8 @@ const runHelp = `Send a prompt to Claude Code and show what it does. The prompt 
 the argument is - or missing, the prompt is read from stdin.
 
 With --output-format text, the answer appears on stdout as it is written, and tool
-calls on stderr. With json, stdout gets one object at the end, even
-if the turn fails:
+calls on stderr. With json, stdout gets one object at the end, even if the turn
+fails:
   result             the final text, or the text up to the failure
   structured_output  the answer that matches --json-schema, if one is given
   session_id         the ID for --resume
