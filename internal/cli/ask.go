@@ -169,7 +169,7 @@ func (a *questioner) ask(ctx context.Context, req *clew.PermissionRequest) (clew
 // view returns what questions are shown on now.
 func (a *questioner) view() view {
 	columns, rows := a.console.size()
-	return view{columns: columns, rows: rows, color: a.colored(), plain: os.Getenv("TERM") == "dumb"}
+	return view{columns: columns, rows: rows, color: a.colored(), plain: os.Getenv("TERM") == "dumb", lines: drawsLines()}
 }
 
 // askWhy asks for a reason, and returns a denial with it.

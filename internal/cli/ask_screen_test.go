@@ -56,9 +56,9 @@ var askedWorkspace = workspace{dir: "/repo", read: func(path string) (string, er
 	return "", fs.ErrNotExist
 }}
 
-// askedScreen returns all questions as they are on a screen of this width.
-func askedScreen(columns int, color bool) string {
-	v := view{columns: columns, rows: 60, color: color}
+// askedScreen returns all questions as they are on a screen of this width, in boxes of lines or not.
+func askedScreen(columns int, color, lines bool) string {
+	v := view{columns: columns, rows: 60, color: color, lines: lines}
 	var b strings.Builder
 	for _, req := range askedRequests() {
 		s := describe(req, v, askedWorkspace)
@@ -76,8 +76,8 @@ func askedScreen(columns int, color bool) string {
 func TestAskScreen(t *testing.T) {
 	t.Parallel()
 	for _, width := range screenWidths {
-		checkGolden(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false))
-		checkGolden(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true))
+		checkGolden(t, fmt.Sprintf("screens/ask_%d", width), askedScreen(width, false, true))
+		checkGolden(t, fmt.Sprintf("screens/ask_%d_color", width), askedScreen(width, true, true))
 	}
 }
 
@@ -85,7 +85,8 @@ func TestAskScreen(t *testing.T) {
 func TestAskScreenFits(t *testing.T) {
 	t.Parallel()
 	for width := 1; width <= 200; width++ {
-		text, painted := askedScreen(width, false), askedScreen(width, true)
+		lines := width%2 == 0
+		text, painted := askedScreen(width, false, lines), askedScreen(width, true, lines)
 		paintedLines := strings.Split(painted, "\n")
 		for i, line := range strings.Split(text, "\n") {
 			if n := tty.Width(strings.TrimRight(line, " ")); n > width && width >= leastColumns {
@@ -167,6 +168,18 @@ func TestAskAlwaysShowsTheRule(t *testing.T) {
 		want := &clew.AllowResult{UpdatedPermissions: req.Suggestions, Classification: clew.PermissionClassificationPermanent}
 		if !reflect.DeepEqual(result, clew.PermissionResult(want)) {
 			t.Errorf("the result is %+v, want %+v", result, want)
+		}
+	}
+}
+
+func TestNarrowLines(t *testing.T) {
+	t.Parallel()
+	for locale, want := range map[string]bool{
+		"en_US.UTF-8": true, "C.utf8": true, "de_DE.UTF-8@euro": true,
+		"": false, "C": false, "POSIX": false, "en_US.ISO-8859-1": false, "ja_JP.UTF-8": false, "zh_CN.utf8": false, "ko_KR.UTF-8": false,
+	} {
+		if got := narrowLines(locale); got != want {
+			t.Errorf("%q: %v", locale, got)
 		}
 	}
 }

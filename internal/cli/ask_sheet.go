@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +34,32 @@ type view struct {
 	columns, rows int
 	color         bool
 	plain         bool // no box
+	lines         bool // a box of lines, see drawsLines
+}
+
+// A boxFrame has the characters that a box is made of.
+type boxFrame struct{ topLeft, topRight, bottomLeft, bottomRight, across, side string }
+
+func (v *view) frame() boxFrame {
+	if v.lines {
+		return boxFrame{"┌", "┐", "└", "┘", "─", "│"}
+	}
+	return boxFrame{"+", "+", "+", "+", "-", "|"}
+}
+
+// drawsLines reports whether boxes are drawn with lines on this terminal.
+var drawsLines = func() bool {
+	return narrowLines(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+}
+
+// narrowLines reports whether a terminal in this locale has lines, in one column each. In East Asia
+// they may take two.
+func narrowLines(locale string) bool {
+	locale = strings.ToLower(locale)
+	if !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") {
+		return false
+	}
+	return !slices.Contains([]string{"ja", "ko", "zh"}, locale[:2])
 }
 
 // A sheetRow is a row of the agent's text.
@@ -150,7 +178,7 @@ func (s *sheet) complete() bool { return s.shown == len(s.rows) }
 // body returns rows of the agent's text, in their box.
 func (s *sheet) body(from, to int) []string {
 	var rows []string
-	side, width := tty.Waiting.Paint("|", s.color), s.boxWidth()
+	side, width := tty.Waiting.Paint(s.frame().side, s.color), s.boxWidth()
 	for _, row := range s.rows[from:to] {
 		switch {
 		case !s.boxed():
@@ -179,7 +207,8 @@ func (s *sheet) top() string {
 	if !s.boxed() {
 		return tty.Waiting.Paint(tty.FitWidest("? "+s.head, s.columns-1), s.color) + "\n"
 	}
-	return tty.Waiting.Paint(s.border(s.head, s.aside), s.color) + "\n"
+	f := s.frame()
+	return tty.Waiting.Paint(f.topLeft+s.border(s.head, s.aside)+f.topRight, s.color) + "\n"
 }
 
 // bottom returns the row below the rows from an index on, if there is a box, or more to show.
@@ -189,7 +218,8 @@ func (s *sheet) bottom(from int) string {
 		count = fmt.Sprintf("lines %d-%d of %d", from+1, s.shown, len(s.rows))
 	}
 	if s.boxed() {
-		return tty.Waiting.Paint(s.border("", count), s.color) + "\n"
+		f := s.frame()
+		return tty.Waiting.Paint(f.bottomLeft+s.border("", count)+f.bottomRight, s.color) + "\n"
 	}
 	if count == "" {
 		return ""
@@ -197,19 +227,22 @@ func (s *sheet) bottom(from int) string {
 	return tty.FitWidest("? ("+count+")", s.columns-1) + "\n"
 }
 
-// border returns a horizontal side of the box, with a text at each end. The right one is left out if
-// there is no room for it.
+// border returns a horizontal side of the box between its corners, with a text at each end. The right
+// one is left out if there is no room for it.
 func (s *sheet) border(left, right string) string {
-	width := s.boxWidth()
-	line := "+-"
+	width, across := s.boxWidth(), s.frame().across
+	room := width - len("+--+")
 	if left != "" {
-		line += " " + s.fitHead(left, width) + " "
+		left = " " + s.fitHead(left, width) + " "
+		room -= tty.WidestWidth(left)
 	}
-	end := "-+"
-	if right != "" && tty.WidestWidth(line)+tty.WidestWidth(right)+len("-  -+") <= width {
-		end = " " + right + " -+"
+	if right != "" && room > tty.WidestWidth(right)+len("  ") {
+		right = " " + right + " "
+		room -= tty.WidestWidth(right)
+	} else {
+		right = ""
 	}
-	return line + strings.Repeat("-", max(width-tty.WidestWidth(line)-tty.WidestWidth(end), 0)) + end
+	return across + left + strings.Repeat(across, max(room, 0)) + right + across
 }
 
 // fitHead cuts a head so that it fits into a side of a box of that width.

@@ -327,7 +327,9 @@ func (t *tour) sayYes(scr *screen) clew.CanUseToolFunc {
 		scr.waitForTool(ctx, req.ToolUseID)
 		scr.pause(true)
 		defer scr.pause(false)
-		s := describe(req, view{columns: terminalWidth(scr.err), rows: defaultRows, color: colored(scr.err)}, t.workspace())
+		s := describe(req, view{
+			columns: terminalWidth(scr.err), rows: defaultRows, color: colored(scr.err), lines: isTerminal(scr.err) && drawsLines(),
+		}, t.workspace())
 		scr.say(s.all() + promptOf(req, s))
 		t.pause(2 * time.Second)
 		scr.say("yes (says the demo)\n")

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_DISCARD") == "" { // scripts type ahead
 		discardInput = func(*os.File) {}
 	}
+	drawsLines = func() bool { return false } // whatever the locale is
 	for _, limit := range []*time.Duration{
 		&stopLimit, &contextLimit, &tidyLimit, &completionLimit, &checkLimit, &versionLimit,
 	} {

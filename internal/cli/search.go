@@ -315,13 +315,19 @@ func (o *searchOptions) searchIndex(ctx context.Context, files []sessions.File, 
 	}
 	progress, clearLine := o.bar()
 	defer clearLine()
-	defer debug.SetGCPercent(debug.SetGCPercent(searchGCPercent))
-	x := &search.Index{Path: path, Progress: progress, Note: o.note}
+	usual := debug.SetGCPercent(searchGCPercent)
+	defer debug.SetGCPercent(usual)
+	x := &search.Index{Path: path, Note: o.note, Progress: func(done, total int64) {
+		debug.SetGCPercent(usual)
+		if progress != nil {
+			progress(done, total)
+		}
+	}}
 	return x.Search(ctx, files, q)
 }
 
 // searchGCPercent is how much the heap may grow between two collections. A search needs little memory,
-// and would spend a fifth of its time on collections.
+// and would spend a fifth of its time on collections. When files have to be read first, it is as usual.
 const searchGCPercent = 400
 
 // indexPath returns the path of the index. Each set of agents' directories has a separate index.

@@ -272,7 +272,7 @@ func recordDemo(ctx context.Context, clew, tour string) ([]piece, error) {
 	defer func() { _ = master.Close() }() // everything has been read
 	cmd := exec.CommandContext(ctx, clew, "demo", "--dir", tour)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "TZ=UTC")
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "TZ=UTC", "LC_ALL=C.UTF-8")
 	began := time.Now()
 	err = cmd.Start()
 	if closeErr := slave.Close(); err == nil {
