@@ -57,7 +57,7 @@ const nameColumns = 7
 
 // call returns the lines of a tool call, its result and its subagents.
 func (o Options) call(i *transcript.DisplayItem) string {
-	name := cmp.Or(tty.Line(i.ToolName), "tool")
+	name := callName(i)
 	below := o.in(nameColumns)
 	diffs := i.Diffs()
 	text := o.row(name, o.summary(i, diffs), o.outcome(i, diffs))
@@ -69,6 +69,15 @@ func (o Options) call(i *transcript.DisplayItem) string {
 		text += below.agent(agent)
 	}
 	return text
+}
+
+// callName returns the clean name of the tool that is called. The summary has those of a server and its
+// tool.
+func callName(i *transcript.DisplayItem) string {
+	if rest, ok := strings.CutPrefix(i.ToolName, "mcp__"); ok && strings.Contains(rest, "__") && i.ToolSummary != "" {
+		return "MCP"
+	}
+	return cmp.Or(tty.Line(i.ToolName), "tool")
 }
 
 // summary returns what a call does, in one clean line. The outcome says how much a call has changed.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,14 +31,14 @@ const maxProblem = 4096
 // Begun returns the row of a call that has begun, without an outcome.
 func (o Options) Begun(c *RunningCall) string {
 	o = o.running(c)
-	return o.row(o.nameOf(c), o.summary(&c.DisplayItem, nil), nil)
+	return o.row(callName(&c.DisplayItem), o.summary(&c.DisplayItem, nil), nil)
 }
 
 // Ended returns the row of a call that has ended, with its outcome, and below it why the call has
 // failed. If it was announced, the row is one of those of its subagent.
 func (o Options) Ended(c *RunningCall) string {
 	o = o.running(c)
-	name := o.nameOf(c)
+	name := callName(&c.DisplayItem)
 	if c.Announced {
 		o, name = o.in(2), "done"
 	}
@@ -75,8 +74,6 @@ func (o Options) running(c *RunningCall) Options {
 	}
 	return o.in(2)
 }
-
-func (o Options) nameOf(c *RunningCall) string { return cmp.Or(tty.Line(c.ToolName), "tool") }
 
 // problem returns the first lines of why a call has failed or was denied.
 func (o Options) problem(c *RunningCall) string {

@@ -74,7 +74,10 @@ func Count(n int) string {
 // $1,234.50, $0.11, $0.0012.
 func Money(m usage.Money) string {
 	const cent = usage.Dollar / 100
-	if m < cent {
+	switch {
+	case m > 0 && m < cent/200:
+		return "<$0.0001"
+	case m < cent:
 		return m.String()
 	}
 	cents := int64(m/cent) + int64(m%cent/(cent/2))

@@ -38,7 +38,7 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	const cent = usage.Dollar / 100
 	for want, m := range map[string]usage.Money{
-		"$0.0000": 0, "$0.0012": cent * 12 / 100, "$0.01": cent, "$0.11": cent * 1096 / 100, "$0.12": cent * 115 / 10, "$1.00": cent * 996 / 10,
+		"$0.0000": 0, "<$0.0001": 1, "$0.0001": cent / 200, "$0.0012": cent * 12 / 100, "$0.01": cent, "$0.11": cent * 1096 / 100, "$0.12": cent * 115 / 10, "$1.00": cent * 996 / 10,
 		"$999.99": 99999 * cent, "$1,234.50": 123450 * cent, "$1,000,000.00": 1_000_000 * usage.Dollar, "-$1.2345": -12345 * cent / 100,
 		"$9,223,372.04": math.MaxInt64,
 	} {
