@@ -56,7 +56,7 @@ func settingRules() []Rule {
 				`(?:_?[0-9]+|_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|TEST|LIVE|V[0-9]))?` +
 				`(?:=|[ \t]*(?:\?=|::?=)[ \t]*|\\*["']?:[ \t]*|%3D)(?:` + quotedValue + `|` + bareValue + `)`,
 		},
-		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:[:?+.]?=>?|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
+		setting(isQuotedSecret, typeName+"\\\\*[\"'`]?\\]?"+`\s*(?:(?:[:?+.]|\|\||\?\?)?=>?|:)\s*(?:\[\]byte\(|[bfru@L])?(?:`+quotedValue+`)`),
 		setting(isSecretValue, `\\*["']?\]?(?:=|[ \t]*\?=[ \t]*|(?:%22)?%3[AD](?:%2[02])*)`+bareValue+`(?:[^(\[{]|$)`),
 		setting(isSecretValue, `\\*["']?\]?:[ \t]+`+bareValue+`[ \t]*(?:[\r\n#]|$)`),
 		setting(isRandom, `\\*["']?\]?:[ \t]+`+bareValue+`(?:[^(\[{]|$)`),
