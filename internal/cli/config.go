@@ -49,9 +49,9 @@ settings of the project override yours.
 
 project_aliases names projects in the statistics, by directory or by name:
   project_aliases:
-    ~/work/shop-v2: shop
+    ~/code/shop-v2: shop
     "~/clients/acme/*": acme
-In CLEW_PROJECT_ALIASES, the first of them is ~/work/shop-v2=shop, and a comma
+In CLEW_PROJECT_ALIASES, the first of them is ~/code/shop-v2=shop, and a comma
 separates it from the next one.
 
 An unknown key or a value of the wrong type is an error. Except for doctor, demo,

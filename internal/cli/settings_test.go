@@ -286,7 +286,7 @@ func shownConfig(hostile string) *config.Config {
 			texts := []string{"/home/dev/notes", "/srv/a/directory/with/a/rather/long/path/and/more" + hostile}
 			c.Values[s.Key] = config.Value{Setting: &s, Texts: texts, Origin: user}
 		case "project_aliases":
-			texts := []string{"/home/dev/work/shop-v2=shop", "/home/dev/clients/acme/*=acme" + hostile}
+			texts := []string{"/home/dev/code/shop-v2=shop", "/home/dev/clients/acme/*=acme" + hostile}
 			c.Values[s.Key] = config.Value{Setting: &s, Texts: texts, Origin: user}
 		}
 	}

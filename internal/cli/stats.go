@@ -43,7 +43,7 @@ several lines or files. --project counts one project; --project . is the project
 the current directory.
 
 --alias shows a project under another name. Name the project by its directory or as
-in "clew ls": --alias ~/work/shop-v2=shop. A * matches any part of a name, as in
+in "clew ls": --alias ~/code/shop-v2=shop. A * matches any part of a name, as in
 "~/clients/acme/*=acme". Projects with the same alias are counted together, and
 --project shop selects all of them. To keep aliases, use the setting project_aliases:
 see "clew help config". If several aliases match a project, the first one wins;

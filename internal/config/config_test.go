@@ -237,7 +237,7 @@ func TestLoadMap(t *testing.T) {
 	}
 }
 
-const aliasRule = "project_aliases must be a map from projects to names, such as {~/work/shop-v2: shop, \"~/clients/acme/*\": acme}"
+const aliasRule = "project_aliases must be a map from projects to names, such as {~/code/shop-v2: shop, \"~/clients/acme/*\": acme}"
 
 func TestLoadTypes(t *testing.T) {
 	t.Parallel()

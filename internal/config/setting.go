@@ -381,7 +381,7 @@ var table = []Setting{
 	},
 	{
 		Key: "project_aliases", Kind: Map, Variable: "CLEW_PROJECT_ALIASES", Flag: "alias", Commands: toStats,
-		Example: `{~/work/shop-v2: shop, "~/clients/acme/*": acme}`, Personal: true,
+		Example: `{~/code/shop-v2: shop, "~/clients/acme/*": acme}`, Personal: true,
 		Doc: "Names for projects in the statistics, by directory or name. A * stands for\nany part of a name. Projects with the same alias are counted together.",
 	},
 	{
