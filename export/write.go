@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -183,13 +182,7 @@ func formatSize(n int) string {
 }
 
 // formatNumber formats a number with commas, such as 23,045.
-func formatNumber(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
+func formatNumber(n int) string { return tty.Thousands(int64(n)) }
 
 // formatCount formats a number with a few digits, such as 12.3k.
 func formatCount(n int) string {

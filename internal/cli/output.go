@@ -183,16 +183,7 @@ func formatSize(n int64) string {
 }
 
 // group writes a number with a comma between thousands.
-func group(n int64) string {
-	digits, negative := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if negative {
-		return "-" + digits
-	}
-	return digits
-}
+func group(n int64) string { return tty.Thousands(n) }
 
 // A table aligns cells in columns.
 type table struct {

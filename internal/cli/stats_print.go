@@ -288,15 +288,10 @@ func shownCost(t *usage.Totals, cents bool) string {
 
 // shownMoney returns an amount, rounded to cents or to hundredths of a cent.
 func shownMoney(m usage.Money, cents bool) string {
-	const cent = usage.Dollar / 100
-	switch {
-	case !cents || m < 0:
+	if !cents || m < 0 {
 		return m.String()
-	case m > 0 && m < cent/2:
-		return "<$0.01"
 	}
-	n := int64((m + cent/2) / cent)
-	return fmt.Sprintf("$%s.%02d", group(n/100), n%100)
+	return render.Cents(m)
 }
 
 // remarks writes the remarks below the figures.

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -70,6 +69,16 @@ func Count(n int) string {
 	return ""
 }
 
+// Cents returns an amount in cents: $1,234.50, <$0.01.
+func Cents(m usage.Money) string {
+	const cent = usage.Dollar / 100
+	if m > 0 && m < cent/2 {
+		return "<$0.01"
+	}
+	cents := int64(m/cent) + int64(m%cent/(cent/2))
+	return fmt.Sprintf("$%s.%02d", tty.Thousands(cents/100), cents%100)
+}
+
 // Money returns an amount for people, in cents from a cent on, and in hundredths of a cent below it:
 // $1,234.50, $0.11, $0.0012.
 func Money(m usage.Money) string {
@@ -80,12 +89,7 @@ func Money(m usage.Money) string {
 	case m < cent:
 		return m.String()
 	}
-	cents := int64(m/cent) + int64(m%cent/(cent/2))
-	dollars := strconv.FormatInt(cents/100, 10)
-	for i := len(dollars) - 3; i > 0; i -= 3 {
-		dollars = dollars[:i] + "," + dollars[i:]
-	}
-	return fmt.Sprintf("$%s.%02d", dollars, cents%100)
+	return Cents(m)
 }
 
 // Counted returns a number with its noun: 1 turn, 12 turns.

@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,6 +120,15 @@ func Break(line string, columns int) []string {
 		}
 	}
 	return append(rows, line[start:])
+}
+
+// Thousands writes a number with commas between thousands: 23,045.
+func Thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // FitWidest is like [Fit], and counts like [Break].

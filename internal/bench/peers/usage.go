@@ -21,11 +21,8 @@ import (
 	"github.com/clewdev/clew/internal/corpus"
 )
 
-// The program that we compare totals with, at this version.
-const (
-	ccusage        = "ccusage"
-	ccusagePackage = "ccusage@20.0.24"
-)
+// ccusage is the name of the program that we compare totals with.
+const ccusage = "ccusage"
 
 // A usageRow is how long one program took for the totals of all sessions, from its start to its
 // end.
@@ -71,27 +68,14 @@ func (b *bench) usage(ctx context.Context) error {
 	return nil
 }
 
-// installCcusage installs the package with its native program, which it returns as a command. The
-// package has one for the usual platforms only, and as a file that cannot be run yet.
+// installCcusage installs the program, and returns it as a command.
 func (b *bench) installCcusage(ctx context.Context) ([]string, error) {
-	dir := b.path(ccusage)
-	_, err := output(ctx, "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
-		"--no-package-lock", ccusagePackage)
+	program, err := contest.InstallCcusage(ctx, b.path(ccusage))
 	if err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "node_modules", "@ccusage", "ccusage-*", "bin", "ccusage"))
-	if err != nil {
-		return nil, err
-	}
-	if len(found) != 1 {
-		return nil, fmt.Errorf("%s has %d native programs for this platform", ccusagePackage, len(found))
-	}
-	if err := os.Chmod(found[0], 0o700); err != nil {
-		return nil, err
-	}
-	b.report.version("%s, native", ccusagePackage)
-	return []string{found[0], "claude", "daily", "--offline", "--json"}, nil
+	b.report.version("%s, native", contest.CcusagePackage)
+	return []string{program, "claude", "daily", "--offline", "--json"}, nil
 }
 
 // addUp runs a program once and checks what it found.

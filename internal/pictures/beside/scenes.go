@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdev/clew/internal/bench/peers/contest"
 	"github.com/clewdev/clew/internal/corpus"
 )
 
@@ -173,16 +174,13 @@ func (s *stage) list(ctx context.Context) (left, right window, err error) {
 	return
 }
 
-// ccusage is the program that people use for totals, at this version.
-const ccusage = "ccusage@20.0.24"
-
 // stats shows usage by day.
 func (s *stage) stats(ctx context.Context) (left, right window, err error) {
 	a, err := s.lived(ctx)
 	if err != nil {
 		return
 	}
-	program, err := s.installed(ctx, ccusage, "@ccusage/ccusage-*/bin/ccusage")
+	program, err := contest.InstallCcusage(ctx, filepath.Join(s.dir, "npm"))
 	if err != nil {
 		return
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/simmodel"
@@ -188,21 +186,4 @@ func (a *actor) welcome() error {
 		os.WriteFile(filepath.Join(a.model.ConfigDir(), ".claude.json"), data, 0o600),
 		os.WriteFile(filepath.Join(a.model.ConfigDir(), "settings.json"), []byte(rules), 0o600),
 	)
-}
-
-// installed returns the program of an npm package, which it installs.
-func (s *stage) installed(ctx context.Context, pkg, pattern string) (string, error) {
-	dir := filepath.Join(s.dir, "npm")
-	if _, err := output(ctx, "npm", "install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund",
-		"--no-package-lock", pkg); err != nil {
-		return "", err
-	}
-	found, err := filepath.Glob(filepath.Join(dir, "node_modules", filepath.FromSlash(pattern)))
-	if err != nil {
-		return "", err
-	}
-	if len(found) != 1 {
-		return "", fmt.Errorf("%s has %d programs for %s/%s: %s", pkg, len(found), runtime.GOOS, runtime.GOARCH, strings.Join(found, ", "))
-	}
-	return found[0], os.Chmod(found[0], 0o700)
 }
