@@ -101,6 +101,9 @@ type Chunk struct {
 	// words of the user or of the model.
 	Injected []string
 
+	// At is the position of the entry that began the chunk: the prompt, the first part of the answer,
+	// or the first entry of a compaction. It is the zero value if the position is not known.
+	At wire.Position
 	// Lines are the numbers of the lines that the chunk is made of, from 1, as far as they are
 	// known. Each line that means something is in one chunk. [BuildChunks] does not know them.
 	Lines []int
@@ -149,6 +152,9 @@ type DisplayItem struct {
 	Timestamp time.Time
 	// Text is the text of thinking, output and a teammate's message. It is "" for calls.
 	Text string
+	// At is the position of the first entry that has the item; for a call, it is CallAt. It is the
+	// zero value if the position is not known, as after [BuildChunks].
+	At wire.Position
 
 	// The following fields are set for calls of tools, including those that start subagents.
 

@@ -94,7 +94,7 @@ func (c *chunker) addInterruption(d *digest) {
 func (c *chunker) addTeammate(d *digest, m *TeammateMsg) {
 	i := c.turn()
 	c.addItem(DisplayItem{
-		Type: ItemTeammateMessage, Timestamp: d.time, Text: m.Text, TokenCount: len(m.Text) / 4,
+		Type: ItemTeammateMessage, Timestamp: d.time, Text: m.Text, At: d.at, TokenCount: len(m.Text) / 4,
 		TeammateID: m.TeammateID, TeammateColor: m.Color, TeammateSummary: m.Summary,
 	})
 	c.extend(i, d.time)
@@ -136,7 +136,7 @@ func (b *chunkState) lacks(m *CompactMsg) bool {
 // first chunk moves to the new one.
 func (c *chunker) push(d *digest, ch Chunk) int {
 	c.seal()
-	ch.Timestamp = d.time
+	ch.Timestamp, ch.At = d.time, d.at
 	if c.bare {
 		ch.Injected, ch.Lines = c.list[0].Injected, c.list[0].Lines
 		c.list, c.states, c.bare = c.list[:0], c.states[:0], false
@@ -160,7 +160,7 @@ func (c *chunker) turn() int {
 		c.append(Chunk{Type: AIChunk})
 	}
 	if c.bare {
-		c.list[0].Interrupted = false
+		c.list[0].Interrupted, c.list[0].At = false, wire.Position{}
 	}
 	c.open, c.bare = true, false
 	return len(c.list) - 1
@@ -203,8 +203,11 @@ func (c *chunker) addItem(item DisplayItem) itemIndex {
 
 // count says that the digest is in the chunk.
 func (c *chunker) count(i int, d *digest) {
-	if d.at.Line > 0 {
-		c.list[i].Lines = append(c.list[i].Lines, d.at.Line)
+	if ch := &c.list[i]; d.at.Line > 0 {
+		ch.Lines = append(ch.Lines, d.at.Line)
+		if ch.At.Line == 0 {
+			ch.At = d.at
+		}
 	}
 	c.touch(i)
 }
@@ -338,7 +341,7 @@ func (c *chunker) loseResults(message string) {
 
 // addPart adds one part of an answer to the open chunk, and returns what the next line may repeat.
 func (c *chunker) addPart(d *digest, p *part) said {
-	item := DisplayItem{Timestamp: d.time, Text: p.text, TokenCount: len(p.text) / 4}
+	item := DisplayItem{Timestamp: d.time, Text: p.text, At: d.at, TokenCount: len(p.text) / 4}
 	s := said{kind: p.kind, id: p.id}
 	switch p.kind {
 	case partThinking:
@@ -375,7 +378,7 @@ func (c *chunker) addCall(d *digest, p *part) {
 		c.renewCall(at, p)
 		return
 	}
-	item := DisplayItem{Type: ItemToolCall, Timestamp: d.time, ToolID: p.id, CallAt: d.at}
+	item := DisplayItem{Type: ItemToolCall, Timestamp: d.time, ToolID: p.id, At: d.at, CallAt: d.at}
 	if startsSubagent(p.call.name) {
 		item.Type = ItemSubagent
 	}
@@ -453,7 +456,9 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	at, known := c.calls[p.id]
 	if !known {
 		i := c.turn()
-		item := DisplayItem{Type: ItemOutput, Timestamp: d.time, ToolID: p.id, Text: p.text, TokenCount: len(p.text) / 4}
+		item := DisplayItem{
+			Type: ItemOutput, Timestamp: d.time, ToolID: p.id, Text: p.text, At: d.at, TokenCount: len(p.text) / 4,
+		}
 		item.setOutcome(d, p)
 		c.addItem(item)
 		return i

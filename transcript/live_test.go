@@ -451,8 +451,8 @@ func readFile(t *testing.T, path string, opts *ReadOptions) *Transcript {
 // notStreamed ignores what a stream does not contain, or not at the same time: when prompts were
 // sent, what an answer has used and why it ended.
 var notStreamed = cmp.Options{
-	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
-	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
+	cmpopts.IgnoreFields(DisplayItem{}, "Timestamp", "DurationMs", "At", "CallAt", "ResultAt", "Agents"),
 }
 
 // The messages of a session as it runs give the same chunks as its transcript.

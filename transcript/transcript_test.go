@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/clewdev/clew/wire"
 )
 
 // An answer that is older than the beginning of its transcript is a copy.
@@ -296,5 +298,43 @@ func TestSteps(t *testing.T) {
 }
 
 var withoutPlaces = cmp.Options{
-	cmpopts.IgnoreFields(Chunk{}, "Lines"), cmpopts.IgnoreFields(DisplayItem{}, "CallAt", "ResultAt"),
+	cmpopts.IgnoreFields(Chunk{}, "At", "Lines"), cmpopts.IgnoreFields(DisplayItem{}, "At", "CallAt", "ResultAt"),
+}
+
+// Each item and each chunk knows the entry that it comes from.
+func TestRecordedPositions(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/recorded/*/transcript.jsonl")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no recorded transcripts", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := Read(bytes.NewReader(data), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lineAt := func(at wire.Position) string { return string(data[at.Offset : at.Offset+at.Bytes]) }
+		for place, item := range tr.All() {
+			if !slices.Contains(place.Chunk.Lines, item.At.Line) {
+				t.Errorf("%s: line %d of an item is not in its chunk: %d", file, item.At.Line, place.Chunk.Lines)
+			}
+			want := item.ToolID
+			if want == "" {
+				want = strings.TrimRight(Truncate(item.Text, 10), "…")
+			}
+			if line := lineAt(item.At); !strings.Contains(line, want) {
+				t.Errorf("%s: line %d has no %q: %s", file, item.At.Line, want, line)
+			}
+		}
+		for _, c := range tr.Chunks {
+			line := lineAt(c.At)
+			if c.Type == UserChunk && !strings.Contains(line, `"type":"user"`) {
+				t.Errorf("%s: line %d is no prompt: %s", file, c.At.Line, line)
+			}
+		}
+	}
 }

@@ -154,8 +154,8 @@ func followToEnd(
 
 // Differences between messages and entries are ignored.
 var notFollowed = cmp.Options{
-	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "Lines"),
-	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "CallAt", "ResultAt", "Agents"),
+	cmpopts.IgnoreFields(transcript.Chunk{}, "Timestamp", "DurationMs", "Usage", "StopReason", "PermissionMode", "At", "Lines"),
+	cmpopts.IgnoreFields(transcript.DisplayItem{}, "Timestamp", "DurationMs", "At", "CallAt", "ResultAt", "Agents"),
 }
 
 func (l *live) compare(t *testing.T, disk *transcript.Transcript) {
