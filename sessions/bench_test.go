@@ -243,3 +243,47 @@ func BenchmarkTailAppend(b *testing.B) {
 		})
 	}
 }
+
+// manySessions writes small sessions in 100 projects.
+func manySessions(tb testing.TB, count int) *sessions.Folder {
+	tb.Helper()
+	dir := tb.TempDir()
+	text := []byte(user("1", "") + "\n" + assistant("2", "1") + "\n")
+	for i := range count {
+		file := filepath.Join(dir, fmt.Sprintf("p-%d", i%100), id(i)+".jsonl")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return sessions.NewFolder(dir)
+}
+
+// BenchmarkNames lists 10,000 sessions without opening one of them, and BenchmarkSummarize reads
+// the summaries of the 50 that fit on a screen.
+func BenchmarkNames(b *testing.B) {
+	folder := manySessions(b, 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		infos, err := sessions.Names(b.Context(), &sessions.ListOptions{Store: folder})
+		if err != nil || len(infos) != 10_000 {
+			b.Fatalf("got %d sessions, %v", len(infos), err)
+		}
+	}
+}
+
+func BenchmarkSummarize(b *testing.B) {
+	folder := manySessions(b, 50)
+	infos, err := sessions.Names(b.Context(), &sessions.ListOptions{Store: folder})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if read := sessions.Summarize(b.Context(), infos); read[0].Err != nil {
+			b.Fatal(read[0].Err)
+		}
+	}
+}

@@ -470,7 +470,10 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, failed := all.sessions(ctx)
+	found, forbidden, err := all.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(found, newestFirst)
 	byName := map[string][]foundSession{}
 	for _, s := range found {
@@ -487,7 +490,7 @@ func Projects(ctx context.Context, store Store) ([]ProjectInfo, error) {
 	slices.SortFunc(projects, func(a, b ProjectInfo) int {
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Name, b.Name))
 	})
-	return projects, failed
+	return projects, forbidden
 }
 
 // directoryOf returns the working directory of the newest sessions of a project.

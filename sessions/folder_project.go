@@ -172,20 +172,31 @@ func hasSessions(root *os.Root, dir, name string) (found bool, err error) {
 // Sessions returns the sessions of a project with the modification times of their files. Empty
 // files are left out. See [Store].
 func (f *Folder) Sessions(ctx context.Context, project string) (map[string]time.Time, error) {
+	var times map[string]time.Time
+	err := f.eachSession(ctx, project, func(id string, info fs.FileInfo) {
+		if times == nil {
+			times = map[string]time.Time{}
+		}
+		times[id] = info.ModTime()
+	})
+	return times, err
+}
+
+// eachSession calls visit with the ID and the file of each session of a project, in no particular
+// order.
+func (f *Folder) eachSession(ctx context.Context, project string, visit func(id string, info fs.FileInfo)) error {
 	if err := checkKey(ctx, projectKey(project)); err != nil {
-		return nil, err
+		return err
 	}
 	root, err := f.project(project)
 	if root == nil {
-		return nil, err
+		return err
 	}
 	defer root.Close()
-	times := map[string]time.Time{}
-	err = eachSession(root, project, func(id string, info fs.FileInfo) bool {
-		times[id] = info.ModTime()
-		return true
+	return eachSession(root, project, func(id string, info fs.FileInfo) bool {
+		visit(id, info)
+		return ctx.Err() == nil
 	})
-	return times, err
 }
 
 // eachSession calls visit with the ID and the file of each session of a project, in no particular

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,21 +77,112 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 	if opts == nil {
 		opts = new(ListOptions)
 	}
-	where := &Options{Store: opts.Store, Project: opts.Project, ProjectName: opts.ProjectName}
-	all, err := where.scopes(!opts.OnlyProject)
+	found, forbidden, err := opts.find(ctx)
 	if err != nil {
 		return nil, err
-	}
-	found, failed := all.sessions(ctx)
-	found = opts.candidates(found)
-	if opts.Found != nil {
-		opts.Found(len(found))
 	}
 	listed, err := opts.list(ctx, found)
 	if err != nil {
 		return nil, err
 	}
-	return listed, failed
+	return listed, forbidden
+}
+
+// Names returns sessions like [List] but opens no file, so that it is fast however many there are:
+// some milliseconds for a thousand. ID, Project, Path, Modified and Size are set, and the summaries
+// are empty. [Summarize] reads them, for as many sessions as are needed at a time. Together they
+// are List:
+//
+//	infos, err := sessions.Names(ctx, nil)
+//	first := sessions.Summarize(ctx, infos[:min(50, len(infos))])
+//	first = slices.DeleteFunc(first, func(i sessions.SessionInfo) bool { return !i.Listed() })
+//
+// Since the summary decides that, Names includes sessions that List leaves out: see
+// [SessionInfo.Listed]. An option that needs a summary, such as Text, is an error; of the orders,
+// Names knows [ByModified] and [BySize]. The store must be a [*Folder] or nil. opts may be nil. If
+// the user may not read a project, Names returns the sessions of the others together with that
+// error.
+func Names(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
+	if opts == nil {
+		opts = new(ListOptions)
+	}
+	if err := opts.checkNames(); err != nil {
+		return nil, err
+	}
+	found, forbidden, err := opts.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Reverse && opts.Sort == ByModified {
+		slices.Reverse(found)
+	}
+	infos := infosOf(found)
+	opts.sort(infos)
+	return opts.page(infos), errors.Join(forbidden, ctx.Err())
+}
+
+// Summarize returns the sessions with the fields that [Names] leaves empty: the summary, Ongoing,
+// Archived and Err, and the size as it is now. It reads several files at a time, as [List] does,
+// and keeps the order. The argument stays as it is. A session that can't be read has its Err set,
+// also one that was deleted since, and those that were not read when the context ended.
+func Summarize(ctx context.Context, infos []SessionInfo) []SessionInfo {
+	found := make([]foundSession, len(infos))
+	sources := map[string]*summarySource{}
+	for i := range infos {
+		info := &infos[i]
+		dir := filepath.Dir(filepath.Dir(info.Path))
+		if sources[dir] == nil {
+			sources[dir] = &summarySource{scope: scope{store: NewFolder(dir)}}
+		}
+		found[i] = foundSession{info.Key(), info.Modified, info.Size, sources[dir]}
+	}
+	read, _ := summarize(ctx, found)
+	for i := range infos {
+		if infos[i].Path == "" {
+			read[i] = infos[i]
+			read[i].Err = fmt.Errorf("sessions: session %s has no file to read", infos[i].ID)
+		}
+	}
+	return read
+}
+
+// checkNames returns an error if Names can't consider one of the options.
+func (o *ListOptions) checkNames() error {
+	if _, ok := o.Store.(*Folder); o.Store != nil && !ok {
+		return fmt.Errorf("sessions: Names: the store, a %T, does not keep files", o.Store)
+	}
+	for _, option := range []struct {
+		name string
+		set  bool
+	}{
+		{"Branch", o.Branch != ""}, {"Tag", o.Tag != ""}, {"Model", o.Model != ""}, {"Text", o.Text != ""},
+		{"Ongoing", o.Ongoing != nil}, {"Archived", o.Archived != nil}, {"OnlyInteractive", o.OnlyInteractive},
+		{"Sort", o.Sort != ByModified && o.Sort != BySize},
+	} {
+		if option.set {
+			return fmt.Errorf("sessions: Names: the option %s needs summaries; use List", option.name)
+		}
+	}
+	return nil
+}
+
+// find returns the sessions that pass the filters of ID and time, each ID once, the newest first.
+// Projects that the user may not read are in the error forbidden.
+func (o *ListOptions) find(ctx context.Context) (found []foundSession, forbidden, err error) {
+	where := &Options{Store: o.Store, Project: o.Project, ProjectName: o.ProjectName}
+	all, err := where.scopes(!o.OnlyProject)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, forbidden, err = all.sessions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = o.candidates(found)
+	if o.Found != nil {
+		o.Found(len(found))
+	}
+	return found, forbidden, nil
 }
 
 // A foundSession is a session, and the store that it was found in. There may be many of them, of
@@ -97,17 +190,31 @@ func List(ctx context.Context, opts *ListOptions) ([]SessionInfo, error) {
 type foundSession struct {
 	wire.SessionKey
 	modified time.Time
+	size     int64 // 0 if the store does not know it
 	in       *summarySource
 }
 
 // info returns what is known of the session before it is read.
 func (f *foundSession) info() SessionInfo {
-	return SessionInfo{ID: f.SessionID, Project: f.Project, Modified: f.modified}
+	info := SessionInfo{ID: f.SessionID, Project: f.Project, Modified: f.modified, Size: f.size}
+	if folder, ok := f.in.store.(*Folder); ok {
+		info.Path = folder.path(f.SessionKey)
+	}
+	return info
 }
 
-// worthListing reports whether the session belongs in a list. It is false for a session that was
-// deleted after it was found.
-func (i SessionInfo) worthListing() bool {
+func infosOf(found []foundSession) []SessionInfo {
+	infos := make([]SessionInfo, len(found))
+	for i := range found {
+		infos[i] = found[i].info()
+	}
+	return infos
+}
+
+// Listed reports whether [List] would list the session, given that its summary was read. It is
+// false if nobody has said anything in it, or nothing but /clear, if it is a transcript of a
+// subagent, and if it was deleted after it was found.
+func (i SessionInfo) Listed() bool {
 	if i.Err != nil {
 		return !errors.Is(i.Err, fs.ErrNotExist)
 	}
@@ -119,47 +226,41 @@ func (s *Summary) onlyCleared() bool {
 	return s.FirstPrompt == "" && s.FirstCommand == "/clear" && s.Title() == s.FirstCommand
 }
 
-// sessions returns the sessions of all scopes, without summaries. If some projects can't be read
-// for lack of permission, it returns the sessions of the others together with the error.
-func (ss scopes) sessions(ctx context.Context) ([]foundSession, error) {
-	var all []foundSession
-	var forbidden []error
+// sessions returns the sessions of all scopes, without summaries. Projects that can't be read for
+// lack of permission are in the error forbidden, and the sessions of the others are returned.
+func (ss scopes) sessions(ctx context.Context) (all []foundSession, forbidden, err error) {
+	var refused []error
 	for _, s := range ss {
-		l := &summarySource{scope: s, summaries: map[string]map[string]Summary{}}
+		l := &summarySource{scope: s}
 		projects, err := s.projects(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		found, errs := l.sessions(ctx, projects)
-		for i, project := range projects {
+		for i := range projects {
 			if errors.Is(errs[i], fs.ErrPermission) {
-				forbidden = append(forbidden, errs[i])
+				refused = append(refused, errs[i])
 				continue
 			}
 			if errs[i] != nil {
-				return nil, errs[i]
+				return nil, nil, errs[i]
 			}
-			all = slices.Grow(all, len(found[i]))
-			for id, at := range found[i] {
-				if isUUID(id) {
-					all = append(all, foundSession{wire.SessionKey{Project: project, SessionID: id}, at, l})
-				}
-			}
+			all = append(all, found[i]...)
 		}
 	}
-	return all, errors.Join(forbidden...)
+	return all, errors.Join(refused...), nil
 }
 
 // sessions returns the sessions of projects, or the error of each. It reads several projects at a
 // time.
-func (l *summarySource) sessions(ctx context.Context, projects []string) ([]map[string]time.Time, []error) {
-	found, errs := make([]map[string]time.Time, len(projects)), make([]error, len(projects))
+func (l *summarySource) sessions(ctx context.Context, projects []string) ([][]foundSession, []error) {
+	found, errs := make([][]foundSession, len(projects)), make([]error, len(projects))
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(projects)) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(projects); i = int(next.Add(1)) - 1 {
-				found[i], errs[i] = l.store.Sessions(ctx, projects[i])
+				found[i], errs[i] = l.project(ctx, projects[i])
 			}
 		})
 	}
@@ -167,20 +268,38 @@ func (l *summarySource) sessions(ctx context.Context, projects []string) ([]map[
 	return found, errs
 }
 
+// project returns the sessions of a project. Those whose ID is not a UUID are left out.
+func (l *summarySource) project(ctx context.Context, name string) ([]foundSession, error) {
+	var found []foundSession
+	add := func(id string, at time.Time, size int64) {
+		if isUUID(id) {
+			found = append(found, foundSession{wire.SessionKey{Project: name, SessionID: id}, at, size, l})
+		}
+	}
+	if folder, ok := l.store.(*Folder); ok {
+		err := folder.eachSession(ctx, name, func(id string, info fs.FileInfo) { add(id, info.ModTime(), info.Size()) })
+		return found, err
+	}
+	times, err := l.store.Sessions(ctx, name)
+	for id, at := range times {
+		add(id, at, 0)
+	}
+	return found, err
+}
+
 // A summarySource is a store with the summaries that it keeps, by project and ID.
 type summarySource struct {
 	scope
-	summaries map[string]map[string]Summary
+	summaries map[string]map[string]Summary // as far as they were asked for
 }
 
 // summarize reads the summaries of sessions, several at a time. It fails only if the context ends.
 func summarize(ctx context.Context, sessions []foundSession) ([]SessionInfo, error) {
-	infos := make([]SessionInfo, len(sessions))
+	infos := infosOf(sessions)
 	var wg sync.WaitGroup
 	free := make(chan struct{}, maxLoads)
 	for i := range sessions {
 		in, info := sessions[i].in, &infos[i]
-		*info = sessions[i].info()
 		if in.stored(ctx, info) {
 			continue
 		}
@@ -199,6 +318,9 @@ func (l *summarySource) stored(ctx context.Context, info *SessionInfo) bool {
 	summarizer, ok := l.store.(Summarizer)
 	if !ok {
 		return false
+	}
+	if l.summaries == nil {
+		l.summaries = map[string]map[string]Summary{}
 	}
 	if l.summaries[info.Project] == nil {
 		found, err := summarizer.Summaries(ctx, info.Project)
@@ -288,7 +410,7 @@ func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error
 				return nil, err
 			}
 			if !at.IsZero() {
-				found = append(found, foundSession{key, at, &summarySource{scope: s}})
+				found = append(found, foundSession{key, at, 0, &summarySource{scope: s}})
 			}
 		}
 	}
@@ -296,9 +418,8 @@ func GetAll(ctx context.Context, id string, opts *Options) ([]SessionInfo, error
 		return nil, errors.Join(append([]error{&notFoundError{"session " + id, all.String()}}, forbidden...)...)
 	}
 	slices.SortFunc(found, newestFirst)
-	infos := make([]SessionInfo, len(found))
+	infos := infosOf(found)
 	for i := range found {
-		infos[i] = found[i].info()
 		found[i].in.fill(ctx, &infos[i])
 	}
 	return infos, errors.Join(forbidden...)
@@ -414,7 +535,7 @@ func (o *ListOptions) list(ctx context.Context, found []foundSession) ([]Session
 			return nil, err
 		}
 		for i := range read {
-			if read[i].worthListing() && o.wants(&read[i]) {
+			if read[i].Listed() && o.wants(&read[i]) {
 				infos = append(infos, read[i])
 			}
 		}
